@@ -58,15 +58,15 @@ const rf_weight *rf_weights_at(const rf_weights *w, size_t i);                  
 const rf_weight *rf_weights_find(const rf_weights *w, const char *name);             /* NULL when there is none      */
 const char *rf_weights_metadata(const rf_weights *w, const char *key);               /* NULL when there is none      */
 
-/* Copies a tensor as f32: F32, BF16 and F16, exactly.
+/* Copies a tensor as f32: F32, BF16 and F16, exactly; a matrix in I8 times the scales of its rows ("..._scale").
  *
  *   to              [t->count]
  *   RF_ENUMERIC     a value is not finite and `finite` asks for that; the message names the first
- *   RF_EUNSUPPORTED any other data type: integers have no scale                                                      */
+ *   RF_EUNSUPPORTED any other data type: integers without a scale                                                    */
 rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why);
 void rf_weights_forget(const rf_weights *w, const rf_weight *t);                     /* its pages may go             */
 
-/* What to write: f32 values, kept as `type` (RF_F32, RF_BF16, RF_F16). */
+/* What to write: f32 values, kept as `type` (RF_F32, RF_BF16, RF_F16; RF_I8: whole numbers in -128..127). */
 typedef struct rf_weight_out {
     const char *name;
     rf_type type;
@@ -81,7 +81,8 @@ typedef struct rf_weight_out {
  *   order           wide types first, then by name: the same tensors give the same bytes
  *   memory          64 KiB, whatever the tensors' size
  *   RF_EARG         a name twice, empty or not UTF-8; rank, dimension or type outside what rf_weight_out can say
- *   RF_ENUMERIC     a value that is not finite, or not after rounding to its type; nothing is written
+ *   RF_ENUMERIC     a value that is not finite, or not after rounding to its type, or no whole number of 8 bits for
+ *                   RF_I8; nothing is written
  *   RF_EIO          the old file, if any, is untouched                                                               */
 rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                            const char *const *metadata, rf_error *why);
@@ -209,6 +210,9 @@ typedef struct rf_config {
     int sentence_normalize;
     double sinusoidal_base;      /* 10000: of every encoding that is made of sines (rope_theta: of those that rotate) */
     int64_t concat_width;        /* columns of the position beside the word; 0: embedding_size                        */
+    /* The folder's matrices are in int8 with scales (quantization_config).  Of its files, not of the model: it is not
+     * written (rf_convert writes such folders). */
+    int quantised;
 } rf_config;
 
 /* RoFormerConfig's own defaults. */
@@ -222,7 +226,7 @@ rf_status rf_config_defaults_of_sized(const char *family, rf_config *c, size_t s
 /* `path` is a config.json or a folder that holds one; the config, untouched on error, need not be filled in before.
  *   RF_EDATA         names the key, the value and the allowed range; wrong types, heads that do not divide hidden_size
  *   RF_EUNSUPPORTED  another model_type, or keys that would change the mathematics (norm_type, use_bias,
- *                    cross-attention) */
+ *                    cross-attention); a quantization_config of another scheme than W8A8 of compressed-tensors */
 rf_status rf_config_read_sized(const rf_ctx *ctx, const char *path, rf_config *out, size_t size, rf_error *why);
 #define rf_config_read(ctx, path, out, why) rf_config_read_sized((ctx), (path), (out), sizeof *(out), (why))
 

@@ -17,8 +17,11 @@ typedef void rf_convert_report(void *user, const rf_weight *tensor, const char *
 
 typedef struct rf_convert_options {
     size_t size;                /* of this struct, set by rf_convert_defaults                                         */
-    int keep_type;              /* 1: the type of the source's word embeddings, whatever `type` says; 1               */
-    rf_type type;               /* of what is written: RF_F32, RF_BF16, RF_F16                                        */
+    int keep_type;              /* 1: the type of the source's word embeddings, and what is in int8 stays so, whatever
+                                 * `type` says; 1                                                                     */
+    /* of what is written: RF_F32, RF_BF16, RF_F16; RF_I8: the matrices of the layers with a scale for each row, W8A8 of
+     * compressed-tensors; the rest in the type of the source's word embeddings */
+    rf_type type;
     const char *const *drop;    /* names of tensors that may be left out; "name*" stands for all that begin so        */
     size_t drops;
     int overwrite;              /* weights that are in the target are replaced; 0                                     */
@@ -42,6 +45,8 @@ void rf_convert_options_init(rf_convert_options *o, size_t size);
  *                    misshapen ones; a tied head that differs from the word embeddings; what was read back differs.
  *                    Nothing was written but in the last case
  *                    Or a vocabulary is to be exchanged, and the source has no tokenizer
+ *   RF_ENUMERIC      a weight is not finite, or too large for `type`; in int8 also: a matrix is all zeros.  No weights
+ *                    were written
  *   RF_EIO           the target holds weights already; it is to be overwritten and is a checkpoint, or has a tokenizer
  *                    where the source has none; it cannot be written                                               */
 rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,

@@ -66,6 +66,11 @@ rf_status rf_pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w,
                        rf_error *why);
 void rf_packed_free(rf_packed *packed);
 
+/* The whole numbers and scales that rf_pack makes of w[n,k] for RF_I8, so that rf_pack_int8 of them gives the same
+ * bits; q [n,k], scale [n].  A row of zeros has scale 1.  RF_ENUMERIC as rf_pack. */
+rf_status rf_quantise_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
+                           rf_error *why);
+
 /* y[m,n] = act(x[m,k] w^T + bias).  The same bits for row i whatever m is and whatever the other rows hold.
  * y rows are ldy apart, x rows ldx.  RF_ENUMERIC with weights in RF_I8: a row of x is not finite; the others are
  * computed. */

@@ -33,12 +33,10 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
     return RF_OK;
 }
 
-/* With weights in int8 the layers' matrices are; the head's and that of the embeddings, few and near the result, are
- * bf16. */
+/* With weights in int8 the layers' matrices are; the others are bf16. */
 static rf_type type_of(const rf_model *m, const rf_param *p)
 {
-    const bool in_layer = !p->head && p->layer >= 0 && p->layer < m->config.num_hidden_layers;
-    return m->type == RF_I8 && !in_layer ? RF_BF16 : m->type;
+    return m->type == RF_I8 && !rf__param_in_int8(&m->params, p) ? RF_BF16 : m->type;
 }
 
 /* The tensor that cannot be packed, of those that make one matrix, and why. */
@@ -56,6 +54,53 @@ static rf_status name_culprit(const rf_model *m, size_t i, const float *w, const
     return rf_fail(why, whole->code, "tensor \"%s\": %s", m->params.p[i].name, whole->text);
 }
 
+static bool is_int8(const struct source *from, size_t i) { return from->file && rf__quantised(from->match[i]); }
+
+/* The whole numbers and scales of one weight: those of the file, or made as packing makes them. */
+static rf_status codes_of(const rf_model *m, const struct source *from, size_t i, int8_t *q, float *scale,
+                          rf_error *why)
+{
+    const rf_param *p = &m->params.p[i];
+    if (is_int8(from, i)) {
+        const rf_weight *t = from->match[i];
+        rf__weights_codes(t, q);
+        rf_weights_forget(from->file, t);
+        return rf_weights_read(from->file, rf__quantised_scale(from->file, t), scale, 1, why);
+    }
+    float *w = rf__alloc(m->ctx, p->count * sizeof *w);
+    if (!w) return out_of_memory(why, p->count * sizeof *w);
+    rf_status status = read_one(m, from, i, w, why);
+    if (!status) status = rf_quantise_int8(m->ctx, p->dim[0], p->dim[1], w, q, scale, why);
+    rf__free(m->ctx, w);
+    return status;
+}
+
+/* Weights that are in int8 stay as they are. */
+static rf_status pack_codes(rf_model *m, const struct source *from, size_t i, int64_t rows, rf_error *why)
+{
+    const rf_param *p = &m->params.p[i];
+    const size_t span = rf__params_span(&m->params, i), bytes = (size_t)(rows * p->dim[1]);
+    int8_t *q = rf__alloc(m->ctx, bytes), *to = q;
+    float *scale = rf__alloc(m->ctx, (size_t)rows * sizeof *scale), *next = scale;
+    rf_error part = {0};
+    rf_status status = q && scale ? RF_OK : out_of_memory(&part, bytes);
+    for (size_t j = 0; j < span && !status; to += p[j].count, next += p[j++].dim[0])
+        status = codes_of(m, from, i + j, to, next, &part);
+    if (!status) status = rf_pack_int8(m->ctx, rows, p->dim[1], q, scale, &m->packed[i], &part);
+    if (status) rf_fail(why, status, "tensor \"%s\": %s", p->name, part.text);
+    rf__free(m->ctx, scale);
+    rf__free(m->ctx, q);
+    return status;
+}
+
+static bool any_int8(const rf_model *m, const struct source *from, size_t i)
+{
+    const size_t span = rf__params_span(&m->params, i);
+    for (size_t j = i; j < i + span; j++)
+        if (is_int8(from, j)) return true;
+    return false;
+}
+
 static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error *why)
 {
     const rf_param *p = &m->params.p[i];
@@ -63,6 +108,7 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     int64_t rows = 0;
     for (size_t j = 0; j < span; j++) rows += p[j].dim[0];
     if (!rows) return RF_OK;
+    if (m->type == RF_I8 && any_int8(m, from, i)) return pack_codes(m, from, i, rows, why);
     const size_t bytes = (size_t)(rows * p->dim[1]) * sizeof(float);
     float *w = rf__alloc(m->ctx, bytes), *to = w;
     if (!w) return out_of_memory(why, bytes);

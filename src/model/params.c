@@ -373,6 +373,16 @@ static bool fits(const rf_param *p, const rf_weight *t)
     return same;
 }
 
+/* Of weights in int8 everything is known before one is read. */
+static rf_status check_quantised(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
+                                 rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < params->n && !status; i++)
+        status = rf__quantised_check(params->ctx, w, match[i], params->config.quantised, why);
+    return status;
+}
+
 rf_status rf__params_match(const rf_params *params, const rf_weights *w, const rf_weight **match, bool *has_head,
                            rf_error *why)
 {
@@ -388,9 +398,15 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
         if (match[i] ? !fits(&params->p[i], match[i]) : !(params->p[i].head && headless))
             complain(&bad, &params->p[i], match[i]);
     if (has_head) *has_head = !headless;
-    if (!bad.all) return RF_OK;
+    if (!bad.all) return check_quantised(params, w, match, why);
     if (bad.more) return rf_fail(why, RF_EDATA, "%s: %s; and %zu more", rf__weights_name(w), bad.text, bad.more);
     return rf_fail(why, RF_EDATA, "%s: %s", rf__weights_name(w), bad.text);
+}
+
+bool rf__param_in_int8(const rf_params *params, const rf_param *p)
+{
+    const bool in_layer = !p->head && p->layer >= 0 && p->layer < params->config.num_hidden_layers;
+    return in_layer && p->rank == 2 && !p->looked_up;
 }
 
 static bool is_silent(const rf_family *f, const char *name)
@@ -409,11 +425,12 @@ char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_
     size_t n = 0;
     list[0] = 0;
     for (size_t i = 0; i < rf_weights_count(w); i++) {
-        const rf_weight *t = rf_weights_at(w, i);
+        const rf_weight *named = rf_weights_at(w, i), *owner = rf__quantised_owner(w, named);
+        const rf_weight *t = owner ? owner : named;
         bool used = is_silent(params->family, t->name);
         for (size_t j = 0; !used && j < params->n; j++)         /* or its second name, of which the first counted */
             used = match[j] && (match[j] == t || !strcmp(params->p[j].name, t->name));
-        if (!used) n += (size_t)snprintf(list + n, size - n, "%s%s", n ? ", " : "", t->name);
+        if (!used) n += (size_t)snprintf(list + n, size - n, "%s%s", n ? ", " : "", named->name);
     }
     return list;
 }
@@ -443,6 +460,9 @@ rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, 
     }
     if (bad.all)
         return rf_fail(why, RF_EDATA, "%s: %s%s", rf__weights_name(w), bad.text, bad.more ? "; and more" : "");
+    for (size_t i = 0; i < params->n && !status; i++)
+        status = rf__quantised_check(params->ctx, w, rf__params_find(params, w, params->p[i].name),
+                                     params->config.quantised, why);
     for (size_t i = 0; i < params->n && !status; i++) {
         const rf_param *p = &params->p[i];
         const rf_weight *t = !p->head || p->flags & RF_ROW_PRETRAINED ? rf__params_find(params, w, p->name) : NULL;
@@ -496,6 +516,38 @@ static rf_weight_out as_output(const rf_param *p, const float *slab, rf_type typ
     return out;
 }
 
+/* A matrix in int8 has its scales beside it, which are f32 whatever the others are. */
+static size_t add_scale(rf_weight_out *out, size_t n, size_t i, const float *scale, char *name, size_t size)
+{
+    snprintf(name, size, "%s_scale", out[i].name);
+    out[i].type = RF_I8;
+    out[n] = (rf_weight_out){.name = name, .type = RF_F32, .rank = 2, .dim = {out[i].dim[0], 1}, .data = scale};
+    return n + 1;
+}
+
+static rf_status write_all(const rf_params *params, const float *slab, float *const *scale, rf_type type,
+                           const char *path, int *fd, rf_error *why)
+{
+    typedef char scale_name[sizeof params->p->name + 8];
+    rf_weight_out *out = rf__calloc(params->ctx, 3 * params->n, sizeof *out);
+    scale_name *name = rf__calloc(params->ctx, params->n, sizeof *name);
+    rf_status status = out && name ? RF_OK
+                                   : rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
+    size_t n = params->n;
+    for (size_t i = 0; i < params->n && !status; i++) {
+        const char *second = second_name(params, &params->p[i]);
+        out[i] = as_output(&params->p[i], slab, type);
+        if (scale && scale[i]) n = add_scale(out, n, i, scale[i], name[i], sizeof name[i]);
+        if (!second) continue;
+        out[n] = out[i];
+        out[n++].name = second;
+    }
+    if (!status) status = rf__weights_stream(params->ctx, path, out, n, NULL, NULL, NULL, fd, why);
+    rf__free(params->ctx, name);
+    rf__free(params->ctx, out);
+    return status;
+}
+
 rf_status rf__params_save(const rf_params *params, const float *slab, rf_type type, const char *path, rf_error *why)
 {
     return rf__params_write(params, slab, type, path, NULL, why);
@@ -504,19 +556,13 @@ rf_status rf__params_save(const rf_params *params, const float *slab, rf_type ty
 rf_status rf__params_write(const rf_params *params, const float *slab, rf_type type, const char *path, int *fd,
                            rf_error *why)
 {
-    rf_weight_out *out = rf__calloc(params->ctx, 2 * params->n, sizeof *out);
-    if (!out) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
-    size_t n = params->n;
-    for (size_t i = 0; i < params->n; i++) {
-        const char *second = second_name(params, &params->p[i]);
-        out[i] = as_output(&params->p[i], slab, type);
-        if (!second) continue;
-        out[n] = out[i];
-        out[n++].name = second;
-    }
-    const rf_status status = rf__weights_stream(params->ctx, path, out, n, NULL, NULL, NULL, fd, why);
-    rf__free(params->ctx, out);
-    return status;
+    return write_all(params, slab, NULL, type, path, fd, why);
+}
+
+rf_status rf__params_save_scaled(const rf_params *params, const float *slab, float *const *scale, rf_type type,
+                                 const char *path, rf_error *why)
+{
+    return write_all(params, slab, scale, type, path, NULL, why);
 }
 
 void rf__params_draw(rf_params *p, int64_t step)

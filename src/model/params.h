@@ -117,6 +117,10 @@ rf_status rf__params_load(const rf_params *p, const rf_weights *w, float *slab, 
 /* Reads the encoder alone, whatever head the file has, and what is RF_ROW_PRETRAINED where it is there. */
 rf_status rf__params_load_encoder(const rf_params *p, const rf_weights *w, float *slab, rf_error *why);
 
+/* Is p kept in int8 where weights are (RF_I8)?  The matrices of the layers are: the head's, few and near the result,
+ * and tables are not. */
+bool rf__param_in_int8(const rf_params *params, const rf_param *p);
+
 /* The steps of loading, for those who do not need a slab: the tensor of a file for a parameter's name (NULL: none), for
  * every parameter (RF_EDATA lists what is missing or misshapen), and the names of what is left over. */
 const rf_weight *rf__params_find(const rf_params *p, const rf_weights *w, const char *name);
@@ -124,7 +128,12 @@ rf_status rf__params_match(const rf_params *p, const rf_weights *w, const rf_wei
                            rf_error *why);
 char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weight *const *match);
 
-/* model.safetensors as transformers writes it: head tied to the word embeddings, stored once. */
+/* model.safetensors as transformers writes it: head tied to the word embeddings, stored once.
+ *
+ *   scale    NULL, or for each parameter NULL or the scales of its rows: then the slab has its whole numbers, written
+ *            as I8, with the scales beside it                                                                        */
+rf_status rf__params_save_scaled(const rf_params *p, const float *slab, float *const *scale, rf_type type,
+                                 const char *path, rf_error *why);
 rf_status rf__params_save(const rf_params *p, const float *slab, rf_type type, const char *path, rf_error *why);
 
 /* The same with fd not NULL: the file is left to the caller to sync and close; *fd is as it was when it was not

@@ -4,6 +4,7 @@
 
 #include "model/family.h"
 #include "model/params.h"
+#include "pipeline/convert_int8.h"
 #include "pipeline/extend.h"
 #include "roformer/convert.h"
 #include "roformer/files.h"
@@ -23,6 +24,8 @@ struct conversion {
     rf_params params;
     const rf_weight **match;
     float *slab;
+    float **scale;                      /* for each parameter: NULL, or the scales of its rows, which is then in int8 */
+    rf_type rest;                       /* of what is not in int8                                                     */
     rf_error *why;
 };
 
@@ -48,12 +51,16 @@ static bool is_dropped(const struct conversion *c, const char *name, size_t size
     return false;
 }
 
-static bool is_used(const struct conversion *c, const rf_weight *t)
+/* The parameter that a tensor, or the matrix that it is the scale of, is; params.n: none. */
+static size_t param_of(const struct conversion *c, const rf_weight *t)
 {
-    for (size_t i = 0; i < c->params.n; i++)
-        if (c->match[i] == t) return true;
-    return false;
+    const rf_weight *owner = rf__quantised_owner(c->w, t);
+    size_t i = 0;
+    while (i < c->params.n && c->match[i] != t && !(owner && c->match[i] == owner)) i++;
+    return i;
 }
+
+static bool is_used(const struct conversion *c, const rf_weight *t) { return param_of(c, t) < c->params.n; }
 
 /* What is to be dropped is there, and the model can do without it: a name with a slip in it leaves nothing out. */
 static rf_status check_drops(const struct conversion *c)
@@ -154,6 +161,15 @@ static rf_status read_source(struct conversion *c)
     return status ? status : read_weights(c);
 }
 
+/* What is no parameter: left out, or what belongs to a matrix in int8. */
+static void report_rest(const struct conversion *c, const rf_weight *t, size_t i)
+{
+    char name[sizeof c->params.p->name + 8];
+    const bool kept = i < c->params.n && c->scale && c->scale[i] && t == rf__quantised_scale(c->w, c->match[i]);
+    if (kept) snprintf(name, sizeof name, "%s_scale", c->params.p[i].name);
+    c->o.report(c->o.user, t, kept ? name : NULL);
+}
+
 static void report(const struct conversion *c)
 {
     if (!c->o.report) return;
@@ -161,15 +177,20 @@ static void report(const struct conversion *c)
         if (c->match[i]) c->o.report(c->o.user, c->match[i], c->params.p[i].name);
     for (size_t k = 0; k < rf_weights_count(c->w); k++) {
         const rf_weight *t = rf_weights_at(c->w, k);
-        if (!is_used(c, t)) c->o.report(c->o.user, t, NULL);
+        const size_t i = param_of(c, t);
+        if (i == c->params.n || c->match[i] != t) report_rest(c, t, i);
     }
 }
 
 /* ---- what is written --------------------------------------------------------------------------------------------- */
 
-static float rounded(rf_type type, float x)
+/* Number k of parameter i as it must be read back. */
+static float expected(const struct conversion *c, size_t i, size_t k)
 {
-    return type == RF_BF16 ? rf__from_bf16(rf__bf16(x)) : type == RF_F16 ? rf__from_f16(rf__f16(x)) : x;
+    const rf_param *p = &c->params.p[i];
+    const float x = c->slab[p->offset + k];
+    if (c->scale && c->scale[i]) return x * c->scale[i][k / (size_t)p->dim[1]];
+    return c->rest == RF_BF16 ? rf__from_bf16(rf__bf16(x)) : c->rest == RF_F16 ? rf__from_f16(rf__f16(x)) : x;
 }
 
 static rf_status read_back(const struct conversion *c, const char *path)
@@ -185,12 +206,19 @@ static rf_status read_back(const struct conversion *c, const char *path)
                        : rf_fail(c->why, RF_EDATA, "%s: %s is missing after it was written", path, p->name);
         if (!status) status = rf_weights_read(w, t, x, 1, c->why);
         for (size_t k = 0; k < p->count && !status; k++)
-            if (x[k] != rounded(c->o.type, c->slab[p->offset + k]))
+            if (x[k] != expected(c, i, k))
                 status = rf_fail(c->why, RF_EDATA, "%s: %s: element %zu is not what was written", path, p->name, k);
         rf__free(c->ctx, x);
     }
     rf_weights_close(w);
     return status;
+}
+
+static rf_status write_config(struct conversion *c)
+{
+    if (!c->scale) return rf_config_write(c->ctx, c->to, &c->config, c->why);
+    json_t *quantised = rf__convert_int8_config(&c->params, c->scale);
+    return rf__config_write_with(c->ctx, c->to, &c->config, quantised, c->why);
 }
 
 static rf_status write_target(struct conversion *c)
@@ -199,10 +227,10 @@ static rf_status write_target(struct conversion *c)
     rf_status status = rf__path(path, sizeof path, c->to, RF_FILE_WEIGHTS, c->why);
     if (!status) status = rf__folder_make(c->to, c->why);
     if (!status) status = rf__checksums_remove(c->to, c->why);
-    if (!status) status = rf_config_write(c->ctx, c->to, &c->config, c->why);
+    if (!status) status = write_config(c);
     if (!status) status = rf_sentence_copy(c->ctx, c->from, c->to, c->why);
     if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
-    if (!status) status = rf__params_save(&c->params, c->slab, c->o.type, path, c->why);
+    if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, path, c->why);
     if (!status) status = read_back(c, path);
     const char *const *files = c->tokenizer ? rf_tokenizer_files(c->tokenizer) : NULL;
     return status ? status : rf__checksums_of_model(c->ctx, c->to, &c->config, files, c->why);
@@ -245,15 +273,28 @@ static rf_status extend(struct conversion *c)
     return RF_OK;
 }
 
+/* What is not in int8 keeps the type of the word embeddings, where the caller names none. */
+static rf_status choose_types(struct conversion *c)
+{
+    const rf_weight *word = c->match[c->params.word];
+    const bool as_they_are = c->o.keep_type && c->config.quantised;
+    const rf_type usual = word && word->readable ? word->type : RF_F32;
+    const bool int8 = as_they_are || (!c->o.keep_type && c->o.type == RF_I8);
+    c->rest = int8 || c->o.keep_type ? usual : c->o.type;
+    if (!int8) return RF_OK;
+    c->scale = rf__calloc(c->ctx, c->params.n, sizeof *c->scale);
+    if (!c->scale) return rf_fail(c->why, RF_ENOMEM, "out of memory: a list of %zu parameters", c->params.n);
+    return rf__convert_int8(&c->params, c->w, c->match, as_they_are, c->slab, c->scale, c->why);
+}
+
 static rf_status convert(struct conversion *c)
 {
     rf_status status = check_target(c);
     if (!status) status = read_source(c);
     if (status) return status;
-    const rf_weight *word = c->match[c->params.word];
-    if (c->o.keep_type && word) c->o.type = word->type;
-    report(c);
     status = extend(c);
+    if (!status) status = choose_types(c);
+    if (!status) report(c);
     return status ? status : write_target(c);
 }
 
@@ -266,9 +307,11 @@ rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const 
     rf_convert_defaults(&c.o);
     if (rf__options_read(&c.o, sizeof c.o, RF_SIZE_TO(rf_convert_options, user), options, "rf_convert_options", why))
         return RF_EARG;
-    if (c.o.type != RF_F32 && c.o.type != RF_BF16 && c.o.type != RF_F16)
-        return rf_fail(why, RF_EARG, "rf_convert: type %d, expected RF_F32, RF_BF16 or RF_F16", (int)c.o.type);
+    if (c.o.type != RF_F32 && c.o.type != RF_BF16 && c.o.type != RF_F16 && c.o.type != RF_I8)
+        return rf_fail(why, RF_EARG, "rf_convert: type %d, expected RF_F32, RF_BF16, RF_F16 or RF_I8", (int)c.o.type);
     const rf_status status = convert(&c);
+    for (size_t i = 0; c.scale && i < c.params.n; i++) rf__free(ctx, c.scale[i]);
+    rf__free(ctx, (void *)c.scale);
     rf__free(ctx, c.slab);
     rf__free(ctx, (void *)c.match);
     rf__params_free(&c.params);

@@ -213,22 +213,16 @@ static rf_status read_key(const char *file, const rf_config_key *k, const json_t
     return rf__config_check_key(c, k, file, why);
 }
 
-/* Keys of what the family has not: decoders that look at an encoder, quantized weights. */
+/* Keys of what the family has not: decoders that look at an encoder. */
 static rf_status refuse_relatives(const rf_family_config *f, const char *file, const json_t *root, rf_error *why)
 {
-    static const struct { const char *key, *text; int truth; } accepted[] = {
-        {"add_cross_attention", NULL, 0}, {"is_encoder_decoder", NULL, 0}, {"quantization_config", NULL, -1},
-    };
-    for (size_t i = 0; i < RF_COUNT(accepted); i++) {
-        const json_t *v = json_object_get(root, accepted[i].key);
-        if (!v || json_is_null(v) || (f->pairs && !strcmp(accepted[i].key, "is_encoder_decoder"))) continue;
-        if (accepted[i].text && json_is_string(v) && !strcmp(json_string_value(v), accepted[i].text)) continue;
-        if (accepted[i].truth >= 0 && json_is_boolean(v) && json_is_true(v) == accepted[i].truth) continue;
-        if (accepted[i].truth >= 0 && !json_is_boolean(v))
-            return rf__wrong_type(file, accepted[i].key, v, "true or false", why);
-        if (accepted[i].text && !json_is_string(v)) return rf__wrong_type(file, accepted[i].key, v, "a string", why);
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is %s: this is not a RoFormer as we compute it", file,
-                       accepted[i].key, json_is_string(v) ? rf__printable(json_string_value(v)).text : type_of(v));
+    static const char *const keys_of_pairs[] = {"add_cross_attention", "is_encoder_decoder"};
+    for (size_t i = 0; i < RF_COUNT(keys_of_pairs); i++) {
+        const char *key = keys_of_pairs[i];
+        const json_t *v = json_object_get(root, key);
+        if (!v || json_is_null(v) || json_is_false(v) || (f->pairs && !strcmp(key, "is_encoder_decoder"))) continue;
+        if (!json_is_true(v)) return rf__wrong_type(file, key, v, "true or false", why);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is true: this is not a RoFormer as we compute it", file, key);
     }
     return RF_OK;
 }
@@ -333,6 +327,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     if (!s) s = refuse_debertas(file, root, c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
     if (!s) s = rf__task_read(file, root, c, why);
+    if (!s) s = rf__quantised_read_config(file, root, &c->quantised, why);
     if (!embedding) c->embedding_size = c->hidden_size;
     return s ? s : rf__config_check_all(c, file, why);
 }
@@ -521,17 +516,25 @@ static bool put_all(const rf_ctx *ctx, char **text, size_t *size, size_t *capaci
     return fine;
 }
 
-rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *given, rf_error *why)
+rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
 {
-    if (!(ctx && folder && given)) return rf__missing("rf_config_write", "ctx, folder, config", why);
+    if (!(ctx && folder && c)) return rf__missing("rf_config_write", "ctx, folder, config", why);
+    return rf__config_write_with(ctx, folder, c, json_object(), why);
+}
+
+rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_config *given, json_t *more,
+                                rf_error *why)
+{
     char path[4096], act[32], *text = NULL, *list = NULL;
     size_t size = 0, capacity = 0;
     rf_error local = {0};
     if (!why) why = &local;
     rf_config own, *c = &own;
     if (rf__config_given(c, given, why) || rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why) ||
-        rf__config_check_all(c, path, why))
+        rf__config_check_all(c, path, why)) {
+        json_decref(more);
         return why->code;
+    }
     snprintf(act, sizeof act, "\"%s\"", rf__config_act_name(c->hidden_act));
     const rf_family_config *f = rf__config_family(c);
     bool fine = rf__grow(ctx, &text, &capacity, 256, 1) && (list = architectures(c)) != NULL;
@@ -543,6 +546,7 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     fine = fine && put_positions(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
            put_all(ctx, &text, &size, &capacity, rf__config_attention_json(c)) &&
            put_all(ctx, &text, &size, &capacity, rf__task_json(c));
+    fine = put_all(ctx, &text, &size, &capacity, more) && fine;
     rf_status s = RF_OK;
     if (!fine || !rf__grow(ctx, &text, &capacity, size + 4, 1)) {
         s = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);

@@ -82,6 +82,27 @@ void rf__config_named(const char *path, rf_error *why);
 /* Whether positions enter in the same way. */
 bool rf__config_same_positions(const rf_config *a, const rf_config *b);
 
+/* Weights in int8 with scales (quantised.c).  read_config: *out is 1 where quantization_config says that there are, and
+ * how; RF_EUNSUPPORTED names the key of another scheme.  json: that key, for a folder whose modules `ignore` have none.
+ *
+ *   rf__quantised         a matrix in int8           scale   of its rows, NULL: none that fits
+ *   owner                 the matrix in int8 that `t` is a scale or a zero point of; NULL: of none
+ *   check                 before weights are read: its scales are there and positive; nothing to say of other tensors.
+ *                         promised: config.json has a quantization_config
+ *   spread                `to` holds its whole numbers, and then its weights
+ *   rf__weights_codes     its whole numbers, one behind the other                                                    */
+rf_status rf__quantised_read_config(const char *file, const json_t *root, int *out, rf_error *why);
+json_t *rf__quantised_json(const char *const *ignore, size_t n);
+bool rf__quantised(const rf_weight *t);
+const rf_weight *rf__quantised_scale(const rf_weights *w, const rf_weight *t);
+const rf_weight *rf__quantised_owner(const rf_weights *w, const rf_weight *t);
+rf_status rf__quantised_check(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t, bool promised, rf_error *why);
+rf_status rf__quantised_spread(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t, float *to, rf_error *why);
+void rf__weights_codes(const rf_weight *t, int8_t *to);
+
+/* rf_config_write with the members of `more` (which is given back, or NULL) behind the others. */
+rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_config *c, json_t *more, rf_error *why);
+
 extern const char *const rf__weight_files[];     /* of a folder, the first that is there counts; NULL at the end   */
 const char *rf__weights_name(const rf_weights *w);               /* the file that was opened, without its folder      */
 

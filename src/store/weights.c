@@ -294,6 +294,8 @@ static void widen(const rf_ctx *ctx, rf_type type, const unsigned char *from, fl
         else for (size_t i = 0; i < n; i++) to[i] = rf__from_f16(half[i]);
         return;
     case RF_I8:
+        for (size_t i = 0; i < n; i++) to[i] = (int8_t)from[i];
+        return;
     case RF_I32: return;                 /* never readable (header.c) */
     }
 }
@@ -315,6 +317,13 @@ static void collect(struct walk *walk, unsigned char *to, size_t n)
     }
 }
 
+void rf__weights_codes(const rf_weight *t, int8_t *to)
+{
+    struct walk walk = {.t = t, .width = 1, .at = t->data};
+    if (t->stride) collect(&walk, (unsigned char *)to, t->count);
+    else memcpy(to, t->data, t->count);
+}
+
 static bool all_finite(const rf_ctx *ctx, const float *x, size_t n)
 {
     if (ctx->k && ctx->k->finite) return ctx->k->finite(x, (int64_t)n);
@@ -327,29 +336,31 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
 {
     if (!(w && t && to)) return rf__missing("rf_weights_read", "weights, tensor, to", why);
     const char *const digits = strpbrk(t->dtype, "0123456789");
-    if (!t->readable && (t->dtype[0] == 'I' || t->dtype[0] == 'U'))
+    const bool scaled = rf__quantised_scale(w, t) != NULL;
+    if (!t->readable && !scaled && (t->dtype[0] == 'I' || t->dtype[0] == 'U'))
         return rf_fail(why, RF_EUNSUPPORTED,
                        "tensor \"%s\": %sint%s weights without quantization_config: integers have no scale here, save "
                        "the model in F32, BF16 or F16",
                        rf__printable(t->name).text, t->dtype[0] == 'U' ? "u" : "", digits ? digits : "");
-    if (!t->readable)
+    if (!t->readable && !scaled)
         return rf_fail(why, RF_EUNSUPPORTED, "tensor \"%s\": data type %s cannot be read as numbers of 32 bits",
                        rf__printable(t->name).text, t->dtype);
-    const size_t width = t->type == RF_F32 ? 4 : 2;
+    const rf_type type = scaled ? RF_I8 : t->type;
+    const size_t width = type == RF_F32 ? 4 : type == RF_I8 ? 1 : 2;
     const unsigned char *from = t->data;
     unsigned char run[RUN * 4];
     struct walk walk = {.t = t, .width = width, .at = from};
     for (size_t i = 0; i < t->count; i += RUN) {
         const size_t n = t->count - i < RUN ? t->count - i : RUN;
         if (t->stride) collect(&walk, run, n);
-        widen(w->ctx, t->type, t->stride ? run : from + i * width, to + i, n);
+        widen(w->ctx, type, t->stride ? run : from + i * width, to + i, n);
         if (!finite || all_finite(w->ctx, to + i, n)) continue;
         size_t bad = i;
         while (bad < i + n - 1 && isfinite(to[bad])) bad++;
         return rf_fail(why, RF_ENUMERIC, "tensor \"%s\": element %zu of %zu is %s", rf__printable(t->name).text, bad,
                        t->count, isnan(to[bad]) ? "not a number" : "infinite");
     }
-    return RF_OK;
+    return scaled ? rf__quantised_spread(w->ctx, w, t, to, why) : RF_OK;
 }
 
 void rf_weights_forget(const rf_weights *w, const rf_weight *t)

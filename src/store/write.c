@@ -17,8 +17,12 @@
 
 enum { RUN = 16384 };                                              /* values converted at a time */
 
-static size_t width_of(rf_type type) { return type == RF_F32 ? 4 : 2; }
-static const char *dtype_name(rf_type type) { return type == RF_F32 ? "F32" : type == RF_BF16 ? "BF16" : "F16"; }
+static size_t width_of(rf_type type) { return type == RF_F32 ? 4 : type == RF_I8 ? 1 : 2; }
+
+static const char *dtype_name(rf_type type)
+{
+    return type == RF_F32 ? "F32" : type == RF_BF16 ? "BF16" : type == RF_I8 ? "I8" : "F16";
+}
 
 static int by_width_and_name(const void *a, const void *b)
 {
@@ -40,8 +44,8 @@ static rf_status count_of(const rf_weight_out *t, bool later, const char *path, 
     if (!t->name || !*t->name || !strcmp(t->name, "__metadata__"))
         return rf_fail(why, RF_EARG, "%s: a tensor's name is empty or reserved", path);
     const rf__label name = rf__printable(t->name);
-    if (t->type != RF_F32 && t->type != RF_BF16 && t->type != RF_F16)
-        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": type %d is none of F32, BF16, F16", path, name.text,
+    if (t->type != RF_F32 && t->type != RF_BF16 && t->type != RF_F16 && t->type != RF_I8)
+        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": type %d is none of F32, BF16, F16, I8", path, name.text,
                        (int)t->type);
     if (t->rank < 0 || t->rank > (int)RF_COUNT(t->dim))
         return rf_fail(why, RF_EARG, "%s: tensor \"%s\": rank %d is not in 0..%zu", path, name.text, t->rank,
@@ -117,9 +121,21 @@ static bool finite_run(const rf_ctx *ctx, const float *x, size_t n)
     return true;
 }
 
+static bool as_bytes(int8_t *to, const float *x, size_t n)
+{
+    bool fine = true;
+    for (size_t i = 0; i < n; i++) {
+        const bool fits = x[i] >= INT8_MIN && x[i] <= INT8_MAX;
+        to[i] = fits ? (int8_t)x[i] : 0;
+        fine &= fits && x[i] - (float)to[i] == 0;
+    }
+    return fine;
+}
+
 /* Rounds one run; false when a value became infinite. */
 static bool narrow(const rf_ctx *ctx, rf_type type, uint16_t *to, const float *x, size_t n)
 {
+    if (type == RF_I8) return as_bytes((int8_t *)to, x, n);
     const uint16_t exponent = type == RF_BF16 ? 0x7F80 : 0x7C00;
     bool fine = true;
     if (type == RF_BF16 && ctx->k && ctx->k->to_bf16) ctx->k->to_bf16(to, x, (int64_t)n);

@@ -39,6 +39,30 @@ expect 0 '' "$program" convert -q half old --dtype f32 --overwrite
 expect 4 'nowhere' "$program" convert nowhere x
 [ ! -e x ] || fail "a folder was made for nothing"
 
+# Matrices in int8: the same answers as by --dtype int8, carried on as they are, back to f32; bad scales and other schemes are named before
+# a weight is read.
+expect 0 'int8: written, read back, the same' "$program" convert "$golden/models/plain" int8 --dtype int8
+expect 0 '' "$program" verify int8
+expect 0 '' "$program" info -m int8
+holds out 'matrices_in_int8  12'
+holds out 'ignored           nothing'
+expect 0 '' "$program" convert -q int8 again
+same int8/model.safetensors again/model.safetensors
+same int8/config.json again/config.json
+holds out 'roformer.encoder.layer.1.output.dense.weight_scale  F32 [32,1]'
+expect 0 '' "$program" convert -q int8 f32 --dtype f32
+if grep -q quantization_config f32/config.json; then fail "f32 weights have a quantization_config"; fi
+sed 's/"num_bits": 8/"num_bits": 4/' int8/config.json > again/config.json
+expect 3 'config_groups.group_0.weights.num_bits is 4, expected 8' "$program" info -m again
+sed 's/"dynamic": true/"dynamic": false/' int8/config.json > again/config.json
+expect 3 'input_activations.dynamic is false, expected true' "$program" convert again x
+grep -v quantization_config int8/config.json | sed 's/"vocab_size": 101,/"vocab_size": 101/' > again/config.json
+expect 3 'int8 weights, but config.json has no quantization_config' "$program" info -m again
+cp int8/config.json again
+sed 's/layer.1.output.dense.weight_scale/layer.1.output.dense.weight_scaly/' int8/model.safetensors > again/model.safetensors
+expect 3 'layer.1.output.dense.weight_scale" with the scales of its rows is missing' "$program" convert again x
+[ ! -e x ] || fail "something was written although it was refused"
+
 # What is to be left out is there and can be left out; a slip in a name is told, and nothing is written.
 expect 2 "--drop roformer.poolr.*: the source has no tensor" "$program" convert "$golden/torch/old" x --drop 'roformer.pooler.*' --drop 'roformer.poolr.*'
 expect 2 '--drop roformer.embeddings.*: the model needs' "$program" convert "$golden/torch/old" x --drop 'roformer.embeddings.*'

@@ -32,7 +32,7 @@ static void show(void *user, const rf_weight *t, const char *to)
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
-    static const rf_type type[] = {RF_F32, RF_F32, RF_BF16, RF_F16};
+    static const rf_type type[] = {RF_F32, RF_F32, RF_BF16, RF_F16, RF_I8};
     rf_convert_options o;
     rf_convert_defaults(&o);
     o.keep_type = !a->type;
@@ -51,7 +51,8 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     {"SRC DST", 0, CLI_OPERANDS, A(folder), NULL, NULL, 2, 2, NULL, "", NULL},
-    {"dtype", 0, CLI_CHOICE, A(type), "same|f32|bf16|f16", "same", 0, 0, NULL, "of the weights that are written",
+    {"dtype", 0, CLI_CHOICE, A(type), "same|f32|bf16|f16|int8", "same", 0, 0, NULL,
+     "of the weights that are written; int8: of the layers' matrices, the others keep theirs",
      "torch_dtype"},
     {"drop", 0, CLI_EACH, A(drop), "NAME", NULL, 0, 0, NULL,
      "a tensor that the model has no use for and that may be left out; NAME* stands for all that begin so", NULL},
@@ -66,6 +67,7 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "roformer convert roformer_chinese_base my-model --drop 'roformer.pooler.*'",
     "roformer convert my-model small --dtype bf16",
+    "roformer convert my-model smaller --dtype int8",
     "roformer convert chinese-characters chinese-words --extend-vocab words",
     NULL,
 };
@@ -77,7 +79,8 @@ const cli_command cmd_convert = {
     "Reads pytorch_model.bin or safetensors, one file or shards, with the names of older files (gamma, beta), and "
     "writes config.json, the tokenizer and model.safetensors, which transformers loads.  Says of every tensor what "
     "becomes of it; a tensor that the model has no use for is refused unless --drop names it.  What was written is "
-    "read back and compared.",
+    "read back and compared.  With --dtype int8 a matrix of the layers has 8 bits a weight and a scale for each row, "
+    "as compressed-tensors keeps them (W8A8); commands compute with them as they are under their own --dtype int8.",
     examples,
     options,
     sizeof(struct args),

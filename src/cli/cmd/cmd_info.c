@@ -262,11 +262,16 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     if ((status = rf_weights_open(io->ctx, path, &w, why))) return status;
     json_t *weights = json_object();
     size_t bytes = 0;
-    for (size_t i = 0; i < rf_weights_count(w); i++) bytes += rf_weights_at(w, i)->bytes;
+    json_int_t in_int8 = 0;
+    for (size_t i = 0; i < rf_weights_count(w); i++) {
+        bytes += rf_weights_at(w, i)->bytes;
+        in_int8 += c.quantised && !strcmp(rf_weights_at(w, i)->dtype, "I8");
+    }
     cli_json_set(&weights, "file", cli_text_json(path, strlen(path)));
     cli_json_set(&weights, "tensors", json_integer((json_int_t)rf_weights_count(w)));
     cli_json_set(&weights, "bytes", json_integer((json_int_t)bytes));
     if (rf_weights_count(w)) cli_json_set(&weights, "type", json_string(rf_weights_at(w, 0)->dtype));
+    if (in_int8) cli_json_set(&weights, "matrices_in_int8", json_integer(in_int8));
     status = fit(io, &c, w, &weights, why);
     cli_json_set(o, "weights", weights);
     *tensors = tensor_table(w);

@@ -122,11 +122,11 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why
 }
 
 /* A row of weights must have a scale, and one of them at least a weight. */
-static rf_status check_weights(const rf_ctx *ctx, const rf_packed *w, const float *from, rf_error *why)
+static rf_status check_weights(const rf_ctx *ctx, int64_t n, int64_t k, const float *from, rf_error *why)
 {
     float largest = 0;
-    for (int64_t j = 0; j < w->n; j++) {
-        const float size = ctx->k->largest_size(from + j * w->k, w->k);
+    for (int64_t j = 0; j < n; j++) {
+        const float size = ctx->k->largest_size(from + j * k, k);
         if (!isfinite(size))
             return rf_fail(why, RF_ENUMERIC, "int8 weights: row %lld holds values that are not finite", (long long)j);
         if (size > LARGEST || (size > 0 && size < SMALLEST))
@@ -154,7 +154,7 @@ static rf_status pack_from(const rf_ctx *ctx, rf_packed *w, const float *from, c
     if (w->k > LONGEST)
         return rf_fail(why, RF_EUNSUPPORTED, "int8 weights: rows of %lld, sums of at most %d are exact",
                        (long long)w->k, LONGEST);
-    rf_status status = given ? check_scales(w, scale, why) : check_weights(ctx, w, from, why);
+    rf_status status = given ? check_scales(w, scale, why) : check_weights(ctx, w->n, w->k, from, why);
     if (status) return status;
     const int64_t columns = shape(ctx)->columns, n = (w->n + columns - 1) / columns * columns;
     weights *own = rf__calloc(ctx, 1, sizeof *own + (size_t)n * (sizeof *own->column + sizeof *own->offset));
@@ -175,6 +175,21 @@ static rf_status pack(const rf_ctx *ctx, rf_packed *w, const float *from, rf_err
 rf_status rf__i8_pack(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const float *scale, rf_error *why)
 {
     return pack_from(ctx, w, NULL, q, scale, why);
+}
+
+rf_status rf_quantise_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
+                           rf_error *why)
+{
+    if (!(ctx && w && q && scale)) return rf__missing("rf_quantise_int8", "ctx, w, q, scale", why);
+    if (n < 1 || k < 1)
+        return rf_fail(why, RF_EARG, "int8 weights: [%lld,%lld], expected sizes above 0", (long long)n, (long long)k);
+    const rf_status status = check_weights(ctx, n, k, w, why);
+    for (int64_t j = 0; j < n && !status; j++) {
+        const float size = ctx->k->largest_size(w + j * k, k) / 127;
+        ctx->k->to_i8(q + j * k, w + j * k, size > 0 ? 1 / size : 0, k);
+        scale[j] = size > 0 ? size : 1;
+    }
+    return status;
 }
 
 static void forget(rf_packed *w) { rf__free(w->ctx, w->own); }

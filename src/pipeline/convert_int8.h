@@ -1,0 +1,19 @@
+/* convert_int8.h — what a conversion needs of weights in int8. */
+#ifndef RF_CONVERT_INT8_H
+#define RF_CONVERT_INT8_H
+
+#include "model/params.h"
+#include "store/store.h"
+
+/* The matrices of `params` that are to be in int8 become whole numbers in the slab, with scale[i] for the rows of
+ * parameter i (rf__free); scale[i] stays NULL for all others.  Tensors of `w` that are in int8 give their own.
+ *
+ *   as_they_are      true: those that are in int8 in `w`; false: the matrices of the layers, too
+ *   RF_ENUMERIC      names the tensor whose weights have no scale: all are zero, or too large                        */
+rf_status rf__convert_int8(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
+                           bool as_they_are, float *slab, float **scale, rf_error *why);
+
+/* config.json's quantization_config of it (rf__quantised_json); NULL: no memory. */
+json_t *rf__convert_int8_config(const rf_params *params, float *const *scale);
+
+#endif
