@@ -33,6 +33,17 @@ expect 3 'gone/checkpoint-2: vocab.txt: missing' "$program" verify gone
 cp -r model unlisted && rm unlisted/checkpoint-2/COMPLETE
 expect 3 'COMPLETE: missing' "$program" verify unlisted
 
+# A file that is on no list and is read all the same: a model that cannot be opened is not called intact.
+cp -r model stray && printf '{}' > stray/tokenizer.json
+expect 3 'stray: .*the folder cannot be opened: stray/tokenizer.json' "$program" verify stray
+holds out 'stray: damaged: 1 of 3 folders'
+rm stray/tokenizer.json && printf '{}' > stray/modules.json
+expect 3 'stray: .*cannot be opened: stray/modules.json: is not a list' "$program" verify stray
+rm stray/modules.json && printf 'hello\n' > stray/notes
+expect 0 '' "$program" verify stray
+cp -r model words && printf 'hello\n' > words/checkpoint-4/tokenizer.json
+expect 3 '1 of 3 folders are damaged; words/checkpoint-4: ' "$program" verify words
+
 # A model from elsewhere has no list: it is read instead.
 "$make_model" foreign || exit 1
 expect 0 '' "$program" verify foreign

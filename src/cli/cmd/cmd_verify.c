@@ -30,6 +30,22 @@ static void report(void *user, const char *file, const char *damage)
     else if (v->a->verbose) printf("%s/%s: intact\n", v->folder, file);
 }
 
+/* What lies beside the files of the list may be read, too: a dictionary, a tokenizer.json, modules.  The listed weights
+ * are as they were, and are not read again. */
+static rf_status read_texts(verdict *v, rf_error *why)
+{
+    rf_tokenizer *t = NULL;
+    rf_sentence s;
+    rf_error own = {0};
+    rf_status status = rf_sentence_read(v->io->ctx, v->folder, &s, &own);
+    if (!status) rf_sentence_free(&s);
+    if (!status) status = rf_tokenizer_open(v->io->ctx, v->folder, &t, &own);
+    rf_tokenizer_free(t);
+    if (!status) return RF_OK;
+    return rf_fail(why, status, "the listed files are as they were written, but the folder cannot be opened: "
+                   "%.200s", own.text);
+}
+
 /* A folder without a list, as it comes from elsewhere: what its files say of each other is all there is to compare. */
 static rf_status read_whole(verdict *v, rf_error *why)
 {
@@ -56,8 +72,8 @@ static void verify_one(verdict *v, const char *folder, const char *list)
     rf_error why = {0};
     v->folder = folder;
     v->files = json_array();
-    const rf_status status =
-        list ? rf_checksums_verify(v->io->ctx, folder, list, report, v, &why) : read_whole(v, &why);
+    rf_status status = list ? rf_checksums_verify(v->io->ctx, folder, list, report, v, &why) : read_whole(v, &why);
+    if (!status && list) status = read_texts(v, &why);
     end_folder(v, list, status, &why);
     json_decref(v->files);
 }
@@ -134,7 +150,8 @@ const cli_command cmd_verify = {
     "compare checkpoints and models with their checksums",
     "Reads every file of a checkpoint, of a trained model, or of all checkpoints of a run, and compares it with the "
     "list that was written with it (COMPLETE, checksums.json).  Says for each FOLDER whether it is intact, names the "
-    "files that are not, and exits with 3 when there is one.  A model that comes without a list is read whole: its "
+    "files that are not, and exits with 3 when there is one; also where a file beside those of the list keeps the model "
+    "from being opened, such as a damaged tokenizer.json.  A model that comes without a list is read whole: its "
     "weights must be finite and fit its configuration.",
     examples,
     options,
