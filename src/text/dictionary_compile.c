@@ -106,19 +106,37 @@ static rf_status add_lines(builder *b, const char *text, size_t size)
     return status;
 }
 
+/* gzip, zstd, xz: by their first bytes. */
+static bool is_packed(const char *text, size_t size)
+{
+    static const char *const magic[] = {"\x1F\x8B", "\x28\xB5\x2F\xFD", "\xFD" "7zXZ"};
+    for (size_t i = 0; i < RF_COUNT(magic); i++)
+        if (size >= strlen(magic[i]) && !memcmp(text, magic[i], strlen(magic[i]))) return true;
+    return false;
+}
+
 /* Words that the user adds: by the same rules, over what is there. */
 static rf_status add_file(builder *b, const char *path)
 {
     char *text = NULL;
     size_t size = 0;
     b->name = path;
+    if (!strcmp(path, "-"))
+        return rf_fail(b->why, RF_EARG, "-: a dictionary is read from files, not from standard input; name the file "
+                       "(./- where it is called so)");
     rf_status status = rf__read_named(b->ctx, path, MAX_TEXT, &text, &size, b->why);
     if (status) return status;
+    if (is_packed(text, size)) {
+        rf__free(b->ctx, text);
+        return rf_fail(b->why, RF_EUNSUPPORTED, "%s: is compressed, and a dictionary is read as plain text; gzip -d or "
+                       "zstd -d makes it that", path);
+    }
     const size_t bad = rf_utf8_check(text, size);
     /* a character for each byte at most: the table never fills */
     size_t most = b->nodes + size + 1, slots = 1024;
     while (slots < 2 * most && slots < (size_t)4 * RF_DICTIONARY_PREFIXES) slots *= 2;
-    if (bad < size) status = rf_fail(b->why, RF_EDATA, "%s: not UTF-8 at byte %zu", path, bad);
+    if (bad < size)
+        status = rf_fail(b->why, RF_EDATA, "%s: not UTF-8 at byte %zu%s", path, bad, rf_utf8_advice(text, size));
     if (!status && slots > b->mask + 1) {
         rf__free(b->ctx, b->table);
         b->table = rf__calloc(b->ctx, slots, sizeof *b->table);

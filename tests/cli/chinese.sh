@@ -12,6 +12,9 @@ expect 4 'nowhere.txt' "$program" dictionary nowhere.txt -o x.words
 printf 'word\n' > bad.txt
 expect 3 'bad.txt: line 1: a word and its frequency were expected' "$program" dictionary bad.txt -o x.words
 [ ! -e x.words ] || fail "a dictionary was made although it was refused"
+gzip -c "$golden/dict.txt" > packed.gz
+expect 3 'packed.gz: is compressed, and a dictionary is read as plain text; gzip -d' "$program" dictionary packed.gz -o x.words
+input=$golden/dict.txt expect 2 'read from files, not from standard input' "$program" dictionary - -o x.words
 cp "$golden/dict.txt" mine.txt
 expect 2 'mine.txt is what is read, and would be overwritten' "$program" dictionary "$golden/dict.txt" mine.txt -o mine.txt
 same "$golden/dict.txt" mine.txt 'words that were named as output'
