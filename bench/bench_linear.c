@@ -6,10 +6,10 @@
  *
  * One sequence of 12 heads of 64, of 1,024 to --longest tokens (65,536), causal or with --encoder in both directions,
  * features rotated (Eq. 19).  Timed are the operations rf_linear_attention and rf_attention, which read q, k and v
- * where a projection writes them.  Counted are the operations that rf_linear_attention_flops names.  The peak is that of
- * a register-only loop on the same threads, measured right before every sample.  Printed are medians over the rounds; "x" of linear attention
- * is its time a token over that at 4,096 tokens, of softmax attention its time over linear attention's in the same
- * round.  Softmax attention is timed up to 16,384 tokens.
+ * where a projection writes them.  Counted are the operations that rf_linear_attention_flops names.  The peak is that
+ * of a register-only loop on the same threads, measured right before every sample.  Printed are medians over the
+ * rounds; "x" of linear attention is its time a token over that at 4,096 tokens, of softmax attention its time over
+ * linear attention's in the same round.  Softmax attention is timed up to 16,384 tokens.
  *
  * --busy, on a machine that others use: one thread, the processor's time instead of the clock's, of each pass the least
  * of the rounds, and of the peaks, measured in short runs between them, the largest. */

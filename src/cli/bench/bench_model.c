@@ -5,7 +5,7 @@
  *     training step                         3 x forward, and the head 6 n E (C + V) for its n labels
  *     attention                             4 T^2 C
  *
- * of layers with linear attention what rf_linear_attention_flops counts in place of 4 T^2 C, and of their backward.    */
+ * of layers with linear attention what rf_linear_attention_flops counts in place of 4 T^2 C, and of their backward. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
