@@ -5,8 +5,9 @@
 
 WORK is run.sh's; rows are its folders (linear_eq19-1, ...), all that are complete unless some are named.  Texts are pieces of LENGTH bytes
 of WORK/test.txt, articles one behind the other, without titles' marks; as many as are there, at most N (4).  RESULTS/places.txt has for
-each row bits per byte by place, in ranges that double; a length of 1,000,000 is one text, and its ranges are 100,000 bytes each.  A row
-with learned positions is read as far as these go."""
+each row bits per byte by place, in ranges that double, places.svg draws them; with a length of 1,000,000 it is million.txt and
+million.svg, of one text, in ranges of 100,000 bytes, and beside each row is the peak of memory, over that of a text of 10,000 bytes.
+A row with learned positions is read as far as these go."""
 import argparse
 import glob
 import json
@@ -15,6 +16,9 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+
+from picture import draw
 
 
 def texts_of(work, length, most):
@@ -35,11 +39,17 @@ def ranges_of(length):
 
 
 def bits(program, folder, text, length, threads):
+    """Bits of each byte behind the first, and the peak of the resident set in KB."""
     command = [program, "score", "-m", folder, "--json", "--max_length", str(max(length + 8, 16))] + (["--threads", threads] if threads else [])
-    done = subprocess.run(command, input=(text + "\n").encode(), stdout=subprocess.PIPE)
-    if done.returncode:
-        sys.exit(f"places.py: {' '.join(command)} ended with {done.returncode}")
-    return [-x / math.log(2) for x in json.loads(done.stdout)["logprobs"]]
+    with tempfile.TemporaryFile() as given:
+        given.write((text + "\n").encode())
+        given.seek(0)
+        p = subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE)
+        out = p.stdout.read()
+    _, status, usage = os.wait4(p.pid, 0)
+    if status:
+        sys.exit(f"places.py: {' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
+    return [-x / math.log(2) for x in json.loads(out)["logprobs"]], usage.ru_maxrss
 
 
 def main():
@@ -54,21 +64,28 @@ def main():
     if not texts or not rows:
         sys.exit(f"places.py: {o.work}: " + ("no complete model" if texts else f"test.txt has no {o.length} bytes"))
     os.makedirs(o.results, exist_ok=True)
-    path = os.path.join(o.results, "places.txt" if o.length < 1000000 else "million.txt")
+    million = o.length >= 1000000
+    path, drawn = os.path.join(o.results, "million" if million else "places"), []
     with open(path + ".unfinished", "w") as f:
-        print(f"Bits per byte by place, {len(texts)} texts of {o.length:,} bytes\n", file=f)
-        print(f"{'':20}" + "".join(f"{'-' + format(end, ','):>11}" for _, end in ranges), file=f)
+        print(f"Bits per byte by place, {len(texts)} text(s) of {o.length:,} bytes\n", file=f)
+        print(f"{'':20}" + "".join(f"{'-' + format(end, ','):>11}" for _, end in ranges) + ("    peak of memory" if million else ""), file=f)
         for row in rows:
             folder = os.path.join(o.work, row)
             with open(os.path.join(folder, "config.json")) as c:
                 config = json.load(c)
             learned = config.get("position_embedding_type") == "absolute"
             reach = min(o.length, config["max_position_embeddings"] - 8) if learned else o.length
-            sums = [bits(o.program, folder, t.encode()[:reach].decode("utf-8", "ignore"), reach, o.threads) for t in texts]
-            cells = [[x for s in sums for x in s[begin:end]] for begin, end in ranges]
-            print(f"{row:20}" + "".join(f"{sum(c) / len(c):11.4f}" if c else f"{'-':>11}" for c in cells), file=f, flush=True)
-    os.replace(path + ".unfinished", path)
-    print(path)
+            read = [bits(o.program, folder, t.encode()[:reach].decode("utf-8", "ignore"), reach, o.threads) for t in texts]
+            cells = [[x for one, _ in read for x in one[begin:end]] for begin, end in ranges]
+            means = [sum(c) / len(c) if c else None for c in cells]
+            peak = max(kilobytes for _, kilobytes in read)
+            short = bits(o.program, folder, texts[0].encode()[:10000].decode("utf-8", "ignore"), 10000, o.threads)[1] if million else 0
+            memory = f"  {peak / 1024:7.1f} MB ({(peak - short) / 1024:+.1f})" if million else ""
+            print(f"{row:20}" + "".join(f"{'-':>11}" if m is None else f"{m:11.4f}" for m in means) + memory, file=f, flush=True)
+            drawn.append((row, [(end, mean) for (_, end), mean in zip(ranges, means) if mean is not None]))
+    os.replace(path + ".unfinished", path + ".txt")
+    draw(path, "byte of the text, each range at its end", "bits per byte", drawn, "set xtics 200000" if million else "set logscale x 2")
+    print(path + ".txt", path + ".svg")
 
 
 main()
