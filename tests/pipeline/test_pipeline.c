@@ -1,10 +1,7 @@
 /* test_pipeline.c — mirrors src/pipeline: what the one-call functions give is what tokenizer and session give for each
  * text alone, to the bit; refusals, reports, and memory that ends. */
 #define _GNU_SOURCE
-#include "random_weights.h"
-#include "roformer/pipeline.h"
-
-typedef struct setup { rf_ctx *ctx; char *folder; rf_pipeline *p; rf_error why; } setup;
+#include "small_pipeline.h"
 
 static void write_config_of(const char *folder, int words, const char *more)
 {
@@ -30,16 +27,8 @@ static setup begin_in(rf_ctx *ctx, const char *more)
 static setup begin(const char *more)
 {
     setup s = begin_in(t_ctx(2, NULL), more);
-    if (rf_pipeline_open(s.ctx, s.folder, RF_F32, &s.p, &s.why)) fail_msg("%s", s.why.text);
+    open_pipeline(&s);
     return s;
-}
-
-static void end(setup *s)
-{
-    rf_pipeline_close(s->p);
-    rf_ctx_free(s->ctx);
-    free(s->folder);
-    t_free_all();
 }
 
 /* `n` texts of 0 to 60 words. */

@@ -3,10 +3,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 
-#include "random_weights.h"
-#include "roformer/pipeline.h"
-
-typedef struct setup { rf_ctx *ctx; char *folder, *path; rf_pipeline *p; rf_error why; } setup;
+#include "small_pipeline.h"
 
 static setup begin(const char *text)
 {
@@ -14,17 +11,8 @@ static setup begin(const char *text)
     random_weights(s.ctx, s.folder, 7);
     t_write(s.folder, "held.txt", text, strlen(text));
     s.path = tiny_path(s.folder, "held.txt");
-    if (rf_pipeline_open(s.ctx, s.folder, RF_F32, &s.p, &s.why)) fail_msg("%s", s.why.text);
+    open_pipeline(&s);
     return s;
-}
-
-static void end(setup *s)
-{
-    rf_pipeline_close(s->p);
-    rf_ctx_free(s->ctx);
-    free(s->folder);
-    free(s->path);
-    t_free_all();
 }
 
 static rf_word_scores prediction(setup *s, const rf_word_options *o)

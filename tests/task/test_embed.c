@@ -5,8 +5,7 @@
 #include <math.h>
 
 #include "gradient.h"
-#include "random_weights.h"
-#include "roformer/finetune.h"
+#include "small_task.h"
 #include "task/objective.h"
 
 enum { ROWS = 64, WIDTH = 16 };
@@ -144,23 +143,6 @@ static void a_cosine_that_is_not_defined_is_refused(void **state)
 
 /* ---- runs ---- */
 
-typedef struct setup { rf_ctx *ctx; char *data, *out; rf_error why; } setup;
-
-static setup begin(void)
-{
-    setup s = {.ctx = t_ctx(1, NULL), .data = tiny_model(), .out = strdup(t_folder())};
-    random_weights(s.ctx, s.data, 3);
-    return s;
-}
-
-static void end(setup *s)
-{
-    rf_ctx_free(s->ctx);
-    free(s->data);
-    free(s->out);
-    t_free_all();
-}
-
 /* Second texts that follow from the first: the noun's verb and the adjective. */
 static char *write_pairs(const setup *s)
 {
@@ -175,19 +157,9 @@ static char *write_pairs(const setup *s)
 
 static rf_finetune_options options_of(const setup *s, const char *train, const char *out)
 {
-    rf_finetune_options o;
-    rf_finetune_defaults(&o);
-    o.task = "embed";
-    o.train = train;
-    o.t.model = s->data;
-    o.t.output_dir = out;
+    rf_finetune_options o = task_options(s, "embed", train, out);
     o.t.num_train_epochs = 20;
-    o.t.learning_rate = 3e-3;
-    o.t.max_length = 16;
-    o.dropout = 0;
     o.per_device_train_batch_size = 16;
-    o.save_strategy = RF_STRATEGY_STEPS;
-    o.t.save_steps = 10;
     return o;
 }
 

@@ -4,8 +4,7 @@
 #include <jansson.h>
 
 #include "gradient.h"
-#include "random_weights.h"
-#include "roformer/finetune.h"
+#include "small_task.h"
 #include "task/objective.h"
 
 enum { N = 5, K = 4 };
@@ -78,23 +77,6 @@ static void scores_are_those_of_labels(void **state)
 
 /* ---- runs ---- */
 
-typedef struct setup { rf_ctx *ctx; char *data, *out; rf_error why; } setup;
-
-static setup begin(void)
-{
-    setup s = {.ctx = t_ctx(1, NULL), .data = tiny_model(), .out = strdup(t_folder())};
-    random_weights(s.ctx, s.data, 3);
-    return s;
-}
-
-static void end(setup *s)
-{
-    rf_ctx_free(s->ctx);
-    free(s->data);
-    free(s->out);
-    t_free_all();
-}
-
 /* Four labels that follow from the adjective. */
 static char *write_examples(const setup *s, const char *const name[4])
 {
@@ -109,19 +91,10 @@ static char *write_examples(const setup *s, const char *const name[4])
 
 static rf_finetune_options options_of(const setup *s, const char *train, const char *out)
 {
-    rf_finetune_options o;
-    rf_finetune_defaults(&o);
-    o.task = "ordinal";
-    o.train = o.dev = train;
-    o.t.model = s->data;
-    o.t.output_dir = out;
+    rf_finetune_options o = task_options(s, "ordinal", train, out);
+    o.dev = train;
     o.t.num_train_epochs = 30;
-    o.t.learning_rate = 3e-3;
-    o.t.max_length = 16;
-    o.dropout = 0;
     o.per_device_train_batch_size = 8;
-    o.save_strategy = RF_STRATEGY_STEPS;
-    o.t.save_steps = 10;
     return o;
 }
 
