@@ -21,22 +21,12 @@ root=$(cd "$here/../.." && pwd)
 bin=${PROGRAMS:-$root/build/release} tools=${PROGRAMS:-$root/build/release/experiments}
 vocab=$root/models/roformer-small-en    # its vocabulary: 12,288 lower-cased pieces, learned from enwiki-2015
 
-# Not trained on: WikiText's articles, 10,000 of enwiki, and a half percent of the rest (pretrain's own rule).
+# shellcheck source=experiments/shipped-model/texts.sh
+. "$here/texts.sh"
+
+# Not trained on: what texts.sh holds out, and a half percent of the rest (pretrain's own rule).
 texts() {
-    data=$1
-    evaluated="$data/wikitext-2/wiki.test.raw $data/wikitext-2/wiki.valid.raw"
-    mkdir -p "$work/text"
-    if [ ! -f "$work/text/held-out.txt" ]; then
-        # shellcheck disable=SC2086
-        for part in AA AB AC; do
-            zstd -dcq "$data/enwiki-2015/enwiki_$part.txt.zst" |
-                "$tools/hold_out" $evaluated > "$work/text/2015-$part.txt"
-        done
-        # shellcheck disable=SC2086
-        gzip -dc "$data/enwiki/enwiki_AA_00-49.txt.gz" |
-            "$tools/hold_out" -n 10000 -o "$work/text/held-out.part" $evaluated > "$work/text/recent.txt"
-        mv "$work/text/held-out.part" "$work/text/held-out.txt"
-    fi
+    articles "$1" "$work" "$tools"
     if [ ! -f "$work/text/validation.jsonl" ]; then
         "$tools/validation" "$work"/text/2015-A?.txt > "$work/text/validation.part"
         mv "$work/text/validation.part" "$work/text/validation.jsonl"

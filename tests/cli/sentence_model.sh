@@ -1,0 +1,71 @@
+#!/bin/sh
+# sentence_model.sh — the pairs that a model of sentences is trained on, the check that none is evaluated on, Spearman's
+# correlation, BM25, and titles asked of articles, on some rows of each file.
+. "$(dirname "$0")/lib"
+python=${PYTHON:-python3}
+command -v "$python" > /dev/null && command -v zstd > /dev/null || { echo "SKIPPED: no $python or no zstd"; exit 0; }
+export PYTHONDONTWRITEBYTECODE=1
+sentences=$here/../../experiments/sentence-model retrieval=$here/../../experiments/retrieval
+"$make_model" model || exit 1
+glue=data/glue tatoeba=data/ende/tatoeba
+mkdir -p $glue/STS-B $glue/MRPC $glue/QQP $glue/QNLI $glue/RTE data/sick $tatoeba data/multi30k text
+for part in train dev; do
+    {
+        printf 'index\tgenre\tfile\tyear\told\ts1\ts2\tsentence1\tsentence2\tscore\n'
+        printf '1\tg\tf\ty\to\ta\tb\tThe OLD city!\tthe red river\t3.0\n'
+        printf '2\tg\tf\ty\to\ta\tb\tthe house\tthe king\t1.0\n3\tg\tf\ty\to\ta\tb\tthe dog\tthe dog\t5.0\n'
+    } > $glue/STS-B/$part.tsv
+    printf '\357\273\277Quality\t#1\t#2\tString\tString\n' > $glue/MRPC/$part.tsv
+    printf '1\t5\t6\tA king reigns.\tThe king rules.\n' >> $glue/MRPC/$part.tsv
+done
+cp $glue/MRPC/dev.tsv $glue/MRPC/msr_paraphrase_test.txt
+awk 'BEGIN { split("the old city,of the river,the red house,the blue river,a king", s, ",")
+    for (i = 0; i < 20; i++) print "g\tf\ty\t1\t" (i % 6) "\t" s[1 + i % 5] "\t" s[1 + i * 3 % 5] }' \
+    > $glue/STS-B/sts-test.tsv
+for part in SICK_train SICK_trial SICK_test_annotated; do
+    printf 'pair_ID\ta\tb\tscore\tjudgment\r\n1\ta dog\ta cat\t2.5\tNEUTRAL\r\n' > data/sick/$part.txt
+    printf '2\tthe dog\tthe dog\t5\tN\r\n3\ta dog\tthe king\t1\tN\r\n' >> data/sick/$part.txt
+done
+awk 'BEGIN { print "Der Fluss.\nDer Fluss.\nDas Haus.\nDas Haus."; for (i = 0; i < 9000; i++) print "Satz Nummer " i }' |
+    zstd -q > $tatoeba/train.de.zst
+awk 'BEGIN { print "This is the river.\nThat is the river.\nThe old city?\nThe house."
+    for (i = 0; i < 9000; i++) print "Tom goes to the old red city for the time number " i }' |
+    zstd -q > $tatoeba/train.en.zst
+awk 'BEGIN { for (i = 0; i < 16000; i++) print "a man on the river number " i }' | gzip > data/multi30k/train.en.gz
+{
+    printf '1\t2\t3\tIs it a river?\tIs that a river?\t1\n'
+    printf '2\t2\t5\tIs it a river?\tIs it a house?\t0\n'
+} | gzip > $glue/QQP/new_dev.tsv.gz
+printf 'index\tquestion\tsentence\tlabel\n0\tWho is it?\tIt is the king.\tentailment\n' > $glue/QNLI/dev.tsv
+printf 'index\ts\ts\tl\n0\tThe king lives.\tHe lives.\tentailment\n' > $glue/RTE/train.tsv
+printf '1\tThe city is old.\tIt is old.\tentailment\n' > $glue/RTE/val.tsv
+awk 'BEGIN { split("river city house king dog cat tree road song book", w); for (i = 1; i <= 10; i++) {
+    print "<doc id=\"" i "\" title=\"The " w[i] "\">\nThe " w[i] "\n"
+    print "The " w[i] " is old and red and blue and green and long and short, and it is seen here. The other one is not."
+    print "A second part says what the first one of these did not say of what the old city had in it, by the river."
+    print "</doc>" } }' > text/recent.txt
+cp text/recent.txt text/2015-AA.txt
+expect 0 'pivot +1 pairs, 2 times; 1 left out' "$python" "$sentences/pairs.py" data text
+cp out train.jsonl
+"$python" "$sentences/pairs.py" data text 2> note > again; same train.jsonl again "the same bytes each time"
+holds train.jsonl '"text": "Is it a river?", "pair": "Is that a river?", "negative": "Is it a house?"'
+expect 0 '' "$python" "$sentences/check_pairs.py" data train.jsonl
+pairs=$(awk '{ n += 1 + /"negative"/ } END { print n }' train.jsonl)
+holds out "0 of $pairs pairs of training are evaluated on"
+echo '{"text": "the red, RED river", "pair": "x", "negatives": ["y"]}' >> train.jsonl
+echo '{"text": "The red river", "pair": "x", "negatives": ["y", "the Old city"]}' >> train.jsonl
+expect 1 '' "$python" "$sentences/check_pairs.py" data train.jsonl
+holds out 'evaluated on'; grep -q '^1 of' out || fail "one pair: $(tail -1 out)"
+
+# Spearman's correlation: ranks 1, 2.5, 2.5, 4 and 1, 3, 2, 4 have 4.5 / sqrt(4.5 5).
+expect 0 '' env PYTHONPATH="$sentences" "$python" -c '
+from evaluate import spearman
+assert abs(spearman([1, 2, 2, 4], [1, 3, 2, 4]) - 4.5 / 22.5 ** 0.5) < 1e-15'
+expect 0 '' "$python" "$sentences/evaluate.py" data "$program" model
+grep -q 'STS-B test *20 pairs, Spearman -\{0,1\}0\.[0-9]\{4\}' out || fail "Spearman: $(cat out)"
+
+expect 0 '' "$python" "$retrieval/bm25.py" --check "$retrieval/golden.json"
+expect 0 '' "$python" "$retrieval/titles.py" text/recent.txt -m model --program "$program"
+grep -qE "^whole articles +BM25 +1\.0000 +1\.0000 +1\.0000 +1\.0000$" out || fail "BM25 finds each title: $(cat out)"
+grep -qE "^without the title's words +model +[01]\.[0-9]{4} +1\.0000" out || fail "ten articles, ten hits: $(cat out)"
+done_testing
