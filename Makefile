@@ -47,7 +47,7 @@ fuzz: ## every fuzz harness for SECONDS each (30)
 lint: ## gcc -fanalyzer, cppcheck and clang-tidy over src/, as far as they are installed
 	@sh tools/lint.sh
 
-sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder, failing system calls and allocations
+sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder, failing system calls and allocations, 10,000 texts with the same bits
 	@ctest --test-dir $(B) -C sweep -L sweep --verbose
 
 abi: ## renew the description of the public ABI, tools/roformer.abi, which the next changes are compared with

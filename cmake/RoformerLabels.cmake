@@ -3,7 +3,9 @@
 #     ctest --test-dir build/release -C sweep -L sweep          (make sweep)
 add_test(NAME sweep/kill COMMAND sh ${PROJECT_SOURCE_DIR}/tools/kill_sweep.sh ${PROJECT_BINARY_DIR} CONFIGURATIONS sweep
   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-set_tests_properties(sweep/kill PROPERTIES LABELS sweep TIMEOUT 86400)
+add_test(NAME sweep/many_texts COMMAND model_test_many_texts 10000 CONFIGURATIONS sweep
+  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(sweep/kill sweep/many_texts PROPERTIES LABELS sweep TIMEOUT 86400)
 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/costs.txt)
 file(STRINGS tests/costs.txt lines REGEX "^[^#]")
@@ -13,7 +15,7 @@ foreach(line ${lines})
   list(GET line 1 rf_cost_${test})
 endforeach()
 get_property(tests DIRECTORY PROPERTY TESTS)
-list(REMOVE_ITEM tests sweep/kill)
+list(REMOVE_ITEM tests sweep/kill sweep/many_texts)
 foreach(test ${tests})
   set(label quick)
   if(DEFINED rf_cost_${test})
