@@ -77,6 +77,8 @@ static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s
             name = old[i].name;
             n++;
         }
+    if (!n && !now && json_is_false(json_object_get(root, "pooling_mode_mean_tokens")))
+        return rf_fail(why, RF_EDATA, "%.200s: no pooling is true, expected is one", path);
     if (!n && !now) name = "mean", n = 1;
     if (!name) return rf_fail(why, RF_EDATA, "%.200s: pooling_mode is neither a string nor a list of strings", path);
     if (n > 1) return rf_fail(why, RF_EUNSUPPORTED, "%.200s: %zu poolings side by side, expected is one", path, n);
@@ -165,6 +167,8 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     json_t *all = json_object_get(root, "prompts");
     const char *usual = json_string_value(json_object_get(root, "default_prompt_name"));
     const size_t n = json_object_size(all);
+    if (all && !json_is_object(all) && !json_is_null(all))
+        status = rf_fail(why, RF_EDATA, "%.200s: prompts is not an object", path);
     if (n > PROMPTS) status = rf_fail(why, RF_EDATA, "%.200s: %zu prompts, at most %d", path, n, (int)PROMPTS);
     if (!status && n && !(s->prompt = rf__calloc(s->ctx, n, sizeof *s->prompt)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: %zu prompts", n);

@@ -114,6 +114,8 @@ static void damage_is_named(void **state)
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode_weightedmean_tokens\": true}", RF_EUNSUPPORTED, "weightedmean"},
         {RF_FILE_SENTENCE, "{\"max_seq_length\": -1}", RF_EDATA, "max_seq_length"},
         {RF_FILE_SENTENCE, "{\"do_lower_case\": true}", RF_EUNSUPPORTED, "do_lower_case"},
+        {"p/" RF_FILE_CONFIG, "{\"pooling_mode_mean_tokens\": false}", RF_EDATA, "no pooling is true"},
+        {RF_FILE_PROMPTS, "{\"prompts\": [\"q\"]}", RF_EDATA, "prompts is not an object"},
         {RF_FILE_PROMPTS, "{\"prompts\": {\"q\": 1}}", RF_EDATA, "prompt \"q\" is not a string"},
         {RF_FILE_PROMPTS, "{\"default_prompt_name\": \"q\"}", RF_EDATA, "default_prompt_name is \"q\""},
     };
