@@ -15,10 +15,11 @@ extern "C" {
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* Whether weights are those of a config, by names and shapes: no value is read.
+/* Whether weights are those of a config, by names and shapes: no value is read but those of a table of positions.
  *
  *   head       1: the head for masked tokens is there
- *   ignored    names of tensors that would not be used, with commas; "" when there are none
+ *   ignored    names of tensors that would not be used, with commas; "" when there are none.  Copies of tied tensors
+ *              are not listed, nor is a table of positions (embed_positions), unless it is not the one computed
  *   out        freed with rf_fit_free; untouched on error
  *   RF_EDATA   all missing or misshapen tensors in one message; a config that names no model                         */
 typedef struct rf_fit { const rf_ctx *ctx; int head; char *ignored; } rf_fit;

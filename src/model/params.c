@@ -416,6 +416,16 @@ static bool is_silent(const rf_family *f, const char *name)
     return false;
 }
 
+/* A table of positions that is not the one computed is no silent one.  *memory false: it has ended. */
+static bool is_known(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *memory)
+{
+    bool same = true;
+    rf_error own = {0};
+    if (!is_silent(p->family, t->name)) return false;
+    if (rf__position_table(p, w, t, &same, &own) == RF_ENOMEM) *memory = false;
+    return same;
+}
+
 char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_weight *const *match)
 {
     size_t size = 1;
@@ -423,16 +433,19 @@ char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_
     char *list = rf__alloc(params->ctx, size);
     if (!list) return NULL;
     size_t n = 0;
+    bool memory = true;
     list[0] = 0;
     for (size_t i = 0; i < rf_weights_count(w); i++) {
         const rf_weight *named = rf_weights_at(w, i), *owner = rf__quantised_owner(w, named);
         const rf_weight *t = owner ? owner : named;
-        bool used = is_silent(params->family, t->name);
+        bool used = is_known(params, w, t, &memory);
         for (size_t j = 0; !used && j < params->n; j++)         /* or its second name, of which the first counted */
             used = match[j] && (match[j] == t || !strcmp(params->p[j].name, t->name));
         if (!used) n += (size_t)snprintf(list + n, size - n, "%s%s", n ? ", " : "", named->name);
     }
-    return list;
+    if (memory) return list;
+    rf__free(params->ctx, list);
+    return NULL;
 }
 
 rf_status rf__params_load(const rf_params *params, const rf_weights *w, float *slab, bool *has_head, char **ignored,

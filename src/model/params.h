@@ -128,6 +128,9 @@ rf_status rf__params_match(const rf_params *p, const rf_weights *w, const rf_wei
                            rf_error *why);
 char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weight *const *match);
 
+/* Whether a tensor is the table of positions that the configuration makes, or none at all (position_table.c). */
+rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, rf_error *why);
+
 /* model.safetensors as transformers writes it: head tied to the word embeddings, stored once.
  *
  *   scale    NULL, or for each parameter NULL or the scales of its rows: then the slab has its whole numbers, written

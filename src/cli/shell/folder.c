@@ -60,8 +60,12 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
 rf_status cli_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out)
 {
     char folder[4096];
-    const rf_status status = cli_model_folder(given, folder, sizeof folder, &io->why);
-    return status ? status : rf_pipeline_open(io->ctx, folder, type, out, &io->why);
+    rf_status status = cli_model_folder(given, folder, sizeof folder, &io->why);
+    if (!status) status = rf_pipeline_open(io->ctx, folder, type, out, &io->why);
+    if (!status && strstr(rf_model_ignored(rf_pipeline_model(*out)), "embed_positions"))
+        cli_note(io, "%s: the table of positions beside its weights (embed_positions) is not the one that its "
+                 "config.json asks for, which is computed: a program that reads the table answers otherwise", folder);
+    return status;
 }
 
 rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m)

@@ -1,0 +1,53 @@
+/* position_table.c — the table of positions that published files hold beside their parameters.
+ *
+ *     table(m, i) = sin(m base^(-2i/D)),   table(m, D/2 + i) = cos(m base^(-2i/D)),   0 <= i < D/2
+ *
+ * as RoFormerSinusoidalPositionalEmbedding and its kin in transformers fill it.  Angles are computed here, and the
+ * table is not read; one that is not this formula, up to the rounding of half types, would be passed over wrongly: the
+ * model was trained with other positions than those that its configuration asks for. */
+#include <math.h>
+#include <string.h>
+
+#include "model/params.h"
+
+/* What bf16 rounds (2^-9) and f32 loses of angles at position 10^5 (0.006) is below this, another base far above. */
+static const double FAR = 1.0 / 64;
+enum { MOST = 1 << 24 };
+
+/* The base of the formula; 0: the configuration does not ask for positions that such a table has. */
+static double base_of(const rf_config *c)
+{
+    if (!strcmp(c->position_embedding_type, "sinusoidal_halves")) return c->sinusoidal_base;
+    const bool plain = c->rope_scaling.rope_type == RF_ROPE_DEFAULT && !c->rope_thetas;
+    return plain && !strcmp(c->position_embedding_type, "rotary") ? c->rope_theta : 0;
+}
+
+static bool is_formula(const float *table, int64_t rows, int64_t D, double base)
+{
+    for (int64_t i = 0; i < D / 2; i++) {
+        const double step = pow(base, -2 * (double)i / (double)D);
+        for (int64_t m = 0; m < rows; m++) {
+            const double s = (double)table[m * D + i], c = (double)table[m * D + D / 2 + i], angle = (double)m * step;
+            if (!(fabs(s - sin(angle)) <= FAR && fabs(c - cos(angle)) <= FAR)) return false;
+        }
+    }
+    return true;
+}
+
+rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, rf_error *why)
+{
+    static const char name[] = "embed_positions.weight";
+    const size_t n = strlen(t->name), m = sizeof name - 1;
+    rf_config c;
+    *same = true;
+    if (n < m || strcmp(t->name + n - m, name) || !t->readable || t->rank != 2) return RF_OK;
+    rf__config_stack(&p->config, strstr(t->name, "decoder.") ? p->stacks - 1 : 0, &c);
+    const double base = base_of(&c);
+    if (!base || t->count > MOST || t->dim[1] % 2) return RF_OK;
+    float *table = rf__alloc(p->ctx, t->count * sizeof *table);
+    if (!table) return rf_fail(why, RF_ENOMEM, "out of memory: %s", t->name);
+    const rf_status status = rf_weights_read(w, t, table, 0, why);
+    if (!status) *same = is_formula(table, t->dim[0], t->dim[1], base);
+    rf__free(p->ctx, table);
+    return status;
+}

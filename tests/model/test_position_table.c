@@ -1,0 +1,97 @@
+/* test_position_table.c — mirrors src/model/position_table.c: the tables that transformers writes beside weights
+ * (tests/golden/models, rounded in some) are those that are computed; another one is listed as not used. */
+#include <math.h>
+
+#include "model/params.h"
+#include "roformer/folder.h"
+#include "t.h"
+
+static const char table[] = "roformer.encoder.embed_positions.weight";
+
+/* What is listed of a golden folder with its config changed. */
+static bool listed(rf_ctx *ctx, const char *name, void (*change)(rf_config *))
+{
+    char path[256];
+    rf_config c;
+    rf_weights *w;
+    rf_fit fit;
+    rf_error why = {0};
+    snprintf(path, sizeof path, "tests/golden/models/%s/config.json", name);
+    if (rf_config_read(ctx, path, &c, &why)) fail_msg("%s", why.text);
+    snprintf(path, sizeof path, "tests/golden/models/%s", name);
+    if (change) change(&c);
+    if (rf_weights_open(ctx, path, &w, &why) || rf_weights_fit(ctx, w, &c, &fit, &why)) fail_msg("%s", why.text);
+    assert_non_null(rf_weights_find(w, table));
+    const bool is = *fit.ignored;
+    if (is) assert_string_equal(fit.ignored, table);
+    rf_fit_free(&fit);
+    rf_weights_close(w);
+    return is;
+}
+
+static void another_base(rf_config *c) { c->rope_theta = 500; }
+static void stretched(rf_config *c) { c->rope_scaling.rope_type = RF_ROPE_LINEAR, c->rope_scaling.factor = 4; }
+static void without(rf_config *c) { strcpy(c->position_embedding_type, "none"); }
+
+static void tables_of_transformers_are_those_computed(void **state)
+{
+    (void)state;
+    static const char *const folder[] = {"plain", "f16", "bf16", "beyond", "long"};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(folder); i++) assert_false(listed(ctx, folder[i], NULL));
+    for (size_t i = 0; i < RF_COUNT(folder); i++) assert_true(listed(ctx, folder[i], another_base));
+    assert_false(listed(ctx, "plain", stretched));                  /* such a model has no table of its own */
+    assert_false(listed(ctx, "plain", without));
+    rf_ctx_free(ctx);
+}
+
+/* 24 positions as MarianSinusoidalPositionalEmbedding fills it, `off` added to one number: is it the same? */
+static bool same_of_marian(rf_ctx *ctx, float off)
+{
+    enum { ROWS = 24 };
+    char path[4096];
+    rf_config c;
+    rf_params p;
+    rf_weights *w;
+    rf_error why = {0};
+    bool same;
+    if (rf_config_read(ctx, "tests/golden/marian/trained/config.json", &c, &why) || rf__params_new(ctx, &c, &p, &why))
+        fail_msg("%s", why.text);
+    const int64_t D = c.hidden_size;
+    float *x = t_floats(ROWS * D);
+    for (int m = 0; m < ROWS; m++)
+        for (int64_t j = 0; j < D; j++) {                           /* sin of even, cos of odd columns j, apart */
+            const double angle = m / pow(10000, 2.0 * (double)(j / 2) / (double)D);
+            x[m * D + (j % 2 ? D / 2 : 0) + j / 2] = (float)(j % 2 ? cos(angle) : sin(angle));
+        }
+    x[5 * D + 3] += off;
+    const rf_weight_out out = {.name = "model.encoder.embed_positions.weight", .rank = 2, .dim = {ROWS, D}, .data = x};
+    snprintf(path, sizeof path, "%s/x.safetensors", t_folder());
+    if (rf_weights_write(ctx, path, &out, 1, NULL, &why) || rf_weights_open(ctx, path, &w, &why) ||
+        rf__position_table(&p, w, rf_weights_at(w, 0), &same, &why))
+        fail_msg("%s", why.text);
+    rf_weights_close(w);
+    rf__params_free(&p);
+    return same;
+}
+
+static void so_are_those_of_marian(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    assert_true(same_of_marian(ctx, 0));
+    assert_true(same_of_marian(ctx, 0.004f));                       /* what bf16 rounds                              */
+    assert_false(same_of_marian(ctx, 0.1f));
+    assert_false(same_of_marian(ctx, -0.1f));
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_of_transformers_are_those_computed),
+        cmocka_unit_test(so_are_those_of_marian),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
