@@ -1,8 +1,8 @@
-/* bench_translation.c — updates of a translator in training: Transformer-base, 8,000 sub-words, pairs of the lengths of
- * real sentences.
+/* bench_translation.c — updates of a translator in training: Transformer-base with 8,000 sub-words, or a model of the
+ * shape that is given; pairs of the lengths of real sentences.
  *
  *     bench_translation [--pairs bench/peers/pairs.txt] [--type f32|bf16] [--threads N] [--tokens 4096] [--steps 8]
- *                       [--busy] [--json]
+ *                       [--width C] [--layers L] [--inner F] [--heads H] [--vocabulary V] [--busy] [--json]
  *
  *     the whole update: batches packed, gradient, clipping, Adam, as rf_train_translation does it, with dropout and
  *     smoothed labels
@@ -29,7 +29,10 @@
 #include "roformer/train.h"
 #include "roformer/work.h"
 
-enum { WIDTH = 512, LAYERS = 6, INNER = 2048, HEADS = 8, VOCABULARY = 8000, SPECIAL = 5, MOST = 99, UNCOUNTED = 2 };
+enum { SPECIAL = 5, MOST = 99, UNCOUNTED = 2 };
+
+/* Transformer-base, unless something else is asked for. */
+static struct { int64_t width, layers, inner, heads, vocabulary; } shape = {512, 6, 2048, 8, 8000};
 
 typedef struct bench {
     rf_ctx *ctx;
@@ -60,25 +63,30 @@ static FILE *create(const char *folder, const char *name)
 
 static void write_model(const rf_ctx *ctx, const char *folder)
 {
-    static char words[16 * VOCABULARY];
+    char *words = malloc(16 * (size_t)shape.vocabulary + 64);
     rf_tokenizer *t;
-    size_t size = (size_t)snprintf(words, sizeof words, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
-    for (int i = SPECIAL; i < VOCABULARY; i++) size += (size_t)snprintf(words + size, 16, "w%d\n", i);
+    if (!words) stop("no memory");
+    size_t size = (size_t)snprintf(words, 64, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
+    for (int64_t i = SPECIAL; i < shape.vocabulary; i++)
+        size += (size_t)snprintf(words + size, 16, "w%lld\n", (long long)i);
     if (rf_tokenizer_new(ctx, words, size, "words", NULL, &t, NULL) || rf_tokenizer_save(t, folder, NULL)) stop(folder);
     rf_tokenizer_free(t);
+    free(words);
     FILE *f = create(folder, RF_FILE_CONFIG);
     fprintf(f,
             "{\"model_type\": \"transformer\", \"d_model\": %d, \"encoder_layers\": %d, \"decoder_layers\": %d, "
             "\"encoder_attention_heads\": %d, \"decoder_attention_heads\": %d, \"encoder_ffn_dim\": %d, "
             "\"decoder_ffn_dim\": %d, \"dropout\": 0.1}\n",
-            WIDTH, LAYERS, LAYERS, HEADS, HEADS, INNER, INNER);
+            (int)shape.width, (int)shape.layers, (int)shape.layers, (int)shape.heads, (int)shape.heads,
+            (int)shape.inner, (int)shape.inner);
     fclose(f);
 }
 
 /* Of the forward: m tokens of the source, n of the target, ends included. */
 static double madds(double m, double n)
 {
-    const double C = WIDTH, F = INNER, L = LAYERS, V = VOCABULARY;
+    const double C = (double)shape.width, F = (double)shape.inner, L = (double)shape.layers,
+                 V = (double)shape.vocabulary;
     const double encoder = m * (4 * C * C + 2 * C * F) + 2 * m * m * C;
     const double decoder = n * (6 * C * C + 2 * C * F) + m * 2 * C * C + n * (n + 1) * C + 2 * m * n * C;
     return L * (encoder + decoder) + n * C * V;
@@ -88,7 +96,7 @@ static void write_words(FILE *f, int n, unsigned *seed)
 {
     for (int i = 0; i < n; i++) {
         *seed = *seed * 1664525u + 1013904223u;
-        fprintf(f, "%sw%u", i ? " " : "", SPECIAL + (*seed >> 8) % (VOCABULARY - SPECIAL));
+        fprintf(f, "%sw%u", i ? " " : "", SPECIAL + (*seed >> 8) % (unsigned)(shape.vocabulary - SPECIAL));
     }
     fputc('\n', f);
 }
@@ -207,9 +215,14 @@ int main(int argc, char **argv)
     bool json = false;
     rf_ctx_options o;
     rf_error why = {0};
+    const struct { const char *name; int64_t *to; } numbers[] = {
+        {"--tokens", &tokens}, {"--width", &shape.width}, {"--layers", &shape.layers}, {"--inner", &shape.inner},
+        {"--heads", &shape.heads}, {"--vocabulary", &shape.vocabulary},
+    };
     rf_ctx_defaults(&o);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
+        size_t k = 0;
         if (!strcmp(argv[i], "--json")) {
             json = true;
             continue;
@@ -218,10 +231,11 @@ int main(int argc, char **argv)
             b.busy = true;
             continue;
         }
-        if (!strcmp(argv[i], "--pairs")) pairs = value;
+        for (; k < sizeof numbers / sizeof *numbers && strcmp(argv[i], numbers[k].name); k++) {}
+        if (k < sizeof numbers / sizeof *numbers) *numbers[k].to = atoll(value);
+        else if (!strcmp(argv[i], "--pairs")) pairs = value;
         else if (!strcmp(argv[i], "--type")) b.type = strcmp(value, "bf16") ? RF_F32 : RF_BF16;
         else if (!strcmp(argv[i], "--threads")) o.threads = atoi(value);
-        else if (!strcmp(argv[i], "--tokens")) tokens = atoll(value);
         else if (!strcmp(argv[i], "--steps")) b.steps = atoi(value) < MOST ? atoi(value) : MOST;
         else stop(argv[i]);
         i++;
