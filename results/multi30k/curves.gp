@@ -14,9 +14,9 @@ EOD
 $lengths1 << EOD
 EOD
 $steps2 << EOD
-500 2.5371 3.5464 3.5464 3.5464
-1000 5.0741 2.8114 2.8114 2.8114
-1500 7.6112 2.5617 2.5617 2.5617
+500 2.5371 3.5738 3.5464 3.6013
+1000 5.0741 2.8199 2.8114 2.8283
+1500 7.6112 2.5737 2.5617 2.5856
 EOD
 $lengths2 << EOD
 EOD
@@ -63,7 +63,7 @@ set yrange [0:1]
 set key at graph 0, graph 1 left top Left reverse samplen 2 maxcols 1
 plot NaN with lines linetype 1 dashtype 1 linewidth 1.5 title 'rotary  2.37 (mean)', \
      NaN with lines linetype 2 dashtype 1 linewidth 1.5 title 'alibi  2.50', \
-     NaN with lines linetype 3 dashtype 1 linewidth 1.5 title 'sinusoidal  2.56', \
+     NaN with lines linetype 3 dashtype 1 linewidth 1.5 title 'sinusoidal  2.57 (mean)', \
      NaN with lines linetype 4 dashtype 1 linewidth 1.5 title 'learned  2.62', \
      NaN with lines linetype 5 dashtype 1 linewidth 1.5 title 't5  3.70'
 unset multiplot
