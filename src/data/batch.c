@@ -56,6 +56,7 @@ static void mask_piece(rf__mlm_batch *b, int64_t first, int64_t last, const rf__
     const rf__token_kinds *v = m->vocab;
     const uint32_t limit = threshold(m->p);
     bool word_chosen = false, in_word = false;
+    const uint8_t *joined = m->whole_words ? rf__vocab_joined(v, b->id + first, (size_t)(last - first)) : NULL;
     for (int64_t i = first; i < last; i++) {
         const int32_t id = b->id[i];
         if (v->kind[id] & RF__SPECIAL) {
@@ -64,7 +65,8 @@ static void mask_piece(rf__mlm_batch *b, int64_t first, int64_t last, const rf__
         }
         uint32_t word[4];
         rf__philox(m->key, (uint64_t)(i - first), stream, word);
-        const bool follows = m->whole_words && in_word && (v->kind[id] & RF__CONTINUES);
+        const bool goes_on = joined ? joined[i - first] : (v->kind[id] & RF__CONTINUES) != 0;
+        const bool follows = m->whole_words && in_word && goes_on;
         if (!follows) word_chosen = word[0] < limit;
         in_word = true;
         if (!word_chosen) continue;

@@ -1,10 +1,35 @@
 /* vocab.c — which ids are special, which continue a word. */
 #include "data/vocab.h"
 
+#include "text/tokenizer.h"
+
 static rf_status need(int32_t id, const char *token, rf_error *why)
 {
     return id >= 0 ? RF_OK
                    : rf_fail(why, RF_EDATA, "the tokenizer has no %s, which training needs", token);
+}
+
+static rf_status make_finder(const rf_ctx *ctx, const rf_tokenizer *t, rf__word_finder **out, rf_error *why)
+{
+    if (!t->row->joined) return RF_OK;
+    *out = rf__calloc(ctx, 1, sizeof **out);
+    if (*out) **out = (rf__word_finder){ctx, t, t->row, t->row->scratch(ctx, NULL, false), NULL, 0, false};
+    return *out && (*out)->scratch ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: words");
+}
+
+const uint8_t *rf__vocab_joined(const rf__token_kinds *v, const int32_t id[], size_t n)
+{
+    rf__word_finder *f = v->finder;
+    if (!f || f->failed) return NULL;
+    f->failed = !rf__grow(f->ctx, &f->joined, &f->capacity, n + 1, 1) ||
+                !f->row->joined(f->tokenizer, id, n, f->joined, f->scratch);
+    return f->failed ? NULL : f->joined;
+}
+
+rf_status rf__vocab_words_found(const rf__token_kinds *v, rf_error *why)
+{
+    if (!v->finder || !v->finder->failed) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "out of memory: words of a piece of text");
 }
 
 rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kinds *out, rf_error *why)
@@ -22,6 +47,7 @@ rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kind
         else v.plain[v.plains++] = id;
         if (rf_tokenizer_continues(t, id)) v.kind[id] |= RF__CONTINUES;
     }
+    if (!status) status = make_finder(ctx, t, &v.finder, why);
     if (!status && !v.plains) status = rf_fail(why, RF_EDATA, "the tokenizer has nothing but special tokens");
     if (status) rf__vocab_free(ctx, &v);
     else *out = v;
@@ -41,5 +67,10 @@ void rf__vocab_free(const rf_ctx *ctx, rf__token_kinds *v)
 {
     rf__free(ctx, v->kind);
     rf__free(ctx, v->plain);
+    if (v->finder) {
+        if (v->finder->scratch) v->finder->row->scratch_free(ctx, v->finder->scratch);
+        rf__free(ctx, v->finder->joined);
+        rf__free(ctx, v->finder);
+    }
     *v = (rf__token_kinds){0};
 }

@@ -7,14 +7,31 @@
 
 enum { RF__SPECIAL = 1, RF__CONTINUES = 2, RF__ENDS = 4 };
 
+/* Asks a tokenizer that finds words by more than its tokens' names. */
+typedef struct rf__word_finder {
+    const rf_ctx *ctx;
+    const rf_tokenizer *tokenizer;
+    const struct rf_tokenizer_row *row; /* its: scratch may be freed behind it                                        */
+    void *scratch;
+    uint8_t *joined;
+    size_t capacity;
+    bool failed;                        /* no memory: tokens were taken for words                                     */
+} rf__word_finder;
+
 typedef struct rf__token_kinds {
     int32_t size, cls, sep, mask;
     uint8_t *kind;                      /* [size]                                                                     */
     int32_t *plain, plains;             /* the ids that are not special                                               */
+    rf__word_finder *finder;            /* NULL: RF__CONTINUES says it all                                            */
 } rf__token_kinds;
 
 /* RF_EDATA: the vocabulary has no [CLS], [SEP] or [MASK], or nothing else. */
 rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kinds *out, rf_error *why);
+
+/* Which of the tokens go on with the word of the one before; NULL: those that are RF__CONTINUES. */
+const uint8_t *rf__vocab_joined(const rf__token_kinds *v, const int32_t id[], size_t n);
+/* RF_ENOMEM: words could not be found. */
+rf_status rf__vocab_words_found(const rf__token_kinds *v, rf_error *why);
 
 /* From here on RF__ENDS is a kind of token, by which pieces are cut: marks that end a sentence. */
 void rf__vocab_sentences(rf__token_kinds *v, const rf_tokenizer *t);

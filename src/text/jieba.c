@@ -26,6 +26,7 @@ typedef struct scratch {
     rf_piecer piecer;
     rf_jieba_runs runs;
     rf_jieba_slow slow;
+    rf_jieba_joined joined;
     rf_jieba_cutter cut;
 } scratch;
 
@@ -35,6 +36,7 @@ static void free_scratch(const rf_ctx *ctx, void *own)
     rf__piecer_clear(&s->piecer, ctx);
     rf__jieba_runs_clear(&s->runs);
     rf__jieba_slow_clear(&s->slow);
+    rf__jieba_joined_clear(&s->joined, ctx);
     rf__jieba_cut_clear(&s->cut);
     rf__free(ctx, s);
 }
@@ -114,6 +116,12 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     while (rf__jieba_runs_next(&s->runs, &run))
         if (!put_run(t, e, s, &run)) return false;
     return !s->runs.failed;
+}
+
+static bool joined(const rf_tokenizer *any, const int32_t id[], size_t n, uint8_t out[], void *own)
+{
+    scratch *s = own;
+    return rf__jieba_find_joined(as_jieba(any), id, n, out, &s->joined, &s->cut);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -272,4 +280,5 @@ const rf_tokenizer_row rf__tokenizer_jieba = {
     .token = rf__wordpiece_token,
     .id = rf__wordpiece_id,
     .continues = rf__wordpiece_continues,
+    .joined = joined,
 };

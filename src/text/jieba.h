@@ -3,6 +3,7 @@
  *     jieba_runs.c      text -> what lies between white space, normalised
  *     jieba.c           runs -> words of the dictionary -> tokens
  *     jieba_slow.c      text -> words -> tokens as transformers' slow class made them
+ *     jieba_words.c     tokens -> which of them make a word
  *     jieba_trainer.c   words of a text, counted -> a vocabulary                                                     */
 #ifndef RF_TEXT_JIEBA_H
 #define RF_TEXT_JIEBA_H
@@ -53,6 +54,18 @@ typedef struct rf_jieba_slow {
 void rf__jieba_slow_init(rf_jieba_slow *s, const rf_ctx *ctx);
 void rf__jieba_slow_clear(rf_jieba_slow *s);
 bool rf__jieba_slow_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s, rf_piecer *piecer,
+                           rf_jieba_cutter *cut);
+
+/* ---- words of tokens (jieba_words.c) ----------------------------------------------------------------------------- */
+
+typedef struct rf_jieba_joined {
+    char *text;
+    size_t *begin;                      /* of each token                                                              */
+    size_t size, capacity, begins;
+} rf_jieba_joined;
+
+void rf__jieba_joined_clear(rf_jieba_joined *s, const rf_ctx *ctx);
+bool rf__jieba_find_joined(const jieba *t, const int32_t id[], size_t n, uint8_t joined[], rf_jieba_joined *s,
                            rf_jieba_cutter *cut);
 
 /* ---- the tokenizer (jieba.c) and its training (jieba_trainer.c) -------------------------------------------------- */

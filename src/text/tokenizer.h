@@ -121,6 +121,9 @@ struct rf_tokenizer_row {
     const char *(*token)(const rf_tokenizer *t, int32_t id);          /* NULL: no such token, or an added one         */
     int32_t (*id)(const rf_tokenizer *t, const char *token);          /* -1: no such token, or an added one           */
     bool (*continues)(const rf_tokenizer *t, int32_t id);             /* what it begins with began in the one before  */
+    /* out[i]: token i goes on with the word of the one before, where names of tokens do not say it; or NULL.  `scratch`
+     * is what the hook `scratch` gave.  False: no memory. */
+    bool (*joined)(const rf_tokenizer *t, const int32_t id[], size_t n, uint8_t out[], void *scratch);
 };
 
 /* All rows, NULL at the end; the first one is taken where no class is named. */

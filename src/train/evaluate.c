@@ -221,7 +221,7 @@ static rf_status score_texts(evaluation *e, rf_error *why)
     if (!status) status = rf__score_flush(&e->scorer, why);
     else if (of_text(status) && rf__score_flush(&e->scorer, &other)) e->scorer.labels = 0;
     rf_reader_close(r);
-    return status;
+    return status ? status : rf__vocab_words_found(&e->vocab, why);
 }
 
 /* All pairs that fit into a batch, whatever their lengths. */

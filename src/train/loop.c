@@ -120,6 +120,7 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
         s->labels += b->n;
         s->tokens += b->N;
     }
+    if (rf__vocab_words_found(&r->vocab, why)) return RF_ENOMEM;
     return rf__sum_whole(r->o.comm, &s->labels, why);
 }
 
@@ -327,7 +328,8 @@ static rf_status evaluate(rf__run *r, rf_error *why)
                     .ctx = r->ctx,
                     .comm = r->o.comm};
     rf__state *t = &r->state;
-    const rf_status status = score(r, &s, why);
+    rf_status status = score(r, &s, why);
+    if (!status) status = rf__vocab_words_found(&r->vocab, why);
     if (status || !s.labels) return status;
     t->eval_loss = s.loss / (double)s.labels;
     t->eval_accuracy = (double)s.hits / (double)s.labels;

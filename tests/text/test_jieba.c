@@ -1,13 +1,16 @@
 /* Words by a dictionary: as python's jieba and jieba-rs cut them, tokens as transformers' RoFormerTokenizer has them
  * (tests/golden/text/jieba); dictionaries compiled, mapped, refused; folders; memory that ends.
- * mirrors jieba.c, jieba_runs.c, jieba_slow.c, jieba_trainer.c, segment.c, dictionary.c, dictionary_compile.c */
+ * mirrors jieba.c, jieba_runs.c, jieba_slow.c, jieba_words.c, jieba_trainer.c,
+ * mirrors segment.c, dictionary.c, dictionary_compile.c */
 #define _GNU_SOURCE
 #include <jansson.h>
 #include <unistd.h>
 
 #include "one_context.h"
 #include "roformer/tokenizer.h"
+#include "data/batch.h"
 #include "text/dictionary.h"
+#include "text/tokenizer.h"
 
 #define GOLDEN "tests/golden/text/jieba/"
 
@@ -217,6 +220,74 @@ static void tokens_as_the_slow_class(void **state)
     t_write(folder, "tokenizer_config.json", wrong, sizeof wrong - 1);
     assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "word_segmenter: \"jieba-rs\" or \"jieba\" was expected");
+}
+
+/* 今天 and 天气 are words of two tokens each, 研究生 of three; a piece of Latin letters goes on by its name. */
+static void words_of_tokens(void **state)
+{
+    (void)state;
+    static const struct { const char *text; uint8_t joined[12]; size_t n; } want[] = {
+        {"今天天气非常好", {0, 1, 0, 1, 0, 0}, 6},
+        {"我今天在大学", {0, 0, 1, 0, 0, 1}, 6},
+        {"今[MASK]天", {0, 0, 0}, 3},
+        {"ab a ab今天", {0, 1, 0, 0, 1, 0, 1}, 7},
+        {"", {0}, 0},
+    };
+    rf_tokenizer *t = opened(golden_folder());
+    rf_encoding e;
+    rf_error why = {0};
+    uint8_t joined[12];
+    rf_encoding_init(&e, ctx);
+    void *scratch = t->row->scratch(ctx, NULL, false);
+    for (size_t k = 0; k < RF_COUNT(want); k++) {
+        if (rf_encode(t, want[k].text, strlen(want[k].text), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(e.n, want[k].n);
+        assert_true(t->row->joined(t, e.id, e.n, joined, scratch));
+        for (size_t i = 0; i < e.n; i++)
+            if (joined[i] != want[k].joined[i]) fail_msg("%s: token %zu", want[k].text, i);
+    }
+    t->row->scratch_free(ctx, scratch);
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+}
+
+/* Masks fall on whole words: of both tokens of 今天 or of neither. */
+static void masks_on_words(void **state)
+{
+    (void)state;
+    static const char text[] = "今天天气非常好我今天在大学";
+    rf_tokenizer *t = opened(golden_folder());
+    rf_encoding e;
+    rf_error why = {0};
+    rf__token_kinds v;
+    rf__mlm_batch b;
+    rf_encoding_init(&e, ctx);
+    if (rf_encode(t, text, strlen(text), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why) ||
+        rf__vocab_new(ctx, t, &v, &why) || rf__mlm_batch_new(ctx, 64, &b, &why))
+        fail_msg("%s", why.text);
+    const rf__masking m = {rf__make_key(1, 2), 0.4, true, &v, false};
+    const uint8_t *found = rf__vocab_joined(&v, e.id, e.n);
+    uint8_t joined[64];
+    memcpy(joined, found, e.n);
+    int chosen = 0, split = 0;
+    for (uint64_t stream = 0; stream < 200; stream++) {
+        bool label[64] = {false};
+        rf__mlm_batch_clear(&b);
+        rf__mlm_batch_add(&b, (rf__ids){e.id, 4}, 0, e.n, true, &m, stream);
+        for (int64_t i = 0; i < b.n; i++) label[b.row[i] - 1] = true;
+        for (size_t i = 1; i < e.n; i++) {
+            chosen += label[i];
+            split += joined[i] && label[i] != label[i - 1];
+        }
+    }
+    assert_int_equal(split, 0);
+    assert_true(chosen > 500);
+    assert_int_equal(rf__vocab_words_found(&v, &why), RF_OK);
+    rf__mlm_batch_free(ctx, &b);
+    rf__vocab_free(ctx, &v);
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
 }
 
 /* Saved and opened again: the same tokenizer, whose dictionary goes with it. */
@@ -430,7 +501,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_as_jieba), cmocka_unit_test(tokens_as_transformers),
-        cmocka_unit_test(tokens_as_the_slow_class),
+        cmocka_unit_test(tokens_as_the_slow_class), cmocka_unit_test(words_of_tokens),
+        cmocka_unit_test(masks_on_words),
         cmocka_unit_test(folders),        cmocka_unit_test(bad_dictionaries),
         cmocka_unit_test(memory_ends),    cmocka_unit_test(vocabularies),
         cmocka_unit_test(memory_ends_while_learning),
