@@ -86,13 +86,16 @@ add_executable(translation ${rf_untested} experiments/translation/translation.c 
 target_link_libraries(translation PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries} m)
 add_executable(glue_baselines EXCLUDE_FROM_ALL experiments/glue-baselines/baselines.c)
 target_link_libraries(glue_baselines PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
+add_executable(triples ${rf_untested} experiments/triples/triples.c)
+target_link_libraries(triples PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries} m)
+target_include_directories(triples SYSTEM PRIVATE ${XXHASH_INCLUDE})
 target_include_directories(glue SYSTEM PRIVATE ${XXHASH_INCLUDE})
 target_include_directories(glue_baselines SYSTEM PRIVATE ${XXHASH_INCLUDE})
 foreach(name decay planes)                           # what trained models do with positions
   add_executable(${name} EXCLUDE_FROM_ALL experiments/${name}/${name}.c)
   target_link_libraries(${name} PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 endforeach()
-set_target_properties(compare hold_out validation experiment glue lengths translation glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
+set_target_properties(compare hold_out validation experiment glue lengths translation triples glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
 
 # The twin is run by a test of the library.
 if(TARGET model_test_twin)
