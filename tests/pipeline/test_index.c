@@ -10,7 +10,7 @@
 #include "roformer/index.h"
 #include "t.h"
 
-enum { TEXT = 24 };
+enum { TEXT = 32 };
 
 /* n vectors of length 1 and texts that say their numbers. */
 typedef struct made { int64_t n, D; float *v; const char **text; char *bytes; } made;
