@@ -18,7 +18,7 @@ setup: ## install what is missing (Debian packages)
 build: setup
 	@sh tools/build.sh release
 
-demo: setup ## fill masks, search in README's sentences and compare some with the shipped model
+demo: setup ## fill masks, search in README's sentences and compare some with the shipped models
 	@sh tools/build.sh release roformer-program
 	@sh tools/sentences.sh README.md > $(B)/readme.txt
 	@$(B)/roformer demo --lines $(B)/readme.txt

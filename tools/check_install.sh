@@ -73,11 +73,12 @@ for part; do
         mkdir "$work/prefix"
         mkdir "$work/prefix/kept"
         quietly cmake --install build/release --prefix "$work/prefix"
-        for file in bin/roformer share/man/man1/roformer.1 share/roformer/models/roformer-small-en/config.json share/doc/roformer/docs/tour.md \
+        for file in bin/roformer share/man/man1/roformer.1 $(find models -type f | sed 's|^|share/roformer/|') share/doc/roformer/docs/tour.md \
             share/doc/roformer/NOTICE share/bash-completion/completions/roformer; do
             [ -s "$work/prefix/$file" ] || fail "not installed: $file"
         done
-        "$work/prefix/bin/roformer" fill-mask -q 'The capital of [MASK].' > "$work/out" || fail "the installed program finds no model"
+        "$work/prefix/bin/roformer" demo > "$work/out" || fail "the installed program finds no model"
+        ! sed -n 's/^\(blanks\|vectors\): //p' "$work/out" | grep -v "^$work/prefix/.*/share/roformer/models/" || fail "models that are not installed"
         by_pkg_config "$work/prefix" --cflags --libs roformer
         links_shared "$work/by-pkg-config" || fail "pkg-config --libs roformer: not the shared library"
         by_pkg_config "$work/prefix" --cflags --libs roformer-kernels

@@ -11,28 +11,32 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 
-struct args { const char *model, *lines; };
+struct args { const char *model, *sentence_model, *lines; };
 
 static const char *const blanks[] = {
     "She won the gold [MASK] at the Olympic Games.",
     "He was elected to the House of [MASK] in 1998.",
     "The river flows into the [MASK] Sea.",
     "The band released their first [MASK] in 1985.",
-    "The [MASK] of the city was built in the 19th [MASK].",
+    "He studied law at the [MASK] of Oxford in the 18th [MASK].",
 };
 
+/* They are compared, and searched in where there are no --lines. */
 static const char *const sentences[] = {
     "The orchestra played a symphony in the concert hall.",
     "The band recorded a new album of songs.",
     "The team won the match in the last minute.",
     "The football club signed a new player.",
     "The river flows through the valley to the sea.",
+    "Heavy rain is expected in the north tomorrow.",
 };
 
+enum { BLANKS = sizeof blanks / sizeof *blanks, SENTENCES = sizeof sentences / sizeof *sentences, QUESTIONS = 3 };
+
 /* Asked of the lines of --lines, or of the sentences. */
-static const char *const questions[] = {"train a model on my own text", "what happens after a power cut"};
-static const char *const question[] = {"a concert", "water"};
-enum { BLANKS = sizeof blanks / sizeof *blanks, SENTENCES = sizeof sentences / sizeof *sentences };
+static const char *const of_lines[QUESTIONS] = {"train a model on my own text", "can I use it with Python",
+                                                "malicious model files"};
+static const char *const of_sentences[QUESTIONS] = {"a concert", "bad weather", "sport"};
 
 typedef struct job {
     const struct args *a;
@@ -43,19 +47,20 @@ typedef struct job {
 
 /* ---- a command: this program with other arguments ---------------------------------------------------------------- */
 
-/* Prints it as one types it; its own words follow on the screen, and its exit code becomes ours. */
-static int run_command(job *j, const char *shown, const char *const arguments[], int n)
+/* Prints it as one types it; its own words follow on the screen, and its exit code becomes ours.  model: or NULL. */
+static int run_command(job *j, const char *model, const char *shown, const char *const arguments[], int n)
 {
     extern char **environ;
     const char *all[16 + BLANKS] = {"roformer"};
     int count = 1, code = 0;
     pid_t pid;
     for (int i = 0; i < n; i++) all[count++] = arguments[i];
-    if (j->a->model) {
+    if (model) {
         all[count++] = "-m";
-        all[count++] = j->a->model;
+        all[count++] = model;
     }
-    printf("\n%s$ roformer %s%s\n", j->io->color_out ? "\033[1;32m" : "", shown, j->io->color_out ? "\033[0m" : "");
+    printf("\n%s$ roformer %s%s%s%s\n", j->io->color_out ? "\033[1;32m" : "", shown, model ? " -m " : "",
+           model ? model : "", j->io->color_out ? "\033[0m" : "");
     if (cli_flush(&j->io->why)) return cli_exit(j->io);
     const int e = posix_spawn(&pid, j->self, NULL, NULL, (char *const *)(uintptr_t)all, environ);
     if (e) {
@@ -68,27 +73,40 @@ static int run_command(job *j, const char *shown, const char *const arguments[],
 
 /* ---- the acts ---------------------------------------------------------------------------------------------------- */
 
+/* Of vectors; NULL: what the commands take without -m. */
+static const char *sentence_model(const job *j)
+{
+    return j->a->sentence_model ? j->a->sentence_model : j->a->model;
+}
+
 static int fill_masks(job *j)
 {
     const char *arguments[2 + BLANKS] = {"fill-mask", "--top-k=3"};
     for (int i = 0; i < BLANKS; i++) arguments[2 + i] = blanks[i];
-    return run_command(j, "fill-mask --top-k 3 \"She won the gold [MASK] at the Olympic Games.\" ...", arguments,
-                       2 + BLANKS);
+    return run_command(j, j->a->model, "fill-mask --top-k 3 \"She won the gold [MASK] at the Olympic Games.\" ...",
+                       arguments, 2 + BLANKS);
+}
+
+static void show_sentences(void)
+{
+    printf("\n");
+    for (int i = 0; i < SENTENCES; i++) printf("  %d  %s\n", i + 1, sentences[i]);
 }
 
 static int search(job *j)
 {
     char index[4200], own[4200], shown[256];
-    const char *const *asked = j->a->lines ? questions : question;
+    const char *const *asked = j->a->lines ? of_lines : of_sentences;
     snprintf(index, sizeof index, "%s/lines.index", j->folder);
     snprintf(own, sizeof own, "%s/sentences.txt", j->folder);
     const char *const make[] = {"index", "-q", "-o", index, j->a->lines ? j->a->lines : own};
     snprintf(shown, sizeof shown, "index -o lines.index %.200s", j->a->lines ? j->a->lines : "sentences.txt");
-    int code = run_command(j, shown, make, 5);
-    for (size_t i = 0; i < sizeof questions / sizeof *questions && !code; i++) {
-        const char *const find[] = {"search", "--top-k=3", index, asked[i]};
-        snprintf(shown, sizeof shown, "search --top-k 3 lines.index \"%s\"", asked[i]);
-        code = run_command(j, shown, find, 4);
+    if (!j->a->lines) show_sentences();
+    int code = run_command(j, sentence_model(j), shown, make, 5);
+    for (int i = 0; i < QUESTIONS && !code; i++) {
+        const char *const find[] = {"search", "--top-k=2", index, asked[i]};
+        snprintf(shown, sizeof shown, "search --top-k 2 lines.index \"%s\"", asked[i]);
+        code = run_command(j, sentence_model(j), shown, find, 4);
     }
     return code;
 }
@@ -97,10 +115,9 @@ static int compare(job *j)
 {
     char path[4200];
     snprintf(path, sizeof path, "%s/sentences.txt", j->folder);
-    printf("\n");
-    for (int i = 0; i < SENTENCES; i++) printf("  %d  %s\n", i + 1, sentences[i]);
+    if (j->a->lines) show_sentences();
     const char *const arguments[] = {"similarity", path};
-    return run_command(j, "similarity sentences.txt", arguments, 2);
+    return run_command(j, sentence_model(j), "similarity sentences.txt", arguments, 2);
 }
 
 /* ---- the folder of the acts -------------------------------------------------------------------------------------- */
@@ -130,14 +147,15 @@ static int run(void *arguments, cli_io *io)
 {
     static int (*const act[])(job *) = {fill_masks, search, compare};
     job j = {.a = arguments, .io = io};
-    char folder[4096];
+    char masked[4096], vectors[4096];
     int code = 0;
     const ssize_t n = readlink("/proc/self/exe", j.self, sizeof j.self - 1);
     if (n <= 0) rf_fail(&io->why, RF_EIO, "cannot find this program: %s", strerror(errno));
     else j.self[n] = 0;
-    if (!io->why.code) cli_model_folder(j.a->model, folder, sizeof folder, &io->why);
+    if (!io->why.code) cli_model_folder(j.a->model, masked, sizeof masked, &io->why);
+    if (!io->why.code) cli_sentence_folder(sentence_model(&j), vectors, sizeof vectors, &io->why);
     if (io->why.code || make_folder(&j)) return cli_exit(io);
-    printf("model: %s\n", folder);
+    printf("blanks: %s\nvectors: %s\n", masked, vectors);
     for (size_t i = 0; i < sizeof act / sizeof *act && !code; i++) code = act[i](&j);
     nftw(j.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     if (!code) printf("\nroformer help lists the commands; roformer pretrain trains a model on your own text.\n");
@@ -145,7 +163,9 @@ static int run(void *arguments, cli_io *io)
 }
 
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(struct args, model),
+    CLI_MODEL_OPTION_OF(struct args, model, "folder of a masked language model; without it the shipped one"),
+    {"sentence-model", 0, CLI_FOLDER, offsetof(struct args, sentence_model), "DIR", NULL, 0, 0, NULL,
+     "folder of the model that makes vectors; without it that of -m, else the shipped one", NULL},
     {"lines", 0, CLI_FILE, offsetof(struct args, lines), "FILE", NULL, 0, 0, NULL,
      "search in the lines of FILE; without it in some sentences of its own", NULL},
     {0},
@@ -154,7 +174,8 @@ static const cli_option options[] = {
 static const char *const examples[] = {"roformer demo", NULL};
 
 const cli_command cmd_demo = {
-    "demo", "", "fill masks, search and compare sentences with the shipped model",
-    "Runs fill-mask, index, search and similarity on a few sentences, and prints each command and its output.",
+    "demo", "", "fill masks, search and compare sentences with the shipped models",
+    "Runs fill-mask, index, search and similarity on a few sentences, and prints each command and its output.  Blanks "
+    "are filled by a masked language model, vectors are those of a model for sentences where there is one.",
     examples, options, sizeof(struct args), NULL, run,
 };

@@ -162,7 +162,7 @@ static rf_status embed_file(job *j, const char *path)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
+    rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
     if (status) return status;
     const rf_config *c = rf_model_config(rf_pipeline_model(j->model));
@@ -220,7 +220,7 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(struct args, model),
+    CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"format", 'f', CLI_CHOICE, A(format), "npy|jsonl|f32", "npy", 0, 0, NULL,
      "NumPy's file, a JSON list on each line, or raw little-endian floats; without it npy, or what -o ends in", NULL},

@@ -87,7 +87,7 @@ static rf_status begin(job *j)
     rf_error *why = &j->io->why;
     rf_index_options o;
     if (!j->a->output) return rf_fail(why, RF_EARG, "index needs -o DIR, a folder for the index");
-    rf_status status = cli_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
+    rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
     if (!status) status = rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);
     if (status) return status;
@@ -135,7 +135,7 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(struct args, model),
+    CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"output", 'o', CLI_FILE, A(output), "DIR", NULL, 0, 0, NULL, "the index: a new folder; appears when complete",
      NULL},

@@ -125,6 +125,8 @@ static json_t *environment(const cli_io *io)
     cli_json_set(&o, "libraries", with);
     if (!cli_model_folder(NULL, text, sizeof text, NULL))
         cli_json_set(&o, "shipped_model", cli_text_json(text, strlen(text)));
+    if (!cli_sentence_folder(NULL, text, sizeof text, NULL))
+        cli_json_set(&o, "shipped_sentence_model", cli_text_json(text, strlen(text)));
     return o;
 }
 

@@ -69,7 +69,7 @@ static int run(void *arguments, cli_io *io)
     rf_pipeline *p = NULL;
     cli_vectors query = {0}, lines = {0};
     cli_signals_catch();
-    if (!cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) work(a, io, p, &query, &lines);
+    if (!cli_sentence_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) work(a, io, p, &query, &lines);
     cli_vectors_clear(&query);
     cli_vectors_clear(&lines);
     rf_pipeline_close(p);
@@ -78,7 +78,7 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(struct args, model),
+    CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"top-k", 'k', CLI_INT, A(top_k), "N", "10", 0, 1 << 30, NULL, "lines to print; 0: all", NULL},
     {"query-prompt", 0, CLI_TEXT, A(query_prompt), "TEXT", NULL, -1, 0, NULL,

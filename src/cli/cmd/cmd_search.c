@@ -30,7 +30,7 @@ static rf_status open_both(job *j)
     uint64_t fingerprint;
     const char *folder = j->a->operands.item[0];
     rf_status status = rf_index_open(j->io->ctx, folder, &j->index, why);
-    if (!status) status = cli_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
+    if (!status) status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (!status) status = rf_pipeline_fingerprint(j->model, &fingerprint, why);
     if (status) return status;
     const rf_index_options *made = rf_index_made_with(j->index);
@@ -111,7 +111,7 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(struct args, model),
+    CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"top-k", 'k', CLI_INT, A(top_k), "K", "10", 1, 1 << 30, NULL, "lines for each query", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON object for each line that is found", NULL},

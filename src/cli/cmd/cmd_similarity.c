@@ -50,7 +50,7 @@ static int run(void *arguments, cli_io *io)
     rf_pipeline *p = NULL;
     cli_vectors x = {0}, y = {0};
     cli_signals_catch();
-    if (!cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) compare(a, io, p, &x, &y);
+    if (!cli_sentence_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) compare(a, io, p, &x, &y);
     cli_vectors_clear(&x);
     cli_vectors_clear(&y);
     rf_pipeline_close(p);
@@ -59,7 +59,7 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(struct args, model),
+    CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"pairs", 0, CLI_FLAG, A(pairs), NULL, NULL, 0, 0, NULL,
      "of two files: line i with line i alone, a number for each", NULL},

@@ -11,6 +11,8 @@
 
 /* What most commands share: where the model is. */
 #define CLI_MODEL_OPTION(args, field) CLI_MODEL_OPTION_OF(args, field, "model folder; without it the shipped model")
+#define CLI_SENTENCE_MODEL_OPTION(args, field) \
+    CLI_MODEL_OPTION_OF(args, field, "model folder; without it the shipped model for sentences")
 #define CLI_MODEL_OPTION_OF(args, field, what) \
     { \
         "model", 'm', CLI_FOLDER, offsetof(args, field), "DIR", NULL, 0, 0, "ROFORMER_MODEL", what, NULL \

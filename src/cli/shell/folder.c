@@ -7,6 +7,7 @@
 #include "cli/shell/io.h"
 
 #define RF_MODEL_NAME "roformer-small-en"
+#define RF_SENTENCE_MODEL_NAME "roformer-small-en-sentences"
 #define RF_DICTIONARY_NAME "jieba.words"
 
 static bool is_model(const char *folder)
@@ -42,6 +43,11 @@ bool cli_dictionary(char *out, size_t size)
            beside_program("dictionary", RF_DICTIONARY_NAME, is_file, out, size);
 }
 
+static bool shipped(const char *name, char *out, size_t size)
+{
+    return beside_program(RF_MODELS, name, is_model, out, size) || beside_program("models", name, is_model, out, size);
+}
+
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why)
 {
     if (given) {
@@ -50,22 +56,38 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
             return rf_fail(why, RF_EARG, "--model: the path is longer than %zu bytes", size - 1);
         return RF_OK;
     }
-    if (beside_program(RF_MODELS, RF_MODEL_NAME, is_model, out, size) ||
-        beside_program("models", RF_MODEL_NAME, is_model, out, size))
-        return RF_OK;
+    if (shipped(RF_MODEL_NAME, out, size)) return RF_OK;
     return rf_fail(why, RF_EARG,
                    "no model: give a folder with -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
+}
+
+rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_error *why)
+{
+    if (!given && shipped(RF_SENTENCE_MODEL_NAME, out, size)) return RF_OK;
+    return cli_model_folder(given, out, size, why);
+}
+
+static rf_status open_folder(cli_io *io, const char *folder, rf_type type, rf_pipeline **out)
+{
+    const rf_status status = rf_pipeline_open(io->ctx, folder, type, out, &io->why);
+    if (!status && strstr(rf_model_ignored(rf_pipeline_model(*out)), "embed_positions"))
+        cli_note(io, "%s: the table of positions beside its weights (embed_positions) is not the one that its "
+                 "config.json asks for, which is computed: a program that reads the table answers otherwise", folder);
+    return status;
 }
 
 rf_status cli_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out)
 {
     char folder[4096];
-    rf_status status = cli_model_folder(given, folder, sizeof folder, &io->why);
-    if (!status) status = rf_pipeline_open(io->ctx, folder, type, out, &io->why);
-    if (!status && strstr(rf_model_ignored(rf_pipeline_model(*out)), "embed_positions"))
-        cli_note(io, "%s: the table of positions beside its weights (embed_positions) is not the one that its "
-                 "config.json asks for, which is computed: a program that reads the table answers otherwise", folder);
-    return status;
+    const rf_status status = cli_model_folder(given, folder, sizeof folder, &io->why);
+    return status ? status : open_folder(io, folder, type, out);
+}
+
+rf_status cli_sentence_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out)
+{
+    char folder[4096];
+    const rf_status status = cli_sentence_folder(given, folder, sizeof folder, &io->why);
+    return status ? status : open_folder(io, folder, type, out);
 }
 
 rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m)

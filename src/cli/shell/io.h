@@ -151,8 +151,11 @@ bool cli_dictionary(char *out, size_t size);
 rf_status cli_new_config(cli_io *io, const char *path, rf_config *c);
 /* -m, else $ROFORMER_MODEL (the option's env), else the shipped model.  RF_EARG when there is none. */
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
+/* The same for vectors of texts: before the shipped model comes the shipped one for sentences. */
+rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_error *why);
 /* A failure lies in io->why. */
 rf_status cli_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out);
+rf_status cli_sentence_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out);
 /* The same with what commands ask it for; closing what was never opened is fine. */
 typedef struct cli_model {
     rf_pipeline *pipeline;
