@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A text of a million bytes through a causal model with linear attention: every byte's log-probability, and how much memory that took.
 
-    bench/million.py build/release/roformer [TOKENS...]            # 10,000 and 1,000,000
+    bench/million.py build/release/roformer [--threads N] [TOKENS...]            # 10,000 and 1,000,000
 
 The model has 6 layers of 512 and 8 heads, tokens are bytes, weights are random but for one step of training: time and memory do not go
 by them.  The text is made here, the same every time.  Printed are, for each length, the peak of the resident set, its difference to
-that of the first length, and the time."""
+that of the first length, and the time: a run may be stopped and continued, its processors' time does not count that."""
 import os
 import random
 import resource
@@ -29,19 +29,22 @@ def text(n):
 
 
 def run(*command, **more):
-    """Standard output, peak of the resident set in KB, seconds."""
+    """Standard output, peak of the resident set in KB, seconds of the clock and of the processor."""
     begin = time.time()
     p = subprocess.Popen(command, stdout=subprocess.PIPE, **more)
     out = p.stdout.read()
     _, status, usage = os.wait4(p.pid, 0)
     if status:
         sys.exit(f"million.py: {' '.join(command[:2])} ended with {os.waitstatus_to_exitcode(status)}")
-    return out, usage.ru_maxrss, time.time() - begin
+    return out, usage.ru_maxrss, time.time() - begin, usage.ru_utime + usage.ru_stime
 
 
 def main():
-    program = os.path.abspath(sys.argv[1])
-    lengths = [int(n) for n in sys.argv[2:]] or [10000, 1000000]
+    program, rest = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    threads = "0"
+    if rest[:1] == ["--threads"]:
+        threads, rest = rest[1], rest[2:]
+    lengths = [int(n) for n in rest] or [10000, 1000000]
     whole, first = text(max(lengths)), None
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -56,11 +59,11 @@ def main():
             with open("text", "w") as f:
                 f.write(whole[:n] + "\n")
             with open("text") as f:
-                out, peak, seconds = run(program, "score", "-m", "model", "--max_length", "1048576", stdin=f)
+                out, peak, seconds, work = run(program, "score", "-m", "model", "--max_length", "1048576", "--threads", threads, stdin=f)
             logprob, tokens, _, _ = out.decode().split("\t", 3)
             first = first or peak
             print(f"{int(tokens):9,} tokens  log-probability {float(logprob):14.2f}  peak {peak / 1024:7.1f} MB ({(peak - first) / 1024:+.1f})"
-                  f"  {seconds:8.1f} s  {int(tokens) / seconds:7.0f} tokens/s", flush=True)
+                  f"  {seconds:8.1f} s, {work:8.1f} of processors  {int(tokens) / seconds:7.0f} tokens/s", flush=True)
 
 
 main()
