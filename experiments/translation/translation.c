@@ -129,6 +129,14 @@ static char *read_all(const rf_ctx *ctx, const char *path)
     return text;
 }
 
+/* The first `lines` lines stay; 0: all. */
+static void keep_lines(char *text, long lines)
+{
+    char *end = text;
+    for (long n = 0; n < lines && (end = strchr(end, '\n')); n++) end++;
+    if (lines && end) *end = 0;
+}
+
 /* k lines become one, with spaces between; lines that are left over at the end are one, too. */
 static void join(char *text, long k)
 {
@@ -149,6 +157,7 @@ static void make_test(const request *e, const rf_ctx *ctx, const json_t *test, c
     if (!access(to, F_OK)) return;
     path_of(from, "%s/%s", e->data, text_of(test, side));
     char *text = read_all(ctx, from);
+    keep_lines(text, (long)json_integer_value(json_object_get(test, "lines")));
     join(text, k);
     FILE *f = fopen(to, "w");
     if (!f || fputs(text, f) < 0 || fclose(f)) die("%s: %s", to, strerror(errno));

@@ -21,9 +21,9 @@ EOD
 $lengths2 << EOD
 EOD
 $steps3 << EOD
-500 5.3667 3.6063 3.6063 3.6063
-1000 10.733 2.8719 2.8719 2.8719
-1500 16.1 2.6225 2.6225 2.6225
+500 2.5356 3.5954 3.5838 3.6063
+1000 5.0712 2.8744 2.8664 2.8849
+1500 7.6067 2.6124 2.5989 2.6225
 EOD
 $lengths3 << EOD
 EOD
@@ -64,6 +64,6 @@ set key at graph 0, graph 1 left top Left reverse samplen 2 maxcols 1
 plot NaN with lines linetype 1 dashtype 1 linewidth 1.5 title 'rotary  2.37 (mean)', \
      NaN with lines linetype 2 dashtype 1 linewidth 1.5 title 'alibi  2.50', \
      NaN with lines linetype 3 dashtype 1 linewidth 1.5 title 'sinusoidal  2.57 (mean)', \
-     NaN with lines linetype 4 dashtype 1 linewidth 1.5 title 'learned  2.62', \
+     NaN with lines linetype 4 dashtype 1 linewidth 1.5 title 'learned  2.61 (mean)', \
      NaN with lines linetype 5 dashtype 1 linewidth 1.5 title 't5  3.70'
 unset multiplot

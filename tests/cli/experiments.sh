@@ -63,14 +63,15 @@ cat > tr.json << 'EOC'
  "config": {"model_type": "transformer", "d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
             "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16},
  "options": {"max_steps": 4, "tokens_per_batch": 512, "max_length": 64, "eval_steps": 2, "save_steps": 2, "logging_steps": 1},
- "tests": [{"name": "one", "source": "t.en.gz", "target": "t.de.gz"}], "joined": [1, 4], "translate": {"beam": 2, "max_new_tokens": 20},
+ "tests": [{"name": "one", "source": "t.en.gz", "target": "t.de.gz"}, {"name": "few", "source": "t.en.gz", "target": "t.de.gz", "lines": 6}], "joined": [1, 4], "translate": {"beam": 2, "max_new_tokens": 20},
  "rows": [{"name": "rotary"}, {"name": "learned", "config": {"position_embedding_type": "absolute"}}], "notes": ["a note"]}
 EOC
 "$program" vocab -q --type bpe --text data/a.en --size 60 -o probe 2> err || grep -q 'made without it: install it' err || fail "vocab: $(cat err)"
 if [ -e probe ]; then
     expect 0 '== tr/learned-2' "$translation" tr.json tr --data data --results results/tr --program "$program"
-    [ "$(wc -l < results/tr/runs.jsonl)" -eq 8 ] || fail "runs of tr: $(cat results/tr/runs.jsonl)"
+    [ "$(wc -l < results/tr/runs.jsonl)" -eq 16 ] || fail "runs of tr: $(cat results/tr/runs.jsonl)"
     [ "$(wc -l < tr/tests/one.x4.source)" -eq 3 ] || fail "joined: $(cat tr/tests/one.x4.source)"
+    [ "$(wc -l < tr/tests/few.x1.target)" -eq 6 ] && [ "$(wc -l < tr/rotary-1/few.x4)" -eq 2 ] || fail "lines: $(cat tr/tests/few.x1.target)"
     grep -qE '^learned +2 +[0-9.]+ ± [0-9.]+' results/tr/table.txt || fail "table of tr: $(cat results/tr/table.txt)"
     holds results/tr/table.txt 'a note'
     expect 0 '' "$translation" tr.json tr --data data --results results/tr --program "$program"
