@@ -68,7 +68,7 @@ endif()
 # Experiments that need a program of their own.
 add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c experiments/shipped-model/ngrams.c)
 target_link_libraries(compare PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
-add_executable(hold_out EXCLUDE_FROM_ALL experiments/shipped-model/hold_out.c)
+add_executable(hold_out ${rf_untested} experiments/shipped-model/hold_out.c)
 target_compile_definitions(hold_out PRIVATE _GNU_SOURCE)
 target_link_libraries(hold_out PRIVATE rf_flags)
 add_executable(validation EXCLUDE_FROM_ALL experiments/shipped-model/validation.c)

@@ -1,6 +1,6 @@
 /* hold_out.c — which articles the models are not trained on: those of WikiText's evaluation texts, and N by a hash.
  *
- *     hold_out [-n N -o HELD] WIKITEXT... < ARTICLES > TRAINING
+ *     hold_out [-n N -o HELD] [WIKITEXT...] < ARTICLES > TRAINING
  *
  * ARTICLES are WikiExtractor's (`<doc ... title="...">`, the title, paragraphs, `</doc>`), and so is what is written,
  * unchanged.  An article whose title is that of one in a WIKITEXT file (" = Title = "; letters and digits compared,
@@ -150,8 +150,8 @@ int main(int argc, char **argv)
         if (option == 'n') n = strtoull(optarg, NULL, 10);
         else if (option == 'o') path = optarg;
         else return 2;
-    if (optind == argc || !n != !path)
-        return fprintf(stderr, "usage: hold_out [-n N -o HELD] WIKITEXT... < ARTICLES > TRAINING\n"), 2;
+    if ((optind == argc && !n) || !n != !path)
+        return fprintf(stderr, "usage: hold_out [-n N -o HELD] [WIKITEXT...] < ARTICLES > TRAINING\n"), 2;
     for (int i = optind; i < argc; i++) read_titles(argv[i]);
 
     const char *text = read_all(stdin, &size), *p = text;
