@@ -43,7 +43,7 @@ rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_w
     if (n < m || strcmp(t->name + n - m, name) || !t->readable || t->rank != 2) return RF_OK;
     rf__config_stack(&p->config, strstr(t->name, "decoder.") ? p->stacks - 1 : 0, &c);
     const double base = base_of(&c);
-    if (!base || t->count > MOST || t->dim[1] % 2) return RF_OK;
+    if (base == 0 || t->count > MOST || t->dim[1] % 2) return RF_OK;
     float *table = rf__alloc(p->ctx, t->count * sizeof *table);
     if (!table) return rf_fail(why, RF_ENOMEM, "out of memory: %s", t->name);
     const rf_status status = rf_weights_read(w, t, table, 0, why);

@@ -109,7 +109,7 @@ static rf_status add_lines(builder *b, const char *text, size_t size)
 /* gzip, zstd, xz: by their first bytes. */
 static bool is_packed(const char *text, size_t size)
 {
-    static const char *const magic[] = {"\x1F\x8B", "\x28\xB5\x2F\xFD", "\xFD" "7zXZ"};
+    static const char *const magic[] = {"\x1F\x8B", "\x28\xB5\x2F\xFD", "\xFD\x37zXZ"};
     for (size_t i = 0; i < RF_COUNT(magic); i++)
         if (size >= strlen(magic[i]) && !memcmp(text, magic[i], strlen(magic[i]))) return true;
     return false;

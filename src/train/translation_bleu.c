@@ -35,7 +35,7 @@ static int take(void *user, int64_t source, const rf_translation *t, const rf_er
     if (!t) x->why = *why;
     else if (!(x->text[x->done + source] = rf_decode(x->target, t->id, (size_t)t->n, 1, 0, NULL)))
         rf_fail(&x->why, RF_ENOMEM, "out of memory: a translation");
-    return x->why.code;
+    return (int)x->why.code;
 }
 
 /* The next chunk of this rank's sources. */
