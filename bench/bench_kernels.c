@@ -339,7 +339,7 @@ int main(int argc, char **argv)
     memset(w.h, 0, MOST * sizeof *w.h);
     rfk_table rung[RUNGS];
     int rungs = 0;
-    while (rungs < RUNGS && rfk_rung(rungs, &rung[rungs])) rungs++;
+    while (rungs < RUNGS && rfk_rung(rungs, &rung[rungs]) && !rfk_rung_emulated(rung[rungs].isa)) rungs++;
 
     if (!o.json)
         printf("%-16s %-7s %-7s %10s %12s %9s %8s %9s\n", "kernel", "isa", "place", "n", "ns", "GB/s", "of copy",

@@ -123,6 +123,8 @@ typedef struct rfk_panel_shape {
     int64_t block;                      /* rows of a that are best multiplied with one panel after the other          */
     int64_t group;                      /* columns of b that make a packed block of a worth its packing               */
     int64_t code, zero;                 /* int8 alone: bytes of a number of a, and what stands for 0                  */
+    int64_t row_step;                   /* rows of a are read in multiples of it, whatever those beyond hold; 0: 1    */
+    int64_t cut_step;                   /* cuts of k are multiples of it; 0: 16                                       */
 } rfk_panel_shape;
 
 /* What makes sums of gemm_panel_i8 the product's result. */
@@ -148,14 +150,18 @@ size_t rfk_attention_back_scratch(const rfk_attention *a);
 /* The table a context uses. */
 const rfk_table *rf_ctx_kernels(const rf_ctx *ctx);
 
-/* The rungs that this processor has, from the reference upwards: the table of the i-th, completed by those below; false
- * past the end.  `size` is that of the caller's table: kernels are added at the end of kernels.def. */
+/* The rungs that this processor has, from the reference upwards, and behind them those that are emulated: the table of
+ * the i-th, completed by those below; false past the end.  `size` is that of the caller's table: kernels are added at
+ * the end of kernels.def. */
 int rfk_rung_sized(int i, rfk_table *out, size_t size);
 #define rfk_rung(i, out) rfk_rung_sized((i), (out), sizeof *(out))
 
 /* All rungs that there are ("ref", then those of rungs.def): the name of the i-th, NULL past the end.  *lacks (lacks
  * may be NULL): the first thing that this processor does not have and the rung needs, or NULL when it can be used. */
 const char *rfk_rung_name(int i, const char **lacks);
+
+/* Whether the rung of this name is another machine's in plain C: slow, and no context's unless it is asked for. */
+int rfk_rung_emulated(const char *name);
 
 #ifdef __cplusplus
 }

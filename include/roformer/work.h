@@ -38,7 +38,7 @@ rf_status rf_ctx_run(const rf_ctx *ctx, int64_t n, rf_work_body *body, void *arg
 double rf_peak_flops(const rf_ctx *ctx, double seconds);
 
 /* The same of multiply-adds of this type, of bf16 numbers into f32 sums or of bytes into int32; 0 where there is no
- * instruction for them. */
+ * instruction for them.  In tiles where the context's rung has them. */
 double rf_peak_of(const rf_ctx *ctx, rf_type type, double seconds);
 
 /* Bytes a second read from, and copied (read + written) within, a buffer of `bytes`; larger than the caches for the
@@ -55,6 +55,18 @@ const char *rf_gemm_way(const rf_ctx *ctx, int i, rf_type *type);
 rf_status rf_gemm_at(const rf_ctx *ctx, int i, const rf_gemm_call *call, rf_error *why);
 rf_status rf_pack_at(const rf_ctx *ctx, int i, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out,
                      rf_error *why);
+
+/* ---- tiles that are emulated ------------------------------------------------------------------------------------- */
+
+/* What the calling thread's tiles have done so far on the rung amx_emulated; a processor's own are not counted.  Times
+ * of a machine that has them can be predicted from it. */
+typedef struct rf_tile_counts {
+    uint64_t configured, released;
+    uint64_t zeroed, loaded, stored;    /* tiles of 1 KB                                                              */
+    uint64_t dots;                      /* products of two tiles                                                      */
+} rf_tile_counts;
+
+void rf_tiles_counted(rf_tile_counts *out);
 
 #ifdef __cplusplus
 }

@@ -78,6 +78,7 @@ static void *work(void *arg)
 {
     const struct worker *w = arg;
     struct rf__thread_pool *p = w->pool;
+    p->ctx->thread_start();
     while (!atomic_load(&p->end)) {
         take(p, w->number);
         int looks = LOOKS;
@@ -92,6 +93,7 @@ static void *work(void *arg)
         atomic_fetch_sub(&p->asleep, 1);
         pthread_mutex_unlock(&p->lock);
     }
+    p->ctx->thread_end();
     return NULL;
 }
 

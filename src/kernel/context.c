@@ -17,26 +17,24 @@ static rf_status refuse(const char *asked, const char *best, rf_error *why)
     for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
         if (lacks && !strcmp(name, asked))
             return rf_fail(why, RF_EARG,
-                           "isa: \"%s\" needs %s, which this processor does not have; the best rung here is \"%s\"",
-                           asked, lacks, best);
+                           "isa: \"%s\" needs %s%s; the best rung here is \"%s\"", asked, lacks,
+                           strchr(lacks, ',') ? "" : ", which this processor does not have", best);
         if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", name);
     }
     return rf_fail(why, RF_EARG, "isa: \"%s\" is not one of %s; the best rung here is \"%s\"", asked, all, best);
 }
 
-/* The rung that `asked` names, or the best.  *capped: there is a better one here. */
+/* The rung that `asked` names, or the best, which is not an emulated one.  *capped: the best is another. */
 static rf_status choose(const char *asked, rfk_table *out, bool *capped, rf_error *why)
 {
-    rfk_table above;
-    int i = 0;
-    bool found = !asked;
-    for (; rfk_rung(i, out); i++) {
-        found = found || !strcmp(asked, out->isa);
-        if ((asked && found) || !rfk_rung(i + 1, &above)) break;
+    int best = 0, chosen = -1;
+    for (int i = 0; rfk_rung(i, out); i++) {
+        if (!rfk_rung_emulated(out->isa)) best = i;
+        if (asked && !strcmp(asked, out->isa)) chosen = i;
     }
-    if (!found) return refuse(asked, out->isa, why);
-    *capped = rfk_rung(i + 1, &above);
-    return RF_OK;
+    rfk_rung(chosen < 0 ? best : chosen, out);
+    *capped = chosen >= 0 && chosen != best;
+    return asked && chosen < 0 ? refuse(asked, out->isa, why) : RF_OK;
 }
 
 /* ---- making one ---- */
@@ -55,6 +53,8 @@ static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products,
     *kernels = *best;
     ctx->k = kernels;
     ctx->isa = best->isa;
+    ctx->thread_start = kernels->thread_start;
+    ctx->thread_end = kernels->thread_end;
     rf_status status = rf__kept_bytes_new(ctx, why);
     if (!status) status = rf__product_state_new(ctx, why);
     if (!status) status = rf__products_choose(ctx, products, why);

@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#include "kernel/vec_amx.h"
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -44,6 +46,23 @@ SPIN(spin_avx2, FOR("avx2,fma"), __m256, _mm256_set1_ps(1.0F), _mm256_set1_ps(0.
 SPIN(spin_bf16, FOR("avx512f,avx512bf16"), __m512, _mm512_set1_ps(1.0F), (__m512)_mm512_set1_epi32(0x3e803e80),
      DOT_BF16, "+v", 16 * 4)
 SPIN(spin_i8, FOR("avx512f,avx512vnni"), __m512i, _mm512_setzero_si512(), _mm512_set1_epi8(1), DOT_I8, "+v", 16 * 8)
+
+/* Four sums of tiles, as the kernels have (gemm_amx.inc): a product takes 16 cycles, and its sum is ready after 52. */
+#define TILE_SPIN(NAME, DOT, FLOPS)                        \
+    static double NAME(int64_t n)                          \
+    {                                                      \
+        t_configure();                                     \
+        for (int64_t r = 0; r < n / 16; r++) {             \
+            DOT(0, 4, 6);                                  \
+            DOT(1, 4, 7);                                  \
+            DOT(2, 5, 6);                                  \
+            DOT(3, 5, 7);                                  \
+        }                                                  \
+        t_release();                                       \
+        return (double)(FLOPS) * 4 * (double)(n / 16);     \
+    }
+TILE_SPIN(spin_tiles_bf16, t_dot_bf16, 16 * 16 * 32 * 2)
+TILE_SPIN(spin_tiles_i8, t_dot_i8, 16 * 16 * 64 * 2)
 #elif defined(__aarch64__)
 #define FMA_128(v, x) vfmaq_f32(x, v, x)
 SPIN(spin_neon, , float32x4_t, vdupq_n_f32(1.0F), vdupq_n_f32(0.5F), FMA_128, "+w", 4 * 2)
@@ -52,12 +71,15 @@ SPIN(spin_neon, , float32x4_t, vdupq_n_f32(1.0F), vdupq_n_f32(0.5F), FMA_128, "+
 SPIN(spin_scalar, , float, 1.0F, 0.5F, FMA_1, "+r", 2)
 #endif
 
-/* The loop of a type's widest unit; NULL: the processor has none. */
+/* The loop of a type's widest unit that the context may use; NULL: there is none. */
 typedef double spin(int64_t n);
 
-static spin *spin_of(rf_type type)
+static spin *spin_of(const rf_ctx *ctx, rf_type type)
 {
+    const bool tiles = !strcmp(ctx->isa, "amx");          /* a context that keeps to a rung below has no tiles */
+    (void)tiles;
 #if defined(__x86_64__)
+    if (tiles && type != RF_F32) return type == RF_I8 ? spin_tiles_i8 : type == RF_BF16 ? spin_tiles_bf16 : NULL;
     if (type == RF_BF16) return __builtin_cpu_supports("avx512bf16") ? spin_bf16 : NULL;
     if (type == RF_I8) return __builtin_cpu_supports("avx512vnni") ? spin_i8 : NULL;
     if (type != RF_F32) return NULL;
@@ -97,7 +119,7 @@ static void spin_body(void *arg, int64_t i, int worker)
 
 double rf_peak_of(const rf_ctx *ctx, rf_type type, double seconds)
 {
-    spinning s = {spin_of(type), 1 << 17};                            /* about half a millisecond */
+    spinning s = {spin_of(ctx, type), 1 << 17};                            /* about half a millisecond */
     return s.loop ? rate(&(passes){ctx, spin_body, &s, s.loop(s.rounds) * ctx->threads}, seconds) : 0;
 }
 

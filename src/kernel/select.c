@@ -4,6 +4,7 @@
 #endif
 
 #include "kernel/kernel.h"
+#include "kernel/tiles.h"
 
 /* ---- what each rung needs ---- */
 
@@ -20,11 +21,19 @@ static bool has_f16c(void)
     unsigned a, b, c = 0, d;
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
+
+static bool has_tiles(const char **lacks)
+{
+    const char *missing = rf__tiles_lack();
+    return !missing || lack(lacks, missing);
+}
 #endif
 
 #define CPU(feature) (__builtin_cpu_supports(#feature) || lack(lacks, #feature))
 #define F16C (has_f16c() || lack(lacks, "f16c"))
 #define RUNG(name) can_##name(lacks)
+#define TILES has_tiles(lacks)
+#define ON_emulated(there, elsewhere) there
 #if defined(__x86_64__)
 #define ON_x86_64(there, elsewhere) there
 #define ON_aarch64(there, elsewhere) elsewhere
@@ -51,16 +60,27 @@ static bool can_ref(const char **lacks)
     return true;
 }
 
+enum { OF_x86_64, OF_aarch64, OF_emulated };
+
 static const struct rung {
     const char *name;
     const rfk_table *table;             /* NULL: of another machine */
     bool (*can)(const char **lacks);
+    bool emulated;
 } ladder[] = {
-    {"ref", &rfk_ref, can_ref},
-#define RFR(name, machine, needs, flags) {#name, ON_##machine(&rfk_##name, NULL), can_##name},
+    {"ref", &rfk_ref, can_ref, false},
+#define RFR(name, machine, needs, flags) \
+    {#name, ON_##machine(&rfk_##name, NULL), can_##name, OF_##machine == OF_emulated},
 #include "roformer/rungs.def"
 #undef RFR
 };
+
+int rfk_rung_emulated(const char *name)
+{
+    for (size_t i = 0; name && i < RF_COUNT(ladder); i++)
+        if (!strcmp(ladder[i].name, name)) return ladder[i].emulated;
+    return 0;
+}
 
 const char *rfk_rung_name(int i, const char **lacks)
 {

@@ -72,9 +72,18 @@ for unit in $units; do
     if grep -qE "^(flags|Features).* $unit( |\$)" /proc/cpuinfo; then
         case $line in 'used ('* | 'not used: '*) ;; *) fail "$unit: $line" ;; esac
     else
-        [ "$line" = "not there" ] || fail "$unit: $line"
+        case $line in 'not there' | 'not there: needs '*) ;; *) fail "$unit: $line" ;; esac
     fi
 done
+# Tiles that cannot be had: what is missing, and the rung that would be taken; emulated ones can be had everywhere.
+if [ "$(uname -m)" = x86_64 ] && missing=$(sed -n 's/^  amx  *needs //p' out) && [ -n "$missing" ]; then
+    rung=$(sed -n 's/^rung  *//p' out)
+    expect 2 "isa: \"amx\" needs $missing" "$program" --isa amx info --env
+    holds err "the best rung here is \"$rung\""
+fi
+expect 0 '' "$program" --isa amx_emulated info --env
+grep -qE '^rung +amx_emulated$' out || fail "no emulated rung: $(cat out)"
+grep -qE '^  amx_[a-z0-9]+ +used' out && fail "tiles are used where they are emulated"
 expect 0 '' "$program" --isa ref info --env
 grep -qE '^  [a-z0-9_]+ +used \(' out && fail "units are used on the rung ref"
 holds out 'rungs'

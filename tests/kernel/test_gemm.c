@@ -82,7 +82,8 @@ static bool worth_trying(const rf_ctx *ctx, const rf__products *by)
 {
     rfk_table table;
     const char *best = NULL;
-    for (int i = 0; rfk_rung(i, &table); i++) best = table.isa;
+    for (int i = 0; rfk_rung(i, &table); i++)
+        if (!rfk_rung_emulated(table.isa)) best = table.isa;
     if (by == &rf__products_f32) return true;
     return !strcmp(ctx->isa, by == &rf__products_ref ? "ref" : best);
 }

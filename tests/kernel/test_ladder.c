@@ -76,7 +76,7 @@ static void a_context_takes_the_best_rung_or_the_one_named(void **state)
     rfk_table k;
     const char *best = NULL;
     for (EACH_RUNG(k)) {
-        best = k.isa;
+        if (!rfk_rung_emulated(k.isa)) best = k.isa;
         rf_ctx *ctx = t_ctx(1, k.isa);
         assert_string_equal(rf_ctx_isa(ctx), k.isa);
         assert_true(rf_ctx_kernels(ctx)->gelu == k.gelu);
@@ -85,6 +85,20 @@ static void a_context_takes_the_best_rung_or_the_one_named(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     assert_string_equal(rf_ctx_isa(ctx), best);
     rf_ctx_free(ctx);
+}
+
+/* Another machine's rung is there for who asks, behind all others. */
+static void emulated_rungs_are_the_last(void **state)
+{
+    (void)state;
+    rfk_table k;
+    int emulated = 0;
+    for (EACH_RUNG(k)) {
+        assert_true(rfk_rung_emulated(k.isa) >= (emulated > 0));
+        emulated += rfk_rung_emulated(k.isa);
+    }
+    assert_true(emulated > 0);
+    assert_false(rfk_rung_emulated("abacus") || rfk_rung_emulated(NULL));
 }
 
 static void an_unknown_rung_is_refused_by_name(void **state)
@@ -176,6 +190,7 @@ int main(void)
         cmocka_unit_test(the_lowest_rung_is_the_reference),
         cmocka_unit_test(the_list_is_the_ladder),
         cmocka_unit_test(a_context_takes_the_best_rung_or_the_one_named),
+        cmocka_unit_test(emulated_rungs_are_the_last),
         cmocka_unit_test(an_unknown_rung_is_refused_by_name),
         cmocka_unit_test(the_peak_is_a_rate),
         cmocka_unit_test(work_for_others),

@@ -250,7 +250,7 @@ rf_status bench_kernels(bench_job *j)
     for (int64_t i = 0; i < 4 * step; i++) memory[i] = fabsf(rf_rng_normal(&r));
     for (size_t i = 0; i < CLI_COUNT(kernel_cases); i++) {
         rfk_table k;
-        for (int rung = 0; rfk_rung(rung, &k) && !status; rung++) {
+        for (int rung = 0; rfk_rung(rung, &k) && !status && !rfk_rung_emulated(k.isa); rung++) {
             char name[48];
             kernel_case c = {
                 &k, kernel_cases[i].call, memory, memory + step, memory + 2 * step, memory + 3 * step, rows, d};

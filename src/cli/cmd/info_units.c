@@ -21,9 +21,9 @@ static const struct unit { const char *flag, *rung, *what; } units[] = {
     {"avx512_fp16", NULL, "nothing is computed in f16: it has too few digits for sums"},
     {"avx512ifma", NULL, "whole numbers of 52 bits have no use here"},
     {"avx512vbmi", NULL, "bytes are not permuted: weights lie as they are multiplied"},
-    {"amx_tile", NULL, "there are no kernels for tiles: products in bf16 and int8 go through AVX-512"},
-    {"amx_bf16", NULL, "there are no kernels for tiles"},
-    {"amx_int8", NULL, "there are no kernels for tiles"},
+    {"amx_tile", "amx", "tiles of 16 rows of 64 bytes"},
+    {"amx_bf16", "amx", "products in bf16"},
+    {"amx_int8", "amx", "products in int8"},
 #elif defined(__aarch64__)
     {"asimd", "neon", "vectors of 4 numbers"},
     {"asimdhp", NULL, "nothing is computed in f16: it has too few digits for sums"},
@@ -36,14 +36,16 @@ static const struct unit { const char *flag, *rung, *what; } units[] = {
     {NULL, NULL, NULL},
 };
 
-/* The rungs up to the context's are in use, those above are not. */
-static bool in_use(const char *rung, const char *best)
+/* The rungs up to the context's are in use, those above are not, nor one that is emulated instead.  *lacks: what keeps
+ * this machine from the rung, or NULL. */
+static bool in_use(const char *rung, const char *best, const char **lacks)
 {
-    const char *name;
+    const char *name, *missing;
     bool found = false;
-    for (int i = 0; (name = rfk_rung_name(i, NULL)); i++) {
-        found = found || !strcmp(name, rung);
-        if (!strcmp(name, best)) return found;
+    *lacks = NULL;
+    for (int i = 0; (name = rfk_rung_name(i, &missing)); i++) {
+        if (!strcmp(name, rung)) *lacks = missing, found = !missing;
+        if (!strcmp(name, best)) return found && !(rfk_rung_emulated(best) && !strncmp(best, rung, strlen(rung)));
     }
     return false;
 }
@@ -56,16 +58,21 @@ static bool has(const char *flags, const char *flag)
     return strstr(flags, word) != NULL;
 }
 
+static json_t *says(const struct unit *u, const char *flags, const char *best)
+{
+    const char *lacks = NULL;
+    const bool used = u->rung && in_use(u->rung, best, &lacks);
+    const bool granted = !lacks || !strchr(lacks, ',');     /* a comma: what is lacking is not the processor's fault */
+    if (!has(flags, u->flag)) return granted ? json_string("not there") : json_sprintf("not there: needs %s", lacks);
+    if (!u->rung) return json_sprintf("not used: %s", u->what);
+    if (used) return json_sprintf("used (%s): %s", u->rung, u->what);
+    if (lacks) return json_sprintf("not used: the rung %s needs %s", u->rung, lacks);
+    return json_sprintf("not used: %s is the rung that was chosen, %s is above it", best, u->rung);
+}
+
 json_t *info_units(const char *flags, const char *best)
 {
     json_t *o = json_object();
-    for (const struct unit *u = units; u->flag; u++) {
-        json_t *says;
-        if (!has(flags, u->flag)) says = json_string("not there");
-        else if (!u->rung) says = json_sprintf("not used: %s", u->what);
-        else if (in_use(u->rung, best)) says = json_sprintf("used (%s): %s", u->rung, u->what);
-        else says = json_sprintf("not used: %s is the rung that was chosen, %s is above it", best, u->rung);
-        cli_json_set(&o, u->flag, says);
-    }
+    for (const struct unit *u = units; u->flag; u++) cli_json_set(&o, u->flag, says(u, flags, best));
     return o;
 }

@@ -65,6 +65,8 @@ static void copy(const rf__copying *x)
         else if (!a->transposed) x->ctx->k->to_bf16(to, a->f32 + at, x->depth);
         if (x->depth % 2) to[x->depth] = 0;
     }
+    for (int64_t i = x->rows; i < rf__rows_read(x->shape, x->rows); i++)
+        memset(block + i * x->shape->stride, 0, (size_t)(x->depth + x->depth % 2) * sizeof *block);
 }
 
 static void multiply(const rf__multiplying *x)

@@ -19,10 +19,11 @@ static int64_t filled(const rfk_panel_shape *shape, int64_t k)
 
 /* ---- how b is cut; nothing here depends on m --------------------------------------------------------------------- */
 
-/* k in nearly equal cuts of at most `depth`, of whole vectors of 16. */
+/* k in nearly equal cuts of at most `depth`, of whole steps. */
 static int64_t depth_of_cut(const rfk_panel_shape *shape, int64_t k)
 {
-    return ceiling(ceiling(k, ceiling(k, shape->depth)), 16) * 16;
+    const int64_t step = shape->cut_step ? shape->cut_step : 16;
+    return ceiling(ceiling(k, ceiling(k, shape->depth)), step) * step;
 }
 
 typedef struct division {
@@ -60,11 +61,12 @@ typedef struct blocks {
     _Atomic int64_t wrong;              /* the first row that could not be taken, or INT64_MAX */
 } blocks;
 
-/* Blocks of nearly equal height, at multiples of a vector when they must be transposed. */
+/* Blocks of nearly equal height, at multiples of a vector when they must be transposed or rows are taken in steps. */
 static int64_t first_row(const blocks *g, int64_t block)
 {
     const int64_t i = g->m * block / g->row_blocks;
-    return g->a.transposed && block < g->row_blocks ? i / RF__GEMM_WIDTH * RF__GEMM_WIDTH : i;
+    const bool whole = g->a.transposed || g->shape->row_step > 1;
+    return whole && block < g->row_blocks ? i / RF__GEMM_WIDTH * RF__GEMM_WIDTH : i;
 }
 
 static void one_block(void *arg, int64_t task, int worker)
@@ -117,6 +119,7 @@ static void run(blocks *g)
     while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels)
         g->groups++;
     rf__parallel(g->ctx, g->row_blocks * g->groups, one_block, g);
+    g->ctx->thread_end();                                /* the caller's thread is left as it was */
 }
 
 /* ---- packing b --------------------------------------------------------------------------------------------------- */

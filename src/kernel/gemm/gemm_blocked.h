@@ -74,6 +74,12 @@ typedef struct rf__element {
 /* Rows of a that are transposed together: the widest rung's vector.  Columns of a panel, at most. */
 enum { RF__GEMM_WIDTH = 16, RF__WIDEST_PANEL = 64 };
 
+/* Rows of a block that are read: whole steps of the rung. */
+static inline int64_t rf__rows_read(const rfk_panel_shape *s, int64_t rows)
+{
+    return s->row_step ? (rows + s->row_step - 1) / s->row_step * s->row_step : rows;
+}
+
 /* The panels of w that `e` makes are kept in w->data; w->own is there already. */
 rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
 rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why);

@@ -57,6 +57,8 @@ static void copy(const rf__copying *x)
         x->ctx->k->codes_i8(block + i * x->shape->stride * x->shape->code, x->a->f32 + (x->i0 + i) * x->a->ld + x->p0,
                             scale[i] > 0 ? 1 / scale[i] : 0, x->depth);
     }
+    for (int64_t i = x->rows; i < rf__rows_read(x->shape, x->rows); i++)
+        memset(block + i * x->shape->stride * x->shape->code, 0, (size_t)(x->shape->stride * x->shape->code));
 }
 
 static void multiply(const rf__multiplying *x)

@@ -1,0 +1,18 @@
+/* isa_amx.c — the rung above avx512bf16 and avx512vnni has kernels of its own where products are of bf16 and of int8:
+ * in tiles (AMX), sixteen and thirty-two times the multiply-adds of f32 at most.  All others, attention in bf16 among
+ * them, are those of the rungs below.                                                                                */
+#include "kernel/kernel.h"
+#include "kernel/vec_amx.h"
+
+#include "kernel/gemm/gemm_amx.inc"
+
+const rfk_table rfk_amx = {
+    .isa = "amx",
+    .gemm_panel_bf16_shape = k_gemm_panel_bf16_shape,
+    .gemm_panel_bf16 = k_gemm_panel_bf16,
+    .codes_i8 = k_codes_i8,
+    .gemm_panel_i8_shape = k_gemm_panel_i8_shape,
+    .gemm_panel_i8 = k_gemm_panel_i8,
+    .thread_start = k_thread_start,
+    .thread_end = k_thread_end,
+};
