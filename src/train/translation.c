@@ -142,9 +142,18 @@ static void report_pairs(rf__run *r, const rf__pair_training *t)
     report_dropped(r, &t->held, &held, "held out");
 }
 
+/* Of the pairs to train on, and of those that are held out where there are any. */
+static uint64_t data_hash(const rf__pair_training *t)
+{
+    return t->held.n ? rf__hash64(&t->held.hash, sizeof t->held.hash, t->train.hash) : t->train.hash;
+}
+
+/* Checkpoints of a run without any, and those of version 0.2.0, know no held-out pairs. */
+static bool knows_held(const rf__run *r, const rf__pair_training *t) { return r->state.data != t->train.hash; }
+
 static bool same_pairs(const rf__run *r, const rf__pair_training *t)
 {
-    return t->train.hash == r->state.data && r->o.max_length == r->state.data_length &&
+    return (data_hash(t) == r->state.data || !knows_held(r, t)) && r->o.max_length == r->state.data_length &&
            r->state.position.index <= (int64_t)t->train.n;
 }
 
@@ -156,9 +165,11 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (status) return status;
     if (*r->from && !same_pairs(r, t) && !r->o.allow_data_change)
         return rf_fail(why, RF_EDATA,
-                       "the pairs, sub-words or max_length are not what %s was trained with; allow_data_change goes on "
-                       "all the same",
+                       "the pairs, sub-words or max_length are not what %s was trained with (held-out pairs count, "
+                       "too); allow_data_change goes on all the same",
                        r->from);
+    if (*r->from && t->held.n && !knows_held(r, t))
+        rf__run_notify(r, "note", "%s does not say which pairs were held out: those that are given are taken", r->from);
     report_pairs(r, t);
     return RF_OK;
 }
@@ -224,7 +235,7 @@ static void settle_position(rf__run *r, const rf__pair_training *t)
         rf__run_notify(r, "note", "the pairs are not what the checkpoint was trained with: a new epoch begins");
         *at = (rf__data_position){.epoch = at->epoch + 1};
     }
-    r->state.data = t->train.hash;
+    r->state.data = data_hash(t);
     r->state.data_length = r->o.max_length;
 }
 
@@ -313,7 +324,7 @@ static rf_status open(rf__run *r, rf_error *why)
 {
     rf__pair_training *t = r->task;
     rf_status status = need_held_out(r, t, why);
-    if (!status) status = rf__same(r->o.comm, t->train.hash, "another text", why);
+    if (!status) status = rf__same(r->o.comm, data_hash(t), "another text", why);
     if (status) return status;
     report_bleu(r);
     settle_position(r, t);

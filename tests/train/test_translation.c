@@ -432,6 +432,37 @@ static void what_is_refused(void **state)
     }
 }
 
+/* A checkpoint goes on with the pairs that were held out from it; one that knows none takes any, and says so. */
+static void held_out_pairs_stay(void **state)
+{
+    (void)state;
+    setup s = begin(1);
+    options_of(&s);
+    s.o.stop_after = 2, s.o.save_steps = 2, s.o.eval_bleu = 0;
+    must(&s, RF_ESTOPPED);
+    s.o.resume_from_checkpoint = "latest";
+    must(&s, RF_ESTOPPED);
+    write_sides(s.model, "held.src", "held.tgt", 0, HELD);
+    must(&s, RF_EDATA);
+    t_failed(&s.why, RF_EDATA, "(held-out pairs count, too)");
+    s.o.allow_data_change = 1;
+    must(&s, RF_ESTOPPED);
+    noted(&s, "a new epoch begins");
+    s.o.allow_data_change = 0;
+    must(&s, RF_ESTOPPED);
+    end(&s);
+    s = begin(1);
+    options_of(&s);
+    s.o.stop_after = 2, s.o.save_steps = 2, s.o.eval_bleu = 0, s.o.validation_sources = s.o.validation_targets = 0;
+    must(&s, RF_ESTOPPED);
+    s.o.resume_from_checkpoint = "latest", s.o.validation_sources = s.o.validation_targets = 1;
+    must(&s, RF_ESTOPPED);
+    noted(&s, "does not say which pairs were held out");
+    must(&s, RF_ESTOPPED);
+    if (strstr(s.notes, "does not say")) fail_msg("what was taken is not known: %s", s.notes);
+    end(&s);
+}
+
 /* A checkpoint goes on with its own pairs and sub-words; a translator's folder with those that it was trained with. */
 static void what_belongs_together(void **state)
 {
@@ -580,6 +611,7 @@ int main(void)
         cmocka_unit_test(bf16_is_near),
         cmocka_unit_test(what_is_left_out_is_listed),
         cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(held_out_pairs_stay),
         cmocka_unit_test(what_belongs_together),
         cmocka_unit_test(early_stopping_and_the_best),
         cmocka_unit_test(sub_words_are_learned),
