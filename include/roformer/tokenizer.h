@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-typedef enum rf_rules { RF_RULES_RUST, RF_RULES_PYTHON } rf_rules;
+typedef enum rf_rules { RF_RULES_RUST, RF_RULES_PYTHON, RF_RULES_BERT4KERAS /* Chinese words alone */ } rf_rules;
 
 typedef struct rf_tokenizer_options {
     size_t size;                /* of this struct, set by rf_tokenizer_defaults                                     */

@@ -5,7 +5,8 @@
  *
  * This, with Rust rules, is transformers 5's RoFormerTokenizer, as it is when it is built from a vocabulary, with which
  * the published models were trained.  Its from_pretrained gives the word filter the path of vocab.txt in the
- * vocabulary's place, and so loses every word: that is not imitated.  Python rules are in jieba_slow.c.
+ * vocabulary's place, and so loses every word: that is not imitated.  Python rules are in jieba_slow.c, those of bert4keras in
+ * jieba_bert4keras.c.
  *
  * Ids depend on the dictionary: tokenizer_config.json names it, and another one is refused.                          */
 #include <inttypes.h>
@@ -111,6 +112,8 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     const jieba *t = as_jieba(any);
     scratch *s = own;
     rf_word run;
+    if (t->pieces.options.rules == RF_RULES_BERT4KERAS)
+        return rf__jieba_bert4keras_encode(t, e, p, &s->slow, &s->piecer, &s->cut);
     if (t->pieces.normal.python) return rf__jieba_slow_encode(t, e, p, &s->slow, &s->piecer, &s->cut);
     rf__jieba_runs_start(&s->runs, &t->run, p);
     while (rf__jieba_runs_next(&s->runs, &run))
@@ -174,9 +177,28 @@ static rf_status read_kind(rf_tokenizer_folder *f, jieba *t)
 {
     const json_t *x = json_object_get(f->config, SEGMENTER);
     const char *word = json_string_value(x);
-    t->kind = word && !strcmp(word, "jieba") ? RF_JIEBA_PYTHON : RF_JIEBA_RUST;
+    const bool bert4keras = t->pieces.options.rules == RF_RULES_BERT4KERAS;     /* it calls python's                    */
+    t->kind = word ? (strcmp(word, "jieba") ? RF_JIEBA_RUST : RF_JIEBA_PYTHON)
+                   : (bert4keras ? RF_JIEBA_PYTHON : RF_JIEBA_RUST);
     if (!x || json_is_null(x) || (word && (!strcmp(word, "jieba") || !strcmp(word, "jieba-rs")))) return RF_OK;
     return rf_fail(f->why, RF_EDATA, "%s: " SEGMENTER ": \"jieba-rs\" or \"jieba\" was expected", f->config_path);
+}
+
+/* bert4keras has one switch, and ids of its own where a vocabulary has a line twice. */
+static rf_status check_rules(rf_tokenizer_folder *f, const jieba *t)
+{
+    const rf_tokenizer_options *o = &t->pieces.options;
+    if (o->rules != RF_RULES_BERT4KERAS) return RF_OK;
+    if (!o->han_split || (o->strip_accents >= 0 && o->strip_accents != o->lowercase))
+        return rf_fail(f->why, RF_EUNSUPPORTED,
+                       "%s: roformer_rules \"bert4keras\" takes accents off with do_lower_case and has Han characters "
+                       "alone: tokenize_chinese_chars and strip_accents cannot say otherwise", f->config_path);
+    for (int32_t i = 0; i < t->pieces.vocab.n; i++)
+        if (t->pieces.vocab.hidden[i] == RF_HIDDEN)
+            return rf_fail(f->why, RF_EUNSUPPORTED,
+                           "%s/" RF_FILE_VOCAB ": line %d is there twice, and bert4keras then gives two tokens one id: "
+                           "roformer_rules \"rust\" or \"python\"", f->path, (int)i + 1);
+    return RF_OK;
 }
 
 static rf_status open_it(rf_tokenizer_folder *f, rf_tokenizer **out)
@@ -185,7 +207,8 @@ static rf_status open_it(rf_tokenizer_folder *f, rf_tokenizer **out)
     rf_status status = rf__wordpiece_open_as(f, &rf__tokenizer_jieba, &any);
     if (status) return status;
     jieba *t = (jieba *)(void *)any;
-    status = read_kind(f, t);
+    status = check_rules(f, t);
+    if (!status) status = read_kind(f, t);
     rf__jieba_normal(&t->run, &t->pieces.options);
     if (!status) status = find_dictionary(f, t);
     if (!status) status = check_dictionary(f, t);
@@ -219,7 +242,8 @@ static void settings(const rf_tokenizer *any, json_t **config)
 {
     rf__wordpiece_settings(any, config);
     rf__json_set(config, KEY, about_dictionary(as_jieba(any)));
-    if (as_jieba(any)->kind == RF_JIEBA_PYTHON) rf__json_set(config, SEGMENTER, json_string("jieba"));
+    if (as_jieba(any)->pieces.options.rules == RF_RULES_BERT4KERAS || as_jieba(any)->kind == RF_JIEBA_PYTHON)
+        rf__json_set(config, SEGMENTER, json_string(as_jieba(any)->kind == RF_JIEBA_PYTHON ? "jieba" : "jieba-rs"));
 }
 
 static void describe(const rf_tokenizer *any, json_t **about)

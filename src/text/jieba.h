@@ -3,6 +3,7 @@
  *     jieba_runs.c      text -> what lies between white space, normalised
  *     jieba.c           runs -> words of the dictionary -> tokens
  *     jieba_slow.c      text -> words -> tokens as transformers' slow class made them
+ *     jieba_bert4keras.c  the same as bert4keras makes them
  *     jieba_words.c     tokens -> which of them make a word
  *     jieba_trainer.c   words of a text, counted -> a vocabulary                                                     */
 #ifndef RF_TEXT_JIEBA_H
@@ -49,12 +50,23 @@ typedef struct rf_jieba_slow {
     uint32_t *first, *last;             /* the same of a word                                                         */
     size_t firsts, lasts;
     rf_words words;
+    char *part;                         /* a word of it as bert4keras cuts it                                         */
+    size_t parts;
 } rf_jieba_slow;
 
 void rf__jieba_slow_init(rf_jieba_slow *s, const rf_ctx *ctx);
 void rf__jieba_slow_clear(rf_jieba_slow *s);
+bool rf__jieba_slow_put(rf_jieba_slow *s, uint32_t c, size_t from, size_t to);
+
+/* Puts a word of the vocabulary as it is, and gives [from, to) of another one to `put_rest`. */
+typedef bool rf_jieba_put_pieces(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, size_t from,
+                                 size_t to);
+bool rf__jieba_slow_cut(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, rf_jieba_cutter *cut,
+                        rf_jieba_put_pieces *put_rest);
 bool rf__jieba_slow_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s, rf_piecer *piecer,
                            rf_jieba_cutter *cut);
+bool rf__jieba_bert4keras_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s,
+                                 rf_piecer *piecer, rf_jieba_cutter *cut);
 
 /* ---- words of tokens (jieba_words.c) ----------------------------------------------------------------------------- */
 

@@ -21,9 +21,10 @@ void rf__jieba_slow_clear(rf_jieba_slow *s)
     rf__free(s->ctx, s->to);
     rf__free(s->ctx, s->first);
     rf__free(s->ctx, s->last);
+    rf__free(s->ctx, s->part);
 }
 
-static bool put(rf_jieba_slow *s, uint32_t c, size_t from, size_t to)
+bool rf__jieba_slow_put(rf_jieba_slow *s, uint32_t c, size_t from, size_t to)
 {
     const size_t need = s->size + 4;
     if (!rf__grow(s->ctx, &s->text, &s->texts, need, 1) ||
@@ -48,7 +49,7 @@ static bool lower(rf_jieba_slow *s, const rf_normal *n, const rf_passage *p)
         const int lows =
             n->lowercase ? rf__unicode_lower(&n->unicode, c, rf__unicode_flags(&n->unicode, c), low) : 1;
         for (int i = 0; i < lows; i++)
-            if (!put(s, low[i], from, at)) return false;
+            if (!rf__jieba_slow_put(s, low[i], from, at)) return false;
     }
     return true;
 }
@@ -77,21 +78,27 @@ static bool put_pieces(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piec
     return !s->words.failed;
 }
 
-bool rf__jieba_slow_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s, rf_piecer *piecer,
-                           rf_jieba_cutter *cut)
+bool rf__jieba_slow_cut(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, rf_jieba_cutter *cut,
+                        rf_jieba_put_pieces *put_rest)
 {
-    s->words.keep_whole = !p->plain;
-    if (p->from == p->to) return true;
-    if (!lower(s, &t->pieces.normal, p) || !rf__jieba_cut(cut, &t->dictionary, t->kind, s->text, s->size)) return false;
+    if (!rf__jieba_cut(cut, &t->dictionary, t->kind, s->text, s->size)) return false;
     for (size_t i = 0, first = 0; i < cut->n; first = cut->end[i++]) {
         const size_t from = cut->at[first], to = cut->at[cut->end[i]];
         const int32_t id = rf__vocab_find(&t->pieces.vocab, s->text + from, to - from);
         if (id < 0) {
-            if (!put_pieces(t, e, s, piecer, from, to)) return false;
+            if (!put_rest(t, e, s, piecer, from, to)) return false;
             continue;
         }
         if (!rf__reserve_tokens(e, 1)) return false;
         rf__put_token(e, id, s->from[from], s->to[to - 1], false);
     }
     return true;
+}
+
+bool rf__jieba_slow_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s, rf_piecer *piecer,
+                           rf_jieba_cutter *cut)
+{
+    s->words.keep_whole = !p->plain;
+    if (p->from == p->to) return true;
+    return lower(s, &t->pieces.normal, p) && rf__jieba_slow_cut(t, e, s, piecer, cut, put_pieces);
 }

@@ -10,7 +10,7 @@ enum { DOTTED_CAPITAL_I = 0x130, DOT_ABOVE = 0x307 };
 
 void rf__unicode_init(rf_unicode *u, rf_rules rules)
 {
-    const bool python = rules == RF_RULES_PYTHON;
+    const bool python = rules != RF_RULES_RUST;
     u->range = python ? python_ranges : rust_ranges;
     u->ranges = python ? RF_COUNT(python_ranges) : RF_COUNT(rust_ranges);
     u->lower = python ? python_lower : rust_lower;
@@ -97,6 +97,12 @@ bool rf__unicode_ignorable(uint32_t c)
         if (mid[i] == c) return true;
     return is == UTF8PROC_CATEGORY_MN || is == UTF8PROC_CATEGORY_ME || is == UTF8PROC_CATEGORY_CF ||
            is == UTF8PROC_CATEGORY_LM || is == UTF8PROC_CATEGORY_SK;
+}
+
+bool rf__unicode_control(uint32_t c)
+{
+    const utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)c);
+    return k == UTF8PROC_CATEGORY_CC || k == UTF8PROC_CATEGORY_CF;
 }
 
 bool rf__unicode_white(uint32_t c)

@@ -36,6 +36,7 @@ size_t rf__unicode_compose(uint32_t c[], size_t n);                   /* canonic
 char rf__unicode_group(uint32_t c);                                   /* the category without its second letter      */
 bool rf__unicode_cased(uint32_t c);                                   /* Cased, Case_Ignorable of Final_Sigma        */
 bool rf__unicode_ignorable(uint32_t c);
+bool rf__unicode_control(uint32_t c);                                 /* categories Cc and Cf                        */
 bool rf__unicode_white(uint32_t c);                                   /* the property White_Space                    */
 
 /* Reads one scalar of checked text and moves on; writes one and returns its bytes. */

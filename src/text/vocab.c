@@ -214,7 +214,7 @@ static const rf_added *with_id(const rf_added *added, size_t n, size_t id)
 rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size_t size, const char *name,
                           rf_rules rules, const rf_added *added, size_t added_n, rf_error *why)
 {
-    const bool python = rules == RF_RULES_PYTHON;
+    const bool python = rules != RF_RULES_RUST;
     rf_error own = {0};
     const size_t lines = count_lines(text, size, python, name, why ? why : &own);
     if (!lines) return RF_EDATA;

@@ -188,15 +188,18 @@ uint64_t rf__wordpiece_fingerprint(const rf_tokenizer *any, uint64_t seed)
     return rf__hash64(plain, sizeof plain, seed);
 }
 
+const char *const rf__rules_name[RF_RULES_N + 1] = {
+    [RF_RULES_RUST] = "rust", [RF_RULES_PYTHON] = "python", [RF_RULES_BERT4KERAS] = "bert4keras"};
+
 void rf__wordpiece_settings(const rf_tokenizer *any, json_t **config)
 {
     const rf_tokenizer_options *o = &rf__as_wordpiece(any)->options;
     rf__json_set(config, "do_lower_case", json_boolean(o->lowercase));
     rf__json_set(config, "strip_accents", o->strip_accents < 0 ? json_null() : json_boolean(o->strip_accents));
     rf__json_set(config, "tokenize_chinese_chars", json_boolean(o->han_split));
-    if (o->max_word != RF_MAX_WORD_USUAL)
+    if (o->max_word != (o->rules == RF_RULES_BERT4KERAS ? RF_MAX_WORD_BERT4KERAS : RF_MAX_WORD_USUAL))
         rf__json_set(config, "max_input_chars_per_word", json_integer(o->max_word));
-    rf__json_set(config, "roformer_rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
+    rf__json_set(config, "roformer_rules", json_string(rf__rules_name[o->rules]));
 }
 
 void rf__wordpiece_describe(const rf_tokenizer *any, json_t **about)
@@ -204,7 +207,7 @@ void rf__wordpiece_describe(const rf_tokenizer *any, json_t **about)
     const rf_tokenizer_options *o = &rf__as_wordpiece(any)->options;
     rf__json_set(about, "lower_case", json_boolean(o->lowercase));
     rf__json_set(about, "strip_accents", json_boolean(o->strip_accents < 0 ? o->lowercase : o->strip_accents));
-    rf__json_set(about, "rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
+    rf__json_set(about, "rules", json_string(rf__rules_name[o->rules]));
 }
 
 /* ---- making one ------------------------------------------------------------------------------------------------ */
@@ -264,8 +267,8 @@ rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_
     *o = *options;
     any->n = t->vocab.n;
     rf__normal_init(&t->normal, o);
-    any->slow = t->normal.python;
-    if (t->normal.python && t->normal.lowercase) any->lower = &t->normal.unicode;
+    any->slow = o->rules == RF_RULES_PYTHON;
+    if (any->slow && t->normal.lowercase) any->lower = &t->normal.unicode;
     const char **const name[RF_SPECIALS] = {
         [RF_UNK] = &o->unk, [RF_CLS] = &o->cls, [RF_SEP] = &o->sep, [RF_PAD] = &o->pad, [RF_MASK] = &o->mask};
     rf_tokenizer_parts all = *parts;
@@ -277,7 +280,7 @@ rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_
         return status;
     }
     for (int i = 0; i < RF_SPECIALS; i++) *name[i] = any->name[i];
-    if (t->normal.python) {
+    if (any->slow) {
         t->normal.whole = any->added;
         t->normal.wholes = any->added_n;
     }

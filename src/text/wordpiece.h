@@ -60,6 +60,8 @@ void rf__words_init(rf_words *w, const rf_ctx *ctx);
 void rf__words_clear(rf_words *w);
 void rf__words_start(rf_words *w, const rf_normal *normal, const char *text, size_t from, size_t to, size_t size);
 bool rf__words_next(rf_words *w, rf_word *out);                       /* false: the end, or failed                   */
+bool rf__words_push(rf_words *w, rf_scalars *to, rf_scalar s);
+void rf__words_decompose(rf_words *w);                                /* raw -> ready                                */
 
 /* ---- pieces (vocab.c) ------------------------------------------------------------------------------------------ */
 
@@ -132,12 +134,16 @@ size_t rf__wordpieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w);
 /* Appends a word's tokens.  A cache serves one `pieces`.  False: no memory. */
 bool rf__put_word(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_word *w, rf_pieces_of *pieces);
 
+/* roformer_rules by rf_rules; [RF_RULES_N] NULL. */
+enum { RF_RULES_N = RF_RULES_BERT4KERAS + 1 };
+extern const char *const rf__rules_name[RF_RULES_N + 1];
+
 static inline const rf_wordpiece *rf__as_wordpiece(const rf_tokenizer *t)
 {
     return (const rf_wordpiece *)(const void *)t;
 }
 
-enum { RF_MAX_WORD = 10000, RF_MAX_WORD_USUAL = 100 };    /* limits for the characters of a word                      */
+enum { RF_MAX_WORD = 10000, RF_MAX_WORD_USUAL = 100, RF_MAX_WORD_BERT4KERAS = 200 };    /* limits for the characters of a word                      */
 
 /* Makes a tokenizer of a vocabulary (of which it becomes the owner, on failure too) and options, which name the special
  * tokens. */

@@ -42,10 +42,14 @@ static rf_status read_rules(source *s)
     const json_t *x = json_object_get(f->config, "roformer_rules");
     const char *rules = json_string_value(x);
     if (!x) return RF_OK;
-    if (rules && !strcmp(rules, "rust")) s->options.rules = RF_RULES_RUST;
-    else if (rules && !strcmp(rules, "python")) s->options.rules = RF_RULES_PYTHON;
-    else return rf_fail(f->why, RF_EDATA, "%s: roformer_rules: \"rust\" or \"python\" was expected", f->config_path);
+    int i = 0;
+    while (i < RF_RULES_N && !(rules && !strcmp(rules, rf__rules_name[i]))) i++;
+    if (i == RF_RULES_N)
+        return rf_fail(f->why, RF_EDATA, "%s: roformer_rules: \"rust\", \"python\" or \"bert4keras\" was expected",
+                       f->config_path);
+    s->options.rules = (rf_rules)i;
     if (s->options.rules == RF_RULES_RUST) return RF_OK;
+    if (s->options.rules == RF_RULES_BERT4KERAS) s->options.max_word = RF_MAX_WORD_BERT4KERAS;
     if (json_is_false(json_object_get(f->config, "do_basic_tokenize")) ||
         json_array_size(json_object_get(f->config, "never_split")))
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: do_basic_tokenize and never_split are not supported",
@@ -324,6 +328,11 @@ rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *
 
 rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
+    const char *rules = json_string_value(json_object_get(f->config, "roformer_rules"));
+    if (rules && !strcmp(rules, rf__rules_name[RF_RULES_BERT4KERAS]))
+        return rf_fail(f->why, RF_EUNSUPPORTED,
+                       "%s: roformer_rules \"bert4keras\" is of Chinese words (tokenizer_class RoFormerTokenizer)",
+                       f->config_path);
     return rf__wordpiece_open_as(f, &rf__tokenizer_wordpiece, out);
 }
 

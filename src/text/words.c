@@ -15,7 +15,7 @@ void rf__normal_init(rf_normal *n, const rf_tokenizer_options *options)
     n->lowercase = options->lowercase != 0;
     n->strip = options->strip_accents < 0 ? n->lowercase : options->strip_accents != 0;
     n->han = options->han_split != 0;
-    n->python = options->rules == RF_RULES_PYTHON;
+    n->python = options->rules != RF_RULES_RUST;
     for (int b = 0; b < 256; b++) {
         const unsigned f = n->unicode.flags[b] & (RF_SPACE | RF_PUNCT | RF_DROP);
         n->ascii[b] = (uint8_t)(b >= 0x80 ? RF_OTHER : f & RF_DROP ? RF_OTHER : f);
@@ -63,7 +63,7 @@ void rf__words_start(rf_words *w, const rf_normal *normal, const char *text, siz
 
 /* ---- the long way ------------------------------------------------------------------------------------------------ */
 
-static bool push(rf_words *w, rf_scalars *to, rf_scalar s)
+bool rf__words_push(rf_words *w, rf_scalars *to, rf_scalar s)
 {
     if (to->n == to->capacity && !rf__grow(w->ctx, &to->at, &to->capacity, to->n + 1, sizeof *to->at)) {
         w->failed = true;
@@ -95,7 +95,7 @@ static void gather(rf_words *w)
         for (int i = 0; i < lows; i++) {
             const unsigned g = low[i] == c ? f : rf__unicode_flags(&n->unicode, low[i]);
             if (!(g & RF_DROP))
-                push(w, &w->raw, (rf_scalar){low[i], (uint32_t)from, (uint32_t)w->at, (uint8_t)g, 0, 0});
+                rf__words_push(w, &w->raw, (rf_scalar){low[i], (uint32_t)from, (uint32_t)w->at, (uint8_t)g, 0, 0});
         }
         if (alone) return;
     }
@@ -126,7 +126,7 @@ static bool sort_marks(rf_words *w, rf_scalar *s, size_t n)
 
 /* raw -> ready, canonically decomposed and ordered.  Origins go by place, as Hugging Face's do: the i-th scalar that is
  * not a further part of a decomposition comes from the i-th scalar of `raw`, wherever ordering has put it.           */
-static void decompose(rf_words *w)
+void rf__words_decompose(rf_words *w)
 {
     const rf_unicode *u = &w->normal->unicode;
     w->ready.n = 0;
@@ -137,7 +137,7 @@ static void decompose(rf_words *w)
         for (int k = 0; k < parts; k++) {
             const unsigned f = part[k] == s.c ? s.flags : rf__unicode_flags(u, part[k]);
             const unsigned class = rf__unicode_class(part[k], f);
-            if (!push(w, &w->ready, (rf_scalar){part[k], 0, 0, (uint8_t)f, (uint8_t)class, k > 0})) return;
+            if (!rf__words_push(w, &w->ready, (rf_scalar){part[k], 0, 0, (uint8_t)f, (uint8_t)class, k > 0})) return;
         }
     }
     rf_scalar *s = w->ready.at;
@@ -233,7 +233,7 @@ static void stretch(rf_words *w)
     if (w->failed || !w->raw.n) return;
     rf_scalars *s = &w->raw;
     if (n->strip || n->python) {
-        decompose(w);
+        rf__words_decompose(w);
         s = &w->ready;
         if (!n->strip && !w->failed) compose(w);
     }

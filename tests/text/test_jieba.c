@@ -1,6 +1,6 @@
 /* Words by a dictionary: as python's jieba and jieba-rs cut them, tokens as transformers' RoFormerTokenizer has them
  * (tests/golden/text/jieba); dictionaries compiled, mapped, refused; folders; memory that ends.
- * mirrors jieba.c, jieba_runs.c, jieba_slow.c, jieba_words.c, jieba_trainer.c,
+ * mirrors jieba.c, jieba_runs.c, jieba_slow.c, jieba_words.c, jieba_trainer.c, jieba_bert4keras.c,
  * mirrors segment.c, dictionary.c, dictionary_compile.c */
 #define _GNU_SOURCE
 #include <jansson.h>
@@ -385,6 +385,70 @@ static void bad_dictionaries(void **state)
     assert_int_equal(rf_dictionary_compile(ctx, dict, 1, "", words, NULL), RF_EARG);
 }
 
+/* A folder with the golden vocabulary and these settings. */
+static const char *folder_with(const char *settings)
+{
+    const char *folder = golden_folder();
+    t_write(folder, "tokenizer_config.json", settings, strlen(settings));
+    return folder;
+}
+
+#define BERT4KERAS "{\"tokenizer_class\":\"RoFormerTokenizer\",\"roformer_rules\":\"bert4keras\""
+
+static void tokens_as_bert4keras(void **state)
+{
+    (void)state;
+    static char line[1 << 17];
+    FILE *f = fopen(GOLDEN "bert4keras.jsonl", "rb");
+    struct slow_case k[2] = {{.t = opened(folder_with(BERT4KERAS ",\"do_lower_case\":false}"))}, {0}};
+    const char *again = t_folder();
+    rf_error why = {0};
+    rf_tokenizer *lower = opened(folder_with(BERT4KERAS "}"));
+    if (rf_tokenizer_save(lower, again, &why)) fail_msg("%s", why.text);
+    k[1].t = opened(again);                                           /* rules and segmenter are kept */
+    assert_true(rf_tokenizer_fingerprint(k[1].t, 1) == rf_tokenizer_fingerprint(lower, 1));
+    rf_tokenizer_free(lower);
+    for (int i = 0; i < 2; i++) rf_encoding_init(&k[i].e, ctx);
+    assert_non_null(f);
+    size_t n = 0;
+    for (; fgets(line, sizeof line, f); n++) {
+        json_t *golden = json_loads(line, JSON_ALLOW_NUL, NULL), *ids = json_array();
+        assert_non_null(golden);
+        json_array_append(ids, json_object_get(golden, "ids"));
+        struct slow_case *c = &k[json_is_true(json_object_get(golden, "do_lower_case"))];
+        c->ids = ids;
+        c->n = 0;
+        encode_slow(golden, c);
+        json_decref(ids);
+        json_decref(golden);
+    }
+    fclose(f);
+    assert_true(n > 700);
+    for (int i = 0; i < 2; i++) {
+        rf_encoding_clear(&k[i].e);
+        rf_tokenizer_free(k[i].t);
+    }
+}
+
+static void bert4keras_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *settings, *vocab, *part; } bad[] = {
+        {BERT4KERAS ",\"strip_accents\":false}", NULL, "strip_accents cannot say otherwise"},
+        {BERT4KERAS ",\"tokenize_chinese_chars\":false}", NULL, "Han characters alone"},
+        {BERT4KERAS "}", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\na\n", "vocab.txt: line 6 is there twice"},
+        {"{\"tokenizer_class\":\"BertTokenizer\",\"roformer_rules\":\"bert4keras\"}", NULL, "RoFormerTokenizer"},
+    };
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        const char *folder = folder_with(bad[i].settings);
+        if (bad[i].vocab) t_write(folder, "vocab.txt", bad[i].vocab, strlen(bad[i].vocab));
+        rf_tokenizer *t = NULL;
+        rf_error why = {0};
+        assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EUNSUPPORTED);
+        t_failed(&why, RF_EUNSUPPORTED, bad[i].part);
+    }
+}
+
 /* No memory at any moment is RF_ENOMEM and leaves nothing. */
 static rf_status open_and_encode(const rf_ctx *c, void *folder, rf_error *why)
 {
@@ -408,6 +472,8 @@ static void memory_ends(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, open_and_encode, folder), 0);
     static const char slow[] = "{\"tokenizer_class\":\"RoFormerTokenizer\",\"roformer_rules\":\"python\"}";
     t_write(folder, "tokenizer_config.json", slow, sizeof slow - 1);
+    assert_int_equal(t_fail_allocations(1, NULL, open_and_encode, folder), 0);
+    t_write(folder, "tokenizer_config.json", BERT4KERAS "}", strlen(BERT4KERAS "}"));
     assert_int_equal(t_fail_allocations(1, NULL, open_and_encode, folder), 0);
 }
 
@@ -502,6 +568,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_as_jieba), cmocka_unit_test(tokens_as_transformers),
         cmocka_unit_test(tokens_as_the_slow_class), cmocka_unit_test(words_of_tokens),
+        cmocka_unit_test(tokens_as_bert4keras), cmocka_unit_test(bert4keras_refused),
         cmocka_unit_test(masks_on_words),
         cmocka_unit_test(folders),        cmocka_unit_test(bad_dictionaries),
         cmocka_unit_test(memory_ends),    cmocka_unit_test(vocabularies),
