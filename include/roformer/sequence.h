@@ -12,6 +12,9 @@
  * it likes.  The logits have the bits of the whole text seen at once (rf_session_scores), whatever else is in the batch
  * and however the text was cut into calls.
  *
+ * A RoFormer-Sim (rf_config.linear_pooler) sees a prompt as a whole: the first call of a sequence has all of it, in a
+ * batch of prompts alone; what follows has token type 1.
+ *
  * threads   as the session's: one at a time                                                                          */
 #ifndef ROFORMER_SEQUENCE_H
 #define ROFORMER_SEQUENCE_H

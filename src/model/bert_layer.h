@@ -5,7 +5,8 @@
 #include "model/family.h"
 
 typedef struct rf_bert_embedding {
-    rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias, *last, *last_bias;
+    rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias, *last, *last_bias, *pooler,
+        *pooler_bias;
 } rf_bert_embedding;
 
 typedef struct rf_bert_layer {

@@ -261,7 +261,7 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
     b.spec = (rf_attention_spec){.heads = b.config->num_attention_heads,
                                  .B = b.at.B,
                                  .start = b.at.start,
-                                 .causal = b.config->is_decoder,
+                                 .causal = b.config->is_decoder && !b.whole,
                                  .drop = b.config->attention_probs_dropout_prob};
     if (i + 1 < b.config->num_hidden_layers) b.row = NULL;
     return b;
@@ -334,6 +334,9 @@ static bool common_of(rf_graph *g, rf_encoder *e, side *s, const rf_batch *b, rf
     return true;
 }
 
+/* Whether the tokens are the first of their sequences: without a cache, or at position 0. */
+static bool begins(const rf_batch *b, const rf_cache *cache) { return !cache || !b->position[0]; }
+
 static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache, const int32_t row[],
                          int64_t rows)
 {
@@ -341,9 +344,16 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
     bind(g, e);
     if (!common_of(g, e, &e->side[0], b, &common)) return &g->nil.t;
     common.at.cache = cache;
+    common.whole = common.config->linear_pooler && begins(b, cache);
     common.row = row;
     common.rows = rows;
     return run(g, e, &e->side[0], &common, NULL);
+}
+
+rf_tensor *rf__encoder_vector(rf_graph *g, rf_encoder *e, rf_tensor *x)
+{
+    if (!e->params->config.linear_pooler || g->error.code) return x;
+    return e->params->family->vector(g, e->side[0].embedding, x);
 }
 
 int64_t rf__encoder_underflows(const rf_encoder *e) { return e->underflows; }

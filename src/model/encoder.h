@@ -44,6 +44,8 @@ typedef void rf__observer(void *user, rf_graph *g, const rf__view *view);
 void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);   /* NULL: nobody; see attention_probe.h */
 
 /* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
+/* What RoFormer-Sim makes of the first tokens' h [B,C]; of other models x itself. */
+rf_tensor *rf__encoder_vector(rf_graph *g, rf_encoder *e, rf_tensor *x);
 rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 
 /* Those of the tokens row[0..n), which lives until reset, [n,C]: the last layer's projection and feed-forward, three

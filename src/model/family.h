@@ -41,6 +41,7 @@ typedef struct rf_block {
     rf_tensor *source;                  /* [M,C] what the encoder made of it; NULL: its keys are kept, or none is     */
     rf__observer *observer;
     void *observer_user;
+    bool whole;                         /* causal, but each token of a prompt sees all of it                          */
     int64_t *underflows;                /* of linear attention's denominators: added to                               */
     const int32_t *row;                 /* of the last layer: the tokens that are asked for; NULL: all                */
     int64_t rows;
@@ -97,6 +98,7 @@ typedef struct rf_family {
     rf_tensor *(*layer_forward)(rf_graph *g, const rf_block *b, rf_tensor *h);
     rf_tensor *(*source_keys)(rf_graph *g, const rf_block *b);      /* [M,2C] of b->source; NULL: without decoder     */
     rf_tensor *(*finish)(rf_graph *g, const rf_block *b, rf_tensor *h);             /* NULL: nothing to do            */
+    rf_tensor *(*vector)(rf_graph *g, const void *embedding, rf_tensor *x);         /* [B,C], with linear_pooler      */
     rf_footprint (*footprint)(const rf_config *c, bool bf16);
 } rf_family;
 

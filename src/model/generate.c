@@ -164,7 +164,8 @@ static const rf__writing *nearest(const rf__writer *w, const rf__writing *t, int
 static rf_status take_sequence(rf__writer *w, rf__writing *t, bool *waits, rf_error *why)
 {
     int64_t tokens = 0, soon = 0;
-    const rf__writing *from = rf__cache_cuts(w->cache) ? nearest(w, t, &tokens, &soon) : NULL;
+    const bool cuts = rf__cache_cuts(w->cache) && !w->model->config.linear_pooler;    /* it sees a prompt as a whole */
+    const rf__writing *from = cuts ? nearest(w, t, &tokens, &soon) : NULL;
     *waits = soon >= tokens + WORTH;
     if (*waits) return RF_OK;
     if (!from)
@@ -412,6 +413,22 @@ static rf_status step(rf__writer *w, int64_t from, int64_t to, rf_error *why)
     return RF_OK;
 }
 
+/* Where a prompt is seen as a whole: prompts, as they are, in steps of their own. */
+static void gather_whole(rf__writer *w)
+{
+    int64_t left = PIECE;
+    bool begins = false;
+    w->members = 0;
+    for (int64_t i = 0; i < w->lives; i++) begins |= !w->live[i]->known;
+    for (int64_t i = 0; i < w->lives; i++) {
+        rf__writing *t = w->live[i];
+        t->piece = (t->search && t->bests) || !t->known != begins ? 0 : t->n - t->known;
+        if (!t->piece || (begins && w->members && t->piece > left)) continue;
+        if (begins) left -= t->piece;
+        w->member[w->members++] = t;
+    }
+}
+
 /* Every text that writes goes on; prompts share PIECE tokens, the first in line first. */
 static void gather(rf__writer *w)
 {
@@ -493,7 +510,7 @@ rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_option
     while (!status && !w->stopped && (w->lives || w->entered < w->units)) {
         status = enter(w, why);
         if (status || w->stopped) break;
-        gather(w);
+        (w->model->config.linear_pooler ? gather_whole : gather)(w);
         if (w->members) status = step(w, 0, w->members, why);
         if (!status) status = rf__search_advance(w, why);
     }

@@ -39,6 +39,7 @@ static bool required(const rf_param_row *r, const rf_config *c)
     if ((r->flags & RF_ROW_BOTH_SIDES) && !c->share_encoder_decoder_embeddings) return false;
     if ((r->flags & RF_ROW_ONE_SIDE) && c->share_encoder_decoder_embeddings) return false;
     if ((r->flags & RF_ROW_BEFORE) && !c->normalize_before) return false;
+    if ((r->flags & RF_ROW_POOLER) && !c->linear_pooler) return false;
     return !((r->flags & UNTIED) && c->tie_word_embeddings);
 }
 

@@ -41,6 +41,7 @@ enum {
     RF_ROW_ONE_SIDE = 1024,     /* only without                                                                       */
     RF_ROW_BEFORE = 2048,       /* only with normalize_before                                                         */
     RF_ROW_FLAT = 4096,         /* [1,n] in files, a vector of n here                                                 */
+    RF_ROW_POOLER = 8192,       /* only with linear_pooler                                                            */
 };
 
 typedef struct rf_param {

@@ -133,7 +133,9 @@ rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how,
     rf_tensor *h;
     if (!(s && out)) return rf__missing("rf_session_embed", "session, vectors", why);
     const rf_status status = hidden(s, batch, &h, why);
-    return status ? status : finish(s, rf_pool(s->graph, h, batch->start, batch->B, how), out, why);
+    if (status) return status;
+    rf_tensor *x = rf_pool(s->graph, h, batch->start, batch->B, how);
+    return finish(s, how == RF_POOL_CLS ? rf__encoder_vector(s->graph, s->encoder, x) : x, out, why);
 }
 
 /* The words as the head's matrix join this session's view. */
@@ -235,6 +237,23 @@ static rf_status next_positions(rf_session *s, const rf_batch *b, int32_t **out,
     return position ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
 }
 
+/* RoFormer-Sim: prompts have a batch of their own, in which each is whole; behind them tokens are of type 1. */
+static rf_status kinds_of(rf_session *s, rf_batch *b, rf_error *why)
+{
+    const bool first = !b->position[0];
+    for (int64_t i = 1; i < b->B; i++)
+        if (first != !b->position[b->start[i]])
+            return rf_fail(why, RF_EARG,
+                           "batch: prompts and tokens behind prompts, sequence 0 and %lld; this model sees all of a "
+                           "prompt at once: begin sequences in a batch of their own", (long long)i);
+    if (b->type || first) return RF_OK;
+    int32_t *type = rf__push(s->graph, (size_t)b->N, sizeof *type);
+    if (!type) return rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
+    for (int64_t n = 0; n < b->N; n++) type[n] = s->model->config.type_vocab_size > 1;
+    b->type = type;
+    return RF_OK;
+}
+
 /* The tokens' logits. */
 static rf_status add_tokens(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
                             rf_error *why)
@@ -247,6 +266,10 @@ static rf_status add_tokens(rf_session *s, const rf_batch *batch, const int32_t 
     if (status) return status;
     rf_graph_record(s->graph, 0, 0, 0);
     b.position = position;
+    if (s->model->config.linear_pooler) {
+        const rf_status kinds = kinds_of(s, &b, why);
+        if (kinds) return kinds;
+    }
     rf_tensor *h = (s->model->config.is_encoder_decoder ? rf__target_forward_next : rf__encoder_forward_next)(
         s->graph, s->encoder, &b, s->cache);
     return finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);

@@ -26,7 +26,8 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
     if (o->dimensions < 0 || o->dimensions > rf_model_config(p->model)->hidden_size)
         return rf_fail(why, RF_EARG, "dimensions: %lld is not in 0 to %lld, the width of the model",
                        (long long)o->dimensions, (long long)rf_model_config(p->model)->hidden_size);
-    if (rf_model_config(p->model)->is_decoder && o->pooling == RF_POOL_CLS)
+    if (rf_model_config(p->model)->is_decoder && !rf_model_config(p->model)->linear_pooler &&
+        o->pooling == RF_POOL_CLS)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "the model is causal: a text's first token has seen no other; pool by mean or max, not cls");
     return RF_OK;

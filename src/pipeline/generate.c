@@ -168,7 +168,7 @@ static int end_text(void *user, int64_t number, rf_generate_end end, const rf_er
 
 /* ---- all texts ---- */
 
-/* [CLS] and a prompt's tokens; what is wrong with it is kept for its end. */
+/* [CLS] and a prompt's tokens, of RoFormer-Sim [SEP], too; what is wrong with it is kept for its end. */
 static rf_status read_prompt(writer *w, int64_t i, rf_error *why)
 {
     rf_pipeline *p = w->p;
@@ -177,12 +177,14 @@ static rf_status read_prompt(writer *w, int64_t i, rf_error *why)
         rf_encode(w->t, w->text[i], bytes_of(w, i), NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, &w->own[i]);
     if (status == RF_ENOMEM) return rf_fail(why, status, "%s", w->own[i].text);
     if (status) return RF_OK;
-    int32_t *id = rf__calloc(p->ctx, e->n + 1, sizeof *id);
-    if (!id) return rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", e->n + 1);
+    const bool sep = rf_model_config(p->model)->linear_pooler;
+    int32_t *id = rf__calloc(p->ctx, e->n + 2, sizeof *id);
+    if (!id) return rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", e->n + 2);
     id[0] = rf_tokenizer_cls(w->t);
     if (e->n) memcpy(id + 1, e->id, e->n * sizeof *id);
     w->prompt[i].id = id;
-    w->prompt[i].n = (int64_t)e->n + 1;
+    if (sep) id[e->n + 1] = rf_tokenizer_sep(w->t);
+    w->prompt[i].n = (int64_t)e->n + 1 + sep;
     return RF_OK;
 }
 

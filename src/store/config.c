@@ -17,6 +17,8 @@
 
 /* ---- the keys ---------------------------------------------------------------------------------------------------- */
 
+#define POOLER "pooler_activation"
+
 static const rf_config_key keys[] = {
 #define KEY(name, kind, ...) {#name, RF_KEY_##kind, offsetof(rf_config, name), __VA_ARGS__}
 #define OUR(name, kind, normal, low, high, flags) KEY(name, kind, normal, low, high, (flags) | RF_KEY_OURS)
@@ -258,6 +260,19 @@ static rf_status read_position(const char *file, const json_t *root, const char 
     return RF_OK;
 }
 
+/* RoFormer-Sim's and others' of PyPI's roformer.  "tanh" is the usual one, which the heads have themselves. */
+static rf_status read_pooler(const rf_family_config *f, const char *file, const json_t *root, rf_config *c,
+                             rf_error *why)
+{
+    const json_t *x = f == rf__config_families[0] ? json_object_get(root, POOLER) : NULL;
+    const char *act = json_string_value(x);
+    c->linear_pooler = act && !strcmp(act, "linear");
+    if (!x || json_is_null(x) || c->linear_pooler || (act && !strcmp(act, "tanh"))) return RF_OK;
+    if (!act) return rf__wrong_type(file, POOLER, x, "a string", why);
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: " POOLER " is \"%s\", expected is tanh or linear", file,
+                   rf__printable(act).text);
+}
+
 static rf_status read_positions(const rf_family_config *f, const char *file, const json_t *root, rf_config *c,
                                 rf_error *why)
 {
@@ -326,6 +341,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     if (!s) s = read_positions(f, file, root, c, why);
     if (!s) s = refuse_debertas(file, root, c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
+    if (!s) s = read_pooler(f, file, root, c, why);
     if (!s) s = rf__task_read(file, root, c, why);
     if (!s) s = rf__quantised_read_config(file, root, &c->quantised, why);
     if (!embedding) c->embedding_size = c->hidden_size;
@@ -543,6 +559,7 @@ rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_
            put_signs(ctx, &text, &size, &capacity, f) && put(ctx, &text, &size, &capacity, act_key(f), act);
     for (size_t i = 0; i < rf__config_key_count(f) && fine; i++)
         if (rf__config_key_of(f, i)) fine = put_key(ctx, &text, &size, &capacity, c, rf__config_key_of(f, i));
+    if (c->linear_pooler) fine = fine && put(ctx, &text, &size, &capacity, POOLER, "\"linear\"");
     fine = fine && put_positions(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
            put_all(ctx, &text, &size, &capacity, rf__config_attention_json(c)) &&
            put_all(ctx, &text, &size, &capacity, rf__task_json(c));

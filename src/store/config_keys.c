@@ -17,6 +17,7 @@ static const char *const read_by_name[] = {
     "feature_map",         "finetuning_task",
     "hidden_act",          "id2label",
     "model_type",          "norm_rel_ebd",
+    "pooler_activation",
     "num_labels",          "original_max_position_embeddings",
     "pos_att_type",        "position_embedding_type",
     "problem_type",        "quantization_config",

@@ -33,6 +33,7 @@ typedef struct job {
     cli_io *io;
     cli_model m;
     rf_generate_options o;
+    bool full;                  /* the prompt first */
     rf_encoding e;              /* a prompt's tokens */
     json_t *seen;               /* how often each prompt has come */
     cli_window window;
@@ -71,7 +72,7 @@ static int show(void *user, int64_t text, const char *piece, size_t size)
 static json_t *as_json(const job *j, const char *text, size_t size, const rf_generation *g)
 {
     static const char *const reason[] = {"length", "stop", "interrupted"};
-    const size_t kept = j->a->full ? size : 0;
+    const size_t kept = j->full ? size : 0;
     char *whole = malloc(kept + g->bytes + 1);
     if (!whole) return NULL;
     memcpy(whole, text, kept);
@@ -148,7 +149,7 @@ static rf_status begin_texts(job *j, const char *const *text)
     if (!j->occurrence || !j->out) return cli_no_memory(j->io);
     for (int64_t i = 0; i < n && !status; i++)
         status = count_prompt(j, text[i], j->window.size[i], &j->occurrence[i], &j->io->why);
-    for (int64_t i = 0; i < n * R && !status && !j->a->json && j->a->full; i++)
+    for (int64_t i = 0; i < n * R && !status && !j->a->json && j->full; i++)
         if (!cli_text_add(&j->out[i].text, text[i / R], j->window.size[i / R])) status = cli_no_memory(j->io);
     return status;
 }
@@ -213,6 +214,7 @@ static rf_status prepare(job *j)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "the model sees tokens on both sides (is_decoder false), so it cannot write text; "
                        "roformer pretrain --objective clm trains one that can");
+    j->full = j->a->full && (!j->m.config->linear_pooler || cli_given(j->io->parsed, "return_full_text"));
     j->o = j->a->o;
     j->o.seed = (uint64_t)j->a->seed;
     for (size_t i = 0; i < CLI_COUNT(drawing); i++)
@@ -302,7 +304,7 @@ static void defaults(void *arguments)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model (the shipped model is not)"),
+    CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model or RoFormer-Sim (the shipped model is neither)"),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"prompt_file", 'f', CLI_FILE, A(prompt_file), "FILE", NULL, 0, 0, NULL,
      "the whole file is one prompt; - is standard input", NULL},
@@ -346,7 +348,7 @@ static const cli_option options[] = {
     {"cache_memory", 0, CLI_INT, A(memory), "MB", NULL, 0, 1 << 30, NULL,
      "memory for keys and values, at most: texts wait until there is enough; 0: no limit but that prompts fit the "
      "memory that is there", NULL},
-    {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL, "the prompt first (on)", NULL},
+    {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL, "the prompt first (on; RoFormer-Sim: off)", NULL},
     {"logprobs", 0, CLI_FLAG, A(logprobs), NULL, NULL, 0, 0, NULL,
      "below each text a line for each new token: its log-probability by the model's own distribution, id, and token "
      "quoted; and a blank line.  --json has them without it", NULL},
@@ -373,7 +375,8 @@ const cli_command cmd_generate = {
     "generate text with a causal model",
     "Each TEXT, each line of standard input when there is none, or the whole of --prompt_file is a prompt.  Without "
     "sampling the likeliest token is taken each time.  A text ends with [SEP], which training puts at the end of "
-    "documents, behind a --stop string, or after --max_new_tokens.  "
+    "documents, behind a --stop string, or after --max_new_tokens.  RoFormer-Sim sees a prompt as a whole and writes "
+    "texts that mean the like.  "
     "Prompts are written side by side, --batch_size at a "
     "time, what they have in common at the beginning is computed once, and they are printed in their order, tokens as "
     "they come; a prompt and a seed give the same text, whatever the number of threads and the other prompts; a prompt "

@@ -171,6 +171,7 @@ static json_t *config_json(const rf_config *c)
         cli_json_set(&o, "rotary_value", json_boolean(c->rotary_value));
     }
     cli_json_set(&o, "layer_norm_eps", json_real(c->layer_norm_eps));
+    if (c->linear_pooler) cli_json_set(&o, "pooler", json_string("linear, of the first token"));
     if (c->is_encoder_decoder) add_decoder(&o, c);
     cli_json_set(&o, "parameters", json_integer(rf_config_parameters(c)));
     return o;

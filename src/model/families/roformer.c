@@ -3,7 +3,8 @@
  * BERT's post-norm layers (bert_layer.c) without positions in the embeddings: they enter by rotation of queries and
  * keys, or as another row of `roformer positions` says.  Embeddings may be narrower than the layers.
  *
- *     logits  = norm(act(h W_t + b_t)) word^T + b */
+ *     logits  = norm(act(h W_t + b_t)) word^T + b
+ *     vector  = h_[CLS] W_p + b_p                         RoFormer-Sim (pooler_activation "linear") */
 #include "model/bert_layer.h"
 
 #define ROW(name, shape, init, decay, flags, member) \
@@ -17,6 +18,8 @@ static const rf_family_row embedding[] = {
     ROW("embeddings.LayerNorm.bias", "E", ZEROS, false, 0, norm_bias),
     ROW("embeddings_project.weight", "CE", NORMAL, true, RF_ROW_PROJECTED, project),
     ROW("embeddings_project.bias", "C", ZEROS, false, RF_ROW_PROJECTED, project_bias),
+    ROW("pooler.dense.weight", "CC", NORMAL, true, RF_ROW_POOLER, pooler),
+    ROW("pooler.dense.bias", "C", ZEROS, false, RF_ROW_POOLER, pooler_bias),
     {{0}, 0},
 };
 #undef ROW
@@ -72,6 +75,12 @@ static const char *const silent[] = {
     NULL,
 };
 
+static rf_tensor *vector(rf_graph *g, const void *weights, rf_tensor *x)
+{
+    const rf_bert_embedding *e = weights;
+    return rf_linear(g, x, e->pooler, e->pooler_bias, RF_ACT_NONE);
+}
+
 const rf_family rf__family_roformer = {
     .config = {.name = "roformer",
                .model_type = "roformer",
@@ -86,6 +95,7 @@ const rf_family rf__family_roformer = {
     .spelling = rf__spelling_bert,
     .silent = silent,
     .norm = RF_NORM_LAYER,
+    .vector = vector,
     .footprint = rf__bert_footprint,
     RF_BERT_LAYER,
 };

@@ -1,0 +1,42 @@
+#!/bin/sh
+# sim.sh — RoFormer-Sim and RoFormer-GPT through the commands: vectors, texts that are written, folders converted, what is refused.
+. "$(dirname "$0")/lib"
+golden=$here/../golden/sim
+cp -r "$golden" sim; chmod -R u+w sim
+expect 0 '' "$program" info -m sim
+holds out 'linear, of the first token'
+printf '广州和深圳\n京\n' > lines.txt
+expect 0 '' "$program" embed -q -m sim lines.txt -o vectors.npy
+expect 0 '' "$program" embed -q -m sim --pooling cls lines.txt -o cls.npy
+same vectors.npy cls.npy "the pooler is what embeds"
+expect 0 '' "$program" embed -q -m sim --pooling mean lines.txt -o mean.npy
+cmp -s vectors.npy mean.npy && fail "the mean is not the pooler's vector"
+expect 0 '' "$program" generate -q -m sim -n 6 --top_p 0.95 --seed 3 --num_return_sequences 3 广州和深圳哪个好
+[ "$(grep -c . out)" -ge 3 ] || fail "three texts: $(cat out)"
+printf '广州和深圳哪个好\n京津\n' > prompts.txt
+"$program" generate -q -m sim -n 6 --do_sample < prompts.txt > both || fail "two prompts"
+sed -n 2p prompts.txt | "$program" generate -q -m sim -n 6 --do_sample > one || fail "one prompt"
+[ "$(tail -n 1 both)" = "$(cat one)" ] || fail "a prompt beside another: $(tail -n 1 both), alone: $(cat one)"
+expect 3 'RoFormer-Sim, .*no probability of its own' "$program" score -m sim 广州
+expect 3 'RoFormer-Sim .*embeds texts and generates' "$program" evaluate -m sim --text lines.txt
+expect 3 'RoFormer-Sim .*not trained to fill masks' "$program" fill-mask -m sim '广[MASK]'
+expect 3 'RoFormer-Sim .*embeds texts and generates' "$program" pretrain -q --text lines.txt --model sim -o on
+printf 'text\tlabel\n广州\ta\n深圳\tb\n' > rows.tsv
+expect 3 'RoFormer-Sim' "$program" finetune -q --model sim --task cls --train rows.tsv --dev rows.tsv -o tuned
+
+expect 0 'the same' "$program" convert sim again
+holds again/config.json '"pooler_activation": "linear"'
+expect 0 '' "$program" embed -q -m again lines.txt -o again.npy
+same again.npy vectors.npy "the vectors of what was converted"
+
+# Without the key a pooler is left over; a RoFormer-GPT has the causal mask.
+sed 's/"linear"/"tanh"/' sim/config.json > c.json
+cp -r sim gpt; cp c.json gpt/config.json
+expect 3 'pooler.dense' "$program" convert gpt causal
+expect 0 'the same' "$program" convert gpt causal --drop 'roformer.pooler.*'
+grep -q pooler causal/config.json && fail "$(grep pooler causal/config.json)"
+expect 0 '' "$program" generate -q -m causal -n 6 --stop 。 广州
+expect 0 '' "$program" score -q -m causal 广州
+sed 's/"linear"/"relu"/' sim/config.json > gpt/config.json
+expect 3 'pooler_activation is "relu", expected is tanh or linear' "$program" info -m gpt
+done_testing

@@ -1,0 +1,207 @@
+/* test_sim.c — RoFormer-Sim (pooler_activation "linear") as PyPI's roformer 0.4.3 has it (tests/golden/sim): vectors of
+ * texts, logits of tokens that are written behind a prompt which is seen as a whole; what is refused. */
+#include <jansson.h>
+
+#include "one_context.h"
+#include "roformer/pipeline.h"
+#include "roformer/sequence.h"
+
+#define SIM "tests/golden/sim"
+enum { C = 24, V = 43, PROMPTS = 3 };
+
+typedef struct golden { json_t *line[PROMPTS]; } golden;
+
+static golden read_golden(void)
+{
+    golden g;
+    static char line[1 << 16];
+    FILE *f = fopen(SIM "/golden.jsonl", "rb");
+    assert_non_null(f);
+    for (int i = 0; i < PROMPTS; i++) {
+        assert_non_null(fgets(line, sizeof line, f));
+        assert_non_null(g.line[i] = json_loads(line, 0, NULL));
+    }
+    fclose(f);
+    return g;
+}
+
+static void forget(golden *g)
+{
+    for (int i = 0; i < PROMPTS; i++) json_decref(g->line[i]);
+}
+
+/* f32 beside PyTorch's f32: 2 layers of 6 products each of at most 40 terms of size 1, below 2e-5. */
+static void near(const json_t *expected, const float *got, size_t n, const char *what)
+{
+    assert_int_equal(json_array_size(expected), n);
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(json_real_value(json_array_get(expected, i)) - (double)got[i]) < 2e-5))
+            fail_msg("%s: number %zu is %g, expected %g", what, i, (double)got[i],
+                     json_real_value(json_array_get(expected, i)));
+}
+
+/* All prompts, one behind the other. */
+static rf_batch batch_of(const golden *g, int32_t *id, int32_t *start)
+{
+    int32_t n = 0;
+    for (int i = 0; i < PROMPTS; i++) {
+        const json_t *prompt = json_object_get(g->line[i], "prompt");
+        start[i] = n;
+        for (size_t k = 0; k < json_array_size(prompt); k++)
+            id[n++] = (int32_t)json_integer_value(json_array_get(prompt, k));
+    }
+    start[PROMPTS] = n;
+    return (rf_batch){.N = n, .B = PROMPTS, .id = id, .start = start};
+}
+
+typedef struct opened { rf_model *model; rf_session *session; } opened;
+
+static opened open_sim(void)
+{
+    opened o;
+    rf_error why = {0};
+    if (rf_model_open(ctx, SIM, &o.model, &why) || rf_session_open(o.model, &o.session, &why)) fail_msg("%s", why.text);
+    return o;
+}
+
+static void close_sim(opened *o)
+{
+    rf_session_close(o->session);
+    rf_model_close(o->model);
+}
+
+static void vectors_of_texts(void **state)
+{
+    (void)state;
+    golden g = read_golden();
+    int32_t id[64], start[PROMPTS + 1];
+    const rf_batch b = batch_of(&g, id, start);
+    opened o = open_sim();
+    rf_error why = {0};
+    const float *v;
+    if (rf_session_embed(o.session, &b, RF_POOL_CLS, &v, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < PROMPTS; i++) near(json_object_get(g.line[i], "vector"), v + i * C, C, "vector");
+    close_sim(&o);
+    forget(&g);
+}
+
+static const json_t *logits_of(const golden *g, int i, int written)
+{
+    return json_array_get(json_object_get(g->line[i], "logits"), (size_t)written);
+}
+
+/* The prompts in one batch, then a token of each in one batch, again and again. */
+static void tokens_behind_prompts(void **state)
+{
+    (void)state;
+    golden g = read_golden();
+    int32_t id[64], start[PROMPTS + 1], row[PROMPTS], last[] = {0, 1, 2}, ones[] = {0, 1, 2, 3};
+    const rf_batch b = batch_of(&g, id, start);
+    opened o = open_sim();
+    rf_sequence text[PROMPTS];
+    rf_error why = {0};
+    const float *z;
+    for (int i = 0; i < PROMPTS; i++) {
+        if (rf_sequence_new(o.session, NULL, &text[i], &why)) fail_msg("%s", why.text);
+        row[i] = start[i + 1] - 1;
+    }
+    if (rf_session_continue(o.session, text, &b, row, PROMPTS, &z, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < PROMPTS; i++) near(logits_of(&g, i, 0), z + i * V, V, "behind the prompt");
+    for (int k = 1; k < 4; k++) {
+        int32_t next[PROMPTS];
+        for (int i = 0; i < PROMPTS; i++)
+            next[i] = (int32_t)json_integer_value(
+                json_array_get(json_object_get(g.line[i], "written"), (size_t)k - 1));
+        const rf_batch more = {.N = PROMPTS, .B = PROMPTS, .id = next, .start = ones};
+        if (rf_session_continue(o.session, text, &more, last, PROMPTS, &z, &why)) fail_msg("%s", why.text);
+        for (int i = 0; i < PROMPTS; i++) near(logits_of(&g, i, k), z + i * V, V, "behind what is written");
+    }
+    close_sim(&o);
+    forget(&g);
+}
+
+static int keep(void *user, const rf_generated *token)
+{
+    int32_t(*to)[4] = user;
+    to[token->text][token->index] = token->id;
+    return 0;
+}
+
+/* Texts that are generated side by side are those that are generated alone, the likeliest token by the logits. */
+static void generated(void **state)
+{
+    (void)state;
+    golden g = read_golden();
+    int32_t id[64], start[PROMPTS + 1], all[PROMPTS][4] = {{0}}, one[1][4];
+    rf_prompt prompt[PROMPTS];
+    rf_generate_options o;
+    rf_error why = {0};
+    opened sim = open_sim();
+    const rf_batch b = batch_of(&g, id, start);
+    rf_generate_defaults(&o);
+    o.max_new_tokens = 4;
+    o.stops = 0;
+    for (int i = 0; i < PROMPTS; i++) prompt[i] = (rf_prompt){.id = b.id + start[i], .n = start[i + 1] - start[i]};
+    if (rf_session_generate_all(sim.session, prompt, PROMPTS, &o, keep, NULL, all, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < PROMPTS; i++) {
+        const json_t *z = logits_of(&g, i, 0);
+        size_t best = 0;
+        for (size_t v = 1; v < V; v++)
+            if (json_real_value(json_array_get(z, v)) > json_real_value(json_array_get(z, best))) best = v;
+        assert_int_equal(all[i][0], best);
+        memset(one, 0, sizeof one);
+        if (rf_session_generate_all(sim.session, &prompt[i], 1, &o, keep, NULL, one, &why)) fail_msg("%s", why.text);
+        assert_memory_equal(one[0], all[i], sizeof one[0]);
+    }
+    close_sim(&sim);
+    forget(&g);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    static const int32_t id[] = {2, 7, 3, 9}, ends[] = {0, 3}, both[] = {0, 3, 4}, last[] = {2};
+    const rf_batch first = {.N = 3, .B = 1, .id = id, .start = ends}, mixed = {.N = 4, .B = 2, .id = id, .start = both};
+    opened o = open_sim();
+    rf_sequence text[2];
+    rf_error why = {0};
+    const float *z;
+    double p[3];
+    assert_int_equal(rf_sequence_new(o.session, NULL, &text[1], &why) | rf_sequence_new(o.session, NULL, &text[0], &why),
+                     RF_OK);
+    assert_int_equal(rf_session_continue(o.session, &text[1], &first, last, 1, &z, &why), RF_OK);
+    assert_int_equal(rf_session_continue(o.session, text, &mixed, last, 1, &z, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "prompts and tokens behind prompts");
+    why = (rf_error){0};
+    assert_int_equal(rf_session_logprobs(o.session, id, 3, 0, 0, p, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "RoFormer-Sim");
+    close_sim(&o);
+
+    rf_config c;
+    static const char other[] = "{\"model_type\":\"roformer\",\"pooler_activation\":\"relu\"}";
+    why = (rf_error){0};
+    assert_int_equal(rf_config_parse(ctx, other, sizeof other - 1, "config.json", &c, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "pooler_activation is \"relu\"");
+}
+
+/* A folder that is written is one that is read: the pooler and the key. */
+static void written_again(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    rf_config c, again;
+    rf_error why = {0};
+    if (rf_config_read(ctx, SIM, &c, &why)) fail_msg("%s", why.text);
+    assert_int_equal(c.linear_pooler, 1);
+    if (rf_config_write(ctx, folder, &c, &why) || rf_config_read(ctx, folder, &again, &why)) fail_msg("%s", why.text);
+    assert_int_equal(again.linear_pooler, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors_of_texts), cmocka_unit_test(tokens_behind_prompts), cmocka_unit_test(generated),
+        cmocka_unit_test(refused),          cmocka_unit_test(written_again),
+    };
+    return cmocka_run_group_tests_name("model/sim", tests, setup, teardown);
+}
