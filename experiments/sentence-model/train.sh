@@ -5,7 +5,8 @@
 #   WORK    folder for articles, pairs and checkpoints; the model is WORK/run
 #   OPTION  of roformer finetune, in place of those below
 #
-# It begins with the shipped model.  No row of STS-B, SICK or MRPC is trained on, which check_pairs.py says before the
+# It begins with the shipped model.  First phase: pairs that mean the like (pairs.py); second: two broken copies of a
+# sentence, and some of the pairs again (noise.py).  WORK/scored is the same model trained on the scores of STS-B and SICK.  No row of STS-B, SICK or MRPC is trained on, which check_pairs.py says before the
 # first update.
 #
 #   PROGRAMS       (environment) folder of roformer and hold_out; without it those of build/release
@@ -22,13 +23,24 @@ shift 2
 . "$root/experiments/shipped-model/texts.sh"
 
 articles "$data" "$work" "$tools"
-if [ ! -f "$work/train.jsonl" ]; then
-    python3 "$here/pairs.py" "$data" "$work/text" > "$work/train.part"
-    python3 "$here/check_pairs.py" "$data" "$work/train.part"
-    mv "$work/train.part" "$work/train.jsonl"
+if [ ! -f "$work/noise.jsonl" ]; then
+    python3 "$here/pairs.py" "$data" "$work/text" > "$work/pairs.jsonl"
+    python3 "$here/noise.py" "$data" "$work/text" "$work/pairs.jsonl" > "$work/noise.part"
+    python3 "$here/check_pairs.py" "$data" "$work/pairs.jsonl" "$work/noise.part"
+    python3 "$here/scored.py" "$data" > "$work/scored.jsonl"
+    mv "$work/noise.part" "$work/noise.jsonl"
 fi
-if ls -d "$work"/run/checkpoint-* > /dev/null 2>&1; then set -- --resume latest "$@"; fi
-exec nice -n "${NICE:-15}" "$program" finetune --task embed --bf16 --threads "${THREADS:-1}" \
-    --model "$root/models/roformer-small-en" --train "$work/train.jsonl" -o "$work/run" --normalize \
-    --per_device_train_batch_size 64 --max_length 64 --learning_rate 5e-4 --warmup_steps 100 --dropout 0.1 \
-    --num_train_epochs 1 --save_strategy steps --save_steps 100 --save_total_limit 3 --logging_steps 20 --seed 1 "$@"
+
+phase() {   # phase MODEL FILE FOLDER BATCH PEAK WARM-UP PASSES OPTION...: goes on from the newest checkpoint if there is one
+    model=$1 file=$2 folder=$3 batch=$4 peak=$5 warm=$6 passes=$7
+    shift 7
+    if [ -f "$folder/all_results.json" ]; then return; fi
+    if ls -d "$folder"/checkpoint-* > /dev/null 2>&1; then set -- --resume latest "$@"; fi
+    nice -n "${NICE:-15}" "$program" finetune --task embed --bf16 --threads "${THREADS:-1}" \
+        --model "$model" --train "$file" -o "$folder" --normalize --per_device_train_batch_size "$batch" \
+        --max_length 64 --learning_rate "$peak" --warmup_steps "$warm" --dropout 0.1 --num_train_epochs "$passes" \
+        --save_strategy steps --save_steps 100 --save_total_limit 3 --logging_steps 20 --seed 1 "$@"
+}
+phase "$root/models/roformer-small-en" "$work/pairs.jsonl" "$work/first" 64 5e-4 100 1 "$@"
+phase "$work/first" "$work/noise.jsonl" "$work/run" 128 1e-3 50 1 "$@"
+phase "$work/run" "$work/scored.jsonl" "$work/scored" 32 2e-4 50 5 --score_max 5 "$@"
