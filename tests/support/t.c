@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* T_ISA is the rung of tests that name none. */
 rf_ctx *t_ctx(int threads, const char *isa)
 {
     rf_ctx *ctx = NULL;
     rf_error why = {0};
+    if (!isa) isa = getenv("T_ISA");
     if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = threads, .isa = isa}, &ctx, &why))
         fail_msg("%s", why.text);
     return ctx;
