@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #ifdef __linux__
 #include <sched.h>
+#include <sys/auxv.h>
 #endif
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/processor.h"
 
 /* ---- processors ---- */
 
@@ -25,6 +27,23 @@ int rf_processors(void)
 #endif
     if (n < 1) n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > MOST ? MOST : (int)n;
+}
+
+/* Bits of the kernel's words for 64-bit Arm (asm/hwcap.h, of which older systems have less). */
+bool rf__processor_has(const char *feature)
+{
+#if defined(__linux__) && defined(__aarch64__)
+    static const struct { const char *name; unsigned long word, bit; } features[] = {
+        {"asimddp", AT_HWCAP, 1UL << 20},
+        {"i8mm", AT_HWCAP2, 1UL << 13},
+        {"bf16", AT_HWCAP2, 1UL << 14},
+    };
+    for (size_t i = 0; i < RF_COUNT(features); i++)
+        if (!strcmp(features[i].name, feature)) return getauxval(features[i].word) & features[i].bit;
+#else
+    (void)feature;
+#endif
+    return false;
 }
 
 /* ---- locks ---- */

@@ -3,6 +3,7 @@
  * The accumulators are named variables that an empty asm statement claims to change: an array of them goes through
  * memory and shows a quarter of the truth, and a loop without the asm is folded away.                                */
 #include "base/base.h"
+#include "base/processor.h"
 #include "roformer/work.h"
 
 #if defined(__x86_64__)
@@ -66,6 +67,14 @@ TILE_SPIN(spin_tiles_i8, t_dot_i8, 16 * 16 * 64 * 2)
 #elif defined(__aarch64__)
 #define FMA_128(v, x) vfmaq_f32(x, v, x)
 SPIN(spin_neon, , float32x4_t, vdupq_n_f32(1.0F), vdupq_n_f32(0.5F), FMA_128, "+w", 4 * 2)
+#define FOR(UNIT) __attribute__((target("arch=armv8.2-a+" UNIT)))
+#define SQUARE_BF16(v, x) \
+    vreinterpretq_s32_f32(vbfmmlaq_f32(vreinterpretq_f32_s32(v), vreinterpretq_bf16_s32(x), vreinterpretq_bf16_s32(x)))
+#define SQUARE_I8(v, x) vmmlaq_s32(v, vreinterpretq_s8_s32(x), vreinterpretq_s8_s32(x))
+#define DOT_I8(v, x) vdotq_s32(v, vreinterpretq_s8_s32(x), vreinterpretq_s8_s32(x))
+SPIN(spin_bf16, FOR("bf16"), int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x3e813e81), SQUARE_BF16, "+w", 4 * 8)
+SPIN(spin_i8mm, FOR("i8mm"), int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010101), SQUARE_I8, "+w", 4 * 16)
+SPIN(spin_i8, FOR("dotprod"), int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010101), DOT_I8, "+w", 4 * 8)
 #else
 #define FMA_1(v, x) ((v) * (x) + (x))
 SPIN(spin_scalar, , float, 1.0F, 0.5F, FMA_1, "+r", 2)
@@ -86,6 +95,8 @@ static spin *spin_of(const rf_ctx *ctx, rf_type type)
     if (__builtin_cpu_supports("avx512f")) return spin_avx512;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? spin_avx2 : NULL;
 #elif defined(__aarch64__)
+    if (type == RF_BF16) return rf__processor_has("bf16") ? spin_bf16 : NULL;
+    if (type == RF_I8) return rf__processor_has("i8mm") ? spin_i8mm : rf__processor_has("asimddp") ? spin_i8 : NULL;
     return type == RF_F32 ? spin_neon : NULL;
 #else
     return type == RF_F32 ? spin_scalar : NULL;

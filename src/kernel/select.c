@@ -3,6 +3,7 @@
 #include <cpuid.h>
 #endif
 
+#include "base/processor.h"
 #include "kernel/kernel.h"
 #include "kernel/tiles.h"
 
@@ -29,7 +30,11 @@ static bool has_tiles(const char **lacks)
 }
 #endif
 
+#if defined(__aarch64__)
+#define CPU(feature) (rf__processor_has(#feature) || lack(lacks, #feature))
+#else
 #define CPU(feature) (__builtin_cpu_supports(#feature) || lack(lacks, #feature))
+#endif
 #define F16C (has_f16c() || lack(lacks, "f16c"))
 #define RUNG(name) can_##name(lacks)
 #define TILES has_tiles(lacks)

@@ -143,12 +143,17 @@ static inline vi v_bf16_words(vf a, vi add)
     const vi u = vreinterpretq_u32_f32(a), r = vshrq_n_u32(vaddq_u32(u, add), 16);
     return vbslq_u32(vceqq_f32(a, a), r, vorrq_u32(vshrq_n_u32(u, 16), vdupq_n_u32(0x40)));
 }
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)           /* the same bits by an instruction (BFCVTN) */
+static inline uint16x4_t v_to_bf16(vf a) { return vreinterpret_u16_bf16(vcvt_bf16_f32(a)); }
+static inline vi v_near_bf16(vf a) { return vmovl_u16(v_to_bf16(a)); }
+#else
 static inline vi v_near_bf16(vf a)
 {
     const vi odd = vandq_u32(vshrq_n_u32(vreinterpretq_u32_f32(a), 16), vdupq_n_u32(1));
     return v_bf16_words(a, vaddq_u32(vdupq_n_u32(0x7fff), odd));
 }
 static inline uint16x4_t v_to_bf16(vf a) { return vmovn_u32(v_near_bf16(a)); }
+#endif
 static inline vf v_load_bf16(const uint16_t *p) { return v_bf16(vld1_u16(p)); }
 static inline vf v_load_bf16_n(const uint16_t *p, int64_t n) { return v_bf16(v_halves_n(p, n)); }
 static inline void v_store_bf16(uint16_t *p, vf a) { vst1_u16(p, v_to_bf16(a)); }
@@ -164,6 +169,9 @@ static inline vi v_set1_pair(const uint16_t *p)
 {
     uint32_t word;
     memcpy(&word, p, sizeof word);
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+    __asm__("" : "+r"(word));       /* gcc 12 writes pairs that it knows as numbers of f16, which this file has not */
+#endif
     return vdupq_n_u32(word);
 }
 static inline void v_store_pairs(uint16_t *p, vf first, vf second)
@@ -179,12 +187,19 @@ static inline vi v_pairs(vf first, vf second)
     return vorrq_u32(v_near_bf16(first), vshlq_n_u32(v_near_bf16(second), 16));
 }
 static inline void v_put_words(uint16_t *p, vi words) { vst1q_u16(p, vreinterpretq_u16_u32(words)); }
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)           /* BFDOT: see isa_neonbf16.c for how it rounds */
+static inline vf v_dot_pairs(vi a, vi b, vf s)
+{
+    return vbfdotq_f32(s, vreinterpretq_bf16_u32(a), vreinterpretq_bf16_u32(b));
+}
+#else
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
     const vi high = vdupq_n_u32(0xffff0000);
     s = v_fma(vreinterpretq_f32_u32(vandq_u32(a, high)), vreinterpretq_f32_u32(vandq_u32(b, high)), s);
     return v_fma(vreinterpretq_f32_u32(vshlq_n_u32(a, 16)), vreinterpretq_f32_u32(vshlq_n_u32(b, 16)), s);
 }
+#endif
 
 static inline vf v_f16(uint16x4_t h) { return vcvt_f32_f16(vreinterpret_f16_u16(h)); }
 static inline uint16x4_t v_to_f16(vf a) { return vreinterpret_u16_f16(vcvt_f16_f32(a)); }
@@ -249,6 +264,53 @@ static inline void v_store_i8(int8_t *p, vf a)
     vst1_lane_s32((int32_t *)(void *)p, vreinterpret_s32_s8(vqmovn_s16(vcombine_s16(halves, halves))), 0);
 }
 
+/* Squares, for gemm_squares.inc: 8 bytes of two rows, and the halves of two squares that make a row.  The elements are
+ * those of the one instruction that the rung's file is compiled for. */
+#if defined(__ARM_FEATURE_MATMUL_INT8) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#define V_SQUARES
+static inline vi i_two_words(const void *first, const void *second)
+{
+    return vreinterpretq_u32_u8(vcombine_u8(vld1_u8(first), vld1_u8(second)));
+}
+static inline vf v_bits(vi a) { return vreinterpretq_f32_u32(a); }
+static inline vi i_low_halves(vi a, vi b)
+{
+    return vreinterpretq_u32_u64(vtrn1q_u64(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(b)));
+}
+static inline vi i_high_halves(vi a, vi b)
+{
+    return vreinterpretq_u32_u64(vtrn2q_u64(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(b)));
+}
+#endif
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+static inline vi i_square(vi a, vi b, vi s)
+{
+    return vreinterpretq_u32_s32(
+        vmmlaq_s32(vreinterpretq_s32_u32(s), vreinterpretq_s8_u32(a), vreinterpretq_s8_u32(b)));
+}
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+static inline vi i_square(vi a, vi b, vi s)
+{
+    return vreinterpretq_u32_f32(
+        vbfmmlaq_f32(vreinterpretq_f32_u32(s), vreinterpretq_bf16_u32(a), vreinterpretq_bf16_u32(b)));
+}
+#endif
+
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+enum { I8_INTERLEAVE = 8, I8_ZERO = 0 };
+typedef int8_t i8_code;
+static inline void v_store_codes(i8_code *p, vf a) { v_store_i8(p, a); }
+#elif defined(__ARM_FEATURE_DOTPROD)
+enum { I8_INTERLEAVE = 4, I8_ZERO = 0 };
+typedef int8_t i8_code;
+static inline vi i_load_weights(const int8_t *p) { return i_load(p); }
+static inline vi i_dot(vi codes, vi weights, vi s)
+{
+    return vreinterpretq_u32_s32(
+        vdotq_s32(vreinterpretq_s32_u32(s), vreinterpretq_s8_u32(codes), vreinterpretq_s8_u32(weights)));
+}
+static inline void v_store_codes(i8_code *p, vf a) { v_store_i8(p, a); }
+#else
 enum { I8_INTERLEAVE = 2, I8_ZERO = 0 };
 typedef int16_t i8_code;
 static inline vi i_load_weights(const int8_t *p) { return vreinterpretq_u32_s16(vmovl_s8(vld1_s8(p))); }
@@ -259,6 +321,7 @@ static inline vi i_dot(vi codes, vi weights, vi s)
     return vaddq_u32(s, vreinterpretq_u32_s32(vpaddq_s32(low, high)));
 }
 static inline void v_store_codes(i8_code *p, vf a) { vst1_s16(p, v_to_i16(a)); }
+#endif
 
 #include "kernel/vec_math.h"
 

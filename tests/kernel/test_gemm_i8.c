@@ -1,4 +1,5 @@
-/* test_gemm_i8.c — mirrors src/kernel/gemm/gemm_i8.c, gemm_i8.inc and isa_avx512vnni.c: products with weights in int8.
+/* test_gemm_i8.c — mirrors src/kernel/gemm/gemm_i8.c, gemm_i8.inc, gemm_squares.inc, isa_avx512vnni.c,
+ * mirrors src/kernel/isa_neondot.c and src/kernel/isa_neoni8mm.c: products with weights in int8.
  *
  * Sums are whole numbers and what follows are single operations in f32, so there is no tolerance between rungs, batches
  * and threads: every bit is that of the formula as `expected` writes it.

@@ -75,12 +75,12 @@ static void processor_units(json_t **o, const cli_io *io)
 {
     char flags[4096], spaced[4096 + 2];
     static const char *const key[] = {"flags", "Features"};
-    for (size_t i = 0; i < CLI_COUNT(key); i++)
-        if (proc_value("/proc/cpuinfo", key[i], flags, sizeof flags)) {
-            snprintf(spaced, sizeof spaced, " %s ", flags);
-            cli_json_set(o, "units", info_units(spaced, rf_ctx_isa(io->ctx)));
-            return;
-        }
+    bool found = info_processor(flags, sizeof flags);
+    for (size_t i = 0; i < CLI_COUNT(key) && !found; i++)
+        found = proc_value("/proc/cpuinfo", key[i], flags, sizeof flags);
+    if (!found) return;
+    snprintf(spaced, sizeof spaced, " %s ", flags);
+    cli_json_set(o, "units", info_units(spaced, rf_ctx_isa(io->ctx)));
 }
 
 static json_t *environment(const cli_io *io)

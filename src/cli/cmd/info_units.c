@@ -1,6 +1,9 @@
 /* info_units.c — roformer info --env: the processor's units for arithmetic, and what each of them is used for. */
 #include <stdio.h>
 #include <string.h>
+#if defined(__linux__) && defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 
 #include "cli/cmd/info_units.h"
 #include "roformer/kernels.h"
@@ -27,14 +30,35 @@ static const struct unit { const char *flag, *rung, *what; } units[] = {
 #elif defined(__aarch64__)
     {"asimd", "neon", "vectors of 4 numbers"},
     {"asimdhp", NULL, "nothing is computed in f16: it has too few digits for sums"},
-    {"asimddp", NULL, "there are no kernels for it: products in int8 are widened to 16 bits"},
-    {"i8mm", NULL, "there are no kernels for it: products in int8 are widened to 16 bits"},
-    {"bf16", NULL, "there are no kernels for it: products in bf16 are widened to f32"},
+    {"asimddp", "neondot", "products in int8"},
+    {"i8mm", "neoni8mm", "products in int8"},
+    {"bf16", "neonbf16", "products and attention in bf16"},
     {"sve", NULL, "there are no kernels for it: neon is used"},
     {"sme", NULL, "there are no kernels for tiles: neon is used"},
 #endif
     {NULL, NULL, NULL},
 };
+
+/* On Arm the kernel's words say it to the process itself, so that an emulated one is asked about its own processor and
+ * not about /proc/cpuinfo of the host.  Bits of asm/hwcap.h, of which older systems have less. */
+bool info_processor(char *flags, size_t size)
+{
+#if defined(__linux__) && defined(__aarch64__)
+    static const struct { const char *name; unsigned long word, bit; } bits[] = {
+        {"asimd", AT_HWCAP, 1UL << 1},    {"asimdhp", AT_HWCAP, 1UL << 10}, {"asimddp", AT_HWCAP, 1UL << 20},
+        {"sve", AT_HWCAP, 1UL << 22},     {"i8mm", AT_HWCAP2, 1UL << 13},   {"bf16", AT_HWCAP2, 1UL << 14},
+        {"sme", AT_HWCAP2, 1UL << 23},
+    };
+    size_t n = 0;
+    flags[0] = '\0';
+    for (size_t i = 0; i < CLI_COUNT(bits) && n < size; i++)
+        if (getauxval(bits[i].word) & bits[i].bit) n += (size_t)snprintf(flags + n, size - n, " %s", bits[i].name);
+    return n > 0;
+#else
+    (void)flags, (void)size;
+    return false;
+#endif
+}
 
 /* The rungs up to the context's are in use, those above are not, nor one that is emulated instead.  *lacks: what keeps
  * this machine from the rung, or NULL. */
@@ -49,6 +73,9 @@ static bool in_use(const char *rung, const char *best, const char **lacks)
     }
     return false;
 }
+
+/* The rung whose kernels take the place of all of this unit's, or NULL. */
+static const char *better_than(const struct unit *u) { return strcmp(u->flag, "asimddp") ? NULL : "neoni8mm"; }
 
 /* flags: " avx2 fma ... ", with a space around each. */
 static bool has(const char *flags, const char *flag)
@@ -65,6 +92,9 @@ static json_t *says(const struct unit *u, const char *flags, const char *best)
     const bool granted = !lacks || !strchr(lacks, ',');     /* a comma: what is lacking is not the processor's fault */
     if (!has(flags, u->flag)) return granted ? json_string("not there") : json_sprintf("not there: needs %s", lacks);
     if (!u->rung) return json_sprintf("not used: %s", u->what);
+    const char *better = better_than(u), *without;
+    if (better && in_use(better, best, &without))
+        return json_sprintf("not used: %s has better kernels for %s", better, u->what);
     if (used) return json_sprintf("used (%s): %s", u->rung, u->what);
     if (lacks) return json_sprintf("not used: the rung %s needs %s", u->rung, lacks);
     return json_sprintf("not used: %s is the rung that was chosen, %s is above it", best, u->rung);

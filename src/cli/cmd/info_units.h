@@ -8,4 +8,7 @@
  * flags: those of /proc/cpuinfo, with a space around each; best: the rung in use. */
 json_t *info_units(const char *flags, const char *best);
 
+/* The names of the units where the process is told of them otherwise than by /proc/cpuinfo; false: nowhere here. */
+bool info_processor(char *flags, size_t size);
+
 #endif

@@ -1,9 +1,10 @@
 /* gemm_bf16.c — bf16 with sums in f32 for the blocked driver, on the kernels gemm_panel_bf16 and pairs_bf16.
  *
- *     panels of b     two steps of k side by side: [n/columns][k/2][columns][2], rounded while they are packed
+ *     panels of b     `interleave` steps of k side by side, two or four, rounded while they are packed two at a time:
+ *                     [n/columns][k/interleave][columns][interleave]
  *     block of a      row by row, `stride` apart, rounded while it is copied together
  *
- * What is stored as bf16 already is taken as it is.  An odd k is filled up with a zero.                              */
+ * What is stored as bf16 already is taken as it is.  k is filled up with zeros to whole steps.                       */
 #include "kernel/gemm/gemm_blocked.h"
 
 enum {
@@ -63,7 +64,7 @@ static void copy(const rf__copying *x)
         const int64_t at = (x->i0 + i) * a->ld + x->p0;
         if (!a->transposed && a->bf16) memcpy(to, a->bf16 + at, (size_t)x->depth * sizeof *to);
         else if (!a->transposed) x->ctx->k->to_bf16(to, a->f32 + at, x->depth);
-        if (x->depth % 2) to[x->depth] = 0;
+        for (int64_t p = x->depth; p % x->shape->interleave; p++) to[p] = 0;
     }
     for (int64_t i = x->rows; i < rf__rows_read(x->shape, x->rows); i++)
         memset(block + i * x->shape->stride, 0, (size_t)(x->depth + x->depth % 2) * sizeof *block);
@@ -71,26 +72,40 @@ static void copy(const rf__copying *x)
 
 static void multiply(const rf__multiplying *x)
 {
+    const int64_t group = x->shape->interleave, words = (x->depth + group - 1) / group;
     x->ctx->k->gemm_panel_bf16(x->c, x->ldc, block_of(x->shape, x->workspace), x->panel, x->rows, x->n,
-                               (x->depth + 1) / 2, rf__from(x), rf__from_stride(x));
+                               words * group / 2, rf__from(x), rf__from_stride(x));
 }
 
 /* ---- panels of b ------------------------------------------------------------------------------------------------- */
+
+/* Two steps of k, from step i on, of a panel's columns: pairs [columns][2] go where they are multiplied. */
+static void lay_pairs(const rfk_panel_shape *s, uint16_t *panel, int64_t i, const uint16_t *pairs)
+{
+    const int64_t group = s->interleave, in = i % group;
+    uint16_t *to = panel + (i - in) * s->columns + in;
+    if (group == 2) memcpy(to, pairs, 2 * (size_t)s->columns * sizeof *to);
+    else
+        for (int64_t j = 0; j < s->columns; j++) memcpy(to + j * group, pairs + 2 * j, 2 * sizeof *to);
+}
 
 /* b stored [n,k]: strips of a panel's rows are transposed in f32; rows of pairs follow from rows of numbers. */
 static void pack_panel(const rf__packing *p, int64_t q)
 {
     const int64_t columns = p->shape->columns, j = q * columns, width = rf__min64(columns, p->n - j);
     uint16_t *out = (uint16_t *)p->out + j * p->deep;
-    float piece[RF__WIDEST_PANEL * DEEP], strip[(DEEP + 1) * RF__WIDEST_PANEL] = {0};
+    float piece[RF__WIDEST_PANEL * DEEP], strip[DEEP * RF__WIDEST_PANEL] = {0};
+    uint16_t pairs[2 * RF__WIDEST_PANEL];
     for (int64_t i = 0; i < p->k; i += DEEP) {
-        const int64_t deep = rf__min64(DEEP, p->k - i);
+        const int64_t deep = rf__min64(DEEP, p->k - i), whole = rf__min64(DEEP, p->deep - i);
         int64_t ld;
         const float *x = widened(p->ctx, &p->b, p->j0 + j, width, p->k0 + i, deep, piece, &ld);
         p->ctx->k->transpose(strip, columns, x, ld, width, deep);
-        if (deep % 2) memset(strip + deep * columns, 0, (size_t)columns * sizeof *strip);
-        for (int64_t r = 0; r < deep; r += 2)
-            p->ctx->k->pairs_bf16(out + (i + r) * columns, strip + r * columns, strip + (r + 1) * columns, columns);
+        memset(strip + deep * columns, 0, (size_t)((whole - deep) * columns) * sizeof *strip);
+        for (int64_t r = 0; r < whole; r += 2) {
+            p->ctx->k->pairs_bf16(pairs, strip + r * columns, strip + (r + 1) * columns, columns);
+            lay_pairs(p->shape, out, i + r, pairs);
+        }
     }
 }
 
@@ -101,17 +116,18 @@ static void pack_rows(const rf__packing *p, int64_t s)
     const float zeros[WIDE] = {0};
     float piece[2 * WIDE];
     uint16_t pairs[2 * WIDE];
-    const int64_t last = rf__min64((s + 1) * DEEP, p->k);
+    const int64_t last = rf__min64((s + 1) * DEEP, p->deep);
     for (int64_t i = s * DEEP; i < last; i += 2)
         for (int64_t j = 0; j < p->n; j += WIDE) {
             const int64_t width = rf__min64(WIDE, p->n - j), panels = (width + columns - 1) / columns;
-            int64_t ld;
-            const float *x = widened(p->ctx, &p->b, p->k0 + i, i + 1 < p->k ? 2 : 1, p->j0 + j, width, piece, &ld);
-            p->ctx->k->pairs_bf16(pairs, x, i + 1 < p->k ? x + ld : zeros, width);
+            const int64_t rows = rf__max64(0, rf__min64(2, p->k - i));
+            int64_t ld = 0;
+            const float *x =
+                rows ? widened(p->ctx, &p->b, p->k0 + i, rows, p->j0 + j, width, piece, &ld) : zeros;
+            p->ctx->k->pairs_bf16(pairs, x, rows == 2 ? x + ld : zeros, width);
             memset(pairs + 2 * width, 0, (size_t)(2 * (panels * columns - width)) * sizeof *pairs);
             for (int64_t q = 0; q < panels; q++)
-                memcpy((uint16_t *)p->out + (j + q * columns) * p->deep + i * columns, pairs + 2 * q * columns,
-                       2 * (size_t)columns * sizeof *pairs);
+                lay_pairs(p->shape, (uint16_t *)p->out + (j + q * columns) * p->deep, i, pairs + 2 * q * columns);
         }
 }
 
