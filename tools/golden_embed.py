@@ -2,6 +2,7 @@
 """golden_embed.py OUT - what sentence-transformers' losses, evaluators and folders say, for tests/golden/embed.
 
 losses.txt    vectors, scores, the value of a loss class and its gradient (torch's autograd, in double)
+teacher.txt   vectors, those of a teacher, the value of MSELoss or of EmbedDistillLoss's cosine, and the gradient
 scores.txt    vectors and what EmbeddingSimilarityEvaluator, InformationRetrievalEvaluator and, of scores above 0.5,
               BinaryClassificationEvaluator say of them
 folders/      modules.json and what it names, as save_pretrained writes them
@@ -76,6 +77,27 @@ def write_losses(path):
         loss_case(out, "triplet", lambda m: losses.TripletLoss(m, triplet_margin=0.5), 3, 6, 5, 10, options="margin=0.5")
 
 
+def teacher_case(out, name, make, texts, n, C, seed, unit=False):
+    """Several texts of an example go to one vector.  unit: behind Normalize."""
+    g = np.random.default_rng(seed)
+    z = torch.tensor(g.standard_normal((n * texts, C)).astype(np.float32).astype(np.float64), requires_grad=True)
+    y = torch.tensor(g.standard_normal((n, C)).astype(np.float32).astype(np.float64))
+    u = torch.nn.functional.normalize(z, dim=1) if unit else z
+    value = make(Given())([{"sentence_embedding": u[k::texts]} for k in range(texts)], y)
+    value.backward()
+    out.write(f"{name} {n} {texts} {C} {int(unit)}\n{rows(z.detach())}\n{rows(y)}\n{value.item():.15g}\n{rows(z.grad)}\n")
+
+
+def write_teacher(path):
+    with open(path, "w") as out:
+        cosine = lambda m: losses.EmbedDistillLoss(m, distance_metric="cosine")  # noqa: E731
+        teacher_case(out, "mse", losses.MSELoss, 1, 6, 8, 11)
+        teacher_case(out, "mse", losses.MSELoss, 2, 4, 6, 12)
+        teacher_case(out, "mse", losses.MSELoss, 2, 5, 7, 13, unit=True)
+        teacher_case(out, "cosine", cosine, 1, 5, 6, 14)
+        teacher_case(out, "cosine", cosine, 2, 4, 8, 15)
+
+
 class Table:
     """A model that looks vectors up: text i is the number of a row."""
 
@@ -143,6 +165,7 @@ if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     write_losses(folder / "losses.txt")
+    write_teacher(folder / "teacher.txt")
     write_scores(folder / "scores.txt")
     if len(sys.argv) > 2:
         write_folders(folder / "folders", sys.argv[2])

@@ -205,6 +205,8 @@ rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_err
         fine = fine && rf__grow(t->ctx, &t->target, &t->capacity[TARGET], (t->n + 1) * K, sizeof *t->target);
         for (size_t k = 0; fine && k < K; k++) t->target[t->n * K + k] = target ? target[k] : 0;
         if (fine) t->hash = rf__hash64(t->target + t->n * K, K * sizeof *t->target, t->hash);
+        if (t->teacher) fine = fine && rf__grow(t->ctx, &t->label, &t->capacity[LABEL], t->n + 1, sizeof *t->label);
+        if (t->teacher && fine) t->label[t->n] = label;
     }
     if (!fine) return no_memory(t, why);
     if (!t->n) t->first[0] = 0;
@@ -266,6 +268,7 @@ static void add_labels(rf__item_batch *b, const rf__items *t, size_t i, int64_t 
         break;
     case RF__LABEL_VECTOR:
         memcpy(b->target + b->n * K, t->target + i * K, K * sizeof *b->target);
+        if (t->teacher) b->label[b->n] = t->label[i];
         b->labels += t->K;
         break;
     }
@@ -287,6 +290,7 @@ rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_
     b->n = 0;
     b->N = b->B = b->labels = 0;
     b->K = t->K;
+    b->teacher = t->teacher;
     b->start[0] = b->group[0] = 0;
     for (size_t j = 0; j < n * laps; j++) {
         const size_t i = which[j % n], at = t->start[t->first[i]], size = rf__item_size(t, i);

@@ -11,6 +11,7 @@
 #define RF_TRAIN_ITEMS_H
 
 #include "data/example_format.h"
+#include "data/teacher.h"
 #include "roformer/finetune.h"
 #include "roformer/model.h"
 
@@ -23,7 +24,9 @@ struct rf__items {
     size_t *first, *start;              /* [n+1], [sequences+1]                                                       */
     int32_t *id, *type;                 /* [tokens]                                                                   */
     int32_t *label;                     /* by format->kind: [n]; [tokens], -1 for all but the first piece of a word;
-                                           [2 n], from the sequence's first token, both 0 when nothing there answers  */
+                                           [2 n], from the sequence's first token, both 0 when nothing there answers;
+                                           with a teacher its row, [n]                                                */
+    const rf__teacher *teacher;         /* vectors that examples are trained towards, or NULL                         */
     float *target;                      /* ... or [n K]                                                               */
     uint32_t *from, *to;         /* words: the word, questions: bytes of the context that a token came from; [tokens] */
     uint32_t *words;                    /* words: how many, also those that have no token; [n]                        */
@@ -72,7 +75,8 @@ static inline rf__text rf__items_name(const rf__items *t, size_t i)
     return (rf__text){t->name + t->name_at[i], t->name_at[i + 1] - t->name_at[i]};
 }
 
-/* Ends the example: `label` of RF__LABEL_CLASS (-1: not known), `target` [K] of RF__LABEL_VECTOR (NULL: not known). */
+/* Ends the example: `label` of RF__LABEL_CLASS (-1: not known), `target` [K] of RF__LABEL_VECTOR (NULL: not known), and
+ * with a teacher `label` its row. */
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why);
 
 /* Tokens of example i, and of the `count` longest. */
@@ -89,6 +93,7 @@ typedef struct rf__item_batch {
     int64_t N, B, K, labels;            /* tokens, sequences; labels: terms of the loss                               */
     int32_t *id, *type, *start, *label, *group;     /* group: mc, [n+1] first sequences                               */
     float *target;
+    const rf__teacher *teacher;         /* row label[i] is that of example i; NULL: there is none                     */
     size_t capacity[6];
 } rf__item_batch;
 

@@ -72,6 +72,7 @@ rf_status rf__labelled_check(const rf__labelled *l, const rf_finetune_options *o
 
 void rf__labelled_close(rf__labelled *l)
 {
+    if (l->ctx) rf__teacher_close(l->ctx, &l->teacher);
     for (size_t i = 0; i < l->n; i++) rf__free(l->ctx, l->name[i]);
     if (l->name) rf__free(l->ctx, l->name);
     l->name = NULL;
@@ -351,6 +352,7 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
     rf__items_init(out, l->ctx, t, l->format, outputs, max_length);
     out->doc_stride = l->o->doc_stride;
     out->nothing = l->nothing;
+    out->teacher = l->taught ? &l->teacher : NULL;
     if (!(m.target = rf__calloc(l->ctx, outputs > 0 ? (size_t)outputs : 1, sizeof *m.target)))
         return rf_fail(why, RF_ENOMEM, "out of memory: labels");
     for (size_t i = 0; i < r->n && !status; i++) {
@@ -430,6 +432,20 @@ static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokeniz
     return status;
 }
 
+/* A vector for each example: no line is passed over. */
+static rf_status open_teacher(rf__labelled *l, const rf__records *r, rf_error *why)
+{
+    if (!l->o->teacher || l->format->label != RF__MEMBER_SCORE) return RF_OK;
+    rf_status status = rf__records_judge(r, 0, why);
+    if (!status) status = rf__teacher_open(l->ctx, l->o->teacher, &l->teacher, why);
+    if (status) return status;
+    if ((size_t)l->teacher.rows != r->n)
+        return rf_fail(why, RF_EDATA, "%.150s: holds %lld vectors, %.150s %zu examples: row i is that of example i",
+                       l->o->teacher, (long long)l->teacher.rows, r->path, r->n);
+    l->taught = true;
+    return RF_OK;
+}
+
 /* What kind of file it is, and whether its examples are pairs. */
 static void note_form(rf__labelled *l, const rf__records *r)
 {
@@ -452,8 +468,11 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
         status = rf_fail(why, RF_EDATA, "%.150s: holds %zu examples, too few for %lld folds", r.path, r.n,
                          (long long)l->o->k_fold);
     if (!status) status = settle_labels(l, &r, why);
+    if (!status) status = open_teacher(l, &r, why);
     if (!status) status = fill_training(l, &r, t, max_length, train, dev, why);
+    if (!status && l->taught) status = rf__records_judge(&r, 0, why);
     if (!status) status = judge(l, &r, true, train, why);
+    l->taught = false;
     note_form(l, &r);
     l->layout.pairs |= l->format->pair && l->pairs;
     rf__records_free(&r);

@@ -31,6 +31,8 @@ struct rf__labelled {
     bool fixed;                         /* the labels are given: those of a model                                     */
     bool nothing;                       /* questions: some of those to train on have no answer, so that none is one   */
     bool pairs;                         /* each example to train on has a second text                                 */
+    rf__teacher teacher;                /* of the examples to train on                                                */
+    bool taught;                        /* ... which are being read                                                   */
     bool scored, graded;                /* scores that need not be there are; ... and some are neither 0 nor 1        */
     size_t tables, objects;             /* files that were tables, and JSON                                           */
     size_t n, capacity;

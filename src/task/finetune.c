@@ -80,6 +80,8 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
     if (o->fgm > 0 && o->frozen_layers)
         return rf_fail(why, RF_EARG,
                        "fgm: moves word embeddings along their gradient, and frozen_layers takes that away");
+    if (o->teacher && o->k_fold > 1)
+        return rf_fail(why, RF_EARG, "k_fold: vectors of a teacher say nothing of examples that are held out");
     if (o->dev || o->k_fold > 1) return RF_OK;
     if (o->t.load_best_model_at_end || o->t.early_stopping_patience || o->t.average_best)
         return rf_fail(why, RF_EARG, "%s: there is no dev file to tell which model is best",
@@ -224,6 +226,7 @@ static void report_ineffective(rf__run *r, const rf__finetune_run *f)
         {"score_max", rf__task_has(f->task, "score_max"), NULL},
         {"matryoshka", rf__task_has(f->task, "matryoshka"), NULL},
         {"mini_batch_size", rf__task_has(f->task, "mini_batch_size"), NULL},
+        {"teacher", rf__task_has(f->task, "teacher"), NULL},
     };
     for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++) {
         char tasks[100];

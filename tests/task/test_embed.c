@@ -21,7 +21,7 @@ static void read_numbers(FILE *f, double *to, int n)
 
 static void set_options(const golden *c, rf_finetune_options *o)
 {
-    static const char *const names[] = {"auto", "infonce", "cosent", "cosine", "triplet"};
+    static const char *const names[] = {"auto", "infonce", "cosent", "cosine", "triplet", "mse"};
     rf_finetune_defaults(o);
     for (size_t i = 0; i < RF_COUNT(names); i++)
         if (!strcmp(c->name, names[i])) o->loss = (rf_embed_loss)i;
@@ -56,6 +56,63 @@ static void check_loss(rf_ctx *ctx, const golden *c, const double *z, const doub
     t_near(sum / c->n, value, near * fmax(1, fabs(value)));
     for (int i = 0; i < all; i++) t_near((double)dx[i], dz[i], near);
     rf_graph_free(g);
+}
+
+/* Of vectors x [B,C] in groups of c->texts, and its gradient. */
+static double teacher_loss(rf_ctx *ctx, const golden *c, const rf__teacher *teacher, float *x, float *dx, double *sum)
+{
+    const int B = c->n * c->texts;
+    float target[ROWS];
+    int32_t group[ROWS + 1], row[ROWS];
+    rf_finetune_options o;
+    rf_error why = {0};
+    rf_graph *g = t_graph(ctx);
+    set_options(c, &o);
+    o.teacher = "given.npy";
+    for (int i = 0; i < c->n; i++) target[i] = NAN, row[i] = c->n - 1 - i;          /* rows in another order */
+    for (int i = 0; i <= c->n; i++) group[i] = i * c->texts;
+    const rf__item_batch b = {.n = (size_t)c->n, .B = B, .K = 1, .labels = c->n, .group = group, .target = target,
+                              .label = row, .teacher = teacher};
+    rf_graph_record(g, 1, 1, 1);
+    rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){B, c->C});
+    o.normalize = c->scored;
+    rf_tensor *loss =
+        rf__task_objective_loss(g, in, &b, &(rf__task_objective){.task = &rf__task_embed, .o = &o}, 1.0 / c->n, sum);
+    if (rf_backward(g, loss, &why)) fail_msg("%s: %s", c->name, why.text);
+    const double value = (double)loss->f32[0];
+    rf_graph_free(g);
+    return value;
+}
+
+/* Floats of size 1 and some ten roundings: 1e-6, of the reference's own digits 1e-8. */
+static void a_teacher_is_learned_as_sentence_transformers_has_it(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    FILE *f = fopen("tests/golden/embed/teacher.txt", "r");
+    golden c = {.options = "-", .dims = "-"};
+    int cases = 0;
+    assert_non_null(f);
+    while (fscanf(f, "%15s %d %d %d %d", c.name, &c.n, &c.texts, &c.C, &c.scored) == 5) {
+        double z[ROWS * WIDTH], y[ROWS * WIDTH], dz[ROWS * WIDTH], value, sum = 0;
+        float x[ROWS * WIDTH], dx[ROWS * WIDTH] = {0}, rows[ROWS * WIDTH];
+        const int all = c.n * c.texts * c.C;
+        read_numbers(f, z, all);
+        read_numbers(f, y, c.n * c.C);
+        read_numbers(f, &value, 1);
+        read_numbers(f, dz, all);
+        for (int i = 0; i < all; i++) x[i] = (float)z[i];
+        for (int i = 0; i < c.n; i++)
+            for (int k = 0; k < c.C; k++) rows[(c.n - 1 - i) * c.C + k] = (float)y[i * c.C + k];
+        const rf__teacher teacher = {.at = (const unsigned char *)rows, .width = sizeof *rows, .rows = c.n, .C = c.C};
+        t_near(teacher_loss(ctx, &c, &teacher, x, dx, &sum), value, 1e-6 * fmax(1, value));
+        t_near(sum / c.n, value, 1e-6 * fmax(1, value));
+        for (int i = 0; i < all; i++) t_near((double)dx[i], dz[i], 1e-6);
+        cases++;
+    }
+    fclose(f);
+    assert_int_equal(cases, 5);
+    rf_ctx_free(ctx);
 }
 
 static void losses_are_those_of_sentence_transformers(void **state)
@@ -205,6 +262,66 @@ static void a_run_learns_resumes_and_answers(void **state)
     end(&s);
 }
 
+/* n rows of C numbers as numpy.save writes them; the texts that are alike in a noun or an adjective are near. */
+static char *write_teacher(const setup *s, const char *name, int n, int C)
+{
+    char head[128 + 1];
+    const size_t bytes = 128 + (size_t)(n * C) * sizeof(float);
+    char *all = t_bytes(bytes), *path = tiny_path(s->data, name);
+    memcpy(all, "\x93NUMPY\x01\x00\x76\x00", 10);
+    const int size = snprintf(head, sizeof head, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", n, C);
+    memset(all + 10, ' ', 118);
+    memcpy(all + 10, head, (size_t)size);
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < C; c++) {
+            const double shift = strstr(name, "other") ? 1 : 0, scale = strstr(name, "zero") ? 0 : 1;
+            const float y = (float)(scale * (sin(1 + i % 12 + 3 * c + shift) + cos(2 + i / 12 + 5 * c)));
+            memcpy(all + 128 + (size_t)(i * C + c) * sizeof y, &y, sizeof y);
+        }
+    t_write(s->data, name, all, bytes - (strstr(name, "short") ? 4 : 0));
+    return path;
+}
+
+/* Both texts of a pair learn one vector, so that each finds the other; a resumed run ends with the same bits, one of
+ * other vectors is not resumed. */
+static void a_teacher_is_learned_and_resumed(void **state)
+{
+    (void)state;
+    setup s = begin();
+    char *train = write_pairs(&s), *again = strdup(t_folder()), *teacher = write_teacher(&s, "teacher.npy", 48, 32);
+    rf_finetune_options o = options_of(&s, train, s.out);
+    rf_scores scores;
+    o.dev = train;
+    o.teacher = teacher;
+    o.loss = RF_EMBED_COSINE;
+    if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
+    assert_string_equal(scores.score[1].name, "recall_at_1");
+    if (!(scores.score[1].value > 0.8)) fail_msg("recall at 1: %g", scores.score[1].value);
+    o.t.output_dir = again;
+    o.t.stop_after = 17;
+    assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_ESTOPPED);
+    o.t.stop_after = 0;
+    o.t.resume_from_checkpoint = "latest";
+    char *none = write_teacher(&s, "zero.npy", 48, 32), *other = write_teacher(&s, "other.npy", 48, 32);
+    o.teacher = none;
+    s.why = (rf_error){0};
+    assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_EDATA);
+    t_failed(&s.why, RF_EDATA, "the teacher's vector has length 0");
+    o.teacher = other;
+    s.why = (rf_error){0};
+    assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_EDATA);
+    t_failed(&s.why, RF_EDATA, "are not what");
+    o.teacher = teacher;
+    if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(tiny_crc(s.out, "model.safetensors"), tiny_crc(again, "model.safetensors"));
+    free(none);
+    free(other);
+    free(teacher);
+    free(train);
+    free(again);
+    end(&s);
+}
+
 static float *weights_of(const setup *s, const char *folder, size_t *n)
 {
     rf_weights *w;
@@ -265,6 +382,45 @@ static void refused(setup *s, const char *name, const char *text, const rf_finet
     free(out);
 }
 
+static void a_teacher_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    setup s = begin();
+    static const char pairs[] = "text\tpair\nthe cat\tthe dog\nthe king\tthe queen\n",
+                      scored[] = "text\tpair\tscore\nthe cat\tthe dog\t0.5\nthe king\tthe tree\t1\n",
+                      more[] = "{\"text\": \"a\", \"pair\": \"b\", \"negative\": \"x\"}\n{\"text\": \"a\"}\n";
+    char *two = write_teacher(&s, "two.npy", 2, 32), *three = write_teacher(&s, "three.npy", 3, 32),
+         *wide = write_teacher(&s, "wide.npy", 2, 48), *cut = write_teacher(&s, "short.npy", 2, 32);
+    rf_finetune_options o = options_of(&s, NULL, NULL), p;
+    o.teacher = three;
+    refused(&s, "a.tsv", pairs, &o, RF_EDATA, "holds 3 vectors");
+    o.teacher = cut;
+    refused(&s, "a.tsv", pairs, &o, RF_EDATA, "cut short");
+    o.teacher = wide;
+    refused(&s, "a.tsv", pairs, &o, RF_EDATA, "vectors of 48 numbers, the model's have 32");
+    o.teacher = "no-such.npy";
+    refused(&s, "a.tsv", pairs, &o, RF_EIO, "no-such.npy");
+    o.teacher = two;
+    refused(&s, "a.tsv", scored, &o, RF_EDATA, "scores, which are not looked at");
+    refused(&s, "a.jsonl", more, &o, RF_EDATA, "has negatives, and all its texts would go to one vector");
+    p = o, p.loss = RF_EMBED_INFONCE;
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss infonce: does not look at vectors of a teacher");
+    p = o, p.matryoshka = "8";
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "learned whole");
+    p = o, p.k_fold = 2;
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "k_fold: vectors of a teacher");
+    p = o, p.teacher = NULL, p.loss = RF_EMBED_MSE;
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "expected is --teacher");
+    p = o, p.dev = s.data;
+    t_write(s.data, "dev.tsv", "text\nthe cat\n", 13);
+    refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &p, RF_EDATA, "no second text");
+    free(two);
+    free(three);
+    free(wide);
+    free(cut);
+    end(&s);
+}
+
 static void what_cannot_be_learned_is_refused(void **state)
 {
     (void)state;
@@ -302,10 +458,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_are_those_of_sentence_transformers),
+        cmocka_unit_test(a_teacher_is_learned_as_sentence_transformers_has_it),
         cmocka_unit_test(scores_are_those_of_sentence_transformers),
         cmocka_unit_test(a_cosine_that_is_not_defined_is_refused),
         cmocka_unit_test(a_run_learns_resumes_and_answers),
+        cmocka_unit_test(a_teacher_is_learned_and_resumed),
         cmocka_unit_test(a_batch_in_parts_is_the_whole_one),
+        cmocka_unit_test(a_teacher_that_does_not_fit_is_refused),
         cmocka_unit_test(what_cannot_be_learned_is_refused),
     };
     return cmocka_run_group_tests_name("task/embed", tests, NULL, NULL);

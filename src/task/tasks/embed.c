@@ -8,6 +8,11 @@
  *     cosine     mean of (cos(t_i, p_i) - score_i)^2
  *     triplet    mean of max(0, |t_i - p_i| - |t_i - q_i| + margin)
  *
+ * Towards vectors y_i of another model (--teacher; Reimers and Gurevych 2020), x each of the texts of example i:
+ *
+ *     mse        mean over examples and their texts of |x - y_i|^2 / C           x: the vector as the folder gives it
+ *     cosine     mean over examples and their texts of 1 - cos(x, y_i)
+ *
  * Matryoshka (Kusupati et al. 2022): the sum of the loss over z cut to its first d numbers, made units, for each d.  A
  * text without a second one is its own: two dropouts, two vectors (SimCSE, Gao et al. 2021). */
 #include <math.h>
@@ -64,6 +69,40 @@ static int64_t negatives_of(rf__example *m, const json_t **list)
     return (int64_t)json_array_size(many);
 }
 
+/* The teacher's row of this example, of which the hash knows the numbers; -1: it has none. */
+static rf_status row_of(rf__example *m, rf__items *out, int32_t *row, rf_error *why)
+{
+    const rf__teacher *t = out->teacher;
+    double square = 0;
+    *row = -1;
+    if (!t) return RF_OK;
+    float *y = rf__calloc(out->ctx, (size_t)t->C, sizeof *y);
+    if (!y) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld numbers", (long long)t->C);
+    *row = (int32_t)(m->record - m->r->record);
+    const int64_t strange = rf__teacher_row(t, *row, y);
+    for (int64_t c = 0; c < t->C; c++) square += (double)y[c] * (double)y[c];
+    if (strange) RF__EXAMPLE_BAD(m, "number %lld of the teacher's vector is not finite", (long long)strange);
+    else if (!(square > 0)) RF__EXAMPLE_BAD(m, "the teacher's vector has length 0");
+    out->hash = rf__hash64(y, (size_t)t->C * sizeof *y, out->hash);
+    rf__free(out->ctx, y);
+    return RF_OK;
+}
+
+/* What an example must be to be read with the others. */
+static void check_example(rf__example *m, const rf__items *out, float score, int64_t negatives)
+{
+    const rf__file_record *r = m->record;
+    if (negatives > 0 && !isnan(score)) RF__EXAMPLE_BAD(m, "has a score and negatives, expected is one of them");
+    if (negatives > 0 && !r->pair.at) RF__EXAMPLE_BAD(m, "has negatives, but no second text");
+    if (negatives > 0 && out->teacher) RF__EXAMPLE_BAD(m, "has negatives, and all its texts would go to one vector");
+    if (!isnan(score) && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "has a score, but no second text");
+    const bool asked = !m->with_labels || (m->l->o->teacher && !out->teacher);
+    if (asked && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "no second text, to which the first could be near");
+    if (out->n && !m->bad && m->with_labels && isnan(score) != isnan(out->target[0]))
+        RF__EXAMPLE_BAD(m, isnan(score) ? "has no score, and the first example has" : "has a score, and the first "
+                                                                                       "example has none");
+}
+
 static rf_status example(rf__example *m, rf__items *out, rf_error *why)
 {
     const json_t *list = NULL;
@@ -71,22 +110,20 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     const rf__text none = {NULL, 0};
     const float score = score_of(m);
     const int64_t negatives = m->bad ? -1 : negatives_of(m, &list);
-    if (negatives > 0 && !isnan(score)) RF__EXAMPLE_BAD(m, "has a score and negatives, expected is one of them");
-    if (negatives > 0 && !r->pair.at) RF__EXAMPLE_BAD(m, "has negatives, but no second text");
-    if (!isnan(score) && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "has a score, but no second text");
-    if (!m->with_labels && !r->pair.at) RF__EXAMPLE_BAD(m, "no second text, to which the first could be near");
-    if (out->n && !m->bad && m->with_labels && isnan(score) != isnan(out->target[0]))
-        RF__EXAMPLE_BAD(m, isnan(score) ? "has no score, and the first example has" : "has a score, and the first "
-                                                                                       "example has none");
+    int32_t row;
+    rf_status status = row_of(m, out, &row, why);
+    if (status) return status;
+    check_example(m, out, score, negatives);
     if (m->bad || negatives < 0) return RF_OK;
     m->l->scored = !isnan(score);
     m->l->graded |= m->l->scored && score != 0 && score != 1;
-    rf_status status = rf__items_text(out, r->text, none, why);
-    if (!status) status = rf__items_text(out, r->pair.at ? r->pair : r->text, none, why);
+    status = rf__items_text(out, r->text, none, why);
+    if (!status && (r->pair.at || !out->teacher))
+        status = rf__items_text(out, r->pair.at ? r->pair : r->text, none, why);
     for (int64_t i = 0; i < negatives && !status; i++)
         status = rf__items_text(
             out, rf__json_string(json_is_array(list) ? json_array_get(list, (size_t)i) : list), none, why);
-    return status ? status : rf__items_end(out, -1, &score, why);
+    return status ? status : rf__items_end(out, row, &score, why);
 }
 
 /* ---- what cannot be learned ---- */
@@ -97,12 +134,37 @@ static size_t texts_of(const rf__items *t, size_t i) { return t->first[i + 1] - 
 static bool same_texts(const rf__items *t, size_t i)
 {
     const size_t *start = t->start + t->first[i], size = start[1] - start[0];
+    if (texts_of(t, i) < 2) return false;
     return size == start[2] - start[1] && !memcmp(t->id + start[0], t->id + start[1], size * sizeof *t->id);
 }
 
-static rf_embed_loss loss_of(const rf__items *t, const rf_finetune_options *o)
+/* What examples with or without scores and a teacher are trained for. */
+static rf_embed_loss loss_of(const rf_finetune_options *o, bool taught, bool scored)
 {
-    return o->loss != RF_EMBED_AUTO ? o->loss : isnan(t->target[0]) ? RF_EMBED_INFONCE : RF_EMBED_COSENT;
+    const bool of_teacher = o->teacher && !taught;              /* its loss is not that of a dev file's examples */
+    if (o->loss != RF_EMBED_AUTO && !of_teacher) return o->loss;
+    return taught ? RF_EMBED_MSE : scored ? RF_EMBED_COSENT : RF_EMBED_INFONCE;
+}
+
+/* With a teacher, or with the loss that is for one alone. */
+static rf_status check_teacher(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why)
+{
+    const rf_embed_loss what = loss_of(o, t->teacher, false);
+    if (!t->teacher)
+        return rf_fail(why, RF_EARG, "loss mse: there are no vectors to learn, expected is --teacher FILE.npy");
+    if (what != RF_EMBED_MSE && what != RF_EMBED_COSINE)
+        return rf_fail(why, RF_EARG, "loss %s: does not look at vectors of a teacher; mse and cosine do",
+                       loss_names[what]);
+    if (o->matryoshka)
+        return rf_fail(why, RF_EARG, "matryoshka: vectors of a teacher are learned whole");
+    if (!isnan(t->target[0]))
+        return rf_fail(why, RF_EDATA, "the examples have scores, which are not looked at beside a teacher's vectors");
+    if (t->teacher->C != c->hidden_size)
+        return rf_fail(why, RF_EDATA,
+                       "teacher: vectors of %lld numbers, the model's have %lld (hidden_size): a model of that width "
+                       "learns them, or fewer numbers that are made of them beforehand, as by PCA",
+                       (long long)t->teacher->C, (long long)c->hidden_size);
+    return RF_OK;
 }
 
 /* The next of "256,128"; 0 at the end, -1: no such number. */
@@ -118,7 +180,8 @@ static int64_t next_width(const char **at, int64_t most)
 
 static rf_status check(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why)
 {
-    const rf_embed_loss what = loss_of(t, o);
+    const rf_embed_loss what = loss_of(o, false, !isnan(t->target[0]));
+    if (t->teacher || what == RF_EMBED_MSE) return check_teacher(t, o, c, why);
     const bool scored = !isnan(t->target[0]), by_score = what == RF_EMBED_COSENT || what == RF_EMBED_COSINE;
     size_t same = 0, lacking = t->n;
     const char *at = o->matryoshka;
@@ -219,12 +282,40 @@ static rf_tensor *triplet(rf_graph *g, rf_tensor *z, const rows *r, double margi
     return loss;
 }
 
+/* Towards rows of the teacher.  share: of each number in the mean. */
+static rf_tensor *distil(rf_graph *g, rf_tensor *z, const rf__item_batch *b, rf_embed_loss what, bool unit,
+                         double weight, double *sum)
+{
+    const int64_t C = z->dim[1];
+    float *y = rf__push(g, (size_t)(b->B * C), sizeof *y), *share = rf__push(g, (size_t)(b->B * C), sizeof *share);
+    double all = (double)b->n;
+    if (!y || !share) return rf__stop(g, RF_ENOMEM, "out of memory: vectors of %lld texts", (long long)b->B);
+    for (size_t i = 0; i < b->n; i++)
+        for (int32_t s = b->group[i], texts = b->group[i + 1] - s; s < b->group[i + 1]; s++) {
+            float *row = y + s * C;
+            double square = 0;
+            rf__teacher_row(b->teacher, b->label[i], row);
+            for (int64_t c = 0; c < C; c++) square += (double)row[c] * (double)row[c];
+            const double each = what == RF_EMBED_MSE ? 1 / sqrt((double)(texts * C)) : -1 / (texts * sqrt(square));
+            for (int64_t c = 0; c < C; c++) row[c] = (float)(row[c] * each), share[s * C + c] = (float)each;
+        }
+    rf_tensor *u = unit || what != RF_EMBED_MSE ? rf_unit(g, z, 0) : z;
+    if (what == RF_EMBED_MSE) return rf_square_loss(g, rf_mul(g, u, rf_constant(g, share, 2, z->dim)), y, weight, sum);
+    for (int64_t i = 0; !rf_graph_error(g)->code && i < b->B * C; i++) all += (double)u->f32[i] * (double)y[i];
+    for (int64_t i = 0; i < b->B * C; i++) y[i] = (float)(y[i] * weight);
+    *share = (float)(weight * (double)b->n);
+    if (sum) *sum += all;
+    return rf_add(g, rf_inner(g, u, y), rf_constant(g, share, 1, (int64_t[]){1}));
+}
+
 /* Of z cut to `width` numbers; 0: all of them. */
 static rf_tensor *loss_at(rf_graph *g, rf_tensor *z, int64_t width, const rf__item_batch *b, const rows *r,
                           const rf_finetune_options *o, double weight, double *sum)
 {
     const bool scored = !isnan(b->target[0]);
-    const rf_embed_loss what = o->loss != RF_EMBED_AUTO ? o->loss : scored ? RF_EMBED_COSENT : RF_EMBED_INFONCE;
+    const rf_embed_loss what = loss_of(o, b->teacher, scored);
+    if (b->teacher) return distil(g, z, b, what, o->normalize, weight, sum);
+    if (what == RF_EMBED_MSE) return rf__stop(g, RF_EARG, "loss mse: is for training with a teacher's vectors");
     if ((what == RF_EMBED_COSENT || what == RF_EMBED_COSINE) && !scored)
         return rf__stop(g, RF_EDATA, "loss %s: the examples have no scores", loss_names[what]);
     if (what == RF_EMBED_TRIPLET)
@@ -410,7 +501,7 @@ static json_t *predict(const rf__prediction *p, size_t i)
 }
 
 static const char *const options[] = {"loss",       "pooling",   "normalize",       "similarity_scale", "margin",
-                                      "matryoshka", "score_max", "mini_batch_size", NULL};
+                                      "matryoshka", "score_max", "mini_batch_size", "teacher", NULL};
 
 const rf__task rf__task_embed = {
     .examples = {
