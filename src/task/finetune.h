@@ -23,6 +23,7 @@ typedef struct rf__finetune_run {
     rf_head head;
     const char **output;                /* names of outputs that are not the labels, or NULL                          */
     float *class_weight;                /* [K] or NULL                                                                */
+    rf_graph *compared;                 /* vectors of a batch and their loss                                          */
     rf__item_batch *batch;              /* [gradient_accumulation_steps]                                              */
     size_t *which;                      /* [per_device_train_batch_size]                                              */
     float *words;                       /* FGM: the word embeddings as they were                                      */

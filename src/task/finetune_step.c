@@ -5,6 +5,8 @@
  *     GradCache    (Gao et al. 2021) a batch of B examples, of which each is compared with all others, in the memory of
  *                  M: their vectors, M at a time; the loss and its gradient dz at all of them; M at a time once more,
  *                  with the same dropouts, and back from their part of dz
+ *                  The whole batch is computed in the same parts, one behind the other on one tape: a gradient is the
+ *                  same sum, whatever M
  *     FGM          (Miyato et al. 2017, bert4keras' recipe) delta = eps g / |g|, g the gradient of the word embeddings;
  *                  the update is that of the loss at embeddings + delta */
 #include <math.h>
@@ -50,51 +52,83 @@ static rf_status back(rf_graph *g, rf_tensor *loss, rf_error *why)
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : rf_backward(g, loss, why);
 }
 
-/* Vectors of sequences from .. to - 1 of the batch, recorded: part number k of it. */
-static rf_tensor *part_forward(rf__run *r, const rf__item_batch *b, int64_t k, int32_t from, int32_t to, int32_t *start,
-                               uint64_t stream)
+/* Of a batch of vectors: all are compared, and computed PART examples at a time, by which gradients are summed. */
+enum { PART = 16 };
+
+typedef struct vectors {
+    const rf__item_batch *b;
+    float *z, *dz;                      /* [B,C]                                                                      */
+    int32_t *start;                     /* [2 B]: of each part from 0                                                 */
+    rf_tensor **part;                   /* [n]: those on the tape                                                     */
+    int64_t C, each;                    /* each: examples of a part                                                   */
+    uint64_t stream;
+} vectors;
+
+static int32_t sequence_of(const vectors *v, int64_t example)
 {
-    rf_graph *g = r->graph;
-    const int32_t at = b->start[from];
-    for (int32_t s = from; s <= to; s++) start[s - from] = b->start[s] - at;
-    const rf_batch part = {.N = start[to - from], .B = to - from, .id = b->id + at, .type = b->type + at,
-                           .start = start};
-    rf_graph_reset(g);
-    rf_graph_record(g, 1, r->o.seed + (uint64_t)k * 0x9E3779B97F4A7C15u, stream);
-    return rf__task_forward(g, r->encoder, &part);
+    return v->b->group[rf__min64(example, (int64_t)v->b->n)];
 }
 
-/* The loss of vectors z [B,C], and dz. */
-static rf_status loss_of(rf__run *r, const rf__item_batch *b, float *z, float *dz, int64_t C, double weight,
-                         double *loss_sum, rf_error *why)
+/* z of examples first .. last - 1, each part recorded with dropouts of its own; first is where a part begins. */
+static rf_status forward(rf__run *r, const vectors *v, int64_t first, int64_t last, rf_error *why)
 {
-    const rf__finetune_run *f = r->task;
-    const rf__task_objective objective = objective_of(f);
+    const rf__item_batch *b = v->b;
     rf_graph *g = r->graph;
+    rf_graph_reset(g);
+    for (int64_t i = first; i < last; i += v->each) {
+        const int32_t from = sequence_of(v, i), to = sequence_of(v, i + v->each), at = b->start[from];
+        const int64_t k = i / v->each;
+        int32_t *start = v->start + from + k;
+        for (int32_t s = from; s <= to; s++) start[s - from] = b->start[s] - at;
+        const rf_batch part = {.N = start[to - from], .B = to - from, .id = b->id + at, .type = b->type + at,
+                               .start = start};
+        rf_graph_record(g, 1, r->o.seed + (uint64_t)k * 0x9E3779B97F4A7C15u, v->stream);
+        v->part[k] = rf__task_forward(g, r->encoder, &part);
+        if (rf_graph_error(g)->code) return rf_fail(why, rf_graph_error(g)->code, "%s", rf_graph_error(g)->text);
+        memcpy(v->z + from * v->C, v->part[k]->f32, (size_t)((to - from) * v->C) * sizeof *v->z);
+    }
+    return RF_OK;
+}
+
+/* Back from dz of the examples that lie on the tape, the last part first. */
+static rf_status backward(rf__run *r, const vectors *v, int64_t first, int64_t last, rf_error *why)
+{
+    rf_graph *g = r->graph;
+    rf_tensor *all = NULL;
+    for (int64_t i = first; i < last; i += v->each) {
+        rf_tensor *one = rf_inner(g, v->part[i / v->each], v->dz + sequence_of(v, i) * v->C);
+        all = all ? rf_add(g, all, one) : one;
+    }
+    return back(g, all, why);
+}
+
+/* The loss of vectors z, and dz. */
+static rf_status loss_of(rf__run *r, const vectors *v, double weight, double *loss_sum, rf_error *why)
+{
+    rf__finetune_run *f = r->task;
+    const rf__task_objective objective = objective_of(f);
+    if (!f->compared && rf_graph_new(r->ctx, &f->compared, why)) return RF_ENOMEM;
+    rf_graph *g = f->compared;
+    rf_graph_products(g, r->o.bf16 ? RF_BF16 : RF_F32);
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, 0);
-    rf_tensor *x = rf_parameter(g, z, dz, 2, (int64_t[]){b->B, C});
-    return back(g, rf__task_objective_loss(g, x, b, &objective, weight, loss_sum), why);
+    rf_tensor *x = rf_parameter(g, v->z, v->dz, 2, (int64_t[]){v->b->B, v->C});
+    return back(g, rf__task_objective_loss(g, x, v->b, &objective, weight, loss_sum), why);
 }
 
-/* GradCache.  z, dz [B,C], start [B+1]: the caller's. */
-static rf_status parts(rf__run *r, const rf__item_batch *b, float *z, float *dz, int32_t *start, uint64_t stream,
-                       double weight, double *loss_sum, rf_error *why)
+/* Groups of `at_once` examples lie on the tape together: where there are several, each a second time (GradCache), the
+ * last one first, so that gradients are summed in the order that one group of all has. */
+static rf_status compare(rf__run *r, const vectors *v, int64_t at_once, double weight, double *loss_sum, rf_error *why)
 {
-    const rf__finetune_run *f = r->task;
-    const int64_t M = f->o.mini_batch_size, n = (int64_t)b->n, C = r->params.config.hidden_size;
-    rf_graph *g = r->graph;
+    const int64_t n = (int64_t)v->b->n, groups = (n + at_once - 1) / at_once;
     rf_status status = RF_OK;
-    for (int lap = 0; lap < 2 && !status; lap++) {
-        for (int64_t first = 0, k = 0; first < n && !status; first += M, k++) {
-            const int32_t from = b->group[first], to = b->group[rf__min64(first + M, n)];
-            rf_tensor *part = part_forward(r, b, k, from, to, start, stream);
-            if (lap) status = back(g, rf_inner(g, part, dz + from * C), why);
-            else if (rf_graph_error(g)->code)
-                status = rf_fail(why, rf_graph_error(g)->code, "%s", rf_graph_error(g)->text);
-            else memcpy(z + from * C, part->f32, (size_t)((to - from) * C) * sizeof *z);
-        }
-        if (!lap && !status) status = loss_of(r, b, z, dz, C, weight, loss_sum, why);
+    for (int64_t k = 0; k < groups && !status; k++)
+        status = forward(r, v, k * at_once, rf__min64(n, (k + 1) * at_once), why);
+    if (!status) status = loss_of(r, v, weight, loss_sum, why);
+    for (int64_t k = groups; k-- > 0 && !status;) {
+        const int64_t first = k * at_once, last = rf__min64(n, first + at_once);
+        if (groups > 1) status = forward(r, v, first, last, why);
+        if (!status) status = backward(r, v, first, last, why);
     }
     return status;
 }
@@ -102,11 +136,18 @@ static rf_status parts(rf__run *r, const rf__item_batch *b, float *z, float *dz,
 static rf_status in_parts(rf__run *r, const rf__item_batch *b, uint64_t stream, double weight, double *loss_sum,
                           rf_error *why)
 {
+    const rf__finetune_run *f = r->task;
     const size_t B = (size_t)b->B, C = (size_t)r->params.config.hidden_size;
+    const int64_t M = f->o.mini_batch_size ? f->o.mini_batch_size : (int64_t)b->n;
     float *z = rf__calloc(r->ctx, B, 2 * C * sizeof *z);
-    int32_t *start = rf__calloc(r->ctx, B + 1, sizeof *start);
-    const rf_status status = z && start ? parts(r, b, z, z + B * C, start, stream, weight, loss_sum, why)
-                                        : rf_fail(why, RF_ENOMEM, "out of memory: vectors of %zu texts", B);
+    int32_t *start = rf__calloc(r->ctx, 2 * B, sizeof *start);
+    rf_tensor **part = rf__calloc(r->ctx, b->n, sizeof *part);
+    const vectors v = {.b = b, .z = z, .dz = z ? z + B * C : NULL, .start = start, .part = part, .C = (int64_t)C,
+                       .each = rf__min64(M, PART), .stream = stream};
+    const int64_t at_once = M >= (int64_t)b->n ? (int64_t)b->n : M / v.each * v.each;
+    const rf_status status = z && start && part ? compare(r, &v, at_once, weight, loss_sum, why)
+                                                : rf_fail(why, RF_ENOMEM, "out of memory: vectors of %zu texts", B);
+    rf__free(r->ctx, part);
     rf__free(r->ctx, start);
     rf__free(r->ctx, z);
     return status;
@@ -118,8 +159,9 @@ static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, 
     const rf__finetune_run *f = r->task;
     const rf__task_objective objective = objective_of(f);
     const rf_batch view = rf__item_batch_view(b);
+    const int64_t M = f->o.mini_batch_size;
     rf_graph *g = r->graph;
-    if (f->o.mini_batch_size && (int64_t)b->n > f->o.mini_batch_size)
+    if (f->task->head == RF_HEAD_EMBED && (int64_t)b->n > (M ? rf__min64(M, PART) : PART))
         return in_parts(r, b, stream, weight, loss_sum, why);
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, stream);

@@ -205,6 +205,8 @@ static rf_status check(const rf__items *t, const rf_finetune_options *o, const r
                        "per_device_train_batch_size 1: example %zu would be alone in its batch, with nothing to tell "
                        "its second text from",
                        lacking + 1);
+    if (what == RF_EMBED_INFONCE && t->n < 2 && lacking < t->n)
+        return rf_fail(why, RF_EDATA, "one example alone: there is nothing to tell its second text from");
     if (same == t->n && !(c->hidden_dropout_prob > 0 || c->attention_probs_dropout_prob > 0))
         return rf_fail(why, RF_EARG,
                        "all second texts are the first ones, and without dropout their vectors are equal: --dropout "
