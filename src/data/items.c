@@ -225,6 +225,27 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+static int by_hash(const void *a, const void *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+rf_status rf__items_repeated(const rf__items *t, size_t *again, rf_error *why)
+{
+    uint64_t *hash = rf__alloc(t->ctx, (t->n ? t->n : 1) * sizeof *hash);
+    *again = 0;
+    if (!hash) return no_memory(t, why);
+    for (size_t i = 0; i < t->n; i++)
+        hash[i] = rf__hash64(t->id + t->start[t->first[i]], rf__item_size(t, i) * sizeof *t->id, 0);
+    if (t->n) qsort(hash, t->n, sizeof *hash, by_hash);
+    for (size_t i = 1; i < t->n; i++) *again += hash[i] == hash[i - 1];
+    rf__free(t->ctx, hash);
+    return RF_OK;
+}
+
 rf_status rf__items_longest(const rf__items *t, size_t count, int64_t *tokens, rf_error *why)
 {
     size_t *size = rf__alloc(t->ctx, (t->n ? t->n : 1) * sizeof *size);

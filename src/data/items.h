@@ -86,6 +86,9 @@ static inline size_t rf__item_size(const rf__items *t, size_t i)
 }
 rf_status rf__items_longest(const rf__items *t, size_t count, int64_t *tokens, rf_error *why);
 
+/* How many examples have the tokens of one before them. */
+rf_status rf__items_repeated(const rf__items *t, size_t *again, rf_error *why);
+
 /* ---- batches ---- */
 
 typedef struct rf__item_batch {

@@ -208,6 +208,19 @@ static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf
     return rf_fail(why, RF_EARG, "%s: is for tasks with one label at a place, %s", what, tasks);
 }
 
+/* Of pairs that are there twice each is a wrong answer to the other, where they meet in a batch. */
+static rf_status report_repeated(rf__run *r, const rf__finetune_run *f, rf_error *why)
+{
+    const bool infonce = f->o.loss == RF_EMBED_AUTO || f->o.loss == RF_EMBED_INFONCE;
+    size_t again = 0;
+    if (f->task->head != RF_HEAD_EMBED || f->train.teacher || !infonce || !isnan(f->train.target[0])) return RF_OK;
+    const rf_status status = rf__items_repeated(&f->train, &again, why);
+    if (again)
+        rf__run_notify(r, "note", "%zu of %zu examples are there already: where two that are equal meet in a batch, "
+                       "each one's second text is a wrong one of the other", again, f->train.n);
+    return status;
+}
+
 /* Options that this task, or another option, leaves nothing to say. */
 static void report_ineffective(rf__run *r, const rf__finetune_run *f)
 {
@@ -337,6 +350,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
         rf__run_notify(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on",
                        f->train.n, mean, f->train.cut, (long long)r->o.max_length, f->dev.n);
     if (!status) report_labels(r, f->task, &f->source);
+    if (!status) status = report_repeated(r, f, why);
     if (!status) report_ineffective(r, f);
     if (!status && f->source.bad)
         rf__run_notify(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad,

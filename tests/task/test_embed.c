@@ -198,6 +198,21 @@ static void a_cosine_that_is_not_defined_is_refused(void **state)
     rf_ctx_free(ctx);
 }
 
+static void examples_that_are_there_twice_are_counted(void **state)
+{
+    (void)state;
+    int32_t id[] = {2, 5, 3, 2, 6, 3, 2, 5, 3, 2, 7, 3, 2, 5, 3, 2, 6, 3};
+    size_t first[] = {0, 2, 4, 6}, start[] = {0, 3, 6, 9, 12, 15, 18}, again = 9;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf__items t = {.ctx = ctx, .n = 3, .sequences = 6, .first = first, .start = start, .id = id};
+    assert_int_equal(rf__items_repeated(&t, &again, NULL), RF_OK);
+    assert_int_equal(again, 1);
+    t.n = 2;
+    assert_int_equal(rf__items_repeated(&t, &again, NULL), RF_OK);
+    assert_int_equal(again, 0);
+    rf_ctx_free(ctx);
+}
+
 /* ---- runs ---- */
 
 /* Second texts that follow from the first: the noun's verb and the adjective. */
@@ -467,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_teacher_is_learned_as_sentence_transformers_has_it),
         cmocka_unit_test(scores_are_those_of_sentence_transformers),
         cmocka_unit_test(a_cosine_that_is_not_defined_is_refused),
+        cmocka_unit_test(examples_that_are_there_twice_are_counted),
         cmocka_unit_test(a_run_learns_resumes_and_answers),
         cmocka_unit_test(a_teacher_is_learned_and_resumed),
         cmocka_unit_test(a_batch_in_parts_is_the_whole_one),
