@@ -75,34 +75,63 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
 
 /* ---- choosing; p holds a score until softmax ---- */
 
+typedef int comparison(const void *a, const void *b);
+
+/* n tokens, of which so many are in order, before all others: a choice seldom needs the order of a vocabulary. */
+typedef struct ranking { rf__candidate *c; int64_t n, ranked; comparison *order; } ranking;
+
 static bool before(const rf__candidate *a, const rf__candidate *b)
 {
     return a->p > b->p || (a->p == b->p && a->id < b->id);
 }
 
-static int order(const void *a, const void *b) { return before(a, b) ? -1 : 1; }
+static int by_share(const void *a, const void *b) { return before(a, b) ? -1 : 1; }
 
-/* A heap whose root is the worst: c[i] is not before any of those under it. */
-static void sink_down(rf__candidate *c, int64_t i, int64_t n)
+static int by_distance(const void *a, const void *b)
+{
+    const rf__candidate *x = a, *y = b;
+    return x->distance != y->distance ? (x->distance < y->distance ? -1 : 1) : by_share(a, b);
+}
+
+static void swap(rf__candidate *a, rf__candidate *b)
+{
+    const rf__candidate kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* A heap whose root is the last: c[i] is not before any of those under it. */
+static void sink_down(rf__candidate *c, int64_t i, int64_t n, comparison *order)
 {
     for (int64_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && before(&c[child], &c[child + 1])) child++;
-        if (!before(&c[i], &c[child])) return;
-        const rf__candidate swap = c[i];
-        c[i] = c[child];
-        c[child] = swap;
+        if (child + 1 < n && order(&c[child], &c[child + 1]) < 0) child++;
+        if (order(&c[i], &c[child]) > 0) return;
+        swap(&c[i], &c[child]);
     }
 }
 
-/* The k best come first, in no order. */
-static void select_best(rf__candidate *c, int64_t n, int64_t k)
+/* The first k come first, in no order. */
+static void select_first(rf__candidate *c, int64_t n, int64_t k, comparison *order)
 {
-    for (int64_t i = k / 2 - 1; i >= 0; i--) sink_down(c, i, k);
+    for (int64_t i = k / 2 - 1; i >= 0; i--) sink_down(c, i, k, order);
     for (int64_t i = k; i < n; i++)
-        if (before(&c[i], &c[0])) {
-            c[0] = c[i];
-            sink_down(c, 0, k);
+        if (order(&c[i], &c[0]) < 0) {
+            swap(&c[0], &c[i]);
+            sink_down(c, 0, k, order);
         }
+}
+
+/* At least the first `most` in order: each time four times as many as there were. */
+static void rank(ranking *r, int64_t most)
+{
+    enum { FIRST = 64 };
+    while (r->ranked < rf__min64(most, r->n)) {
+        rf__candidate *rest = r->c + r->ranked;
+        const int64_t n = r->n - r->ranked, more = rf__min64(n, rf__max64(FIRST, 3 * r->ranked));
+        if (more < n) select_first(rest, n, more, r->order);
+        qsort(rest, (size_t)more, sizeof *rest, r->order);
+        r->ranked += more;
+    }
 }
 
 /* Of scores whose largest is 0. */
@@ -113,46 +142,60 @@ static void softmax(rf__candidate *c, int64_t n)
     for (int64_t i = 0; i < n; i++) c[i].p /= sum;
 }
 
+/* The first m are left; `sum` is that of their probabilities. */
+static void keep(ranking *r, int64_t m, double sum)
+{
+    r->n = m;
+    r->ranked = rf__min64(r->ranked, m);
+    for (int64_t i = 0; i < m; i++) r->c[i].p /= sum;
+}
+
 /* The fewest whose probabilities reach top_p: a token stays if those before it do not. */
-static int64_t cut(rf__candidate *c, int64_t n, double top_p)
+static void cut(ranking *r, double top_p)
 {
     double sum = 0;
     int64_t m = 0;
-    while (m < n && sum < top_p) sum += c[m++].p;
-    for (int64_t i = 0; i < m; i++) c[i].p /= sum;
-    return m;
+    for (; m < r->n && sum < top_p; m++) {
+        rank(r, m + 1);
+        sum += r->c[m].p;
+    }
+    keep(r, m, sum);
 }
 
 /* Those with at least min_p of the largest share. */
-static int64_t cut_low(rf__candidate *c, int64_t n, double min_p)
+static void cut_low(ranking *r, double min_p)
 {
-    double sum = c[0].p;
+    rank(r, 1);
+    double sum = r->c[0].p;
     int64_t m = 1;
-    for (; m < n && c[m].p >= min_p * c[0].p; m++) sum += c[m].p;
-    for (int64_t i = 0; i < m; i++) c[i].p /= sum;
-    return m;
-}
-
-static int by_distance(const void *a, const void *b)
-{
-    const rf__candidate *x = a, *y = b;
-    return x->distance != y->distance ? (x->distance < y->distance ? -1 : 1) : order(a, b);
+    for (; m < r->n; m++) {
+        rank(r, m + 1);
+        if (r->c[m].p < min_p * r->c[0].p) break;
+        sum += r->c[m].p;
+    }
+    keep(r, m, sum);
 }
 
 /* The fewest whose shares reach `mass`, those first whose surprise is nearest to the mean; of equal ones all. */
-static int64_t cut_untypical(rf__candidate *c, int64_t n, double mass)
+static void cut_untypical(ranking *r, double mass)
 {
+    rf__candidate *c = r->c;
     double entropy = 0, sum = 0, all = 0;
     int64_t m = 0;
-    for (int64_t i = 0; i < n; i++) entropy -= c[i].p > 0 ? c[i].p * log(c[i].p) : 0;
-    for (int64_t i = 0; i < n; i++) c[i].distance = fabs(-log(c[i].p) - entropy);
-    qsort(c, (size_t)n, sizeof *c, by_distance);
-    while (m + 1 < n && (sum += c[m].p) < mass) m++;
+    for (int64_t i = 0; i < r->n; i++) entropy -= c[i].p > 0 ? c[i].p * log(c[i].p) : 0;
+    for (int64_t i = 0; i < r->n; i++) c[i].distance = fabs(-log(c[i].p) - entropy);
+    r->order = by_distance;
+    r->ranked = 0;
+    for (rank(r, 1); m + 1 < r->n && (sum += c[m].p) < mass; m++) rank(r, m + 2);
     const double farthest = c[m].distance;
-    for (m = 0; m < n && c[m].distance <= farthest; m++) all += c[m].p;
-    qsort(c, (size_t)m, sizeof *c, order);
-    for (int64_t i = 0; i < m; i++) c[i].p /= all;
-    return m;
+    for (m = 0; m < r->n; m++) {
+        rank(r, m + 1);
+        if (c[m].distance > farthest) break;
+        all += c[m].p;
+    }
+    keep(r, m, all);
+    r->order = by_share;
+    r->ranked = 0;
 }
 
 static bool repeats(const int32_t id[], int64_t at, const int32_t end[], int64_t n)
@@ -194,7 +237,7 @@ static int64_t few_candidates(const rfk_table *k, const float *logits, int64_t V
         top[b] = k->largest(logits + b * each, rf__min64(each, V - b * each));
         c[b] = (rf__candidate){.p = (double)top[b], .id = (int32_t)b};
     }
-    select_best(c, blocks, most + excluded);
+    select_first(c, blocks, most + excluded, by_share);
     const double bound = c[0].p;                                    /* the worst of a heap                            */
     for (int64_t b = 0; b < blocks; b++) {
         if ((double)top[b] < bound) continue;
@@ -205,13 +248,20 @@ static int64_t few_candidates(const rfk_table *k, const float *logits, int64_t V
     return n;
 }
 
+static double penalized(const rf_generate_options *o, float logit, uint8_t flag)
+{
+    const double score = (double)logit;
+    if (!(flag & RF__SEEN)) return score;
+    return score > 0 ? score / o->repetition_penalty : score * o->repetition_penalty;
+}
+
 static int64_t sort_best(rf__candidate *c, int64_t n, int64_t most)
 {
     if (n > most) {
-        select_best(c, n, most);
+        select_first(c, n, most, by_share);
         n = most;
     }
-    qsort(c, (size_t)n, sizeof *c, order);
+    qsort(c, (size_t)n, sizeof *c, by_share);
     return n;
 }
 
@@ -231,37 +281,62 @@ int64_t rf__best_scores(const rfk_table *k, const rf_generate_options *o, const 
     return sort_best(c, n, most);
 }
 
+/* The likeliest token alone, without a list of all. */
+static int64_t likeliest(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
+                         rf__candidate *c)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < V; i++) {
+        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        const rf__candidate x = {.p = penalized(o, logits[i], flag[i]), .id = (int32_t)i};
+        if (!n++ || before(&x, c)) *c = x;
+    }
+    if (!n) return 0;
+    c->p = 1;
+    return 1;
+}
+
+/* What may be drawn, with its probabilities. */
+static ranking may_come(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
+                        rf__candidate *c)
+{
+    ranking r = {.c = c, .order = by_share};
+    double most = -INFINITY;
+    for (int64_t i = 0; i < V; i++) {
+        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        c[r.n++] = (rf__candidate){.p = penalized(o, logits[i], flag[i]), .id = (int32_t)i};
+        most = fmax(most, c[r.n - 1].p);
+    }
+    if (!r.n) return r;
+    for (int64_t i = 0; i < r.n; i++) c[i].p = (c[i].p - most) / o->temperature;      /* at most 0 now */
+    if (o->top_k && o->top_k < r.n) {
+        r.n = sort_best(c, r.n, o->top_k);
+        r.ranked = r.n;
+    }
+    softmax(c, r.n);
+    if (o->top_p < 1) cut(&r, o->top_p);
+    if (o->min_p > 0) cut_low(&r, o->min_p);
+    if (o->typical_p < 1) cut_untypical(&r, o->typical_p);
+    return r;
+}
+
 int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
                        rf__candidate *c)
 {
-    int64_t n = 0, best = 0;
-    for (int64_t i = 0; i < V; i++) {
-        double score = (double)logits[i];
-        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
-        if (flag[i] & RF__SEEN) score = score > 0 ? score / o->repetition_penalty : score * o->repetition_penalty;
-        const rf__candidate x = {.p = score, .id = (int32_t)i};
-        if (!o->do_sample) {                                        /* the best alone, without a list of all */
-            if (!n++ || before(&x, &c[0])) c[0] = x;
-            continue;
-        }
-        c[n] = x;
-        if (before(&x, &c[best])) best = n;
-        n++;
+    if (!o->do_sample) return likeliest(o, logits, V, flag, c);
+    ranking r = may_come(o, logits, V, flag, c);
+    rank(&r, r.n);
+    return r.n;
+}
+
+int32_t rf__draw(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag, double left,
+                 rf__candidate *c)
+{
+    if (!o->do_sample) return likeliest(o, logits, V, flag, c) ? c->id : -1;
+    ranking r = may_come(o, logits, V, flag, c);
+    for (int64_t i = 0; i < r.n; i++) {
+        rank(&r, i + 1);
+        if ((left -= c[i].p) < 0 || i + 1 == r.n) return c[i].id;
     }
-    if (!n) return 0;
-    if (!o->do_sample) {
-        c[0].p = 1;
-        return 1;
-    }
-    const double most = c[best].p;      /* first: what is left is at most 0 and may be divided */
-    for (int64_t i = 0; i < n; i++) c[i].p = (c[i].p - most) / o->temperature;
-    if (o->top_k && o->top_k < n) {
-        select_best(c, n, o->top_k);
-        n = o->top_k;
-    }
-    qsort(c, (size_t)n, sizeof *c, order);
-    softmax(c, n);
-    if (o->top_p < 1) n = cut(c, n, o->top_p);
-    if (o->min_p > 0) n = cut_low(c, n, o->min_p);
-    return o->typical_p < 1 ? cut_untypical(c, n, o->typical_p) : n;
+    return -1;
 }

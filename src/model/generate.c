@@ -304,13 +304,6 @@ static double chance(const rf__writing *t, int64_t index)
     return (double)((uint64_t)word[0] << 21 | word[1] >> 11) * 0x1p-53;
 }
 
-static int32_t draw(const rf__candidate *c, int64_t n, double left)
-{
-    for (int64_t i = 0; i + 1 < n; i++)
-        if ((left -= c[i].p) < 0) return c[i].id;
-    return c[n - 1].id;
-}
-
 double rf__log_sum(const rfk_table *k, const float *logits, int64_t V)
 {
     const float most = k->largest(logits, V);
@@ -327,11 +320,10 @@ static void choose(void *arg, int64_t i, int worker)
     t->next = (rf_generated){.id = -1, .index = index, .text = t->number};
     rf__mark_ngrams(t->id, t->n, size, t->flag, true);
     if (t->search) rf__search_look(w, t, c);
-    int64_t n = t->search ? 0 : rf__candidates(w->o, t->logits, w->V, t->flag, c);
-    if (!t->search && rf__forced(w, t) >= 0) c[0] = (rf__candidate){.p = 1, .id = rf__forced(w, t)}, n = 1;
+    if (!t->search && rf__forced(w, t) >= 0) t->next.id = rf__forced(w, t);
+    else if (!t->search) t->next.id = rf__draw(w->o, t->logits, w->V, t->flag, chance(t, index), c);
     rf__mark_ngrams(t->id, t->n, size, t->flag, false);
-    if (!n) return;
-    t->next.id = draw(c, n, chance(t, index));
+    if (t->next.id < 0) return;
     t->next.logprob = (double)t->logits[t->next.id] - rf__log_sum(w->ctx->k, t->logits, w->V);
     t->next.stops = rf__stops(w->o, t->next.id);
 }

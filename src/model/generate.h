@@ -14,6 +14,11 @@ enum { RF__SEEN = 1, RF__SUPPRESSED = 2, RF__REPEATS = 4 };
 int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
                        rf__candidate *c);
 
+/* One of them: the one in which `left`, in [0, 1), ends when their probabilities are put one behind the other; -1 when
+ * none may come.  No more of them are put in order than that takes. */
+int32_t rf__draw(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag, double left,
+                 rf__candidate *c);
+
 /* The options that were given (NULL: none) over the defaults. */
 rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why);
 /* For beam search: the `most` best of log softmax(logits) with the processors of scores, in p; sum is what

@@ -197,6 +197,67 @@ static void extremes(void **state)
     }
 }
 
+/* ---- draws from a large vocabulary, whose order is made as far as they go ---- */
+
+enum { LARGE = 6007 };
+
+static int likelier(const void *a, const void *b)
+{
+    const rf__candidate *x = a, *y = b;
+    return x->p != y->p ? (x->p > y->p ? -1 : 1) : x->id - y->id;
+}
+
+/* All tokens sorted, then the options' definitions; how many are left. */
+static int64_t all_in_order(const rf_generate_options *o, const float *logits, rf__candidate *c)
+{
+    double sum = 0, left = 0;
+    int64_t n = o->top_k ? o->top_k : LARGE, m = 0;
+    for (int i = 0; i < LARGE; i++) c[i] = (rf__candidate){.p = (double)logits[i] / o->temperature, .id = i};
+    qsort(c, LARGE, sizeof *c, likelier);
+    for (int64_t i = n; i-- > 0;) sum += c[i].p = exp(c[i].p - c[0].p);
+    for (int64_t i = 0; i < n; i++) c[i].p /= sum;
+    while (m < n && left < o->top_p) left += c[m++].p;
+    for (n = m, m = 0, sum = left, left = 0; m < n && c[m].p >= o->min_p * c[0].p; m++) left += c[m].p / sum;
+    for (int64_t i = 0; i < m; i++) c[i].p /= sum * left;
+    return m;
+}
+
+static void draws_are_those_of_all_in_order(void **state)
+{
+    (void)state;
+    rf__candidate *c = t_bytes(LARGE * sizeof *c), *all = t_bytes(LARGE * sizeof *all);
+    static const uint8_t flag[LARGE];
+    const struct { double temperature, top_p, min_p; int top_k; } cases[] = {
+        {1, 1, 0, 0},     {0.3, 1, 0, 0},  {5, 1, 0, 0},           {1, 0.9, 0, 0},
+        {2, 0.999, 0, 0}, {1, 1, 0.01, 0}, {1, 0.95, 0.001, 300},
+    };
+    int drawn = 0;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int round = 0; round < 4; round++) {
+            float *logits = t_normal(LARGE);
+            for (int i = 0; i < LARGE && round % 2; i++) logits[i] = floorf(2 * logits[i]);        /* many are equal */
+            rf_generate_options o;
+            rf_generate_defaults(&o);
+            o.do_sample = 1;
+            o.temperature = cases[k].temperature;
+            o.top_p = cases[k].top_p;
+            o.min_p = cases[k].min_p;
+            o.top_k = cases[k].top_k;
+            const int64_t n = all_in_order(&o, logits, all);
+            for (int j = 0; j < 40; j++) {
+                const double chance = (j + 0.5) / 40;
+                double sum = 0;
+                int64_t i = 0;
+                while (i + 1 < n && chance >= sum + all[i].p) sum += all[i++].p;
+                if (fabs(chance - sum) < 1e-11 || fabs(chance - sum - all[i].p) < 1e-11) continue;   /* on an edge */
+                assert_int_equal(rf__draw(&o, logits, LARGE, flag, chance, c), all[i].id);
+                drawn++;
+            }
+        }
+    assert_true(drawn > 1000);
+    t_free_all();
+}
+
 static void agrees_with_transformers(void **state)
 {
     (void)state;
@@ -434,6 +495,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_transformers), cmocka_unit_test(extremes), cmocka_unit_test(seeds),
+        cmocka_unit_test(draws_are_those_of_all_in_order),
         cmocka_unit_test(occurrences), cmocka_unit_test(draws_have_their_shares),
         cmocka_unit_test(ends),                     cmocka_unit_test(without_a_cache), cmocka_unit_test(refusals),
     };
