@@ -15,6 +15,9 @@ typedef struct writing {
     int64_t prompt, n;   /* tokens of the prompt, of all                                                 */
     char *text;          /* all of them, decoded                                                         */
     size_t size;         /* its bytes                                                                    */
+    size_t capacity;
+    int64_t word;        /* a token that begins what is decoded anew with each further one,              */
+    size_t from;         /* and the byte where it begins                                                 */
     size_t begin, given; /* bytes of the decoded prompt; of all that went out                            */
     bool blank;          /* the prompt ends with one: decoding's own is left out                         */
     bool stopped;        /* by a string, which ends the text                                             */
@@ -48,7 +51,7 @@ static void forget(const writer *w, writing *x)
 {
     rf__free(w->p->ctx, x->id);
     rf__free(w->p->ctx, x->logprob);
-    if (x->text) rf_text_free(w->t, x->text);
+    rf__free(w->p->ctx, x->text);
     *x = (writing){0};
 }
 
@@ -58,14 +61,34 @@ static bool no_memory(writer *w, int64_t tokens)
     return false;
 }
 
-/* Decodes all that is there. */
+/* Whether the last token begins what no later one changes: then decoding goes on from it. */
+static void begin_word(const writer *w, writing *x)
+{
+    const int32_t *last = &x->id[x->n - 1];
+    size_t size;
+    if (x->n - 1 <= x->word || rf_tokenizer_continues(w->t, *last) || rf_tokenizer_is_special(w->t, *last)) return;
+    char *own = rf_decode(w->t, last, 1, 1, 0, &size);
+    if (own && size && size <= x->size - x->from && !memcmp(x->text + x->size - size, own, size)) {
+        x->word = x->n - 1;
+        x->from = x->size - size;
+    }
+    if (own) rf_text_free(w->t, own);
+}
+
+/* The text of all that is there.  Its beginning stays as it is: from the last word on it is decoded, which says the
+ * same as all of it would (a token that begins a word is joined to those before it by what is there already). */
 static bool decode(writer *w, writing *x)
 {
-    char *text = rf_decode(w->t, x->id, (size_t)x->n, 1, 0, &x->size);
-    if (!text) return no_memory(w, x->n);
-    if (x->text) rf_text_free(w->t, x->text);
-    x->text = text;
-    return true;
+    size_t size;
+    char *text = rf_decode(w->t, x->id + x->word, (size_t)(x->n - x->word), 1, 0, &size);
+    const bool good = text && rf__grow(w->p->ctx, &x->text, &x->capacity, x->from + size + 1, 1);
+    if (good) {
+        memcpy(x->text + x->from, text, size + 1);
+        x->size = x->from + size;
+        begin_word(w, x);
+    }
+    if (text) rf_text_free(w->t, text);
+    return good || no_memory(w, x->n);
 }
 
 /* The prompt alone, with capacity for what comes; the first that is done to a text. */
@@ -111,10 +134,10 @@ static int give(writer *w, int64_t number, size_t size)
     return w->sink ? w->sink(w->user, number, more, more < end ? (size_t)(end - more) : 0) : 0;
 }
 
-/* Ends the text behind the first of the strings that it has from byte `at` on. */
-static void find_stop(const writer *w, writing *x, size_t at)
+/* Ends the text behind the first of the strings that it has from byte `at` on; up to byte `known` it has none. */
+static void find_stop(const writer *w, writing *x, size_t at, size_t known)
 {
-    for (size_t end = at + 1; end <= x->size && !x->stopped; end++)
+    for (size_t end = (at > known ? at : known) + 1; end <= x->size && !x->stopped; end++)
         for (int64_t i = 0; i < w->o->stop_strings; i++) {
             const size_t n = strlen(w->o->stop_string[i]);
             if (n > end - at || memcmp(x->text + end - n, w->o->stop_string[i], n)) continue;
@@ -134,8 +157,9 @@ static int take(void *user, const rf_generated *token)
     x->logprob[token->index] = token->logprob;
     x->id[x->n++] = token->id;
     if (!w->sink && !w->o->stop_strings) return 0;
+    const size_t known = x->from;
     if (!decode(w, x)) return 1;
-    if (w->o->stop_strings) find_stop(w, x, (size_t)(from_byte(x, x->begin) - x->text));
+    if (w->o->stop_strings) find_stop(w, x, (size_t)(from_byte(x, x->begin) - x->text), known);
     return give(w, token->text, x->stopped ? x->size : settled(x)) || x->stopped;
 }
 

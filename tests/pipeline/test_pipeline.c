@@ -293,6 +293,13 @@ static int hear(void *user, const char *text, size_t bytes)
     return ++h->calls == h->stop_at;
 }
 
+static int hear_bytes(void *user, const char *text, size_t bytes)
+{
+    heard *h = user;
+    strncat(h->text, text, bytes);
+    return 0;
+}
+
 static int remember(void *user, const rf_generated *token)
 {
     int32_t *id = user;
@@ -347,6 +354,55 @@ static void text_goes_on_behind_the_prompt(void **state)
     e.pooling = RF_POOL_CLS;
     assert_int_equal(rf_embed_texts(s.p, NULL, NULL, 0, &e, NULL, NULL, &s.why), RF_EUNSUPPORTED);
     end(&s);
+}
+
+/* Text is decoded word by word as tokens come: what was heard, and what is told at the end, is what decoding all tokens
+ * at once gives, with pieces of words and with bytes that are no characters. */
+static void words_are_decoded_as_all_at_once(void **state)
+{
+    (void)state;
+    static const char bytes[] = "{\"tokenizer_class\": \"RoFormerByteTokenizer\"}", never[] = "no such text";
+    static const int32_t nul[] = {0, 1, 2, 4, 5};
+    enum { NEW = 40, SEEDS = 25 };
+    for (int by_bytes = 0; by_bytes < 2; by_bytes++) {
+        setup s = {.ctx = t_ctx(1, NULL), .folder = tiny_model()};
+        char *vocab = tiny_path(s.folder, "vocab.txt");
+        if (by_bytes) remove(vocab), t_write(s.folder, "tokenizer_config.json", bytes, sizeof bytes - 1);
+        free(vocab);
+        write_config_of(s.folder, by_bytes ? 261 : 34, ", \"is_decoder\": true");
+        random_weights(s.ctx, s.folder, 5);
+        open_pipeline(&s);
+        const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(s.p));
+        for (int seed = 0; seed < SEEDS; seed++) {
+            const char *const stop[] = {never};
+            rf_generate_options o;
+            rf_generation g;
+            heard h = {.stop_at = 0};
+            int32_t id[NEW + 9] = {rf_tokenizer_cls(t)};
+            size_t before, size;
+            rf_generate_defaults(&o);
+            o.max_new_tokens = NEW;
+            o.do_sample = 1;
+            o.temperature = 3;
+            o.seed = (uint64_t)seed;
+            o.stop_string = stop;
+            o.stop_strings = seed % 2;
+            if (by_bytes) o.suppress = nul, o.suppressed = RF_COUNT(nul);
+            if (rf_generate(s.p, by_bytes ? "\xC3\xA9" : "the old", RF_STRING, &o, hear_bytes, &h, &g, &s.why))
+                fail_msg("%s", s.why.text);
+            assert_int_equal(g.prompt_tokens, 3);
+            id[1] = by_bytes ? 5 + 0xC3 : rf_tokenizer_id(t, "the");
+            id[2] = by_bytes ? 5 + 0xA9 : rf_tokenizer_id(t, "old");
+            memcpy(id + 3, g.id, (size_t)g.n * sizeof *id);
+            char *prompt = rf_decode(t, id, 3, 1, 0, &before);
+            char *all = rf_decode(t, id, 3 + (size_t)g.n, 1, 0, &size);
+            assert_string_equal(g.text, all + before);
+            assert_string_equal(h.text, g.text);
+            rf_text_free(t, prompt);
+            rf_text_free(t, all);
+        }
+        end(&s);
+    }
 }
 
 /* A model with more ids than the tokenizer has tokens, as where a vocabulary was padded: they would be no text. */
@@ -550,6 +606,7 @@ int main(void)
         cmocka_unit_test(masks_get_their_likeliest_words),
         cmocka_unit_test(labels_come_with_the_likeliest_first),
         cmocka_unit_test(text_goes_on_behind_the_prompt),
+        cmocka_unit_test(words_are_decoded_as_all_at_once),
         cmocka_unit_test(ids_without_a_token_are_not_written),
         cmocka_unit_test(many_prompts_are_one_each), cmocka_unit_test(texts_are_worth_their_tokens),
         cmocka_unit_test(what_is_missing_is_refused),
