@@ -77,6 +77,11 @@ for command in "score -m vast river" "generate -m vast river" "evaluate -q -m va
     expect 5 '16777216 features .num_random_features. needs [0-9.]* GB.* GB available' beyond $command
 done
 
+# So many that a command would run long without a word.
+mkdir many && cp causal/* many 2> /dev/null
+sed 's/16777216/20000/' vast/config.json > many/config.json
+expect 0 'num_random_features is 20000: making them.*up to 40000 tokens' "$program" score -m many river
+
 # A trained folder that lost its seed is of no use, and says so.
 sed '/feature_seed/d' whole/config.json > lost && cp lost whole/config.json
 expect 3 'feature_seed is missing' "$program" evaluate -q -m whole --text text.txt --eval_documents 20 --max_length 64

@@ -67,8 +67,25 @@ rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_erro
     return cli_model_folder(given, out, size, why);
 }
 
+/* Features far beyond what they are good for take long to make, which happens when the model is opened. */
+static void note_features(cli_io *io, const char *folder)
+{
+    enum { MANY = 16384 };
+    char path[4200];
+    rf_config c;
+    rf_error why = {0};
+    const int n = snprintf(path, sizeof path, "%s/%s", folder, RF_FILE_CONFIG);
+    if (n < 0 || (size_t)n >= sizeof path || rf_config_read(io->ctx, path, &c, &why)) return;   /* opening says why */
+    const bool linear = c.attention_type == RF_ATTENTION_LINEAR || c.attention_types;
+    if (linear && c.num_random_features > MANY)
+        cli_note(io, "%s: num_random_features is %lld: making them, and every token, takes long; softmax attention is "
+                 "faster on texts of up to %lld tokens", path, (long long)c.num_random_features,
+                 2 * (long long)c.num_random_features);
+}
+
 static rf_status open_folder(cli_io *io, const char *folder, rf_type type, rf_pipeline **out)
 {
+    note_features(io, folder);
     const rf_status status = rf_pipeline_open(io->ctx, folder, type, out, &io->why);
     if (!status && strstr(rf_model_ignored(rf_pipeline_model(*out)), "embed_positions"))
         cli_note(io, "%s: the table of positions beside its weights (embed_positions) is not the one that its "
