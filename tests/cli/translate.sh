@@ -25,6 +25,23 @@ awk 'BEGIN { for (i = 0; i < 700; i++) print "four three two\n\neight seven six 
 input=many expect 0 '' "$program" translate -m model --num_beams 2
 same out expected
 
+# Threads that write lines of their own: bits, order, draws, alignments and the first failure are those of one.
+awk 'BEGIN { split("one two three four five six seven eight nine ten", w)
+             for (i = 0; i < 450; i++) { s = w[1 + i % 7]; for (k = 0; k < i * 31 % 6; k++) s = s " " w[1 + (i * k + k) % 10]; print s } }' > mixed
+for how in '--num_beams 4 --nbest 2 --json' '--do_sample --nbest 2 --json --seed 5' '--alignment' '--max_source_length 3 --long_source split --json'; do
+    for threads in 1 2 3; do
+        input=mixed expect 0 '' "$program" translate -q -m model $how --batch_size 256 --threads $threads
+        mv out "wrote.$threads"
+    done
+    same wrote.1 wrote.2
+    same wrote.1 wrote.3
+done
+sed '400s/.*/one two three four five six seven eight/' mixed > longer
+for threads in 1 2; do
+    input=longer expect 3 'line 400: a source of 9 tokens, at most 8' "$program" translate -m model --max_source_length 8 --threads $threads
+    [ "$(wc -l < out)" -eq 399 ] || fail "$threads threads: $(wc -l < out) lines before the one that fails"
+done
+
 # A line is answered as soon as it is there.
 mkfifo to from
 "$program" translate -m model < to > from 2> err &

@@ -26,10 +26,13 @@ struct args {
     cli_list texts;
 };
 
+/* A translation as it is printed: a line, or with --json an object. */
+typedef struct ranked { double score; int64_t rank; cli_text text; json_t *json; } ranked;
+
 /* What is to be printed of a text. */
 typedef struct output {
     cli_text text;
-    json_t *all;                /* with --json: its translations                                                      */
+    ranked *of;                 /* [num_return_sequences] until all are there; NULL: none is                          */
     int64_t ranks;              /* that are there                                                                     */
     rf_error why;
 } output;
@@ -74,24 +77,22 @@ static json_t *as_json(const job *j, const rf_text_translation *t)
                      "ids", ids, "logprobs", logprobs, "alignment", pairs);
 }
 
-/* One line for a text, when its last translation is there: the best one, and all of them as `nbest`. */
+/* One line for a text: the best translation, and all of them as `nbest`. */
 static bool append_json(const job *j, output *x, const rf_text_translation *t)
 {
-    if (!x->all) x->all = json_array();
-    cli_json_add(&x->all, as_json(j, t));
-    if (x->ranks < j->o.num_return_sequences) return x->all != NULL;
-    json_t *line = json_copy(json_array_get(x->all, 0));
+    json_t *all = json_array(), *line = json_copy(x->of[0].json);
+    for (int64_t i = 0; i < x->ranks; i++) cli_json_add(&all, json_incref(x->of[i].json));
     cli_json_set(&line, "source_tokens", json_integer(t->source_tokens));
     cli_json_set(&line, "parts", json_integer(t->parts));
-    if (j->o.num_return_sequences > 1) cli_json_set(&line, "nbest", json_incref(x->all));
-    json_decref(x->all);
-    x->all = NULL;
-    return cli_text_add_json(&x->text, line, JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) &&
+    if (j->o.num_return_sequences > 1) cli_json_set(&line, "nbest", json_incref(all));
+    const bool good = all != NULL;
+    json_decref(all);
+    return cli_text_add_json(&x->text, line, JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) && good &&
            cli_text_add(&x->text, "\n", 1);
 }
 
 /* " ||| 0-0 1-2", a pair of words for each of the translation. */
-static bool append_pairs(output *x, const rf_text_translation *t)
+static bool append_pairs(ranked *x, const rf_text_translation *t)
 {
     char pair[64];
     bool good = cli_text_add(&x->text, " |||", 4);
@@ -104,7 +105,7 @@ static bool append_pairs(output *x, const rf_text_translation *t)
 }
 
 /* The translation, or a line of Moses' lists: number of the text from 0, translation, log-probability, score. */
-static bool append_text(const job *j, output *x, int64_t text, const rf_text_translation *t)
+static bool append_text(const job *j, ranked *x, int64_t text, const rf_text_translation *t)
 {
     char line[96];
     const bool many = j->a->nbest > 1;
@@ -113,6 +114,43 @@ static bool append_text(const job *j, output *x, int64_t text, const rf_text_tra
     if (j->t.alignments && !append_pairs(x, t)) return false;
     n = many ? snprintf(line, sizeof line, " ||| logprob= %.6g ||| %.6g", t->of.total, t->of.score) : 0;
     return cli_text_add(&x->text, line, (size_t)n) && cli_text_add(&x->text, "\n", 1);
+}
+
+/* Beams come best first; draws come as they are done, and are printed the likeliest first. */
+static int by_score(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->score != y->score) return x->score > y->score ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void free_ranks(output *x)
+{
+    for (int64_t i = 0; x->of && i < x->ranks; i++) {
+        free(x->of[i].text.at);
+        json_decref(x->of[i].json);
+    }
+    free(x->of);
+    x->of = NULL;
+}
+
+/* One more translation of a text; with the last one its lines are there. */
+static bool append(const job *j, output *x, int64_t text, const rf_text_translation *t)
+{
+    const int64_t n = j->o.num_return_sequences;
+    if (!x->of) x->of = calloc((size_t)n, sizeof *x->of);
+    if (!x->of) return false;
+    ranked *r = &x->of[x->ranks++];
+    *r = (ranked){.score = j->o.do_sample ? t->of.score : 0, .rank = t->of.rank};
+    if (j->a->json) r->json = as_json(j, t);
+    if (j->a->json ? !r->json : !append_text(j, r, text, t)) return false;
+    if (x->ranks < n) return true;
+    qsort(x->of, (size_t)n, sizeof *x->of, by_score);
+    bool good = !j->a->json || append_json(j, x, t);
+    for (int64_t i = 0; i < n && good && !j->a->json; i++)
+        good = cli_text_add(&x->text, x->of[i].text.at, x->of[i].text.n);
+    free_ranks(x);
+    return good;
 }
 
 static void note_parts(job *j, int64_t text, const rf_text_translation *t)
@@ -134,9 +172,8 @@ static int take(void *user, int64_t text, const rf_text_translation *t, const rf
         x->why = *why;
         return text == j->head || cli_stopped();                        /* what is behind it is not printed */
     }
-    x->ranks++;
     note_parts(j, text, t);
-    if (!(j->a->json ? append_json(j, x, t) : append_text(j, x, text, t))) cli_no_memory(j->io);
+    if (!append(j, x, text, t)) cli_no_memory(j->io);
     return j->io->why.code || (text == j->head && print_ready(j)) || cli_stopped();
 }
 
@@ -146,7 +183,7 @@ static void end_texts(job *j)
 {
     for (int64_t i = 0; j->out && i < j->window.n; i++) {
         free(j->out[i].text.at);
-        json_decref(j->out[i].all);
+        free_ranks(&j->out[i]);
     }
     free(j->out);
     j->out = NULL;
