@@ -135,21 +135,9 @@ static bool train(const request *e, json_t *row, int seed)
     if (json_object_get(e->file, "triplets")) say_triplets(&words, e);
     else say_pretraining(&words, e, folder);
     say_start(&words, e, row, seed, folder);
-    say_two(&words, "-o", folder);
-    say(&words, "--seed");
-    say(&words, "%d", seed);
-    if (has_checkpoint(folder)) say_two(&words, "--resume", "latest");
-    if (e->threads) say_two(&words, "--threads", e->threads);
-    say_until(&words, e->until);
-    json_t *o = merged(json_object_get(e->file, "options"), json_object_get(row, "options"));
-    say_options(&words, o);
-    json_decref(o);
-    fprintf(stderr, "== %s\n", folder);
-    const int code = execute(&words, NULL);
-    forget(&words);
-    if (code && code != 75) die("%s: exit code %d", folder, code);
+    const bool whole = train_row(e, &words, row, seed, folder);
     if (json_object_get(e->file, "text")) share_tokens(e, folder);
-    return !code && exists(folder, RF_FILE_WEIGHTS);
+    return whole;
 }
 
 static void evaluate(const request *e, json_t *row, int seed)

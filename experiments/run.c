@@ -206,6 +206,24 @@ json_t *merged(json_t *common, json_t *own)
     return o;
 }
 
+bool train_row(const request *e, command *c, json_t *row, int seed, const char *folder)
+{
+    say_two(c, "-o", folder);
+    say(c, "--seed");
+    say(c, "%d", seed);
+    if (has_checkpoint(folder)) say_two(c, "--resume", "latest");
+    if (e->threads) say_two(c, "--threads", e->threads);
+    say_until(c, e->until);
+    json_t *o = merged(json_object_get(e->file, "options"), json_object_get(row, "options"));
+    say_options(c, o);
+    json_decref(o);
+    fprintf(stderr, "== %s\n", folder);
+    const int code = execute(c, NULL);
+    forget(c);
+    if (code && code != 75) die("%s: exit code %d", folder, code);
+    return !code && exists(folder, RF_FILE_WEIGHTS);
+}
+
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 void keep(numbers *a, int seed, double x)

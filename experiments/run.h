@@ -64,6 +64,10 @@ void say_until(command *c, time_t until);
 /* A copy of `common` with `own` laid over it. */
 json_t *merged(json_t *common, json_t *own);
 
+/* A training of one row and seed, in `folder`: output, seed, options of file and row and the rest are said here, and
+ * the command is forgotten.  True: it is whole.  False: it was stopped, and goes on another time. */
+bool train_row(const request *e, command *c, json_t *row, int seed, const char *folder);
+
 /* ---- numbers of one row, one for each seed ---- */
 
 typedef struct numbers { double x[SEEDS]; int seed[SEEDS], n; } numbers;

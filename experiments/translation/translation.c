@@ -92,20 +92,7 @@ static bool train(const request *e, json_t *row, int seed)
     say_files(&words, e, "--validation_target", "validation_target");
     say_two(&words, "--model", vocab);
     say_two(&words, "--config", config);
-    say_two(&words, "-o", folder);
-    say(&words, "--seed");
-    say(&words, "%d", seed);
-    if (has_checkpoint(folder)) say_two(&words, "--resume", "latest");
-    if (e->threads) say_two(&words, "--threads", e->threads);
-    say_until(&words, e->until);
-    json_t *o = merged(json_object_get(e->file, "options"), json_object_get(row, "options"));
-    say_options(&words, o);
-    json_decref(o);
-    fprintf(stderr, "== %s\n", folder);
-    const int code = execute(&words, NULL);
-    forget(&words);
-    if (code && code != 75) die("%s: exit code %d", folder, code);
-    return !code && exists(folder, RF_FILE_WEIGHTS);
+    return train_row(e, &words, row, seed, folder);
 }
 
 /* ---- test sets, joined ------------------------------------------------------------------------------------------- */

@@ -38,26 +38,20 @@ rf_status rf__translate_open(rf_model *m, const char *folder, rf_error *why)
     return status;
 }
 
+/* Members that options and generation_config.json have by the same names. */
+#define OF_THE_FOLDER(X) \
+    X(max_new_tokens) X(temperature) X(top_k) X(top_p) X(min_p) X(typical_p) X(repetition_penalty) \
+    X(no_repeat_ngram_size) X(stop) X(stops) X(suppress) X(suppressed) X(num_beams) X(length_penalty)
+
 void rf_translate_init(const rf_model *m, rf_generate_options *o, size_t size)
 {
     const rf__generation_config *x = m ? &m->generation : &rf__translate_usual;
     rf_generate_options own;
     rf_generate_defaults(&own);
-    own.max_new_tokens = x->max_new_tokens;
     own.do_sample = x->do_sample && x->num_beams == 1;
-    own.temperature = x->temperature;
-    own.top_k = x->top_k;
-    own.top_p = x->top_p;
-    own.min_p = x->min_p;
-    own.typical_p = x->typical_p;
-    own.repetition_penalty = x->repetition_penalty;
-    own.no_repeat_ngram_size = x->no_repeat_ngram_size;
-    own.stop = x->stop;
-    own.stops = x->stops;
-    own.suppress = x->suppress;
-    own.suppressed = x->suppressed;
-    own.num_beams = x->num_beams;
-    own.length_penalty = x->length_penalty;
+#define TAKE(member) own.member = x->member;
+    OF_THE_FOLDER(TAKE)
+#undef TAKE
     own.early_stopping = (rf_stop_search)x->early;
     own.forced_bos = (int32_t)x->forced_bos;
     own.forced_eos = (int32_t)x->forced_eos;
