@@ -1,6 +1,6 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: all build setup demo test quick check asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
+.PHONY: all build setup demo test quick check check-published asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
 MAKEFLAGS += --no-print-directory
 B := build/release
 J ?= $(shell nproc)
@@ -31,6 +31,11 @@ quick: all ## the tests of less than three seconds
 
 check: all ## floors, headers, symbols, mirrors
 	@ctest --test-dir $(B) -j $(J) --output-on-failure -R '^check/'
+
+check-published: all ## published models below HUB=DIR against what their publishers say of them; without files, what it would need
+	@[ -n "$(HUB)" ] || { echo 'check-published: say where the folders are: make check-published HUB=DIR' >&2; exit 2; }
+	@cmake --build $(B) -j $(J) --target published
+	@$(B)/experiments/published "$(HUB)"
 
 asan ubsan tsan debug: ## the suite under a sanitizer, or with debug checks
 	@sh tools/build.sh $@

@@ -84,6 +84,8 @@ add_executable(lengths ${rf_untested} experiments/lengths/lengths.c experiments/
 target_link_libraries(lengths PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 add_executable(translation ${rf_untested} experiments/translation/translation.c experiments/chart.c experiments/run.c experiments/data.c)
 target_link_libraries(translation PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries} m)
+add_executable(published ${rf_untested} experiments/published/published.c)
+target_link_libraries(published PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries} m)
 add_executable(glue_baselines EXCLUDE_FROM_ALL experiments/glue-baselines/baselines.c)
 target_link_libraries(glue_baselines PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 add_executable(triples ${rf_untested} experiments/triples/triples.c)
@@ -95,7 +97,7 @@ foreach(name decay planes)                           # what trained models do wi
   add_executable(${name} EXCLUDE_FROM_ALL experiments/${name}/${name}.c)
   target_link_libraries(${name} PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 endforeach()
-set_target_properties(compare hold_out validation experiment glue lengths translation triples glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
+set_target_properties(compare hold_out validation experiment glue lengths translation triples published glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
 
 # The twin is run by a test of the library.
 if(TARGET model_test_twin)

@@ -1,0 +1,207 @@
+/* published.c — models as their publishers offer them, against what the publishers' pages and tests say of them.
+ *
+ *     published HUB [STEPS.json]
+ *
+ * HUB holds the folders: HUB/NAME, HUB/junnyu/NAME, or HUB/models--junnyu--NAME/snapshots/X, as the hub's own cache has
+ * them.  A step (published.json) whose folder is not there says what it would need.  Exit: 0 all that could be done
+ * hold, 1 one does not, 3 there was nothing to do.                                                                   */
+#include <glob.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "roformer/files.h"
+#include "roformer/folder.h"
+#include "roformer/pipeline.h"
+#include "roformer/roformer.h"
+
+enum { IDS = 64, VECTORS = 3 };
+
+typedef struct check {
+    rf_ctx *ctx;
+    const json_t *step;
+    rf_pipeline *p;
+    rf_error why;
+    char told[512];             /* what differs; "": nothing                                                          */
+} check;
+
+static const char *text_of(const check *c, const char *key)
+{
+    const char *text = json_string_value(json_object_get(c->step, key));
+    return text ? text : "";
+}
+
+static void tell_words(check *c, size_t mask, const char *got, const char *expected)
+{
+    if (!*c->told) snprintf(c->told, sizeof c->told, "%zu: %s, expected %s", mask, got, expected);
+}
+
+static rf_status parameters(check *c)
+{
+    const long long got = (long long)rf_config_parameters(rf_model_config(rf_pipeline_model(c->p))),
+                    expected = json_integer_value(json_object_get(c->step, "parameters"));
+    if (got != expected) snprintf(c->told, sizeof c->told, "%lld, expected %lld", got, expected);
+    return RF_OK;
+}
+
+static rf_status tokens(check *c)
+{
+    const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(c->p));
+    const json_t *token = json_object_get(c->step, "tokens"), *id = json_object_get(c->step, "ids");
+    const char *text = text_of(c, "text");
+    rf_encoding e;
+    rf_encoding_init(&e, c->ctx);
+    const rf_status status =
+        rf_encode(t, text, strlen(text), NULL, 0, 0, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, &e, NULL, &c->why);
+    if (!status && e.n != json_array_size(token))
+        snprintf(c->told, sizeof c->told, "%zu tokens, expected %zu", e.n, json_array_size(token));
+    for (size_t i = 0; i < e.n && !status && !*c->told; i++) {
+        const char *got = rf_tokenizer_token(t, e.id[i]), *expected = json_string_value(json_array_get(token, i));
+        if (!got || !expected || strcmp(got, expected))
+            tell_words(c, i, got ? got : "none", expected ? expected : "none");
+        else if (id && e.id[i] != json_integer_value(json_array_get(id, i)))
+            snprintf(c->told, sizeof c->told, "%s is %d, expected %d", got, (int)e.id[i],
+                     (int)json_integer_value(json_array_get(id, i)));
+    }
+    rf_encoding_clear(&e);
+    return status;
+}
+
+/* Of all tokens from "row" on.  Four digits are published, and transformers' own test allows 1e-4. */
+static rf_status logits(check *c)
+{
+    const json_t *id = json_object_get(c->step, "ids"), *expected = json_object_get(c->step, "logits"), *row, *x;
+    int32_t ids[IDS], start[2] = {0}, rows[IDS];
+    const int64_t V = rf_model_config(rf_pipeline_model(c->p))->vocab_size;
+    const float *z;
+    const json_int_t from = json_integer_value(json_object_get(c->step, "row"));
+    size_t n = json_array_size(id), i, k;
+    if (n > IDS || from < 0 || json_array_size(expected) + (size_t)from > n)
+        return rf_fail(&c->why, RF_EDATA, "logits: %zu ids", n);
+    for (i = 0; i < n; i++) {
+        ids[i] = (int32_t)json_integer_value(json_array_get(id, i));
+        rows[i] = (int32_t)(i + (size_t)from);
+    }
+    start[1] = (int32_t)n;
+    const rf_batch b = {.N = (int64_t)n, .B = 1, .id = ids, .start = start};
+    const rf_status status = rf_session_scores(rf_pipeline_session(c->p), &b, rows,
+                                               (int64_t)json_array_size(expected), &z, &c->why);
+    if (status) return status;
+    json_array_foreach(expected, i, row)
+        json_array_foreach(row, k, x) {
+            const double got = (double)z[(int64_t)i * V + (int64_t)k], want = json_number_value(x);
+            if (!(fabs(got - want) < 1.5e-4) && !*c->told)
+                snprintf(c->told, sizeof c->told, "token %zu, word %zu: %.4f, expected %.4f", i, k, got, want);
+        }
+    return RF_OK;
+}
+
+static rf_status blanks(check *c)
+{
+    const char *text = text_of(c, "text");
+    const json_t *words = json_object_get(c->step, "words"), *list, *x;
+    const rf_mask *mask;
+    int64_t masks;
+    size_t i, k;
+    const rf_status status = rf_fill_mask(c->p, &text, NULL, 1, NULL, &mask, &masks, NULL, &c->why);
+    if (status) return status;
+    if ((size_t)masks != json_array_size(words)) snprintf(c->told, sizeof c->told, "%d masks", (int)masks);
+    json_array_foreach(words, i, list)
+        json_array_foreach(list, k, x) {
+            if (*c->told || (int64_t)i >= masks || (int64_t)k >= mask[i].words) break;
+            if (strcmp(mask[i].word[k].token, json_string_value(x)))
+                tell_words(c, i, mask[i].word[k].token, json_string_value(x));
+        }
+    return RF_OK;
+}
+
+/* cos(text, like) > cos(text, unlike), by the folder's own vectors: the pooler's. */
+static rf_status nearest(check *c)
+{
+    const char *text[VECTORS] = {text_of(c, "text"), text_of(c, "like"), text_of(c, "unlike")};
+    const int64_t C = rf_model_config(rf_pipeline_model(c->p))->hidden_size;
+    rf_embed_options o;
+    const float *v;
+    double cosine[VECTORS] = {0};
+    rf_embed_defaults(&o);
+    o.pooling = RF_POOL_CLS;
+    o.normalize = 1;
+    const rf_status status = rf_embed_texts(c->p, text, NULL, VECTORS, &o, &v, NULL, &c->why);
+    if (status) return status;
+    for (int i = 0; i < VECTORS; i++)
+        for (int64_t k = 0; k < C; k++) cosine[i] += (double)v[k] * (double)v[i * C + k];
+    if (!(cosine[1] > cosine[2]))
+        snprintf(c->told, sizeof c->told, "cosines %.4f and %.4f, expected the first larger", cosine[1], cosine[2]);
+    return RF_OK;
+}
+
+static const struct { const char *what; rf_status (*run)(check *c); } kinds[] = {
+    {"parameters", parameters}, {"tokens", tokens}, {"logits", logits}, {"blanks", blanks}, {"nearest", nearest}};
+
+/* The folder of a model; false: it is not there. */
+static int find(const char *hub, const char *name, char *path, size_t size)
+{
+    static const char *const forms[] = {"%s/%s", "%s/junnyu/%s", "%s/models--junnyu--%s/snapshots/*"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char pattern[2048], file[2200];
+        struct stat st;
+        glob_t found;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(pattern, sizeof pattern, forms[i], hub, name);
+#pragma GCC diagnostic pop
+        if (glob(pattern, 0, NULL, &found)) continue;
+        snprintf(path, size, "%s", found.gl_pathv[0]);
+        globfree(&found);
+        snprintf(file, sizeof file, "%s/" RF_FILE_CONFIG, path);
+        if (!stat(file, &st)) return 1;
+    }
+    return 0;
+}
+
+/* 1 it holds, 0 it does not, -1 its folder is not there. */
+static int run_step(rf_ctx *ctx, const char *hub, const json_t *step)
+{
+    check c = {.ctx = ctx, .step = step};
+    const char *model = text_of(&c, "model"), *what = text_of(&c, "what");
+    char path[2048];
+    size_t k = 0;
+    printf("%-34s %-10s ", model, what);
+    if (!find(hub, model, path, sizeof path)) {
+        printf("not done: would need the files of junnyu/%s (settings, vocabulary, weights) in %s/%s\n", model, hub,
+               model);
+        return -1;
+    }
+    while (k < sizeof kinds / sizeof *kinds && strcmp(kinds[k].what, what)) k++;
+    rf_status status = k < sizeof kinds / sizeof *kinds ? RF_OK : rf_fail(&c.why, RF_EDATA, "no such kind of step");
+    if (!status) status = rf_pipeline_open(ctx, path, RF_F32, &c.p, &c.why);
+    if (!status) status = kinds[k].run(&c);
+    if (status) printf("FAILED: %s\n", c.why.text);
+    else if (*c.told) printf("DIFFERS: %s  %s\n", c.told, text_of(&c, "says"));
+    else printf("holds\n");
+    rf_pipeline_close(c.p);
+    return !status && !*c.told;
+}
+
+int main(int argc, char **argv)
+{
+    static const char usual[] = "experiments/published/published.json";
+    json_error_t bad;
+    rf_error why = {0};
+    rf_ctx *ctx;
+    size_t i;
+    int count[3] = {0};                                                 /* not done, do not hold, hold */
+    json_t *step;
+    if (argc < 2 || argc > 3) return fprintf(stderr, "usage: published HUB [STEPS.json]\n"), 2;
+    const char *steps = argc > 2 ? argv[2] : usual;
+    json_t *root = json_load_file(steps, 0, &bad);
+    if (!root) return fprintf(stderr, "published: %s:%d: %s\n", steps, bad.line, bad.text), 3;
+    if (rf_ctx_new(NULL, &ctx, &why)) return fprintf(stderr, "published: %s\n", why.text), 4;
+    json_array_foreach(json_object_get(root, "steps"), i, step) count[run_step(ctx, argv[1], step) + 1]++;
+    printf("\n%d hold, %d do not, %d could not be done\n", count[2], count[1], count[0]);
+    rf_ctx_free(ctx);
+    json_decref(root);
+    return count[1] ? 1 : count[2] ? 0 : 3;
+}
