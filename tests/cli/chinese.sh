@@ -53,6 +53,15 @@ expect 3 'words were cut by the dictionary "small".*here is "other"' "$program" 
 head -c 1000000 base/dictionary.words > mlm/dictionary.words
 expect 3 'not a compiled dictionary, or cut short' "$program" tokenize -m mlm '今天'
 
+# Full-width forms, emoji and joiners, other scripts: offsets are of characters; a line of 10^6 characters is one text.
+expect 0 '' "$program" tokenize -m base --json 'Ｔ恤今天😀非常👨‍👩好 кот'
+holds out '"offsets":[[0,0],[0,1],[1,2],[2,3],[3,4],[4,5],[5,7],[7,8],[9,10],[10,11],[12,13],[13,14],[14,15],[0,0]]'
+awk 'BEGIN { for (i = 0; i < 250000; i++) printf "今天天气"; print "" }' > long.txt
+input=long.txt expect 0 '' "$program" tokenize -m base --json
+[ "$(wc -l < out)" -eq 1 ] || fail "a line of 10^6 characters: $(wc -l < out) lines"
+printf '\275\361\314\354\314\354\306\370\n' > gb.txt
+input=gb.txt expect 3 'line 1: byte 1 .0xbd. is not UTF-8; it looks like GB18030: iconv -f GB18030 -t UTF-8 converts it' "$program" tokenize -m base
+
 # A vocabulary of words is learned from text, and a model of characters takes it over.
 expect 0 'tokens learned' "$program" vocab --lang zh --dictionary base/dictionary.words --text text.txt --size 45 -o words
 [ "$(wc -l < words/vocab.txt)" -eq 45 ] || fail "vocab: $(wc -l < words/vocab.txt) tokens, 45 were asked for"
@@ -64,6 +73,19 @@ expect 2 '--base has no effect on --type wordpiece' "$program" vocab --base base
 expect 4 'nowhere.words' "$program" vocab --lang zh --dictionary nowhere.words --text text.txt -o x
 [ ! -e x ] || fail "a folder was left behind"
 rm mlm/dictionary.words && cp base/dictionary.words mlm/dictionary.words
+
+# Triples that lack something are named by their line.
+triple() { # MESSAGE SECOND LINE
+    printf '{"text": "今天", "choices": ["天气", "我"], "label": 0}\n%s\n' "$2" > bad.json
+    expect 3 "bad.json:2: $1" "$program" finetune -q --model mlm --task mc --train bad.json --dev bad.json -o tuned
+    [ ! -e tuned ] || fail "a folder was left behind: $2"
+}
+triple '' '{"choices": ["天气", "我"], "label": 0}'
+triple 'no list of choices' '{"text": "今天", "label": 0}'
+triple 'choice 2 is not a string' '{"text": "今天", "choices": ["天气", null], "label": 0}'
+triple 'the label is not the number of a choice' '{"text": "今天", "choices": ["天气", "我"], "label": 2}'
+triple 'the label is not the number of a choice' '{"text": "今天", "choices": ["天气", "我"]}'
+
 expect 0 'read back' "$program" convert mlm more --extend-vocab words
 holds out 'tokens keep their vectors'
 expect 0 '' "$program" fill-mask -m more --top-k 3 '今天[MASK]非常好'
