@@ -91,7 +91,9 @@ target_link_libraries(glue_baselines PRIVATE rf_flags roformer-static ${packages
 add_executable(triples ${rf_untested} experiments/triples/triples.c)
 target_link_libraries(triples PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries} m)
 target_include_directories(triples SYSTEM PRIVATE ${XXHASH_INCLUDE})
-target_include_directories(glue SYSTEM PRIVATE ${XXHASH_INCLUDE})
+foreach(name experiment glue lengths translation)
+  target_include_directories(${name} SYSTEM PRIVATE ${XXHASH_INCLUDE})
+endforeach()
 target_include_directories(glue_baselines SYSTEM PRIVATE ${XXHASH_INCLUDE})
 foreach(name decay planes)                           # what trained models do with positions
   add_executable(${name} EXCLUDE_FROM_ALL experiments/${name}/${name}.c)

@@ -1,6 +1,7 @@
 /* data.c — the texts of an experiment: checked before anything is made, and brought into the form of finetune. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "data.h"
+#include "hash.h"
 #include "roformer/context.h"
 #include "roformer/source.h"
 
@@ -185,6 +187,58 @@ static json_t *as_choices(const char *line)
                       json_object_get(t, "C"), "label", !strcmp(label, "C"));
     json_decref(t);
     return o;
+}
+
+typedef struct candidate { uint64_t text; size_t triplet; bool right; } candidate;
+
+static int by_text(const void *x, const void *y)
+{
+    const candidate *a = x, *b = y;
+    return (a->text > b->text) - (a->text < b->text);
+}
+
+/* For each candidate the share of other triplets that it is right in, of those that it is in; half, where it is in
+ * none: kept by triplet, [2 i] of the right one and [2 i + 1] of the wrong one. */
+static void share_of_others(candidate *c, size_t n, double *share)
+{
+    qsort(c, n, sizeof *c, by_text);
+    for (size_t i = 0, end, right; i < n; i = end) {
+        for (end = i, right = 0; end < n && c[end].text == c[i].text; end++) right += c[end].right;
+        for (size_t k = i; k < end; k++)
+            share[2 * c[k].triplet + !c[k].right] =
+                end - i > 1 ? (double)(right - c[k].right) / (double)(end - i - 1) : 0.5;
+    }
+}
+
+double data_guess(const char *path)
+{
+    char *all = beginning(path, SIZE_MAX - 1), *end;
+    size_t lines = 1, n = 0;
+    double right = 0;
+    for (const char *p = all; (p = strchr(p, '\n')); p++) lines++;
+    candidate *c = calloc(2 * lines, sizeof *c);
+    double *share = calloc(2 * lines, sizeof *share);
+    if (!c || !share) die("out of memory");
+    for (char *line = all; *line; line = end + 1, n++) {
+        end = strchrnul(line, '\n');
+        const bool last = !*end;
+        *end = 0;
+        json_t *t = json_loads(line, 0, NULL), *choices = json_object_get(t, "choices");
+        const json_int_t label = json_integer_value(json_object_get(t, "label"));
+        for (size_t k = 0; k < 2; k++) {
+            const char *s = json_string_value(json_array_get(choices, k));
+            c[2 * n + k] = (candidate){s ? hash64(s, strlen(s), 0) : 0, n, (json_int_t)k == label};
+        }
+        json_decref(t);
+        if (last) break;
+    }
+    share_of_others(c, 2 * n, share);
+    for (size_t i = 0; i < n; i++)
+        right += share[2 * i] > share[2 * i + 1] ? 1 : share[2 * i] < share[2 * i + 1] ? 0 : 0.5;
+    free(all);
+    free(c);
+    free(share);
+    return n ? fmax(right, (double)n - right) / (double)n : 0;
 }
 
 void data_triplets(const char *from, const char *to)

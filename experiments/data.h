@@ -17,4 +17,8 @@ void data_overlay(request *r, const char *path);
 /* CAIL2019-SCM's {"A", "B", "C", "label"} as `finetune --task mc` reads it, in `to`. */
 void data_triplets(const char *from, const char *to);
 
+/* How many of such triplets who reads nothing has right: of two candidates the one that is usually right in the other
+ * triplets, or the one that is usually wrong, whichever does better; 0.5 where texts are never there twice. */
+double data_guess(const char *path);
+
 #endif

@@ -273,6 +273,12 @@ static void table(const request *e)
                "predicted, pieces of each length;\n"
                "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval of "
                "its mean.\n", in_bits(e) ? "bits" : "nats");
+    if (json_object_get(e->file, "triplets")) {
+        char dev[PATH];
+        triplets_path(e, "dev", dev);
+        fprintf(f, "beside %.1f %% of who reads nothing and knows in how many other triplets each candidate is right\n",
+                100 * data_guess(dev));
+    }
     if (fclose(f) || fclose(raw)) die("%s: %s", path, strerror(errno));
 
     draw(e, rows);
