@@ -3,7 +3,8 @@
  * Blocked products of our own, or oneDNN's when the context was made with products "onednn"; on the rung "ref" the
  * triple loop.
  *
- * threads   any number of threads may share a context; its products take turns, one at a time on all its workers    */
+ * threads   any number of threads may share a context; its products take turns, one at a time on all its workers, but
+ *           those with a packed matrix, which where another is at work are computed by the caller's thread           */
 #ifndef ROFORMER_GEMM_H
 #define ROFORMER_GEMM_H
 /* home: src/kernel */

@@ -243,7 +243,8 @@ typedef struct rf_text_translation {
 } rf_text_translation;
 
 /* Called when a translation of text `text` is there, lent until it returns; or with NULL and why there is none, once.
- * Ranks of a text come in their order where there are beams.  Anything but 0 ends all. */
+ * Ranks of a text come in their order where there are beams.  Called once at a time, though not always by the caller's
+ * thread.  Anything but 0 ends all. */
 typedef int rf_translate_texts_done(void *user, int64_t text, const rf_text_translation *translation,
                                     const rf_error *why);
 

@@ -65,6 +65,8 @@ void rf_pipeline_close(rf_pipeline *p)
     if (p->text) rf_text_free(rf_model_tokenizer(p->model), p->text);
     rf_answerer_close(p->answerer);
     rf_session_close(p->aligner);
+    for (int i = 0; p->writer && i < p->ctx->threads; i++) rf_session_close(p->writer[i]);
+    rf__free(p->ctx, p->writer);
     rf_session_close(p->session);
     rf_model_close(p->model);
     rf__free(ctx, p);

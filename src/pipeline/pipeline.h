@@ -63,6 +63,7 @@ struct rf_pipeline {
     double *logprob;
     char *text;
     rf_session *aligner;                /* asked what translations look at; NULL: not yet                             */
+    rf_session **writer;                /* [threads] of threads that translate beside the first; NULL: not yet        */
 };
 
 /* The report that counts: the caller's, or `local`. */

@@ -1,7 +1,11 @@
 /* translate.c — texts to translations: sources as tokens, in parts where they are long, and tokens as texts.
  *
  *     text  ->  [s_1 ... s_m </s>] [...]  ->  [t_1 ... t_n] [...]  ->  text                brackets for each part */
+#include <pthread.h>
+
+#include "model/cache.h"
 #include "model/generate.h"
+#include "model/model.h"
 #include "pipeline/pipeline.h"
 
 /* What is kept of a part while others of its text are not there. */
@@ -372,6 +376,88 @@ static rf_status read_texts(translator *x, const char *const text[], const size_
     return RF_OK;
 }
 
+/* ---- several writers ---------------------------------------------------------------------------------------------
+ *
+ * Where there are many parts each thread writes its own, k of n writers those of number k, k + n, ...: threads that
+ * share every product of a step wait for each other a hundred times in it.  Tokens do not depend on it. */
+
+enum { ROWS = 32 };                     /* of a step, from which on a thread is busy with its own                     */
+
+struct writers;
+typedef struct share {
+    struct writers *all;
+    rf_session *session;
+    rf_translate_source *source;
+    int64_t first, n;
+    rf_error why;
+} share;
+typedef struct writers { translator *x; share *share; int64_t n; pthread_mutex_t lock; } writers;
+
+/* How many writers; a limit of memory is that of one session's sequences. */
+static int64_t writers_of(const translator *x)
+{
+    const int64_t T = x->p->ctx->threads, each = rf__max64(x->g.num_beams, x->g.num_return_sequences);
+    const rf_cache *cache = rf__session_kept(x->p->session);
+    const bool enough = x->g.batch_size / T >= rf__max64(ROWS, each) && x->parts >= 2 * ROWS * T / each;
+    return T > 1 && enough && !(cache && rf__cache_most(cache)) ? T : 1;
+}
+
+static int take_share(void *user, int64_t part, const rf_translation *t, const rf_error *why)
+{
+    share *s = user;
+    pthread_mutex_lock(&s->all->lock);
+    const int enough = take(s->all->x, s->first + part * s->all->n, t, why);
+    pthread_mutex_unlock(&s->all->lock);
+    return enough;
+}
+
+static void write_share(void *arg, int64_t i, int worker)
+{
+    writers *w = arg;
+    share *s = &w->share[i];
+    rf_generate_options g = w->x->g;
+    (void)worker;
+    g.batch_size /= w->n;
+    rf_session_translate(s->session, s->source, s->n, &g, take_share, s, &s->why);
+}
+
+/* The pipeline's session is the first writer's. */
+static rf_status deal(writers *w, rf_error *why)
+{
+    rf_pipeline *p = w->x->p;
+    if (!p->writer) p->writer = rf__calloc(p->ctx, (size_t)w->n, sizeof *p->writer);
+    if (!p->writer) return no_memory(why);
+    for (int64_t i = 0; i < w->n; i++) {
+        share *s = &w->share[i];
+        if (i && !p->writer[i]) {
+            const rf_status status = rf_session_open(p->model, &p->writer[i], why);
+            if (status) return status;
+        }
+        *s = (share){.all = w, .first = i, .session = i ? p->writer[i] : p->session};
+        s->source = rf__calloc(p->ctx, (size_t)(w->x->parts / w->n) + 1, sizeof *s->source);
+        if (!s->source) return no_memory(why);
+        for (int64_t k = i; k < w->x->parts; k += w->n) s->source[s->n++] = w->x->source[k];
+    }
+    return RF_OK;
+}
+
+static rf_status write_all(translator *x, rf_error *why)
+{
+    const rf_ctx *ctx = x->p->ctx;
+    writers w = {.x = x, .n = writers_of(x), .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (w.n == 1) return rf_session_translate(x->p->session, x->source, x->parts, &x->g, take, x, why);
+    w.share = rf__calloc(ctx, (size_t)w.n, sizeof *w.share);
+    rf_status status = w.share ? deal(&w, why) : no_memory(why);
+    if (!status) rf__parallel(ctx, w.n, write_share, &w);
+    for (int64_t i = 0; i < w.n && w.share; i++) {
+        if (!status && w.share[i].why.code) status = rf_fail(why, w.share[i].why.code, "%s", w.share[i].why.text);
+        rf__free(ctx, w.share[i].source);
+    }
+    rf__free(ctx, w.share);
+    pthread_mutex_destroy(&w.lock);
+    return status;
+}
+
 rf_status rf_translate_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                              const rf_translate_options *options, rf_translate_texts_done *done, void *user,
                              rf_error *why)
@@ -387,7 +473,7 @@ rf_status rf_translate_texts(rf_pipeline *p, const char *const text[], const siz
     status = begin(&x, &o, why);
     if (!status && n) status = read_texts(&x, text, bytes, n, why);
     if (!status && !x.enough && !x.why.code && (x.parts || !n))
-        status = rf_session_translate(p->session, x.source, x.parts, &x.g, take, &x, why);
+        status = write_all(&x, why);
     if (!status && x.why.code) status = rf_fail(why, x.why.code, "%s", x.why.text);
     end(&x);
     return status;

@@ -42,6 +42,8 @@ void rf__product_state_free(rf_ctx *ctx)
 
 void rf__product_enter(const rf_ctx *ctx) { pthread_mutex_lock(&ctx->products->lock); }
 
+bool rf__product_try(const rf_ctx *ctx) { return !pthread_mutex_trylock(&ctx->products->lock); }
+
 void *rf__product_scratch(const rf_ctx *ctx, size_t size)
 {
     struct rf__product_state *s = ctx->products;

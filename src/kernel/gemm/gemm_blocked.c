@@ -219,7 +219,8 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
 {
     const rfk_panel_shape *shape = e->shape(ctx);
     const size_t bytes = (size_t)ctx->threads * e->workspace(shape);
-    rf__product_enter(ctx);
+    const bool ours = rf__product_try(ctx);                          /* or scratch of its own beside another thread */
+    void *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
     blocks g = {.e = e,
                 .shape = shape,
                 .ctx = ctx,
@@ -234,10 +235,11 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
                 .bias = bias,
                 .act = act,
                 .step = depth_of_cut(shape, w->k),
-                .workspace = rf__product_scratch(ctx, bytes)};
+                .workspace = scratch};
     if (g.workspace) run(&g);
-    rf__product_leave(ctx);
-    if (!g.workspace) return no_scratch(why, bytes);
+    if (ours) rf__product_leave(ctx);
+    else rf__free(ctx, scratch);
+    if (!scratch) return no_scratch(why, bytes);
     const int64_t wrong = atomic_load(&g.wrong);
     if (wrong < m) return rf_fail(why, RF_ENUMERIC, "row %lld of x is not finite", (long long)wrong);
     return RF_OK;

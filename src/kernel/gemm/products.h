@@ -61,6 +61,7 @@ void rf__product_state_free(rf_ctx *ctx);                             /* called 
 /* Products of one context take turns: between enter and leave the caller alone owns the state.  scratch gives at least
  * `size` bytes, 64-byte aligned, valid until the next call of it; NULL when there is no memory. */
 void rf__product_enter(const rf_ctx *ctx);
+bool rf__product_try(const rf_ctx *ctx);                              /* false: another thread has it; no wait    */
 void *rf__product_scratch(const rf_ctx *ctx, size_t size);
 void rf__product_leave(const rf_ctx *ctx);
 
