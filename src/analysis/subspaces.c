@@ -225,11 +225,15 @@ rf_status rf_probe_subspaces(const rf_probe *p, int64_t T, rf_subspaces *out, rf
     float *vectors = rf__alloc(p->ctx, floats * sizeof *vectors);
     rf_subspaces found;
     if (!vectors) return rf_fail(why, RF_ENOMEM, "out of memory: %lld positions", (long long)T);
+    float *own = NULL;
     rf_status status = rf_position_vectors(m, T, vectors, why);
+    const float *words = status ? NULL : rf__model_words(m, &own, why);
+    if (!status && !words) status = RF_ENOMEM;
     if (!status)
-        status = rf__subspace_angles(p->ctx, vectors, T, m->value[m->params.word], m->config.vocab_size, E,
-                                     RF_SUBSPACE_SHARE, &found, why);
+        status = rf__subspace_angles(p->ctx, vectors, T, words, m->config.vocab_size, E, RF_SUBSPACE_SHARE, &found,
+                                     why);
     if (!status) *out = found;
+    rf__free(m->ctx, own);
     rf__free(p->ctx, vectors);
     return status;
 }

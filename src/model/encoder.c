@@ -30,6 +30,7 @@ struct rf_encoder {
     float **value, **grad;                 /* one for each parameter; grad entries NULL: inference                    */
     const rf_packed **packed;              /* one for each parameter, or NULL                                         */
     const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL           */
+    const uint16_t *words;                 /* the words' values, when they are bf16 alone; or NULL                    */
     bool still;                            /* values never change                                                     */
     int64_t frozen;                        /* embeddings and so many layers get no gradient                           */
     bool recompute;                        /* layers are computed again in the backward                               */
@@ -121,6 +122,8 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
     return RF_OK;
 }
 
+void rf__encoder_words(rf_encoder *e, const uint16_t *words) { e->words = words; }
+
 void rf__encoder_free(rf_encoder *e)
 {
     if (!e) return;
@@ -176,6 +179,7 @@ static rf_tensor *tensor_of(rf_graph *g, const rf_encoder *e, size_t i, size_t s
     rf_tensor *t = rf_parameter(g, e->value[i], e->grad[i], flat ? 1 : p->rank, dim);
     if (t->rank) t->packed = e->packed[i];
     if (t->rank && e->bf16) t->bf16 = e->bf16 + p->offset;
+    if (t->rank && e->words && i == e->params->word) t->bf16 = e->words;
     return t;
 }
 

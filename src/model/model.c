@@ -1,8 +1,8 @@
 /* model.c — opening a model folder for inference.
  *
  * Matrices are packed straight from the mapped file, whose pages are then given back, so that a model costs its weights
- * once.  The word embeddings stay in the file where that is possible; the head's copy of them is packed when first
- * asked for.                                                                                                         */
+ * once.  The word embeddings stay in the file where that is possible, in f32 or bf16, and the rows that a text needs
+ * are read there; the head's copy of them is packed when first asked for.                                            */
 #include <unistd.h>
 
 #include "roformer/files.h"
@@ -121,15 +121,46 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     return status;
 }
 
-/* A mapped f32 tensor can be used where it lies. */
+/* A mapped tensor of f32 or bf16 can be used where it lies. */
 static bool usable_as_is(const rf_weight *t)
 {
-    return t && t->type == RF_F32 && !t->stride && (uintptr_t)t->data % sizeof(float) == 0;
+    if (!t || !t->readable || t->stride) return false;
+    return t->type == RF_F32    ? (uintptr_t)t->data % sizeof(float) == 0
+           : t->type == RF_BF16 ? (uintptr_t)t->data % sizeof(uint16_t) == 0
+                                : false;
 }
 
 static bool stays_in_file(const rf_model *m, const struct source *from, size_t i)
 {
     return i == m->params.word && from->file && usable_as_is(from->match[i]);
+}
+
+static void widen(const rf_model *m, float *to, const uint16_t *from, size_t n)
+{
+    m->ctx->k->from_bf16(to, from, (int64_t)n);
+}
+
+static rf_status leave_in_file(rf_model *m, const struct source *from, size_t i, rf_error *why)
+{
+    const rf_param *p = &m->params.p[i];
+    const rf_weight *t = from->match[i];
+    bool finite = true;
+    if (t->type == RF_F32) {
+        m->value[i] = (float *)(uintptr_t)t->data;
+        finite = m->ctx->k->finite(m->value[i], (int64_t)p->count);
+    } else {
+        enum { RUN = 4096 };
+        float run[RUN];
+        m->words = (const uint16_t *)t->data;
+        for (size_t at = 0; at < p->count && finite; at += RUN) {
+            const size_t n = p->count - at < RUN ? p->count - at : RUN;
+            widen(m, run, m->words + at, n);
+            finite = m->ctx->k->finite(run, (int64_t)n);
+        }
+    }
+    rf_weights_forget(from->file, t);
+    if (finite) return RF_OK;
+    return rf_fail(why, RF_ENUMERIC, "%s: %s holds values that are not finite", rf__weights_name(from->file), p->name);
 }
 
 static size_t aligned(size_t floats) { return (floats + 15) & ~(size_t)15; }
@@ -148,11 +179,7 @@ static rf_status gather(rf_model *m, const struct source *from, rf_error *why)
         if (is_matrix(&p[i])) {
             if (!from->file || from->match[i]) status = pack(m, from, i, why);
         } else if (stays_in_file(m, from, i)) {
-            m->value[i] = (float *)(uintptr_t)from->match[i]->data;
-            if (!m->ctx->k->finite(m->value[i], (int64_t)p[i].count))
-                status = rf_fail(why, RF_ENUMERIC, "%s: %s holds values that are not finite",
-                                 rf__weights_name(from->file), p[i].name);
-            rf_weights_forget(from->file, from->match[i]);
+            status = leave_in_file(m, from, i, why);
         } else {
             if (!p[i].joined) at = aligned(at);
             m->value[i] = m->vectors + at;
@@ -293,6 +320,17 @@ int rf_model_has_head(const rf_model *m) { return m->has_head && m->params.head 
 rf_head rf_model_task(const rf_model *m) { return m->has_head ? m->params.head : RF_HEAD_MLM; }
 const char *rf_model_ignored(const rf_model *m) { return m->ignored ? m->ignored : ""; }
 
+const float *rf__model_words(const rf_model *m, float **own, rf_error *why)
+{
+    const rf_param *p = &m->params.p[m->params.word];
+    *own = NULL;
+    if (!m->words) return m->value[m->params.word];
+    *own = rf__alloc(m->ctx, p->count * sizeof **own);
+    if (!*own) out_of_memory(why, p->count * sizeof **own);
+    else widen(m, *own, m->words, p->count);
+    return *own;
+}
+
 /* The word embeddings as the head's matrix, packed once for all sessions. */
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why)
 {
@@ -300,8 +338,12 @@ rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why)
     const rf_param *p = &m->params.p[word];
     rf_status status = RF_OK;
     pthread_mutex_lock(&m->lock);
-    if (!m->packed[word])
-        status = rf_pack(m->ctx, type_of(m, p), p->dim[0], p->dim[1], m->value[word], &m->packed[word], why);
+    if (!m->packed[word]) {
+        float *own;
+        const float *words = rf__model_words(m, &own, why);
+        status = words ? rf_pack(m->ctx, type_of(m, p), p->dim[0], p->dim[1], words, &m->packed[word], why) : RF_ENOMEM;
+        rf__free(m->ctx, own);
+    }
     *out = m->packed[word];
     pthread_mutex_unlock(&m->lock);
     return status;

@@ -19,7 +19,8 @@ struct rf_model {
     char *ignored;
     bool has_head;
     float *vectors;             /* biases, norms, small tables */
-    float **value;              /* one for each parameter; NULL for packed matrices */
+    float **value;              /* one for each parameter; NULL for packed matrices, and for words that are bf16 */
+    const uint16_t *words;      /* the word embeddings where they are bf16 in the file, or NULL */
     rf_packed **packed;
     pthread_mutex_t lock;       /* guards the words' packed, the only thing made late */
 };
@@ -50,5 +51,9 @@ rf_status rf__translate_open(rf_model *m, const char *folder, rf_error *why);
 /* The layers that write: the decoder's, or all that there are. */
 const rf_stack *rf__model_writer(const rf_model *m);
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
+
+/* The word embeddings in f32: where they are, or widened into *own, which the caller frees (NULL: nothing to free).
+ * NULL: out of memory. */
+const float *rf__model_words(const rf_model *m, float **own, rf_error *why);
 
 #endif

@@ -2,9 +2,20 @@
  *
  *     y[n,:]          = table[id[n],:]
  *     dtable[id[n],:] += dy[n,:]                in the order of n: the same bits for any number of workers */
-#include "graph/graph.h"
+#include "graph/ops/core/table.h"
 
 struct saved { const int32_t *id; };
+
+/* Rows of a table that is bf16 alone, widened. */
+struct halves { const rfk_table *k; float *y; const uint16_t *x; const int32_t *row; int64_t width; };
+
+static void widen_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct halves *r = arg;
+    for (int64_t i = first; i < last; i++)
+        r->k->from_bf16(r->y + i * r->width, r->x + r->row[i] * r->width, r->width);
+}
 
 void rf__embed_back(rf_graph *g, rf_node *n)
 {
@@ -15,7 +26,7 @@ void rf__embed_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N)
 {
-    RF_EXPECT(g, "embed", table, 2);
+    if (!rf__expect_table(g, "embed", table)) return &g->nil.t;
     RF_NEED(g, N >= 0 && (id || !N), RF_EARG, "embed: %lld tokens, or no ids", (long long)N);
     for (int64_t n = 0; n < N; n++)
         RF_NEED(g, id[n] >= 0 && id[n] < table->dim[0], RF_ERANGE, "embed: id %d of token %lld, table has %lld rows",
@@ -23,7 +34,10 @@ rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N
 
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
     if (g->error.code) return y;
-    rf__gather(g, y->f32, table->f32, id, N, table->dim[1]);
+    if (table->f32) rf__gather(g, y->f32, table->f32, id, N, table->dim[1]);
+    else
+        rf__spans(g, N, rf__span_rows(table->dim[1]), widen_span,
+                  &(struct halves){g->k, y->f32, table->bf16, id, table->dim[1]});
     if (!rf__tracked(g, RF_IN(table))) return y;
     const struct saved s = {rf__copy(g, id, (size_t)N, sizeof *id)};
     return rf__record(g, RF_OP(embed), y, RF_IN(table), &s, sizeof s);

@@ -2,27 +2,43 @@
  *
  *     y[n,:]               = sum_k c[k] table[id[k][n],:]
  *     dtable[id[k][n],:]  += c[k] dy[n,:]          term after term, in the order of n: the same bits for any workers */
-#include "graph/graph.h"
+#include "graph/ops/core/table.h"
 
 struct saved { int terms; float c[RF_MIX_TERMS]; const int32_t *id[RF_MIX_TERMS]; };
-struct pass { const rfk_table *k; const struct saved *s; float *y; const float *x; int64_t width; };
+struct pass { const rfk_table *k; const struct saved *s; float *y; const rf_tensor *x; int64_t width; };
+
+enum { WIDENED = 256 };                 /* columns of a row of bf16 that are widened together */
+
+/* y = y + c x, or c x where it is the first term; every number alone, so that pieces of a row have its bits. */
+static void term(const struct pass *a, float *y, int64_t row, float c, bool first)
+{
+    float space[WIDENED];
+    const int64_t step = a->x->f32 ? a->width : WIDENED;
+    for (int64_t j = 0; j < a->width; j += step) {
+        const int64_t n = rf__min64(step, a->width - j);
+        const float *x = a->x->f32 ? a->x->f32 + row * a->width : space;
+        if (!a->x->f32) a->k->from_bf16(space, a->x->bf16 + row * a->width + j, n);
+        if (first) a->k->scale(y + j, x, c, n);
+        else a->k->axpy(y + j, c, x, n);
+    }
+}
 
 static void sums(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
     const struct pass *a = arg;
     for (int64_t n = first; n < last; n++) {
-        float *y = a->y + n * a->width;
-        a->k->scale(y, a->x + a->s->id[0][n] * a->width, a->s->c[0], a->width);
-        for (int k = 1; k < a->s->terms; k++) a->k->axpy(y, a->s->c[k], a->x + a->s->id[k][n] * a->width, a->width);
+        for (int k = 0; k < a->s->terms; k++) term(a, a->y + n * a->width, a->s->id[k][n], a->s->c[k], k == 0);
     }
 }
+
+struct adjoint { const rfk_table *k; float *y; const float *x; float c; };
 
 static void scaled(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
-    const struct pass *a = arg;
-    a->k->scale(a->y + first, a->x + first, a->s->c[0], last - first);
+    const struct adjoint *a = arg;
+    a->k->scale(a->y + first, a->x + first, a->c, last - first);
 }
 
 void rf__mix_back(rf_graph *g, rf_node *n)
@@ -33,7 +49,7 @@ void rf__mix_back(rf_graph *g, rf_node *n)
     if (!d || !one) return;
     for (int k = 0; k < s->terms; k++) {
         rf__spans(g, N * width, RF_SPAN, scaled,
-                  &(struct pass){g->k, &(struct saved){1, {s->c[k]}, {NULL}}, one, n->out->grad, width});
+                  &(struct adjoint){g->k, one, n->out->grad, s->c[k]});
         rf__scatter_add(g, d, one, s->id[k], N, width);
     }
     rf__give(g, one, N * width);
@@ -41,7 +57,7 @@ void rf__mix_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], const int32_t *const id[], int64_t N)
 {
-    RF_EXPECT(g, "mix", table, 2);
+    if (!rf__expect_table(g, "mix", table)) return &g->nil.t;
     RF_NEED(g, terms >= 1 && terms <= RF_MIX_TERMS && c && id && N >= 0, RF_EARG,
             "mix: %d terms of %lld rows, 1 to %d can be", terms, (long long)N, RF_MIX_TERMS);
     struct saved s = {.terms = terms};
@@ -55,7 +71,7 @@ rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], con
     }
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
     if (g->error.code) return y;
-    rf__spans(g, N, rf__span_rows(table->dim[1]), sums, &(struct pass){g->k, &s, y->f32, table->f32, table->dim[1]});
+    rf__spans(g, N, rf__span_rows(table->dim[1]), sums, &(struct pass){g->k, &s, y->f32, table, table->dim[1]});
     if (!rf__tracked(g, RF_IN(table))) return y;
     for (int k = 0; k < terms; k++) s.id[k] = rf__copy(g, id[k], (size_t)N, sizeof *id[k]);
     return rf__record(g, RF_OP(mix), y, RF_IN(table), &s, sizeof s);

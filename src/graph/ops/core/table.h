@@ -1,0 +1,16 @@
+/* table.h — what rf_embed and rf_mix look up: rows in f32, or in bf16 alone where nothing is learned. */
+#ifndef RF_TABLE_H
+#define RF_TABLE_H
+
+#include "graph/graph.h"
+
+static inline bool rf__expect_table(rf_graph *g, const char *op, const rf_tensor *x)
+{
+    if (!x || x->f32 || !x->bf16) return rf__expect_rank(g, op, "table", x, 2);
+    if (g->error.code) return false;
+    if (x->rank != 2) rf__stop(g, RF_ESHAPE, "%s: table: expected rank 2, got %d", op, x->rank);
+    else if (x->tracked) rf__stop(g, RF_EARG, "%s: a table in bf16 alone has no values that can be learned", op);
+    return !g->error.code;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* test_words.c — mirrors src/model/model.c where word embeddings stay in the file: those of a folder in bf16 do, too,
+ * and rows of them are what they are when widened, to the bit. */
+#include "t.h"
+
+#include "model/model.h"
+#include "roformer/convert.h"
+#include "roformer/tensor.h"
+
+enum { N = 9 };
+static const int32_t id[N] = {1, 5, 9, 2, 3, 30, 4, 8, 1}, start[3] = {0, 4, N};
+static const rf_batch batch = {.N = N, .B = 2, .id = id, .start = start};
+
+/* A golden folder whose weights are bf16, and the same numbers in f32. */
+static const char *const halves = "tests/golden/models/bf16";
+
+static const char *widened(void)
+{
+    static char folder[4096];
+    rf_error why = {0};
+    rf_convert_options o;
+    rf_convert_defaults(&o);
+    o.keep_type = 0;
+    o.type = RF_F32;
+    snprintf(folder, sizeof folder, "%s/f32", t_folder());
+    if (rf_convert(t_shared(), halves, folder, &o, &why)) fail_msg("%s", why.text);
+    return folder;
+}
+
+typedef struct answer { float *vector, *score; int64_t C, V; } answer;
+
+static answer answer_of(const rf_ctx *ctx, const char *folder, rf_type type)
+{
+    rf_model *m = NULL;
+    rf_session *s = NULL;
+    rf_error why = {0};
+    const float *x;
+    const int32_t row[] = {2, 6};
+    if (rf_model_open_as(ctx, folder, type, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s", why.text);
+    answer a = {.C = rf_model_config(m)->hidden_size, .V = rf_model_config(m)->vocab_size};
+    a.vector = t_bytes((size_t)(2 * a.C) * sizeof *a.vector);
+    a.score = t_bytes((size_t)(2 * a.V) * sizeof *a.score);
+    if (rf_session_embed(s, &batch, RF_POOL_MEAN, &x, &why)) fail_msg("%s", why.text);
+    memcpy(a.vector, x, (size_t)(2 * a.C) * sizeof *x);
+    if (rf_session_scores(s, &batch, row, 2, &x, &why)) fail_msg("%s", why.text);
+    memcpy(a.score, x, (size_t)(2 * a.V) * sizeof *x);
+    rf_session_close(s);
+    rf_model_close(m);
+    return a;
+}
+
+static void answers_are_those_of_the_widened_folder(void **state)
+{
+    (void)state;
+    static const rf_type types[] = {RF_F32, RF_BF16, RF_I8};
+    const char *const wide = widened();
+    for (size_t i = 0; i < RF_COUNT(types); i++) {
+        const answer a = answer_of(t_shared(), halves, types[i]), b = answer_of(t_shared(), wide, types[i]);
+        assert_memory_equal(a.vector, b.vector, (size_t)(2 * a.C) * sizeof *a.vector);
+        assert_memory_equal(a.score, b.score, (size_t)(2 * a.V) * sizeof *a.score);
+    }
+    t_free_all();
+}
+
+/* Opening one of them takes hardly more memory than opening the other: neither has a copy of its words. */
+static void words_are_not_copied(void **state)
+{
+    (void)state;
+    const char *const folder[] = {widened(), halves};
+    size_t peak[2], words = 0;
+    for (int i = 0; i < 2; i++) {
+        t_memory memory = {0};
+        rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
+        rf_model *m = NULL;
+        rf_error why = {0};
+        if (rf_model_open_as(ctx, folder[i], RF_I8, &m, &why)) fail_msg("%s", why.text);
+        peak[i] = memory.peak;
+        words = (size_t)(rf_model_config(m)->vocab_size * rf_model_config(m)->embedding_size) * sizeof(float);
+        rf_model_close(m);
+        rf_ctx_free(ctx);
+    }
+    if (peak[1] >= peak[0] + words / 2) fail_msg("words in bf16 take %zu bytes, in f32 %zu", peak[1], peak[0]);
+}
+
+/* Looked up in bf16, alone and as weighted sums, rows have the bits of their widened copy; gradients have none to go
+ * to. */
+static void rows_of_halves(void **state)
+{
+    (void)state;
+    enum { V = 40, E = 600 };           /* longer than what is widened at a time */
+    float *table = t_normal(V * E), *found[2][2];
+    uint16_t *half = t_bytes(V * E * sizeof *half);
+    for (int i = 0; i < V * E; i++) half[i] = rf__bf16(table[i]), table[i] = rf__from_bf16(half[i]);
+    rf_graph *g = NULL;
+    assert_int_equal(rf_graph_new(t_shared(), &g, NULL), RF_OK);
+    const int32_t other[N] = {0, 1, 2, 3, 4, 5, 6, 7, 39}, *const both[] = {id, other};
+    static const float c[] = {0.3F, -1.7F};
+    for (int i = 0; i < 2; i++) {
+        rf_tensor *t = rf_parameter(g, i ? NULL : table, NULL, 2, (int64_t[]){V, E});
+        t->bf16 = i ? half : NULL;
+        found[i][0] = rf_embed(g, t, id, N)->f32;
+        found[i][1] = rf_mix(g, t, 2, c, both, N)->f32;
+        if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
+    }
+    for (int k = 0; k < 2; k++) assert_memory_equal(found[0][k], found[1][k], N * E * sizeof(float));
+    rf_embed(g, rf_parameter(g, NULL, NULL, 2, (int64_t[]){V, E}), id, N);
+    assert_int_equal(rf_graph_error(g)->code, RF_EARG);
+    rf_graph_free(g);
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_those_of_the_widened_folder),
+        cmocka_unit_test(words_are_not_copied),
+        cmocka_unit_test(rows_of_halves),
+    };
+    return cmocka_run_group_tests_name("model/words", tests, NULL, NULL);
+}
