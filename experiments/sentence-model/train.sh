@@ -2,12 +2,12 @@
 # train.sh DATA WORK [OPTION...] — trains a model for vectors of sentences; given again, it goes on where it was.
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/, ende/, glue/, multi30k/, sick/
-#   WORK    folder for articles, pairs and checkpoints; the model is WORK/run
+#   WORK    folder for articles, pairs and checkpoints; the models are WORK/first, WORK/run, WORK/scored
 #   OPTION  of roformer finetune, in place of those below
 #
 # It begins with the shipped model.  First phase: pairs that mean the like (pairs.py); second: two broken copies of a
-# sentence, and some of the pairs again (noise.py).  WORK/scored is the same model trained on the scores of STS-B and SICK.  No row of STS-B, SICK or MRPC is trained on, which check_pairs.py says before the
-# first update.
+# sentence, and some of the pairs again (noise.py); no row of STS-B, SICK or MRPC is among them, which check_pairs.py says
+# before the first update.  Third: the scores of STS-B's and SICK's training sets (scored.py).
 #
 #   PROGRAMS       (environment) folder of roformer and hold_out; without it those of build/release
 #   NICE, THREADS  (environment) 15, 1

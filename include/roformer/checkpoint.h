@@ -213,8 +213,8 @@ typedef struct rf_config {
     /* The folder's matrices are in int8 with scales (quantization_config).  Of its files, not of the model: it is not
      * written (rf_convert writes such folders). */
     int quantised;
-    /* RoFormer-Sim (pooler_activation "linear"): the vector of a text is W h_[CLS] + b, and a causal model sees all of a
-     * prompt at each of its tokens (UniLM's mask); what it writes has token type 1. */
+    /* RoFormer-Sim (pooler_activation "linear"): the vector of a text is W h_[CLS] + b, and a causal model sees all of
+     * a prompt at each of its tokens (UniLM's mask); what it writes has token type 1. */
     int linear_pooler;
 } rf_config;
 

@@ -76,8 +76,8 @@ rf_status rf_session_logprobs(rf_session *session, const int32_t id[], int64_t n
                        "a token has no probability of its own");
     if (m->config.linear_pooler)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "this model (RoFormer-Sim, pooler_activation \"linear\") sees all of a text at once: a token has "
-                       "no probability of its own");
+                       "this model (RoFormer-Sim, pooler_activation \"linear\") sees all of a text at once: a token "
+                       "has no probability of its own");
     if (n < 1 || n > INT32_MAX) return rf_fail(why, RF_EARG, "a text of %lld tokens; at least 1", (long long)n);
     if (!window) window = n;
     if (!stride) stride = rf__max64(1, window - 1);

@@ -19,8 +19,8 @@ rf_status rf__can_fill(const rf_pipeline *p, rf_error *why)
         return rf_fail(why, RF_EUNSUPPORTED, "the model has no masked-language-model head, so it cannot fill masks");
     if (rf_model_config(p->model)->linear_pooler && rf_model_config(p->model)->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "RoFormer-Sim (pooler_activation \"linear\") embeds texts and generates; it was not trained to fill "
-                       "masks");
+                       "RoFormer-Sim (pooler_activation \"linear\") embeds texts and generates; it was not trained to "
+                       "fill masks");
     if (rf_model_config(p->model)->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "the model is causal: what stands behind a mask does not reach it, so it cannot fill masks");

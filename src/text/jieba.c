@@ -5,8 +5,8 @@
  *
  * This, with Rust rules, is transformers 5's RoFormerTokenizer, as it is when it is built from a vocabulary, with which
  * the published models were trained.  Its from_pretrained gives the word filter the path of vocab.txt in the
- * vocabulary's place, and so loses every word: that is not imitated.  Python rules are in jieba_slow.c, those of bert4keras in
- * jieba_bert4keras.c.
+ * vocabulary's place, and so loses every word: that is not imitated.  Python rules are in jieba_slow.c, those of
+ * bert4keras in jieba_bert4keras.c.
  *
  * Ids depend on the dictionary: tokenizer_config.json names it, and another one is refused.                          */
 #include <inttypes.h>
@@ -177,7 +177,7 @@ static rf_status read_kind(rf_tokenizer_folder *f, jieba *t)
 {
     const json_t *x = json_object_get(f->config, SEGMENTER);
     const char *word = json_string_value(x);
-    const bool bert4keras = t->pieces.options.rules == RF_RULES_BERT4KERAS;     /* it calls python's                    */
+    const bool bert4keras = t->pieces.options.rules == RF_RULES_BERT4KERAS;     /* it calls python's */
     t->kind = word ? (strcmp(word, "jieba") ? RF_JIEBA_RUST : RF_JIEBA_PYTHON)
                    : (bert4keras ? RF_JIEBA_PYTHON : RF_JIEBA_RUST);
     if (!x || json_is_null(x) || (word && (!strcmp(word, "jieba") || !strcmp(word, "jieba-rs")))) return RF_OK;

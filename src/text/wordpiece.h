@@ -143,7 +143,8 @@ static inline const rf_wordpiece *rf__as_wordpiece(const rf_tokenizer *t)
     return (const rf_wordpiece *)(const void *)t;
 }
 
-enum { RF_MAX_WORD = 10000, RF_MAX_WORD_USUAL = 100, RF_MAX_WORD_BERT4KERAS = 200 };    /* limits for the characters of a word                      */
+/* Limits for the characters of a word. */
+enum { RF_MAX_WORD = 10000, RF_MAX_WORD_USUAL = 100, RF_MAX_WORD_BERT4KERAS = 200 };
 
 /* Makes a tokenizer of a vocabulary (of which it becomes the owner, on failure too) and options, which name the special
  * tokens. */

@@ -348,7 +348,8 @@ static const cli_option options[] = {
     {"cache_memory", 0, CLI_INT, A(memory), "MB", NULL, 0, 1 << 30, NULL,
      "memory for keys and values, at most: texts wait until there is enough; 0: no limit but that prompts fit the "
      "memory that is there", NULL},
-    {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL, "the prompt first (on; RoFormer-Sim: off)", NULL},
+    {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL,
+     "the prompt first (on; RoFormer-Sim: off)", NULL},
     {"logprobs", 0, CLI_FLAG, A(logprobs), NULL, NULL, 0, 0, NULL,
      "below each text a line for each new token: its log-probability by the model's own distribution, id, and token "
      "quoted; and a blank line.  --json has them without it", NULL},

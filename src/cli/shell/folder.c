@@ -74,12 +74,12 @@ static void note_features(cli_io *io, const char *folder)
     char path[4200];
     rf_config c;
     rf_error why = {0};
-    const int n = snprintf(path, sizeof path, "%s/%s", folder, RF_FILE_CONFIG);
+    const int n = snprintf(path, sizeof path, "%s/.", folder);          /* a pipe or a file, which has no /., is left */
     if (n < 0 || (size_t)n >= sizeof path || rf_config_read(io->ctx, path, &c, &why)) return;   /* opening says why */
     const bool linear = c.attention_type == RF_ATTENTION_LINEAR || c.attention_types;
     if (linear && c.num_random_features > MANY)
-        cli_note(io, "%s: num_random_features is %lld: making them, and every token, takes long; softmax attention is "
-                 "faster on texts of up to %lld tokens", path, (long long)c.num_random_features,
+        cli_note(io, "%s/%s: num_random_features is %lld: making them, and every token, takes long; softmax attention "
+                 "is faster on texts of up to %lld tokens", folder, RF_FILE_CONFIG, (long long)c.num_random_features,
                  2 * (long long)c.num_random_features);
 }
 
