@@ -418,7 +418,10 @@ static void write_share(void *arg, int64_t i, int worker)
     rf_generate_options g = w->x->g;
     (void)worker;
     g.batch_size /= w->n;
-    rf_session_translate(s->session, s->source, s->n, &g, take_share, s, &s->why);
+    if (!rf_session_translate(s->session, s->source, s->n, &g, take_share, s, &s->why)) return;
+    pthread_mutex_lock(&w->lock);                                    /* a failure of one is that of all */
+    w->x->enough = true;
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* The pipeline's session is the first writer's. */

@@ -1,0 +1,171 @@
+/* test_translate_texts.c — mirrors src/pipeline/translate.c: threads that write translations of their own give what one
+ * gives, end when the caller has enough, and give back all they took when there is no memory. */
+#define _GNU_SOURCE
+#include "roformer/pipeline.h"
+#include "t.h"
+
+enum { TEXTS = 210, WORDS = 8, NEW = 24 };
+
+typedef struct setup {
+    rf_ctx *ctx;
+    rf_pipeline *p;
+    rf_generate_options g;
+    rf_translate_options o;
+    char line[TEXTS][WORDS * 4];
+    const char *text[TEXTS];
+} setup;
+
+typedef struct taken { int32_t id[TEXTS][NEW]; int64_t n[TEXTS], calls, failed, enough; } taken;
+
+static char *folder_of(void)
+{
+    static const char *const copied[] = {"config.json", "model.safetensors"};
+    char path[128], word[16];
+    char *folder = strdup(t_folder());
+    for (size_t i = 0; i < RF_COUNT(copied); i++) {
+        snprintf(path, sizeof path, "tests/golden/marian/trained/%s", copied[i]);
+        FILE *f = fopen(path, "rb");
+        static char whole[1 << 20];
+        const size_t n = f ? fread(whole, 1, sizeof whole, f) : 0;
+        if (!n || n == sizeof whole) fail_msg("%s", path);
+        fclose(f);
+        t_write(folder, copied[i], whole, n);
+    }
+    char vocab[1024] = "</s>\n";
+    for (int i = 1; i < 35; i++) {
+        snprintf(word, sizeof word, "w%d\n", i);
+        strcat(vocab, word);
+    }
+    strcat(vocab, "[UNK]\n[CLS]\n[SEP]\n[MASK]\n[PAD]\n<pad>\n");
+    t_write(folder, "vocab.txt", vocab, strlen(vocab));
+    return folder;
+}
+
+/* Lines of one to eight words. */
+static setup *begin(rf_ctx *ctx)
+{
+    setup *s = calloc(1, sizeof *s);
+    char *folder = folder_of();
+    rf_error why = {0};
+    s->ctx = ctx;
+    if (rf_pipeline_open(ctx, folder, RF_F32, &s->p, &why)) fail_msg("%s", why.text);
+    rf_translate_defaults(rf_pipeline_model(s->p), &s->g);
+    s->g.max_new_tokens = NEW;
+    rf_translate_text_defaults(&s->o);
+    s->o.generate = &s->g;
+    for (int i = 0; i < TEXTS; i++) {
+        char *to = s->line[i];
+        for (int k = 0; k <= i * 37 % WORDS; k++) to += sprintf(to, "%sw%d", k ? " " : "", 3 + (i * 7 + k * k) % 9);
+        s->text[i] = s->line[i];
+    }
+    free(folder);
+    return s;
+}
+
+static void end(setup *s)
+{
+    rf_pipeline_close(s->p);
+    rf_ctx_free(s->ctx);
+    free(s);
+}
+
+static int take(void *user, int64_t text, const rf_text_translation *t, const rf_error *why)
+{
+    taken *x = user;
+    x->calls++;
+    x->failed += why != NULL;
+    if (t) {
+        x->n[text] = t->of.n;
+        memcpy(x->id[text], t->of.id, (size_t)t->of.n * sizeof *t->of.id);
+    }
+    return x->enough && x->calls >= x->enough;
+}
+
+static rf_status translate(setup *s, taken *x, rf_error *why)
+{
+    return rf_translate_texts(s->p, s->text, NULL, TEXTS, &s->o, take, x, why);
+}
+
+static void same(const taken *a, const taken *b)
+{
+    assert_int_equal(a->calls, TEXTS);
+    assert_int_equal(b->calls, TEXTS);
+    assert_memory_equal(a->n, b->n, sizeof a->n);
+    assert_memory_equal(a->id, b->id, sizeof a->id);
+}
+
+/* Greedily and with beams, twice by the same pipeline. */
+static void threads_are_one(void **state)
+{
+    (void)state;
+    for (int beams = 1; beams <= 2; beams++) {
+        setup *one = begin(t_ctx(1, NULL)), *three = begin(t_ctx(3, NULL));
+        static taken a, b, c;
+        rf_error why = {0};
+        a = b = c = (taken){0};
+        one->g.num_beams = three->g.num_beams = beams;
+        one->g.batch_size = three->g.batch_size = 128;
+        if (translate(one, &a, &why) || translate(three, &b, &why) || translate(three, &c, &why))
+            fail_msg("%s", why.text);
+        same(&a, &b);
+        same(&a, &c);
+        end(one);
+        end(three);
+    }
+}
+
+/* Nothing is handed out behind the call that said it was enough, by none of the threads. */
+static void enough(void **state)
+{
+    (void)state;
+    setup *s = begin(t_ctx(2, NULL));
+    rf_error why = {0};
+    for (int64_t n = 1; n < 40; n += 13) {
+        static taken x;
+        x = (taken){.enough = n};
+        assert_int_equal(translate(s, &x, &why), RF_OK);
+        assert_int_equal(x.calls, n);
+    }
+    end(s);
+}
+
+/* Allocations that fail, one or all that come: all texts, or RF_ENOMEM; and afterwards the pipeline is what it was. */
+static void memory_ends(void **state)
+{
+    (void)state;
+    static taken all, x;
+    rf_error why = {0};
+    t_memory memory = {0};
+    setup *s = begin(t_counting_ctx(2, NULL, &memory));
+    all = (taken){0};
+    const long before = memory.calls;
+    if (translate(s, &all, &why)) fail_msg("%s", why.text);
+    const long calls = memory.calls - before;
+    long refused = 0;
+    for (long n = 1; n < calls; n += 1 + calls / 60) {
+        memory.fail = memory.calls + n;
+        memory.forever = n % 2;
+        x = (taken){0};
+        const rf_status status = translate(s, &x, &why);
+        memory.fail = 0;
+        if (!status) assert_int_equal(x.calls - x.failed, TEXTS);
+        else assert_int_equal(status, RF_ENOMEM);
+        refused += status != RF_OK;
+    }
+    assert_true(refused > 20);
+    x = (taken){0};
+    if (translate(s, &x, &why)) fail_msg("%s", why.text);
+    same(&all, &x);
+    end(s);
+    assert_int_equal(memory.live, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_are_one),
+        cmocka_unit_test(enough),
+        cmocka_unit_test(memory_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
