@@ -26,7 +26,12 @@ static rf__pair_files training_files(const rf_train_options *o)
     return (rf__pair_files){{o->source, o->target}, o->sources};
 }
 
-static rf_status check_files(const rf_train_options *o, rf_error *why)
+static rf__pair_files held_files(const rf_train_options *o)
+{
+    return (rf__pair_files){{o->validation_source, o->validation_target}, o->validation_sources};
+}
+
+static rf_status check_options(const rf_train_options *o, rf_error *why)
 {
     if (!o->sources || !o->targets)
         return rf_fail(why, RF_EARG, "%s: no file to train on", o->sources ? "target" : "source");
@@ -37,18 +42,32 @@ static rf_status check_files(const rf_train_options *o, rf_error *why)
     if (o->validation_sources != o->validation_targets)
         return rf_fail(why, RF_EARG, "validation_source, validation_target: %d files of sources, %d of targets",
                        o->validation_sources, o->validation_targets);
+    if (2 * o->max_length > o->tokens_per_batch)
+        return rf_fail(why, RF_EARG,
+                       "max_length: two sides of %lld tokens are more than tokens_per_batch, %lld: a shorter "
+                       "max_length or a larger batch is needed",
+                       (long long)o->max_length, (long long)o->tokens_per_batch);
     return RF_OK;
 }
 
-/* One vocabulary for both sides. */
+static rf_status is_text(void *user, const char *text, size_t size, rf_error *why)
+{
+    const size_t bad = rf_utf8_check(text, size);
+    (void)user;
+    if (bad == size) return RF_OK;
+    return rf_fail(why, RF_EDATA, "the text is not UTF-8 at byte %zu (0x%02X)%s", bad, (unsigned char)text[bad],
+                   rf_utf8_advice(text, size));
+}
+
+/* One vocabulary for both sides.  Learning it may take long: what is wrong with the held-out texts is said before. */
 static rf_status learn(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;
-    const rf__pair_files files = training_files(o);
+    const rf__pair_files files = training_files(o), held = held_files(o);
     rf_tokenizer_trainer *trainer = NULL;
     rf_tokenizer *t = NULL;
     rf_tokenizer_train_options how;
-    rf_status status = check_files(o, why);
+    rf_status status = check_options(o, why);
     if (!status && rf_tokenizer_found(r->ctx, r->folder)) {
         rf__run_notify(r, "note", "the tokenizer that %s holds is used", r->folder);
         return RF_OK;
@@ -56,7 +75,8 @@ static rf_status learn(rf__run *r, rf_error *why)
     rf_tokenizer_train_defaults(&how);
     how.tokens = (int32_t)o->vocab_size;
     how.coverage = 1;
-    rf__run_notify(r, "data", "learning sub-words");
+    if (!status) status = rf__pairs_lines(r->ctx, &held, is_text, NULL, why);
+    if (!status) rf__run_notify(r, "data", "learning sub-words");
     if (!status) status = rf_tokenizer_trainer_new(r->ctx, "bpe", &how, &trainer, why);
     if (!status) status = rf__pairs_lines(r->ctx, &files, feed, trainer, why);
     if (!status) status = rf_tokenizer_trainer_finish(trainer, &t, why);
@@ -93,11 +113,6 @@ static void report_dropped(rf__run *r, const rf__pairs *p, const rf__pair_files 
                    p->n + p->drops, what, dropped);
 }
 
-static rf__pair_files held_files(const rf_train_options *o)
-{
-    return (rf__pair_files){{o->validation_source, o->validation_target}, o->validation_sources};
-}
-
 /* Only a tokenizer that has several segmentations can draw them. */
 static rf_status begin_sampling(const rf__run *r, rf__pair_training *t, rf_error *why)
 {
@@ -119,11 +134,6 @@ static rf_status read_pairs(rf__run *r, rf__pair_training *t, rf_error *why)
     const rf__pair_limits limits = {{most, most}, o->max_length_ratio, {drawn, drawn}},
                           any = {{most, most}, 0, {[RF__TARGET_SIDE] = rf__translation_scored(o)}};
     const rf__pair_files files = training_files(o), held = held_files(o);
-    if (2 * o->max_length > o->tokens_per_batch)
-        return rf_fail(why, RF_EARG,
-                       "max_length: two sides of %lld tokens are more than tokens_per_batch, %lld: a shorter "
-                       "max_length or a larger batch is needed",
-                       (long long)o->max_length, (long long)o->tokens_per_batch);
     rf_status status = drawn ? begin_sampling(r, t, why) : RF_OK;
     if (!status) status = rf__pairs_read(r->ctx, r->tokenizer, &files, &limits, tell, r, &t->train, why);
     if (!status && held.n) status = rf__pairs_read(r->ctx, r->tokenizer, &held, &any, tell, r, &t->held, why);
@@ -160,7 +170,7 @@ static bool same_pairs(const rf__run *r, const rf__pair_training *t)
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__pair_training *t = r->task;
-    rf_status status = check_files(&r->o, why);
+    rf_status status = check_options(&r->o, why);
     if (!status) status = read_pairs(r, t, why);
     if (status) return status;
     if (*r->from && !same_pairs(r, t) && !r->o.allow_data_change)

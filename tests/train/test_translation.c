@@ -571,6 +571,27 @@ static void sampled_runs_are_one(const char *sub_words)
     end(&whole), end(&parts), end(&plain), end(&rank[0]), end(&rank[1]);
 }
 
+/* What is wrong with them, and with options, is said before sub-words are learned. */
+static void held_texts_first(setup *s)
+{
+    static const char *const missing[] = {"no-such-file"};
+    const char *const *held = s->o.validation_target;
+    s->o.validation_target = missing;
+    must(s, RF_EIO);
+    t_failed(&s->why, RF_EIO, "no-such-file: cannot open");
+    s->o.validation_target = held;
+    t_write(s->model, "held.tgt", "a\n\xff\n", 4);
+    must(s, RF_EDATA);
+    t_failed(&s->why, RF_EDATA, "held.tgt:2: the text is not UTF-8 at byte 0 (0xFF)");
+    write_sides(s->model, "held.src", "held.tgt", PAIRS, HELD);
+    s->o.tokens_per_batch = 100;
+    must(s, RF_EARG);
+    t_failed(&s->why, RF_EARG, "max_length: two sides of 64 tokens are more than tokens_per_batch, 100");
+    s->o.tokens_per_batch = 1024;
+    assert_false(rf_tokenizer_found(s->ctx, s->out));
+    assert_null(strstr(s->notes, "sub-words learned"));
+}
+
 static void sub_words_are_learned(void **state)
 {
     (void)state;
@@ -580,6 +601,7 @@ static void sub_words_are_learned(void **state)
     s.o.vocab_size = 60;
     s.o.max_steps = 1, s.o.eval_steps = 0;
     s.o.max_length = 64, s.o.tokens_per_batch = 1024;
+    held_texts_first(&s);
     const rf_status status = go(&s);
     if (status == RF_EUNSUPPORTED && strstr(s.why.text, "SentencePiece")) {
         end(&s);
