@@ -22,7 +22,7 @@ enum {
 
 typedef struct rf_dictionary_header {
     char magic[8];                      /* "RFWORDS1"                                                                 */
-    uint64_t words, total, sum, hash;   /* different words, their frequencies; sum: of all lines; hash: of the tables */
+    uint64_t words, total, sum, hash;   /* sum: frequencies of all lines; hash: of 3/4 full tables                    */
     uint32_t slots, longest;
     char name[80];                      /* ended by a zero                                                            */
 } rf_dictionary_header;
@@ -56,7 +56,8 @@ typedef struct rf_jieba_cutter {
     const rf_ctx *ctx;
     uint32_t *scalar, *at, *next;       /* characters of the text, their first bytes; where a word from here ends     */
     double *route;
-    size_t scalars, ats, nexts, routes; /* capacities                                                                 */
+    rf_dictionary_first *two;           /* what a character and the one behind it lead to                             */
+    size_t scalars, ats, nexts, routes, twos; /* capacities                                                           */
     uint32_t *end;                      /* the result: [n] characters up to the end of each word                      */
     size_t n, ends;
     size_t characters;                  /* of the text: at[characters] is its size                                    */

@@ -173,24 +173,34 @@ static bool fill(const builder *b, rf_dictionary_first *first, rf_dictionary_slo
     return true;
 }
 
+/* The file, but for its header, with at least so many slots; NULL: no memory. */
+static char *lay_out(builder *b, size_t slots, size_t *size)
+{
+    for (;; slots += slots / 4) {
+        *size = sizeof b->header + RF_DICTIONARY_FIRST * sizeof(rf_dictionary_first) +
+                slots * sizeof(rf_dictionary_slot);
+        b->header.slots = (uint32_t)slots;
+        char *file = rf__calloc(b->ctx, *size, 1);
+        if (!file) return NULL;
+        rf_dictionary_first *first = (rf_dictionary_first *)(void *)(file + sizeof b->header);
+        if (fill(b, first, (rf_dictionary_slot *)(void *)(first + RF_DICTIONARY_FIRST))) return file;
+        rf__free(b->ctx, file);
+    }
+}
+
+/* The hash is that of tables three quarters full, as files had them at first: folders name it.  A table of which more
+ * is free says sooner that nothing is there, and most pairs of characters begin no word. */
 static rf_status write(builder *b, const char *path, const char *name)
 {
-    const size_t front = sizeof b->header + RF_DICTIONARY_FIRST * sizeof(rf_dictionary_first);
-    char *file = NULL;
-    size_t size = 0;
-    bool placed = false;
-    for (b->header.slots = (uint32_t)(b->nodes + b->nodes / 3 + 64); !placed; b->header.slots += b->header.slots / 4) {
-        size = front + b->header.slots * sizeof(rf_dictionary_slot);
-        rf__free(b->ctx, file);
-        file = rf__calloc(b->ctx, size, 1);
-        if (!file) return no_memory(b);
-        rf_dictionary_first *first = (rf_dictionary_first *)(void *)(file + sizeof b->header);
-        placed = fill(b, first, (rf_dictionary_slot *)(void *)(first + RF_DICTIONARY_FIRST));
-        if (placed) break;
-    }
+    size_t size;
+    char *file = lay_out(b, b->nodes + b->nodes / 3 + 64, &size);
+    if (!file) return no_memory(b);
+    b->header.hash = rf__hash64(file + sizeof b->header, size - sizeof b->header, 0);
+    rf__free(b->ctx, file);
+    file = lay_out(b, 5 * b->nodes / 2 + 64, &size);
+    if (!file) return no_memory(b);
     memcpy(b->header.magic, "RFWORDS1", sizeof b->header.magic);
     memcpy(b->header.name, name, strlen(name) + 1);
-    b->header.hash = rf__hash64(file + sizeof b->header, size - sizeof b->header, 0);
     memcpy(file, &b->header, sizeof b->header);
     const rf_status status = rf__replace_file(b->ctx, path, file, size, b->why);
     rf__free(b->ctx, file);

@@ -91,18 +91,31 @@ static size_t pieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w)
     return add_stretch(t, s, w, n, from, w->size, chars);
 }
 
-/* One run of normalised text, without white space. */
+/* Word i of a run, from character c->end[i - 1] on. */
+static rf_word word_of(const rf_jieba_cutter *c, const rf_word *run, size_t i)
+{
+    const size_t from = i ? c->end[i - 1] : 0, begin = c->at[from];
+    rf_word w = {.text = run->text + begin, .size = c->at[c->end[i]] - begin, .chars = c->end[i] - from};
+    w.at = run->at + begin;
+    if (run->from) w.from = run->from + begin, w.to = run->to + begin;
+    if (w.size <= RF_KEY) memcpy(w.key, w.text, w.size);
+    return w;
+}
+
+/* One run of normalised text, without white space.  The cache of pieces is larger than the processor's: what a word
+ * needs of it is fetched a few words ahead. */
 static bool put_run(const jieba *t, rf_encoding *e, scratch *s, const rf_word *run)
 {
+    enum { AHEAD = 4 };
     rf_jieba_cutter *c = &s->cut;
+    rf_word soon[AHEAD];
     if (!rf__jieba_cut(c, &t->dictionary, t->kind, run->text, run->size)) return false;
-    for (size_t i = 0, from = 0; i < c->n; from = c->end[i++]) {
-        const size_t begin = c->at[from];
-        rf_word w = {.text = run->text + begin, .size = c->at[c->end[i]] - begin, .chars = c->end[i] - from};
-        w.at = run->at + begin;
-        if (run->from) w.from = run->from + begin, w.to = run->to + begin;
-        if (w.size <= RF_KEY) memcpy(w.key, w.text, w.size);
-        if (!rf__put_word(&t->pieces, e, &s->piecer, &w, pieces)) return false;
+    for (size_t i = 0; i < c->n + AHEAD; i++) {
+        rf_word *w = &soon[i % AHEAD];
+        if (i >= AHEAD && !rf__put_word(&t->pieces, e, &s->piecer, w, pieces)) return false;
+        if (i >= c->n) continue;
+        *w = word_of(c, run, i);
+        rf__expect_word(&s->piecer, w);
     }
     return true;
 }

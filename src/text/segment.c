@@ -55,18 +55,45 @@ static inline uint32_t begin(const rf_dictionary *d, uint32_t c, double *value)
     return (uint32_t)d->first[c].child;
 }
 
-/* The table is larger than caches: what will be asked for a few characters on is fetched meanwhile. */
-static inline void fetch(const rf_dictionary *d, const uint32_t *s, size_t i)
+/* The table is larger than caches, so everything is asked for twice: `approach` brings near what two characters in a
+ * row lead to, a few characters ahead of `look_up`, which keeps it and brings near what a third one leads to. */
+enum { AHEAD = 24 };
+
+static inline void bring(const rf_dictionary *d, uint32_t read, uint32_t c)
+{
+    const char *at = (const char *)&d->slot[rf_dictionary_place(rf_dictionary_key(read, c), d->header->slots)];
+    __builtin_prefetch(at);
+}
+
+static inline void approach(const rf_dictionary *d, const uint32_t *s, size_t i)
 {
     double value;
     const uint32_t read = s[i] < RF_DICTIONARY_FIRST ? begin(d, s[i], &value) : 0;
-    if (read) __builtin_prefetch(&d->slot[rf_dictionary_place(rf_dictionary_key(read, s[i + 1]), d->header->slots)]);
+    if (read) bring(d, read, s[i + 1]);
+}
+
+static inline void look_up(const rf_dictionary *d, const uint32_t *s, size_t i, size_t n, rf_dictionary_first *two)
+{
+    double value;
+    const uint32_t read = begin(d, s[i], &value);
+    *two = (rf_dictionary_first){.value = INFINITY};
+    if (read) two->child = step(d, read, s[i + 1], &two->value);
+    if (two->child && i + 2 < n) bring(d, (uint32_t)two->child, s[i + 2]);
+}
+
+/* What each character and the one behind it lead to: two[i] for i below n - 1. */
+static void find_pairs(rf_jieba_cutter *c, const rf_dictionary *d)
+{
+    const size_t n = c->characters, pairs = n ? n - 1 : 0;
+    for (size_t i = 0; i < pairs + AHEAD; i++) {
+        if (i < pairs) approach(d, c->scalar, i);
+        if (i >= AHEAD) look_up(d, c->scalar, i - AHEAD, n, &c->two[i - AHEAD]);
+    }
 }
 
 /* The best way from each character of [from, to) on. */
 static void find_route(rf_jieba_cutter *c, const rf_dictionary *d, double ln_total, bool zeros, size_t from, size_t to)
 {
-    enum { AHEAD = 6 };
     const uint32_t *s = c->scalar;
     double *route = c->route;
     route[to] = 0;
@@ -74,15 +101,20 @@ static void find_route(rf_jieba_cutter *c, const rf_dictionary *d, double ln_tot
         const size_t end = to - i < d->header->longest ? to : i + d->header->longest;
         double best = 0, value = INFINITY;
         size_t best_end = 0;
-        if (i >= from + AHEAD) fetch(d, s, i - AHEAD);
         uint32_t read = begin(d, s[i], &value);
-        for (size_t j = i + 1;; read = step(d, read, s[j++], &value)) {
+        for (size_t j = i + 1;; j++) {
             if (value < INFINITY && (zeros || value > -INFINITY)) {
                 const double p = value - ln_total + route[j];
                 if (!best_end || p >= best) best = p, best_end = j;
             }
             if (!read || j == end) break;
-            value = INFINITY;
+            if (j == i + 1) {
+                value = c->two[i].value;
+                read = (uint32_t)c->two[i].child;
+            } else {
+                value = INFINITY;
+                read = step(d, read, s[j], &value);
+            }
         }
         route[i] = best_end ? best : 0.0 - ln_total + route[i + 1];
         c->next[i] = (uint32_t)(best_end ? best_end : i + 1);
@@ -121,6 +153,7 @@ static bool decode(rf_jieba_cutter *c, const char *text, size_t size)
     c->characters = n;
     return rf__grow(c->ctx, &c->next, &c->nexts, n + 1, sizeof *c->next) &&
            rf__grow(c->ctx, &c->route, &c->routes, n + 1, sizeof *c->route) &&
+           rf__grow(c->ctx, &c->two, &c->twos, n + 1, sizeof *c->two) &&
            rf__grow(c->ctx, &c->end, &c->ends, n + 1, sizeof *c->end);
 }
 
@@ -130,6 +163,7 @@ bool rf__jieba_cut(rf_jieba_cutter *c, const rf_dictionary *d, rf_jieba kind, co
     const double ln_total = log((double)(rust ? d->header->total : d->header->sum));
     c->n = 0;
     if (!decode(c, text, size)) return false;
+    find_pairs(c, d);
     for (size_t i = 0, j; i < c->characters; i = j) {
         for (j = i; j < c->characters && in_run(kind, c->scalar[j]);) j++;
         if (j > i) {
@@ -149,6 +183,7 @@ void rf__jieba_cut_clear(rf_jieba_cutter *c)
     rf__free(c->ctx, c->at);
     rf__free(c->ctx, c->next);
     rf__free(c->ctx, c->route);
+    rf__free(c->ctx, c->two);
     rf__free(c->ctx, c->end);
     *c = (rf_jieba_cutter){.ctx = c->ctx};
 }
