@@ -1,5 +1,6 @@
 /* test_sim.c — RoFormer-Sim (pooler_activation "linear") as PyPI's roformer 0.4.3 has it (tests/golden/sim): vectors of
- * texts, logits of tokens that are written behind a prompt which is seen as a whole; what is refused. */
+ * texts, logits of tokens that are written behind a prompt which is seen as a whole; what is refused.  RoFormer-GPT
+ * (tests/golden/gpt), the same class with another pooler and a triangular mask: the logits behind every token. */
 #include <jansson.h>
 
 #include "one_context.h"
@@ -7,15 +8,16 @@
 #include "roformer/sequence.h"
 
 #define SIM "tests/golden/sim"
+#define GPT "tests/golden/gpt"
 enum { C = 24, V = 43, PROMPTS = 3 };
 
 typedef struct golden { json_t *line[PROMPTS]; } golden;
 
-static golden read_golden(void)
+static golden read_golden(const char *path)
 {
     golden g;
     static char line[1 << 16];
-    FILE *f = fopen(SIM "/golden.jsonl", "rb");
+    FILE *f = fopen(path, "rb");
     assert_non_null(f);
     for (int i = 0; i < PROMPTS; i++) {
         assert_non_null(fgets(line, sizeof line, f));
@@ -56,11 +58,12 @@ static rf_batch batch_of(const golden *g, int32_t *id, int32_t *start)
 
 typedef struct opened { rf_model *model; rf_session *session; } opened;
 
-static opened open_sim(void)
+static opened open_folder(const char *folder)
 {
     opened o;
     rf_error why = {0};
-    if (rf_model_open(ctx, SIM, &o.model, &why) || rf_session_open(o.model, &o.session, &why)) fail_msg("%s", why.text);
+    if (rf_model_open(ctx, folder, &o.model, &why) || rf_session_open(o.model, &o.session, &why))
+        fail_msg("%s", why.text);
     return o;
 }
 
@@ -73,10 +76,10 @@ static void close_sim(opened *o)
 static void vectors_of_texts(void **state)
 {
     (void)state;
-    golden g = read_golden();
+    golden g = read_golden(SIM "/golden.jsonl");
     int32_t id[64], start[PROMPTS + 1];
     const rf_batch b = batch_of(&g, id, start);
-    opened o = open_sim();
+    opened o = open_folder(SIM);
     rf_error why = {0};
     const float *v;
     if (rf_session_embed(o.session, &b, RF_POOL_CLS, &v, &why)) fail_msg("%s", why.text);
@@ -94,10 +97,10 @@ static const json_t *logits_of(const golden *g, int i, int written)
 static void tokens_behind_prompts(void **state)
 {
     (void)state;
-    golden g = read_golden();
+    golden g = read_golden(SIM "/golden.jsonl");
     int32_t id[64], start[PROMPTS + 1], row[PROMPTS], last[] = {0, 1, 2}, ones[] = {0, 1, 2, 3};
     const rf_batch b = batch_of(&g, id, start);
-    opened o = open_sim();
+    opened o = open_folder(SIM);
     rf_sequence text[PROMPTS];
     rf_error why = {0};
     const float *z;
@@ -131,12 +134,12 @@ static int keep(void *user, const rf_generated *token)
 static void generated(void **state)
 {
     (void)state;
-    golden g = read_golden();
+    golden g = read_golden(SIM "/golden.jsonl");
     int32_t id[64], start[PROMPTS + 1], all[PROMPTS][4] = {{0}}, one[1][4];
     rf_prompt prompt[PROMPTS];
     rf_generate_options o;
     rf_error why = {0};
-    opened sim = open_sim();
+    opened sim = open_folder(SIM);
     const rf_batch b = batch_of(&g, id, start);
     rf_generate_defaults(&o);
     o.max_new_tokens = 4;
@@ -162,13 +165,12 @@ static void refused(void **state)
     (void)state;
     static const int32_t id[] = {2, 7, 3, 9}, ends[] = {0, 3}, both[] = {0, 3, 4}, last[] = {2};
     const rf_batch first = {.N = 3, .B = 1, .id = id, .start = ends}, mixed = {.N = 4, .B = 2, .id = id, .start = both};
-    opened o = open_sim();
+    opened o = open_folder(SIM);
     rf_sequence text[2];
     rf_error why = {0};
     const float *z;
     double p[3];
-    assert_int_equal(rf_sequence_new(o.session, NULL, &text[1], &why), RF_OK);
-    assert_int_equal(rf_sequence_new(o.session, NULL, &text[0], &why), RF_OK);
+    for (int i = 0; i < 2; i++) assert_int_equal(rf_sequence_new(o.session, NULL, &text[i], &why), RF_OK);
     assert_int_equal(rf_session_continue(o.session, &text[1], &first, last, 1, &z, &why), RF_OK);
     assert_int_equal(rf_session_continue(o.session, text, &mixed, last, 1, &z, &why), RF_EARG);
     t_failed(&why, RF_EARG, "prompts and tokens behind prompts");
@@ -182,6 +184,35 @@ static void refused(void **state)
     why = (rf_error){0};
     assert_int_equal(rf_config_parse(ctx, other, sizeof other - 1, "config.json", &c, &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED, "pooler_activation is \"relu\"");
+}
+
+/* Texts as a whole, and the last of them token by token: behind each token the logits of the triangular mask. */
+static void a_gpt_is_causal(void **state)
+{
+    (void)state;
+    golden g = read_golden(GPT "/golden.jsonl");
+    opened o = open_folder(GPT);
+    rf_error why = {0};
+    for (int i = 0; i < PROMPTS; i++) {
+        const json_t *text = json_object_get(g.line[i], "text"), *logits = json_object_get(g.line[i], "logits");
+        int32_t id[16], row[16], ends[] = {0, (int32_t)json_array_size(text)}, one[] = {0, 1};
+        const float *z;
+        rf_sequence whole, steps;
+        for (int32_t k = 0; k < ends[1]; k++)
+            id[row[k] = k] = (int32_t)json_integer_value(json_array_get(text, (size_t)k));
+        const rf_batch b = {.N = ends[1], .B = 1, .id = id, .start = ends};
+        if (rf_sequence_new(o.session, NULL, &whole, &why) || rf_sequence_new(o.session, NULL, &steps, &why) ||
+            rf_session_continue(o.session, &whole, &b, row, ends[1], &z, &why))
+            fail_msg("%s", why.text);
+        for (int32_t k = 0; k < ends[1]; k++) near(json_array_get(logits, (size_t)k), z + k * V, V, "at once");
+        for (int32_t k = 0; k < ends[1]; k++) {
+            const rf_batch next = {.N = 1, .B = 1, .id = id + k, .start = one};
+            if (rf_session_continue(o.session, &steps, &next, row, 1, &z, &why)) fail_msg("%s", why.text);
+            near(json_array_get(logits, (size_t)k), z, V, "token by token");
+        }
+    }
+    close_sim(&o);
+    forget(&g);
 }
 
 /* A folder that is written is one that is read: the pooler and the key. */
@@ -201,7 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_of_texts), cmocka_unit_test(tokens_behind_prompts), cmocka_unit_test(generated),
-        cmocka_unit_test(refused),          cmocka_unit_test(written_again),
+        cmocka_unit_test(refused),          cmocka_unit_test(written_again),         cmocka_unit_test(a_gpt_is_causal),
     };
     return cmocka_run_group_tests_name("model/sim", tests, setup, teardown);
 }
