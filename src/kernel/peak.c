@@ -4,6 +4,7 @@
  * memory and shows a quarter of the truth, and a loop without the asm is folded away.                                */
 #include "base/base.h"
 #include "base/processor.h"
+#include "roformer/kernels.h"
 #include "roformer/work.h"
 
 #if defined(__x86_64__)
@@ -42,11 +43,13 @@ enum { CHAIN_COUNT = 12 };
 #define FMA_256(v, x) _mm256_fmadd_ps(v, x, x)
 #define DOT_BF16(v, x) _mm512_dpbf16_ps(v, (__m512bh)(x), (__m512bh)(x))              /* two in each lane */
 #define DOT_I8(v, x) _mm512_dpbusd_epi32(v, x, x)                                     /* four in each lane */
+#define DOT_I8_256(v, x) _mm256_dpbusd_avx_epi32(v, x, x)
 SPIN(spin_avx512, FOR("avx512f"), __m512, _mm512_set1_ps(1.0F), _mm512_set1_ps(0.5F), FMA_512, "+v", 16 * 2)
 SPIN(spin_avx2, FOR("avx2,fma"), __m256, _mm256_set1_ps(1.0F), _mm256_set1_ps(0.5F), FMA_256, "+x", 8 * 2)
 SPIN(spin_bf16, FOR("avx512f,avx512bf16"), __m512, _mm512_set1_ps(1.0F), (__m512)_mm512_set1_epi32(0x3e803e80),
      DOT_BF16, "+v", 16 * 4)
 SPIN(spin_i8, FOR("avx512f,avx512vnni"), __m512i, _mm512_setzero_si512(), _mm512_set1_epi8(1), DOT_I8, "+v", 16 * 8)
+SPIN(spin_i8_256, FOR("avx2,avxvnni"), __m256i, _mm256_setzero_si256(), _mm256_set1_epi8(1), DOT_I8_256, "+x", 8 * 8)
 
 /* Four sums of tiles, as the kernels have (gemm_amx.inc): a product takes 16 cycles, and its sum is ready after 52. */
 #define TILE_SPIN(NAME, DOT, FLOPS)                        \
@@ -80,6 +83,16 @@ SPIN(spin_i8, FOR("dotprod"), int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010101)
 SPIN(spin_scalar, , float, 1.0F, 0.5F, FMA_1, "+r", 2)
 #endif
 
+#if defined(__x86_64__)
+static bool has_rung(const char *rung)
+{
+    const char *name, *lacks;
+    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++)
+        if (!strcmp(name, rung)) return !lacks;
+    return false;
+}
+#endif
+
 /* The loop of a type's widest unit that the context may use; NULL: there is none. */
 typedef double spin(int64_t n);
 
@@ -90,7 +103,7 @@ static spin *spin_of(const rf_ctx *ctx, rf_type type)
 #if defined(__x86_64__)
     if (tiles && type != RF_F32) return type == RF_I8 ? spin_tiles_i8 : type == RF_BF16 ? spin_tiles_bf16 : NULL;
     if (type == RF_BF16) return __builtin_cpu_supports("avx512bf16") ? spin_bf16 : NULL;
-    if (type == RF_I8) return __builtin_cpu_supports("avx512vnni") ? spin_i8 : NULL;
+    if (type == RF_I8) return __builtin_cpu_supports("avx512vnni") ? spin_i8 : has_rung("avxvnni") ? spin_i8_256 : NULL;
     if (type != RF_F32) return NULL;
     if (__builtin_cpu_supports("avx512f")) return spin_avx512;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? spin_avx2 : NULL;

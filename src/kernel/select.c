@@ -23,6 +23,12 @@ static bool has_f16c(void)
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
+static bool has_avxvnni(void)
+{
+    unsigned a = 0, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
+}
+
 static bool has_tiles(const char **lacks)
 {
     const char *missing = rf__tiles_lack();
@@ -36,6 +42,7 @@ static bool has_tiles(const char **lacks)
 #define CPU(feature) (__builtin_cpu_supports(#feature) || lack(lacks, #feature))
 #endif
 #define F16C (has_f16c() || lack(lacks, "f16c"))
+#define AVXVNNI (has_avxvnni() || lack(lacks, "avxvnni"))
 #define RUNG(name) can_##name(lacks)
 #define TILES has_tiles(lacks)
 #define ON_emulated(there, elsewhere) there

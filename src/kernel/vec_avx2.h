@@ -262,12 +262,31 @@ static inline void v_store_i8(int8_t *p, vf a)
     _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(halves, halves));
 }
 
+#if defined(__AVXVNNI__) || defined(__AVX512VNNI__)
+enum { I8_INTERLEAVE = 4, I8_ZERO = 128 };
+typedef uint8_t i8_code;
+static inline vi i_load_weights(const int8_t *p) { return i_load(p); }
+static inline vi i_dot(vi codes, vi weights, vi s)
+{
+#ifdef __AVXVNNI__
+    return _mm256_dpbusd_avx_epi32(s, codes, weights);
+#else
+    return _mm256_dpbusd_epi32(s, codes, weights);       /* the same in AVX-512's encoding: test_gemm_i8.c's          */
+#endif
+}
+static inline void v_store_codes(i8_code *p, vf a)
+{
+    const __m128i halves = v_to_i16(a), whole = _mm_packs_epi16(halves, halves);
+    _mm_storel_epi64((__m128i *)p, _mm_xor_si128(whole, _mm_set1_epi8((char)0x80)));
+}
+#else
 /* Words of two: the instruction for four bytes (vpmaddubsw) saturates in 16 bits. */
 enum { I8_INTERLEAVE = 2, I8_ZERO = 0 };
 typedef int16_t i8_code;
 static inline vi i_load_weights(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); }
 static inline vi i_dot(vi codes, vi weights, vi s) { return _mm256_add_epi32(s, _mm256_madd_epi16(codes, weights)); }
 static inline void v_store_codes(i8_code *p, vf a) { _mm_storeu_si128((__m128i *)p, v_to_i16(a)); }
+#endif
 
 #include "kernel/vec_math.h"
 

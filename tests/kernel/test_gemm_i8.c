@@ -1,5 +1,6 @@
 /* test_gemm_i8.c — mirrors src/kernel/gemm/gemm_i8.c, gemm_i8.inc, gemm_squares.inc, isa_avx512vnni.c,
- * mirrors src/kernel/isa_neondot.c and src/kernel/isa_neoni8mm.c: products with weights in int8.
+ * mirrors src/kernel/isa_avxvnni.c, src/kernel/isa_neondot.c and src/kernel/isa_neoni8mm.c:
+ * products with weights in int8.
  *
  * Sums are whole numbers and what follows are single operations in f32, so there is no tolerance between rungs, batches
  * and threads: every bit is that of the formula as `expected` writes it.
@@ -59,31 +60,64 @@ static rf_packed *packed(const rf_ctx *ctx, const problem *p)
     return w;
 }
 
-/* The product on every rung with one and with two threads has the bits of the formula. */
+/* The product has the bits of the formula, and writes nothing beside it. */
+static void as_printed(const problem *p, const float *want, const rf_ctx *ctx, const char *rung)
+{
+    const int64_t ldy = p->n + 3;
+    rf_packed *w = packed(ctx, p);
+    float *y = t_floats(p->m * ldy);
+    rf_error why = {0};
+    if (rf_packed_product(ctx, w, p->m, p->x, p->k, p->bias, RF_ACT_NONE, y, ldy, &why))
+        fail_msg("%s: %s", rung, why.text);
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n; j++)
+            if (memcmp(&y[i * ldy + j], &want[i * p->n + j], sizeof *y))
+                fail_msg("%s, %d threads: m %lld n %lld k %lld: y[%lld,%lld] = %.9g, expected %.9g", rung,
+                         rf_ctx_threads(ctx), (long long)p->m, (long long)p->n, (long long)p->k, (long long)i,
+                         (long long)j, (double)y[i * ldy + j], (double)want[i * p->n + j]);
+        for (int64_t j = p->n; j < ldy; j++) assert_true(isnan(y[i * ldy + j]));
+    }
+    rf_packed_free(w);
+}
+
+/* The kernels of avxvnni, on processors that have their instruction in AVX-512's encoding alone. */
+#ifdef T_AVXVNNI
+extern const rfk_table rfk_avxvnni_evex;
+
+static void avxvnni_elsewhere(const problem *p, const float *want, int threads)
+{
+    const char *name, *lacks;
+    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
+        if (lacks || strcmp(name, "avx512vnni")) continue;
+        rf_ctx *ctx = t_ctx(threads, "avx2");
+        rfk_table table = *ctx->k;
+        const rfk_table *const own = ctx->k;
+        table.codes_i8 = rfk_avxvnni_evex.codes_i8;
+        table.gemm_panel_i8_shape = rfk_avxvnni_evex.gemm_panel_i8_shape;
+        table.gemm_panel_i8 = rfk_avxvnni_evex.gemm_panel_i8;
+        ctx->k = &table;
+        as_printed(p, want, ctx, "avxvnni in AVX-512's encoding");
+        ctx->k = own;
+        rf_ctx_free(ctx);
+    }
+}
+#else
+static void avxvnni_elsewhere(const problem *p, const float *want, int threads) { (void)p, (void)want, (void)threads; }
+#endif
+
+/* On every rung with one and with two threads. */
 static void everywhere(const problem *p)
 {
     const float *want = formula(p);
     rfk_table t;
-    for (EACH_RUNG(t))
-        for (int threads = 1; threads <= 2; threads++) {
+    for (int threads = 1; threads <= 2; threads++) {
+        for (EACH_RUNG(t)) {
             rf_ctx *ctx = t_ctx(threads, t.isa);
-            rf_packed *w = packed(ctx, p);
-            const int64_t ldy = p->n + 3;
-            float *y = t_floats(p->m * ldy);
-            rf_error why = {0};
-            if (rf_packed_product(ctx, w, p->m, p->x, p->k, p->bias, RF_ACT_NONE, y, ldy, &why))
-                fail_msg("%s: %s", t.isa, why.text);
-            for (int64_t i = 0; i < p->m; i++) {
-                for (int64_t j = 0; j < p->n; j++)
-                    if (memcmp(&y[i * ldy + j], &want[i * p->n + j], sizeof *y))
-                        fail_msg("%s, %d threads: m %lld n %lld k %lld: y[%lld,%lld] = %.9g, expected %.9g", t.isa,
-                                 threads, (long long)p->m, (long long)p->n, (long long)p->k, (long long)i,
-                                 (long long)j, (double)y[i * ldy + j], (double)want[i * p->n + j]);
-                for (int64_t j = p->n; j < ldy; j++) assert_true(isnan(y[i * ldy + j]));
-            }
-            rf_packed_free(w);
+            as_printed(p, want, ctx, t.isa);
             rf_ctx_free(ctx);
         }
+        avxvnni_elsewhere(p, want, threads);
+    }
     t_check_fences();
     t_free_all();
 }

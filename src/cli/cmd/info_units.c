@@ -14,7 +14,7 @@ static const struct unit { const char *flag, *rung, *what; } units[] = {
     {"avx2", "avx2", "vectors of 8 numbers"},
     {"fma", "avx2", "multiply-adds"},
     {"f16c", "avx2", "weights in f16"},
-    {"avx_vnni", NULL, "there are no kernels for it: products in int8 go through avx512_vnni, or widened through avx2"},
+    {"avx_vnni", "avxvnni", "products in int8"},
     {"avx512f", "avx512", "vectors of 16 numbers"},
     {"avx512bw", "avx512", "bytes and halves in them"},
     {"avx512dq", "avx512", "doubles and words in them"},
@@ -75,7 +75,11 @@ static bool in_use(const char *rung, const char *best, const char **lacks)
 }
 
 /* The rung whose kernels take the place of all of this unit's, or NULL. */
-static const char *better_than(const struct unit *u) { return strcmp(u->flag, "asimddp") ? NULL : "neoni8mm"; }
+static const char *better_than(const struct unit *u)
+{
+    if (!strcmp(u->flag, "asimddp")) return "neoni8mm";
+    return strcmp(u->flag, "avx_vnni") ? NULL : "avx512vnni";
+}
 
 /* flags: " avx2 fma ... ", with a space around each. */
 static bool has(const char *flags, const char *flag)
