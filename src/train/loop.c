@@ -221,8 +221,8 @@ static rf_status count_skip(rf__run *r, const step_result *s, const rf__data_pos
     if (t->skipped_in_a_row < SKIPS) return RF_OK;
     if (r->o.comm) r->o.comm->agreed = 1;                /* all ranks count the same */
     return rf_fail(why, RF_ENUMERIC,
-                   "step %" PRId64 ": %d updates in a row were skipped: the %s; %s keeps what was saved before; a smaller "
-                                   "learning_rate may help",
+                   "step %" PRId64 ": %d updates in a row were skipped: the %s; %s keeps what was saved before; a "
+                                   "smaller learning_rate may help",
                    t->step, (int)SKIPS, what, r->folder);
 }
 
