@@ -5,7 +5,7 @@
 
 Weights are random (12 x 768, the vocabulary of the shipped model); the pairs are lines of TEXT and those behind them.  A step is
 roformer finetune --task embed, AdamW with it; operations are three times the encoder's (bench/embed.py), and for attention
-12 T^2 C a layer.  The first step, which warms up, does not count.  The peer is SentenceTransformer's model of the same folder with
+12 T^2 C a layer.  The first two steps do not count: in both all memory is touched for the first time.  The peer is SentenceTransformer's model of the same folder with
 MultipleNegativesRankingLoss and torch's AdamW, its texts padded to the longest of the batch, on as many threads.
 """
 import argparse
@@ -21,6 +21,8 @@ import opening
 from embed import operations, peak
 from program import ROOT
 
+WARM = 2
+
 PEER = """
 import sys, time, torch
 from sentence_transformers import SentenceTransformer
@@ -33,7 +35,7 @@ model = SentenceTransformer(modules=[Transformer(folder, max_seq_length=128), Po
 loss, rule = MultipleNegativesRankingLoss(model), torch.optim.AdamW(model.parameters(), 1e-5)
 model.train()
 rows = [line.rstrip("\\n").split("\\t") for line in open(file, encoding="utf-8")][1:]
-for i in range(steps + 1):
+for i in range(steps + 2):                              # WARM
     part = rows[i * batch:(i + 1) * batch]
     begin = time.perf_counter()
     with torch.autocast("cpu", torch.bfloat16, enabled=bool(bf16)):
@@ -65,7 +67,7 @@ def pairs(text, n, file):
 def ours(o, folder, file):
     out = os.path.join(os.path.dirname(folder), "run")
     p = subprocess.Popen([o.roformer, "finetune", "--task", "embed", "--model", folder, "--train", file, "-o", out, "--max_steps",
-                          str(o.steps + 1), "--per_device_train_batch_size", str(o.batch), "--save_strategy", "no", "--learning_rate", "1e-5",
+                          str(o.steps + WARM), "--per_device_train_batch_size", str(o.batch), "--save_strategy", "no", "--learning_rate", "1e-5",
                           "--logging_steps", "1", "--threads", str(o.threads), *(["--bf16"] if o.bf16 else [])],
                          stderr=subprocess.PIPE, text=True)
     words = p.stderr.read()
@@ -74,7 +76,7 @@ def ours(o, folder, file):
         raise SystemExit(words)
     with open(os.path.join(out, "metrics.jsonl")) as f:
         steps = [r for r in map(json.loads, f) if "loss" in r and "step" in r]
-    seconds = [b["seconds"] - a["seconds"] for a, b in zip(steps, steps[1:])]
+    seconds = [b["seconds"] - a["seconds"] for a, b in zip(steps, steps[1:])][WARM - 1:]
     said = re.search(r"needs ([0-9.]+ [MG]B)", words)
     return seconds, usage.ru_maxrss / 1e3 * 1.024, said.group(1) if said else "?"
 
@@ -82,7 +84,7 @@ def ours(o, folder, file):
 def peer(o, folder, file):
     out = subprocess.run([o.peer, "-c", PEER, folder, file, *map(str, (o.batch, o.steps, o.threads, int(o.bf16)))], check=True,
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    return [float(x) for x in out.split()][1:]
+    return [float(x) for x in out.split()][WARM:]
 
 
 def main():
@@ -99,7 +101,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         o.model, file, texts = os.path.join(work, "base"), os.path.join(work, "pairs.tsv"), os.path.join(work, "texts")
         make(o.model, o.vocabulary)
-        n = o.batch * (o.steps + 1)
+        n = o.batch * (o.steps + WARM)
         pairs(o.text, n, file)
         with open(file, encoding="utf-8") as f, open(texts, "w", encoding="utf-8") as to:
             to.writelines(line.replace("\t", "\n") for line in list(f)[1:])
@@ -110,7 +112,7 @@ def main():
         mean = (before + peak(o, dtype)) / 2
         each = sum(seconds) / len(seconds)
         print(f"{o.batch} pairs, {tokens / n:.1f} tokens a pair, {dtype}, {o.threads} threads: {each:.2f} s a step "
-              f"({', '.join(f'{s:.2f}' for s in seconds)}), {100 * 3 * flops / (o.steps + 1) / each / mean:.1f} % of the peak "
+              f"({', '.join(f'{s:.2f}' for s in seconds)}), {100 * 3 * flops / (o.steps + WARM) / each / mean:.1f} % of the peak "
               f"({mean / 1e9:.0f} GFLOP/s), memory {megabytes:.0f} MB, said beforehand {said}", flush=True)
         if o.peer:
             begin = time.perf_counter()
