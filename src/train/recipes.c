@@ -2,6 +2,8 @@
  *
  *     wmt14_base, wmt14_big     Vaswani et al. 2017: Table 3, Sections 5.1 to 5.4 (25,000 tokens of each side in a
  *                               batch, no clipping); rate, sub-words and average as RoFormer's Section 4.1 has them
+ *     iwslt14                   fairseq's transformer_iwslt_de_en and the command of its examples/translation, where
+ *                               4,096 tokens are those of one side; 50 epochs, as it has for IWSLT17
  *     multi30k                  a model for 29,000 pairs of short sentences, which half an hour of a core trains     */
 #include "base/json.h"
 #include "train/translation.h"
@@ -34,6 +36,13 @@ static const char *const text[] = {
     [RF_RECIPE_WMT14_BIG] =
         "{\"about\": \"WMT14 English-German, Transformer-big with RoPE\", " SIDES(1024, 6, 16, 4096, 0.3) ", " WMT14(
             300000) "}",
+    [RF_RECIPE_IWSLT14] =
+        "{\"about\": \"IWSLT14 German-English, 160,000 pairs of talks, with RoPE\", " SIDES(512, 6, 4, 1024, 0.3)
+        ", \"options\": {\"vocab_size\": 10000, \"max_length\": 256, \"tokens_per_batch\": 8192, "
+        "\"num_train_epochs\": 50, \"learning_rate\": 5e-4, \"warmup_steps\": 4000, "
+        "\"lr_scheduler_type\": \"inverse_sqrt\", \"adam_beta1\": 0.9, \"adam_beta2\": 0.98, "
+        "\"label_smoothing_factor\": 0.1, \"weight_decay\": 1e-4, \"max_grad_norm\": 0.0, \"eval_steps\": 1000, "
+        "\"save_steps\": 1000, \"save_total_limit\": 5, \"average_last\": 5, \"bf16\": true}}",
 };
 
 const char *rf_recipe_text(rf_recipe recipe) { return (size_t)recipe < RF_COUNT(text) ? text[recipe] : NULL; }

@@ -71,7 +71,7 @@ const cli_command cmd_train_translation = {
     "with a side of more than --max_length tokens, or with sides of too different lengths (--max_length_ratio) are "
     "left out, counted, and listed in dropped.tsv.\n"
     "--recipe takes model and options of a known experiment, which options that are given override: multi30k, "
-    "wmt14_base, wmt14_big.\n"
+    "wmt14_base, wmt14_big, iwslt14.\n"
     "Checkpoints, signals and resuming are as in pretrain: a run that was killed and resumed ends with the same bits.",
     examples,
     options,
