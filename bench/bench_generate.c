@@ -1,7 +1,7 @@
 /* bench_generate.c — generation by a causal model.
  *
  *     bench_generate [--layers 12] [--width 768] [--type f32|bf16|int8] [--cache f32|bf16] [--threads N] [--rounds 5]
- *                    [--new 32] [--busy]
+ *                    [--new 32] [--busy] [--token]
  *
  *     64 prompts of 8 to 256 tokens, written side by side, and one after the other, in turns; the ratio of the times.
  *     Prompts take as long either way: beside it the same ratio of the tokens behind the first alone, and what a step
@@ -10,9 +10,9 @@
  *     at the rate that a loop on the same threads reads as many bytes, measured right before
  *     prefill: 8 prompts of 128 tokens beside the same tokens through the layers without a cache (rf_session_hidden)
  *
- * Printed are medians over the rounds.  --busy, on a machine that others use: one thread, the processor's time instead
- * of the clock's, of each time the least, of each limit the most.  Weights are random; with a model and prompts, for
- * who compares programs:
+ * Printed are medians over the rounds.  --token: only the one sequence, each round.  --busy, on a machine that others
+ * use: one thread, the processor's time instead of the clock's, of each time the least, of each limit the most.
+ * Weights are random; with a model and prompts, for who compares programs:
  *
  *     bench_generate --model DIR --ids FILE [--type ...] [--cache ...] [--threads N] [--new 32] [--batch 64] [--busy]
  *
@@ -38,7 +38,7 @@ typedef struct settings {
     int threads;
     rf_type type, cache;
     const char *model, *ids;
-    bool busy;
+    bool busy, token;
 } settings;
 
 typedef struct work {
@@ -233,6 +233,18 @@ static void one_round(work *w, const rf_config *c, double (*found)[MOST], int64_
     found[PREFILL][i] = prompts_of_eight(w, &found[ENCODER][i]);
 }
 
+/* The one sequence alone, a line a round. */
+static void one_sequence(const work *w, const rf_config *c)
+{
+    const double bytes = weight_bytes(c, w->s->type);
+    one_token(w, 3);
+    for (int64_t i = 0; i < w->s->rounds; i++) {
+        const double read = rf_peak_read(w->ctx, (size_t)bytes, 0.3), each = one_token(w, 20);
+        printf("one sequence: %.2f ms a token, %.0f %% of the memory limit (%.0f MB of weights read once, %.1f GB/s)\n",
+               1e3 * each, 100 * bytes / read / each, bytes * 1e-6, read * 1e-9);
+    }
+}
+
 static double pick(const settings *s, double *x, int what)
 {
     const int n = (int)s->rounds;
@@ -274,6 +286,10 @@ static void measure(work *w)
     c.num_attention_heads = s->width / 64;
     c.vocab_size = VOCABULARY;
     open_random(w, &c);
+    if (s->token) {
+        one_sequence(w, &c);
+        return;
+    }
     write_all(w, PROMPTS, 2);
     for (int64_t i = 0; i < s->rounds; i++) one_round(w, &c, found, i);
     print(s, &c, found);
@@ -334,6 +350,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i += 2) {
         const long long n = i + 1 < argc ? atoll(argv[i + 1]) : 0;
         if (!strcmp(argv[i], "--busy")) s.busy = true, s.threads = 1, i--;
+        else if (!strcmp(argv[i], "--token")) s.token = true, i--;
         else if (i + 1 == argc) return fprintf(stderr, "%s: no value, or not an option\n", argv[i]), 2;
         else if (!strcmp(argv[i], "--layers")) s.layers = n;
         else if (!strcmp(argv[i], "--width")) s.width = n;
