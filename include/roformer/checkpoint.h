@@ -118,6 +118,7 @@ typedef struct rf_rope_scaling {
     int64_t shorts, longs, sections;                 /* lengths of the lists                                          */
     const double *short_factor, *long_factor;        /* a number for each plane; see rf_config on whose they are      */
     int64_t mrope_section[RF_ROPE_SECTIONS];
+    int64_t final_length;        /* dynamic, longrope: what a text will have at its end; 0: each text its own         */
 } rf_rope_scaling;
 enum { RF_ROPE_SCALING_MOST = 256 };                 /* bytes that it may grow to in a struct that holds it */
 

@@ -118,8 +118,13 @@ static rf_status check_position(const rf_position *p, const rf_config *c, rf_err
     if (rotary && rf__rope_by_length(c))
         return rf_fail(why, RF_EUNSUPPORTED,
                        "config.json: attention_type \"linear\" with rope_scaling \"%s\": its angles go by the length "
-                       "of the whole text, and sums over keys cannot change their angles",
+                       "of the whole text, and sums over keys cannot change their angles; with final_length beside "
+                       "rope_type they go by that",
                        rf_rope_type_name(c->rope_scaling.rope_type));
+    if (rotates(c) && c->rope_scaling.rope_type == RF_ROPE_LONGROPE)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: rotation_order \"eq19\" with rope_scaling \"longrope\": its lists are for the "
+                       "planes of a head, not of features; \"before\" goes with it");
     if (axial && c->rotation_order == RF_ROTATE_FEATURES)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "config.json: rotation_order \"eq19\" with position_embedding_type \"rotary_axial\": features "

@@ -138,7 +138,8 @@ rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error
                        p->name);
     if (p->flags & RF_POSITION_ROPE && rf__rope_by_length(c))
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "rope_scaling goes by the whole text's length, which is not known yet: keys cannot be kept");
+                       "rope_scaling goes by the whole text's length, which is not known yet: keys cannot be kept "
+                       "(final_length beside rope_type says it)");
     if (p->flags & RF_POSITION_LENGTH)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "position_embedding_type \"%s\" goes by the whole text's length, which is not known yet: keys "

@@ -124,6 +124,7 @@ static rf_status read_object(const rf_ctx *ctx, const char *file, const json_t *
     }
     if (!status)
         status = read_whole(file, o, "original_max_position_embeddings", &s->original_max_position_embeddings, why);
+    if (!status) status = read_whole(file, o, "final_length", &s->final_length, why);
     if (!status) status = read_sections(file, json_object_get(o, "mrope_section"), s, why);
     const json_t *truncate = json_object_get(o, "truncate"), *theta = json_object_get(o, "rope_theta");
     const json_t *partial = json_object_get(o, "partial_rotary_factor");
@@ -179,6 +180,7 @@ char *rf__config_rope_json(const rf_config *c)
             rf__json_set(&o, lists[i].name, list_json(*list_at(&s, lists[i].at), *whole_at(&s, lists[i].n)));
     if (s.original_max_position_embeddings)
         rf__json_set(&o, "original_max_position_embeddings", json_integer(s.original_max_position_embeddings));
+    if (s.final_length) rf__json_set(&o, "final_length", json_integer(s.final_length));
     if (s.no_truncate) rf__json_set(&o, "truncate", json_false());
     if (s.sections) {
         json_t *list = json_array();

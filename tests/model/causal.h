@@ -39,7 +39,13 @@ static const char *const variants[] = {
     ("\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,"
      "\"original_max_position_embeddings\":64}"),
     "\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}",
+    "\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4,\"final_length\":400}",
     "\"attention_type\":\"linear\",\"feature_seed\":7",
+    ("\"attention_type\":\"linear\",\"feature_seed\":7,\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4,"
+     "\"final_length\":400}"),
+    ("\"attention_type\":\"linear\",\"feature_map\":\"elu\",\"rotation_order\":\"before\",\"rope_scaling\":{"
+     "\"rope_type\":\"longrope\",\"original_max_position_embeddings\":36,\"short_factor\":[1,1,1,1],"
+     "\"long_factor\":[2,2,3,4],\"final_length\":100}"),
     ("\"attention_type\":\"linear\",\"feature_map\":\"relu\",\"feature_seed\":1,\"num_random_features\":20,"
      "\"rotation_order\":\"before\""),
     "\"attention_type\":[\"linear\",\"softmax\"],\"feature_map\":\"elu\"",

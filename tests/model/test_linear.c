@@ -151,6 +151,12 @@ static void refusals(void **state)
         WRONG("\"position_embedding_type\":\"xpos\",\"xpos_scale_base\":3.9", "xpos_scale_base is 3.9"),
         WRONG("\"position_embedding_type\":\"t5\"", "\"t5\": there are no scores"),
         WRONG("\"rope_scaling\":{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":36,"
+              "\"short_factor\":[1,1,1,1],\"long_factor\":[2,2,2,2],\"final_length\":90}", "not of features"),
+        {LINEAR "\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2,\"final_length\":90}", RF_EDATA,
+         "final_length does not go with rope_type \"linear\""},
+        {LINEAR "\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2,\"final_length\":-1}", RF_EDATA,
+         "final_length is -1"},
+        WRONG("\"rope_scaling\":{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":36,"
               "\"short_factor\":[1,1,1,1],\"long_factor\":[2,2,2,2]}", "\"longrope\": its angles go by the length"),
         WRONG("\"position_embedding_type\":\"rotary_axial\"", "features lie on no axes"),
         WRONG("\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2}", "\"dynamic\": its angles go by the length"),
@@ -174,6 +180,32 @@ static void refusals(void **state)
     const rf_position *fine;
     c = small(LINEAR "\"partial_rotary_factor\":0.5,\"rotation_order\":\"before\"");
     assert_int_equal(rf__position_find(&c, &fine, NULL), RF_OK);
+}
+
+/* A length that is announced: the angles of a text of that length, for its beginnings, too; and no token beyond it. */
+static void final_lengths(void **state)
+{
+    (void)state;
+#define DYNAMIC "\"max_position_embeddings\":12,\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4"
+#define AT(length) DYNAMIC ",\"final_length\":" length "}"
+    int32_t id[T];
+    fill(2, id, T);
+    const float *its = logits(DYNAMIC "}", true, 0, id, T, 1), *said = logits(AT("100"), true, 0, id, T, 1);
+    assert_memory_equal(its, said, sizeof(float) * T * V);
+    assert_true(farthest(its, logits(AT("200"), true, 0, id, T, 1), T * V) > 1e-3);
+    assert_true(farthest(said, logits(DYNAMIC "}", true, 0, id, 20, 1), 20 * V) > 1e-3);
+    assert_true(farthest(said, logits(AT("100"), true, 0, id, 20, 1), 20 * V) == 0);
+
+    const rf_config c = small(AT("99") ",\"attention_type\":\"linear\",\"feature_seed\":7");
+    struct work w = begin(&c, 1, NULL);
+    const int32_t start[2] = {0, T}, row[1] = {0};
+    const rf_batch b = {.N = T, .B = 1, .id = id, .start = start};
+    const float *y;
+    rf_error why = {0};
+    assert_int_equal(rf_session_scores(w.session, &b, row, 1, &y, &why), RF_ERANGE);
+    t_failed(&why, RF_ERANGE, "position 99 of token 99, there are 99 (final_length");
+    end(&w);
+    t_free_all();
 }
 
 /* What a sequence keeps does not grow with it. */
@@ -211,7 +243,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_distances_count),     cmocka_unit_test(rotation_tells_order),
-        cmocka_unit_test(features_are_seed_and_draw), cmocka_unit_test(refusals), cmocka_unit_test(xpos_has_no_end),
+        cmocka_unit_test(features_are_seed_and_draw), cmocka_unit_test(refusals), cmocka_unit_test(final_lengths),
+        cmocka_unit_test(xpos_has_no_end),
         cmocka_unit_test(states_have_one_size),       cmocka_unit_test(nothing_to_look_at),
     };
     return cmocka_run_group_tests_name("model/linear", tests, NULL, NULL);

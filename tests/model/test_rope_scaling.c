@@ -346,7 +346,7 @@ static void configs_survive(void **state)
         "size\":5,\"hierarchical_alpha\":0.3,\"share_att_key\":true,\"xpos_scale_base\":256,\"position_embedding_"
         "type\":\"rotary_axial\",\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2.5,\"attention_factor\":1.1,"
         "\"original_max_position_embeddings\":64,\"short_factor\":[1,1.5,2,3],\"long_factor\":[1,2.5,4,5],\"mrope_"
-        "section\":[1,1,2]}}";
+        "section\":[1,1,2],\"final_length\":4096}}";
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_error why = {0};
     const rf_config c = parsed(text);
@@ -371,6 +371,7 @@ static void configs_survive(void **state)
     assert_true(c.share_att_key && back.share_att_key);
     assert_true(back.sinusoidal_base == 77.5 && back.concat_width == 6);
     assert_true(c.xpos_scale_base == back.xpos_scale_base && back.rope_thetas == 3 && back.rope_scaling.sections == 3);
+    assert_int_equal(back.rope_scaling.final_length, 4096);
     rf_ctx_free(ctx);
 }
 

@@ -10,6 +10,8 @@
  *                                                                                       gain sqrt(1 + ln f / ln L0)
  *     llama3   l_i < L0/high: theta_i;  l_i > L0/low: theta_i / f;  between: both, mixed by (L0/l_i - low)/(high - low)
  *
+ * L is final_length where config.json says it: then texts may come in pieces, and be no longer than that.
+ *
  * gain multiplies cosines and sines.  Attention never learns of any of this: it sees tables. */
 #include <math.h>
 
@@ -38,7 +40,8 @@ static double factor(const rf_config *c)
 
 bool rf__rope_by_length(const rf_config *c)
 {
-    return c->rope_scaling.rope_type == RF_ROPE_DYNAMIC || c->rope_scaling.rope_type == RF_ROPE_LONGROPE;
+    const rf_rope_scaling *s = &c->rope_scaling;
+    return (s->rope_type == RF_ROPE_DYNAMIC || s->rope_type == RF_ROPE_LONGROPE) && !s->final_length;
 }
 
 /* ---- yarn ---- */
@@ -94,6 +97,7 @@ static double llama3(const rf_config *c, double theta)
 double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length, int64_t i)
 {
     const rf_rope_scaling *s = &c->rope_scaling;
+    if (s->final_length) length = s->final_length;
     const double grows = (double)r / (double)(r - 2), L0 = (double)c->max_position_embeddings;
     if (s->rope_type == RF_ROPE_NTK) base *= pow(s->factor, grows);
     if (s->rope_type == RF_ROPE_DYNAMIC)
@@ -169,6 +173,14 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
         return rf_fail(why, RF_EDATA,
                        "config.json: low_freq_factor is %g and high_freq_factor %g, expected 0 < low < high",
                        s->low_freq_factor, s->high_freq_factor);
+    if (s->final_length && t != RF_ROPE_DYNAMIC && t != RF_ROPE_LONGROPE)
+        return rf_fail(why, RF_EDATA,
+                       "config.json: final_length does not go with rope_type \"%s\": only angles of dynamic and "
+                       "longrope go by the length of the text",
+                       rf_rope_type_name(t));
+    if (s->final_length < 0 || s->final_length > INT32_MAX)
+        return rf_fail(why, RF_EDATA, "config.json: final_length is %lld, expected is 1 to %d",
+                       (long long)s->final_length, INT32_MAX);
     if (t != RF_ROPE_LONGROPE) return RF_OK;
     const rf_status status = check_list("short_factor", s->short_factor, s->shorts, r / 2, why);
     return status ? status : check_list("long_factor", s->long_factor, s->longs, r / 2, why);

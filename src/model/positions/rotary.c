@@ -79,6 +79,8 @@ static rf_status angles_of(rf_graph *g, rf_layer_context *at, rf_attention_spec 
     p.r = at->features ? at->features : rf_rope_width(c);
     p.base = rf_rope_base(c, at->layer);
     p.gain = rf__rope_gain(c);
+    const int64_t end = c->rope_scaling.final_length;
+    if (end && !rf__positions_below(g, at, end, "final_length of rope_scaling")) return RF_OK;
     const rf_rope *rope = NULL;
     const int32_t *row = NULL;
     rf_status status = table(g, at, at->features ? 2 : 1, p, &rope, &row, why);
