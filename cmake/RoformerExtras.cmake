@@ -68,6 +68,9 @@ endif()
 # Experiments that need a program of their own.
 add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c experiments/shipped-model/ngrams.c)
 target_link_libraries(compare PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
+add_executable(characters ${rf_untested} experiments/shipped-model/characters.c experiments/shipped-model/ngrams.c)
+target_link_libraries(characters PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries} m)
+target_include_directories(characters SYSTEM PRIVATE ${XXHASH_INCLUDE})
 add_executable(hold_out ${rf_untested} experiments/shipped-model/hold_out.c)
 target_compile_definitions(hold_out PRIVATE _GNU_SOURCE)
 target_link_libraries(hold_out PRIVATE rf_flags)
@@ -99,7 +102,7 @@ foreach(name decay planes)                           # what trained models do wi
   add_executable(${name} EXCLUDE_FROM_ALL experiments/${name}/${name}.c)
   target_link_libraries(${name} PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 endforeach()
-set_target_properties(compare hold_out validation experiment glue lengths translation triples published glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
+set_target_properties(compare characters hold_out validation experiment glue lengths translation triples published glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
 
 # The twin is run by a test of the library.
 if(TARGET model_test_twin)

@@ -25,4 +25,16 @@ grep -F -f held work/text/wiki.txt && fail "an article that is held out is train
 [ "$(wc -l < work/vocab/vocab.txt)" -eq 60 ] || fail "$(wc -l < work/vocab/vocab.txt) tokens"
 expect 0 'stage 1 of 4' "$recipe" data work 60 --stop_after 1
 ls -d work/model/checkpoint-2 > /dev/null || fail "not resumed: $(ls work/model)"
+
+# By the character: what is hidden is known to n-grams that counted the text itself, and every guesser has a row.
+if [ -x "$bin/experiments/characters" ]; then
+    awk 'BEGIN { n = split("天 地 玄 黄 宇 宙 洪 荒 日 月 盈 昃 辰 宿 列 张 寒 来 暑 往 秋 收 冬 藏", w)
+        for (i = 1; i <= 20; i++) { for (k = 0; k < n; k++) printf "%s", w[1 + (i + k) % n]; print "" } }' > few.txt
+    "$bin/experiments/characters" -d "$bin/dictionary/jieba.words" -n 20 work/model/checkpoint-2 work/model/checkpoint-2 -- few.txt -- few.txt > table 2> why ||
+        fail "characters: $(cat why)"
+    [ "$(grep -c '^| checkpoint-2 | [0-9.]* % | [0-9.]* % | [0-9.]* |$' table)" -eq 2 ] || fail "rows of models: $(cat table)"
+    [ "$(grep '^| checkpoint-2' table | sort -u | wc -l)" -eq 1 ] || fail "the same model says something else: $(cat table)"
+    grep -q '^few.txt: 20 words of [0-9]* characters' table || fail "lines: $(cat table)"
+    awk -F '|' '/two-sided/ { right = $3 + 0 } END { exit !(right > 90) }' table || fail "n-grams of the text: $(cat table)"
+fi
 done_testing

@@ -8,11 +8,15 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
     done_testing
 }
 mkdir docs
+ln -s "$root/models" models
 cp "$root/docs/rope.zh.md" docs
 awk '/^```/ { inside = $0 == "```sh"; next } inside' "$root/README.zh.md" > commands
 [ "$(grep -c '^roformer' commands)" -ge 7 ] || fail "README.zh.md has fewer commands than it had: $(cat commands)"
 PATH=$(dirname "$program"):$PATH sh -e commands > got 2> why || fail "README.zh.md: $(cat why)"
 [ "$(wc -l < words/vocab.txt)" -eq 1200 ] || fail "words: $(wc -l < words/vocab.txt) tokens"
+holds got 出生
+[ -f matcher/model.safetensors ] || fail "no matcher"
+holds why 'converted: written, read back, the same'
 holds got 位置
 holds got 'mask 2 of 2'
 holds got 'Chinese words by jieba'
