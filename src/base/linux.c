@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/auxv.h>
 #endif
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -44,6 +45,67 @@ bool rf__processor_has(const char *feature)
     (void)feature;
 #endif
     return false;
+}
+
+/* ---- caches ---- */
+
+/* The first line of folder/index<i>/name; false: there is none. */
+static bool cache_line(const char *folder, int i, const char *name, char *line, int size)
+{
+    char path[512];
+    if (snprintf(path, sizeof path, "%s/index%d/%s", folder, i, name) >= (int)sizeof path) return false;
+    FILE *f = fopen(path, "re");
+    const bool read = f && fgets(line, size, f);
+    if (f) fclose(f);
+    return read;
+}
+
+/* Processors of a list such as 0-3,8; 0: it is none. */
+static long listed(const char *list)
+{
+    long n = 0;
+    for (const char *at = list;; at++) {
+        char *end;
+        const long first = strtol(at, &end, 10);
+        if (end == at || first < 0) return 0;
+        long last = first;
+        if (*end == '-') {
+            at = end + 1;
+            last = strtol(at, &end, 10);
+            if (end == at || last < first || last > MOST) return 0;
+        }
+        n += last - first + 1;
+        at = end;
+        if (*at != ',') return n;
+    }
+}
+
+size_t rf__cache_share_in(const char *folder)
+{
+    char level[16], type[32], size[32], list[4096];
+    for (int i = 0; cache_line(folder, i, "level", level, sizeof level); i++) {
+        if (strtol(level, NULL, 10) != 2 || !cache_line(folder, i, "type", type, sizeof type) || type[0] == 'I')
+            continue;
+        if (!cache_line(folder, i, "size", size, sizeof size) ||
+            !cache_line(folder, i, "shared_cpu_list", list, sizeof list))
+            return 0;
+        char *unit;
+        const long n = strtol(size, &unit, 10), by = listed(list);
+        const size_t bytes = *unit == 'K' ? 1024 : *unit == 'M' ? 1024 * 1024 : 0;
+        return n < 1 || n > 1 << 20 || by < 1 ? 0 : (size_t)n * bytes / (size_t)by;
+    }
+    return 0;
+}
+
+static pthread_once_t caches = PTHREAD_ONCE_INIT;
+static size_t share;
+
+static void ask_for_caches(void) { share = rf__cache_share_in("/sys/devices/system/cpu/cpu0/cache"); }
+
+size_t rf__cache_share(void)
+{
+    pthread_once(&caches, ask_for_caches);
+    return share;
 }
 
 /* ---- locks ---- */

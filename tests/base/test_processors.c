@@ -1,10 +1,12 @@
 /* test_processors.c — mirrors linux.c: machines of any size, played by a sched_getaffinity that refuses sets smaller
- * than its own as the kernel does. */
+ * than its own as the kernel does, and of any caches, played by a folder. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/processor.h"
 #include "t.h"
 
 static struct { int known, allowed; } machine;      /* processors that the kernel counts; those of this process */
@@ -41,11 +43,46 @@ static void asks_the_system_when_the_set_is_refused(void **state)
     assert_int_equal(rf_processors(), sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+static void cache(const char *folder, int i, const char *level, const char *type, const char *size, const char *list)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/index%d", folder, i);
+    mkdir(path, 0700);
+    t_write(path, "level", level, strlen(level));
+    t_write(path, "type", type, strlen(type));
+    t_write(path, "size", size, strlen(size));
+    t_write(path, "shared_cpu_list", list, strlen(list));
+}
+
+static void a_thread_has_its_share_of_the_second_level(void **state)
+{
+    (void)state;
+    static const struct { const char *size, *list; size_t share; } row[] = {
+        {"1024K\n", "0\n", 1 << 20},    {"2048K\n", "0-1\n", 1 << 20}, {"2048K\n", "0,64\n", 1 << 20},
+        {"2M\n", "0\n", 2 << 20},       {"4096K\n", "0-3\n", 1 << 20}, {"2048K\n", "0-1,8-9\n", 512 << 10},
+        {"512K\n", "0\n", 512 << 10},   {"\n", "0\n", 0},              {"-1K\n", "0\n", 0},
+        {"99999999999M\n", "0\n", 0},   {"512\n", "0\n", 0},           {"512K\n", "\n", 0},
+        {"512K\n", "3-1\n", 0},         {"512K\n", "1-\n", 0},
+    };
+    const char *folder = t_folder();
+    assert_int_equal(rf__cache_share_in(folder), 0);
+    cache(folder, 0, "1\n", "Data\n", "32K\n", "0\n");
+    assert_int_equal(rf__cache_share_in(folder), 0);
+    cache(folder, 1, "2\n", "Instruction\n", "64K\n", "0\n");
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        cache(folder, 2, "2\n", "Unified\n", row[i].size, row[i].list);
+        if (rf__cache_share_in(folder) != row[i].share)
+            fail_msg("row %d: %zu bytes, expected %zu", (int)i, rf__cache_share_in(folder), row[i].share);
+    }
+    assert_true(rf__cache_share() < 1 << 30);            /* this machine's, or 0 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_what_the_process_may_use),
         cmocka_unit_test(asks_the_system_when_the_set_is_refused),
+        cmocka_unit_test(a_thread_has_its_share_of_the_second_level),
     };
     return cmocka_run_group_tests_name("base/processors", tests, NULL, NULL);
 }

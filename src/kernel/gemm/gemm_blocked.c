@@ -10,11 +10,32 @@
  * its row of a and its column of b alone: not on m, n, the other rows, the task that computed it or the threads.     */
 #include "kernel/gemm/gemm_blocked.h"
 
+#include "base/processor.h"
+
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static int64_t filled(const rfk_panel_shape *shape, int64_t k)
 {
     return ceiling(k, shape->interleave) * shape->interleave;
+}
+
+/* ---- the machine's caches ---------------------------------------------------------------------------------------- */
+
+/* A block of a fills about a quarter of what a thread has of the second-level cache; the rung's `block` is for 1 MB or
+ * more.  Rows do not meet, so bits do not depend on it. */
+rfk_panel_shape rf__shape_for(const rfk_panel_shape *shape, size_t row, size_t share)
+{
+    rfk_panel_shape fitted = *shape;
+    const int64_t rows = (int64_t)(share / 4 / row), whole = ceiling(rf__max64(rows, 1), shape->rows) * shape->rows;
+    if (share) fitted.block = rf__min64(shape->block, whole);
+    return fitted;
+}
+
+static rfk_panel_shape shape_of(const rf__element *e, const rf_ctx *ctx)
+{
+    const rfk_panel_shape *shape = e->shape(ctx);
+    const size_t number = shape->code ? (size_t)shape->code : e->size;
+    return rf__shape_for(shape, (size_t)shape->stride * number, rf__cache_share());
 }
 
 /* ---- how b is cut; nothing here depends on m --------------------------------------------------------------------- */
@@ -157,8 +178,8 @@ static rf_status no_scratch(rf_error *why, size_t bytes)
 }
 
 /* Columns j.. and rows k.. of b, packed into `panels` and multiplied; the last piece of k has the activation. */
-static void one_piece(const rf__element *e, const rf_ctx *ctx, const rf_gemm_call *call, const division *cut, int64_t j,
-                      int64_t k, char *workspace, char *panels)
+static void one_piece(const rf__element *e, const rfk_panel_shape *shape, const rf_ctx *ctx, const rf_gemm_call *call,
+                      const division *cut, int64_t j, int64_t k, char *workspace, char *panels)
 {
     const int64_t at = call->a_transposed ? k * call->lda : k;
     const rf__packing p = {.ctx = ctx,
@@ -171,7 +192,7 @@ static void one_piece(const rf__element *e, const rf_ctx *ctx, const rf_gemm_cal
     pack_panels(e, p);
     run(&(blocks){
         .e = e,
-        .shape = e->shape(ctx),
+        .shape = shape,
         .ctx = ctx,
         .m = call->m,
         .n = p.n,
@@ -190,15 +211,15 @@ static void one_piece(const rf__element *e, const rf_ctx *ctx, const rf_gemm_cal
 
 rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
-    const rfk_panel_shape *shape = e->shape(ctx);
-    const division cut = division_of(e, shape, call->n, call->k);
-    const size_t workspace = (size_t)ctx->threads * e->workspace(shape);
-    const size_t bytes = workspace + (size_t)(cut.wide * filled(shape, rf__min64(cut.deep, call->k))) * e->size;
+    const rfk_panel_shape shape = shape_of(e, ctx);
+    const division cut = division_of(e, &shape, call->n, call->k);
+    const size_t workspace = (size_t)ctx->threads * e->workspace(&shape);
+    const size_t bytes = workspace + (size_t)(cut.wide * filled(&shape, rf__min64(cut.deep, call->k))) * e->size;
     rf__product_enter(ctx);
     char *scratch = rf__product_scratch(ctx, bytes);
     for (int64_t j = 0; scratch && j < call->n; j += cut.wide)
         for (int64_t k = 0; k < call->k; k += cut.deep)
-            one_piece(e, ctx, call, &cut, j, k, scratch, scratch + workspace);
+            one_piece(e, &shape, ctx, call, &cut, j, k, scratch, scratch + workspace);
     rf__product_leave(ctx);
     return scratch ? RF_OK : no_scratch(why, bytes);
 }
@@ -217,12 +238,12 @@ rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w
 rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x,
                              int64_t ldx, const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
-    const rfk_panel_shape *shape = e->shape(ctx);
-    const size_t bytes = (size_t)ctx->threads * e->workspace(shape);
+    const rfk_panel_shape shape = shape_of(e, ctx);
+    const size_t bytes = (size_t)ctx->threads * e->workspace(&shape);
     const bool ours = rf__product_try(ctx);                          /* or scratch of its own beside another thread */
     void *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
     blocks g = {.e = e,
-                .shape = shape,
+                .shape = &shape,
                 .ctx = ctx,
                 .m = m,
                 .n = w->n,
@@ -234,7 +255,7 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
                 .ldc = ldy,
                 .bias = bias,
                 .act = act,
-                .step = depth_of_cut(shape, w->k),
+                .step = depth_of_cut(&shape, w->k),
                 .workspace = scratch};
     if (g.workspace) run(&g);
     if (ours) rf__product_leave(ctx);

@@ -71,6 +71,10 @@ typedef struct rf__element {
     void (*pack_rows)(const rf__packing *p, int64_t s);
 } rf__element;
 
+/* A rung's shape on a machine whose threads have `share` bytes of second-level cache each (0: not known), for rows of
+ * `row` bytes. */
+rfk_panel_shape rf__shape_for(const rfk_panel_shape *shape, size_t row, size_t share);
+
 /* Rows of a that are transposed together: the widest rung's vector.  Columns of a panel, at most. */
 enum { RF__GEMM_WIDTH = 16, RF__WIDEST_PANEL = 64 };
 

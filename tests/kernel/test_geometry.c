@@ -1,0 +1,107 @@
+/* test_geometry.c — mirrors src/kernel/gemm/gemm_blocked.c: blocks of products follow the caches of the machine, and
+ * bits do not follow them. */
+#include "rungs.h"
+
+#include "base/processor.h"
+#include "kernel/gemm/gemm_blocked.h"
+#include "roformer/gemm.h"
+
+enum { MB = 1 << 20 };
+
+/* Bytes of a row of a block. */
+static size_t row_of(const rfk_panel_shape *s, rf_type type)
+{
+    return (size_t)s->stride * (type == RF_I8 ? (size_t)s->code : type == RF_BF16 ? 2 : 4);
+}
+
+/* A quarter of the cache, whole rows of tiles; as the rung has it where there is 1 MB a thread, or nothing is known. */
+static void blocks_fit_the_cache(void **state)
+{
+    (void)state;
+    rfk_table k;
+    for (EACH_RUNG(k)) {
+        const struct { const rfk_panel_shape *shape; rf_type type; } own[] = {
+            {k.gemm_panel_shape(), RF_F32}, {k.gemm_panel_bf16_shape(), RF_BF16}, {k.gemm_panel_i8_shape(), RF_I8}};
+        for (size_t i = 0; i < RF_COUNT(own); i++) {
+            const rfk_panel_shape *s = own[i].shape;
+            const size_t row = row_of(s, own[i].type);
+            static const size_t enough[] = {0, MB, 2 * MB, 64 * MB};
+            for (size_t e = 0; e < RF_COUNT(enough); e++) {
+                const rfk_panel_shape same = rf__shape_for(s, row, enough[e]);
+                assert_memory_equal(&same, s, sizeof same);
+            }
+            for (size_t share = 1; share < MB; share = share * 2 + 1) {
+                const rfk_panel_shape less = rf__shape_for(s, row, share);
+                assert_true(less.block >= s->rows && less.block <= s->block);
+                assert_true(less.block == s->block || less.block % s->rows == 0);
+                assert_true(less.block == s->block || (size_t)(less.block + 1) * row > share / 4);
+                assert_true(less.block <= s->rows || (size_t)(less.block - s->rows) * row < share / 4);
+                assert_true(less.depth == s->depth && less.stride == s->stride && less.columns == s->columns);
+            }
+        }
+    }
+}
+
+/* ---- the same bits ----------------------------------------------------------------------------------------------- */
+
+static rfk_panel_shape low[3];                          /* what these say in place of the rung's */
+static const rfk_panel_shape *low_f32(void) { return &low[0]; }
+static const rfk_panel_shape *low_bf16(void) { return &low[1]; }
+static const rfk_panel_shape *low_i8(void) { return &low[2]; }
+
+enum { M = 201, N = 70, K = 900 };
+
+/* x W^T packed, and, where it is not int8, x W and x^T W from numbers as they come. */
+static void products_of(const rf_ctx *ctx, rf_type type, const float *x, const float *w, float *y)
+{
+    rf_packed *p = NULL;
+    assert_int_equal(rf_pack(ctx, type, N, K, w, &p, NULL), RF_OK);
+    assert_int_equal(rf_packed_product(ctx, p, M, x, K, NULL, RF_ACT_NONE, y, N, NULL), RF_OK);
+    rf_packed_free(p);
+    for (int transposed = 0; type != RF_I8 && transposed < 2; transposed++) {
+        const rf_gemm_call g = {.m = M, .n = N, .k = K, .a = x, .lda = transposed ? M : K, .a_transposed = transposed,
+                                .b = w, .ldb = N, .c = y + (1 + transposed) * M * N, .ldc = N, .type = type};
+        assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
+    }
+}
+
+static void bits_do_not_follow_them(void **state)
+{
+    (void)state;
+    static const rf_type type[] = {RF_F32, RF_BF16, RF_I8};
+    rfk_table k;
+    for (EACH_RUNG(k)) {
+        if (!strcmp(k.isa, "ref")) continue;
+        rf_ctx *ctx = t_ctx(2, k.isa);
+        const rfk_table *const own = ctx->k;
+        rfk_table other = *own;
+        other.gemm_panel_shape = low_f32, other.gemm_panel_bf16_shape = low_bf16, other.gemm_panel_i8_shape = low_i8;
+        for (size_t t = 0; t < RF_COUNT(type); t++) {
+            const int64_t parts = type[t] == RF_I8 ? 1 : 3;
+            const float *x = t_normal(M * K), *w = t_normal(N * K);
+            float *want = t_floats(parts * M * N), *got = t_floats(parts * M * N);
+            products_of(ctx, type[t], x, w, want);
+            for (int64_t most = 1; most < 4; most++) {
+                low[0] = *own->gemm_panel_shape(), low[1] = *own->gemm_panel_bf16_shape();
+                low[2] = *own->gemm_panel_i8_shape();
+                low[t].block = most * low[t].rows;
+                ctx->k = &other;
+                products_of(ctx, type[t], x, w, got);
+                ctx->k = own;
+                same_bits(got, want, parts * M * N, k.isa);
+            }
+            t_check_fences();
+            t_free_all();
+        }
+        rf_ctx_free(ctx);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_fit_the_cache),
+        cmocka_unit_test(bits_do_not_follow_them),
+    };
+    return cmocka_run_group_tests_name("kernel/geometry", tests, NULL, NULL);
+}
