@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What opening a model of RoFormer-base's size costs: seconds from the page cache, and the peak of the resident set.
 
-    bench/opening.py BUILD [ROUNDS]             # bench/opening.py build/release 5
+    bench/opening.py BUILD [ROUNDS]             # bench/opening.py build/release 5; with PyTorch also pytorch_model.bin
 
 Makes the folder with numbers at random, converts it to bf16 and int8 (roformer convert), and opens every folder in every type, in turns.
 Printed are medians of the clock and of the processor's time, the peak, and what it may be: 1.25 times the weights of that type (parameters
@@ -68,6 +68,21 @@ def make(folder):
     return at // 4
 
 
+def save_as_torch(root):
+    """The same weights by torch.save, as the zip and in the format before it: bin, old; nothing without PyTorch."""
+    try:
+        import torch
+        from safetensors.torch import load_file
+    except ImportError:
+        return []
+    weights = load_file(root / "f32" / "model.safetensors")
+    for kind in "bin", "old":
+        (root / kind).mkdir()
+        (root / kind / "config.json").write_text(json.dumps(CONFIG))
+        torch.save(weights, root / kind / "pytorch_model.bin", _use_new_zipfile_serialization=kind == "bin")
+    return ["bin", "old"]
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
@@ -81,9 +96,9 @@ def main():
             subprocess.run([program, "convert", "-q", root / "f32", root / kind, "--dtype", kind], check=True, stdout=subprocess.DEVNULL)
         print(f"{parameters / 1e6:.1f} million parameters")
         print("folder  opened as  threads  seconds  processor  peak MB  may be")
-        rows = {}
+        more, rows = save_as_torch(root), {}
         for _ in range(rounds):
-            for kind in "f32", "bf16", "int8":
+            for kind in ["f32", *more, "bf16", "int8"]:
                 for dtype in "f32", "bf16", "int8":
                     for threads in "1", "2":
                         line = subprocess.run([bench, root / kind, dtype, threads], check=True, stdout=subprocess.PIPE, text=True).stdout

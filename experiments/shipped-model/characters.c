@@ -4,10 +4,10 @@
  *     characters [-d DICTIONARY] [-n LINES] MODEL [MODEL...] -- TRAINING [TRAINING...] -- TEXT [TEXT...]
  *
  * In each line of a TEXT one word is hidden: of those tokens of the first MODEL that are Han characters alone, the one
- * of the smallest hash.  Every guesser sees the same rest of the line.  A model's tokens in the word's place are masked,
- * all at once, and spell what it guesses; a character is right where it stands where it must.  A model of characters is
- * told how many are missing, one of words is not.  n-grams (ngrams.h) count the characters of TRAINING, and do not see
- * neighbours that are hidden, either.  nats: - log p of the word's tokens (of its characters), by the character. */
+ * of the smallest hash.  Every guesser sees the same rest of the line.  A model's tokens in the word's place are
+ * masked, all at once, and spell what it guesses; a character is right where it stands where it must.  A model of
+ * characters is told how many are missing, one of words is not.  n-grams (ngrams.h) count the characters of TRAINING,
+ * and do not see hidden neighbours, either.  nats: - log p of the word's tokens (of its characters), a character. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
