@@ -11,7 +11,10 @@ awk 'BEGIN { split("天 地 玄 黄 宇 宙 洪 荒 日 月 盈 昃 辰 宿 列 
 mkdir -p data/zhwiki data/niutrans-modern
 gzip -c articles.txt > data/zhwiki/zhwiki_AA_00-59.txt.gz
 head -n 250 articles.txt | sed 's/第/卷/g' | gzip -c > data/niutrans-modern/modern_12books.txt.gz
-unset PROGRAMS THREADS
+mkdir programs
+ln -s "$program" "$bin/experiments/hold_out" programs
+unset THREADS
+export PROGRAMS="$PWD/programs"
 export ALPHABET=24
 recipe=$here/../../experiments/shipped-model/chinese.sh
 "$recipe" data work 60 --stop_after 1 > out 2> err
