@@ -154,7 +154,8 @@ int main(int argc, char **argv)
         return fprintf(stderr, "usage: hold_out [-n N -o HELD] [WIKITEXT...] < ARTICLES > TRAINING\n"), 2;
     for (int i = optind; i < argc; i++) read_titles(argv[i]);
 
-    const char *text = read_all(stdin, &size), *p = text;
+    char *text = read_all(stdin, &size);
+    const char *p = text;
     article *a = NULL;
     for (; (p = strncmp(p, "<doc ", 5) ? strstr(p, "\n<doc ") : p); p += a[articles++].size) {
         p += *p == '\n';
@@ -165,5 +166,8 @@ int main(int argc, char **argv)
     n = choose(a, articles, n);
     fprintf(stderr, "%zu articles, %zu of them in the evaluation's text, %zu held out\n", articles, left_out, n);
     write_articles(a, articles, path);
+    free(a);
+    free(text);
+    free(evaluated);
     return 0;
 }
