@@ -140,9 +140,15 @@ static bool train(const request *e, json_t *row, int seed)
     return whole;
 }
 
+/* The file's "evaluate" with the row's own laid over it; to be given back. */
+static json_t *how_to_evaluate(const request *e, json_t *row)
+{
+    return merged(json_object_get(e->file, "evaluate"), json_object_get(row, "evaluate"));
+}
+
 static void evaluate(const request *e, json_t *row, int seed)
 {
-    json_t *how = json_object_get(e->file, "evaluate"), *length;
+    json_t *how = how_to_evaluate(e, row), *length;
     char folder[PATH], out[PATH + 64], unfinished[PATH + 80];
     run_folder(e, row, seed, folder);
     size_t i;
@@ -171,6 +177,7 @@ static void evaluate(const request *e, json_t *row, int seed)
         if (code) die("%s: evaluate ended with %d", folder, code);
         if (rename(unfinished, out)) die("%s: %s", out, strerror(errno));
     }
+    json_decref(how);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -187,35 +194,51 @@ static bool read_evaluation(const request *e, const char *folder, long long leng
     return true;
 }
 
-static void one_row(const request *e, FILE *f, FILE *raw, json_t *row, numbers first[LENGTHS], bool is_first)
+/* Triplets are a choice of two: what is compared is how many are right, at the one length that a row is read at. */
+static bool by_choices(const request *e) { return json_object_get(e->file, "triplets"); }
+
+/* The row's numbers at each of the file's lengths, and a line of `raw` for each. */
+static void collect(const request *e, FILE *raw, json_t *row, numbers loss[LENGTHS], numbers accuracy[LENGTHS])
 {
-    json_t *lengths = json_object_get(json_object_get(e->file, "evaluate"), "max_length"), *length;
+    json_t *length;
     const char *name = json_string_value(json_object_get(row, "name"));
     int seed[SEEDS];
     const int seeds = seeds_of(e, row, seed);
-    numbers loss[LENGTHS] = {{{0}, {0}, 0}}, accuracy = {0};
     size_t i;
-    json_array_foreach(lengths, i, length)
+    json_array_foreach(json_object_get(json_object_get(e->file, "evaluate"), "max_length"), i, length)
         for (int s = 0; i < LENGTHS && s < seeds; s++) {
             char folder[PATH];
             double l, a;
             run_folder(e, row, seed[s], folder);
             if (!read_evaluation(e, folder, (long long)json_integer_value(length), &l, &a)) continue;
             keep(&loss[i], seed[s], l);
-            if (i == 0) keep(&accuracy, seed[s], a);
+            keep(&accuracy[i], seed[s], a);
             fprintf(raw, "{\"row\":\"%s\",\"seed\":%d,\"max_length\":%lld,\"loss\":%.6f,\"accuracy\":%.6f}\n", name,
                     seed[s], (long long)json_integer_value(length), l, a);
         }
-    fprintf(f, "%-22s %2d", name, loss[0].n);
-    for (i = 0; i < json_array_size(lengths) && i < LENGTHS; i++) print_cell(f, &loss[i], 1, 17, 3);
-    print_cell(f, &accuracy, 100, 17, 3);
-    if (is_first) {
-        memcpy(first, loss, sizeof loss);
-    } else {
-        const numbers d = differences(&loss[0], &first[0]);
-        if (d.n > 1) fprintf(f, "   %+.3f ± %.3f", mean(&d), half_interval(&d));
-        else if (d.n) fprintf(f, "   %+.3f", d.x[0]);
-    }
+}
+
+static void print_difference(FILE *f, const numbers *here, const numbers *first, double scale)
+{
+    const numbers d = differences(here, first);
+    if (d.n > 1) fprintf(f, "   %+.3f ± %.3f", scale * mean(&d), scale * half_interval(&d));
+    else if (d.n) fprintf(f, "   %+.3f", scale * d.x[0]);
+}
+
+/* `first`: of the first row, what the others are compared with; kept when n is 0. */
+static void one_row(const request *e, FILE *f, FILE *raw, json_t *row, numbers *first)
+{
+    const size_t lengths = json_array_size(json_object_get(json_object_get(e->file, "evaluate"), "max_length"));
+    numbers loss[LENGTHS] = {{{0}, {0}, 0}}, accuracy[LENGTHS] = {{{0}, {0}, 0}};
+    collect(e, raw, row, loss, accuracy);
+    const bool choices = by_choices(e);
+    const numbers *cell = choices ? accuracy : loss, *compared = &cell[0];
+    for (size_t i = 0; choices && !compared->n && i < lengths && i < LENGTHS; i++) compared = &cell[i];
+    fprintf(f, "%-22s %2d", json_string_value(json_object_get(row, "name")), compared->n);
+    for (size_t i = 0; i < lengths && i < LENGTHS; i++) print_cell(f, &cell[i], choices ? 100 : 1, 17, choices ? 2 : 3);
+    if (!choices) print_cell(f, &accuracy[0], 100, 17, 3);
+    if (first->n) print_difference(f, compared, first, choices ? 100 : 1);
+    else *first = *compared;
     fputc('\n', f);
 }
 
@@ -254,6 +277,18 @@ static void draw(const request *e, json_t *rows)
     free(c);
 }
 
+static void explain_choices(const request *e, FILE *f)
+{
+    char dev[PATH];
+    triplets_path(e, "dev", dev);
+    fprintf(f, "\nn seeds, mean ± standard deviation of the triplets that are right, in %%, of texts cut to each length "
+               "together with what they are compared with;\n"
+               "difference in points, paired by seed with the 95 %% interval of its mean; half of the triplets are right "
+               "by a coin,\n"
+               "and %.1f %% for who reads nothing and knows in how many other triplets each candidate is right\n",
+            100 * data_guess(dev));
+}
+
 static void table(const request *e)
 {
     char path[PATH], raw_path[PATH];
@@ -263,22 +298,20 @@ static void table(const request *e)
     if (!f || !raw) die("%s: %s", e->results, strerror(errno));
     json_t *rows = json_object_get(e->file, "rows"), *row, *length;
     json_t *lengths = json_object_get(json_object_get(e->file, "evaluate"), "max_length");
-    numbers first[LENGTHS] = {{{0}, {0}, 0}};
+    numbers first = {{0}, {0}, 0};
     size_t i;
+    const char *what = by_choices(e) ? "right" : "loss";
     fprintf(f, "%s\n\n%-22s %2s", json_string_value(json_object_get(e->file, "title")), "", "n");
-    json_array_foreach(lengths, i, length) fprintf(f, "   loss at %7lld", (long long)json_integer_value(length));
-    fprintf(f, " %17s   difference to the first row (95 %%)\n", "accuracy (%)");
-    json_array_foreach(rows, i, row) one_row(e, f, raw, row, first, i == 0);
-    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in %s for each token that is "
-               "predicted, pieces of each length;\n"
-               "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval of "
-               "its mean.\n", in_bits(e) ? "bits" : "nats");
-    if (json_object_get(e->file, "triplets")) {
-        char dev[PATH];
-        triplets_path(e, "dev", dev);
-        fprintf(f, "beside %.1f %% of who reads nothing and knows in how many other triplets each candidate is right\n",
-                100 * data_guess(dev));
-    }
+    json_array_foreach(lengths, i, length) fprintf(f, "   %5s at %6lld", what, (long long)json_integer_value(length));
+    if (!by_choices(e)) fprintf(f, " %17s", "accuracy (%)");
+    fprintf(f, "   difference to the first row (95 %%)\n");
+    json_array_foreach(rows, i, row) one_row(e, f, raw, row, &first);
+    if (by_choices(e)) explain_choices(e, f);
+    else
+        fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in %s for each token that is "
+                   "predicted, pieces of each length;\n"
+                   "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval "
+                   "of its mean.\n", in_bits(e) ? "bits" : "nats");
     if (fclose(f) || fclose(raw)) die("%s: %s", path, strerror(errno));
 
     draw(e, rows);
