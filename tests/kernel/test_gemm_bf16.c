@@ -403,6 +403,31 @@ static void a_row_sees_itself_alone(void **state)
         if (rfk_rung_emulated(table.isa)) one_row_sees_itself_alone(table.isa, 2);
 }
 
+/* Blocks of few rows hold all cuts of k, others one at a time, and groups of rows are divided elsewhere: packed weights
+ * of three cuts, every height from 1 to 33 beside 90 rows, odd n and k, on every rung. */
+static void few_rows_have_the_bits_of_many(void **state)
+{
+    (void)state;
+    enum { M = 90, FEW = 33, N = 67, K = 3101 };
+    const float *x = t_normal(M * K), *b = t_normal(N * K), *bias = t_normal(N);
+    float *many = t_floats(M * N), *few = t_floats(FEW * N);
+    rfk_table table;
+    for (EACH_RUNG(table)) {
+        rf_ctx *ctx = t_ctx(2, table.isa);
+        rf_packed *w = NULL;
+        assert_int_equal(rf_pack(ctx, RF_BF16, N, K, b, &w, NULL), RF_OK);
+        assert_int_equal(rf_packed_product(ctx, w, M, x, K, bias, RF_ACT_GELU, many, N, NULL), RF_OK);
+        for (int64_t m = 1; m <= FEW; m += rfk_rung_emulated(table.isa) || !strcmp(table.isa, "ref") ? 5 : 1) {
+            assert_int_equal(rf_packed_product(ctx, w, m, x + m * K, K, bias, RF_ACT_GELU, few, N, NULL), RF_OK);
+            same_bits(few, many + m * N, m * N, table.isa);
+        }
+        rf_packed_free(w);
+        rf_ctx_free(ctx);
+    }
+    t_check_fences();
+    t_free_all();
+}
+
 typedef struct matrices { const float *w, *x; float *y; } matrices;
 
 static rf_status pack_and_multiply(const rf_ctx *ctx, void *arg, rf_error *why)
@@ -439,6 +464,7 @@ int main(void)
         cmocka_unit_test(training_shapes),
         cmocka_unit_test(packed_weights),
         cmocka_unit_test(a_row_sees_itself_alone),
+        cmocka_unit_test(few_rows_have_the_bits_of_many),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests_name("kernel/gemm_bf16", tests, NULL, NULL);

@@ -134,6 +134,8 @@ static void rungs_have_the_bits_of_the_formula(void **state)
     }
     for (int64_t m = 1; m <= 16; m++)
         everywhere(&(problem){m, 48, 96, t_normal(m * 96), t_normal(48 * 96), t_normal(48), NULL, NULL});
+    for (int64_t m = 1; m <= 16; m += 3)                                        /* all cuts of k are held together */
+        everywhere(&(problem){m, 35, 3101, t_normal(m * 3101), t_normal(35 * 3101), t_normal(35), NULL, NULL});
 }
 
 /* Against sums in double of what came in. */

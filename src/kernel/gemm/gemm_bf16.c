@@ -57,7 +57,7 @@ static void copy_transposed(const rf__copying *x, uint16_t *block)
 static void copy(const rf__copying *x)
 {
     const rf__matrix *a = x->a;
-    uint16_t *block = block_of(x->shape, x->workspace);
+    uint16_t *block = block_of(x->shape, x->workspace) + x->at * x->shape->stride;
     if (a->transposed) copy_transposed(x, block);
     for (int64_t i = 0; i < x->rows; i++) {
         uint16_t *to = block + i * x->shape->stride;
@@ -73,8 +73,9 @@ static void copy(const rf__copying *x)
 static void multiply(const rf__multiplying *x)
 {
     const int64_t group = x->shape->interleave, words = (x->depth + group - 1) / group;
-    x->ctx->k->gemm_panel_bf16(x->c, x->ldc, block_of(x->shape, x->workspace), x->panel, x->rows, x->n,
-                               words * group / 2, rf__from(x), rf__from_stride(x));
+    const uint16_t *block = block_of(x->shape, x->workspace) + x->at * x->shape->stride;
+    x->ctx->k->gemm_panel_bf16(x->c, x->ldc, block, x->panel, x->rows, x->n, words * group / 2, rf__from(x),
+                               rf__from_stride(x));
 }
 
 /* ---- panels of b ------------------------------------------------------------------------------------------------- */

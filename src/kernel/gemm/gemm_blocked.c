@@ -2,9 +2,11 @@
  *
  *     c[m,n] = a[m,k] b[k,n]          b in panels of `columns` columns: packed once (weights) or per call
  *
- *     for each block of k (at most `depth`)                      in the order of k
- *         a's block is copied together                           rows x depth, stays in the second-level cache
- *         for each panel: multiply                               panel x depth, streams through it
+ *     for as many cuts of k (at most `depth` each) as fit        in the order of k
+ *         a's block is copied together                           rows x depth for each, stays in the second-level cache
+ *         for each panel, for each of the cuts: multiply         panel x depth, streams through it
+ *
+ * A high block holds one cut.  Of few rows it holds all, and panels are read from memory in the order that they lie in.
  *
  * Blocks of rows and groups of panels are the tasks.  How k is cut depends on k alone, so an element's bits depend on
  * its row of a and its column of b alone: not on m, n, the other rows, the task that computed it or the threads.     */
@@ -90,42 +92,72 @@ static int64_t first_row(const blocks *g, int64_t block)
     return whole && block < g->row_blocks ? i / RF__GEMM_WIDTH * RF__GEMM_WIDTH : i;
 }
 
+/* Rows of a task and columns of a in its block. */
+typedef struct held {
+    int64_t i0, rows;
+    int64_t from, to;                   /* of k, whole cuts */
+    int64_t height;                     /* of a cut in the block */
+    char *workspace;
+} held;
+
+static void copy_block(blocks *g, const held *h)
+{
+    for (int64_t p = h->from, at = 0; p < h->to; p += g->step, at += h->height)
+        g->e->copy(&(rf__copying){
+            .ctx = g->ctx,
+            .shape = g->shape,
+            .a = &g->a,
+            .workspace = h->workspace,
+            .at = at,
+            .i0 = h->i0,
+            .rows = h->rows,
+            .p0 = p,
+            .depth = rf__min64(g->step, g->k - p),
+            .k = g->k,
+            .wrong = &g->wrong,
+        });
+}
+
+static void one_panel_of_block(const blocks *g, const held *h, int64_t q)
+{
+    const int64_t j = q * g->shape->columns, n = rf__min64(g->shape->columns, g->n - j);
+    const int64_t deep = filled(g->shape, g->k);
+    float *c = g->c + h->i0 * g->ldc + j;
+    for (int64_t p = h->from, at = 0; p < h->to; p += g->step, at += h->height)
+        g->e->multiply(&(rf__multiplying){
+            .ctx = g->ctx,
+            .shape = g->shape,
+            .c = c,
+            .ldc = g->ldc,
+            .workspace = h->workspace,
+            .panel = g->panels + (size_t)(j * deep + p * g->shape->columns) * g->e->size,
+            .at = at,
+            .rows = h->rows,
+            .n = n,
+            .depth = rf__min64(g->step, g->k - p),
+            .add = p > 0 || g->add,
+            .last = p + g->step >= g->k,
+            .bias = g->bias ? g->bias + j : NULL,
+            .own = g->own,
+            .j = j,
+        });
+    if (h->to == g->k) rf__act_rows(g->ctx, g->act, c, g->ldc, h->rows, n);
+}
+
 static void one_block(void *arg, int64_t task, int worker)
 {
     blocks *g = arg;
-    const rf__element *e = g->e;
-    const rfk_panel_shape *shape = g->shape;
-    char *workspace = g->workspace + (size_t)worker * e->workspace(shape);
-    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, shape->columns);
-    const int64_t i0 = first_row(g, block), rows = first_row(g, block + 1) - i0;
+    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, g->shape->columns);
     const int64_t first = panels * group / g->groups, last = panels * (group + 1) / g->groups;
-    const int64_t deep = filled(shape, g->k);
-    float *c = g->c + i0 * g->ldc;
+    held h = {.i0 = first_row(g, block), .workspace = g->workspace + (size_t)worker * g->e->workspace(g->shape)};
+    h.rows = first_row(g, block + 1) - h.i0;
+    h.height = rf__rows_read(g->shape, h.rows);
+    const int64_t deep = rf__max64(1, g->shape->block / rf__max64(1, h.height)) * g->step;
 
-    for (int64_t p = 0; p < g->k; p += g->step) {
-        const int64_t depth = rf__min64(g->step, g->k - p);
-        const bool is_last = p + depth == g->k;
-        e->copy(&(rf__copying){g->ctx, shape, &g->a, workspace, i0, rows, p, depth, g->k, &g->wrong});
-        for (int64_t q = first; q < last; q++) {
-            const int64_t j = q * shape->columns, n = rf__min64(shape->columns, g->n - j);
-            e->multiply(&(rf__multiplying){
-                .ctx = g->ctx,
-                .shape = shape,
-                .c = c + j,
-                .ldc = g->ldc,
-                .workspace = workspace,
-                .panel = g->panels + (size_t)(j * deep + p * shape->columns) * e->size,
-                .rows = rows,
-                .n = n,
-                .depth = depth,
-                .add = p > 0 || g->add,
-                .last = is_last,
-                .bias = g->bias ? g->bias + j : NULL,
-                .own = g->own,
-                .j = j,
-            });
-            if (is_last) rf__act_rows(g->ctx, g->act, c + j, g->ldc, rows, n);
-        }
+    for (; h.from < g->k; h.from = h.to) {
+        h.to = rf__min64(h.from + deep, g->k);
+        copy_block(g, &h);
+        for (int64_t q = first; q < last; q++) one_panel_of_block(g, &h, q);
     }
 }
 

@@ -33,6 +33,7 @@ typedef struct rf__copying {
     const rfk_panel_shape *shape;
     const rf__matrix *a;
     void *workspace;
+    int64_t at;                         /* the block's row where they begin                                           */
     int64_t i0, rows, p0, depth;
     int64_t k;                          /* columns of a in all                                                        */
     _Atomic int64_t *wrong;             /* the first row of a that the type cannot take, or INT64_MAX                 */
@@ -46,6 +47,7 @@ typedef struct rf__multiplying {
     float *c;
     int64_t ldc;
     const void *workspace, *panel;
+    int64_t at;                         /* the block's first row                                                      */
     int64_t rows, n, depth;
     bool add, last;                     /* to c, which holds earlier cuts of k or what is added to; the last cut      */
     const float *bias;

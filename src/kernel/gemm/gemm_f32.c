@@ -17,7 +17,7 @@ static void copy(const rf__copying *x)
 {
     const rf__matrix *a = x->a;
     const int64_t stride = x->shape->stride;
-    float *to = x->workspace;
+    float *to = (float *)x->workspace + x->at * stride;
     if (a->transposed) {
         x->ctx->k->transpose(to, stride, a->f32 + x->p0 * a->ld + x->i0, a->ld, x->depth, x->rows);
         return;
@@ -28,8 +28,8 @@ static void copy(const rf__copying *x)
 
 static void multiply(const rf__multiplying *x)
 {
-    x->ctx->k->gemm_panel(x->c, x->ldc, x->workspace, x->panel, x->rows, x->n, x->depth, rf__from(x),
-                          rf__from_stride(x));
+    const float *block = (const float *)x->workspace + x->at * x->shape->stride;
+    x->ctx->k->gemm_panel(x->c, x->ldc, block, x->panel, x->rows, x->n, x->depth, rf__from(x), rf__from_stride(x));
 }
 
 /* Each panel is a transposed strip of b. */

@@ -48,10 +48,16 @@ static float row_scale(const rf__copying *x, int64_t i)
     return 0;
 }
 
+/* Row `at` of the block. */
+static char *block_of(const rfk_panel_shape *s, const void *workspace, int64_t at)
+{
+    return (char *)(uintptr_t)workspace + scales_size(s) + at * s->stride * s->code;
+}
+
 static void copy(const rf__copying *x)
 {
     float *scale = x->workspace;
-    char *block = (char *)x->workspace + scales_size(x->shape);
+    char *block = block_of(x->shape, x->workspace, x->at);
     for (int64_t i = 0; i < x->rows; i++) {
         if (x->p0 == 0) scale[i] = row_scale(x, i);
         x->ctx->k->codes_i8(block + i * x->shape->stride * x->shape->code, x->a->f32 + (x->i0 + i) * x->a->ld + x->p0,
@@ -65,8 +71,8 @@ static void multiply(const rf__multiplying *x)
 {
     const weights *w = x->own;
     const rfk_i8_store store = {x->workspace, w->column + x->j, w->offset + x->j, x->bias};
-    x->ctx->k->gemm_panel_i8((int32_t *)(void *)x->c, x->ldc, (const char *)x->workspace + scales_size(x->shape),
-                             x->panel, x->rows, x->n, x->depth, x->add, x->last ? &store : NULL);
+    x->ctx->k->gemm_panel_i8((int32_t *)(void *)x->c, x->ldc, block_of(x->shape, x->workspace, x->at), x->panel,
+                             x->rows, x->n, x->depth, x->add, x->last ? &store : NULL);
 }
 
 /* ---- panels of b ------------------------------------------------------------------------------------------------- */
