@@ -11,11 +11,15 @@
  * The least is what products or loads take alone, whichever is longer; the most is products, stores and configurations
  * one after the other.  In both: rounding the rows of x to bf16 or int8, ROUNDING cycles for 16 numbers, as often as
  * they are packed.  Not in it: activation functions, memory that is late, a second thread on the core.
+ *
+ * Attention of one head of 64 columns, without --rows: its tiles' cycles beside those of the rung below for the same
+ * products, 32 multiply-adds for each vdpbf16ps, one a cycle.  Packing and softmax are in neither.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "roformer/attention.h"
 #include "roformer/kernels.h"
 #include "roformer/work.h"
 
@@ -122,6 +126,43 @@ static void table(const rf_ctx *ctx, rf_type type, int64_t m, double ghz)
     printf("the same in f32 by AVX-512 at its peak: %.3f ms\n", operations / (2 * FMA_A_CYCLE) / ghz * 1e-6);
 }
 
+/* Tiles that attention of T tokens, one head, takes. */
+static rf_tile_counts attended(const rf_ctx *ctx, int64_t T, int64_t D)
+{
+    float *x = filled(ctx, 3 * T * D), *out = filled(ctx, T * D);
+    rf_error why = {0};
+    rf_tile_counts before, after;
+    const rfk_attention a = {.q = x, .k = x + T * D, .v = x + 2 * T * D, .q_stride = D, .k_stride = D, .v_stride = D,
+                             .queries = T, .keys = T, .width = D, .scale = 0.125F, .out = out, .out_stride = D};
+    rf_tiles_counted(&before);
+    must(rf_attend(ctx, RF_BF16, &a, NULL, &why), &why);
+    rf_tiles_counted(&after);
+    rf_ctx_release(ctx, x), rf_ctx_release(ctx, out);
+    return (rf_tile_counts){.configured = after.configured - before.configured,
+                            .released = after.released - before.released,
+                            .loaded = after.loaded - before.loaded,
+                            .stored = after.stored - before.stored,
+                            .dots = after.dots - before.dots};
+}
+
+static void attention_table(const rf_ctx *ctx)
+{
+    const int64_t D = 64, tokens[] = {16, 32, 64, 128, 256, 512};
+    printf("\nattention in bf16, one head of %lld columns, cycles\n%6s %9s %9s %9s %9s %7s %15s %12s\n", (long long)D,
+           "tokens", "products", "loads", "stores", "bytes", "setup", "in tiles", "by vdpbf16ps");
+    for (size_t i = 0; i < COUNT(tokens); i++) {
+        const int64_t T = tokens[i];
+        const rf_tile_counts t = attended(ctx, T, D);
+        const cycles c = {.dots = PRODUCT * (double)t.dots,
+                          .loads = LOAD * (double)t.loaded,
+                          .stores = STORE * (double)t.stored,
+                          .setup = CONFIGURE * (double)t.configured + RELEASE * (double)t.released};
+        printf("%6lld %9.0f %9.0f %9.0f %9.0f %7.0f %7.0f-%7.0f %12.0f\n", (long long)T, (double)t.dots,
+               (double)t.loaded, (double)t.stored, 1024 * (double)(t.loaded + t.stored), c.setup, at_least(&c),
+               at_most(&c), 2 * (double)(T * T * D) / 32);
+    }
+}
+
 int main(int n, char **argument)
 {
     double ghz = 2;
@@ -147,6 +188,7 @@ int main(int n, char **argument)
         table(ctx, RF_BF16, only ? only : rows[i], ghz);
         table(ctx, RF_I8, only ? only : rows[i], ghz);
     }
+    if (!only) attention_table(ctx);
     rf_ctx_free(ctx);
     return 0;
 }

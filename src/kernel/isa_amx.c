@@ -1,15 +1,23 @@
 /* isa_amx.c — the rung above avx512bf16 and avx512vnni has kernels of its own where products are of bf16 and of int8:
- * in tiles (AMX), sixteen and thirty-two times the multiply-adds of f32 at most.  All others, attention in bf16 among
- * them, are those of the rungs below.                                                                                */
+ * in tiles (AMX), sixteen and thirty-two times the multiply-adds of f32 at most, and for attention in bf16 where its
+ * problem is for tiles.  All others, the backward among them, are those of the rungs below.                          */
 #include "kernel/kernel.h"
 #include "kernel/vec_amx.h"
 
 #include "kernel/gemm/gemm_amx.inc"
+#include "kernel/attention/attention_amx.inc"
+
+static void k_attention_bf16(const rfk_attention *a, int64_t first, int64_t last, void *scratch)
+{
+    if (rfk__in_tiles(a)) amx_attention(a, first, last, scratch);
+    else rfk_avx512bf16.attention_bf16(a, first, last, scratch);
+}
 
 const rfk_table rfk_amx = {
     .isa = "amx",
     .gemm_panel_bf16_shape = k_gemm_panel_bf16_shape,
     .gemm_panel_bf16 = k_gemm_panel_bf16,
+    .attention_bf16 = k_attention_bf16,
     .codes_i8 = k_codes_i8,
     .gemm_panel_i8_shape = k_gemm_panel_i8_shape,
     .gemm_panel_i8 = k_gemm_panel_i8,

@@ -4,11 +4,25 @@
 #include "kernel/vec_amx_emulated.h"
 
 #include "kernel/gemm/gemm_amx.inc"
+#include "kernel/attention/attention_amx.inc"
+
+/* What is not in tiles is the best rung's that this processor has. */
+static void k_attention_bf16(const rfk_attention *a, int64_t first, int64_t last, void *scratch)
+{
+    rfk_table below = rfk_ref, next;
+    if (rfk__in_tiles(a)) {
+        amx_attention(a, first, last, scratch);
+        return;
+    }
+    for (int i = 0; rfk_rung(i, &next) && !rfk_rung_emulated(next.isa); i++) below = next;
+    below.attention_bf16(a, first, last, scratch);
+}
 
 const rfk_table rfk_amx_emulated = {
     .isa = "amx_emulated",
     .gemm_panel_bf16_shape = k_gemm_panel_bf16_shape,
     .gemm_panel_bf16 = k_gemm_panel_bf16,
+    .attention_bf16 = k_attention_bf16,
     .codes_i8 = k_codes_i8,
     .gemm_panel_i8_shape = k_gemm_panel_i8_shape,
     .gemm_panel_i8 = k_gemm_panel_i8,

@@ -1,4 +1,4 @@
-/* test_amx.c — products in tiles.
+/* test_amx.c — products in tiles, and when attention is.
  * mirrors src/kernel/isa_amx.c, src/kernel/isa_amx_emulated.c and src/kernel/tiles.c.
  *
  * The emulated rung has the bits of the manual's formula, written here a second time with the C library's fused
@@ -250,6 +250,48 @@ static void tiles_are_counted(void **state)
     t_free_all();
 }
 
+static rf_tile_counts attended(const rfk_attention *a)
+{
+    rf_tile_counts before, after;
+    void *scratch = t_bytes(rfk_attention_scratch(a));
+    rf_tiles_counted(&before);
+    emulated().attention_bf16(a, 0, a->queries, scratch);
+    rf_tiles_counted(&after);
+    return (rf_tile_counts){.configured = after.configured - before.configured,
+                            .released = after.released - before.released,
+                            .loaded = after.loaded - before.loaded,
+                            .stored = after.stored - before.stored,
+                            .dots = after.dots - before.dots};
+}
+
+/* 70 queries are 32 + 32 + 6, 100 keys four panels of 32, 40 columns two; a step of 32 x 32 is four products and four
+ * loads, one of 16 x 32 two and three.  That results are right is asked by test_attention_bf16.c, of every rung. */
+static void attention_is_in_tiles_where_it_pays(void **state)
+{
+    (void)state;
+    enum { T = 70, S = 100, D = 40, STEPS = 4 * 2 + 2 * 4 };
+    float *x = t_normal((T + 2 * S) * D);
+    const rfk_attention plain = {.q = x, .k = x + T * D, .v = x + (T + S) * D, .q_stride = D, .k_stride = D,
+                                 .v_stride = D, .queries = T, .keys = S, .width = D, .scale = 0.125F,
+                                 .out = t_floats(T * D), .out_stride = D};
+    const rf_tile_counts n = attended(&plain);
+    assert_int_equal(n.dots, STEPS * (4 + 4 + 2));
+    assert_int_equal(n.loaded, STEPS * (4 + 4 + 3));
+    assert_int_equal(n.stored, (4 + 2) * (4 + 4 + 2));
+    assert_int_equal(n.configured, 1);
+    assert_int_equal(n.released, 1);                                   /* the thread is left as it was */
+    const rfk_relative relative = {.clip = 1, .bias = x};
+    rfk_attention other[5] = {plain, plain, plain, plain, plain};
+    other[0].causal = 1;
+    other[1].drop = 0.1F;
+    other[2].relative = &relative;
+    other[3].queries = 31;
+    other[4].keys = 31;
+    for (size_t i = 0; i < RF_COUNT(other); i++) assert_int_equal(attended(&other[i]).dots, 0);
+    t_check_fences();
+    t_free_all();
+}
+
 /* ---- who does not grant them ------------------------------------------------------------------------------------- */
 
 static void what_is_lacking_is_named(void **state)
@@ -311,6 +353,7 @@ int main(void)
         cmocka_unit_test(tiles_are_configured_once_a_thread),
         cmocka_unit_test(kernels_do_not_need_the_hook),
         cmocka_unit_test(tiles_are_counted),
+        cmocka_unit_test(attention_is_in_tiles_where_it_pays),
         cmocka_unit_test(what_is_lacking_is_named),
         cmocka_unit_test(a_context_says_what_is_lacking),
     };

@@ -1,4 +1,5 @@
-/* test_attention_bf16.c — mirrors src/kernel/attention_bf16*.inc, attention_bf16.h and src/kernel/ref/attention_bf16.c.
+/* test_attention_bf16.c — mirrors src/kernel/attention_bf16*.inc, attention_bf16.h, attention_amx.inc, attention_amx.h
+ * and mirrors src/kernel/ref/attention_bf16.c.
  *
  * What is rounded to bf16, and where, is part of the kernel's description, so the formula here rounds too, in double,
  * and carries an interval along with every number: f32's roundings may push a number over a tie, and then, only then,
@@ -356,6 +357,7 @@ static void a_row_does_not_see_the_partition(void **state)
     (void)state;
     static const shape shapes[] = {
         {.queries = 101, .keys = 600, .width = 20, .rotary = 20, .gap = 2},
+        {.queries = 101, .width = 20, .rotary = 20, .window = 17},
         {.queries = 101, .width = 20, .rotary = 20, .causal = 1, .window = 17, .drop = 0.2F},
     };
     rfk_table k;

@@ -1,4 +1,5 @@
 /* attention.c — how much scratch attention needs: the most that any rung asks for. */
+#include "kernel/attention/attention_amx.h"
 #include "kernel/attention/attention_bf16.h"
 
 static size_t bytes(int64_t floats, int64_t doubles)
@@ -9,7 +10,8 @@ static size_t bytes(int64_t floats, int64_t doubles)
 
 size_t rfk_attention_scratch(const rfk_attention *a)
 {
-    return bytes(rf__max64(rfk__forward_workspace(a).end, rfk__bf16_forward_workspace(a).end),
+    const int64_t tiles = rfk__in_tiles(a) ? rfk__amx_forward_workspace(a).end : 0;
+    return bytes(rf__max64(rf__max64(rfk__forward_workspace(a).end, rfk__bf16_forward_workspace(a).end), tiles),
                  a->keys + 3 * (a->width + a->width2));
 }
 
