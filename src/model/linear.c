@@ -68,6 +68,13 @@ double rf__linear_kept(const rf_config *c, int64_t T)
     return 4 * (random + (rotates(c) ? f * (double)rf__max64(T, 512) : 0));
 }
 
+double rf__linear_left(const rf_ctx *ctx, const rf_config *c, int64_t T)
+{
+    if (!rf__config_linear(c, -1) || !c->is_decoder || T < 1) return 0;
+    const size_t head = rfk__linear_left_bytes(ctx->k, rf__linear_features(c), width_of(c), T);
+    return (double)c->num_attention_heads * (double)head / (double)T;
+}
+
 rf_status rf__linear_fits(const rf_ctx *ctx, const rf_config *c, double left, rf_error *why)
 {
     const double kept = rf__linear_kept(c, 1), work = scratch_of(ctx, c, 1, rfk__linear_scratch);

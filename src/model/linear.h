@@ -27,6 +27,9 @@ int64_t rf__linear_state(const rf_ctx *ctx, const rf_config *c);
 double rf__linear_scratch(const rf_ctx *ctx, const rf_config *c, int64_t T);
 double rf__linear_kept(const rf_config *c, int64_t T);
 
+/* Bytes for each token of texts of T tokens that one linear layer keeps for its backward, beside its result. */
+double rf__linear_left(const rf_ctx *ctx, const rf_config *c, int64_t T);
+
 /* RF_ENOMEM: features of one layer at work, and the random ones of all, do not fit into `left` bytes, whatever the text
  * is.  0: how much is left is not known. */
 rf_status rf__linear_fits(const rf_ctx *ctx, const rf_config *c, double left, rf_error *why);

@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "model/family.h"
 #include "model/linear.h"
+#include "store/store.h"
 #include "data/pairs.h"
 #include "dist/exchange.h"
 #include "train/memory.h"
@@ -56,11 +57,14 @@ static held held_by(const rf_params *p, const rf_train_options *o, const double 
         const rf_footprint f = p->family->footprint(c, o->bf16 != 0);
         const double L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
         const double last = rf__task_rows(p) ? f.last : f.layer, source = s ? N[0] * f.source : 0;
+        const double left = rf__linear_left(p->ctx, c, rf__min64(o->max_length, o->tokens_per_batch));
+        int64_t linear = 0;
+        for (int64_t i = 0; i < c->num_hidden_layers; i++) linear += rf__config_linear(c, i);
         h.front += N[s] * (f.embeddings + in_front(&p->stack[s]));
-        h.layers += N[s] * ((L - 1) * f.layer + last) + L * source;
+        h.layers += N[s] * ((L - 1) * f.layer + last + (double)linear * left) + L * source;
         h.inputs += N[s] * 4 * L * C;
         h.passing = fmax(h.passing, N[s] * (f.passing + 4 * C) + source);
-        h.again = fmax(h.again, N[s] * (f.layer + f.passing) + 2 * source);
+        h.again = fmax(h.again, N[s] * (f.layer + left + f.passing) + 2 * source);
     }
     return h;
 }

@@ -35,6 +35,7 @@ static float *adjoints(const struct head *h, const rfk_table *k, const float *d_
     float *out = t_floats(T * D), *d = t_floats(T * 3 * D);
     rfk__linear_pack(k, h->w, h->p.f, D, h->panels);
     rfk__linear a = call_of(h, k, out, 0, T);
+    a.left = h->p.causal ? t_bytes(rfk__linear_left_bytes(k, h->p.f, D, T)) : NULL;
     rfk__linear_forward(&a, h->scratch);
     const rfk__linear_grad to = {d_out, D, d, d + D, d + 2 * D, 3 * D};
     rfk__linear_back(&a, &to, t_bytes(rfk__linear_back_scratch(&a)));

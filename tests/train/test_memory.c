@@ -101,6 +101,43 @@ static void the_estimate_is_what_a_step_holds(void **state)
     }
 }
 
+/* Causal linear attention keeps states: all layers', some's, those of a layer that is computed again.  What it takes
+ * beyond softmax attention is compared, up to its scratch, which the estimate adds to what passes at another moment. */
+static void states_of_linear_layers_are_counted(void **state)
+{
+    static const unsigned char mixed[6] = {RF_ATTENTION_LINEAR, 0, RF_ATTENTION_LINEAR, 0, 0, RF_ATTENTION_LINEAR};
+    (void)state;
+    for (int which = 0; which < 3; which++) {
+        const shape s = {.V = 500, .B = 4, .T = 640};
+        double more[2] = {0};
+        for (int linear = 0; linear < 2; linear++) {
+            rf_ctx *ctx = t_ctx(1, NULL);
+            rf_config c;
+            rf_params p;
+            rf_train_options o;
+            rf_train_defaults(&o);
+            rf_config_defaults(&c);
+            c.vocab_size = s.V, c.embedding_size = c.hidden_size = 128, c.num_hidden_layers = 6;
+            c.num_attention_heads = 4, c.intermediate_size = 512, c.is_decoder = 1, c.max_position_embeddings = 1024;
+            c.num_random_features = 512, c.feature_seed = 1;
+            if (linear) c.attention_type = RF_ATTENTION_LINEAR;
+            if (linear && which == 1) c.attention_type_per_layer = mixed, c.attention_types = sizeof mixed;
+            o.max_length = s.T, o.tokens_per_batch = s.B * s.T, o.gradient_checkpointing = which == 2;
+            assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+            const double expected = held(ctx, &p, &o, &s), got = rf__memory_batch(&p, &o, o.tokens_per_batch, 0);
+            more[0] += linear ? expected : -expected;
+            more[1] += linear ? got : -got;
+            rf__params_free(&p);
+            rf_ctx_free(ctx);
+        }
+        print_message("           %.2f MB more held, %.2f MB estimated: %+.1f %%\n", more[0] * 1e-6, more[1] * 1e-6,
+                      100 * (more[1] / more[0] - 1));
+        const double scratch = 4e6;
+        if (!(more[1] > 0.95 * more[0] && more[1] < 1.05 * more[0] + scratch))
+            fail_msg("case %d: %.2f MB more held, %.2f MB estimated", which, more[0] * 1e-6, more[1] * 1e-6);
+    }
+}
+
 /* Every family, of masked tokens, most of what is held being their labels or the layers. */
 static void families_are_counted(void **state)
 {
@@ -388,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(heads_are_counted), cmocka_unit_test(evaluations_are_counted),
                                        cmocka_unit_test(options_move_the_estimate),
                                        cmocka_unit_test(the_estimate_is_what_a_step_holds),
+        cmocka_unit_test(states_of_linear_layers_are_counted),
         cmocka_unit_test(families_are_counted),
         cmocka_unit_test(two_sides_are_counted),
                                        cmocka_unit_test(the_batch_that_would_fit_fits)};

@@ -4,8 +4,9 @@
  *     out_m = sum_n <R(m) phi(q_m), R(n) psi(k_n)> v_n / sum_n <phi(q_m), psi(k_n)>                   Eq. 19
  *
  * over the tokens of m's own sequence, causal: n <= m.  Units are (sequence, head); what one does is in
- * src/kernel/attention/linear.  Nothing but the result is kept: the backward makes features and states again.  Where
- * the graph's products are in bf16, queries, keys and values are rounded to it on their way in; all sums are f32. */
+ * src/kernel/attention/linear.  The backward makes features again; what is kept besides the result is, of a causal
+ * head, its state before every 128th token (rfk__linear_left_bytes).  Where the graph's products are in bf16, queries,
+ * keys and values are rounded to it on their way in; all sums are f32. */
 #include <math.h>
 
 #include "graph/graph.h"
@@ -16,6 +17,7 @@ struct saved {
     const rfk__feature_map *map;
     int64_t N, D, features;
     bool bf16;
+    void **left;                        /* [B H] what a causal forward leaves its backward; NULL: none is recorded */
 };
 
 struct pass {
@@ -59,6 +61,7 @@ static rfk__linear problem(const struct pass *a, int64_t b, int64_t h)
         .v = q ? q + 2 * C : NULL,
         .stride = 3 * C,
         .tokens = p->start[b + 1] - start,
+        .left = s->left ? s->left[b * p->heads + h] : NULL,
         .out = a->out ? a->out + start * C + h * s->D : NULL,
         .out_stride = C,
     };
@@ -172,6 +175,20 @@ void rf__linear_attention_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], a.d_qkv);
 }
 
+/* Memory for what every head of every sequence leaves. */
+static void **get_left(rf_graph *g, const struct saved *s)
+{
+    const int64_t H = s->spec.heads;
+    void **left = rf__push(g, (size_t)(s->spec.B * H), sizeof *left);
+    for (int64_t b = 0; b < s->spec.B && !g->error.code; b++) {
+        const int64_t T = s->spec.start[b + 1] - s->spec.start[b];
+        const size_t each = rfk__linear_left_bytes(g->k, s->features, s->D, T);
+        char *all = rf__push(g, (size_t)H, each);
+        for (int64_t h = 0; all && h < H; h++) left[b * H + h] = all + (size_t)h * each;
+    }
+    return left;
+}
+
 /* ---- the operation ----------------------------------------------------------------------------------------------- */
 
 static rf_tensor *refuse_rotation(rf_graph *g, const struct saved *s)
@@ -229,6 +246,7 @@ rf_tensor *rf_linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_atte
     rf_tensor *in[] = {qkv};
     const bool track = rf__tracked(g, in, 1);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, qkv->dim[1] / 3});
+    if (track && s.spec.causal) s.left = get_left(g, &s);
     if (g->error.code) return &g->nil.t;
     forward(g, &s, qkv->f32, y->f32);
     if (!track) return g->error.code ? &g->nil.t : y;

@@ -114,12 +114,25 @@ static void put_out(const rfk__linear *a, const struct work *w, int64_t first, i
     }
 }
 
+/* The state before a chunk that begins here, for the backward. */
+static void leave_state(const rfk__linear *a, const rfk__head_state *state, const rfk__view *v)
+{
+    const int64_t floats = a->features * rfk__padded(&a->tile, a->width);
+    rfk__left *to = rfk__left_of(a, state->count / CHUNK);
+    to->exponent = state->exponent;
+    to->sum_exponent = v->s.exponent;
+    to->top = state->top;
+    memcpy(to->x, v->s.high, (size_t)floats * sizeof *to->x);
+    memcpy(to->x + floats, v->z, (size_t)a->features * sizeof *to->x);
+}
+
 /* Tokens first .. first + n - 1 of this call, all of one chunk. */
 static void causal_part(rfk__linear *a, struct work *w, rfk__head_state *state, rfk__mapping *m, int64_t first,
                         int64_t n)
 {
     const int64_t f = a->features, at = state->count % CHUNK;
     rfk__view v = rfk__state_view(&a->tile, state, f, a->width);
+    if (a->left && state->count) leave_state(a, state, &v);
     rfk__load(a, &w->key, a->key, first, n);
     rfk__load(a, &w->query, a->q, first, n);
     for (int64_t t = 0; t < n; t++) {
@@ -130,6 +143,7 @@ static void causal_part(rfk__linear *a, struct work *w, rfk__head_state *state, 
         state->exponent = v.deck.exponent[at + t] = m->exponent;
         take_query(a, w, m, v.z, first + t, t, at + t);
     }
+    if (a->left) memcpy((float *)a->left + first, w->inverse, (size_t)n * sizeof *w->inverse);
     rfk__take_keys(a, &w->key, w->key.u, &v.deck, w->row, first, n, at, true);
     meet_state(a, w, &v.s, v.deck.exponent + at, n);
     meet_chunk(a, w, &v.deck, at, n);

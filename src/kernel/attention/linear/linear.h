@@ -49,6 +49,7 @@ typedef struct rfk__linear {
     float *out;
     int64_t out_stride;
     void *state;                        /* causal: what earlier calls left, and this one leaves; NULL: none           */
+    void *left;                         /* causal: what a forward without a state leaves its backward; NULL: none     */
     int64_t underflows;                 /* added to                                                                   */
 } rfk__linear;
 
@@ -66,6 +67,9 @@ size_t rfk__linear_back_scratch(const rfk__linear *a);
 
 /* Whether all these byte counts stay in 63 bits. */
 bool rfk__linear_fits(const rfk_table *k, int64_t features, int64_t width, int64_t tokens);
+
+/* Bytes of what a forward of so many tokens leaves: S and z before each chunk but the first, 1 / den of each token. */
+size_t rfk__linear_left_bytes(const rfk_table *k, int64_t features, int64_t width, int64_t tokens);
 
 void rfk__linear_begin(const rfk_table *k, void *state, int64_t features, int64_t width);            /* no token yet  */
 int64_t rfk__linear_count(const void *state);                           /* tokens that it has seen                    */
@@ -113,6 +117,10 @@ typedef struct rfk__head_state {
 
 typedef struct rfk__view { rfk__sum s; float *z, *z_low; rfk__deck deck; } rfk__view;
 rfk__view rfk__state_view(const rfk__tiles *tile, rfk__head_state *state, int64_t features, int64_t width);
+
+/* What a forward leaves: 1 / den [tokens], and of chunk c > 0 the state before it, S high and z high. */
+typedef struct rfk__left { int32_t exponent, sum_exponent; float top; int32_t unused[13]; float x[]; } rfk__left;
+rfk__left *rfk__left_of(const rfk__linear *a, int64_t chunk);
 
 /* Rows of one head lie far apart, where no prefetcher of the processor finds the next one: row t + RFK__AHEAD of
  * `from`, rows `stride` apart, unless it is one of the last. */

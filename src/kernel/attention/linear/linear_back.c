@@ -5,14 +5,15 @@
  *     d R psi(k_s) = G v_s                 G = sum_t R phi(q_t) a_t^T          d psi(k_s) += w,  w = sum_t b_t phi(q_t)
  *     d v_s        = G^T R psi(k_s)
  *
- * Causal: S and z of the chunks before, G and w of those behind, and within a chunk all pairs.  One pass forward over
- * keys keeps S and z as they are before each chunk, in scratch, and where there is memory the keys' features; one pass
- * backward over chunks does all else.  S and G are [f panels][D][columns] here: features are the columns of panels. */
+ * Causal: S and z of the chunks before, G and w of those behind, and within a chunk all pairs.  The forward left S and
+ * z as they are before each of its chunks, which are two of the backward's: their keys are mapped together, and those
+ * of the first make S and z of the second.  S and G are [f panels][D][columns] here: features are the columns of
+ * panels. */
 #include <math.h>
 
 #include "kernel/attention/linear/linear.h"
 
-enum { CHUNK = RFK_LINEAR_BACK_CHUNK };
+enum { CHUNK = RFK_LINEAR_BACK_CHUNK, BOTH = RFK_LINEAR_CHUNK };        /* two of them are one of the forward's */
 
 /* What one side, queries or keys, has in a chunk. */
 struct side {
@@ -22,24 +23,24 @@ struct side {
     rfk__rows d;                        /* adjoint of rotated; then of features, of u */
 };
 
+/* Before a chunk: S without its low part, and z in the unit of `exponent`. */
+struct before { rfk__sum S; float *z; int32_t exponent; };
+
 struct work {
-    struct side q, k;
-    rfk__rows a, v;                     /* [CHUNK, D] */
+    struct side q, k;                   /* causal: keys of two chunks, see go_on */
+    rfk__rows a, v;                     /* [CHUNK, D]; v as keys */
     float *by_column;                   /* of queries: [chunk panels][f][columns] */
     float *a_row, *v_column;            /* [D panels][chunk][columns], [chunk panels][D][columns] */
     float *weight, *d_weight;           /* [CHUNK, stride]: <k_s, q_t>, <a_t, v_s> */
     float *d_weight_back;               /* [s,t] of that */
     float *dv, *dx;                     /* [CHUNK, padded D] */
-    float *b, *top;                     /* [CHUNK] */
+    float *b, *top;                     /* [CHUNK]; top and exponent as keys */
     int32_t *exponent;
-    rfk__sum S, G;
+    struct before before[2];            /* causal: of each of both chunks; an encoder's S is in the first */
+    rfk__sum G;
     float *other;                       /* G or S as [D panels][f][columns] */
     float *z, *z_low, *w, *w_low, *partial, *row, *column, *block, *part;
     rfk__head_state *state;             /* an encoder's */
-    float *kept;                        /* causal: before each chunk S and z */
-    struct rise { int32_t exponent, sum_exponent; float top; } *risen;
-    int32_t *kept_exponent;             /* [tokens]: of the features that the first pass left */
-    float *kept_top;
 };
 
 /* Rows of f columns: as the left side of a product, in one piece where that is deep enough. */
@@ -48,20 +49,12 @@ static int64_t stride_of(const rfk__linear *a)
     return a->features <= a->tile.depth ? a->tile.stride : rfk__padded(&a->tile, a->features);
 }
 
-static rfk__rows carve_wide(rfk__carving *c, const rfk__linear *a)
+static rfk__rows carve_wide(rfk__carving *c, const rfk__linear *a, int64_t rows)
 {
-    return (rfk__rows){rfk__floats(c, CHUNK * stride_of(a)), CHUNK, a->features};
+    return (rfk__rows){rfk__floats(c, rows * stride_of(a)), rows, a->features};
 }
 
-/* Floats of u of all keys: what an encoder's survey leaves, and what a causal model's first pass does. */
-static int64_t kept_u(const rfk__linear *a)
-{
-    const int64_t wide = rfk__padded(&a->tile, a->features);
-    const bool few = a->causal && a->map->projects && a->tokens <= RFK__SURVEYED / wide;
-    return few ? a->tokens * wide : rfk__surveyed(a);
-}
-
-static struct side carve_side(rfk__carving *c, const rfk__linear *a)
+static struct side carve_side(rfk__carving *c, const rfk__linear *a, int64_t rows)
 {
     const int64_t wide = rfk__padded(&a->tile, a->features);
     struct side s;
@@ -69,24 +62,10 @@ static struct side carve_side(rfk__carving *c, const rfk__linear *a)
     s.is.stride = wide;
     s.is.all = NULL;
     s.is.u = rfk__floats(c, RFK__CHUNK * wide);             /* of the forward's chunks, too */
-    s.rotated = carve_wide(c, a);
+    s.rotated = carve_wide(c, a, rows);
     s.by_row = rfk__floats(c, a->tile.chunk * wide);
-    s.d = carve_wide(c, a);
+    s.d = carve_wide(c, a, CHUNK);
     return s;
-}
-
-static int64_t kept_floats(const rfk__linear *a)
-{
-    return rfk__padded(&a->tile, a->features) * (a->width + 1);
-}
-
-static void carve_causal(rfk__carving *c, const rfk__linear *a, struct work *w)
-{
-    const int64_t chunks = (a->tokens + CHUNK - 1) / CHUNK;
-    w->kept = rfk__floats(c, chunks * kept_floats(a));
-    w->risen = rfk__cut(c, (size_t)chunks, sizeof *w->risen);
-    w->kept_exponent = rfk__cut(c, kept_u(a) ? (size_t)a->tokens : 0, sizeof *w->kept_exponent);
-    w->kept_top = rfk__floats(c, kept_u(a) ? a->tokens : 0);
 }
 
 static struct work carve(const rfk__linear *a, void *scratch, size_t *bytes)
@@ -94,8 +73,8 @@ static struct work carve(const rfk__linear *a, void *scratch, size_t *bytes)
     const rfk__tiles *tile = &a->tile;
     const int64_t f = a->features, wide = rfk__padded(tile, f), D = a->width, Dw = rfk__padded(tile, D);
     rfk__carving c = {scratch, 0};
-    struct work w = {.q = carve_side(&c, a), .k = carve_side(&c, a)};
-    if (kept_u(a)) w.k.is.all = rfk__floats(&c, kept_u(a));
+    struct work w = {.q = carve_side(&c, a, CHUNK), .k = carve_side(&c, a, a->causal ? BOTH : CHUNK)};
+    if (rfk__surveyed(a)) w.k.is.all = rfk__floats(&c, rfk__surveyed(a));
     w.a = rfk__carve_rows(tile, &c, D);
     w.v = rfk__carve_rows(tile, &c, D);
     w.by_column = rfk__floats(&c, tile->chunk * f);
@@ -107,18 +86,17 @@ static struct work carve(const rfk__linear *a, void *scratch, size_t *bytes)
     w.dv = rfk__floats(&c, CHUNK * Dw);
     w.dx = rfk__floats(&c, CHUNK * Dw);
     w.b = rfk__floats(&c, CHUNK);
-    w.top = rfk__floats(&c, CHUNK);
-    w.exponent = rfk__cut(&c, CHUNK, sizeof *w.exponent);
-    float **const sums[] = {&w.S.high, &w.S.low, &w.G.high, &w.G.low, &w.other};
+    w.top = rfk__floats(&c, BOTH);
+    w.exponent = rfk__cut(&c, BOTH, sizeof *w.exponent);
+    float **const sums[] = {&w.before[0].S.high, &w.before[1].S.high, &w.G.high, &w.G.low, &w.other};
     for (size_t i = 0; i < RF_COUNT(sums); i++) *sums[i] = rfk__floats(&c, wide * Dw);
-    float **const rows[] = {&w.z, &w.z_low, &w.w, &w.w_low, &w.partial};
+    float **const rows[] = {&w.before[0].z, &w.before[1].z, &w.z, &w.w, &w.w_low, &w.partial};
     for (size_t i = 0; i < RF_COUNT(rows); i++) *rows[i] = rfk__floats(&c, wide);
     w.row = rfk__floats(&c, rf__max64(wide, Dw));
     w.column = rfk__floats(&c, 4 * f);
     w.block = rfk__floats(&c, rf__max64(RFK__RISE, D) * tile->stride);
     w.part = rfk__floats(&c, rf__max64(RFK__RISE, D) * tile->columns);
-    if (a->causal) carve_causal(&c, a, &w);
-    else w.state = rfk__cut(&c, rfk__linear_state_bytes(a->k, f, D), 1);
+    if (!a->causal) w.state = rfk__cut(&c, rfk__linear_state_bytes(a->k, f, D), 1);
     *bytes = c.used;
     return w;
 }
@@ -168,23 +146,30 @@ static void flip(const rfk__linear *a, float *to, const float *from, int64_t m, 
                             rf__min64(columns, n - j), rf__min64(columns, m - i));
 }
 
-/* sum = sum + sum_t value_t feature_t^T 2^(e_t - unit), t < n, features by row; reverse: 2^(unit - e_t). */
-static void advance(const rfk__linear *a, struct work *w, rfk__sum *sum, const rfk__rows *value, const float *by_row,
-                    int64_t n, int32_t unit, bool reverse)
+/* Rows of values as columns, in `block`, of token t times 2^(e_t - unit), or of 2^(unit - e_t). */
+static void stand_up(const rfk__linear *a, struct work *w, const rfk__rows *value, int64_t n, int32_t unit,
+                     bool reverse)
 {
-    const int64_t D = a->width, columns = a->tile.columns, stride = a->tile.stride;
-    const float keep = rfk__power(reverse ? unit - sum->exponent : sum->exponent - unit);
+    const int64_t D = a->width, stride = a->tile.stride;
     a->k->transpose(w->block, stride, value->x, stride, n, D);
     for (int64_t t = 0; t < n; t++) {
         if (w->exponent[t] == unit) continue;
         const float power = rfk__power(reverse ? unit - w->exponent[t] : w->exponent[t] - unit);
         for (int64_t j = 0; j < D; j++) w->block[j * stride + t] *= power;
     }
+}
+
+/* G = G + sum_t a_t R phi(q_t)^T 2^(unit - e_t), t < n */
+static void advance(const rfk__linear *a, struct work *w, int64_t n, int32_t unit)
+{
+    const int64_t D = a->width, columns = a->tile.columns;
+    const float keep = rfk__power(unit - w->G.exponent);
+    stand_up(a, w, &w->a, n, unit, true);
     for (int64_t i = 0; i < a->features; i += columns) {
-        a->k->gemm_panel(w->part, columns, w->block, by_row + i * a->tile.chunk, D, columns, n, NULL, 0);
-        a->k->accumulate(sum->high + i * D, sum->low + i * D, keep, w->part, D * columns);
+        a->k->gemm_panel(w->part, columns, w->block, w->q.by_row + i * a->tile.chunk, D, columns, n, NULL, 0);
+        a->k->accumulate(w->G.high + i * D, w->G.low + i * D, keep, w->part, D * columns);
     }
-    sum->exponent = unit;
+    w->G.exponent = unit;
 }
 
 /* What a sum becomes from one chunk to the next. */
@@ -195,7 +180,8 @@ static void fade(const rfk__linear *a, rfk__sum *sum)
     for (int64_t i = 0; power && i < a->features; i++)
         for (int64_t j = 0; j < D; j++) {
             const int64_t at = i / columns * columns * D + j * columns + i % columns;
-            rfk__fade_one(sum->high + at, sum->low + at, power[i]);
+            float none = 0;
+            rfk__fade_one(sum->high + at, sum->low ? sum->low + at : &none, power[i]);
         }
 }
 
@@ -207,7 +193,7 @@ static void rise(const rfk__linear *a, float *x, int32_t from, int32_t to)
 
 /* ---- a chunk's queries and keys ---------------------------------------------------------------------------------- */
 
-/* Query i, token t: its features, a and b. */
+/* Query i, token t: its features, a and b.  z NULL: the forward left the denominator. */
 static void take_query(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const rfk__mapping *m,
                        const float *z, int64_t t, int64_t i)
 {
@@ -217,7 +203,7 @@ static void take_query(const rfk__linear *a, const rfk__linear_grad *d, struct w
     rfk__ahead(d->d_out, t, a->tokens, d->d_out_stride, D);
     rfk__ahead(a->out, t, a->tokens, a->out_stride, D);
     a->map->query(m, q, w->q.is.x.x + i * a->tile.stride);
-    const float inverse = rfk__inverse(a->k->dot(q, z, a->features));
+    const float inverse = z ? rfk__inverse(a->k->dot(q, z, a->features)) : ((const float *)a->left)[t];
     w->b[i] = inverse == 0 ? 0 : -a->k->dot(o, out, D) * inverse;
     if (inverse == 0) memset(to, 0, (size_t)D * sizeof *o);
     else a->k->scale(to, o, inverse, D);
@@ -227,7 +213,8 @@ static void take_query(const rfk__linear *a, const rfk__linear_grad *d, struct w
 
 static void take_key(const rfk__linear *a, struct work *w, int64_t t, int64_t i)
 {
-    rfk__rotate_features(a, w->k.rotated.x + i * stride_of(a), w->k.is.u + i * w->k.is.stride, t, 1, RFK__KEY, i);
+    rfk__rotate_features(a, w->k.rotated.x + i * stride_of(a), w->k.is.u + i * w->k.is.stride, t, 1, RFK__KEY,
+                         i % CHUNK);
     rfk__ahead(a->v, t, a->tokens, a->stride, a->width);
     rfk__load_row(a, w->v.x + i * a->tile.stride, a->v + t * a->stride);
 }
@@ -290,61 +277,6 @@ static void put_keys(const rfk__linear *a, const rfk__linear_grad *d, struct wor
 
 /* ---- causal ------------------------------------------------------------------------------------------------------ */
 
-/* Features of the keys of a chunk, with their units: made, or those that the first pass left. */
-static void features_of_keys(const rfk__linear *a, struct work *w, rfk__mapping *m, int64_t first, int64_t n,
-                             bool again)
-{
-    const bool left = w->k.is.all != NULL;
-    if (left) w->k.is.u = w->k.is.all + first * w->k.is.stride;
-    if (left && again) {
-        rfk__load_surveyed(a, &w->k.is, a->key, first, n);
-        memcpy(w->exponent, w->kept_exponent + first, (size_t)n * sizeof *w->exponent);
-        memcpy(w->top, w->kept_top + first, (size_t)n * sizeof *w->top);
-        return;
-    }
-    rfk__load(a, &w->k.is, a->key, first, n);
-    for (int64_t t = 0; t < n; t++) {
-        float *k = w->k.is.u + t * w->k.is.stride;
-        rfk__see(a->map, m, k);
-        a->map->key(m, k, w->k.is.x.x + t * a->tile.stride);
-        w->exponent[t] = m->exponent;
-        w->top[t] = m->top;
-        if (left) w->kept_exponent[first + t] = m->exponent, w->kept_top[first + t] = m->top;
-    }
-}
-
-/* S and z before each chunk. */
-static void keep_states(const rfk__linear *a, struct work *w)
-{
-    const int64_t f = a->features, wide = rfk__padded(&a->tile, f);
-    rfk__mapping m = rfk__mapping_of(a);
-    int32_t exponent = RFK__NEVER;
-    w->S.exponent = RFK__NEVER;
-    for (int64_t first = 0, chunk = 0; first < a->tokens; first += CHUNK, chunk++) {
-        const int64_t n = rf__min64(CHUNK, a->tokens - first);
-        const bool last = first + n == a->tokens;
-        float *to = w->kept + chunk * kept_floats(a);
-        memcpy(to, w->S.high, (size_t)(wide * a->width) * sizeof *to);
-        memcpy(to + wide * a->width, w->z, (size_t)f * sizeof *to);
-        w->risen[chunk] = (struct rise){exponent, w->S.exponent, m.top};
-        if (last && !w->k.is.all) break;
-        features_of_keys(a, w, &m, first, n, false);
-        if (last) break;
-        memset(w->partial, 0, (size_t)f * sizeof *w->partial);
-        const int32_t before = exponent;
-        for (int64_t t = 0; t < n; t++) {
-            rise(a, w->partial, exponent, w->exponent[t]);
-            exponent = w->exponent[t];
-            a->k->add(w->partial, w->partial, w->k.is.u + t * w->k.is.stride, f);
-            take_key(a, w, first + t, t);
-            deal_row(a, &w->k, t);
-        }
-        a->k->accumulate(w->z, w->z_low, rfk__power(before - exponent), w->partial, f);
-        advance(a, w, &w->S, &w->v, w->k.by_row, n, exponent, false);
-        fade(a, &w->S);
-    }
-}
-
 /* z as it is for the queries of a chunk, from key to key. */
 static void next_z(const rfk__linear *a, struct work *w, int32_t *exponent, int64_t i)
 {
@@ -353,32 +285,74 @@ static void next_z(const rfk__linear *a, struct work *w, int32_t *exponent, int6
     a->k->add(w->z, w->z, w->k.is.u + i * w->k.is.stride, a->features);
 }
 
-static void z_before(const rfk__linear *a, struct work *w, int64_t chunk)
+/* Keys and values of both chunks, from the state before them, which goes to before[0]. */
+static void take_keys_of_both(const rfk__linear *a, struct work *w, struct before *before, int64_t first, int64_t n)
 {
-    memcpy(w->z, w->kept + chunk * kept_floats(a) + rfk__padded(&a->tile, a->features) * a->width,
-           (size_t)a->features * sizeof *w->z);
+    const int64_t f = a->features;
+    const rfk__left *left = first ? rfk__left_of(a, first / BOTH) : NULL;
+    rfk__mapping m = rfk__mapping_of(a);
+    if (left) m.top = left->top, m.exponent = left->exponent;
+    before->exponent = left ? left->exponent : RFK__NEVER;
+    before->S.exponent = left ? left->sum_exponent : RFK__NEVER;
+    if (left) flip(a, before->S.high, left->x, a->width, f);
+    else memset(before->S.high, 0, (size_t)(rfk__padded(&a->tile, f) * a->width) * sizeof *left->x);
+    if (left) memcpy(before->z, left->x + f * rfk__padded(&a->tile, a->width), (size_t)f * sizeof *left->x);
+    else memset(before->z, 0, (size_t)f * sizeof *before->z);
+    rfk__load(a, &w->k.is, a->key, first, n);
+    for (int64_t t = 0; t < n; t++) {
+        float *k = w->k.is.u + t * w->k.is.stride;
+        rfk__see(a->map, &m, k);
+        a->map->key(&m, k, w->k.is.x.x + t * a->tile.stride);
+        w->exponent[t] = m.exponent;
+        w->top[t] = m.top;
+        take_key(a, w, first + t, t);
+        deal_row(a, &w->k, t);
+    }
 }
 
-/* Features of a chunk, from the state before it. */
-static void take_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, int64_t chunk, int64_t n)
+/* S and z before the second chunk, from those before the first and its keys. */
+static void go_on_to_second(const rfk__linear *a, struct work *w, const struct before *first, struct before *second)
 {
-    const int64_t f = a->features, first = chunk * CHUNK;
-    const struct rise *before = &w->risen[chunk];
-    rfk__mapping m = rfk__mapping_of(a);
-    m.top = before->top;
-    int32_t exponent = before->exponent;
-    if (first) m.exponent = exponent;
-    features_of_keys(a, w, &m, first, n, true);
-    rfk__load(a, &w->q.is, a->q, first, n);
-    z_before(a, w, chunk);
-    for (int64_t i = 0; i < n; i++) {
-        next_z(a, w, &exponent, i);
-        take_query(a, d, w, &m, w->z, first + i, i);
-        rfk__deal_value(&a->tile, w->a_row, i, w->a.x + i * a->tile.stride, a->width);
-        take_key(a, w, first + i, i);
-        deal_row(a, &w->k, i);
+    const int64_t D = a->width, f = a->features, columns = a->tile.columns;
+    const int32_t unit = w->exponent[CHUNK - 1];
+    const float keep = rfk__power(first->S.exponent - unit);
+    memcpy(w->z, first->z, (size_t)f * sizeof *w->z);
+    second->exponent = first->exponent;
+    for (int64_t t = 0; t < CHUNK; t++) next_z(a, w, &second->exponent, t);
+    memcpy(second->z, w->z, (size_t)f * sizeof *w->z);
+    stand_up(a, w, &w->v, CHUNK, unit, false);
+    for (int64_t i = 0; i < f; i += columns) {
+        const float *from = first->S.high + i * D;
+        float *to = second->S.high + i * D;
+        if (keep != 1) a->k->scale(to, from, keep, D * columns), from = to;
+        a->k->gemm_panel(to, columns, w->block, w->k.by_row + i * a->tile.chunk, D, columns, CHUNK, from, columns);
     }
-    rfk__deal_features(&a->tile, w->by_column, w->q.rotated.x, stride_of(a), 0, n, f);
+    second->S.exponent = unit;
+    fade(a, &second->S);
+}
+
+/* What keys of both chunks have goes on to the second, or with `tokens` < 0 back. */
+static void go_on(const rfk__linear *a, struct work *w, int64_t tokens)
+{
+    w->k.is.u += tokens * w->k.is.stride;
+    w->k.is.x.x += tokens * a->tile.stride;
+    w->k.rotated.x += tokens * stride_of(a);
+    w->k.by_row += tokens * a->tile.columns;
+    w->v.x += tokens * a->tile.stride;
+    w->exponent += tokens;
+    w->top += tokens;
+}
+
+/* A chunk's queries, and what its values need beside its keys. */
+static void take_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, int64_t first, int64_t n)
+{
+    const rfk__mapping m = rfk__mapping_of(a);
+    rfk__load(a, &w->q.is, a->q, first, n);
+    for (int64_t i = 0; i < n; i++) {
+        take_query(a, d, w, &m, NULL, first + i, i);
+        rfk__deal_value(&a->tile, w->a_row, i, w->a.x + i * a->tile.stride, a->width);
+    }
+    rfk__deal_features(&a->tile, w->by_column, w->q.rotated.x, stride_of(a), 0, n, a->features);
     rfk__deal_features(&a->tile, w->v_column, w->v.x, a->tile.stride, 0, n, a->width);
 }
 
@@ -409,16 +383,15 @@ static void meet_pairs(const rfk__tiles *tile, const float *weight, const float 
 }
 
 /* Adjoints of rotated queries and keys, and of values. */
-static void adjoints_of_chunk(const rfk__linear *a, struct work *w, int64_t chunk, int64_t n)
+static void adjoints_of_chunk(const rfk__linear *a, struct work *w, const rfk__sum *S, int64_t n)
 {
     const int64_t f = a->features, Dw = rfk__padded(&a->tile, a->width), stride = stride_of(a);
-    const rfk__sum before = {.high = w->kept + chunk * kept_floats(a), .exponent = w->risen[chunk].sum_exponent};
     weights_of_chunk(a, w, n);
-    meet_sum(a, &before, &w->a, &w->q.d, n);
+    meet_sum(a, S, &w->a, &w->q.d, n);
     flip(a, w->other, w->G.high, f, a->width);
     meet_behind(a, w, n);
     for (int64_t i = 0; i < n; i++) {
-        rfk__scale_row(a->k, w->q.d.x + i * stride, before.exponent - w->exponent[i], f);
+        rfk__scale_row(a->k, w->q.d.x + i * stride, S->exponent - w->exponent[i], f);
         rfk__scale_row(a->k, w->dv + i * Dw, w->exponent[i] - w->G.exponent, a->width);
         rfk__scale_row(a->k, w->k.d.x + i * stride, w->exponent[i] - w->G.exponent, f);
     }
@@ -428,7 +401,7 @@ static void adjoints_of_chunk(const rfk__linear *a, struct work *w, int64_t chun
     }
     for (int64_t j = 0; j < a->width; j += a->tile.columns)
         meet_pairs(&a->tile, w->weight, w->a_row + j * a->tile.chunk, w->dv + j, Dw, n, true);
-    advance(a, w, &w->G, &w->a, w->q.by_row, n, w->exponent[0], true);
+    advance(a, w, n, w->exponent[0]);
 }
 
 /* w goes on from token to token, backward. */
@@ -468,20 +441,34 @@ static void finish_queries(const rfk__linear *a, const rfk__linear_grad *d, stru
     put_vectors(a, w, &w->q, coefficient, d->dq, d->stride, first, n);
 }
 
+/* exponent: of w and of what the chunks behind added to it. */
+static void one_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const struct before *before,
+                      int32_t *exponent, int64_t first, int64_t n)
+{
+    rfk__mapping m = rfk__mapping_of(a);
+    fade(a, &w->G);
+    take_chunk(a, d, w, first, n);
+    adjoints_of_chunk(a, w, &before->S, n);
+    if (first + n == a->tokens) *exponent = w->exponent[n - 1];
+    finish_keys(a, d, w, &m, exponent, first, n);
+    memcpy(w->z, before->z, (size_t)a->features * sizeof *w->z);
+    finish_queries(a, d, w, &m, NULL, before->exponent, first, n);
+}
+
 static void causal(const rfk__linear *a, const rfk__linear_grad *d, struct work *w)
 {
+    struct before *before = w->before;
     int32_t exponent = 0;
-    keep_states(a, w);
-    for (int64_t chunk = (a->tokens - 1) / CHUNK; chunk >= 0; chunk--) {
-        const int64_t first = chunk * CHUNK, n = rf__min64(CHUNK, a->tokens - first);
-        rfk__mapping m = rfk__mapping_of(a);
-        fade(a, &w->G);
-        take_chunk(a, d, w, chunk, n);
-        adjoints_of_chunk(a, w, chunk, n);
-        if (first + n == a->tokens) exponent = w->exponent[n - 1];
-        finish_keys(a, d, w, &m, &exponent, first, n);
-        z_before(a, w, chunk);
-        finish_queries(a, d, w, &m, NULL, w->risen[chunk].exponent, first, n);
+    for (int64_t first = (a->tokens - 1) / BOTH * BOTH; first >= 0; first -= BOTH) {
+        const int64_t n = rf__min64(BOTH, a->tokens - first);
+        take_keys_of_both(a, w, &before[0], first, n);
+        if (n > CHUNK) {
+            go_on_to_second(a, w, &before[0], &before[1]);
+            go_on(a, w, CHUNK);
+            one_chunk(a, d, w, &before[1], &exponent, first + CHUNK, n - CHUNK);
+            go_on(a, w, -CHUNK);
+        }
+        one_chunk(a, d, w, &before[0], &exponent, first, rf__min64(CHUNK, n));
     }
 }
 
@@ -491,7 +478,7 @@ static void all_queries(const rfk__linear *a, const rfk__linear_grad *d, struct 
 {
     const int64_t f = a->features;
     const rfk__view v = rfk__state_view(&a->tile, w->state, f, a->width);
-    flip(a, w->S.high, v.s.high, a->width, f);
+    flip(a, w->before[0].S.high, v.s.high, a->width, f);
     for (int64_t i = 0; i < CHUNK; i++) w->exponent[i] = m->exponent;
     for (int64_t first = 0; first < a->tokens; first += CHUNK) {
         const int64_t n = rf__min64(CHUNK, a->tokens - first);
@@ -502,8 +489,8 @@ static void all_queries(const rfk__linear *a, const rfk__linear_grad *d, struct 
             a->k->axpy(w->partial, w->b[i], w->q.is.u + i * w->q.is.stride, f);
         }
         a->k->accumulate(w->w, w->w_low, 1, w->partial, f);
-        advance(a, w, &w->G, &w->a, w->q.by_row, n, m->exponent, true);
-        meet_sum(a, &w->S, &w->a, &w->q.d, n);
+        advance(a, w, n, m->exponent);
+        meet_sum(a, &w->before[0].S, &w->a, &w->q.d, n);
         finish_queries(a, d, w, m, v.z, 0, first, n);
     }
 }
@@ -569,7 +556,8 @@ void rfk__linear_back(const rfk__linear *call, const rfk__linear_grad *d, void *
     struct work w = carve(a, scratch, &bytes);
     const int64_t wide = rfk__padded(&a->tile, a->features), floats = wide * rfk__padded(&a->tile, a->width);
     if (!a->tokens) return;
-    float *const sums[] = {w.S.high, w.S.low, w.G.high, w.G.low, w.other}, *const rows[] = {w.z, w.z_low, w.w, w.w_low};
+    float *const sums[] = {w.before[0].S.high, w.before[1].S.high, w.G.high, w.G.low, w.other};
+    float *const rows[] = {w.z, w.w, w.w_low};
     for (size_t i = 0; i < RF_COUNT(sums); i++) memset(sums[i], 0, (size_t)floats * sizeof *sums[i]);
     for (size_t i = 0; i < RF_COUNT(rows); i++) memset(rows[i], 0, (size_t)wide * sizeof *rows[i]);
     w.G.exponent = -RFK__NEVER;                         /* of an empty sum: 2^(unit - this) is 0 */

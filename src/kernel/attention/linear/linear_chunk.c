@@ -22,6 +22,26 @@ size_t rfk__linear_state_bytes(const rfk_table *k, int64_t f, int64_t D)
     return (offsetof(rfk__head_state, x) + (size_t)floats * sizeof(float) + 63) / 64 * 64;
 }
 
+static size_t left_each(const rfk__tiles *tile, int64_t f, int64_t D)
+{
+    const int64_t floats = f * rfk__padded(tile, D) + rfk__padded(tile, f);
+    return (sizeof(rfk__left) + (size_t)floats * sizeof(float) + 63) / 64 * 64;
+}
+
+static size_t left_inverses(int64_t tokens) { return ((size_t)tokens * sizeof(float) + 63) / 64 * 64; }
+
+size_t rfk__linear_left_bytes(const rfk_table *k, int64_t f, int64_t D, int64_t tokens)
+{
+    const rfk__tiles tile = rfk__tiles_of(k);
+    return left_inverses(tokens) + (size_t)(rf__max64(tokens - 1, 0) / CHUNK) * left_each(&tile, f, D);
+}
+
+rfk__left *rfk__left_of(const rfk__linear *a, int64_t chunk)
+{
+    char *states = (char *)a->left + left_inverses(a->tokens);
+    return (rfk__left *)(void *)(states + (size_t)(chunk - 1) * left_each(&a->tile, a->features, a->width));
+}
+
 bool rfk__linear_fits(const rfk_table *k, int64_t f, int64_t D, int64_t tokens)
 {
     const int64_t most = (int64_t)1 << 40, chunks = tokens / CHUNK + 2;
