@@ -191,7 +191,7 @@ static rf_status check_text(const char *text, size_t size, const char *which, rf
 static size_t around_text(const rf_tokenizer *t, bool pair, int flags)
 {
     if (flags & RF_ENCODE_PLAIN || t->bare) return 0;
-    return t->ends_alone ? 1 : pair ? 3 : 2;
+    return (size_t)!t->ends_alone + !t->open_end + (pair ? t->middle : 0);
 }
 
 static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
@@ -216,14 +216,14 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
     }
     *dropped = all - na - nb;
     if (!rf__reserve_tokens(e, around)) return false;
-    const bool between = frame && (front || !pair);
-    move(e, a + na + between, b, nb);
+    const size_t middle = frame && pair ? t->middle : 0;
+    move(e, a + na + middle, b, nb);
     e->n = a + na;
-    if (between) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
+    for (size_t i = 0; i < middle; i++) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
     const size_t second = e->n;
     e->n += nb;
-    if (frame && pair) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
-    for (size_t i = base; i < e->n; i++) e->type[i] = pair && i >= second;
+    if (frame && !t->open_end) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
+    for (size_t i = base; i < e->n; i++) e->type[i] = pair && i >= second && !t->one_type;
     return true;
 }
 
@@ -235,6 +235,8 @@ static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, co
     if (!status && pair) status = check_text(pair, pair_size, "second text", why);
     if (status) return status;
     const size_t around = around_text(t, pair != NULL, flags);
+    if (pair && t->no_pairs && !(flags & RF_ENCODE_PLAIN))
+        return rf_fail(why, RF_EUNSUPPORTED, "encode: the tokenizer's template of two texts is not supported");
     if (limit && limit < around)
         return rf_fail(why, RF_ERANGE, "encode: a limit of %zu tokens, [CLS] and [SEP] alone take %zu", limit, around);
     if (!(flags & RF_ENCODE_APPEND)) e->n = 0;

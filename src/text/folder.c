@@ -73,8 +73,10 @@ static rf_status unknown_class(const rf_tokenizer_folder *f)
     const char *hint = "";
     for (size_t i = 0; i < RF_COUNT(others); i++)
         if (strstr(f->class, others[i].part)) hint = others[i].hint;
-    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && n < sizeof known; r++)
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && n < sizeof known; r++) {
+        if (!strcmp((*r)->classes[0], json_classes[0])) continue;
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", (*r)->classes[0]);
+    }
     return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class %.60s is not supported, expected one of %s%s",
                    f->config_path, f->class, known, hint);
 }
@@ -103,19 +105,34 @@ static const char *file_found(const char *folder, const rf_tokenizer_row **row)
     return NULL;
 }
 
+/* Of a class that no row has, or of none: a tokenizer.json whose model another row than the first reads says all. */
+static rf_status find_in_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
+{
+    const rf_tokenizer_row *by_model = NULL;
+    const rf_status status = has_file(f->path, RF_FILE_TOKENIZER) ? row_of_json(f, &by_model) : RF_OK;
+    if (status || !by_model || by_model == rf__tokenizer_rows[0]) return status;
+    f->all = true;
+    *row = by_model;
+    return RF_OK;
+}
+
 /* The row of the settings' class; without one that of the folder's files, or the first one. */
 static rf_status find_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const json_t *x = json_object_get(f->config, "tokenizer_class");
     *row = rf__tokenizer_rows[0];
-    if (!x || json_is_null(x)) return file_found(f->path, row), RF_OK;
+    if (!x || json_is_null(x)) {
+        const char *file = file_found(f->path, row);
+        return file && !strcmp(file, RF_FILE_TOKENIZER) ? find_in_json(f, row) : RF_OK;
+    }
     f->class = json_string_value(x);
     if (!f->class) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: a string was expected", f->config_path);
     for (size_t i = 0; i < RF_COUNT(json_classes); i++) f->all |= !strcmp(f->class, json_classes[i]);
     if (f->all) return row_of_json(f, row);
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
         if (names(*r, f->class)) return *row = *r, RF_OK;
-    return unknown_class(f);
+    const rf_status status = find_in_json(f, row);
+    return status || f->all ? status : unknown_class(f);
 }
 
 /* ---- special and added tokens ---------------------------------------------------------------------------------- */

@@ -195,54 +195,68 @@ static rf_status load(const rf_ctx *ctx, char *model, size_t size, const char *n
     return RF_OK;
 }
 
-static bool is_there(const subwords *t, const rf_tokenizer_parts *parts, const char *name)
+static bool is_there(const rf_tokenizer *t, const rf_tokenizer_parts *parts, const char *name)
 {
-    if (rf__spm_id(t->spm, name) >= 0) return true;
+    if (t->row->id(t, name) >= 0) return true;
     for (size_t i = 0; i < parts->added_n; i++)
         if (!strcmp(parts->added[i].text, name)) return true;
     return false;
 }
 
-/* The model's own name for a special token that the settings do not name; NULL: it has none. */
-static const char *name_in(const subwords *t, const rf_tokenizer_parts *parts, int special)
+/* The usual name of a special token that the settings do not name, where there is one; NULL: there is none. */
+static const char *usual_name(const rf_tokenizer *t, const rf_tokenizer_parts *parts, int special)
 {
-    static const struct { const char *name[2]; int role; } row[RF_SPECIALS] = {
-        [RF_UNK] = {{"[UNK]", "<unk>"}, RF_SPM_UNK}, [RF_CLS] = {{"[CLS]", "<cls>"}, RF_SPM_BOS},
-        [RF_SEP] = {{"[SEP]", "<sep>"}, RF_SPM_EOS}, [RF_PAD] = {{"[PAD]", "<pad>"}, RF_SPM_PAD},
-        [RF_MASK] = {{"[MASK]", "<mask>"}, -1},
+    static const char *const name[RF_SPECIALS][2] = {
+        [RF_UNK] = {"[UNK]", "<unk>"}, [RF_CLS] = {"[CLS]", "<cls>"}, [RF_SEP] = {"[SEP]", "<sep>"},
+        [RF_PAD] = {"[PAD]", "<pad>"}, [RF_MASK] = {"[MASK]", "<mask>"},
     };
     for (int i = 0; i < 2; i++)
-        if (is_there(t, parts, row[special].name[i])) return row[special].name[i];
-    const int32_t id = row[special].role < 0 ? -1 : rf__spm_reserved(t->spm, (rf__spm_role)row[special].role);
-    return id < 0 ? NULL : rf__spm_piece(t->spm, id);
+        if (is_there(t, parts, name[special][i])) return name[special][i];
+    return NULL;
 }
 
-/* Special tokens that neither settings nor model have follow its pieces, and what was added, as [PAD] ... */
-static rf_status begin(subwords *t, const rf_tokenizer_parts *given, rf_tokenizer **out, rf_error *why)
+rf_status rf__subwords_begin(rf_tokenizer *t, int32_t own, const rf_tokenizer_parts *given, rf__special_name *name_in,
+                             rf_tokenizer **out, rf_error *why)
 {
     static const char *const usual[RF_SPECIALS] = {
         [RF_UNK] = "[UNK]", [RF_CLS] = "[CLS]", [RF_SEP] = "[SEP]", [RF_PAD] = "[PAD]", [RF_MASK] = "[MASK]"};
     rf_tokenizer_parts parts = *given;
     rf_status status = RF_OK;
-    int32_t next = t->own;
-    parts.added = rf__calloc(t->base.ctx, given->added_n + RF_SPECIALS, sizeof *parts.added);
+    int32_t next = own;
+    parts.added = rf__calloc(t->ctx, given->added_n + RF_SPECIALS, sizeof *parts.added);
     if (!parts.added) status = rf_fail(why, RF_ENOMEM, "tokenizer: out of memory");
     for (size_t i = 0; i < given->added_n && !status; i++) {
         parts.added[i] = given->added[i];
         if (given->added[i].id >= next) next = given->added[i].id + 1;
     }
     for (int i = 0; i < RF_SPECIALS && !status; i++) {
-        if (!parts.special[i]) parts.special[i] = name_in(t, &parts, i);
+        if (!parts.special[i]) parts.special[i] = usual_name(t, &parts, i);
+        if (!parts.special[i] && name_in) parts.special[i] = name_in(t, i);
         if (parts.special[i]) continue;
         parts.special[i] = usual[i];
         parts.added[parts.added_n++] = (rf_added){usual[i], strlen(usual[i]), next++, true, false, false};
     }
-    if (!status) status = rf__tokenizer_begin(&t->base, &parts, why);
-    if (!status) status = rf__tokenizer_follow(&t->base, t->own, parts.name, why);
-    rf__free(t->base.ctx, parts.added);
-    if (status) rf_tokenizer_free(&t->base);
-    else *out = &t->base;
+    if (!status) status = rf__tokenizer_begin(t, &parts, why);
+    if (!status) status = rf__tokenizer_follow(t, own, parts.name, why);
+    rf__free(t->ctx, parts.added);
+    if (status) rf_tokenizer_free(t);
+    else *out = t;
     return status;
+}
+
+/* The model's own name. */
+static const char *reserved_name(const rf_tokenizer *t, int special)
+{
+    static const int role[RF_SPECIALS] = {[RF_UNK] = RF_SPM_UNK, [RF_CLS] = RF_SPM_BOS, [RF_SEP] = RF_SPM_EOS,
+                                          [RF_PAD] = RF_SPM_PAD, [RF_MASK] = -1};
+    const rf__spm *m = as_subwords(t)->spm;
+    const int32_t id = role[special] < 0 ? -1 : rf__spm_reserved(m, (rf__spm_role)role[special]);
+    return id < 0 ? NULL : rf__spm_piece(m, id);
+}
+
+static rf_status begin(subwords *t, const rf_tokenizer_parts *given, rf_tokenizer **out, rf_error *why)
+{
+    return rf__subwords_begin(&t->base, t->own, given, reserved_name, out, why);
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */

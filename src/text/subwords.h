@@ -12,6 +12,13 @@ bool rf__subwords_cut(const rf__spm *m, const rf_passage *p, size_t from, rf__sp
 typedef struct rf__growing { const rf_ctx *ctx; char *at; size_t n, capacity; } rf__growing;
 bool rf__subwords_append(void *growing, const char *data, size_t size);            /* an rf__spm_take               */
 
+/* Begins a tokenizer of `own` pieces.  Special tokens that neither `given` nor `name_in` (or NULL) names are looked for
+ * by their usual names; those that are nowhere follow its pieces, and what was added, as [PAD] ...  On failure t is
+ * freed. */
+typedef const char *rf__special_name(const rf_tokenizer *t, int special);
+rf_status rf__subwords_begin(rf_tokenizer *t, int32_t own, const rf_tokenizer_parts *given, rf__special_name *name_in,
+                             rf_tokenizer **out, rf_error *why);
+
 /* U+2581, which stands for white space, begins a word. */
 static inline bool rf__subwords_begin_word(const char *piece) { return !strncmp(piece, "\xE2\x96\x81", 3); }
 

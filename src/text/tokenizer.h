@@ -66,6 +66,9 @@ struct rf_tokenizer {
     size_t added_n;
     bool bare;                          /* no [CLS] and [SEP] around a text                                           */
     bool ends_alone;                    /* [SEP] behind all, nothing before it                                        */
+    bool open_end;                      /* [CLS] before all, nothing behind it                                        */
+    bool one_type, no_pairs;            /* both texts of a pair have type 0; there are no pairs                       */
+    size_t middle;                      /* [SEP] between the texts of a pair                                          */
     bool slow;                          /* of a pair that is cut in half, the first text keeps the odd token          */
     const rf_unicode *lower;            /* or NULL: added tokens without capitals are found in capitals too           */
     bool fold;                          /* there are such tokens                                                      */
@@ -141,6 +144,8 @@ typedef struct rf_tokenizer_parts {
     size_t added_n;
     bool bare, hidden;                  /* nothing around a text; special tokens are not found in raw text            */
     bool ends_alone;                    /* [SEP] behind all, nothing before it                                        */
+    bool open_end, one_type, no_pairs;  /* as in rf_tokenizer                                                         */
+    size_t more_middle;                 /* [SEP] between the texts of a pair besides one (ends_alone: none)           */
 } rf_tokenizer_parts;
 
 /* Zeros of row->size, with row and context; NULL and a reason: no memory. */

@@ -168,7 +168,7 @@ static void other_parts_are_refused_by_name(void **state)
     } bad[] = {
         {"BertNormalizer", "Lowercase", "normalizer Lowercase", RF_EUNSUPPORTED},
         {"BertPreTokenizer", "Whitespace", "pre_tokenizer Whitespace", RF_EUNSUPPORTED},
-        {"WordPiece", "BPE", "model BPE", RF_EUNSUPPORTED},
+        {"WordPiece", "WordLevel", "model WordLevel", RF_EUNSUPPORTED},
         {"\"##\"", "\"@@\"", "@@", RF_EUNSUPPORTED},
         {"\"clean_text\":true", "\"clean_text\":false", "clean_text", RF_EUNSUPPORTED},
         {"\"normalized\":false", "\"normalized\":true", "normalized", RF_EUNSUPPORTED},

@@ -1,0 +1,451 @@
+/* pieces.c — words into pieces, as Hugging Face's tokenizers does it.
+ *
+ *     Unigram  the segmentation of the largest sum of log p (Kudo 2018), in double; a character that no piece has costs
+ *              10 more than the rarest piece, and those in a row are one unknown
+ *     BPE      characters; the pair of the lowest rank is merged, of equal ones the first, until none is left (Sennrich
+ *              et al. 2016)
+ *
+ * With byte_fallback what is not known becomes the pieces <0x00> to <0xFF> of its bytes.                             */
+#include <math.h>
+#include <stdio.h>
+
+#include "pieces.h"
+#include "subwords.h"
+
+enum { MOST_PIECES = 1 << 24 };
+static const double UNKNOWN = 10;
+
+/* ---- numbers by a key -------------------------------------------------------------------------------------------- */
+
+static size_t spread(uint64_t x)
+{
+    x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD;
+    x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53;
+    return (size_t)(x ^ x >> 33);
+}
+
+/* The slot of a key, or the free one where it would be. */
+static rf__pair_slot *slot_of(const rf__pair_map *m, uint64_t key)
+{
+    size_t i = spread(key) & m->mask;
+    while (m->slot[i].a != UINT32_MAX && m->slot[i].key != key) i = (i + 1) & m->mask;
+    return &m->slot[i];
+}
+
+static bool widen(const rf_ctx *ctx, rf__pair_map *m)
+{
+    const size_t size = m->slot ? 2 * (m->mask + 1) : 256;
+    rf__pair_map more = {.slot = rf__calloc(ctx, size, sizeof *more.slot), .mask = size - 1, .n = m->n};
+    if (!more.slot) return false;
+    for (size_t i = 0; i < size; i++) more.slot[i].a = UINT32_MAX;
+    for (size_t i = 0; m->slot && i <= m->mask; i++)
+        if (m->slot[i].a != UINT32_MAX) *slot_of(&more, m->slot[i].key) = m->slot[i];
+    rf__free(ctx, m->slot);
+    *m = more;
+    return true;
+}
+
+/* The slot of a key, made when it is new: then a is UINT32_MAX and must be set.  NULL: no memory. */
+static rf__pair_slot *slot_for(const rf_ctx *ctx, rf__pair_map *m, uint64_t key)
+{
+    if ((!m->slot || 2 * m->n >= m->mask) && !widen(ctx, m)) return NULL;
+    rf__pair_slot *s = slot_of(m, key);
+    if (s->a == UINT32_MAX) m->n++, s->key = key;
+    return s;
+}
+
+static uint64_t both(uint32_t a, uint32_t b) { return (uint64_t)a << 32 | b; }
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* Later ids of the same name replace earlier ones. */
+static bool insert(rf__pieces *p, const char *name, int32_t id)
+{
+    uint32_t node = 0;
+    const size_t size = strlen(name);
+    for (size_t at = 0; at < size;) {
+        rf__pair_slot *s = slot_for(p->ctx, &p->edges, both(node, rf__utf8_get((const unsigned char *)name, &at)));
+        if (!s) return false;
+        if (s->a == UINT32_MAX) s->a = ++p->nodes, s->b = UINT32_MAX;
+        node = s->a;
+        if (at == size) s->b = (uint32_t)id;
+    }
+    return true;
+}
+
+/* One step down: the piece that ends there, -1 for none; *node 0: nothing begins so. */
+static inline int32_t step(const rf__pieces *p, uint32_t *node, uint32_t c)
+{
+    const rf__pair_slot *s = slot_of(&p->edges, both(*node, c));
+    *node = s->a == UINT32_MAX ? 0 : s->a;
+    return *node ? (int32_t)s->b : -1;
+}
+
+int32_t rf__pieces_find(const rf__pieces *p, const char *text, size_t size)
+{
+    uint32_t node = 0;
+    int32_t id = -1;
+    for (size_t at = 0; at < size;) {
+        id = step(p, &node, rf__utf8_get((const unsigned char *)text, &at));
+        if (!node) return -1;
+    }
+    return id;
+}
+
+/* ---- Unigram ----------------------------------------------------------------------------------------------------- */
+
+typedef struct best { double score; uint32_t from; int32_t id; } best;
+typedef struct span { uint32_t from, to; int32_t id; } span;
+
+static void offer(best *b, double score, size_t from, int32_t id)
+{
+    if (b->from == UINT32_MAX || score > b->score) *b = (best){score, (uint32_t)from, id};
+}
+
+static void search(const rf__pieces *p, const char *word, size_t size, best b[])
+{
+    for (size_t i = 0; i <= size; i++) b[i] = (best){0, UINT32_MAX, -1};
+    for (size_t at = 0, next = 0; at < size; at = next) {
+        uint32_t node = 0;
+        bool single = false;
+        const double so_far = b[at].score;
+        for (size_t end = at; end < size;) {
+            const bool first = end == at;
+            const int32_t id = step(p, &node, rf__utf8_get((const unsigned char *)word, &end));
+            if (first) next = end, single = id >= 0;
+            if (!node) break;
+            if (id >= 0) offer(&b[end], p->score[id] + so_far, at, id);
+        }
+        if (!single) offer(&b[next], p->lowest - UNKNOWN + so_far, at, p->unk);
+    }
+}
+
+static bool put_bytes(const rf__pieces *p, const char *word, size_t from, size_t to, rf__piece_put *put, void *user)
+{
+    for (size_t i = from; i < to; i++)
+        if (!put(user, p->byte[(unsigned char)word[i]], from, to)) return false;
+    return true;
+}
+
+static bool has_bytes(const rf__pieces *p, const char *text, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (p->byte[(unsigned char)text[i]] < 0) return false;
+    return p->bytes;
+}
+
+static bool cut_unigram(const rf__pieces *p, rf__cut *c, const char *word, size_t size, rf__piece_put *put, void *user)
+{
+    if (!rf__grow(c->ctx, &c->best, &c->best_capacity, size + 1, sizeof(best)) ||
+        !rf__grow(c->ctx, &c->order, &c->order_capacity, size + 1, sizeof(span)))
+        return false;
+    const best *b = c->best;
+    span *s = c->order;
+    size_t n = 0;
+    search(p, word, size, c->best);
+    for (size_t end = size; end; end = b[end].from) {
+        const span one = {b[end].from, (uint32_t)end, b[end].id};
+        if (n && one.id == p->unk && s[n - 1].id == p->unk) s[n - 1].from = one.from;     /* unknowns in a row        */
+        else s[n++] = one;
+    }
+    while (n--) {
+        if (s[n].id == p->unk) {
+            const int32_t whole = rf__pieces_find(p, word + s[n].from, s[n].to - s[n].from);
+            if (whole < 0 && has_bytes(p, word, s[n].from, s[n].to)) {
+                if (!put_bytes(p, word, s[n].from, s[n].to, put, user)) return false;
+                continue;
+            }
+            if (whole >= 0) s[n].id = whole;
+        }
+        if (!put(user, s[n].id, s[n].from, s[n].to)) return false;
+    }
+    return true;
+}
+
+/* ---- BPE --------------------------------------------------------------------------------------------------------- */
+
+/* A piece of the word in a list; gone: it was merged into the one before. */
+typedef struct symbol { uint32_t id, from, to; int32_t before, after; bool gone; } symbol;
+typedef struct merge { uint32_t rank, at, to; } merge;
+
+static bool sooner(const merge *a, const merge *b) { return a->rank != b->rank ? a->rank < b->rank : a->at < b->at; }
+
+static bool push(rf__cut *c, merge x)
+{
+    if (!rf__grow(c->ctx, &c->heap, &c->heap_capacity, c->heap_n + 1, sizeof(merge))) return false;
+    merge *h = c->heap;
+    size_t i = c->heap_n++;
+    for (; i && sooner(&x, &h[(i - 1) / 2]); i = (i - 1) / 2) h[i] = h[(i - 1) / 2];
+    h[i] = x;
+    return true;
+}
+
+static merge pop(rf__cut *c)
+{
+    merge *h = c->heap;
+    const merge top = h[0], x = h[--c->heap_n];
+    size_t i = 0;
+    for (size_t k; (k = 2 * i + 1) < c->heap_n; i = k) {
+        if (k + 1 < c->heap_n && sooner(&h[k + 1], &h[k])) k++;
+        if (!sooner(&h[k], &x)) break;
+        h[i] = h[k];
+    }
+    if (c->heap_n) h[i] = x;
+    return top;
+}
+
+/* The merge of symbol i and the one behind it, if there is one. */
+static const rf__pair_slot *merge_of(const rf__pieces *p, const symbol *s, int32_t i)
+{
+    const rf__pair_slot *m = p->merges.slot ? slot_of(&p->merges, both(s[i].id, s[s[i].after].id)) : NULL;
+    return m && m->a != UINT32_MAX ? m : NULL;
+}
+
+static bool push_pair(const rf__pieces *p, rf__cut *c, const symbol *s, int32_t i)
+{
+    const rf__pair_slot *m = i >= 0 && s[i].after >= 0 ? merge_of(p, s, i) : NULL;
+    return !m || push(c, (merge){m->a, (uint32_t)i, m->b});
+}
+
+/* Characters, or what stands for those that are not known; how many symbols. */
+static size_t characters(const rf__pieces *p, const char *word, size_t size, symbol s[])
+{
+    size_t n = 0;
+    bool unknown = false;                                           /* the last symbol is an unknown that may grow    */
+    for (size_t at = 0, next = 0; at < size; at = next) {
+        uint32_t node = 0;
+        const int32_t id = step(p, &node, rf__utf8_get((const unsigned char *)word, &next));
+        if (id < 0 && has_bytes(p, word, at, next)) {
+            for (size_t i = at; i < next; i++)
+                s[n++] = (symbol){(uint32_t)p->byte[(unsigned char)word[i]], (uint32_t)at, (uint32_t)next, 0, 0, false};
+            unknown = false;
+        } else if (id < 0 && unknown && p->fuse) {
+            s[n - 1].to = (uint32_t)next;
+        } else {
+            s[n++] = (symbol){(uint32_t)(id < 0 ? p->unk : id), (uint32_t)at, (uint32_t)next, 0, 0, false};
+            unknown = id < 0;
+        }
+    }
+    for (size_t i = 0; i < n; i++) s[i].before = (int32_t)i - 1, s[i].after = i + 1 < n ? (int32_t)i + 1 : -1;
+    return n;
+}
+
+static bool cut_bpe(const rf__pieces *p, rf__cut *c, const char *word, size_t size, rf__piece_put *put, void *user)
+{
+    const int32_t whole = p->whole ? rf__pieces_find(p, word, size) : -1;
+    if (whole >= 0) return put(user, whole, 0, size);
+    if (!rf__grow(c->ctx, &c->symbol, &c->symbol_capacity, size + 1, sizeof(symbol))) return false;
+    symbol *s = c->symbol;
+    const size_t n = characters(p, word, size, s);
+    c->heap_n = 0;
+    for (size_t i = 0; i + 1 < n; i++)
+        if (!push_pair(p, c, s, (int32_t)i)) return false;
+    while (c->heap_n) {
+        const merge top = pop(c);
+        symbol *left = &s[top.at];
+        const rf__pair_slot *m = left->gone || left->after < 0 ? NULL : merge_of(p, s, (int32_t)top.at);
+        if (!m || m->b != top.to) continue;                         /* what it was found for is no more               */
+        symbol *right = &s[left->after];
+        right->gone = true;
+        left->id = top.to;
+        left->to = right->to;
+        left->after = right->after;
+        if (left->after >= 0) s[left->after].before = (int32_t)top.at;
+        if (!push_pair(p, c, s, left->before) || !push_pair(p, c, s, (int32_t)top.at)) return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!s[i].gone && !put(user, (int32_t)s[i].id, s[i].from, s[i].to)) return false;
+    return true;
+}
+
+bool rf__pieces_cut(const rf__pieces *p, rf__cut *scratch, const char *word, size_t size, rf__piece_put *put,
+                    void *user)
+{
+    return !size || (p->bpe ? cut_bpe : cut_unigram)(p, scratch, word, size, put, user);
+}
+
+void rf__cut_clear(rf__cut *c)
+{
+    rf__free(c->ctx, c->best);
+    rf__free(c->ctx, c->order);
+    rf__free(c->ctx, c->symbol);
+    rf__free(c->ctx, c->heap);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static rf_status no_memory(const char *path, rf_error *why) { return rf_fail(why, RF_ENOMEM, "%s: no memory", path); }
+
+/* `bytes` of names, ended by zeros, and n ids. */
+static bool prepare(rf__pieces *p, size_t bytes, int32_t n)
+{
+    p->n = n;
+    p->names = rf__alloc(p->ctx, bytes + 1);
+    p->token = rf__calloc(p->ctx, (size_t)n + 1, sizeof *p->token);
+    return p->names && p->token && slot_for(p->ctx, &p->edges, both(UINT32_MAX, 0));      /* a key that none has      */
+}
+
+static rf_status put_piece(rf__pieces *p, char **name, const char *text, int64_t id, const char *path, rf_error *why)
+{
+    if (id < 0 || id >= p->n)
+        return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": an id from 0 to %d was expected", path,
+                       rf__printable(text).text, (int)p->n - 1);
+    if (p->token[id])
+        return rf_fail(why, RF_EDATA, "%s: model.vocab: id %lld belongs to \"%.60s\" and to \"%.60s\"", path,
+                       (long long)id, rf__printable(p->token[id]).text, rf__printable(text).text);
+    const size_t size = strlen(text) + 1;
+    p->token[id] = memcpy(*name, text, size);
+    *name += size;
+    return insert(p, p->token[id], (int32_t)id) ? RF_OK : no_memory(path, why);
+}
+
+static void find_bytes(rf__pieces *p)
+{
+    for (int i = 0; i < 256; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)i);
+        p->byte[i] = rf__pieces_find(p, name, strlen(name));
+    }
+}
+
+/* [["piece", log p], ...] and unk_id. */
+static rf_status read_unigram(rf__pieces *p, const json_t *model, const char *path, rf_error *why)
+{
+    json_t *list = json_object_get(model, "vocab"), *x;
+    const size_t n = json_array_size(list);
+    const int64_t unk = rf__whole_number(json_object_get(model, "unk_id"));
+    size_t bytes = 0, i;
+    rf_status status = RF_OK;
+    if (!n || n > MOST_PIECES)
+        return rf_fail(why, RF_EDATA, "%s: model.vocab: a list of 1 to %d pieces was expected", path, MOST_PIECES);
+    if (unk < 0 || unk >= (int64_t)n)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: model.unk_id: a number from 0 to %zu was expected: what is not known "
+                       "needs a piece", path, n - 1);
+    json_array_foreach(list, i, x) {
+        const char *name = json_string_value(json_array_get(x, 0));
+        if (!name || !json_is_number(json_array_get(x, 1)))
+            return rf_fail(why, RF_EDATA, "%s: model.vocab: piece %zu: a text and a number were expected", path, i);
+        bytes += strlen(name) + 1;
+    }
+    p->score = rf__calloc(p->ctx, n, sizeof *p->score);
+    if (!p->score || !prepare(p, bytes, (int32_t)n)) return no_memory(path, why);
+    char *name = p->names;
+    p->unk = (int32_t)unk;
+    p->lowest = INFINITY;
+    json_array_foreach(list, i, x) {
+        p->score[i] = json_number_value(json_array_get(x, 1));
+        if (p->score[i] < p->lowest) p->lowest = p->score[i];
+        status = put_piece(p, &name, json_string_value(json_array_get(x, 0)), (int64_t)i, path, why);
+        if (status) return status;
+    }
+    return RF_OK;
+}
+
+/* "a b", or ["a", "b"]. */
+static rf_status read_merge(rf__pieces *p, const json_t *x, size_t rank, rf__growing *both_names, const char *path,
+                            rf_error *why)
+{
+    const char *text = json_string_value(x), *blank = text ? strchr(text, ' ') : NULL;
+    const char *a = text ? text : json_string_value(json_array_get(x, 0));
+    const char *b = blank ? blank + 1 : json_string_value(json_array_get(x, 1));
+    const size_t a_size = blank ? (size_t)(blank - text) : a ? strlen(a) : 0, b_size = b ? strlen(b) : 0;
+    both_names->n = 0;
+    if (!a_size || !b_size)
+        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: two pieces were expected", path, rank);
+    if (!rf__subwords_append(both_names, a, a_size) || !rf__subwords_append(both_names, b, b_size))
+        return no_memory(path, why);
+    const int32_t left = rf__pieces_find(p, a, a_size), right = rf__pieces_find(p, b, b_size);
+    const int32_t to = rf__pieces_find(p, both_names->at, both_names->n);
+    if (left < 0 || right < 0 || to < 0)
+        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu, of \"%.60s\": the vocabulary has not all of its "
+                       "pieces", path, rank, rf__printable(a).text);
+    rf__pair_slot *s = slot_for(p->ctx, &p->merges, both((uint32_t)left, (uint32_t)right));
+    if (!s) return no_memory(path, why);
+    s->a = (uint32_t)rank;
+    s->b = (uint32_t)to;
+    return RF_OK;
+}
+
+static rf_status read_merges(rf__pieces *p, const json_t *model, const char *path, rf_error *why)
+{
+    size_t i;
+    json_t *x, *list = json_object_get(model, "merges");
+    rf__growing names = {.ctx = p->ctx};
+    rf_status status = RF_OK;
+    if (!json_is_array(list)) return rf_fail(why, RF_EDATA, "%s: model.merges: a list was expected", path);
+    json_array_foreach(list, i, x)
+        if (!status) status = read_merge(p, x, i, &names, path, why);
+    rf__free(p->ctx, names.at);
+    return status;
+}
+
+/* What would cut in other ways. */
+static rf_status check_bpe(const json_t *model, const char *path, rf_error *why)
+{
+    static const char *const none[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    const json_t *dropout = json_object_get(model, "dropout");
+    for (size_t i = 0; i < RF_COUNT(none); i++) {
+        const char *text = json_string_value(json_object_get(model, none[i]));
+        if (text && *text)
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: model.%s \"%.20s\" is not supported", path, none[i],
+                           rf__printable(text).text);
+    }
+    if (json_number_value(dropout) > 0)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: model.dropout %g is not supported: the same text would be cut "
+                       "differently each time", path, json_number_value(dropout));
+    return RF_OK;
+}
+
+/* {"piece": id, ...}, merges, unk_token. */
+static rf_status read_bpe(rf__pieces *p, const json_t *model, const char *path, rf_error *why)
+{
+    json_t *map = json_object_get(model, "vocab"), *x;
+    const char *key, *unk = json_string_value(json_object_get(model, "unk_token"));
+    const size_t n = json_object_size(map);
+    size_t bytes = 0;
+    int64_t most = -1;
+    rf_status status = check_bpe(model, path, why);
+    if (status) return status;
+    json_object_foreach(map, key, x) {
+        const int64_t id = rf__whole_number(x);
+        if (id > most) most = id;
+        bytes += strlen(key) + 1;
+    }
+    if (!n || most < 0 || most >= MOST_PIECES || (uint64_t)most > 4 * (uint64_t)n + 65536)
+        return rf_fail(why, RF_EDATA, "%s: model.vocab: an object of pieces and ids below %d was expected", path,
+                       MOST_PIECES);
+    if (!prepare(p, bytes, (int32_t)most + 1)) return no_memory(path, why);
+    char *name = p->names;
+    json_object_foreach(map, key, x)
+        if (!status) status = put_piece(p, &name, key, rf__whole_number(x), path, why);
+    if (status) return status;
+    p->unk = unk ? rf__pieces_find(p, unk, strlen(unk)) : -1;
+    p->fuse = json_is_true(json_object_get(model, "fuse_unk"));
+    p->whole = json_is_true(json_object_get(model, "ignore_merges"));
+    return read_merges(p, model, path, why);
+}
+
+rf_status rf__pieces_read(rf__pieces *p, const rf_ctx *ctx, const json_t *model, const char *path, rf_error *why)
+{
+    const char *type = json_string_value(json_object_get(model, "type"));
+    bool all = true;
+    *p = (rf__pieces){.ctx = ctx, .bpe = type && !strcmp(type, "BPE"), .unk = -1};
+    p->bytes = json_is_true(json_object_get(model, "byte_fallback"));
+    rf_status status = p->bpe ? read_bpe(p, model, path, why) : read_unigram(p, model, path, why);
+    if (status) return status;
+    find_bytes(p);
+    for (int i = 0; i < 256; i++) all &= p->byte[i] >= 0;
+    if (p->unk < 0 && !(p->bytes && all))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: model: no piece stands for what is not known: unk_token, or "
+                       "byte_fallback with pieces for all 256 bytes, was expected", path);
+    return RF_OK;
+}
+
+void rf__pieces_clear(rf__pieces *p)
+{
+    rf__free(p->ctx, p->names);
+    rf__free(p->ctx, (void *)p->token);
+    rf__free(p->ctx, p->edges.slot);
+    rf__free(p->ctx, p->merges.slot);
+    rf__free(p->ctx, p->score);
+}
