@@ -281,11 +281,11 @@ static void explain_choices(const request *e, FILE *f)
 {
     char dev[PATH];
     triplets_path(e, "dev", dev);
-    fprintf(f, "\nn seeds, mean ± standard deviation of the triplets that are right, in %%, of texts cut to each length "
-               "together with what they are compared with;\n"
-               "difference in points, paired by seed with the 95 %% interval of its mean; half of the triplets are right "
-               "by a coin,\n"
-               "and %.1f %% for who reads nothing and knows in how many other triplets each candidate is right\n",
+    fprintf(f, "\nn seeds, mean ± standard deviation of the triplets that are right, in %%, of texts cut to each "
+               "length with what they are\n"
+               "compared with; difference in points, paired by seed with the 95 %% interval of its mean; a coin has "
+               "half of them right,\n"
+               "beside %.1f %% of who reads nothing and knows in how many other triplets each candidate is right\n",
             100 * data_guess(dev));
 }
 

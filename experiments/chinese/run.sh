@@ -3,10 +3,11 @@
 # are made below WORK first; then words.json and characters.json are trained, every model guesses the same hidden words, and
 # match.json and match-characters.json fine-tune on triples.  --data DIR as in experiments/README.md.  The same command again goes on.
 #
+#   tables and pictures: results/chinese/
 #   TRIPLES  (environment) 2000 triples to train on, of those that there are
 set -eu
 cd "$(dirname "$0")/../.."
-[ $# -ge 1 ] || { sed -n '2,6s/^# *//p' experiments/chinese/run.sh >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,7s/^# *//p' experiments/chinese/run.sh >&2; exit 2; }
 work=$1
 shift
 data=../shared/data
@@ -16,7 +17,7 @@ for word; do
     case ${before:-} in --data) data=$word ;; *) [ "$word" = --data ] || set -- "$@" "$word" ;; esac
     before=$word
 done
-here=experiments/chinese programs=$build/experiments
+here=experiments/chinese results=results/chinese programs=$build/experiments
 mkdir -p "$work/text/triples/all"
 
 hold_out() {     # hold_out FILE.gz N NAME: NAME.txt without the N documents of held-NAME.txt
@@ -34,16 +35,16 @@ if [ ! -f "$work/text/triples/train.json" ]; then
 fi
 
 experiment() {   # experiment FOLDER FILE [OPTIONS]: words and characters have a vocabulary, and so a folder, each
-    folder=$work/$1 file=$here/$2.json
+    folder=$work/$1 name=$2
     shift 2
-    mkdir -p "$folder"
-    "$programs/experiment" "$file" "$folder" --data "$work/text" --program "$build/roformer" "$@"
+    mkdir -p "$folder" "$results/$name"
+    "$programs/experiment" "$here/$name.json" "$folder" --data "$work/text" --program "$build/roformer" --results "$results/$name" "$@"
 }
 
 experiment words words "$@"
 experiment characters characters "$@"
 "$programs/characters" -d "$build/dictionary/jieba.words" -n "${LINES_ASKED:-3000}" "$work/words/roformer-1" "$work/words/wobert-1" "$work/words/nezha-1" "$work/characters/bert_characters-1" \
     "$work/characters/roformer_characters-1" -- \
-    "$work/text/wiki.txt" "$work/text/books.txt" -- "$work/text/held-wiki.txt" "$work/text/held-books.txt" > "$work/characters.txt"
+    "$work/text/wiki.txt" "$work/text/books.txt" -- "$work/text/held-wiki.txt" "$work/text/held-books.txt" > "$results/by-character.txt"
 experiment words match "$@"
 experiment characters match-characters "$@"
