@@ -35,10 +35,11 @@ typedef struct rf_tokenizer rf_tokenizer;
 
 /* Opens the tokenizer of a model folder.  tokenizer_class in tokenizer_config.json says its type, WordPiece where none
  * is named; the special and added tokens are there too, and settings of its own (docs/formats.md).  WordPiece reads
- * vocab.txt or, without it, tokenizer.json: WordPiece, BertNormalizer, BertPreTokenizer.
+ * vocab.txt or, without it, tokenizer.json: WordPiece, BertNormalizer, BertPreTokenizer; sub-words are read from
+ * spiece.model, or from a tokenizer.json with Unigram or BPE.
  *
  *   RF_EDATA        a file that is not what it must be; the message names file and line or key
- *   RF_EUNSUPPORTED another kind of tokenizer (tokenizer_class) or a part of tokenizer.json that is not BERT's       */
+ *   RF_EUNSUPPORTED another kind of tokenizer (tokenizer_class) or a part of tokenizer.json that is not known        */
 rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *folder, rf_tokenizer **out, rf_error *why);
 
 /* The file by which a folder holds a tokenizer of a type that there is; NULL: it holds none. */

@@ -2,6 +2,7 @@
 #include "pipeline/pipeline.h"
 
 #include "task/answerer.h"
+#include "train/checkpoint/checksums.h"
 
 rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, rf_pipeline **out, rf_error *why)
 {
@@ -28,6 +29,8 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     if (!status) status = rf_model_open_as(p->ctx, folder, type, &p->model, why);
     if (!status && !rf_model_tokenizer(p->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
+    if (!status && rf_model_task(p->model) == RF_HEAD_SEQ2SEQ)
+        status = rf__checksums_tokenizer(p->ctx, folder, rf_tokenizer_files(rf_model_tokenizer(p->model)), why);
     if (!status && rf_model_config(p->model)->linear_pooler && !*p->sentence.pooling && !p->no_sentence.code)
         p->sentence = (rf_sentence){.ctx = p->ctx, .pooling = "cls", .include_prompt = 1, .default_prompt = -1};
     if (!status) status = rf_session_open(p->model, &p->session, why);

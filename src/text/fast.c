@@ -331,7 +331,8 @@ static rf_status read_added(rf_tokenizer_folder *f, const fast *t)
     json_t *x;
     rf_status status = RF_OK;
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
-        if (!t->normal.steps && json_is_object(x)) rf__json_set(&x, "normalized", json_false());
+        if (!t->normal.steps && json_is_object(x) && json_object_set_new(x, "normalized", json_false()))
+            return rf_fail(f->why, RF_ENOMEM, "%s: no memory", f->fast_path);
         if (!status) status = rf__folder_added(f, f->fast_path, x, rf__whole_number(json_object_get(x, "id")));
     }
     return status;

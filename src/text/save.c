@@ -56,6 +56,11 @@ static char *json_text(json_t *value, size_t *size)
     return text;
 }
 
+bool rf__tokenizer_setting(const char *file)
+{
+    return !strcmp(file, RF_FILE_TOKENIZER_CONFIG) || !strcmp(file, RF_FILE_SPECIAL_TOKENS);
+}
+
 /* ---- files of other tokenizers ----------------------------------------------------------------------------------- */
 
 static bool is_mine(const rf_tokenizer *t, const char *name)

@@ -195,6 +195,9 @@ bool rf__ready_copy(const rf_tokenizer *t, rf_ready_files *to, const char *name,
 /* Adds the text of `value`, which is taken over.  False: no memory. */
 bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *to, const char *name, json_t *value);
 
+/* Whether a file has settings, and no pieces. */
+bool rf__tokenizer_setting(const char *file);
+
 /* ---- tokens of an encoding ------------------------------------------------------------------------------------- */
 
 bool rf__grow_tokens(rf_encoding *e, size_t more);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "roformer/files.h"
+#include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 #include "train/translation.h"
 #include "translation/sums.h"
@@ -232,6 +233,8 @@ static rf_status begin(rf__run *r, rf_error *why)
         rf__params_init(&r->params, r->optimizer.value, r->o.seed);
         return RF_OK;
     }
+    const rf_status status = rf__checksums_tokenizer(r->ctx, r->o.model, rf_tokenizer_files(r->tokenizer), why);
+    if (status) return status;
     rf__run_notify(r, "note", "goes on from the weights in %s", r->o.model);
     return rf__run_load_weights(r, r->o.model, why);
 }

@@ -82,4 +82,27 @@ expect 2 'exclude one another' "$program" evaluate -m whole --source val.en --ta
 expect 2 '1 files of sources, 0 of targets' "$program" evaluate -m whole --source val.en
 expect 2 'has no effect on --source' "$program" evaluate -m whole --source val.en --target val.de --mlm_probability 0.2
 [ ! -e x ] || fail "a folder was made although it was refused: $(ls x)"
+
+# As many sub-words, but other ones than the weights know; a checkpoint's, too.  A list of other weights says nothing, and neither do settings.
+"$program" vocab -q --type bpe --text val.de train.de --size 120 -o others
+for folder in whole whole/checkpoint-30; do
+    rm -rf swapped
+    mkdir swapped
+    cp $folder/* swapped 2> err
+    "$program" translate -m swapped 'the old river' > out 2> err || fail "as it was: $(cat err)"
+    cp others/spiece.model swapped
+    expect 3 'swapped/spiece.model is not the one with which model.safetensors was saved.*put that file back' "$program" translate -m swapped 'the old river'
+    expect 3 'swapped/spiece.model is not the one' "$program" train-translation --model swapped --source train.en --target train.de -o x --max_steps 2
+done
+rm -f swapped/checksums.json swapped/COMPLETE
+"$program" translate -m swapped 'the old river' > out 2> err || fail "without a list: $(cat err)"
+
+# A weight that is no number, or one that makes numbers that are none.
+size=$(wc -c < whole/model.safetensors)
+for bytes in '\000\000\300\177' '\000\000\200\377'; do
+    cp whole/model.safetensors swapped
+    # shellcheck disable=SC2059
+    printf "$bytes" | dd of=swapped/model.safetensors bs=1 seek=$((size - 4)) conv=notrunc 2> /dev/null
+    expect 6 'element [0-9]+ of [0-9]+ is (not a number|infinite)|not finite' "$program" translate -m swapped 'the old river'
+done
 done_testing

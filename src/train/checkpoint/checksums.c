@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/store.h"
+#include "text/tokenizer.h"
 #include "train/checkpoint/checksums.h"
 
 static const char format[] = "roformer-checkpoint-1";
@@ -181,25 +183,82 @@ static rf_status check_list(const check *c, json_t *all, rf_error *why)
     return status;
 }
 
+/* The list as it is in the folder; *all stays NULL where there is none. */
+static rf_status read_list(const check *c, json_t **all, rf_error *why)
+{
+    enum { LIMIT = 1 << 20 };
+    char path[4096], *text;
+    size_t size;
+    rf_status status = rf__path(path, sizeof path, c->folder, c->list, why);
+    if (status || access(path, F_OK)) return status;
+    status = rf__read_file(c->ctx, path, LIMIT, &text, &size, why);
+    if (status) return status;
+    *all = rf__json_parse(text, size, 0, c->list, why);
+    rf__free(c->ctx, text);
+    return *all ? check_list(c, *all, why) : why->code;
+}
+
+static const json_t *entry_of(const json_t *files, const char *name)
+{
+    size_t i;
+    json_t *x;
+    json_array_foreach((json_t *)(uintptr_t)files, i, x) {
+        const char *own = json_string_value(json_object_get(x, "name"));
+        if (own && !strcmp(own, name)) return x;
+    }
+    return NULL;
+}
+
+/* A list whose weights have another size is of another model. */
+static bool is_of_weights(const check *c, const json_t *files)
+{
+    char path[4096];
+    struct stat s;
+    const json_t *x = entry_of(files, RF_FILE_WEIGHTS);
+    return x && !rf__path(path, sizeof path, c->folder, RF_FILE_WEIGHTS, NULL) && !stat(path, &s) &&
+           s.st_size == json_integer_value(json_object_get(x, "size"));
+}
+
+static rf_status check_pieces(const check *c, const json_t *files, const char *name, rf_error *why)
+{
+    const json_t *x = entry_of(files, name);
+    const char *expected = json_string_value(json_object_get(x, "crc32c"));
+    rf_error damage = {0};
+    if (rf__tokenizer_setting(name)) return RF_OK;
+    if (!x) rf_fail(&damage, RF_EDATA, "not in the list");
+    else if (expected) compare(c, name, json_integer_value(json_object_get(x, "size")), expected, &damage);
+    if (!damage.code) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s/%s is not the one with which %s was saved (%s: %s): the weights were trained "
+                   "with other pieces; put that file back, or remove %s if this is the right one", c->folder, name,
+                   RF_FILE_WEIGHTS, c->list, damage.text, c->list);
+}
+
+rf_status rf__checksums_tokenizer(const rf_ctx *ctx, const char *folder, const char *const file[], rf_error *why)
+{
+    check c = {ctx, folder, RF_FILE_CHECKSUMS, NULL, NULL};
+    rf_error unread = {0};
+    json_t *all = NULL;
+    rf_status status = read_list(&c, &all, &unread);                /* a damaged list is verify's to tell           */
+    if (!status && !all) c.list = RF_FILE_COMPLETE, status = read_list(&c, &all, &unread);
+    const json_t *files = status ? NULL : json_object_get(all, "files");
+    status = status == RF_ENOMEM ? rf_fail(why, RF_ENOMEM, "%s", unread.text) : RF_OK;
+    if (files && is_of_weights(&c, files))
+        for (; *file && !status; file++) status = check_pieces(&c, files, *file, why);
+    json_decref(all);
+    return status;
+}
+
 rf_status rf_checksums_verify(const rf_ctx *ctx, const char *folder, const char *list, rf_checksums_report *report,
                               void *user, rf_error *why)
 {
-    enum { LIMIT = 1 << 20 };
     if (!(ctx && folder && list)) return rf__missing("rf_checksums_verify", "ctx, folder, list", why);
     const check c = {ctx, folder, list, report, user};
     rf_error own = {0};
     if (!why) why = &own;
-    char path[4096], *text;
-    size_t size;
-    if (rf__path(path, sizeof path, folder, list, why)) return RF_ERANGE;
+    json_t *all = NULL;
     if (access(folder, F_OK)) return rf_fail(why, RF_EDATA, "no such folder");
-    if (access(path, F_OK)) return rf_fail(why, RF_EDATA, "%s: missing", list);
-    rf_status status = rf__read_file(ctx, path, LIMIT, &text, &size, why);
-    if (status) return status;
-    json_t *all = rf__json_parse(text, size, 0, list, why);
-    rf__free(ctx, text);
-    if (!all) return why->code;
-    status = check_list(&c, all, why);
+    rf_status status = read_list(&c, &all, why);
+    if (!status && !all) return rf_fail(why, RF_EDATA, "%s: missing", list);
     const json_t *files = json_object_get(all, "files");
     const size_t n = status ? 0 : json_array_size(files);
     for (size_t i = 0; i < n && (report || !status); i++) {

@@ -20,4 +20,8 @@ rf_status rf__checksums_of_model(const rf_ctx *ctx, const char *folder, const rf
                                  const char *const *tokenizer, rf_error *why);
 rf_status rf__checksums_remove(const char *folder, rf_error *why);
 
+/* RF_EDATA: the folder has a list of its files that is of its weights, and one of `file` (NULL at the end; settings,
+ * which may be changed, are passed over) is not the one of the list: the weights were trained with other pieces. */
+rf_status rf__checksums_tokenizer(const rf_ctx *ctx, const char *folder, const char *const file[], rf_error *why);
+
 #endif
