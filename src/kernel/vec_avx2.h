@@ -195,6 +195,13 @@ static inline vi v_pairs(vf first, vf second)
 {
     return _mm256_or_si256(v_near_bf16(first), _mm256_slli_epi32(v_near_bf16(second), 16));
 }
+/* VW numbers of each of two rows of bf16: first_i and second_i in word i. */
+static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
+{
+    const vi low = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)first)),
+             high = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)second));
+    return _mm256_or_si256(low, _mm256_slli_epi32(high, 16));
+}
 static inline void v_put_words(uint16_t *p, vi words) { _mm256_storeu_si256((__m256i *)(void *)p, words); }
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {

@@ -209,6 +209,14 @@ static inline vi v_pairs(vf first, vf second)
     return _mm512_or_si512(v_near_bf16(first), _mm512_slli_epi32(v_near_bf16(second), 16));
 #endif
 }
+/* VW numbers of each of two rows of bf16: first_i and second_i in word i. */
+static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
+{
+    const vi at = _mm512_add_epi32(_mm512_set1_epi32(0x00100000), _mm512_mullo_epi32(_mm512_set1_epi32(0x00010001),
+                  _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
+    const vi low = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)first));
+    return _mm512_permutexvar_epi16(at, _mm512_inserti64x4(low, _mm256_loadu_si256((const __m256i *)second), 1));
+}
 static inline void v_put_words(uint16_t *p, vi words) { _mm512_storeu_si512(p, words); }
 
 /* s + a1 b1 + a0 b0, in this order, rounded after each term.  The instruction differs in taking subnormals for

@@ -186,6 +186,11 @@ static inline vi v_pairs(vf first, vf second)
 {
     return vorrq_u32(v_near_bf16(first), vshlq_n_u32(v_near_bf16(second), 16));
 }
+/* VW numbers of each of two rows of bf16: first_i and second_i in word i. */
+static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
+{
+    return vorrq_u32(vmovl_u16(vld1_u16(first)), vshlq_n_u32(vmovl_u16(vld1_u16(second)), 16));
+}
 static inline void v_put_words(uint16_t *p, vi words) { vst1q_u16(p, vreinterpretq_u16_u32(words)); }
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)           /* BFDOT: see isa_neonbf16.c for how it rounds */
 static inline vf v_dot_pairs(vi a, vi b, vf s)

@@ -286,10 +286,12 @@ static int64_t likeliest(const rf_generate_options *o, const float *logits, int6
                          rf__candidate *c)
 {
     int64_t n = 0;
+    double most = 0;
     for (int64_t i = 0; i < V; i++) {
+        if (n && !(flag[i] & RF__SEEN) && !((double)logits[i] > most)) continue;        /* nearly all */
         if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
         const rf__candidate x = {.p = penalized(o, logits[i], flag[i]), .id = (int32_t)i};
-        if (!n++ || before(&x, c)) *c = x;
+        if (!n++ || before(&x, c)) *c = x, most = x.p;
     }
     if (!n) return 0;
     c->p = 1;

@@ -175,6 +175,35 @@ static void check_warp(FILE *f)
     for (int i = 0; i < V; i++) t_near(got[i], real(f), 1e-12);
 }
 
+/* Greedy: the first of the largest scores, after a penalty that raises or lowers those of tokens that were there. */
+static void the_likeliest(void **state)
+{
+    (void)state;
+    enum { V = 40 };
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    for (uint32_t seed = 1; seed < 3000; seed++) {
+        float score[V];
+        uint8_t flag[V];
+        rf__candidate c;
+        uint32_t x = seed * 2654435761U;
+        int32_t best = -1;
+        double most = 0;
+        o.repetition_penalty = (const double[]){1, 1.5, 0.5}[seed % 3];
+        for (int i = 0; i < V; i++) {
+            x = x * 1664525 + 1013904223;
+            score[i] = (float)((int)(x >> 24) % 9 - (seed % 2 ? 4 : 9));
+            flag[i] = (x >> 12 & 7) < 3 ? (uint8_t)(1U << (x >> 12 & 3)) & 7 : 0;
+            const double p = !(flag[i] & RF__SEEN) ? (double)score[i]
+                             : score[i] > 0 ? (double)score[i] / o.repetition_penalty
+                                            : (double)score[i] * o.repetition_penalty;
+            if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+            if (best < 0 || p > most) best = i, most = p;
+        }
+        assert_int_equal(rf__draw(&o, score, V, flag, 0, &c), best);
+    }
+}
+
 /* At the lowest temperature and with the largest logits only the largest has a share; nothing becomes infinite. */
 static void extremes(void **state)
 {
@@ -494,7 +523,8 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_transformers), cmocka_unit_test(extremes), cmocka_unit_test(seeds),
+        cmocka_unit_test(agrees_with_transformers), cmocka_unit_test(the_likeliest), cmocka_unit_test(extremes),
+        cmocka_unit_test(seeds),
         cmocka_unit_test(draws_are_those_of_all_in_order),
         cmocka_unit_test(occurrences), cmocka_unit_test(draws_have_their_shares),
         cmocka_unit_test(ends),                     cmocka_unit_test(without_a_cache), cmocka_unit_test(refusals),
