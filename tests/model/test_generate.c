@@ -193,7 +193,7 @@ static void the_likeliest(void **state)
         for (int i = 0; i < V; i++) {
             x = x * 1664525 + 1013904223;
             score[i] = (float)((int)(x >> 24) % 9 - (seed % 2 ? 4 : 9));
-            flag[i] = (x >> 12 & 7) < 3 ? (uint8_t)((1U << (x >> 12 & 3)) & 7) : 0;
+            flag[i] = (uint8_t)((x >> 12 & 7) < 3 ? (1U << (x >> 12 & 3)) & 7 : 0);
             const double p = !(flag[i] & RF__SEEN) ? (double)score[i]
                              : score[i] > 0 ? (double)score[i] / o.repetition_penalty
                                             : (double)score[i] * o.repetition_penalty;
