@@ -48,3 +48,12 @@ experiment characters characters "$@"
     "$work/text/wiki.txt" "$work/text/books.txt" -- "$work/text/held-wiki.txt" "$work/text/held-books.txt" > "$results/by-character.txt"
 experiment words match "$@"
 experiment characters match-characters "$@"
+
+# The models that were fine-tuned, on triples of another kind that none of them has seen
+scm=$work/text/scm.jsonl
+[ -f "$scm" ] || python3 "$here/scm.py" "$data/cail2019-scm/input.txt.gz" > "$scm"
+for model in "$work"/words/*_[0-9]*-[0-9]; do
+    [ -f "$model/model.safetensors" ] || continue
+    name=$(basename "$model") length=${model##*_}
+    echo "$name $("$build/roformer" evaluate -q -m "$model" --dev "$scm" --json --max_length "${length%-*}" --dtype bf16)"
+done > "$results/scm.txt"
