@@ -24,7 +24,7 @@ LENGTHS = os.path.join(PEERS, "lengths.txt")
 CASES = {
     "forward": (["8x128", "4x512", "1x16", "@lengths"], "encoder",
                 ["torch_forward.py", "onnxruntime_forward.py", "openvino_forward.py", "ctranslate2_forward.py"]),
-    "forward-bf16": (["8x128", "4x512", "1x16", "@lengths"], "encoder", ["torch_forward.py bf16", "openvino_forward.py bf16"]),
+    "forward-bf16": (["8x128", "4x512", "1x16"], "encoder", ["torch_forward.py bf16", "openvino_forward.py bf16"]),
     "forward-int8": (["8x128", "4x512", "1x16", "@lengths"], "encoder",
                      ["onnxruntime_forward.py int8", "openvino_forward.py int8", "ctranslate2_forward.py int8"]),
     "train": (["8x128", "2x512"], "step", ["torch_train.py", "torch_train.py f32 compile"]),
