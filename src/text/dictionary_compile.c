@@ -2,8 +2,6 @@
  * mapped.
  *
  * Of a word that is there twice the last line counts; jieba's total counts both, jieba-rs' does not: both are kept. */
-#include <math.h>
-
 #include "base/json.h"
 #include "dictionary.h"
 #include "unicode.h"
@@ -43,7 +41,7 @@ static size_t place(const builder *b, uint64_t key)
 /* The prefix that `parent` and c make: 0 when there is no memory. */
 static uint32_t child_of(builder *b, uint32_t parent, uint32_t c)
 {
-    const uint64_t key = rf_dictionary_key(parent, c);
+    const uint64_t key = (uint64_t)parent << 21 | c;
     const size_t at = place(b, key);
     if (b->table[at]) return b->table[at];
     if (!rf__grow(b->ctx, &b->node, &b->capacity, b->nodes + 1, sizeof *b->node)) return 0;
@@ -151,58 +149,29 @@ static rf_status add_file(builder *b, const char *path)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-static double value_of(const node *n) { return n->word ? log((double)n->frequency) : INFINITY; }
-
-/* Places every prefix; false: one has no place within reach. */
-static bool fill(const builder *b, rf_dictionary_first *first, rf_dictionary_slot *slot)
+static rf_dictionary_entry *entries_of(const builder *b)
 {
-    for (size_t i = 0; i < RF_DICTIONARY_FIRST; i++) first[i].value = INFINITY;
-    for (size_t i = 0; i < b->nodes; i++) {
+    rf_dictionary_entry *entry = rf__alloc(b->ctx, b->nodes * sizeof *entry);
+    for (size_t i = 0; entry && i < b->nodes; i++) {
         const node *n = &b->node[i];
-        if (n->key < RF_DICTIONARY_FIRST) {
-            first[n->key] = (rf_dictionary_first){value_of(n), n->goes_on ? i + 1 : 0};
-            continue;
-        }
-        uint32_t at = rf_dictionary_place(n->key, b->header.slots);
-        int probe = 1;
-        for (; slot[at].key && probe < RF_DICTIONARY_PROBES; probe++)
-            if (++at == b->header.slots) at = 0;
-        if (slot[at].key) return false;
-        slot[at] = (rf_dictionary_slot){n->key << 22 | (n->goes_on ? i + 1 : 0), value_of(n)};
+        entry[i] = (rf_dictionary_entry){(uint32_t)(n->key >> 21), (uint32_t)n->key & ((1u << 21) - 1),
+                                         n->goes_on ? (uint32_t)(i + 1) : 0,
+                                         n->word ? log((double)n->frequency) : INFINITY};
     }
-    return true;
+    return entry;
 }
 
-/* The file, but for its header, with at least so many slots; NULL: no memory. */
-static char *lay_out(builder *b, size_t slots, size_t *size)
-{
-    for (;; slots += slots / 4) {
-        *size = sizeof b->header + RF_DICTIONARY_FIRST * sizeof(rf_dictionary_first) +
-                slots * sizeof(rf_dictionary_slot);
-        b->header.slots = (uint32_t)slots;
-        char *file = rf__calloc(b->ctx, *size, 1);
-        if (!file) return NULL;
-        rf_dictionary_first *first = (rf_dictionary_first *)(void *)(file + sizeof b->header);
-        if (fill(b, first, (rf_dictionary_slot *)(void *)(first + RF_DICTIONARY_FIRST))) return file;
-        rf__free(b->ctx, file);
-    }
-}
-
-/* The hash is that of tables three quarters full, as files had them at first: folders name it.  A table of which more
- * is free says sooner that nothing is there, and most pairs of characters begin no word. */
 static rf_status write(builder *b, const char *path, const char *name)
 {
-    size_t size;
-    char *file = lay_out(b, b->nodes + b->nodes / 3 + 64, &size);
-    if (!file) return no_memory(b);
-    b->header.hash = rf__hash64(file + sizeof b->header, size - sizeof b->header, 0);
-    rf__free(b->ctx, file);
-    file = lay_out(b, 5 * b->nodes / 2 + 64, &size);
-    if (!file) return no_memory(b);
-    memcpy(b->header.magic, "RFWORDS1", sizeof b->header.magic);
+    rf_dictionary_entry *entry = entries_of(b);
+    if (!entry || !rf__dictionary_old_hash(b->ctx, entry, b->nodes, &b->header.hash))
+        return rf__free(b->ctx, entry), no_memory(b);
     memcpy(b->header.name, name, strlen(name) + 1);
-    memcpy(file, &b->header, sizeof b->header);
-    const rf_status status = rf__replace_file(b->ctx, path, file, size, b->why);
+    char *file = NULL;
+    size_t size;
+    rf_status status = rf__dictionary_lay_out(b->ctx, entry, b->nodes, &b->header, b->name, &file, &size, b->why);
+    if (!status) status = rf__replace_file(b->ctx, path, file, size, b->why);
+    rf__free(b->ctx, entry);
     rf__free(b->ctx, file);
     return status;
 }

@@ -102,20 +102,44 @@ static rf_word word_of(const rf_jieba_cutter *c, const rf_word *run, size_t i)
     return w;
 }
 
-/* One run of normalised text, without white space.  The cache of pieces is larger than the processor's: what a word
- * needs of it is fetched a few words ahead. */
+static inline void put_characters(rf_encoding *e, const rf_jieba_cutter *c, const rf_word *run, int32_t id, size_t from,
+                                  size_t to)
+{
+    const size_t begin = c->at[from], end = c->at[to];
+    if (run->from) rf__put_token(e, id, run->from[begin], run->to[end - 1], false);
+    else rf__put_token(e, id, (uint32_t)(run->at + begin), (uint32_t)(run->at + end), false);
+}
+
+/* A word of the dictionary without asking the vocabulary: its token, or those of its Han characters.  False: it is not
+ * made of those alone, or too long. */
+static inline bool put_known(const jieba *t, rf_encoding *e, const rf_jieba_cutter *c, const rf_word *run, size_t from,
+                             size_t to, uint32_t unit)
+{
+    const int32_t id = t->known[unit];
+    if (to - from > (size_t)t->pieces.options.max_word) return false;
+    if (id) return put_characters(e, c, run, id - 1, from, to), true;
+    for (size_t i = from; i < to; i++)
+        if (!(rf__unicode_flags(&t->pieces.normal.unicode, c->scalar[i]) & RF_HAN)) return false;
+    for (size_t i = from; i < to; i++) {
+        const int32_t own = t->known[c->code[i]];
+        put_characters(e, c, run, own ? own - 1 : t->pieces.base.special[RF_UNK], i, i + 1);
+    }
+    return true;
+}
+
+/* One run of normalised text, without white space. */
 static bool put_run(const jieba *t, rf_encoding *e, scratch *s, const rf_word *run)
 {
     enum { AHEAD = 4 };
     rf_jieba_cutter *c = &s->cut;
-    rf_word soon[AHEAD];
     if (!rf__jieba_cut(c, &t->dictionary, t->kind, run->text, run->size)) return false;
-    for (size_t i = 0; i < c->n + AHEAD; i++) {
-        rf_word *w = &soon[i % AHEAD];
-        if (i >= AHEAD && !rf__put_word(&t->pieces, e, &s->piecer, w, pieces)) return false;
-        if (i >= c->n) continue;
-        *w = word_of(c, run, i);
-        rf__expect_word(&s->piecer, w);
+    if (!rf__reserve_tokens(e, c->characters)) return false;
+    for (size_t i = 0, from = 0; i < c->n; from = c->end[i++]) {
+        if (i + AHEAD < c->n) __builtin_prefetch(&t->known[c->unit[i + AHEAD]]);
+        if (c->unit[i] && put_known(t, e, c, run, from, c->end[i], c->unit[i])) continue;
+        const rf_word w = word_of(c, run, i);
+        if (!rf__put_word(&t->pieces, e, &s->piecer, &w, pieces)) return false;
+        if (!rf__reserve_tokens(e, c->characters - c->end[i])) return false;
     }
     return true;
 }
@@ -155,6 +179,21 @@ static rf_status find_dictionary(rf_tokenizer_folder *f, jieba *t)
                    "%s: words are cut by a dictionary, and there is none: make one with `roformer dictionary "
                    "dict.txt -o %s`, where dict.txt is jieba's",
                    f->path, path);
+}
+
+/* Which words of the dictionary are tokens. */
+static rf_status know_words(jieba *t, const char *name, rf_error *why)
+{
+    const rf_vocab *v = &t->pieces.vocab;
+    t->known = rf__calloc(t->pieces.base.ctx, t->dictionary.header->units, sizeof *t->known);
+    if (!t->known) return rf_fail(why, RF_ENOMEM, "%s: no memory for the words of its dictionary", name);
+    for (int32_t i = 0; i < v->n; i++) {
+        const char *token = rf__vocab_token(v, i);
+        const size_t size = rf__vocab_token_size(v, i);
+        const uint32_t unit = size && !v->hidden[i] ? rf__dictionary_find(&t->dictionary, token, size) : 0;
+        if (unit) t->known[unit] = i + 1;
+    }
+    return RF_OK;
 }
 
 static json_t *about_dictionary(const jieba *t)
@@ -225,6 +264,7 @@ static rf_status open_it(rf_tokenizer_folder *f, rf_tokenizer **out)
     rf__jieba_normal(&t->run, &t->pieces.options);
     if (!status) status = find_dictionary(f, t);
     if (!status) status = check_dictionary(f, t);
+    if (!status) status = know_words(t, f->path, f->why);
     if (status) rf_tokenizer_free(any);
     else *out = any;
     return status;
@@ -244,6 +284,7 @@ rf_status rf__jieba_learned(const rf_tokenizer_trainer *from, const char *vocab,
     rf__jieba_normal(&t->run, &t->pieces.options);
     t->own = from->options.dictionary != NULL;
     status = rf__dictionary_open(ctx, rf__jieba_dictionary(&from->options, ctx), &t->dictionary, why);
+    if (!status) status = know_words(t, "vocabulary", why);
     if (status) rf_tokenizer_free(any);
     else *out = any;
     return status;
@@ -284,6 +325,7 @@ static rf_status save(const rf_tokenizer *any, rf_ready_files *to, rf_error *why
 static void clear(rf_tokenizer *any)
 {
     rf__dictionary_close(any->ctx, &((jieba *)(void *)any)->dictionary);
+    rf__free(any->ctx, ((jieba *)(void *)any)->known);
     rf__wordpiece_clear(any);
 }
 

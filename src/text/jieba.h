@@ -16,6 +16,7 @@ typedef struct jieba {
     rf_wordpiece pieces;                /* first: hooks of WordPiece take this struct                                 */
     rf_normal run;                      /* of what lies between white space                                           */
     rf_dictionary dictionary;
+    int32_t *known;                     /* [units] the token of a word of the dictionary + 1; 0: there is none        */
     rf_jieba kind;                      /* whose classes of characters, whose total                                   */
     bool own;                           /* the dictionary is the folder's                                             */
 } jieba;

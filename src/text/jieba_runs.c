@@ -12,7 +12,7 @@ void rf__jieba_normal(rf_normal *out, const rf_tokenizer_options *options)
     rf__normal_uncut(out);
     rf_unicode *u = &out->unicode;
     for (size_t i = 0; i < u->lowers; i++)
-        if (u->lower[2 * i] < RF_DICTIONARY_FIRST) u->flags[u->lower[2 * i]] |= CAPITAL;
+        if (u->lower[2 * i] < RF_DICTIONARY_PLANE) u->flags[u->lower[2 * i]] |= CAPITAL;
 }
 
 void rf__jieba_runs_init(rf_jieba_runs *r, const rf_ctx *ctx)
@@ -47,7 +47,7 @@ static size_t run_end(const rf_jieba_runs *r, size_t at, bool *plain)
         const uint32_t c = rf__utf8_get(text, &next);
         unsigned f = c < 0x80 ? n->ascii[c] : rf__unicode_flags(&n->unicode, c);
         if (f & RF_SPACE) break;
-        if (c >= RF_DICTIONARY_FIRST && !(f & RF_HAN)) f |= CAPITAL;
+        if (c >= RF_DICTIONARY_PLANE && !(f & RF_HAN)) f |= CAPITAL;
         all |= f;
     }
     *plain = !(all & (RF_DROP | RF_MARK | RF_MAPS | RF_OTHER | CAPITAL));

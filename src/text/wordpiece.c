@@ -100,11 +100,6 @@ static bool look_up(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const r
     return true;
 }
 
-void rf__expect_word(const rf_piecer *s, const rf_word *w)
-{
-    if (w->size <= RF_KEY) __builtin_prefetch(&s->cache[cache_slot(w->key)]);
-}
-
 bool rf__put_word(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_word *w, rf_pieces_of *pieces)
 {
     line *l = NULL;

@@ -133,7 +133,6 @@ size_t rf__wordpieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w);
 
 /* Appends a word's tokens.  A cache serves one `pieces`.  False: no memory. */
 bool rf__put_word(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_word *w, rf_pieces_of *pieces);
-void rf__expect_word(const rf_piecer *s, const rf_word *w);           /* it will be put soon: its line is fetched     */
 
 /* roformer_rules by rf_rules; [RF_RULES_N] NULL. */
 enum { RF_RULES_N = RF_RULES_BERT4KERAS + 1 };

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) abort();
         make_folder("words");
     }
-    if (size >= 8 && !memcmp(data, "RFWORDS1", 8)) {
+    if (size >= 8 && !memcmp(data, "RFWORDS", 7)) {
         put("d.words", data, size);
         open_and_cut(ctx, data, size);
         return 0;
