@@ -121,7 +121,7 @@ static inline bool put_known(const jieba *t, rf_encoding *e, const rf_jieba_cutt
     for (size_t i = from; i < to; i++)
         if (!(rf__unicode_flags(&t->pieces.normal.unicode, c->scalar[i]) & RF_HAN)) return false;
     for (size_t i = from; i < to; i++) {
-        const int32_t own = t->known[c->code[i]];
+        const int32_t own = t->known[c->code[i]];     /* every character of a word has a unit                         */
         put_characters(e, c, run, own ? own - 1 : t->pieces.base.special[RF_UNK], i, i + 1);
     }
     return true;
@@ -137,6 +137,10 @@ static bool put_run(const jieba *t, rf_encoding *e, scratch *s, const rf_word *r
     for (size_t i = 0, from = 0; i < c->n; from = c->end[i++]) {
         if (i + AHEAD < c->n) __builtin_prefetch(&t->known[c->unit[i + AHEAD]]);
         if (c->unit[i] && put_known(t, e, c, run, from, c->end[i], c->unit[i])) continue;
+        if (c->end[i] == from + 1 && c->scalar[from] < RF_DICTIONARY_PLANE && t->alone[c->scalar[from]]) {
+            put_characters(e, c, run, t->alone[c->scalar[from]] - 1, from, from + 1);
+            continue;
+        }
         const rf_word w = word_of(c, run, i);
         if (!rf__put_word(&t->pieces, e, &s->piecer, &w, pieces)) return false;
         if (!rf__reserve_tokens(e, c->characters - c->end[i])) return false;
@@ -181,17 +185,22 @@ static rf_status find_dictionary(rf_tokenizer_folder *f, jieba *t)
                    f->path, path);
 }
 
-/* Which words of the dictionary are tokens. */
+/* Which words of the dictionary, and which characters, are tokens. */
 static rf_status know_words(jieba *t, const char *name, rf_error *why)
 {
     const rf_vocab *v = &t->pieces.vocab;
     t->known = rf__calloc(t->pieces.base.ctx, t->dictionary.header->units, sizeof *t->known);
-    if (!t->known) return rf_fail(why, RF_ENOMEM, "%s: no memory for the words of its dictionary", name);
+    t->alone = rf__calloc(t->pieces.base.ctx, RF_DICTIONARY_PLANE, sizeof *t->alone);
+    if (!t->known || !t->alone) return rf_fail(why, RF_ENOMEM, "%s: no memory for the words of its dictionary", name);
     for (int32_t i = 0; i < v->n; i++) {
         const char *token = rf__vocab_token(v, i);
         const size_t size = rf__vocab_token_size(v, i);
-        const uint32_t unit = size && !v->hidden[i] ? rf__dictionary_find(&t->dictionary, token, size) : 0;
+        if (!size || v->hidden[i]) continue;
+        size_t next = 0;
+        const uint32_t c = rf__utf8_get((const unsigned char *)token, &next);
+        const uint32_t unit = rf__dictionary_find(&t->dictionary, token, size);
         if (unit) t->known[unit] = i + 1;
+        if (next == size && c < RF_DICTIONARY_PLANE) t->alone[c] = i + 1;
     }
     return RF_OK;
 }
@@ -326,6 +335,7 @@ static void clear(rf_tokenizer *any)
 {
     rf__dictionary_close(any->ctx, &((jieba *)(void *)any)->dictionary);
     rf__free(any->ctx, ((jieba *)(void *)any)->known);
+    rf__free(any->ctx, ((jieba *)(void *)any)->alone);
     rf__wordpiece_clear(any);
 }
 

@@ -17,6 +17,7 @@ typedef struct jieba {
     rf_normal run;                      /* of what lies between white space                                           */
     rf_dictionary dictionary;
     int32_t *known;                     /* [units] the token of a word of the dictionary + 1; 0: there is none        */
+    int32_t *alone;                     /* [RF_DICTIONARY_PLANE] the same of a character                              */
     rf_jieba kind;                      /* whose classes of characters, whose total                                   */
     bool own;                           /* the dictionary is the folder's                                             */
 } jieba;

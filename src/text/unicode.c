@@ -141,6 +141,10 @@ size_t rf_utf8_check(const char *text, size_t size)
             i += 8;
             continue;
         }
+        if (size - i >= 3 && p[i] > 0xE0 && p[i] < 0xED && (p[i + 1] & 0xC0) == 0x80 && (p[i + 2] & 0xC0) == 0x80) {
+            i += 3;                                       /* most Han characters                                      */
+            continue;
+        }
         const size_t n = well_formed(p + i, size - i);
         if (!n) return i;
         i += n;
