@@ -69,7 +69,7 @@ typedef struct rf_embed_options {
     rf_pooling pooling;         /* how the vectors of tokens become one: RF_POOL_MEAN                                */
     int normalize;              /* 1: every vector has length 1; 0                                                   */
     int64_t max_length;         /* texts are cut to so many tokens; 0: never; -1: to max_position_embeddings; -1     */
-    int64_t batch_tokens;       /* tokens computed together: 2048                                                    */
+    int64_t batch_tokens;       /* tokens that a thread computes together: 256                                       */
     int64_t dimensions;         /* above 0: vectors are cut to their first so many numbers, before normalize; 0      */
     const char *prompt;         /* put before every text; NULL: nothing                                              */
 } rf_embed_options;
@@ -81,6 +81,7 @@ void rf_embed_options_init(rf_embed_options *o, size_t size);
  *
  *   n          0: only the options are looked at
  *   report     or NULL
+ *   threads    where there are batches enough, each computes its own; the bits of a vector do not depend on it
  *   cost       4 C n bytes; tokens of at most 4,096 texts at a time
  *   RF_EUNSUPPORTED  RF_POOL_CLS of a causal model, whose first token has seen no other
  *   RF_EDATA, RF_ERANGE  a text (rf_encode)         RF_ENUMERIC  a vector is not finite

@@ -3,6 +3,7 @@
  * Texts are taken window by window; those of a window are sorted by length, so that batches hold texts of like
  * lengths, and their vectors go where the text's place is: memory is a window's, however many texts there are. */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "pipeline/pipeline.h"
@@ -11,7 +12,7 @@ enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18 };
 
 void rf_embed_options_init(rf_embed_options *o, size_t size)
 {
-    const rf_embed_options own = {.pooling = RF_POOL_MEAN, .max_length = -1, .batch_tokens = 2048};
+    const rf_embed_options own = {.pooling = RF_POOL_MEAN, .max_length = -1, .batch_tokens = 256};
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -64,23 +65,67 @@ static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
     return o->dimensions ? o->dimensions : rf_model_config(p->model)->hidden_size;
 }
 
-/* The vectors [n,D] of the window's texts to `out`. */
-static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, rf_error *why)
+/* The batches of a window. */
+typedef struct job {
+    rf_pipeline *p;
+    const rf_embed_options *o;
+    float *out;                         /* [n,D] vectors of the window's texts                                        */
+    pthread_mutex_t lock;               /* of the failure                                                             */
+    int64_t failed;                     /* the first batch that did; INT64_MAX: none                                  */
+    rf_error why;
+} job;
+
+static rf_status compute_batch(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
 {
-    const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, o);
-    rf_status status = RF_OK;
-    sort_by_length(&p->window, p->order);
-    for (int64_t from = 0, to = 0; from < p->window.n && !status; from = to) {
-        const float *v = NULL;
-        status = rf__window_batch(p->ctx, &p->window, p->order, from, o->batch_tokens, &p->batch, &to, why);
-        if (!status) status = rf_session_embed(p->session, &p->batch.view, o->pooling, &v, why);
-        for (int64_t i = from; i < to && !status; i++) {
-            float *vector = out + rf__order_text(p->order[i]) * D;
-            memcpy(vector, v + (i - from) * C, (size_t)D * sizeof *v);
-            status = to_unit(vector, D, o->normalize, why);
-        }
+    rf_pipeline *p = j->p;
+    const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, j->o);
+    const float *v = NULL;
+    rf_status status = rf__window_batch(p->ctx, &p->window, p->order, from, to, &with->batch, why);
+    if (!status) status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
+    for (int64_t i = from; i < to && !status; i++) {
+        float *vector = j->out + rf__order_text(p->order[i]) * D;
+        memcpy(vector, v + (i - from) * C, (size_t)D * sizeof *v);
+        status = to_unit(vector, D, j->o->normalize, why);
     }
     return status;
+}
+
+static void run_batch(void *arg, int64_t i, int worker)
+{
+    job *j = arg;
+    rf_error why = {0};
+    if (!compute_batch(j, j->p->cut[i], j->p->cut[i + 1], &j->p->worker[worker], &why)) return;
+    pthread_mutex_lock(&j->lock);
+    if (i < j->failed) j->failed = i, j->why = why;
+    pthread_mutex_unlock(&j->lock);
+}
+
+/* How many batches of at most so many tokens the window has: those of order[cut[i] .. cut[i + 1]). */
+static int64_t cut_batches(rf_pipeline *p, int64_t tokens)
+{
+    int64_t n = 0;
+    for (p->cut[0] = 0; p->cut[n] < p->window.n; n++)
+        p->cut[n + 1] = rf__window_cut(&p->window, p->order, p->cut[n], tokens);
+    return n;
+}
+
+/* Batches are dealt out to the threads where there are enough; a few larger ones are computed by all together. */
+static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, rf_error *why)
+{
+    const int64_t T = p->ctx->threads;
+    job j = {.p = p, .o = o, .out = out, .lock = PTHREAD_MUTEX_INITIALIZER, .failed = INT64_MAX};
+    sort_by_length(&p->window, p->order);
+    int64_t n = cut_batches(p, o->batch_tokens);
+    if (T > 1 && n >= 2 * T) {
+        const rf_status status = rf__pipeline_workers(p, why);
+        if (status) return status;
+        rf__parallel(p->ctx, n, run_batch, &j);
+    } else {
+        n = cut_batches(p, o->batch_tokens * T);
+        for (int64_t i = 0; i < n && !j.why.code; i++) run_batch(&j, i, 0);
+    }
+    pthread_mutex_destroy(&j.lock);
+    return j.why.code ? rf_fail(why, j.why.code, "%s", j.why.text) : RF_OK;
 }
 
 static rf_status reserve(rf_pipeline *p, int64_t n, size_t D, rf_error *why)
@@ -88,7 +133,8 @@ static rf_status reserve(rf_pipeline *p, int64_t n, size_t D, rf_error *why)
     size_t floats;
     if (rf__checked_mul((size_t)n, D, &floats) &&
         rf__grow(p->ctx, &p->vectors, &p->vectors_capacity, floats, sizeof(float)) &&
-        rf__grow(p->ctx, &p->order, &p->orders, (size_t)rf__min64(n, WINDOW), sizeof *p->order))
+        rf__grow(p->ctx, &p->order, &p->orders, (size_t)rf__min64(n, WINDOW), sizeof *p->order) &&
+        rf__grow(p->ctx, &p->cut, &p->cuts, (size_t)rf__min64(n, WINDOW) + 1, sizeof *p->cut))
         return RF_OK;
     return rf_fail(why, RF_ENOMEM, "out of memory: %lld vectors of %zu", (long long)n, D);
 }

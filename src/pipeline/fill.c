@@ -137,18 +137,18 @@ static rf_status compute(rf_pipeline *p, const rf_fill_options *o, int64_t top, 
 {
     const rf__text_window *w = &p->window;
     rf__fills *f = &p->fills;
+    rf__text_batch *own = &p->worker[0].batch;
     rf_status status = RF_OK;
     for (int64_t from = 0, to = 0, mask = 0; from < w->n && !status; from = to) {
         const float *logits = NULL;
         int64_t n = 0;
         for (to = from + 1; to < w->n && w->start[to + 1] - w->start[from] <= o->batch_tokens; to++) {}
         const int64_t B = to - from;
-        if (!rf__grow(p->ctx, &p->batch.start, &p->batch.starts, (size_t)B + 1, sizeof *p->batch.start))
+        if (!rf__grow(p->ctx, &own->start, &own->starts, (size_t)B + 1, sizeof *own->start))
             return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld texts", (long long)B);
-        for (int64_t b = 0; b <= B; b++) p->batch.start[b] = w->start[from + b] - w->start[from];
+        for (int64_t b = 0; b <= B; b++) own->start[b] = w->start[from + b] - w->start[from];
         for (; mask + n < f->n && f->mask[mask + n].text < to; n++) f->row[mask + n] -= w->start[from];
-        const rf_batch batch = {
-            .N = p->batch.start[B], .B = B, .id = w->e.id + w->start[from], .start = p->batch.start};
+        const rf_batch batch = {.N = own->start[B], .B = B, .id = w->e.id + w->start[from], .start = own->start};
         status = rf_session_scores(p->session, &batch, f->row + mask, n, &logits, why);
         if (!status) status = take_words(p, o, top, logits, mask, n, why);
         for (int64_t m = 0; m < n; m++) f->row[mask + m] += w->start[from];

@@ -17,10 +17,12 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     }
     p->ctx = ctx ? ctx : own;
     p->own = own;
+    p->worker = rf__calloc(p->ctx, (size_t)p->ctx->threads, sizeof *p->worker);
+    if (!p->worker) status = rf_fail(why, RF_ENOMEM, "out of memory: a pipeline of %d threads", p->ctx->threads);
     rf_encoding_init(&p->window.e, p->ctx);
     char below[4096];
     (void)rf_sentence_read(p->ctx, folder, &p->sentence, &p->no_sentence);
-    if (p->no_sentence.code == RF_ENOMEM) status = rf_fail(why, RF_ENOMEM, "%s", p->no_sentence.text);
+    if (!status && p->no_sentence.code == RF_ENOMEM) status = rf_fail(why, RF_ENOMEM, "%s", p->no_sentence.text);
     if (!status && *p->sentence.transformer) {
         status = rf__path(below, sizeof below, folder, p->sentence.transformer, why);
         folder = below;
@@ -34,6 +36,7 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     if (!status && rf_model_config(p->model)->linear_pooler && !*p->sentence.pooling && !p->no_sentence.code)
         p->sentence = (rf_sentence){.ctx = p->ctx, .pooling = "cls", .include_prompt = 1, .default_prompt = -1};
     if (!status) status = rf_session_open(p->model, &p->session, why);
+    if (!status) p->worker[0].session = p->session;
     if (!status && rf_model_task(p->model) != RF_HEAD_MLM && rf_model_task(p->model) != RF_HEAD_SEQ2SEQ)
         status = rf__answerer_of(p->ctx, folder, type, p->model, p->session, &p->answerer, why);
     if (status) {
@@ -52,9 +55,8 @@ void rf_pipeline_close(rf_pipeline *p)
     rf_encoding_clear(&p->window.e);
     rf__free(ctx, p->folder);
     rf__free(ctx, p->window.start);
-    rf__free(ctx, p->batch.id);
-    rf__free(ctx, p->batch.start);
     rf__free(ctx, p->order);
+    rf__free(ctx, p->cut);
     rf__free(ctx, p->vectors);
     rf__free(ctx, p->joined);
     rf_sentence_free(&p->sentence);
@@ -68,8 +70,12 @@ void rf_pipeline_close(rf_pipeline *p)
     if (p->text) rf_text_free(rf_model_tokenizer(p->model), p->text);
     rf_answerer_close(p->answerer);
     rf_session_close(p->aligner);
-    for (int i = 0; p->writer && i < p->ctx->threads; i++) rf_session_close(p->writer[i]);
-    rf__free(p->ctx, p->writer);
+    for (int i = 0; p->worker && i < ctx->threads; i++) {
+        rf__free(ctx, p->worker[i].batch.id);
+        rf__free(ctx, p->worker[i].batch.start);
+        if (i) rf_session_close(p->worker[i].session);
+    }
+    rf__free(ctx, p->worker);
     rf_session_close(p->session);
     rf_model_close(p->model);
     rf__free(ctx, p);
@@ -87,6 +93,14 @@ rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf
 const rf_model *rf_pipeline_model(const rf_pipeline *p) { return p->model; }
 rf_session *rf_pipeline_session(rf_pipeline *p) { return p->session; }
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p) { return p->answerer; }
+
+rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (int i = 1; i < p->ctx->threads && !status; i++)
+        if (!p->worker[i].session) status = rf_session_open(p->model, &p->worker[i].session, why);
+    return status;
+}
 
 rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, rf_error *why)
 {
@@ -136,27 +150,37 @@ rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *
     return RF_OK;
 }
 
-rf_status rf__window_batch(const rf_ctx *ctx, const rf__text_window *w, const uint64_t *order, int64_t from,
-                           int64_t tokens, rf__text_batch *b, int64_t *to, rf_error *why)
+static int64_t length_of(const rf__text_window *w, uint64_t key)
 {
-    int64_t i = from, N = 0;
-    for (; i < w->n; i++) {
-        const int64_t text = rf__order_text(order[i]), more = w->start[text + 1] - w->start[text];
-        if (i > from && N + more > tokens) break;
-        N += more;
+    const int64_t text = rf__order_text(key);
+    return w->start[text + 1] - w->start[text];
+}
+
+int64_t rf__window_cut(const rf__text_window *w, const uint64_t *order, int64_t from, int64_t tokens)
+{
+    int64_t to = from, N = 0;
+    for (; to < w->n; to++) {
+        N += length_of(w, order[to]);
+        if (to > from && N > tokens) break;
     }
-    const int64_t B = i - from;
+    return to;
+}
+
+rf_status rf__window_batch(const rf_ctx *ctx, const rf__text_window *w, const uint64_t *order, int64_t from,
+                           int64_t to, rf__text_batch *b, rf_error *why)
+{
+    const int64_t B = to - from;
+    int64_t N = 0;
+    for (int64_t i = from; i < to; i++) N += length_of(w, order[i]);
     if (!rf__grow(ctx, &b->id, &b->ids, (size_t)N, sizeof *b->id) ||
         !rf__grow(ctx, &b->start, &b->starts, (size_t)B + 1, sizeof *b->start))
         return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);
     b->start[0] = 0;
     for (int64_t k = 0; k < B; k++) {
-        const int64_t text = rf__order_text(order[from + k]);
-        const int32_t more = w->start[text + 1] - w->start[text];
-        memcpy(b->id + b->start[k], w->e.id + w->start[text], (size_t)more * sizeof *b->id);
-        b->start[k + 1] = b->start[k] + more;
+        const int64_t more = length_of(w, order[from + k]), at = w->start[rf__order_text(order[from + k])];
+        memcpy(b->id + b->start[k], w->e.id + at, (size_t)more * sizeof *b->id);
+        b->start[k + 1] = b->start[k] + (int32_t)more;
     }
     b->view = (rf_batch){.N = N, .B = B, .id = b->id, .start = b->start};
-    *to = i;
     return RF_OK;
 }

@@ -17,15 +17,17 @@ typedef struct rf__text_window {
 rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes, int64_t limit,
                          bool *cut, rf_error *why);
 
-/* Batches of at most `tokens` tokens (one text at least), of the texts in `order`: ids and starts of those order[from
- * .. *to). */
+/* Of the texts in `order`, those order[from .. the result) have at most `tokens` tokens (one text at least). */
+int64_t rf__window_cut(const rf__text_window *w, const uint64_t *order, int64_t from, int64_t tokens);
+
+/* A batch of order[from .. to): ids and starts. */
 typedef struct rf__text_batch {
     int32_t *id, *start;
     size_t ids, starts;
     rf_batch view;
 } rf__text_batch;
 rf_status rf__window_batch(const rf_ctx *ctx, const rf__text_window *w, const uint64_t *order, int64_t from,
-                           int64_t tokens, rf__text_batch *b, int64_t *to, rf_error *why);
+                           int64_t to, rf__text_batch *b, rf_error *why);
 
 /* Of an order: which text. */
 static inline int64_t rf__order_text(uint64_t key) { return (int64_t)(uint32_t)key; }
@@ -40,6 +42,12 @@ typedef struct rf__fills {
     int64_t n;
 } rf__fills;
 
+/* Where there is much to do each thread does its own: threads that share every product wait for each other after it. */
+typedef struct rf__worker {
+    rf_session *session;                /* NULL: not yet; the first one's is the pipeline's                           */
+    rf__text_batch batch;
+} rf__worker;
+
 struct rf_pipeline {
     const rf_ctx *ctx;
     rf_ctx *own;                        /* the context, when nobody gave one */
@@ -48,9 +56,10 @@ struct rf_pipeline {
     rf_session *session;
     rf_answerer *answerer;              /* NULL: no head of a task */
     rf__text_window window;
-    rf__text_batch batch;
+    rf__worker *worker;                 /* [threads of the context]                                                   */
     uint64_t *order;
-    size_t orders;
+    int64_t *cut;                       /* where batches of an order begin                                            */
+    size_t orders, cuts;
     rf_sentence sentence;               /* of the folder; or why it could not be read                                 */
     rf_error no_sentence;
     char *joined;                       /* a prompt and a text                                                        */
@@ -63,7 +72,6 @@ struct rf_pipeline {
     double *logprob;
     char *text;
     rf_session *aligner;                /* asked what translations look at; NULL: not yet                             */
-    rf_session **writer;                /* [threads] of threads that translate beside the first; NULL: not yet        */
 };
 
 /* The report that counts: the caller's, or `local`. */
@@ -76,6 +84,9 @@ size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i)
 rf_status rf__text_fail(const rf_texts_report *given, int64_t i, int64_t n, const rf_error *inner, rf_error *why);
 
 rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, rf_error *why);
+
+/* Opens what workers beside the first need. */
+rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why);
 
 /* Whether the model can say what stands at a mask (fill.c). */
 rf_status rf__can_fill(const rf_pipeline *p, rf_error *why);

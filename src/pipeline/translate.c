@@ -424,19 +424,14 @@ static void write_share(void *arg, int64_t i, int worker)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* The pipeline's session is the first writer's. */
 static rf_status deal(writers *w, rf_error *why)
 {
     rf_pipeline *p = w->x->p;
-    if (!p->writer) p->writer = rf__calloc(p->ctx, (size_t)w->n, sizeof *p->writer);
-    if (!p->writer) return no_memory(why);
+    const rf_status status = rf__pipeline_workers(p, why);
+    if (status) return status;
     for (int64_t i = 0; i < w->n; i++) {
         share *s = &w->share[i];
-        if (i && !p->writer[i]) {
-            const rf_status status = rf_session_open(p->model, &p->writer[i], why);
-            if (status) return status;
-        }
-        *s = (share){.all = w, .first = i, .session = i ? p->writer[i] : p->session};
+        *s = (share){.all = w, .first = i, .session = p->worker[i].session};
         s->source = rf__calloc(p->ctx, (size_t)(w->x->parts / w->n) + 1, sizeof *s->source);
         if (!s->source) return no_memory(why);
         for (int64_t k = i; k < w->x->parts; k += w->n) s->source[s->n++] = w->x->source[k];

@@ -1,15 +1,15 @@
 # drawn with: gnuplot curves.gp
 $steps0 << EOD
-300 1.4295 6.6754 6.6417 6.7514
-600 2.859 6.1314 6.0359 6.2739
-900 4.2886 5.7786 5.7315 5.8581
-1200 5.7181 5.6211 5.5887 5.6830
+300 1.4295 6.6514 6.5552 6.7514
+600 2.859 6.1067 6.0078 6.2739
+900 4.2886 5.7572 5.6718 5.8581
+1200 5.7181 5.6032 5.5314 5.6830
 EOD
 $lengths0 << EOD
-128 5.5877
-512 5.6062
-1024 5.5721
-2048 5.7416
+128 5.5804
+512 5.5963
+1024 5.5616
+2048 5.7251
 EOD
 $steps1 << EOD
 300 1.7249 6.7475 6.7475 6.7475
@@ -63,7 +63,7 @@ unset ylabel
 set xrange [0:1]
 set yrange [0:1]
 set key at graph 0, graph 1 left top Left reverse samplen 2 maxcols 1
-plot NaN with lines linetype 1 dashtype 1 linewidth 1.5 title 'roformer  5.62 (mean)', \
+plot NaN with lines linetype 1 dashtype 1 linewidth 1.5 title 'roformer  5.60 (mean)', \
      NaN with lines linetype 2 dashtype 1 linewidth 1.5 title 'nezha  5.73', \
      NaN with lines linetype 3 dashtype 1 linewidth 1.5 title 'wobert  6.42 (mean)'
 unset multiplot

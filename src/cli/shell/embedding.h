@@ -27,8 +27,8 @@ typedef struct cli_embedding {
         {"max-length", 0, CLI_INT, offsetof(type, member.max_length), "N", "-1", -1, 1 << 20, NULL,                    \
          "cut texts to N tokens; 0: never; -1: as the folder says, or to the model's max_position_embeddings", NULL},  \
     {                                                                                                                  \
-        "batch-tokens", 0, CLI_INT, offsetof(type, member.batch_tokens), "N", "2048", 1, 1 << 22, NULL,                \
-            "tokens computed together", NULL                                                                           \
+        "batch-tokens", 0, CLI_INT, offsetof(type, member.batch_tokens), "N", "256", 1, 1 << 22, NULL,                 \
+            "tokens that a thread computes together", NULL                                                                           \
     }
 
 /* What rf_embed_texts is to be asked with; io->why on failure. */
