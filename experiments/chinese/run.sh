@@ -43,7 +43,7 @@ experiment() {   # experiment FOLDER FILE [OPTIONS]: words and characters have a
 
 experiment words words "$@"
 experiment characters characters "$@"
-"$programs/characters" -d "$build/dictionary/jieba.words" -n "${LINES_ASKED:-3000}" "$work/words/roformer-1" "$work/words/wobert-1" "$work/words/nezha-1" "$work/characters/bert_characters-1" \
+"$programs/characters" -d "$build/dictionary/jieba.words" -n "${LINES_ASKED:-1500}" "$work/words/roformer-1" "$work/words/wobert-1" "$work/words/nezha-1" "$work/characters/bert_characters-1" \
     "$work/characters/roformer_characters-1" -- \
     "$work/text/wiki.txt" "$work/text/books.txt" -- "$work/text/held-wiki.txt" "$work/text/held-books.txt" > "$results/by-character.txt"
 experiment words match "$@"
@@ -52,7 +52,7 @@ experiment characters match-characters "$@"
 # The models that were fine-tuned, on triples of another kind that none of them has seen
 scm=$work/text/scm.jsonl
 [ -f "$scm" ] || python3 "$here/scm.py" "$data/cail2019-scm/input.txt.gz" > "$scm"
-for model in "$work"/words/*_[0-9]*-[0-9]; do
+for model in "$work"/words/*_[0-9]*-[0-9] "$work"/characters/*_[0-9]*-[0-9]; do
     [ -f "$model/model.safetensors" ] || continue
     name=$(basename "$model") length=${model##*_}
     echo "$name $("$build/roformer" evaluate -q -m "$model" --dev "$scm" --json --max_length "${length%-*}" --dtype bf16)"
