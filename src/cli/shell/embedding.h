@@ -28,7 +28,7 @@ typedef struct cli_embedding {
          "cut texts to N tokens; 0: never; -1: as the folder says, or to the model's max_position_embeddings", NULL},  \
     {                                                                                                                  \
         "batch-tokens", 0, CLI_INT, offsetof(type, member.batch_tokens), "N", "256", 1, 1 << 22, NULL,                 \
-            "tokens that a thread computes together", NULL                                                                           \
+            "tokens that a thread computes together", NULL                                                             \
     }
 
 /* What rf_embed_texts is to be asked with; io->why on failure. */
