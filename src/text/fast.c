@@ -259,7 +259,7 @@ static void letters_of(const json_t *list, const rf_tokenizer_parts *parts, char
         if (text && name && (!strcmp(name, "A") || !strcmp(name, "B"))) c = name[0];
         else if (name && parts->special[RF_SEP] && !strcmp(name, parts->special[RF_SEP])) c = 's';
         else if (name && parts->special[RF_CLS] && !strcmp(name, parts->special[RF_CLS])) c = 'c';
-        if (c == 'B') *one_type = !json_integer_value(json_object_get(text, "type_id"));
+        if (c == 'B') *one_type = json_number_value(json_object_get(text, "type_id")) == 0;
         if (n + 1 < 16) out[n++] = c;
     }
     out[n] = 0;
