@@ -69,7 +69,7 @@ typedef struct rf_embed_options {
     rf_pooling pooling;         /* how the vectors of tokens become one: RF_POOL_MEAN                                */
     int normalize;              /* 1: every vector has length 1; 0                                                   */
     int64_t max_length;         /* texts are cut to so many tokens; 0: never; -1: to max_position_embeddings; -1     */
-    int64_t batch_tokens;       /* tokens that a thread computes together: 256                                       */
+    int64_t batch_tokens;       /* tokens that a thread computes together: 192                                       */
     int64_t dimensions;         /* above 0: vectors are cut to their first so many numbers, before normalize; 0      */
     const char *prompt;         /* put before every text; NULL: nothing                                              */
 } rf_embed_options;

@@ -12,7 +12,7 @@ enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18 };
 
 void rf_embed_options_init(rf_embed_options *o, size_t size)
 {
-    const rf_embed_options own = {.pooling = RF_POOL_MEAN, .max_length = -1, .batch_tokens = 256};
+    const rf_embed_options own = {.pooling = RF_POOL_MEAN, .max_length = -1, .batch_tokens = 192};
     rf__options_init(o, size, &own, sizeof own);
 }
 

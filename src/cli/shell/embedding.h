@@ -27,7 +27,7 @@ typedef struct cli_embedding {
         {"max-length", 0, CLI_INT, offsetof(type, member.max_length), "N", "-1", -1, 1 << 20, NULL,                    \
          "cut texts to N tokens; 0: never; -1: as the folder says, or to the model's max_position_embeddings", NULL},  \
     {                                                                                                                  \
-        "batch-tokens", 0, CLI_INT, offsetof(type, member.batch_tokens), "N", "256", 1, 1 << 22, NULL,                 \
+        "batch-tokens", 0, CLI_INT, offsetof(type, member.batch_tokens), "N", "192", 1, 1 << 22, NULL,                 \
             "tokens that a thread computes together", NULL                                                             \
     }
 
