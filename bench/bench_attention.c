@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 
 #include "clock.h"
+#include "peak.h"
 #include "roformer/kernels.h"
 #include "roformer/work.h"
 
@@ -196,11 +197,9 @@ static double timed(work *w, rf_work_body *body, int64_t n)
 static const char *const types[] = {"f32", "bf16"}, *const passes[] = {"forward", "backward", "both"};
 static const double flops[] = {4, 10, 14};
 
-/* Multiply-adds of the type, a second; where bf16 has no instruction, those of f32. */
 static double peak_of(const work *w)
 {
-    const double half = w->bf16 ? rf_peak_of(w->ctx, RF_BF16, 0.01) : 0;
-    return half > 0 ? half : rf_peak_flops(w->ctx, 0.01);
+    return peak_of_type(w->ctx, w->bf16 ? RF_BF16 : RF_F32, 0.01);
 }
 
 static void print_line(const work *w, int pass, double unit_flops, sample *s, int rounds, bool json)

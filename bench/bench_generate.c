@@ -27,6 +27,7 @@
 
 #include "clock.h"
 #include "median.h"
+#include "peak.h"
 #include "roformer/generate.h"
 #include "roformer/sequence.h"
 #include "roformer/work.h"
@@ -206,12 +207,6 @@ static void close_all(work *w)
 
 enum { ALONE, ALONE_FIRST, SIDE, SIDE_FIRST, TOKEN, PREFILL, ENCODER, TIMES, FLOPS = TIMES, READ, FOUND };
 
-static double flops(const rf_ctx *ctx, rf_type type, double length)
-{
-    const double own = rf_peak_of(ctx, type, length);
-    return own > 0 ? own : rf_peak_flops(ctx, length);
-}
-
 /* What one round finds; ..._FIRST: with one new token each. */
 static void one_round(work *w, const rf_config *c, double (*found)[MOST], int64_t i)
 {
@@ -224,7 +219,7 @@ static void one_round(work *w, const rf_config *c, double (*found)[MOST], int64_
     found[SIDE_FIRST][i] = write_all(w, PROMPTS, 1);
     *read = *peak = 0;
     for (int k = 0; k < (w->s->busy ? 30 : 1); k++) {
-        const double now_flops = flops(w->ctx, w->s->type, w->s->busy ? 0.003 : 0.5);
+        const double now_flops = peak_of_type(w->ctx, w->s->type, w->s->busy ? 0.003 : 0.5);
         const double now_read = rf_peak_read(w->ctx, (size_t)bytes, w->s->busy ? 0.003 : 0.5);
         *peak = now_flops > *peak ? now_flops : *peak;
         *read = now_read > *read ? now_read : *read;

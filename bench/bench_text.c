@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "median.h"
+#include "peak.h"
 #include "roformer/kernels.h"
 #include "roformer/roformer.h"
 #include "roformer/work.h"
@@ -127,8 +128,7 @@ static double limit_of(const bench *b, rf_type type)
     const int64_t C = b->config.hidden_size, F = b->config.intermediate_size;
     const double weights = (double)(b->config.num_hidden_layers * (4 * C * C + 2 * C * F));
     const double width = type == RF_I8 ? 1 : type == RF_BF16 ? 2 : 4;
-    const double own = rf_peak_of(b->ctx, type, 0.15), peak = own > 0 ? own : rf_peak_flops(b->ctx, 0.15);
-    const double adding = 2 * b->s.tokens * weights / peak;
+    const double adding = 2 * b->s.tokens * weights / peak_of_type(b->ctx, type, 0.15);
     const double reading = weights * width / rf_peak_read(b->ctx, (size_t)(weights * width), 0.15);
     return adding > reading ? adding : reading;
 }

@@ -24,6 +24,7 @@
 
 #include "clock.h"
 #include "median.h"
+#include "peak.h"
 #include "roformer/files.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
@@ -131,19 +132,14 @@ static double now_of(const bench *b)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double one_peak(const bench *b, double time)
-{
-    return b->type == RF_BF16 ? rf_peak_of(b->ctx, RF_BF16, time) : rf_peak_flops(b->ctx, time);
-}
-
 static double peak_of(const bench *b)
 {
     double most = 0;
     for (int i = 0; i < 20 && b->busy; i++) {
-        const double peak = one_peak(b, 0.003);
+        const double peak = peak_of_type(b->ctx, b->type, 0.003);
         most = peak > most ? peak : most;
     }
-    return b->busy ? most : one_peak(b, 0.05);
+    return b->busy ? most : peak_of_type(b->ctx, b->type, 0.05);
 }
 
 static int report(void *user, const rf_train_progress *p)

@@ -46,15 +46,18 @@ def lines_of(path, n):
     return [lines[i % len(lines)] for i in range(n)]
 
 
+BATCH = 192         # tokens that embed is told to compute together, a thread
+
+
 def batches(o, file):
-    """The lengths of the texts of each batch, as embed forms them: windows of 4,096 lines, longest first, 2,048 tokens."""
+    """The lengths of the texts of each batch, as embed forms them: windows of 4,096 lines, longest first."""
     with open(file, "rb") as lines:
         _, _, out = run([o.roformer, "tokenize", "-m", o.model, "--json"], lines)
     lengths = [min(len(json.loads(line)["ids"]), 512) for line in out.splitlines()]
     for at in range(0, len(lengths), 4096):
         batch = []
         for n in sorted(lengths[at:at + 4096], reverse=True):
-            if batch and sum(batch) + n > 2048:
+            if batch and sum(batch) + n > BATCH:
                 yield batch
                 batch = []
             batch.append(n)
@@ -62,13 +65,14 @@ def batches(o, file):
 
 
 def embed(o, folder):
+    command = [o.roformer, "embed", "-m", o.model, "--batch-tokens", str(BATCH), "-o", os.path.join(folder, "v.npy")]
     files = {}
     for n in (1000, 5000, 25000, 50000, 100000):
         files[n] = os.path.join(folder, f"{n}.txt")
         with open(files[n], "wb") as f:
             f.writelines(lines_of(o.text, n))
     for n in (25000, 50000, 100000):
-        seconds, megabytes, _ = run([o.roformer, "embed", "-m", o.model, "-o", os.path.join(folder, "v.npy"), files[n]])
+        seconds, megabytes, _ = run([*command, files[n]])
         print(f"embed of {n:6} lines     peak memory {megabytes:.0f} MB, {n / seconds:.0f} lines/s")
 
     shapes = os.path.join(folder, "lengths")
@@ -79,8 +83,8 @@ def embed(o, folder):
             print(*batch, file=f)
     ratios = []
     for _ in range(o.rounds):
-        idle = run([o.roformer, "embed", "-m", o.model, "-o", os.path.join(folder, "v.npy"), os.devnull])[0]
-        whole = run([o.roformer, "embed", "-m", o.model, "-o", os.path.join(folder, "v.npy"), files[5000]])[0] - idle
+        idle = run([*command, os.devnull])[0]
+        whole = run([*command, files[5000]])[0] - idle
         _, _, out = run([o.roformer, "bench", "forward", "-m", o.model, "--shape", "@" + shapes, "--seconds", "1", "--json"])
         ratios.append(tokens / whole / json.loads(out)["rows"][0]["tokens_per_second"])
     print(f"embed beside the session  {100 * statistics.median(ratios):.1f} % of its tokens a second "

@@ -41,7 +41,7 @@ pretrain() {     # pretrain FOLDER OPTION... : goes on from the newest checkpoin
     if ls -d "$folder"/checkpoint-* > /dev/null 2>&1; then set -- --resume latest "$@"; fi
     exec nice -n "${NICE:-19}" "$bin/roformer" pretrain --bf16 --threads "${THREADS:-1}" --data "$work/all.cache" \
         --model "$vocab" --config "$here/masked.json" -o "$folder" --tokens_per_batch 4096 --mlm_probability 0.2 \
-        --learning_rate 2e-3 --adam_beta2 0.98 --warmup_steps 150 --logging_steps 25 --eval_steps 1000 \
+        --learning_rate 2e-3 --adam_beta2 0.999 --warmup_steps 150 --logging_steps 25 --eval_steps 1000 \
         --eval_documents 40 --save_steps 250 --save_total_limit 2 --seed 1 "$@"
 }
 

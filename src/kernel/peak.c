@@ -15,26 +15,29 @@
 #include <arm_neon.h>
 #endif
 
-/* Twelve chains hide a latency of 4-6 cycles at two multiply-adds a cycle. */
-#define CHAINS(X, A) X(a, A) X(b, A) X(c, A) X(d, A) X(e, A) X(f, A) X(g, A) X(h, A) X(i, A) X(j, A) X(k, A) X(l, A)
-enum { CHAIN_COUNT = 12 };
+/* As many chains as hide the latency at two multiply-adds a cycle: Zen 5's of bf16 is eight cycles, that of f32 four on
+ * most.  AVX2 has 16 registers.                                                                                      */
+#define CHAINS_14(X, A)                                     \
+    X(a, A) X(b, A) X(c, A) X(d, A) X(e, A) X(f, A) X(g, A) \
+    X(h, A) X(i, A) X(j, A) X(k, A) X(l, A) X(m, A) X(o, A)
+#define CHAINS_20(X, A) CHAINS_14(X, A) X(p, A) X(q, A) X(s, A) X(t, A) X(u, A) X(w, A)
 
 #define START(v, FIRST) vector v = FIRST;
 #define STEP(v, MULTIPLY_ADD) v = MULTIPLY_ADD(v, x);
 #define KEEP(v, REGISTER) __asm__ volatile("" : REGISTER(v));
 
-/* static double NAME(n): n rounds of v = v x + x on every chain; FLOPS that one MULTIPLY_ADD does. */
-#define SPIN(NAME, TARGET, TYPE, FIRST, X, MULTIPLY_ADD, REGISTER, FLOPS) \
-    TARGET static double NAME(int64_t n)                                  \
-    {                                                                     \
-        typedef TYPE vector;                                              \
-        const vector x = X;                                               \
-        CHAINS(START, FIRST)                                              \
-        for (int64_t r = 0; r < n; r++) {                                 \
-            CHAINS(STEP, MULTIPLY_ADD)                                    \
-            CHAINS(KEEP, REGISTER)                                        \
-        }                                                                 \
-        return (double)(FLOPS) * CHAIN_COUNT * (double)n;                 \
+/* static double NAME(n): n rounds of v = v x + x on COUNT chains; FLOPS that one MULTIPLY_ADD does. */
+#define SPIN(NAME, TARGET, COUNT, TYPE, FIRST, X, MULTIPLY_ADD, REGISTER, FLOPS) \
+    TARGET static double NAME(int64_t n)                                         \
+    {                                                                            \
+        typedef TYPE vector;                                                     \
+        const vector x = X;                                                      \
+        CHAINS_##COUNT(START, FIRST)                                             \
+        for (int64_t r = 0; r < n; r++) {                                        \
+            CHAINS_##COUNT(STEP, MULTIPLY_ADD)                                   \
+            CHAINS_##COUNT(KEEP, REGISTER)                                       \
+        }                                                                        \
+        return (double)(FLOPS) * COUNT * (double)n;                              \
     }
 
 #if defined(__x86_64__)
@@ -44,12 +47,13 @@ enum { CHAIN_COUNT = 12 };
 #define DOT_BF16(v, x) _mm512_dpbf16_ps(v, (__m512bh)(x), (__m512bh)(x))              /* two in each lane */
 #define DOT_I8(v, x) _mm512_dpbusd_epi32(v, x, x)                                     /* four in each lane */
 #define DOT_I8_256(v, x) _mm256_dpbusd_avx_epi32(v, x, x)
-SPIN(spin_avx512, FOR("avx512f"), __m512, _mm512_set1_ps(1.0F), _mm512_set1_ps(0.5F), FMA_512, "+v", 16 * 2)
-SPIN(spin_avx2, FOR("avx2,fma"), __m256, _mm256_set1_ps(1.0F), _mm256_set1_ps(0.5F), FMA_256, "+x", 8 * 2)
-SPIN(spin_bf16, FOR("avx512f,avx512bf16"), __m512, _mm512_set1_ps(1.0F), (__m512)_mm512_set1_epi32(0x3e803e80),
+SPIN(spin_avx512, FOR("avx512f"), 20, __m512, _mm512_set1_ps(1.0F), _mm512_set1_ps(0.5F), FMA_512, "+v", 16 * 2)
+SPIN(spin_avx2, FOR("avx2,fma"), 14, __m256, _mm256_set1_ps(1.0F), _mm256_set1_ps(0.5F), FMA_256, "+x", 8 * 2)
+SPIN(spin_bf16, FOR("avx512f,avx512bf16"), 20, __m512, _mm512_set1_ps(1.0F), (__m512)_mm512_set1_epi32(0x3e803e80),
      DOT_BF16, "+v", 16 * 4)
-SPIN(spin_i8, FOR("avx512f,avx512vnni"), __m512i, _mm512_setzero_si512(), _mm512_set1_epi8(1), DOT_I8, "+v", 16 * 8)
-SPIN(spin_i8_256, FOR("avx2,avxvnni"), __m256i, _mm256_setzero_si256(), _mm256_set1_epi8(1), DOT_I8_256, "+x", 8 * 8)
+SPIN(spin_i8, FOR("avx512f,avx512vnni"), 20, __m512i, _mm512_setzero_si512(), _mm512_set1_epi8(1), DOT_I8, "+v", 16 * 8)
+SPIN(spin_i8_256, FOR("avx2,avxvnni"), 14, __m256i, _mm256_setzero_si256(), _mm256_set1_epi8(1), DOT_I8_256, "+x",
+     8 * 8)
 
 /* Four sums of tiles, as the kernels have (gemm_amx.inc): a product takes 16 cycles, and its sum is ready after 52. */
 #define TILE_SPIN(NAME, DOT, FLOPS)                        \
@@ -69,18 +73,18 @@ TILE_SPIN(spin_tiles_bf16, t_dot_bf16, 16 * 16 * 32 * 2)
 TILE_SPIN(spin_tiles_i8, t_dot_i8, 16 * 16 * 64 * 2)
 #elif defined(__aarch64__)
 #define FMA_128(v, x) vfmaq_f32(x, v, x)
-SPIN(spin_neon, , float32x4_t, vdupq_n_f32(1.0F), vdupq_n_f32(0.5F), FMA_128, "+w", 4 * 2)
+SPIN(spin_neon, , 20, float32x4_t, vdupq_n_f32(1.0F), vdupq_n_f32(0.5F), FMA_128, "+w", 4 * 2)
 #define FOR(UNIT) __attribute__((target("arch=armv8.2-a+" UNIT)))
 #define SQUARE_BF16(v, x) \
     vreinterpretq_s32_f32(vbfmmlaq_f32(vreinterpretq_f32_s32(v), vreinterpretq_bf16_s32(x), vreinterpretq_bf16_s32(x)))
 #define SQUARE_I8(v, x) vmmlaq_s32(v, vreinterpretq_s8_s32(x), vreinterpretq_s8_s32(x))
 #define DOT_I8(v, x) vdotq_s32(v, vreinterpretq_s8_s32(x), vreinterpretq_s8_s32(x))
-SPIN(spin_bf16, FOR("bf16"), int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x3e813e81), SQUARE_BF16, "+w", 4 * 8)
-SPIN(spin_i8mm, FOR("i8mm"), int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010101), SQUARE_I8, "+w", 4 * 16)
-SPIN(spin_i8, FOR("dotprod"), int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010101), DOT_I8, "+w", 4 * 8)
+SPIN(spin_bf16, FOR("bf16"), 20, int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x3e813e81), SQUARE_BF16, "+w", 4 * 8)
+SPIN(spin_i8mm, FOR("i8mm"), 20, int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010101), SQUARE_I8, "+w", 4 * 16)
+SPIN(spin_i8, FOR("dotprod"), 20, int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010101), DOT_I8, "+w", 4 * 8)
 #else
 #define FMA_1(v, x) ((v) * (x) + (x))
-SPIN(spin_scalar, , float, 1.0F, 0.5F, FMA_1, "+r", 2)
+SPIN(spin_scalar, , 14, float, 1.0F, 0.5F, FMA_1, "+r", 2)
 #endif
 
 #if defined(__x86_64__)
