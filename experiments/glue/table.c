@@ -2,6 +2,7 @@
  *
  *     cell          mean ± standard deviation over the seeds, in percent
  *     difference    row - first row, paired by seed, with the 95 % interval of the mean
+ *     median        over the seeds, when there is only one row
  *     average       of the tasks' first metrics, seed by seed, without tasks that say "average": false               */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,19 +51,35 @@ static void print_plain(FILE *f, double x, int width)
     else fprintf(f, " %*s", width, "-");
 }
 
-static double paper(const task *t, const char *who, const char *metric)
+static double elsewhere(const task *t, const char *where, const char *who, const char *metric)
 {
-    json_t *x = json_object_get(json_object_get(json_object_get(t->json, "paper"), who), metric);
+    json_t *x = json_object_get(json_object_get(json_object_get(t->json, where), who), metric);
     return x ? json_number_value(x) : (double)NAN;
+}
+
+/* What others reached: "paper", under the paper's two names, or "published", under the one that the file says. */
+static const char *published(const study *s) { return json_string_value(json_object_get(s->asked.file, "published")); }
+
+static double median(numbers a)
+{
+    for (int i = 1; i < a.n; i++)
+        for (int j = i; j > 0 && a.x[j] < a.x[j - 1]; j--) {
+            const double x = a.x[j];
+            a.x[j] = a.x[j - 1], a.x[j - 1] = x;
+        }
+    return !a.n ? (double)NAN : a.n % 2 ? a.x[a.n / 2] : 0.5 * (a.x[a.n / 2 - 1] + a.x[a.n / 2]);
 }
 
 enum { CELL = 12 };
 
 static void head(const study *s, FILE *f)
 {
+    const size_t rows = json_array_size(s->rows);
     fprintf(f, "%-8s %-9s %8s %8s", "", "", "majority", "words");
-    for (size_t r = 0; r < json_array_size(s->rows); r++) fprintf(f, " %*s", CELL, row_name(s, r));
-    fprintf(f, "   | paper: %6s %9s\n", "BERT", "RoFormer");
+    for (size_t r = 0; r < rows; r++) fprintf(f, " %*s", CELL, rows > 1 ? row_name(s, r) : "mean");
+    if (rows == 1) fprintf(f, " %8s", "median");
+    if (published(s)) fprintf(f, "   | %9s\n", published(s));
+    else fprintf(f, "   | paper: %6s %9s\n", "BERT", "RoFormer");
 }
 
 static void metric_line(const study *s, const task *t, const char *metric, FILE *f)
@@ -74,9 +91,11 @@ static void metric_line(const study *s, const task *t, const char *metric, FILE 
         const numbers a = scores_of(s, t, r, metric);
         print_cell(f, &a, 100, CELL, 1);
     }
-    fprintf(f, "   |       ");
-    print_plain(f, paper(t, "BERT", metric), 6);
-    print_plain(f, paper(t, "RoFormer", metric), 9);
+    if (json_array_size(s->rows) == 1) print_plain(f, 100 * median(scores_of(s, t, 0, metric)), 8);
+    fprintf(f, published(s) ? "   |" : "   |       ");
+    if (published(s)) print_plain(f, elsewhere(t, "published", published(s), metric), 9);
+    else print_plain(f, elsewhere(t, "paper", "BERT", metric), 6);
+    if (!published(s)) print_plain(f, elsewhere(t, "paper", "RoFormer", metric), 9);
     fputc('\n', f);
 }
 

@@ -2,12 +2,14 @@
 """pairs.py DATA TEXT > train.jsonl: texts that mean the like, for `roformer finetune --task embed`.
 
   DATA  folder with ende/, glue/, multi30k/, and sick/, which is looked at only to leave its sentences out
-  TEXT  folder with the articles that may be trained on: 2015-AA.txt, recent.txt (experiments/shipped-model/texts.sh)
+  TEXT  folder with the articles that may be trained on: 2015-AA.txt, -AB, -AC, recent.txt
+        (experiments/shipped-model/texts.sh)
 
     pivot       English sentences of one German sentence in tatoeba            questions   QQP's that ask the same,
     entailment  RTE: text and what follows from it                                         and of one that does not
     answers     QNLI: a question and the sentence that answers it              words       a sentence, words left out
-    titles      an article's title and how it begins, half of them without the title's words
+    titles      an article's title and how it begins, some without the title's words
+    mentions    a name and the paragraph that it stands in
     neighbours  two sentences behind one another, two paragraphs of one article
 
 What a row of STS-B, SICK or MRPC has as a sentence is in none of them (check_pairs.py says so of any file).  Nine
@@ -27,7 +29,8 @@ import sys
 
 from evaluated import normal, sentences_of
 
-TITLES, NEIGHBOURS, PARAGRAPHS, CAPTIONS, SPOKEN = 16000, 14000, 4000, 16000, 8000
+TITLES, NAMELESS, MENTIONS, NEIGHBOURS, PARAGRAPHS, CAPTIONS, SPOKEN = 32000, 8000, 32000, 14000, 4000, 16000, 8000
+TEXTS = ("recent.txt", "2015-AA.txt", "2015-AB.txt", "2015-AC.txt")
 
 
 def opened(path):
@@ -137,22 +140,33 @@ def split(paragraph):
     return [s for s in re.split(r"(?<=[a-z)\"][.!?]) (?=[A-Z\"])", paragraph) if 30 <= len(s) <= 180]
 
 
+def mention(paragraph, draw):
+    """A name of two to four capitalised words, not at the paragraph's beginning; None: there is none."""
+    names = re.findall(r"(?<=[a-z,] )[A-Z]\w+(?: (?:of |the )?[A-Z]\w+){1,3}", paragraph)
+    return draw.choice(names) if names else None
+
+
 def of_articles(text, draw):
-    titles, near, paragraphs = [], [], []
-    for path in ("recent.txt", "2015-AA.txt"):
+    titles, nameless, mentions, near, paragraphs = [], [], [], [], []
+    for path in TEXTS:
         for title, body in articles(os.path.join(text, path)):
             start = " ".join(body)[:1200]
-            titles.append((title, cut(start, 200), []))
-            titles.append((title, cut(without_title(title, start), 200), []))
+            titles.append((title, cut(start, draw.randint(150, 550)), []))
+            nameless.append((title, cut(without_title(title, start), 200), []))
             for p in draw.sample(body, min(2, len(body))):
                 s = split(p)
                 if len(s) > 1:
                     i = draw.randrange(len(s) - 1)
                     near.append((s[i], s[i + 1], []))
+                p = cut(p, 500)
+                name = mention(p, draw)
+                if name:
+                    mentions.append((name, p, []))
             if len(body) > 1:
                 i = draw.randrange(len(body) - 1)
                 paragraphs.append((cut(body[i], 160), cut(body[i + 1], 160), []))
-    for found, n in ((titles, TITLES), (near, NEIGHBOURS), (paragraphs, PARAGRAPHS)):
+    for found, n in ((titles, TITLES), (nameless, NAMELESS), (mentions, MENTIONS), (near, NEIGHBOURS),
+                     (paragraphs, PARAGRAPHS)):
         yield from draw.sample(found, min(n, len(found)))
 
 

@@ -38,9 +38,9 @@ phase() {   # phase MODEL FILE FOLDER BATCH PEAK WARM-UP PASSES OPTION...: goes 
     if ls -d "$folder"/checkpoint-* > /dev/null 2>&1; then set -- --resume latest "$@"; fi
     nice -n "${NICE:-15}" "$program" finetune --task embed --bf16 --threads "${THREADS:-1}" \
         --model "$model" --train "$file" -o "$folder" --normalize --per_device_train_batch_size "$batch" \
-        --max_length 64 --learning_rate "$peak" --warmup_steps "$warm" --dropout 0.1 --num_train_epochs "$passes" \
+        --max_length 128 --learning_rate "$peak" --warmup_steps "$warm" --dropout 0.1 --num_train_epochs "$passes" \
         --save_strategy steps --save_steps 100 --save_total_limit 3 --logging_steps 20 --seed 1 "$@"
 }
-phase "$root/models/roformer-small-en" "$work/pairs.jsonl" "$work/first" 64 5e-4 100 1 "$@"
+phase "$root/models/roformer-small-en" "$work/pairs.jsonl" "$work/first" 128 5e-4 100 1 "$@"
 phase "$work/first" "$work/noise.jsonl" "$work/run" 128 1e-3 50 1 "$@"
 phase "$work/run" "$work/scored.jsonl" "$work/scored" 32 2e-4 50 5 --score_max 5 "$@"

@@ -1,20 +1,23 @@
 #!/bin/sh
-# masked.sh train DATA WORK [UPDATES]    trains the larger masked language model at a constant learning rate
+# masked.sh train DATA WORK [UPDATES]    trains the masked language model at a constant learning rate
 # masked.sh finish WORK UPDATES [LENGTH] makes a model of what is there: the rate falls in a straight line to 0
+# masked.sh measure DATA WORK MODEL      tokens and words that a model guesses, beside n-gram models
 #
 #   DATA     folder with enwiki-2015/, enwiki/, wikitext-2/
 #   WORK     folder for texts, tokens, checkpoints
 #   UPDATES  of 4,096 tokens: in all (100000), and behind the newest checkpoint
 #   LENGTH   of the pieces, in tokens: 128, as in the steady phase, or up to 512
+#   MODEL    a folder; its vocabulary is that of the shipped model
 #
 # Both are resumable: given again, they go on where they were, and `train` with a larger number goes on with the same
 # run.  Ctrl-C (SIGINT) or SIGTERM writes a checkpoint and ends.  `finish` copies the newest checkpoint N and leaves the
 # steady phase as it is: the model is WORK/final-N-UPDATES.
 #
-#   PROGRAMS       (environment) folder of roformer, hold_out and validation; without it those of build/release
+#   PROGRAMS       (environment) folder of roformer, hold_out, validation and compare; without it those of build/release
+#   BEGIN          (environment) folder of a model of the same shape whose weights the steady phase begins with
 #   NICE, THREADS  (environment) 19, 1
 set -eu
-usage() { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
+usage() { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }
 [ $# -ge 3 ] || usage
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -39,8 +42,9 @@ pretrain() {     # pretrain FOLDER OPTION... : goes on from the newest checkpoin
     folder=$1
     shift
     if ls -d "$folder"/checkpoint-* > /dev/null 2>&1; then set -- --resume latest "$@"; fi
+    if [ -z "${BEGIN:-}" ]; then set -- --config "$here/masked.json" "$@"; fi
     exec nice -n "${NICE:-19}" "$bin/roformer" pretrain --bf16 --threads "${THREADS:-1}" --data "$work/all.cache" \
-        --model "$vocab" --config "$here/masked.json" -o "$folder" --tokens_per_batch 4096 --mlm_probability 0.2 \
+        --model "${BEGIN:-$vocab}" -o "$folder" --tokens_per_batch 4096 --mlm_probability 0.2 \
         --learning_rate 2e-3 --adam_beta2 0.999 --warmup_steps 150 --logging_steps 25 --eval_steps 1000 \
         --eval_documents 40 --save_steps 250 --save_total_limit 2 --seed 1 "$@"
 }
@@ -67,6 +71,16 @@ finish)
     [ "$length" != 128 ] || set --
     pretrain "$final" --max_length "$length" --max_steps $((from + more)) --save_type bf16 \
         --lr_scheduler_type piecewise --lr_schedule "150:1,$from:1,$((from + more)):0" "$@"
+    ;;
+measure)
+    mkdir -p "$3/2015"
+    work=$(cd "$3" && pwd) model=$(cd "$4" && pwd)
+    texts "$(cd "$2" && pwd)"
+    [ -f "$work/2015/tokens.cache" ] ||
+        "$bin/roformer" prepare --text "$work"/text/2015-A?.txt --model "$vocab" -o "$work/2015/tokens.cache"
+    "$tools/compare" "$work/2015" "$model" "$2/wikitext-2/wiki.test.raw"
+    "$bin/roformer" evaluate -m "$model" --text "$work/text/validation.jsonl" --words 10000
+    "$bin/roformer" evaluate -m "$model" --text "$2/wikitext-2/wiki.test.raw" --text_split heading --words 10000
     ;;
 *)
     usage

@@ -170,123 +170,6 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
 
 /* ---- data ---- */
 
-/* "3 labels: bad, fine, good": a label that nobody meant is seen before it is learned. */
-static void report_labels(rf__run *r, const rf__task *task, const rf__labelled *l)
-{
-    char all[600] = "";
-    size_t n = 0, shown = 0;
-    const char *const *name = rf__labelled_names(l);
-    for (; name && shown < l->n && n + 80 < sizeof all; shown++)
-        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", shown ? ", " : "",
-                              rf__show((rf__text){name[shown], strlen(name[shown])}, 50).text);
-    if (name)
-        rf__run_notify(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
-    char remark[256];
-    rf__score_remark(task, l, remark, sizeof remark);
-    if (*remark) rf__run_notify(r, "note", "%s", remark);
-}
-
-/* A word of which the tokenizer leaves nothing has no label to learn; other tasks have one for each example. */
-static rf_status check_labels(const rf__finetune_run *f, rf_error *why)
-{
-    const rf__items *t = &f->train;
-    for (size_t i = 0; i < t->tokens; i++)
-        if (f->task->examples.kind != RF__LABEL_TOKENS || t->label[i] >= 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labelled", f->o.train);
-}
-
-/* What works on one label at a place. */
-static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf_error *why)
-{
-    const char *what = f->o.r_drop > 0                   ? "r_drop"
-                       : f->o.class_weights              ? "class_weights"
-                       : r->o.label_smoothing_factor > 0 ? "label_smoothing_factor"
-                                                         : NULL;
-    char tasks[100];
-    if (!what || rf__task_has(f->task, what)) return RF_OK;
-    rf__task_list(what, tasks, sizeof tasks);
-    return rf_fail(why, RF_EARG, "%s: is for tasks with one label at a place, %s", what, tasks);
-}
-
-/* Of pairs that are there twice each is a wrong answer to the other, where they meet in a batch. */
-static rf_status report_repeated(rf__run *r, const rf__finetune_run *f, rf_error *why)
-{
-    const bool infonce = f->o.loss == RF_EMBED_AUTO || f->o.loss == RF_EMBED_INFONCE;
-    size_t again = 0;
-    if (f->task->head != RF_HEAD_EMBED || f->train.teacher || !infonce || !isnan(f->train.target[0])) return RF_OK;
-    const rf_status status = rf__items_repeated(&f->train, &again, why);
-    if (again)
-        rf__run_notify(r, "note", "%zu of %zu examples are there already: where two that are equal meet in a batch, "
-                       "each one's second text is a wrong one of the other", again, f->train.n);
-    return status;
-}
-
-/* Options that this task, or another option, leaves nothing to say. */
-static void report_ineffective(rf__run *r, const rf__finetune_run *f)
-{
-    const struct { const char *name; bool effective; const char *where; } all[] = {
-        {"eval_steps", f->o.eval_strategy == RF_STRATEGY_STEPS, "eval_strategy steps"},
-        {"save_steps", f->o.save_strategy == RF_STRATEGY_STEPS, "save_strategy steps"},
-        {"eval_strategy", f->dev.n || f->o.eval_strategy == RF_STRATEGY_NO, "a dev file"},
-        {"k_fold", f->o.k_fold != 1, "2 parts and more"},
-        {"doc_stride", rf__task_has(f->task, "doc_stride"), NULL},
-        {"head", rf__task_has(f->task, "head"), NULL},
-        {"loss", rf__task_has(f->task, "loss"), NULL},
-        {"pooling", rf__task_has(f->task, "pooling"), NULL},
-        {"normalize", rf__task_has(f->task, "normalize"), NULL},
-        {"similarity_scale", rf__task_has(f->task, "similarity_scale"), NULL},
-        {"margin", rf__task_has(f->task, "margin"), NULL},
-        {"score_max", rf__task_has(f->task, "score_max"), NULL},
-        {"matryoshka", rf__task_has(f->task, "matryoshka"), NULL},
-        {"mini_batch_size", rf__task_has(f->task, "mini_batch_size"), NULL},
-        {"teacher", rf__task_has(f->task, "teacher"), NULL},
-    };
-    for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++) {
-        char tasks[100];
-        if (all[i].effective || !r->o.given(r->o.given_user, all[i].name)) continue;
-        rf__task_list(all[i].name, tasks, sizeof tasks);
-        rf__run_notify(r, "note", "given, but without effect: %s is for %s%s", all[i].name, all[i].where ? "" : "task ",
-                       all[i].where ? all[i].where : tasks);
-    }
-}
-
-/* Labels by their ids are what the checkpoint's head has learned. */
-static rf_status check_names(const rf__run *r, const rf__finetune_run *f, rf_error *why)
-{
-    rf_labels l;
-    const char *const *name = rf__labelled_names(&f->source);
-    if (!name || rf_labels_read(r->ctx, r->from, &l, why)) return name ? why->code : RF_OK;
-    rf_status status = RF_OK;
-    if ((size_t)l.n != f->source.n)
-        status = rf_fail(why, RF_EDATA, "%.150s: has %zu labels, the examples that %.150s was trained with %lld",
-                         f->o.train, f->source.n, r->from, (long long)l.n);
-    for (int64_t i = 0; i < l.n && !status; i++)
-        if (strcmp(l.name[i], name[i]))
-            status = rf_fail(why, RF_EDATA,
-                             "%.120s: label %lld is '%.40s', in the examples that %.120s was trained with '%.40s'",
-                             f->o.train, (long long)i, name[i], r->from, l.name[i]);
-    rf_labels_free(&l);
-    return status;
-}
-
-static bool same_examples(const rf__run *r, const rf__finetune_run *f)
-{
-    return f->train.hash == r->state.data && r->o.max_length == r->state.data_length &&
-           r->state.position.index <= (int64_t)f->train.n;
-}
-
-/* Before weights are loaded, of which the labels decide the shape. */
-static rf_status check_examples(const rf__run *r, const rf__finetune_run *f, rf_error *why)
-{
-    if (!*r->from) return RF_OK;
-    if (!same_examples(r, f) && !r->o.allow_data_change)
-        return rf_fail(why, RF_EDATA,
-                       "the examples, vocabulary or max_length are not what %s was trained with; allow_data_change "
-                       "goes on all the same",
-                       r->from);
-    return check_names(r, f, why);
-}
-
 /* Where they are not the labels. */
 static rf_status name_outputs(rf__finetune_run *f, rf_error *why)
 {
@@ -320,12 +203,10 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
     if (!status) status = rf__labelled_check(&f->source, &f->o, f->o.train, why);
     if (!status) status = name_outputs(f, why);
-    if (!status) status = check_labels(f, why);
-    if (!status) status = check_examples(r, f, why);
+    if (!status) status = rf__finetune_check(r, f, why);
     if (!status) status = rf__items_longest(&f->train, (size_t)computed_at_once(&f->o), &tokens, why);
     if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
     if (status) return status;
-    if ((status = check_one_label(r, f, why))) return status;
     if (f->o.r_drop > 0) {
         tokens *= 2;
         longest *= 2;
@@ -349,13 +230,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     else
         rf__run_notify(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on",
                        f->train.n, mean, f->train.cut, (long long)r->o.max_length, f->dev.n);
-    if (!status) report_labels(r, f->task, &f->source);
-    if (!status) status = report_repeated(r, f, why);
-    if (!status) report_ineffective(r, f);
-    if (!status && f->source.bad)
-        rf__run_notify(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad,
-                       f->source.bad > 1 ? "s were" : " was", f->source.first.text);
-    return status;
+    return status ? status : rf__finetune_report(r, f, why);
 }
 
 /* ---- the model ---- */
@@ -447,7 +322,7 @@ static void set_rates(rf__run *r, const rf__finetune_run *f)
 static void settle_position(rf__run *r, const rf__finetune_run *f)
 {
     rf__data_position *at = &r->state.position;
-    if (*r->from && !same_examples(r, f)) {
+    if (*r->from && !rf__finetune_same(r, f)) {
         rf__run_notify(r, "note", "the examples are not what the checkpoint was trained with: a new epoch begins");
         *at = (rf__data_position){.epoch = at->epoch + 1};
     }

@@ -1,6 +1,7 @@
 /* finetune.h — a fine-tuning run: what it has beyond a run (run.h).
  *
  *     finetune.c         options, the job's hooks
+ *     finetune_checks.c  examples against options and checkpoint
  *     finetune_many.c    folds, grids
  *     finetune_step.c    batches, gradients (R-Drop, FGM), evaluation                                                */
 #ifndef RF_TRAIN_FINETUNE_H
@@ -36,6 +37,11 @@ typedef struct rf__finetune_run {
 
 /* FGM's copy of the word embeddings; evaluations, which may take larger batches; the longest example. */
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own);
+
+/* Before weights are loaded, of which the labels decide the shape; and, when all is well, what is worth a note. */
+rf_status rf__finetune_check(const rf__run *r, const rf__finetune_run *f, rf_error *why);
+rf_status rf__finetune_report(rf__run *r, const rf__finetune_run *f, rf_error *why);
+bool rf__finetune_same(const rf__run *r, const rf__finetune_run *f);    /* the examples that the checkpoint saw       */
 
 void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
 rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum,

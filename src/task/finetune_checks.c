@@ -1,0 +1,146 @@
+/* finetune_checks.c — examples and options that cannot go together, and what the user is told of those that can.    */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/task.h"
+#include "task/finetune.h"
+#include "task/scoring.h"
+
+/* "3 labels: bad, fine, good": a label that nobody meant is seen before it is learned. */
+static void report_labels(rf__run *r, const rf__task *task, const rf__labelled *l)
+{
+    char all[600] = "";
+    size_t n = 0, shown = 0;
+    const char *const *name = rf__labelled_names(l);
+    for (; name && shown < l->n && n + 80 < sizeof all; shown++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", shown ? ", " : "",
+                              rf__show((rf__text){name[shown], strlen(name[shown])}, 50).text);
+    if (name)
+        rf__run_notify(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
+    char remark[256];
+    rf__score_remark(task, l, remark, sizeof remark);
+    if (*remark) rf__run_notify(r, "note", "%s", remark);
+}
+
+/* A word of which the tokenizer leaves nothing has no label to learn; other tasks have one for each example. */
+static rf_status check_labels(const rf__finetune_run *f, rf_error *why)
+{
+    const rf__items *t = &f->train;
+    for (size_t i = 0; i < t->tokens; i++)
+        if (f->task->examples.kind != RF__LABEL_TOKENS || t->label[i] >= 0) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labelled", f->o.train);
+}
+
+/* What works on one label at a place. */
+static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf_error *why)
+{
+    const char *what = f->o.r_drop > 0                   ? "r_drop"
+                       : f->o.class_weights              ? "class_weights"
+                       : r->o.label_smoothing_factor > 0 ? "label_smoothing_factor"
+                                                         : NULL;
+    char tasks[100];
+    if (!what || rf__task_has(f->task, what)) return RF_OK;
+    rf__task_list(what, tasks, sizeof tasks);
+    return rf_fail(why, RF_EARG, "%s: is for tasks with one label at a place, %s", what, tasks);
+}
+
+/* Of pairs that are there twice each is a wrong answer to the other, where they meet in a batch. */
+static rf_status report_repeated(rf__run *r, const rf__finetune_run *f, rf_error *why)
+{
+    const bool infonce = f->o.loss == RF_EMBED_AUTO || f->o.loss == RF_EMBED_INFONCE;
+    size_t again = 0;
+    if (f->task->head != RF_HEAD_EMBED || f->train.teacher || !infonce || !isnan(f->train.target[0])) return RF_OK;
+    const rf_status status = rf__items_repeated(&f->train, &again, why);
+    if (again)
+        rf__run_notify(r, "note", "%zu of %zu examples are there already: where two that are equal meet in a batch, "
+                       "each one's second text is a wrong one of the other", again, f->train.n);
+    return status;
+}
+
+/* Options that this task, or another option, leaves nothing to say. */
+static void report_ineffective(rf__run *r, const rf__finetune_run *f)
+{
+    const struct { const char *name; bool effective; const char *where; } all[] = {
+        {"eval_steps", f->o.eval_strategy == RF_STRATEGY_STEPS, "eval_strategy steps"},
+        {"save_steps", f->o.save_strategy == RF_STRATEGY_STEPS, "save_strategy steps"},
+        {"eval_strategy", f->dev.n || f->o.eval_strategy == RF_STRATEGY_NO, "a dev file"},
+        {"k_fold", f->o.k_fold != 1, "2 parts and more"},
+        {"doc_stride", rf__task_has(f->task, "doc_stride"), NULL},
+        {"head", rf__task_has(f->task, "head"), NULL},
+        {"loss", rf__task_has(f->task, "loss"), NULL},
+        {"pooling", rf__task_has(f->task, "pooling"), NULL},
+        {"normalize", rf__task_has(f->task, "normalize"), NULL},
+        {"similarity_scale", rf__task_has(f->task, "similarity_scale"), NULL},
+        {"margin", rf__task_has(f->task, "margin"), NULL},
+        {"score_max", rf__task_has(f->task, "score_max"), NULL},
+        {"matryoshka", rf__task_has(f->task, "matryoshka"), NULL},
+        {"mini_batch_size", rf__task_has(f->task, "mini_batch_size"), NULL},
+        {"teacher", rf__task_has(f->task, "teacher"), NULL},
+    };
+    for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++) {
+        char tasks[100];
+        if (all[i].effective || !r->o.given(r->o.given_user, all[i].name)) continue;
+        rf__task_list(all[i].name, tasks, sizeof tasks);
+        rf__run_notify(r, "note", "given, but without effect: %s is for %s%s", all[i].name, all[i].where ? "" : "task ",
+                       all[i].where ? all[i].where : tasks);
+    }
+}
+
+/* Labels by their ids are what the checkpoint's head has learned. */
+static rf_status check_names(const rf__run *r, const rf__finetune_run *f, rf_error *why)
+{
+    rf_labels l;
+    const char *const *name = rf__labelled_names(&f->source);
+    if (!name || rf_labels_read(r->ctx, r->from, &l, why)) return name ? why->code : RF_OK;
+    rf_status status = RF_OK;
+    if ((size_t)l.n != f->source.n)
+        status = rf_fail(why, RF_EDATA, "%.150s: has %zu labels, the examples that %.150s was trained with %lld",
+                         f->o.train, f->source.n, r->from, (long long)l.n);
+    for (int64_t i = 0; i < l.n && !status; i++)
+        if (strcmp(l.name[i], name[i]))
+            status = rf_fail(why, RF_EDATA,
+                             "%.120s: label %lld is '%.40s', in the examples that %.120s was trained with '%.40s'",
+                             f->o.train, (long long)i, name[i], r->from, l.name[i]);
+    rf_labels_free(&l);
+    return status;
+}
+
+bool rf__finetune_same(const rf__run *r, const rf__finetune_run *f)
+{
+    return f->train.hash == r->state.data && r->o.max_length == r->state.data_length &&
+           r->state.position.index <= (int64_t)f->train.n;
+}
+
+/* Before weights are loaded, of which the labels decide the shape. */
+static rf_status check_examples(const rf__run *r, const rf__finetune_run *f, rf_error *why)
+{
+    if (!*r->from) return RF_OK;
+    if (!rf__finetune_same(r, f) && !r->o.allow_data_change)
+        return rf_fail(why, RF_EDATA,
+                       "the examples, vocabulary or max_length are not what %s was trained with; allow_data_change "
+                       "goes on all the same",
+                       r->from);
+    return check_names(r, f, why);
+}
+
+rf_status rf__finetune_check(const rf__run *r, const rf__finetune_run *f, rf_error *why)
+{
+    rf_status status = check_labels(f, why);
+    if (!status) status = check_examples(r, f, why);
+    if (!status) status = check_one_label(r, f, why);
+    return status;
+}
+
+rf_status rf__finetune_report(rf__run *r, const rf__finetune_run *f, rf_error *why)
+{
+    report_labels(r, f->task, &f->source);
+    const rf_status status = report_repeated(r, f, why);
+    if (status) return status;
+    report_ineffective(r, f);
+    if (f->source.bad)
+        rf__run_notify(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad,
+                       f->source.bad > 1 ? "s were" : " was", f->source.first.text);
+    return RF_OK;
+}
