@@ -260,6 +260,30 @@ static void spikes_are_skipped(void **state)
     end(&r);
 }
 
+/* A learning rate that jumps from small to absurd: the loss is not far above what it was but once, and that is said. */
+static void divergence_is_told(void **state)
+{
+    (void)state;
+    run r = with_options(1);
+    r.o.max_steps = 60;
+    r.o.logging_steps = 5;
+    r.o.eval_steps = 0;
+    r.o.save_steps = 0;
+    r.o.learning_rate = 1;
+    r.o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE;
+    r.o.lr_schedule = "20:0.001,21:1";
+    must(&r, RF_OK);
+    noted(&r, "the run has diverged; go on from a checkpoint before that step (--resume)");
+    end(&r);
+
+    r = with_options(1);
+    r.o.max_steps = 60;
+    r.o.logging_steps = 5;
+    must(&r, RF_OK);
+    assert_null(strstr(r.notes, "diverged"));
+    end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +293,7 @@ int main(void)
         cmocka_unit_test(the_last_checkpoints_are_averaged),
         cmocka_unit_test(the_best_checkpoints_are_averaged),
         cmocka_unit_test(spikes_are_skipped),
+        cmocka_unit_test(divergence_is_told),
     };
     return cmocka_run_group_tests_name("train/rules", tests, NULL, NULL);
 }
