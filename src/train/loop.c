@@ -246,8 +246,8 @@ static void tell_of_divergence(rf__run *r, double loss)
     const bool above = r->lowest.step && loss > 1.25 * r->lowest.loss + 1;
     if (above && !r->lowest.above)
         rf__run_notify(r, "note",
-                       "step %" PRId64 ": the loss is %.4g, it was %.4g at step %" PRId64 ": the run has diverged; go on "
-                       "from a checkpoint before that step (--resume) with a smaller learning rate",
+                       "step %" PRId64 ": the loss is %.4g, it was %.4g at step %" PRId64 ": the run has diverged; go "
+                       "on from a checkpoint before that step (--resume) with a smaller learning rate",
                        step, loss, r->lowest.loss, r->lowest.step);
     r->lowest.above = above;
     if (!r->lowest.step || loss < r->lowest.loss) r->lowest.loss = loss, r->lowest.step = step;
