@@ -34,8 +34,8 @@ static const char *const sentences[] = {
 enum { BLANKS = sizeof blanks / sizeof *blanks, SENTENCES = sizeof sentences / sizeof *sentences, QUESTIONS = 3 };
 
 /* Asked of the lines of --lines, or of the sentences. */
-static const char *const of_lines[QUESTIONS] = {"train a model on my own text", "can I use it with Python",
-                                                "malicious model files"};
+static const char *const of_lines[QUESTIONS] = {"train a model on my own text", "what happens when a run is killed",
+                                                "is it safe to open a model from a stranger"};
 static const char *const of_sentences[QUESTIONS] = {"a concert", "bad weather", "sport"};
 
 typedef struct job {
