@@ -2,12 +2,13 @@
 # train.sh DATA WORK [OPTION...] — trains a model for vectors of sentences; given again, it goes on where it was.
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/, ende/, glue/, multi30k/, sick/
-#   WORK    folder for articles, pairs and checkpoints; the models are WORK/first, WORK/run, WORK/scored
+#   WORK    folder for articles, pairs and checkpoints; the models are WORK/first, WORK/run, WORK/mean, WORK/scored
 #   OPTION  of roformer finetune, in place of those below
 #
 # It begins with the shipped model.  First phase: pairs that mean the like (pairs.py); second: two broken copies of a
 # sentence, and some of the pairs again (noise.py); no row of STS-B, SICK or MRPC is among them, which check_pairs.py says
-# before the first update.  Third: the scores of STS-B's and SICK's training sets (scored.py).
+# before the first update.  The model is a mean of both phases' weights (mean.py).  Third phase, behind the second: the
+# scores of STS-B's and SICK's training sets (scored.py).
 #
 #   PROGRAMS       (environment) folder of roformer and hold_out; without it those of build/release
 #   NICE, THREADS  (environment) 15, 1
@@ -43,4 +44,5 @@ phase() {   # phase MODEL FILE FOLDER BATCH PEAK WARM-UP PASSES OPTION...: goes 
 }
 phase "$root/models/roformer-small-en" "$work/pairs.jsonl" "$work/first" 128 5e-4 100 1 "$@"
 phase "$work/first" "$work/noise.jsonl" "$work/run" 128 1e-3 50 1 "$@"
+[ -d "$work/mean" ] || python3 "$here/mean.py" "$work/first" "$work/run" 0.3 "$work/mean"
 phase "$work/run" "$work/scored.jsonl" "$work/scored" 32 2e-4 50 5 --score_max 5 "$@"
