@@ -238,7 +238,7 @@ static void tell_of_zeros(rf__run *r)
                    r->state.step, n);
 }
 
-/* A loss that rose by a quarter and one nat more does not come back by itself: weights that guess by frequency alone
+/* A loss that rose by a quarter and one nat more does not come back by itself: weights that predict by frequency alone
  * have hardly a gradient.  Without a word the rest of the run would be for nothing. */
 static void tell_of_divergence(rf__run *r, double loss)
 {

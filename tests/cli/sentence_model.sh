@@ -44,7 +44,7 @@ awk 'BEGIN { split("river city house king dog cat tree road song book", w); for 
     print "The " w[i] " is old and red and blue and green and long and short, and it is seen here. The other one is not."
     print "A second part says what the first one of these did not say of what the old city had in it, by the river."
     print "</doc>" } }' > text/recent.txt
-cp text/recent.txt text/2015-AA.txt
+for part in AA AB AC; do cp text/recent.txt text/2015-$part.txt; done
 expect 0 'pivot +1 pairs, 2 times; 1 left out' "$python" "$sentences/pairs.py" data text
 cp out train.jsonl
 "$python" "$sentences/pairs.py" data text 2> note > again; same train.jsonl again "the same bytes each time"
