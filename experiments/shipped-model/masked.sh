@@ -1,6 +1,7 @@
 #!/bin/sh
 # masked.sh train DATA WORK [UPDATES]    trains a larger masked language model at a constant learning rate
 # masked.sh finish WORK UPDATES [LENGTH] makes a model of what is there: the rate falls in a straight line to 0
+# masked.sh more DATA WORK MODEL UPDATES goes on from a model: the rate rises to 8e-4 and falls in a straight line to 0
 # masked.sh measure DATA WORK MODEL      tokens and words that a model guesses, beside n-gram models
 #
 #   DATA     folder with enwiki-2015/, enwiki/, wikitext-2/
@@ -9,15 +10,15 @@
 #   LENGTH   of the pieces, in tokens: 128, as in the steady phase, or up to 512
 #   MODEL    a folder; its vocabulary is that of the shipped model
 #
-# Both are resumable: given again, they go on where they were, and `train` with a larger number goes on with the same
-# run.  Ctrl-C (SIGINT) or SIGTERM writes a checkpoint and ends.  `finish` copies the newest checkpoint N and leaves the
-# steady phase as it is: the model is WORK/final-N-UPDATES.
+# The first three are resumable: given again, they go on where they were, and `train` with a larger number goes on with
+# the same run.  Ctrl-C (SIGINT) or SIGTERM writes a checkpoint and ends.  `finish` copies the newest checkpoint N and
+# leaves the steady phase as it is: the model is WORK/final-N-UPDATES; that of `more` is WORK/more-UPDATES.
 #
 #   PROGRAMS       (environment) folder of roformer, hold_out, validation and compare; without it those of build/release
 #   BEGIN          (environment) folder of a model of the same shape whose weights the steady phase begins with
 #   NICE, THREADS  (environment) 19, 1
 set -eu
-usage() { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }
+usage() { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
 [ $# -ge 3 ] || usage
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -72,6 +73,14 @@ finish)
     [ "$length" != 128 ] || set --
     pretrain "$final" --max_length "$length" --max_steps $((from + more)) --save_type bf16 \
         --lr_scheduler_type piecewise --lr_schedule "150:1,$from:1,$((from + more)):0" "$@"
+    ;;
+more)
+    [ $# -eq 5 ] || usage
+    mkdir -p "$3"
+    work=$(cd "$3" && pwd) BEGIN=$(cd "$4" && pwd)
+    texts "$(cd "$2" && pwd)"
+    pretrain "$work/more-$5" --max_length 128 --learning_rate 8e-4 --warmup_steps 100 --lr_scheduler_type linear \
+        --max_steps "$5" --seed 4 --save_type bf16
     ;;
 measure)
     mkdir -p "$3/2015"
