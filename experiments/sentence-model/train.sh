@@ -2,15 +2,16 @@
 # train.sh DATA WORK [OPTION...] — trains a model for vectors of sentences; given again, it goes on where it was.
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/, ende/, glue/, multi30k/, sick/
-#   WORK    folder for articles, pairs and checkpoints; the models are WORK/first, WORK/run, WORK/mean, WORK/scored
+#   WORK    folder for articles, pairs and checkpoints; the models are WORK/first, WORK/lexical, WORK/scored
 #   OPTION  of roformer finetune, in place of those below
 #
-# It begins with the shipped model.  First phase: pairs that mean the like (pairs.py); second: two broken copies of a
-# sentence, and some of the pairs again (noise.py); no row of STS-B, SICK or MRPC is among them, which check_pairs.py says
-# before the first update.  The model is a mean of both phases' weights (mean.py).  Third phase, behind the second: the
-# scores of STS-B's and SICK's training sets (scored.py).
+# It begins with the shipped model.  First phase: pairs that mean the like (pairs.py); no row of STS-B, SICK or MRPC is
+# among them, which check_pairs.py says before the first update.  Second: for each of their texts a vector that has the
+# first phase's and the words of the text, too (lexical.py, which needs NumPy): the model that is shipped.  Third, behind
+# it: the scores of STS-B's and SICK's training sets (scored.py).
 #
 #   PROGRAMS       (environment) folder of roformer and hold_out; without it those of build/release
+#   PYTHON         (environment) with NumPy: python3
 #   NICE, THREADS  (environment) 15, 1
 set -eu
 [ $# -ge 2 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
@@ -23,13 +24,14 @@ shift 2
 # shellcheck source=experiments/shipped-model/texts.sh
 . "$root/experiments/shipped-model/texts.sh"
 
+python=${PYTHON:-python3}
+"$python" -c 'import numpy' || { echo "train.sh: lexical.py needs NumPy (Debian: python3-numpy, PYTHON=/usr/bin/python3)" >&2; exit 4; }
 articles "$data" "$work" "$tools"
-if [ ! -f "$work/noise.jsonl" ]; then
-    python3 "$here/pairs.py" "$data" "$work/text" > "$work/pairs.jsonl"
-    python3 "$here/noise.py" "$data" "$work/text" "$work/pairs.jsonl" > "$work/noise.part"
-    python3 "$here/check_pairs.py" "$data" "$work/pairs.jsonl" "$work/noise.part"
-    python3 "$here/scored.py" "$data" > "$work/scored.jsonl"
-    mv "$work/noise.part" "$work/noise.jsonl"
+if [ ! -f "$work/scored.jsonl" ]; then
+    "$python" "$here/pairs.py" "$data" "$work/text" > "$work/pairs.jsonl"
+    "$python" "$here/check_pairs.py" "$data" "$work/pairs.jsonl"
+    "$python" "$here/scored.py" "$data" > "$work/scored.part"
+    mv "$work/scored.part" "$work/scored.jsonl"
 fi
 
 phase() {   # phase MODEL FILE FOLDER BATCH PEAK WARM-UP PASSES OPTION...: goes on from the newest checkpoint if there is one
@@ -43,6 +45,6 @@ phase() {   # phase MODEL FILE FOLDER BATCH PEAK WARM-UP PASSES OPTION...: goes 
         --save_strategy steps --save_steps 100 --save_total_limit 3 --logging_steps 20 --seed 1 "$@"
 }
 phase "$root/models/roformer-small-en" "$work/pairs.jsonl" "$work/first" 128 5e-4 100 1 "$@"
-phase "$work/first" "$work/noise.jsonl" "$work/run" 128 1e-3 50 1 "$@"
-[ -d "$work/mean" ] || python3 "$here/mean.py" "$work/first" "$work/run" 0.3 "$work/mean"
-phase "$work/run" "$work/scored.jsonl" "$work/scored" 32 2e-4 50 5 --score_max 5 "$@"
+[ -f "$work/texts.npy" ] || "$python" "$here/lexical.py" "$program" "$work/first" "$work/pairs.jsonl" "$work/texts"
+phase "$work/first" "$work/texts.jsonl" "$work/lexical" 128 1e-3 50 1 --teacher "$work/texts.npy" --loss cosine "$@"
+phase "$work/lexical" "$work/scored.jsonl" "$work/scored" 32 2e-4 50 5 --score_max 5 "$@"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# sentence_model.sh — the pairs that a model of sentences is trained on, the check that none is evaluated on, Spearman's
-# correlation, BM25, and titles asked of articles, on some rows of each file.
+# sentence_model.sh — the pairs that a model of sentences is trained on, the check that none is evaluated on, vectors that
+# keep the words, Spearman's correlation, BM25, and titles asked of articles, on some rows of each file.
 . "$(dirname "$0")/lib"
 python=${PYTHON:-python3}
 command -v "$python" > /dev/null && command -v zstd > /dev/null || { echo "SKIPPED: no $python or no zstd"; exit 0; }
@@ -56,6 +56,30 @@ echo '{"text": "the red, RED river", "pair": "x", "negatives": ["y"]}' >> train.
 echo '{"text": "The red river", "pair": "x", "negatives": ["y", "the Old city"]}' >> train.jsonl
 expect 1 '' "$python" "$sentences/check_pairs.py" data train.jsonl
 holds out 'evaluated on'; grep -q '^1 of' out || fail "one pair: $(tail -1 out)"
+
+# y(t) has the texts' own vectors and their words: texts that share words are nearer than they were, and all have length 1.
+for numeric in "$python" /usr/bin/python3 ''; do "$numeric" -c 'import numpy' 2> note && break; done
+if [ "$numeric" ]; then
+    head -400 again > some.jsonl
+    expect 0 '' "$numeric" "$sentences/lexical.py" "$program" model some.jsonl texts
+    expect 0 '' "$numeric" -c '
+import json, numpy
+y = numpy.load("texts.npy")
+texts = [json.loads(line)["text"] for line in open("texts.jsonl")]
+assert y.dtype == "float32" and y.shape[0] == len(texts) == len(set(texts)), y.shape
+assert abs(numpy.linalg.norm(y, axis=1) - 1).max() < 1e-6
+every = {" ".join(json.loads(line)[k].split()) for line in open("some.jsonl") for k in ("text", "pair")}
+assert set(texts) == every'
+    expect 0 '' env PYTHONPATH="$sentences" "$numeric" -c '
+from lexical import stem
+for a, b in (("river", "rivers"), ("stop", "stopped"), ("make", "making"), ("quick", "quickly"), ("singers", "singing")):
+    assert stem(a) == stem(b), (a, stem(a), b, stem(b))'
+    "$numeric" "$sentences/lexical.py" "$program" model some.jsonl twice; same texts.npy twice.npy "the same vectors each time"
+    expect 0 '' "$program" finetune -q --task embed --model model --train texts.jsonl --teacher texts.npy --loss cosine \
+        --num_train_epochs 1 --per_device_train_batch_size 64 -o learned
+else
+    echo "SKIPPED: no Python with NumPy: lexical.py was not run"
+fi
 
 # Spearman's correlation: ranks 1, 2.5, 2.5, 4 and 1, 3, 2, 4 have 4.5 / sqrt(4.5 5).
 expect 0 '' env PYTHONPATH="$sentences" "$python" -c '
