@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""copies.py TEXT... > copies.jsonl: documents in which a sentence comes twice, the second time changed a little.
+"""copies.py HELD-OUT TEXT... > copies.jsonl: documents in which a sentence comes twice, the second time changed a little.
 
-  TEXT  articles that may be trained on (texts.sh)
+  HELD-OUT  a JSON line for each document that is evaluated on: articles with a paragraph of theirs are left out
+  TEXT      articles that may be trained on (texts.sh)
 
 A small model that has read some dozen million tokens does not look for a word where it stood before: a masked word is
 not copied from the sentence before it, and two sentences are not compared, which every task on pairs of texts is about.
@@ -29,12 +30,16 @@ def changed(sentence, draw):
 
 
 def main():
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
+    with open(sys.argv[1], encoding="utf-8") as f:
+        held_out = {p.strip() for line in f for p in json.loads(line)["text"].split("\n")}
     draw = random.Random(5)
     found = []
-    for path in sys.argv[1:]:
+    for path in sys.argv[2:]:
         for _, body in articles(path):
+            if not held_out.isdisjoint(body):
+                continue
             for paragraph in draw.sample(body, min(4, len(body))):
                 some = split(paragraph)
                 if len(some) > 1:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # sentence_model.sh — the pairs that a model of sentences is trained on, the check that none is evaluated on, vectors that
-# keep the words, Spearman's correlation, BM25, and titles asked of articles, on some rows of each file.
+# keep the words, Spearman's correlation, BM25, and titles asked of articles, on some rows of each file; and the documents
+# with copies that the masked model reads, of which none has a sentence that is evaluated on.
 . "$(dirname "$0")/lib"
 python=${PYTHON:-python3}
 command -v "$python" > /dev/null && command -v zstd > /dev/null || { echo "SKIPPED: no $python or no zstd"; exit 0; }
@@ -92,4 +93,22 @@ expect 0 '' "$python" "$retrieval/bm25.py" --check "$retrieval/golden.json"
 expect 0 '' "$python" "$retrieval/titles.py" text/recent.txt -m model --program "$program"
 grep -qE "^whole articles +BM25 +1\.0000 +1\.0000 +1\.0000 +1\.0000$" out || fail "BM25 finds each title: $(cat out)"
 grep -qE "^without the title's words +model +[01]\.[0-9]{4} +1\.0000" out || fail "ten articles, ten hits: $(cat out)"
+
+# Two sentences of a paragraph, of which one comes again; nothing of an article that is held out.
+{
+    echo '<doc id="1" title="A">'
+    echo "The red house stands by the river in the old city. The king has not seen a larger dog than this one."
+    echo '</doc>'
+    echo '<doc id="2" title="B">'
+    echo "The blue tree is on the road to the north of it. A song of the city was not heard in this place before."
+    echo '</doc>'
+} > text/two.txt
+printf '%s\n' '{"text": "B\nThe blue tree is on the road to the north of it. A song of the city was not heard in this place before."}' > held.jsonl
+expect 0 '' "$python" "$sentences/../shipped-model/copies.py" held.jsonl text/two.txt
+[ "$(wc -l < out)" = 1 ] && ! grep -qE 'tree|song' out || fail "held out: $(cat out)"
+cp out copies.jsonl
+expect 0 '' "$python" -c '
+import json
+words = json.load(open("copies.jsonl"))["text"].split()
+assert len(words) > len(set(words)) and {"house", "dog"} & set(words), words'
 done_testing
