@@ -1,5 +1,5 @@
 #!/bin/sh
-# masked.sh train DATA WORK [UPDATES]    trains the shipped masked language model at a constant learning rate
+# masked.sh train DATA WORK [UPDATES]    trains a larger masked language model at a constant learning rate
 # masked.sh finish WORK UPDATES [LENGTH] makes a model of what is there: the rate falls in a straight line to 0
 # masked.sh more DATA WORK MODEL UPDATES goes on from a model, with copies (copies.py) in 20 % of the tokens: the rate
 #                                        rises to 6e-4 and falls in a straight line to 0
@@ -24,8 +24,7 @@ usage() { sed -n '2,6s/^# //p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 bin=${PROGRAMS:-$root/build/release} tools=${PROGRAMS:-$root/build/release/experiments}
-# 12,288 lower-cased pieces: zstd -dcq DATA/enwiki-2015/*.zst > TEXT; roformer vocab --text TEXT --size 12288 -o VOCAB
-vocab=$root/models/roformer-small-en
+vocab=$root/models/roformer-small-en    # its vocabulary: 12,288 lower-cased pieces, learned from enwiki-2015
 
 # shellcheck source=experiments/shipped-model/texts.sh
 . "$here/texts.sh"
@@ -50,7 +49,7 @@ copies() {
         -o "$work/copies.cache"
 }
 
-# At a rate of 2e-3 it was no better than a model of half the size, and diverged (results/shipped-model/course.txt).
+# At a rate of 2e-3 it was no better than a model of half the size, and diverged (results/shipped-model/larger.txt).
 pretrain() {     # pretrain FOLDER OPTION... : goes on from the newest checkpoint of the folder if there is one
     folder=$1
     shift

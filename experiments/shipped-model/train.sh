@@ -1,0 +1,47 @@
+#!/bin/sh
+# train.sh DATA WORK STEADY TOTAL MORE — trains the shipped model; resumable: run it again and it goes on where it was.
+#
+#   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/     WORK    folder for vocabulary, tokens, checkpoints
+#   STEADY  updates at the full learning rate; TOTAL updates, over the rest of them it falls in a straight line to 0
+#   MORE    updates behind those, on enwiki's articles, too: the rate rises to 8e-4 and falls to 0 once more
+#
+# The models are WORK/final and WORK/more.  It needs build/release/experiments/hold_out (a target of its own).  Raising STEADY and TOTAL later continues the same run: the steady phase does
+# not depend on where it ends.
+set -eu
+data=$1 work=$2 steady=$3 total=$4 more=$5
+cd "$(dirname "$0")/../.."
+program=build/release/roformer tools=build/release/experiments
+# shellcheck source=experiments/shipped-model/texts.sh
+. experiments/shipped-model/texts.sh
+text="$data/enwiki-2015/enwiki_AA.txt.zst $data/enwiki-2015/enwiki_AB.txt.zst $data/enwiki-2015/enwiki_AC.txt.zst"
+
+# shellcheck disable=SC2086
+[ -f "$work/vocab/vocab.txt" ] || $program vocab --text $text --size 12288 -o "$work/vocab"
+
+run() {      # run FOLDER OPTION... : goes on from the newest checkpoint of the folder if there is one
+    folder=$1
+    shift
+    if ls -d "$folder"/checkpoint-* > /dev/null 2>&1; then set -- --resume latest "$@"; fi
+    $program pretrain --bf16 -o "$folder" --tokens_per_batch 4096 --max_length 128 --mlm_probability 0.2 \
+        --adam_beta2 0.98 --logging_steps 50 --eval_steps 500 --save_steps 250 "$@"
+}
+
+first() {    # first FOLDER OPTION...: on the articles of 2015, from random weights
+    # shellcheck disable=SC2086
+    run "$@" --text $text --model "$work/vocab" --config experiments/shipped-model/config.json --learning_rate 1e-3 \
+        --warmup_steps 300 --eval_documents 15 --seed 1
+}
+
+first "$work/steady" --lr_scheduler_type constant --max_steps "$steady"
+if [ ! -d "$work/final" ]; then
+    mkdir -p "$work/final"
+    cp -r "$work/steady/checkpoint-$steady" "$work/steady/tokens.cache" "$work/steady/metrics.jsonl" "$work/final/"
+fi
+first "$work/final" --lr_scheduler_type piecewise --lr_schedule "300:1,$steady:1,$total:0" --max_steps "$total" \
+    --save_type bf16
+
+articles "$data" "$work" "$tools"
+[ -f "$work/all.cache" ] || $program prepare --text "$work"/text/2015-A?.txt "$work/text/recent.txt" \
+    --model "$work/vocab" -o "$work/all.cache"
+run "$work/more" --data "$work/all.cache" --model "$work/final" --learning_rate 8e-4 --warmup_steps 100 \
+    --lr_scheduler_type linear --max_steps "$more" --eval_documents 40 --seed 2 --save_type bf16
