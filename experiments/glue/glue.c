@@ -9,8 +9,8 @@
  * WORK is the folder in which `experiment` left the pre-trained rows (WORK/ROW-SEED); runs lie in WORK/NAME/TASK/.  A
  * run is complete when its scores.json is there; complete runs are left alone, others go on from their newest
  * checkpoint, so the same command again is always right.  The dev file takes no part in a run: `roformer evaluate`
- * scores the final weights,
- * in f32.  A run whose numbers are not finite is kept as failed.                         docs: experiments/README.md */
+ * scores the final weights, in f32, with the task's options "evaluate".  A run whose numbers are not finite is kept as
+ * failed.                                                                                docs: experiments/README.md */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <ftw.h>
@@ -155,6 +155,7 @@ static int evaluate(const study *s, const task *t, const char *folder, const cha
     say_two(&words, "--dev", file);
     say_columns(&words, t);
     say(&words, "--json");
+    say_options(&words, json_object_get(t->json, "evaluate"));
     if (s->asked.threads) say_two(&words, "--threads", s->asked.threads);
     const int code = execute(&words, out);
     forget(&words);
