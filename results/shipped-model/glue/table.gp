@@ -1,0 +1,30 @@
+$row0 << EOD
+0.000 81.750 0.000
+1.000 82.592 0.357
+2.000 77.754 0.078
+3.000 16.422 0.806
+EOD
+$words << EOD
+0 80.900
+1 81.700
+2 56.900
+3 14.300
+4 52.700
+EOD
+$majority << EOD
+0 81.200
+1 50.900
+2 NaN
+3 0.000
+4 52.700
+EOD
+set terminal svg size 900,420 dynamic enhanced font 'sans,13' background '#ffffff'
+set output out
+set ylabel 'dev score, %'
+set grid ytics lc '#dddddd'
+set key outside right top
+set xrange [-0.6:4.6]
+set xtics ('MRPC' 0, 'SST-2' 1, 'STS-B' 2, 'CoLA' 3, 'RTE' 4)
+plot $words using 1:2 with points pt 2 ps 1.2 lc '#666666' title 'bag of words', \
+     $majority using 1:2 with points pt 1 ps 1.2 lc '#666666' title 'majority class', \
+     $row0 using 1:2:3 with yerrorbars pt 7 ps 0.8 lw 1.5 lc '#0072b2' title 'roformer-small-en'
