@@ -216,7 +216,8 @@ static rf_status check(const rf__items *t, const rf_finetune_options *o, const r
 
 /* ---- losses ---- */
 
-/* Rows of z: first texts, second texts, then negatives, each of example anchor[i]. */
+/* Rows of z: first texts, second texts, then negatives, each of example of[i].  Every example has a second text; those
+   with a teacher's vectors need none, and no rows either. */
 typedef struct rows { int32_t *text, *candidate, *of; int64_t n, candidates; } rows;
 
 static bool rows_of(rf_graph *g, const rf__item_batch *b, rows *r)
@@ -333,12 +334,12 @@ static rf_tensor *loss_at(rf_graph *g, rf_tensor *z, int64_t width, const rf__it
 static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
                        double *sum)
 {
-    rows r;
+    rows r = {0};
     rf_finetune_options usual;
     rf_tensor *all = NULL;
     rf_finetune_defaults(&usual);
     const rf_finetune_options *options = o->o ? o->o : &usual;
-    if (!rows_of(g, b, &r)) return rf__stop(g, RF_ENOMEM, "out of memory: a batch of %zu examples", b->n);
+    if (!b->teacher && !rows_of(g, b, &r)) return rf__stop(g, RF_ENOMEM, "out of memory: a batch of %zu examples", b->n);
     const char *at = options->matryoshka;
     if (!at || !*at) return loss_at(g, z, 0, b, &r, options, weight, sum);
     for (int64_t width; (width = next_width(&at, z->dim[1]));) {
