@@ -134,7 +134,9 @@ def write_scores(path):
                       r["cosine_mrr@10"], r["cosine_ndcg@10"]]
             yes = BinaryClassificationEvaluator(text, pair, [int(s > 0.5) for s in score], write_csv=False,
                                                 similarity_fn_names=["cosine"])
-            values.append(yes(Table(z))["cosine_ap"])
+            y = yes(Table(z))
+            values += [y[f"cosine_{k}"] for k in ("ap", "accuracy", "accuracy_threshold", "precision", "recall", "f1",
+                                                  "f1_threshold")]
             out.write(" ".join(f"{v:.15g}" for v in values) + "\n")
 
 

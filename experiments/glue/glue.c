@@ -9,7 +9,8 @@
  * WORK is the folder in which `experiment` left the pre-trained rows (WORK/ROW-SEED); runs lie in WORK/NAME/TASK/.  A
  * run is complete when its scores.json is there; complete runs are left alone, others go on from their newest
  * checkpoint, so the same command again is always right.  The dev file takes no part in a run: `roformer evaluate`
- * scores the final weights, in f32, with the task's options "evaluate".  A run whose numbers are not finite is kept as
+ * scores the final weights, in f32, with the task's options "evaluate", and where the task has a "threshold" (f1 or
+ * accuracy) with that of the cosine which is best for the training rows.  A run whose numbers are not finite is kept as
  * failed.                                                                                docs: experiments/README.md */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -143,11 +144,12 @@ static int finetune(const study *s, const task *t, const char *model, const char
     return code;
 }
 
-static int evaluate(const study *s, const task *t, const char *folder, const char *out)
+static int evaluate(const study *s, const task *t, const char *folder, const char *part, double threshold,
+                    const char *out)
 {
     char file[PATH];
     command words = {0};
-    data_file(s, t, "dev", file);
+    data_file(s, t, part, file);
     say(&words, "%s", program);
     say(&words, "evaluate");
     say(&words, "-q");
@@ -155,11 +157,34 @@ static int evaluate(const study *s, const task *t, const char *folder, const cha
     say_two(&words, "--dev", file);
     say_columns(&words, t);
     say(&words, "--json");
+    if (isfinite(threshold)) {
+        say(&words, "--similarity_threshold");
+        say(&words, "%.17g", threshold);
+    }
     say_options(&words, json_object_get(t->json, "evaluate"));
     if (s->asked.threads) say_two(&words, "--threads", s->asked.threads);
     const int code = execute(&words, out);
     forget(&words);
     return code;
+}
+
+/* The threshold of the cosine at which the task's "threshold", accuracy or f1, is best for the training rows; NaN: the
+   task has none. */
+static double threshold_of(const study *s, const task *t, const char *folder)
+{
+    const char *metric = json_string_value(json_object_get(t->json, "threshold"));
+    char scores[PATH], name[64];
+    double x;
+    if (!metric) return (double)NAN;
+    snprintf(name, sizeof name, "%s_threshold", metric);
+    path_of(scores, "%s/train", folder);
+    make_folder(scores);
+    path_of(scores, "%s/train/scores.json", folder);
+    const int code = evaluate(s, t, folder, "train", (double)NAN, scores);
+    if (code) die("%s: evaluate ended with %d", folder, code);
+    path_of(scores, "%s/train", folder);
+    if (!read_score(scores, name, &x)) die("%s/scores.json is not there", scores);
+    return x;
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
@@ -210,7 +235,7 @@ static int one_run(const study *s, const task *t, size_t row, size_t rate, size_
         if (code && code != RESUMABLE) die("%s: exit code %d", folder, code);
         if (!exists(folder, RF_FILE_WEIGHTS)) return LATER;
     }
-    const int code = evaluate(s, t, folder, unfinished);
+    const int code = evaluate(s, t, folder, "dev", threshold_of(s, t, folder), unfinished);
     if (code) die("%s: evaluate ended with %d", folder, code);
     if (rename(unfinished, scores)) die("%s: %s", scores, strerror(errno));
     remove_checkpoints(folder);

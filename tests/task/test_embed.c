@@ -145,7 +145,8 @@ static void scores_are_those_of_sentence_transformers(void **state)
 {
     (void)state;
     static const char *const names[] = {"pearson", "spearmanr", "recall_at_1", "recall_at_10", "mrr_at_10",
-                                        "ndcg_at_10", "average_precision"};
+                                        "ndcg_at_10", "average_precision", "accuracy", "accuracy_threshold", "precision",
+                                        "recall", "f1", "f1_threshold"};
     rf_ctx *ctx = t_ctx(1, NULL);
     FILE *f = fopen("tests/golden/embed/scores.txt", "r");
     int n, C, cases = 0;
@@ -168,9 +169,9 @@ static void scores_are_those_of_sentence_transformers(void **state)
             const rf__answers a = {.K = C, .rows = 2 * (size_t)n, .logit = logit};
             rf_scores s = {.n = 0};
             assert_int_equal(rf__task_embed.score(&a, &t, NULL, &s, NULL), RF_OK);
-            assert_int_equal(s.n, how == SEARCH ? 4 : how == GRADES ? 2 : 3);
+            assert_int_equal(s.n, how == SEARCH ? 4 : how == GRADES ? 2 : 9);
             for (int i = how == CLASSES ? 2 : 0; i < s.n; i++) {
-                const int which = how == SEARCH ? 2 + i : how == GRADES ? i : 6;
+                const int which = how == SEARCH ? 2 + i : how == GRADES ? i : 4 + i;
                 assert_string_equal(s.score[i].name, names[which]);
                 t_near(s.score[i].value, expected[which], 1e-6);
             }
@@ -178,6 +179,38 @@ static void scores_are_those_of_sentence_transformers(void **state)
     }
     fclose(f);
     assert_int_equal(cases, 2);
+    rf_ctx_free(ctx);
+}
+
+/* Cosines 0.8, 0.6 and 0 of pairs that are alike, are not, are. */
+static void a_threshold_decides_which_pairs_are_alike(void **state)
+{
+    (void)state;
+    static const struct { double threshold, accuracy, precision, recall, f1; } expected[] = {
+        {0.5, 1 / 3.0, 0.5, 0.5, 0.5}, {0.7, 2 / 3.0, 1, 0.5, 2 / 3.0}, {0.9, 1 / 3.0, 0, 0, 0},
+        {-1, 2 / 3.0, 2 / 3.0, 1, 0.8}};
+    static const char *const names[] = {"average_precision", "accuracy", "precision", "recall", "f1"};
+    float logit[] = {1, 0, 4, 3, 1, 0, 3, 4, 1, 0, 0, 1}, target[] = {1, 0, 1};
+    size_t first[] = {0, 2, 4, 6};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const rf__items t = {.ctx = ctx, .format = &rf__task_embed.examples, .K = 1, .n = 3, .sequences = 6,
+                         .first = first, .target = target};
+    const rf__answers a = {.K = 2, .rows = 6, .logit = logit};
+    for (size_t i = 0; i < RF_COUNT(expected); i++) {
+        rf_finetune_options o;
+        rf_finetune_defaults(&o);
+        o.similarity_threshold = expected[i].threshold;
+        const rf__labelled l = {.o = &o};
+        const double values[] = {5 / 6.0, expected[i].accuracy, expected[i].precision, expected[i].recall,
+                                 expected[i].f1};
+        rf_scores s = {.n = 0};
+        assert_int_equal(rf__task_embed.score(&a, &t, &l, &s, NULL), RF_OK);
+        assert_int_equal(s.n, 2 + (int)RF_COUNT(values));
+        for (size_t k = 0; k < RF_COUNT(values); k++) {
+            assert_string_equal(s.score[2 + k].name, names[k]);
+            t_near(s.score[2 + k].value, values[k], 1e-12);
+        }
+    }
     rf_ctx_free(ctx);
 }
 
@@ -481,6 +514,7 @@ int main(void)
         cmocka_unit_test(losses_are_those_of_sentence_transformers),
         cmocka_unit_test(a_teacher_is_learned_as_sentence_transformers_has_it),
         cmocka_unit_test(scores_are_those_of_sentence_transformers),
+        cmocka_unit_test(a_threshold_decides_which_pairs_are_alike),
         cmocka_unit_test(a_cosine_that_is_not_defined_is_refused),
         cmocka_unit_test(examples_that_are_there_twice_are_counted),
         cmocka_unit_test(a_run_learns_resumes_and_answers),

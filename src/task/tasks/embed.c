@@ -394,18 +394,68 @@ static double average_precision(ranked *all, size_t n)
     return right && right < n ? sum / (double)right : NAN;
 }
 
-/* Scores that say yes or no: how well the cosine tells them apart. */
-static rf_status score_classes(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+/* Pairs that are said to be alike: `said`, `right` of them rightly, of n with `alike`. */
+typedef struct decision { size_t said, right, n, alike; } decision;
+
+static double accuracy(decision d) { return (double)(d.n - d.alike - d.said + 2 * d.right) / (double)d.n; }
+static double f1(decision d) { return d.right ? 2 * (double)d.right / (double)(d.said + d.alike) : 0; }
+
+typedef struct threshold { double cosine; decision says; } threshold;
+
+/* Between the first and the last of two groups of equal cosines, where `metric` is largest, the highest of several.
+   `best` has what is to be surpassed. */
+static threshold best_threshold(const ranked *all, size_t n, threshold best, double (*metric)(decision))
+{
+    decision d = {.n = n, .alike = best.says.alike};
+    for (size_t i = 0; i < n; i++) {
+        d.said++, d.right += all[i].right;
+        if (i + 1 < n && all[i + 1].cosine >= all[i].cosine) continue;
+        const double below = i + 1 < n ? all[i + 1].cosine : all[i].cosine, middle = (all[i].cosine + below) / 2;
+        if (metric(d) > metric(best.says)) best = (threshold){middle > below ? middle : all[i].cosine, d};
+    }
+    return best;
+}
+
+static threshold given_threshold(const ranked *all, size_t n, double cosine, decision none)
+{
+    threshold t = {cosine, none};
+    for (size_t i = 0; i < n && all[i].cosine >= cosine; i++) t.says.said++, t.says.right += all[i].right;
+    return t;
+}
+
+/* Scores that say yes or no: how well the cosine tells them apart, and at which threshold best. */
+static rf_status score_classes(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
+                               rf_error *why)
 {
     ranked *all = rf__calloc(t->ctx, t->n, sizeof *all);
+    decision none = {.n = t->n};
     if (!all) return rf__score_no_memory(t, why);
-    for (size_t i = 0; i < t->n; i++) all[i] = (ranked){pair_cosine(a, t, i), t->target[i] > 0};
-    rf__score_add(out, "average_precision", average_precision(all, t->n));
+    for (size_t i = 0; i < t->n; i++) {
+        all[i] = (ranked){pair_cosine(a, t, i), t->target[i] > 0};
+        none.alike += all[i].right;
+    }
+    const double precision = average_precision(all, t->n);           /* sorts them */
+    const bool given = l && l->o->similarity_threshold <= 1;
+    threshold x, y;
+    if (given)
+        x = y = given_threshold(all, t->n, l->o->similarity_threshold, none);
+    else {
+        x = best_threshold(all, t->n, (threshold){nextafterf((float)all[0].cosine, INFINITY), none}, accuracy);
+        y = best_threshold(all, t->n, (threshold){0, none}, f1);
+    }
+    rf__score_add(out, "average_precision", precision);
+    rf__score_add(out, "accuracy", accuracy(x.says));
+    if (!given) rf__score_add(out, "accuracy_threshold", x.cosine);
+    rf__score_add(out, "precision", y.says.said ? (double)y.says.right / (double)y.says.said : 0);
+    rf__score_add(out, "recall", none.alike ? (double)y.says.right / (double)none.alike : 0);
+    rf__score_add(out, "f1", f1(y.says));
+    if (!given) rf__score_add(out, "f1_threshold", y.cosine);
     rf__free(t->ctx, all);
     return RF_OK;
 }
 
-static rf_status score_pairs(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+static rf_status score_pairs(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
+                             rf_error *why)
 {
     double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x), spearman = NAN;
     if (!x) return rf__score_no_memory(t, why);
@@ -421,7 +471,7 @@ static rf_status score_pairs(const rf__answers *a, const rf__items *t, rf_scores
     rf__free(t->ctx, x);
     bool yes_or_no = true;
     for (size_t i = 0; i < t->n; i++) yes_or_no = yes_or_no && (t->target[i] == 0 || t->target[i] == 1);
-    return status || !yes_or_no ? status : score_classes(a, t, out, why);
+    return status || !yes_or_no ? status : score_classes(a, t, l, out, why);
 }
 
 /* How many second texts are nearer to text i than its own; of equal ones those before it. */
@@ -471,7 +521,10 @@ static rf_status score_search(const rf__answers *a, const rf__items *t, rf_score
 
 static bool has_metric(const rf__labelled *l, const char *name)
 {
-    if (!strcmp(name, "average_precision")) return l->scored && !l->graded;
+    static const char *const of_classes[] = {"average_precision", "accuracy", "precision", "recall", "f1"};
+    for (size_t i = 0; i < RF_COUNT(of_classes); i++)
+        if (!strcmp(name, of_classes[i])) return l->scored && !l->graded;
+    if (strstr(name, "_threshold")) return false;
     return l->scored == (!strcmp(name, "pearson") || !strcmp(name, "spearmanr"));
 }
 
@@ -482,12 +535,11 @@ static const char *why_not(const rf__labelled *l)
 
 static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
 {
-    (void)l;
     for (size_t i = 0; i < t->n; i++)
         if (isnan(pair_cosine(a, t, i)))
             return rf_fail(why, RF_ENUMERIC, "example %zu: a vector has length 0, so that the cosine is not defined",
                            i + 1);
-    return isnan(t->target[0]) ? score_search(a, t, out, why) : score_pairs(a, t, out, why);
+    return isnan(t->target[0]) ? score_search(a, t, out, why) : score_pairs(a, t, l, out, why);
 }
 
 /* ---- answers ---- */
@@ -504,7 +556,8 @@ static json_t *predict(const rf__prediction *p, size_t i)
 }
 
 static const char *const options[] = {"loss",       "pooling",   "normalize",       "similarity_scale", "margin",
-                                      "matryoshka", "score_max", "mini_batch_size", "teacher", NULL};
+                                      "matryoshka", "score_max", "mini_batch_size", "teacher", "similarity_threshold",
+                                      NULL};
 
 const rf__task rf__task_embed = {
     .examples = {
