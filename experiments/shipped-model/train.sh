@@ -1,14 +1,16 @@
 #!/bin/sh
-# train.sh DATA WORK STEADY TOTAL MORE — trains the shipped model; resumable: run it again and it goes on where it was.
+# train.sh DATA WORK STEADY TOTAL MORE DEEPER — trains the shipped model; given again, it goes on where it was.
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/     WORK    folder for vocabulary, tokens, checkpoints
 #   STEADY  updates at the full learning rate; TOTAL updates, over the rest of them it falls in a straight line to 0
 #   MORE    updates behind those, on enwiki's articles, too: the rate rises to 8e-4 and falls to 0 once more
+#   DEEPER  the same with twice the layers, each of which begins as one of those before (deeper.py)
 #
-# The models are WORK/final and WORK/more.  It needs build/release/experiments/hold_out (a target of its own).  Raising STEADY and TOTAL later continues the same run: the steady phase does
-# not depend on where it ends.
+# The models are WORK/final, WORK/more, and WORK/deeper, of 8 layers, the shipped one.  It needs
+# build/release/experiments/hold_out (a target of its own).  Raising STEADY and TOTAL later continues the same run: the
+# steady phase does not depend on where it ends.
 set -eu
-data=$1 work=$2 steady=$3 total=$4 more=$5
+data=$1 work=$2 steady=$3 total=$4 more=$5 deeper=$6
 cd "$(dirname "$0")/../.."
 program=build/release/roformer tools=build/release/experiments
 # shellcheck source=experiments/shipped-model/texts.sh
@@ -43,5 +45,10 @@ first "$work/final" --lr_scheduler_type piecewise --lr_schedule "300:1,$steady:1
 articles "$data" "$work" "$tools"
 [ -f "$work/all.cache" ] || $program prepare --text "$work"/text/2015-A?.txt "$work/text/recent.txt" \
     --model "$work/vocab" -o "$work/all.cache"
-run "$work/more" --data "$work/all.cache" --model "$work/final" --learning_rate 8e-4 --warmup_steps 100 \
-    --lr_scheduler_type linear --max_steps "$more" --eval_documents 40 --seed 2 --save_type bf16
+again() {    # again FOLDER MODEL UPDATES SEED
+    run "$work/$1" --data "$work/all.cache" --model "$work/$2" --learning_rate 8e-4 --warmup_steps 100 \
+        --lr_scheduler_type linear --max_steps "$3" --eval_documents 40 --seed "$4" --save_type bf16
+}
+again more final "$more" 2
+[ -d "$work/stacked" ] || python3 experiments/shipped-model/deeper.py "$work/more" "$work/stacked"
+again deeper stacked "$deeper" 7

@@ -1,7 +1,6 @@
 #!/bin/sh
 # sentence_model.sh — the pairs that a model of sentences is trained on, the check that none is evaluated on, vectors that
-# keep the words, Spearman's correlation, BM25, and titles asked of articles, on some rows of each file; and the documents
-# with copies that the masked model reads, of which none has a sentence that is evaluated on.
+# keep the words, Spearman's correlation, BM25, and titles asked of articles, on some rows of each file; and a model of twice the layers.
 . "$(dirname "$0")/lib"
 python=${PYTHON:-python3}
 command -v "$python" > /dev/null && command -v zstd > /dev/null || { echo "SKIPPED: no $python or no zstd"; exit 0; }
@@ -94,21 +93,24 @@ expect 0 '' "$python" "$retrieval/titles.py" text/recent.txt -m model --program 
 grep -qE "^whole articles +BM25 +1\.0000 +1\.0000 +1\.0000 +1\.0000$" out || fail "BM25 finds each title: $(cat out)"
 grep -qE "^without the title's words +model +[01]\.[0-9]{4} +1\.0000" out || fail "ten articles, ten hits: $(cat out)"
 
-# Two sentences of a paragraph, of which one comes again; nothing of an article that is held out.
-{
-    echo '<doc id="1" title="A">'
-    echo "The red house stands by the river in the old city. The king has not seen a larger dog than this one."
-    echo '</doc>'
-    echo '<doc id="2" title="B">'
-    echo "The blue tree is on the road to the north of it. A song of the city was not heard in this place before."
-    echo '</doc>'
-} > text/two.txt
-printf '%s\n' '{"text": "B\nThe blue tree is on the road to the north of it. A song of the city was not heard in this place before."}' > held.jsonl
-expect 0 '' "$python" "$sentences/../shipped-model/copies.py" held.jsonl text/two.txt
-[ "$(wc -l < out)" = 1 ] && ! grep -qE 'tree|song' out || fail "held out: $(cat out)"
-cp out copies.jsonl
+# Twice the layers, the upper half as the lower one.
+expect 0 '' "$python" "$here/../../experiments/shipped-model/deeper.py" model deep
 expect 0 '' "$python" -c '
-import json
-words = json.load(open("copies.jsonl"))["text"].split()
-assert len(words) > len(set(words)) and {"house", "dog"} & set(words), words'
+import json, struct
+def tensors(folder):
+    with open(folder + "/model.safetensors", "rb") as f:
+        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+        data = f.read()
+    return {k: (v["shape"], data[slice(*v["data_offsets"])]) for k, v in header.items() if k != "__metadata__"}
+a, b = tensors("model"), tensors("deep")
+n = json.load(open("model/config.json"))["num_hidden_layers"]
+assert json.load(open("deep/config.json"))["num_hidden_layers"] == 2 * n
+for name, tensor in b.items():
+    part = name.split(".layer.")
+    if len(part) == 2:
+        i, rest = part[1].split(".", 1)
+        name = f"{part[0]}.layer.{int(i) % n}.{rest}"
+    assert a[name] == tensor, name
+assert len(b) - len(a) == len([k for k in a if ".layer." in k])'
+printf 'the old city\n' | "$program" embed -q -m deep > out 2>&1 || fail "a deeper model: $(cat out)"
 done_testing

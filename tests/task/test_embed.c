@@ -145,8 +145,8 @@ static void scores_are_those_of_sentence_transformers(void **state)
 {
     (void)state;
     static const char *const names[] = {"pearson", "spearmanr", "recall_at_1", "recall_at_10", "mrr_at_10",
-                                        "ndcg_at_10", "average_precision", "accuracy", "accuracy_threshold", "precision",
-                                        "recall", "f1", "f1_threshold"};
+                                        "ndcg_at_10", "average_precision", "accuracy", "accuracy_threshold",
+                                        "precision", "recall", "f1", "f1_threshold"};
     rf_ctx *ctx = t_ctx(1, NULL);
     FILE *f = fopen("tests/golden/embed/scores.txt", "r");
     int n, C, cases = 0;

@@ -339,7 +339,8 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     rf_tensor *all = NULL;
     rf_finetune_defaults(&usual);
     const rf_finetune_options *options = o->o ? o->o : &usual;
-    if (!b->teacher && !rows_of(g, b, &r)) return rf__stop(g, RF_ENOMEM, "out of memory: a batch of %zu examples", b->n);
+    if (!b->teacher && !rows_of(g, b, &r))
+        return rf__stop(g, RF_ENOMEM, "out of memory: a batch of %zu examples", b->n);
     const char *at = options->matryoshka;
     if (!at || !*at) return loss_at(g, z, 0, b, &r, options, weight, sum);
     for (int64_t width; (width = next_width(&at, z->dim[1]));) {
