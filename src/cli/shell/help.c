@@ -155,14 +155,14 @@ void cli_help_command(FILE *to, const cli_command *c, bool whole)
 
 /* ---- roformer(1) ------------------------------------------------------------------------------------------------- */
 
-/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens.  Blanks that would
- * go beyond `width` columns become a line feed. */
+/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens.  Blanks become a line feed
+ * where the word behind them would end beyond `width` columns. */
 static void roff_lines(FILE *to, const char *text, int width)
 {
     int column = 0;
     while (*text) {
         const size_t blanks = strspn(text, " ");
-        if (blanks && column + (int)blanks > width) {
+        if (blanks && column + (int)(blanks + strcspn(text + blanks, " \n")) > width) {
             text += blanks;
             fputc('\n', to);
             column = 0;
@@ -177,7 +177,7 @@ static void roff_lines(FILE *to, const char *text, int width)
 }
 
 static void roff(FILE *to, const char *text) { roff_lines(to, text, 1 << 20); }
-static void roff_text(FILE *to, const char *text) { roff_lines(to, text, 60); }
+static void roff_text(FILE *to, const char *text) { roff_lines(to, text, 72); }
 
 static void man_options(FILE *to, const cli_command *c, const cli_option *o)
 {
