@@ -158,7 +158,15 @@ static inline vi v_near_bf16(vf a)
     const vi odd = _mm512_and_si512(_mm512_srli_epi32(_mm512_castps_si512(a), 16), _mm512_set1_epi32(1));
     return v_bf16_words(a, _mm512_add_epi32(_mm512_set1_epi32(0x7fff), odd));
 }
-static inline __m256i v_to_bf16(vf a) { return _mm512_cvtepi32_epi16(v_near_bf16(a)); }
+/* The instruction takes subnormals for zeros; here they are rounded like other numbers. */
+static inline bool v_has_subnormal(vf a) { return _mm512_fpclass_ps_mask(a, 0x20) != 0; }
+static inline __m256i v_to_bf16(vf a)
+{
+#ifdef __AVX512BF16__
+    if (!v_has_subnormal(a)) return (__m256i)_mm512_cvtneps_pbh(a);
+#endif
+    return _mm512_cvtepi32_epi16(v_near_bf16(a));
+}
 static inline vf v_load_bf16(const uint16_t *p) { return v_bf16(_mm256_loadu_si256((const __m256i *)p)); }
 static inline vf v_load_bf16_n(const uint16_t *p, int64_t n)
 {
@@ -184,13 +192,8 @@ static inline vi v_set1_pair(const uint16_t *p)
     memcpy(&word, p, sizeof word);
     return _mm512_set1_epi32(word);
 }
-static inline void v_store_pairs(uint16_t *p, vf first, vf second)
-{
-    _mm512_storeu_si512(p, _mm512_or_si512(v_near_bf16(first), _mm512_slli_epi32(v_near_bf16(second), 16)));
-}
-
-/* Words of two bf16 each, rounded to nearest even: 2 VW numbers in order; first_i and second_i in word i.  The
- * instruction takes subnormals for zeros here, too. */
+/* Words of two bf16 each, rounded to nearest even: 2 VW numbers in order; first_i and second_i in word i.  Subnormals
+ * are what the instruction makes of them, zeros. */
 static inline vi v_halves(vf low, vf high)
 {
 #ifdef __AVX512BF16__
@@ -208,6 +211,16 @@ static inline vi v_pairs(vf first, vf second)
 #else
     return _mm512_or_si512(v_near_bf16(first), _mm512_slli_epi32(v_near_bf16(second), 16));
 #endif
+}
+static inline void v_store_pairs(uint16_t *p, vf first, vf second)
+{
+#ifdef __AVX512BF16__
+    if (!v_has_subnormal(first) && !v_has_subnormal(second)) {
+        _mm512_storeu_si512(p, v_pairs(first, second));
+        return;
+    }
+#endif
+    _mm512_storeu_si512(p, _mm512_or_si512(v_near_bf16(first), _mm512_slli_epi32(v_near_bf16(second), 16)));
 }
 /* VW numbers of each of two rows of bf16: first_i and second_i in word i. */
 static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
