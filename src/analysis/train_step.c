@@ -77,18 +77,17 @@ rf_status rf_train_step_gradient(rf_train_step *s, const rf_batch *batch, const 
     return status;
 }
 
-static void apply(rf_train_step *s, double rate, double scale)
+static rf_status apply(rf_train_step *s, double rate, double scale, rf_error *why)
 {
     const int64_t update = ++s->updates;
     const rf__step step = {rf__rule_rate(&s->optimizer.rule, rate, update), scale, update};
-    rf__optimizer_update(&s->optimizer, &step);
+    return rf__optimizer_update(&s->optimizer, &step, why);
 }
 
 rf_status rf_train_step_apply(rf_train_step *s, double rate, rf_error *why)
 {
     if (!s) return rf__missing("rf_train_step_apply", "step", why);
-    apply(s, rate, 1);
-    return RF_OK;
+    return apply(s, rate, 1, why);
 }
 
 rf_status rf_train_step_update(rf_train_step *s, double rate, double *norm, rf_error *why)
@@ -97,9 +96,10 @@ rf_status rf_train_step_update(rf_train_step *s, double rate, double *norm, rf_e
     const double own = rf__optimizer_norm(&s->optimizer);
     if (norm) *norm = own;
     if (!isfinite(own)) return rf_fail(why, RF_ENUMERIC, "the gradient is not finite");
-    apply(s, rate, s->max_norm > 0 && own > s->max_norm ? s->max_norm / own : 1);
+    const double scale = s->max_norm > 0 && own > s->max_norm ? s->max_norm / own : 1;
+    const rf_status status = apply(s, rate, scale, why);
     rf__optimizer_zero_grad(&s->optimizer);
-    return RF_OK;
+    return status;
 }
 
 float *rf_train_step_values(rf_train_step *s, size_t *n)

@@ -18,6 +18,15 @@ static const double tiny = 1e-30, least_scale = 1e-3;
 
 size_t rf__adafactor_floats(const rf_param *p) { return p->rank == 2 ? (size_t)(p->dim[0] + p->dim[1]) : p->count; }
 
+/* Sums of columns, for each span of a matrix. */
+size_t rf__adafactor_scratch(const rf_params *params)
+{
+    size_t floats = 0;
+    for (size_t i = 0; i < params->n; i++)
+        if (params->p[i].rank == 2) floats += rf__spans_of(&params->p[i]) * (size_t)params->p[i].dim[1];
+    return floats;
+}
+
 typedef struct pass { const rf__optimizer *o; const rf__step *step; double b; } pass;
 
 /* A span of a matrix: whole rows. */
@@ -61,7 +70,7 @@ static void gather(void *arg, int64_t i, int worker)
         return;
     }
     const rows r = rows_of(o, i);
-    float *sum = o->columns + o->columns_at[i];
+    float *sum = o->scratch + o->columns_at[i];
     memset(sum, 0, (size_t)r.width * sizeof *sum);
     for (int64_t j = 0; j < r.n; j++) {
         const float *g = r.g + j * r.width;
@@ -81,10 +90,10 @@ static void join(void *arg, int64_t param, int worker)
     const rf_param *p = &o->params->p[param];
     const double square = a->step->scale * a->step->scale;
     if (p->rank != 2 || frozen(o, (size_t)param)) return;
-    float *c = o->v + o->v_at[param] + p->dim[0], *root = o->columns + o->columns_at[o->first[param]];
+    float *c = o->v + o->v_at[param] + p->dim[0], *root = o->scratch + o->columns_at[o->first[param]];
     for (int64_t j = 0; j < p->dim[1]; j++) {
         double sum = 0;
-        for (size_t s = o->first[param]; s < o->first[param + 1]; s++) sum += o->columns[o->columns_at[s] + (size_t)j];
+        for (size_t s = o->first[param]; s < o->first[param + 1]; s++) sum += o->scratch[o->columns_at[s] + (size_t)j];
         c[j] = (float)(a->b * c[j] + (1 - a->b) * (square * sum / (double)p->dim[0] + tiny));
         root[j] = (float)(1 / sqrt((double)c[j]));
     }
@@ -111,7 +120,7 @@ static void direct(void *arg, int64_t i, int worker)
     if (frozen(o, s.param)) return;
     if (is_matrix(o, i)) {
         const rows r = rows_of(o, i);
-        const float *root = o->columns + o->columns_at[o->first[s.param]];
+        const float *root = o->scratch + o->columns_at[o->first[s.param]];
         const double mean = o->square[s.param];
         for (int64_t j = 0; j < r.n; j++) {
             k->mul(g + j * r.width, g + j * r.width, root, r.width);
@@ -167,8 +176,9 @@ static void take_step(void *arg, int64_t i, int worker)
     }
 }
 
-void rf__adafactor_update(rf__optimizer *o, const rf__step *step)
+rf_status rf__adafactor_update(rf__optimizer *o, const rf__step *step, rf_error *why)
 {
+    (void)why;
     const rf_ctx *ctx = o->params->ctx;
     const int64_t spans = (int64_t)o->spans;
     pass a = {o, step, 1 - pow((double)step->update, o->rule.decay_rate)};
@@ -179,4 +189,5 @@ void rf__adafactor_update(rf__optimizer *o, const rf__step *step)
     rf__parallel(ctx, spans, direct, &a);
     rf__parallel(ctx, spans, measure, &a);
     rf__parallel(ctx, spans, take_step, &a);
+    return RF_OK;
 }

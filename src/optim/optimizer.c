@@ -13,27 +13,32 @@ enum { SPAN = 1 << 16 };
 
 /* ---- the table of rules ---- */
 
-static void adamw(rf__optimizer *o, const rf__step *step);
-static void lamb(rf__optimizer *o, const rf__step *step);
-static void lion(rf__optimizer *o, const rf__step *step);
-static void sgd(rf__optimizer *o, const rf__step *step);
+static rf_status adamw(rf__optimizer *o, const rf__step *step, rf_error *why);
+static rf_status lamb(rf__optimizer *o, const rf__step *step, rf_error *why);
+static rf_status lion(rf__optimizer *o, const rf__step *step, rf_error *why);
+static rf_status sgd(rf__optimizer *o, const rf__step *step, rf_error *why);
 
-enum { FIRST = 1, SECOND = 2, FACTORED = 4 };
+enum { FIRST = 1, SECOND = 2 };
 static int both(const rf__rule *r) { return (void)r, FIRST | SECOND; }
 static int first_alone(const rf__rule *r) { return (void)r, FIRST; }
 static int first_with_momentum(const rf__rule *r) { return r->momentum > 0 ? FIRST : 0; }
-static int factored(const rf__rule *r) { return FACTORED | (r->beta1 > 0 ? FIRST : 0); }
+static int second_and_perhaps_first(const rf__rule *r) { return SECOND | (r->beta1 > 0 ? FIRST : 0); }
 
+/* A rule that looks at whole matrices has second moments of its own shape, and every rank keeps all moments. */
 static const struct rule_row {
     const char *name;
     int (*moments)(const rf__rule *rule);
-    void (*update)(rf__optimizer *o, const rf__step *step);
+    rf_status (*update)(rf__optimizer *o, const rf__step *step, rf_error *why);
+    size_t (*second)(const rf_param *p);                /* floats; NULL: as many as the parameter has                 */
+    size_t (*scratch)(const rf_params *params);         /* floats                                                     */
 } table[] = {
-    [RF_OPTIM_ADAMW] = {"adamw", both, adamw},
-    [RF_OPTIM_LAMB] = {"lamb", both, lamb},
-    [RF_OPTIM_ADAFACTOR] = {"adafactor", factored, rf__adafactor_update},
-    [RF_OPTIM_LION] = {"lion", first_alone, lion},
-    [RF_OPTIM_SGD] = {"sgd", first_with_momentum, sgd},
+    [RF_OPTIM_ADAMW] = {"adamw", both, adamw, NULL, NULL},
+    [RF_OPTIM_LAMB] = {"lamb", both, lamb, NULL, NULL},
+    [RF_OPTIM_ADAFACTOR] = {"adafactor", second_and_perhaps_first, rf__adafactor_update, rf__adafactor_floats,
+                            rf__adafactor_scratch},
+    [RF_OPTIM_LION] = {"lion", first_alone, lion, NULL, NULL},
+    [RF_OPTIM_SGD] = {"sgd", first_with_momentum, sgd, NULL, NULL},
+    [RF_OPTIM_MUON] = {"muon", both, rf__muon_update, rf__muon_floats, rf__muon_scratch},
 };
 
 const char *rf__optim_name(rf_optim optim) { return table[optim].name; }
@@ -47,7 +52,8 @@ rf__rule rf__rule_of(const rf_train_options *o)
         .epsilon = o->adam_epsilon,
         .decay = o->weight_decay,
         .bias_correction = o->lamb_bias_correction != 0,
-        .momentum = o->momentum,
+        .momentum = o->optim == RF_OPTIM_MUON ? o->muon_momentum : o->momentum,
+        .bf16 = o->bf16 != 0,
         .nesterov = o->nesterov != 0,
         .clip_threshold = o->clip_threshold,
         .decay_rate = o->decay_rate,
@@ -74,20 +80,30 @@ static size_t span_of(const rf_param *p)
     return rows ? rows * row : row;
 }
 
-static size_t second_moments(const rf_params *params, int moments)
+size_t rf__spans_of(const rf_param *p) { return (p->count + span_of(p) - 1) / span_of(p); }
+
+static size_t second_of(const struct rule_row *rule, const rf_param *p)
+{
+    return rule->second ? rule->second(p) : p->count;
+}
+
+static size_t second_moments(const rf_params *params, const struct rule_row *rule)
 {
     size_t floats = 0;
-    if (moments & SECOND) return params->total;
-    for (size_t i = 0; i < params->n && (moments & FACTORED); i++) floats += rf__adafactor_floats(&params->p[i]);
+    if (!rule->second) return params->total;
+    for (size_t i = 0; i < params->n; i++) floats += rule->second(&params->p[i]);
     return floats;
 }
 
 double rf__optimizer_bytes(const rf_params *params, const rf__rule *rule, int ranks)
 {
-    const int moments = table[rule->optim].moments(rule);
-    const double slabs = 2.0 + (rule->ema_decay > 0), share = moments & FACTORED ? 1 : 1.0 / ranks;
+    const struct rule_row *row = &table[rule->optim];
+    const int moments = row->moments(rule);
+    const double slabs = 2.0 + (rule->ema_decay > 0), share = row->second ? 1 : 1.0 / ranks;
     const double first = (moments & FIRST) != 0 ? (double)params->total : 0;
-    return sizeof(float) * (slabs * (double)params->total + share * (first + (double)second_moments(params, moments)));
+    const double second = (moments & SECOND) != 0 ? (double)second_moments(params, row) : 0;
+    const double scratch = row->scratch ? (double)row->scratch(params) : 0;
+    return sizeof(float) * (slabs * (double)params->total + share * (first + second) + scratch);
 }
 
 static void cut_into_spans(rf__optimizer *o)
@@ -99,7 +115,7 @@ static void cut_into_spans(rf__optimizer *o)
         o->factor[i] = 1;
         o->first[i] = n;
         o->v_at[i] = v;
-        v += rf__adafactor_floats(p);
+        v += second_of(&table[o->rule.optim], p);
         for (size_t at = 0; at < p->count; at += span_of(p)) {
             const size_t left = p->count - at;
             o->columns_at[n] = columns;
@@ -121,22 +137,23 @@ static bool make_slab(const rf_ctx *ctx, size_t n, float **slab)
 }
 
 /* Slabs of one rank: moments of its share of the spans, everything else whole. */
-static bool make_slabs(rf__optimizer *o, size_t columns)
+static bool make_slabs(rf__optimizer *o)
 {
     const rf_params *params = o->params;
     const rf_ctx *ctx = params->ctx;
-    const int moments = table[o->rule.optim].moments(&o->rule);
+    const struct rule_row *row = &table[o->rule.optim];
+    const int moments = row->moments(&o->rule);
     const size_t kept = o->partial ? o->shares.owned : params->total;
-    const size_t second = o->partial && moments & SECOND ? kept : second_moments(params, moments);
+    const size_t second = o->partial ? kept : second_moments(params, row);
     return make_slab(ctx, params->total, &o->value) && make_slab(ctx, params->total, &o->grad) &&
-           make_slab(ctx, moments & FIRST ? kept : 0, &o->m) && make_slab(ctx, second, &o->v) &&
-           make_slab(ctx, moments & FACTORED ? columns : 0, &o->columns) &&
+           make_slab(ctx, moments & FIRST ? kept : 0, &o->m) && make_slab(ctx, moments & SECOND ? second : 0, &o->v) &&
+           make_slab(ctx, row->scratch ? row->scratch(params) : 0, &o->scratch) &&
            make_slab(ctx, o->rule.ema_decay > 0 ? params->total : 0, &o->ema);
 }
 
 static rf_status share_out(rf__optimizer *o, int ranks, int rank, rf_error *why)
 {
-    o->partial = ranks > 1 && !(table[o->rule.optim].moments(&o->rule) & FACTORED);
+    o->partial = ranks > 1 && !table[o->rule.optim].second;
     if (ranks == 1) return RF_OK;
     const rf_status status = rf__shares_new(o->params, o->span, o->spans, ranks, rank, &o->shares, why);
     for (size_t i = 0; i < o->spans && !status && !o->partial; i++) {
@@ -152,12 +169,7 @@ rf_status rf__optimizer_new_shared(const rf_params *params, const rf__rule *rule
     const rf_ctx *ctx = params->ctx;
     rf__optimizer o = {.params = params, .rule = *rule};
     rf_status status = RF_OK;
-    size_t columns = 0;
-    for (size_t i = 0; i < params->n; i++) {
-        const size_t spans = (params->p[i].count + span_of(&params->p[i]) - 1) / span_of(&params->p[i]);
-        o.spans += spans;
-        if (params->p[i].rank == 2) columns += spans * (size_t)row_of(&params->p[i]);
-    }
+    for (size_t i = 0; i < params->n; i++) o.spans += rf__spans_of(&params->p[i]);
     o.factor = rf__calloc(ctx, params->n, sizeof *o.factor);
     o.span = rf__calloc(ctx, o.spans, sizeof *o.span);
     o.first = rf__calloc(ctx, params->n + 1, sizeof *o.first);
@@ -169,7 +181,7 @@ rf_status rf__optimizer_new_shared(const rf_params *params, const rf__rule *rule
     if (there) {
         cut_into_spans(&o);
         status = share_out(&o, ranks, rank, why);
-        there = !status && make_slabs(&o, columns);
+        there = !status && make_slabs(&o);
     }
     if (!there) {
         rf__optimizer_free(&o);
@@ -195,7 +207,7 @@ void rf__optimizer_free(rf__optimizer *o)
     rf__free(ctx, o->grad);
     rf__free(ctx, o->m);
     rf__free(ctx, o->v);
-    rf__free(ctx, o->columns);
+    rf__free(ctx, o->scratch);
     rf__free(ctx, o->ema);
     rf__free(ctx, o->factor);
     rf__free(ctx, o->span);
@@ -268,7 +280,12 @@ static void adamw_span(void *arg, int64_t i, int worker)
                              u->c1, u->c2, (float)u->step->scale);
 }
 
-static void adamw(rf__optimizer *o, const rf__step *step) { over_spans(o, step, true, adamw_span); }
+static rf_status adamw(rf__optimizer *o, const rf__step *step, rf_error *why)
+{
+    (void)why;
+    over_spans(o, step, true, adamw_span);
+    return RF_OK;
+}
 
 static void lion_span(void *arg, int64_t i, int worker)
 {
@@ -281,7 +298,12 @@ static void lion_span(void *arg, int64_t i, int worker)
                             (float)o->rule.beta1, (float)o->rule.beta2, decay_of(u, &s), (float)u->step->scale);
 }
 
-static void lion(rf__optimizer *o, const rf__step *step) { over_spans(o, step, false, lion_span); }
+static rf_status lion(rf__optimizer *o, const rf__step *step, rf_error *why)
+{
+    (void)why;
+    over_spans(o, step, false, lion_span);
+    return RF_OK;
+}
 
 static void sgd_span(void *arg, int64_t i, int worker)
 {
@@ -294,7 +316,12 @@ static void sgd_span(void *arg, int64_t i, int worker)
                            (float)o->rule.momentum, o->rule.nesterov, decay_of(u, &s), (float)u->step->scale);
 }
 
-static void sgd(rf__optimizer *o, const rf__step *step) { over_spans(o, step, false, sgd_span); }
+static rf_status sgd(rf__optimizer *o, const rf__step *step, rf_error *why)
+{
+    (void)why;
+    over_spans(o, step, false, sgd_span);
+    return RF_OK;
+}
 
 /* The direction takes the gradient's place; its square and that of the values are summed on the way. */
 static void lamb_direction(void *arg, int64_t i, int worker)
@@ -335,12 +362,14 @@ static void lamb_step(void *arg, int64_t i, int worker)
     o->params->ctx->k->axpy(o->value + s.at, -(float)rate, o->grad + s.at, (int64_t)s.n);
 }
 
-static void lamb(rf__optimizer *o, const rf__step *step)
+static rf_status lamb(rf__optimizer *o, const rf__step *step, rf_error *why)
 {
+    (void)why;
     over_spans(o, step, o->rule.bias_correction, lamb_direction);
     if (o->partial) rf__exchange_sums(o->exchange, o->square);
     if (o->partial) rf__exchange_sums(o->exchange, o->other);
     over_spans(o, step, false, lamb_step);
+    return RF_OK;
 }
 
 
@@ -381,11 +410,13 @@ void rf__optimizer_swap(const rf__optimizer *o, float *a, float *b)
     rf__parallel(o->params->ctx, (int64_t)o->spans, swap_span, &t);
 }
 
-void rf__optimizer_update(rf__optimizer *o, const rf__step *step)
+rf_status rf__optimizer_update(rf__optimizer *o, const rf__step *step, rf_error *why)
 {
-    table[o->rule.optim].update(o, step);
+    const rf_status status = table[o->rule.optim].update(o, step, why);
+    if (status) return status;
     if (o->partial) rf__exchange_parts(o->exchange, o->value);
     if (o->ema) rf__optimizer_blend(o, o->ema, o->value, step->update == 1 ? 1 : 1 - o->rule.ema_decay);
+    return RF_OK;
 }
 
 /* ---- the file ---- */
@@ -418,9 +449,9 @@ static moment whole(const rf__optimizer *o, char letter, size_t param, float *sl
     return m;
 }
 
-static moment line(char letter, const rf_param *p, int rank, int64_t n, float *at)
+static moment line(char letter, const rf_param *p, int64_t n, float *at)
 {
-    moment m = {.rank = rank, .dim = {n, 0}, .count = (size_t)n, .at = at};
+    moment m = {.rank = 1, .dim = {n, 0}, .count = (size_t)n, .at = at};
     snprintf(m.name, sizeof m.name, "%c.%s", letter, p->name);
     return m;
 }
@@ -430,13 +461,14 @@ static int moments_of(const rf__optimizer *o, size_t i, moment out[MOMENTS])
 {
     const rf_param *p = &o->params->p[i];
     int n = 0;
+    const size_t second = o->v ? second_of(&table[o->rule.optim], p) : 0;
     if (o->m) out[n++] = whole(o, 'm', i, o->m);
-    if (o->v && o->rule.optim != RF_OPTIM_ADAFACTOR) out[n++] = whole(o, 'v', i, o->v);
     if (o->rule.optim == RF_OPTIM_ADAFACTOR && p->rank == 2) {
-        out[n++] = line('r', p, 1, p->dim[0], o->v + o->v_at[i]);
-        out[n++] = line('c', p, 1, p->dim[1], o->v + o->v_at[i] + p->dim[0]);
-    } else if (o->rule.optim == RF_OPTIM_ADAFACTOR) {
-        out[n++] = line('v', p, p->rank, (int64_t)p->count, o->v + o->v_at[i]);
+        out[n++] = line('r', p, p->dim[0], o->v + o->v_at[i]);
+        out[n++] = line('c', p, p->dim[1], o->v + o->v_at[i] + p->dim[0]);
+    } else if (second) {
+        out[n++] = whole(o, 'v', i, o->v);
+        if (table[o->rule.optim].second) out[n - 1].at = o->v + o->v_at[i];
     }
     return n;
 }

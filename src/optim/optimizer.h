@@ -5,6 +5,7 @@
  *     adafactor  second moments of a matrix as one row and one column (adafactor.c)               Shazeer & Stern 2018
  *     lion       p = p - rate (sign(b1 m + (1 - b1) g) + decay p);   m = b2 m + (1 - b2) g        Chen et al. 2023
  *     sgd        d = g + decay p;   m = mu m + d;   p = p - rate m, nesterov: p - rate (d + mu m)
+ *     muon       the momentum of a layer's matrix, orthogonalised; adamw of the rest (muon.c)     Jordan et al. 2024
  *
  * Decay is of matrices alone.                                                                                        */
 #ifndef RF_OPTIMIZER_H
@@ -18,11 +19,12 @@ typedef struct rf__rule {
     rf_optim optim;
     double beta1, beta2, epsilon, decay;    /* adafactor: beta1 0 keeps no first moment                               */
     bool bias_correction;                   /* lamb: RoFormerV2 was trained without                                   */
-    double momentum;                        /* sgd                                                                    */
+    double momentum;                        /* sgd, muon                                                              */
     bool nesterov;
     double clip_threshold, decay_rate;      /* adafactor                                                              */
     bool scale_parameter, relative_step, warmup_init;
     double ema_decay;                       /* above 0: a moving mean of the values is kept                           */
+    bool bf16;                              /* muon: its products                                                     */
 } rf__rule;
 
 rf__rule rf__rule_of(const rf_train_options *o);
@@ -41,8 +43,8 @@ typedef struct rf__optimizer {
     rf__span *span;                     /* fixed blocks, each inside one parameter; whole rows of a matrix            */
     size_t spans, *first;               /* [params->n + 1] the first span of each parameter                           */
     double *square, *other;             /* [spans] sums                                                               */
-    float *columns;                     /* adafactor: sums of columns, for each span of a matrix                      */
-    size_t *columns_at, *v_at;          /* adafactor: [spans], and where a parameter's row and column lie in v        */
+    float *scratch;                     /* adafactor: sums of columns; muon: matrices between its products            */
+    size_t *columns_at, *v_at;          /* adafactor: [spans], and where a parameter's second moments lie in v        */
     rf__shares shares;                  /* several ranks: who updates which spans                                     */
     bool partial;                       /* and keeps their moments, alone: m and v are indexed by the spans' slots    */
     struct rf__exchange *exchange;      /* with the other ranks, or NULL                                              */
@@ -67,8 +69,12 @@ double rf__optimizer_norm(rf__optimizer *o);
 
 typedef struct rf__step { double rate, scale; int64_t update; } rf__step;
 
-/* Update number `update` (from 1) with the gradient times `scale`.  The gradients are used up. */
-void rf__optimizer_update(rf__optimizer *o, const rf__step *step);
+/* Update number `update` (from 1) with the gradient times `scale`.  The gradients are used up.  RF_ENOMEM (muon): the
+ * values are as they were. */
+rf_status rf__optimizer_update(rf__optimizer *o, const rf__step *step, rf_error *why);
+
+/* How many spans a parameter is cut into. */
+size_t rf__spans_of(const rf_param *p);
 
 /* optimizer.safetensors: the moments as "m.<name>" and "v.<name>", adafactor's matrices as "r.<name>" and "c.<name>";
  * the rule's name as metadata.  RF_EDATA when the file is another rule's. */
@@ -88,8 +94,13 @@ rf_status rf__optimizer_served(const rf__optimizer *o, rf_error *why);
 void rf__optimizer_blend(const rf__optimizer *o, float *mean, const float *value, double share);
 void rf__optimizer_swap(const rf__optimizer *o, float *a, float *b);
 
-/* ---- adafactor.c ---- */
-size_t rf__adafactor_floats(const rf_param *p);                     /* floats of second moments                       */
-void rf__adafactor_update(rf__optimizer *o, const rf__step *step);
+/* ---- adafactor.c, muon.c: floats of second moments and of scratch; an update ---- */
+size_t rf__adafactor_floats(const rf_param *p);
+size_t rf__adafactor_scratch(const rf_params *params);
+rf_status rf__adafactor_update(rf__optimizer *o, const rf__step *step, rf_error *why);
+bool rf__muon_takes(const rf_param *p);                             /* a matrix of a layer                            */
+size_t rf__muon_floats(const rf_param *p);
+size_t rf__muon_scratch(const rf_params *params);
+rf_status rf__muon_update(rf__optimizer *o, const rf__step *step, rf_error *why);
 
 #endif

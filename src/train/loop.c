@@ -88,19 +88,19 @@ static bool is_spike(rf__run *r, double loss)
     return false;
 }
 
-static void update(rf__run *r, step_result *s)
+static rf_status update(rf__run *r, step_result *s, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     s->norm = rf__optimizer_norm(&r->optimizer);
     s->skipped = !isfinite(s->norm) || !isfinite(s->loss_sum);
-    if (s->skipped || !s->labels) return;
+    if (s->skipped || !s->labels) return RF_OK;
     s->skipped = s->spike = is_spike(r, s->loss_sum / (double)s->labels);
-    if (s->skipped) return;
+    if (s->skipped) return RF_OK;
     rf__step step = {s->rate, 1, ++r->state.updates};
     s->rate = rf__rule_rate(&r->optimizer.rule, s->rate, step.update);
     if (o->max_grad_norm > 0 && s->norm > o->max_grad_norm) step.scale = o->max_grad_norm / s->norm;
     rf__saver_read(&r->saver);
-    rf__optimizer_update(&r->optimizer, &step);
+    return rf__optimizer_update(&r->optimizer, &step, why);
 }
 
 /* Every rank goes through the whole step's text, and makes batches of its share. */
@@ -175,7 +175,7 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
     if (!status) status = whole_gradient(r, s, why);
     rf__encoder_bf16(r->encoder, NULL);                             /* an evaluation sees the weights as they are */
     if (status || s->given_up) return status;
-    update(r, s);
+    if ((status = update(r, s, why))) return status;
     if ((status = rf__exchange_error(r->o.comm ? &r->exchange : NULL, why))) return status;
     s->seconds = rf__seconds() - begin;
     r->state.step++;

@@ -107,7 +107,7 @@ static void every_rule_learns(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(2, NULL);
-    for (int optim = RF_OPTIM_ADAMW; optim <= RF_OPTIM_SGD; optim++) {
+    for (int optim = RF_OPTIM_ADAMW; optim <= RF_OPTIM_MUON; optim++) {
         rf_train_step *s = open_step(ctx, (rf_optim)optim, 1);
         const double first = loss_of(s);
         double last = first;

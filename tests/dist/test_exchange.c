@@ -162,7 +162,8 @@ static void same(result a, result b, const char *what)
 static void every_split_trains_the_same(void **state)
 {
     (void)state;
-    static const rf_optim rules[] = {RF_OPTIM_ADAMW, RF_OPTIM_LAMB, RF_OPTIM_ADAFACTOR, RF_OPTIM_LION, RF_OPTIM_SGD};
+    static const rf_optim rules[] = {RF_OPTIM_ADAMW, RF_OPTIM_LAMB, RF_OPTIM_ADAFACTOR, RF_OPTIM_LION, RF_OPTIM_SGD,
+                                      RF_OPTIM_MUON};
     world w = make_world();
     for (size_t k = 0; k < RF_COUNT(rules); k++) {
         result expected = {0, 0, 0};

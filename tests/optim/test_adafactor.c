@@ -30,7 +30,7 @@ static void matrix_case(FILE *f, rf_ctx *ctx)
         double square = 0;
         for (size_t i = 0; i < n; i++)
             o.grad[i] = ldexpf(draw(&x), -(int)(i / (size_t)columns % 14) - (int)(7 * (i % (size_t)columns) % 11));
-        rf__optimizer_update(&o, &(rf__step){1e-2, 1, t});
+        assert_int_equal(rf__optimizer_update(&o, &(rf__step){1e-2, 1, t}, NULL), RF_OK);
         for (size_t i = 0; i < n; i++) square += (double)o.value[i] * o.value[i];
         assert_int_equal(fscanf(f, "%lf", &expected), 1);
         t_near(sqrt(square), expected, 1e-5 * expected);
@@ -121,7 +121,7 @@ static void all_tensors_move_as_printed(void **state)
             for (size_t k = 0; k < p->count; k++) o.grad[p->offset + k] = ldexpf(draw(&x), -(int)(k / C % 14));
             formula(p, o.grad + p->offset, 0.25, value + p->offset, v + 2 * p->offset, t);
         }
-        rf__optimizer_update(&o, &(rf__step){1e-2, 0.25, t});
+        assert_int_equal(rf__optimizer_update(&o, &(rf__step){1e-2, 0.25, t}, NULL), RF_OK);
     }
     for (size_t i = 0; i < params.n; i++) {
         const rf_param *p = &params.p[i];

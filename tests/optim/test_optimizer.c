@@ -66,7 +66,7 @@ static void follows_the_formula(void **state)
             p[i] -= 1e-3 *
                     (m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.99, t))) + 1e-8) + (decay[i] ? 0.1 : 0) * p[i]);
         }
-        rf__optimizer_update(&o, &step);
+        assert_int_equal(rf__optimizer_update(&o, &step, NULL), RF_OK);
     }
     t_close_to(o.value, p, (int64_t)n, 100 * 8e-3 * 0x1p-23, 200 * 0x1p-23);
     free(p);
@@ -100,7 +100,7 @@ static void read_numbers(FILE *f, double x[NUMBERS])
 
 static rf_optim optim_named(const char *name)
 {
-    for (int i = RF_OPTIM_ADAMW; i <= RF_OPTIM_SGD; i++)
+    for (int i = RF_OPTIM_ADAMW; i <= RF_OPTIM_MUON; i++)
         if (!strcmp(rf__optim_name((rf_optim)i), name)) return (rf_optim)i;
     fail_msg("%s is no rule", name);
     return RF_OPTIM_ADAMW;
@@ -133,7 +133,7 @@ static void golden_case(FILE *f, const char *name, const char *optim, const char
             size = fmax(size, fabs(expected[i] - p[i]));
             p[i] = expected[i];
         }
-        rf__optimizer_update(&o, &(rf__step){k[0], 4, t});
+        assert_int_equal(rf__optimizer_update(&o, &(rf__step){k[0], 4, t}, NULL), RF_OK);
         for (int i = 0; i < NUMBERS; i++) {
             const double slack = t * (0x1p-23 * (fabs(expected[i]) + 0.4) + 20 * 0x1p-23 * size);
             if (!(fabs(got[offset_of(i)] - expected[i]) <= slack))
@@ -172,7 +172,7 @@ static void as_others_compute(void **state)
 static void factors_scale_the_rate(void **state)
 {
     (void)state;
-    for (int optim = RF_OPTIM_ADAMW; optim <= RF_OPTIM_SGD; optim++) {
+    for (int optim = RF_OPTIM_ADAMW; optim <= RF_OPTIM_MUON; optim++) {
         rf_ctx *ctx = t_ctx(2, NULL);
         rf__rule rule = rule_of((rf_optim)optim);
         rf_params params;
@@ -189,8 +189,8 @@ static void factors_scale_the_rate(void **state)
         o.factor[1] = half.factor[1] = 0;
         random_grad(&o, 1);
         random_grad(&half, 1);
-        rf__optimizer_update(&o, &(rf__step){1e-2, 1, 1});
-        rf__optimizer_update(&half, &(rf__step){1e-2, 1, 1});
+        assert_int_equal(rf__optimizer_update(&o, &(rf__step){1e-2, 1, 1}, NULL), RF_OK);
+        assert_int_equal(rf__optimizer_update(&half, &(rf__step){1e-2, 1, 1}, NULL), RF_OK);
         for (size_t i = 0; i < params.n; i++)
             for (size_t j = params.p[i].offset; j < params.p[i].offset + params.p[i].count; j++) {
                 const double whole = (double)o.value[j] - before[j], part = (double)half.value[j] - before[j];
@@ -209,7 +209,7 @@ static void factors_scale_the_rate(void **state)
 static void the_same_bits_for_any_workers(void **state)
 {
     (void)state;
-    for (int optim = RF_OPTIM_ADAMW; optim <= RF_OPTIM_SGD; optim++) {
+    for (int optim = RF_OPTIM_ADAMW; optim <= RF_OPTIM_MUON; optim++) {
         uint64_t hash[2];
         for (int threads = 1; threads <= 2; threads++) {
             rf_ctx *ctx = t_ctx(threads, NULL);
@@ -223,7 +223,7 @@ static void the_same_bits_for_any_workers(void **state)
             rf__params_init(&params, o.value, 3);
             for (int t = 1; t <= 5; t++) {
                 random_grad(&o, (unsigned)t);
-                rf__optimizer_update(&o, &(rf__step){1e-2, 0.7, t});
+                assert_int_equal(rf__optimizer_update(&o, &(rf__step){1e-2, 0.7, t}, NULL), RF_OK);
             }
             hash[threads - 1] =
                 rf__hash64(o.value, params.total * sizeof *o.value, rf__hash64(o.ema, params.total * sizeof *o.ema, 0));
@@ -280,14 +280,14 @@ static void norm_is_that_of_all_parameters(void **state)
 static void file_keeps_every_bit(void **state)
 {
     (void)state;
-    for (int optim = RF_OPTIM_ADAMW; optim <= RF_OPTIM_SGD; optim++) {
+    for (int optim = RF_OPTIM_ADAMW; optim <= RF_OPTIM_MUON; optim++) {
         rf_ctx *ctx = t_ctx(1, NULL);
         rf_params params;
         rf__optimizer a, b, other;
         rf_error why = {0};
         char path[4096];
         rf__rule rule = rule_of((rf_optim)optim);
-        const rf__rule another = rule_of((rf_optim)((optim + 1) % 5));
+        const rf__rule another = rule_of((rf_optim)((optim + 1) % (RF_OPTIM_MUON + 1)));
         if (optim == RF_OPTIM_ADAFACTOR) rule.beta1 = 0.8;
         small_params(ctx, &params);
         make(&params, &rule, &a);
@@ -296,7 +296,7 @@ static void file_keeps_every_bit(void **state)
         rf__params_init(&params, a.value, 3);
         for (int t = 1; t <= 3; t++) {
             random_grad(&a, (unsigned)t);
-            rf__optimizer_update(&a, &(rf__step){1e-2, 1, t});
+            assert_int_equal(rf__optimizer_update(&a, &(rf__step){1e-2, 1, t}, NULL), RF_OK);
         }
         snprintf(path, sizeof path, "%s/optimizer.safetensors", t_folder());
         assert_int_equal(rf__optimizer_save(&a, path, &why), RF_OK);
@@ -305,8 +305,8 @@ static void file_keeps_every_bit(void **state)
         for (int t = 4; t <= 5; t++) {
             random_grad(&a, (unsigned)t);
             random_grad(&b, (unsigned)t);
-            rf__optimizer_update(&a, &(rf__step){1e-2, 1, t});
-            rf__optimizer_update(&b, &(rf__step){1e-2, 1, t});
+            assert_int_equal(rf__optimizer_update(&a, &(rf__step){1e-2, 1, t}, NULL), RF_OK);
+            assert_int_equal(rf__optimizer_update(&b, &(rf__step){1e-2, 1, t}, NULL), RF_OK);
         }
         assert_memory_equal(a.value, b.value, params.total * sizeof *a.value);
         rf__optimizer_load(&other, path, &why);

@@ -46,7 +46,7 @@ static void limits_name_the_option(void **state)
     REFUSED(o.max_length = 10000, "max_length: 10000 is above tokens_per_batch, 8192");
     REFUSED(o.gradient_accumulation_steps = 0, "gradient_accumulation_steps");
     REFUSED(o.lr_scheduler_type = (rf_schedule)99, "lr_scheduler_type");
-    REFUSED(o.optim = (rf_optim)5, "optim");
+    REFUSED(o.optim = (rf_optim)(RF_OPTIM_MUON + 1), "optim");
     REFUSED(o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE, "lr_schedule: \"\" is not");
     REFUSED((o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE, o.lr_schedule = "5:1,5:2"), "ascending");
     REFUSED((o.nesterov = 1, o.momentum = 0), "nesterov: momentum is 0");

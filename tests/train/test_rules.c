@@ -32,7 +32,7 @@ static void every_rule_resumes(void **state)
 {
     (void)state;
     for (int schedule = RF_SCHEDULE_LINEAR; schedule <= RF_SCHEDULE_ONE_CYCLE; schedule++) {
-        const int optim = schedule % 5;
+        const int optim = schedule % (RF_OPTIM_MUON + 1);
         run a = with_options(1), b = with_options(1);
         choose(&a.o, optim, schedule);
         choose(&b.o, optim, schedule);

@@ -12,6 +12,7 @@ static const struct { const char *name; rf_optim optim; double bytes; } rules[] 
     {"adafactor", RF_OPTIM_ADAFACTOR, 36},  /* value and gradient; gradient twice; direction; both, value written     */
     {"lion", RF_OPTIM_LION, 20},
     {"sgd", RF_OPTIM_SGD, 20},
+    {"muon", RF_OPTIM_MUON, 28},            /* adamw's; its products are not bytes, and are most of the time         */
 };
 
 rf_status bench_update(bench_job *j)
