@@ -3,6 +3,7 @@
 #include "rungs.h"
 
 #include "base/processor.h"
+#include "kernel/gemm/behind.h"
 #include "kernel/gemm/gemm_blocked.h"
 #include "roformer/gemm.h"
 
@@ -40,6 +41,32 @@ static void blocks_fit_the_cache(void **state)
             }
         }
     }
+}
+
+/* Two groups of rows or more ask for every line of the panel behind theirs, each for its share. */
+static void groups_fetch_the_next_panel(void **state)
+{
+    (void)state;
+    enum { STEP = 128, STEPS = 768 };
+    static char panels[3 * STEP * STEPS];
+    for (int64_t steps = 16; steps <= STEPS; steps *= 2)
+        for (int64_t groups = 1, lines = 2 * steps; groups <= 32; groups++) {
+            char asked[4 * STEPS] = {0};
+            for (int64_t g = 0; g < groups; g++) {
+                behind b = behind_panel(panels, STEP * steps, steps, groups, g);
+                assert_int_equal(b.two, groups == 2);
+                for (int64_t p = 0, next; p < steps; p = next) {
+                    const int64_t line = (b.line - panels - STEP * steps) / 64;
+                    assert_in_range(line, 0, 2 * lines - 1);
+                    asked[line] = 1;
+                    next = fetch_behind(&b, p, steps, b.two);
+                    assert_true(next > p && next <= steps);
+                }
+            }
+            int64_t found = 0;
+            for (int64_t line = 0; line < lines / groups * groups; line++) found += asked[line];
+            assert_int_equal(found, groups == 1 ? 1 : lines / groups * groups);
+        }
 }
 
 /* ---- the same bits ----------------------------------------------------------------------------------------------- */
@@ -101,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_fit_the_cache),
+        cmocka_unit_test(groups_fetch_the_next_panel),
         cmocka_unit_test(bits_do_not_follow_them),
     };
     return cmocka_run_group_tests_name("kernel/geometry", tests, NULL, NULL);
