@@ -141,7 +141,6 @@ static void one_panel_of_block(const blocks *g, const held *h, int64_t q)
             .own = g->own,
             .j = j,
         });
-    if (h->to == g->k) rf__act_rows(g->ctx, g->act, c, g->ldc, h->rows, n);
 }
 
 static void one_block(void *arg, int64_t task, int worker)
@@ -159,6 +158,8 @@ static void one_block(void *arg, int64_t task, int worker)
         copy_block(g, &h);
         for (int64_t q = first; q < last; q++) one_panel_of_block(g, &h, q);
     }
+    const int64_t j = first * g->shape->columns, n = rf__min64(last * g->shape->columns, g->n) - j;
+    rf__act_rows(g->ctx, g->act, g->c + h.i0 * g->ldc + j, g->ldc, h.rows, n);
 }
 
 /* As many tasks as keep all workers busy to the end, of equal size; never a block higher than `block`. */
