@@ -177,6 +177,7 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
  *   start      [B+1], sequence b is tokens start[b] .. start[b+1]-1; copied
  *   row        [N] rows of the rope table, or NULL with rope NULL; copied
  * score(m,n) = scale <R(m) q_m, R(n) k_n>;  scale 0 means 1/sqrt(D).  causal, prefix, window: as in rfk_attention.
+ * prefixes [B]: each sequence's own in prefix's place (UniLM, Dong et al. 2019); NULL: prefix is that of all; copied.
  *
  * What depends on the offset of two tokens in their sequence, r = n - m, in row clamp(r, -clip, clip) + clip of a table
  * (rfk_relative); NULL: not there.  Memory stays linear in the tokens.
@@ -213,6 +214,7 @@ typedef struct rf_attention_spec {
     rf_tensor *key_value;
     const int32_t *key_start, *key_row;
     const rf_past *past;
+    const int32_t *prefixes;
 } rf_attention_spec;
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
 
@@ -287,7 +289,7 @@ rf_tensor *rf_inner(rf_graph *g, rf_tensor *x, const float weight[]);
 /* weight * sum_i -log softmax(x_i table^T + bias)[label_i], in chunks of rows: [n,V] never exists.
  * The sums of losses (unweighted) and of hits (argmax = label) are added to *loss_sum and *hits when not NULL.
  * While recording the gradients are formed in the same pass, so the result must be the loss that rf_backward starts
- * from (RF_EARG otherwise).                                                                                          */
+ * from, or a term of rf_add whose result is (RF_EARG otherwise).                                                     */
 rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[], int64_t n,
                          double weight, double *loss_sum, int64_t *hits);
 

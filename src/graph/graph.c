@@ -369,10 +369,20 @@ void rf__walk(rf_graph *g)
     }
 }
 
+/* vocab_loss forms its gradients at once, as if its adjoint were 1: it is where vocab_loss is the loss, or a term of
+ * the sum that is. */
+static bool begins_at_vocab_loss(const rf_graph *g, const rf_tensor *loss)
+{
+    const rf_node *end = g->last, *n = end;
+    if (g->losses != 1 || !end || end->out != loss) return false;
+    while (n->op != RF_OP(vocab_loss)) n = n->older;
+    const bool first = end->in[0] == n->out, second = end->in[1] == n->out;
+    return n == end || (end->op == RF_OP(add) && first != second);
+}
+
 rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
 {
     if (!g) return rf__missing("rf_backward", "graph", why);
-    const bool eager = g->last && loss == g->last->out && g->last->op == RF_OP(vocab_loss);
     if (g->error.code) ;
     else if (!loss || rf__size(loss) != 1 || !loss->rank)
         rf__stop(g, RF_ESHAPE, "backward: the loss: expected 1 element, got %lld",
@@ -381,9 +391,11 @@ rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
         rf__stop(g, RF_EARG, "backward: the tape of this step was walked already");
     else if (!loss->tracked || loss->parameter)
         rf__stop(g, RF_EARG, "backward: the loss depends on nothing that needs a gradient, or was not recorded");
-    else if (g->losses && !(eager && g->losses == 1))
-        rf__stop(g, RF_EARG, "backward: vocab_loss forms its gradients at once, so it must be the last and only loss; "
-                             "this step has %d", g->losses);
+    else if (g->losses && !begins_at_vocab_loss(g, loss))
+        rf__stop(g, RF_EARG,
+                 "backward: vocab_loss forms its gradients at once, so it must be the only one, and the loss or a term "
+                 "of the sum that is; this step has %d",
+                 g->losses);
     else {
         g->walked = true;
         if ((loss->grad = rf__floats(g, 1))) *loss->grad = 1;

@@ -45,6 +45,35 @@ static void vocab_loss(void **state)
     }
 }
 
+/* ... as a term of the loss, on either side of the sum: y + <w, u> of another input u. */
+static const float of_other[] = {0.5F, -2, 1.25F, 3, -0.75F};
+
+static rf_tensor *sum_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct vocab *v = what;
+    rf_tensor *loss = vocab_run(g, in, what), *other = rf_inner(g, in[3], of_other);
+    return v->n % 2 ? rf_add(g, loss, other) : rf_add(g, other, loss);
+}
+
+static void sum_formula(double *y, const double *const in[], const void *what)
+{
+    vocab_formula(y, in, what);
+    for (size_t i = 0; i < RF_COUNT(of_other); i++) y[0] += (double)of_other[i] * in[3][i];
+}
+
+static void a_sum_with_vocab_loss(void **state)
+{
+    (void)state;
+    static const struct vocab cases[] = {{9, 4, 5, true, 0}, {6, 3, 300, true, 0}};
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct vocab *v = &cases[i];
+        t_gradient(&(t_gradient_case){
+            .op = RF_OP_vocab_loss, .ys = 1, .depth = (double)(v->K + v->n + 16), .run = sum_run,
+            .formula = sum_formula, .what = v,
+            .in = {{2, {v->n, v->K}}, {2, {v->V, v->K}}, {1, {v->V}}, {1, {RF_COUNT(of_other)}}}});
+    }
+}
+
 /* ---- losses over a head's logits --------------------------------------------------------------------------------- */
 
 struct loss { int64_t n, K, B; bool weighted; int32_t start[5]; double smoothing; };
@@ -310,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vocab_loss),
+        cmocka_unit_test(a_sum_with_vocab_loss),
         cmocka_unit_test(head_losses),
         cmocka_unit_test(vector_losses),
         cmocka_unit_test(vectors_without_an_answer),

@@ -414,20 +414,24 @@ static rf_tensor *attention_run(rf_graph *g, rf_tensor *const in[], const void *
 {
     const struct attention *a = what;
     rf_attention_spec spec = a->spec;
-    int32_t start[4], row[RF_COUNT(positions)];
+    int32_t start[4], row[RF_COUNT(positions)], prefix[3];
     memcpy(start, a->start, sizeof start);
+    if (spec.prefixes) memcpy(prefix, spec.prefixes, (size_t)spec.B * sizeof *prefix);
     memcpy(row, positions, sizeof row);
     spec.start = start;
     spec.row = a->spec.rope ? row : NULL;
+    if (spec.prefixes) spec.prefixes = prefix;
     rf_tensor *y = rf_attention(g, in[0], &spec);
     memset(start, 0x7f, sizeof start);
+    memset(prefix, 0x7f, sizeof prefix);
     memset(row, 0x7f, sizeof row);
     return y;
 }
 
-static bool sees(const rf_attention_spec *p, int64_t t, int64_t s)
+static bool sees(const rf_attention_spec *p, int64_t b, int64_t t, int64_t s)
 {
-    return (!p->causal || s <= t || s < p->prefix) && (!p->window || llabs(s - t) <= p->window);
+    const int64_t prefix = p->prefixes ? p->prefixes[b] : p->prefix;
+    return (!p->causal || s <= t || s < prefix) && (!p->window || llabs(s - t) <= p->window);
 }
 
 /* Whether probability (t, s) of unit b, h is kept, times 1 / (1 - drop); kernels.h has the words' order. */
@@ -460,8 +464,8 @@ static void attention_formula(double *y, const double *const in[], const void *w
                 for (int64_t s = 0; s < T; s++) {
                     double score = 0;
                     for (int64_t d = 0; d < D; d++) score += q[d] * k[s][d];
-                    prob[s] =
-                        sees(p, t, s) ? exp(score * (p->scale > 0 ? (double)(float)p->scale : 1 / sqrt((double)D))) : 0;
+                    score *= p->scale > 0 ? (double)(float)p->scale : 1 / sqrt((double)D);
+                    prob[s] = sees(p, b, t, s) ? exp(score) : 0;
                     sum += prob[s];
                 }
                 for (int64_t d = 0; d < D; d++) {
@@ -477,6 +481,7 @@ static void attention_formula(double *y, const double *const in[], const void *w
 static void attention(void **state)
 {
     (void)state;
+    static const int32_t three[] = {3, 1, 9}, two[] = {4, 0};
     static const struct attention cases[] = {
         {4, {0, 12}, {.heads = 2, .B = 1}, 0, RF_ROPE_PAIRS},
         {8, {0, 5, 6, 12}, {.heads = 1, .B = 3}, 8, RF_ROPE_PAIRS},
@@ -488,6 +493,8 @@ static void attention(void **state)
         {8, {0, 5, 11}, {.heads = 2, .B = 2, .drop = 0.3}, 8, RF_ROPE_PAIRS},
         {20, {0, 3}, {.heads = 1, .B = 1, .causal = 1, .drop = 0.1}, 20, RF_ROPE_HALVES},
         {64, {0, 3}, {.heads = 1, .B = 1}, 64, RF_ROPE_PAIRS},
+        {4, {0, 5, 8, 12}, {.heads = 2, .B = 3, .causal = 1, .prefix = 2, .prefixes = three}, 4, RF_ROPE_PAIRS},
+        {4, {0, 6, 12}, {.heads = 1, .B = 2, .causal = 1, .window = 3, .drop = 0.2, .prefixes = two}, 0, RF_ROPE_PAIRS},
     };
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(cases); i++) {

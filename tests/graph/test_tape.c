@@ -110,6 +110,8 @@ WRONG(attend_rope, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = 
 WRONG(attend_row,
       rf_attention(b->g, b->x3d, SPEC(.heads = 1, .B = 1, .start = (int32_t[]){0, 4}, .rope = b->rope, .row = ids)))
 WRONG(attend_drop, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = cut, .drop = 1.5)))
+static const int32_t below[] = {-1};
+WRONG(attend_prefix, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = cut, .prefixes = below)))
 WRONG(attend_window, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = cut, .window = -3)))
 WRONG(rows_high, rf_rows(b->g, b->x23, ids, 3))
 WRONG(pool_end, rf_pool(b->g, b->x46, cut, 1, RF_POOL_MEAN))
@@ -151,6 +153,7 @@ static const wrong mistakes[] = {
     {"attention: row 9 of token 3, table has 5", RF_ERANGE, attend_row},
     {"attention: drop is 1.5", RF_ERANGE, attend_drop},
     {"attention: prefix 0, window -3", RF_ERANGE, attend_window},
+    {"attention: prefix -1 of sequence 0", RF_ERANGE, attend_prefix},
     {"recompute: no function", RF_EARG, recompute_none},
     {"recompute: no function, or no argument of 8 bytes", RF_EARG, recompute_argument},
     {"rows: row[2] is 2, x has 2", RF_ERANGE, rows_high},
@@ -293,6 +296,8 @@ static void backward_refuses_what_is_no_loss(void **state)
         {2, RF_EARG, "walked already"},
         {3, RF_EARG, "vocab_loss forms its gradients at once"},
         {4, RF_ESHAPE, "got 0"},
+        {5, RF_EARG, "vocab_loss forms its gradients at once"},
+        {6, RF_EARG, "this step has 2"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         rf_error why = {0};
@@ -313,6 +318,11 @@ static void backward_refuses_what_is_no_loss(void **state)
             loss = rf_add(g, l, l);
             break;
         }
+        case 5: loss = rf_add(g, s, rf_add(g, s, rf_vocab_loss(g, x, x, NULL, ids, 2, 1, NULL, NULL))); break;
+        case 6:
+            loss = rf_vocab_loss(g, x, x, NULL, ids, 2, 1, NULL, NULL);
+            loss = rf_add(g, loss, rf_vocab_loss(g, x, x, NULL, ids, 2, 1, NULL, NULL));
+            break;
         default: break;
         }
         assert_int_equal(rf_backward(g, loss, &why), cases[i].code);

@@ -23,7 +23,7 @@ enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, KEY_VALUE, INPUTS };
 struct saved {
     const rfk_table *k;
     bool bf16;
-    rf_attention_spec spec;             /* start, row, key_start, key_row: copies while recorded */
+    rf_attention_spec spec;             /* start, row, key_start, key_row, prefixes: copies while recorded */
     int64_t N, D, E;                    /* E: columns of more_query for a head */
     int64_t width, key_width;           /* columns of a query's row and of a key's: 3C, or C and 2C */
     const rfk_relative *relative;       /* [H] or NULL */
@@ -88,7 +88,7 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
         .layout = rope ? rope->layout : RF_ROPE_PAIRS,
         .rotate_value = p->rotate_value,
         .causal = p->causal,
-        .prefix = p->prefix,
+        .prefix = p->prefixes ? p->prefixes[b] : p->prefix,
         .window = p->window,
         .drop = (float)p->drop,
         .key = {s->key.k[0], s->key.k[1]},
@@ -450,6 +450,9 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
     RF_NEED(g, p->rope || !p->rotate_value, RF_EARG, "attention: rotate_value without rope");
     RF_NEED(g, p->prefix >= 0 && p->window >= 0, RF_ERANGE,
             "attention: prefix %lld, window %lld; neither may be negative", (long long)p->prefix, (long long)p->window);
+    for (int64_t b = 0; p->prefixes && b < p->B; b++)
+        RF_NEED(g, p->prefixes[b] >= 0, RF_ERANGE, "attention: prefix %d of sequence %lld; none may be negative",
+                (int)p->prefixes[b], (long long)b);
     RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop is %g, expected 0 <= drop < 1", p->drop);
     RF_NEED(g, p->scale >= 0 && p->scale < HUGE_VAL, RF_ERANGE, "attention: scale is %g", p->scale);
     rf_tensor *nil = refuse_keys(g, qkv, p);
@@ -496,6 +499,7 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
     forward(g, &s, qkv->f32, y->f32);
     if (!track) return g->error.code ? &g->nil.t : y;
     s.spec.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
+    if (spec->prefixes) s.spec.prefixes = rf__copy(g, spec->prefixes, (size_t)spec->B, sizeof *spec->prefixes);
     if (spec->row) s.spec.row = rf__copy(g, spec->row, (size_t)s.N, sizeof *spec->row);
     if (spec->key_start) s.spec.key_start = rf__copy(g, spec->key_start, (size_t)spec->B + 1, sizeof *spec->key_start);
     if (spec->key_row)

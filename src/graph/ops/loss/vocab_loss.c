@@ -114,7 +114,7 @@ static double chunks(rf_graph *g, const rf_tensor *x, rf_tensor *table, rf_tenso
 
 void rf__vocab_loss_back(rf_graph *g, rf_node *n)
 {
-    const struct saved *s = n->saved;                   /* rf_backward starts here, with an adjoint of 1 */
+    const struct saved *s = n->saved;                   /* the adjoint is 1: see rf_backward */
     if (s->dx) rf__adjoint(g, n->in[0], s->dx);
 }
 
