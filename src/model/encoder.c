@@ -214,6 +214,9 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
 {
     const rf_position *is = b->is;
     rf_attention_spec spec = b->spec;
+    if (spec.prefixes && (rf__config_linear(b->config, b->at.layer) || is->attend))
+        return rf__stop(g, RF_EUNSUPPORTED, "token types 0 and 1 in one text: a first part that all tokens see has "
+                        "neither linear attention (attention_type) nor position_embedding_type \"%s\"", is->name);
     rf_tensor *rotated = is->rotate ? is->rotate(g, &b->at, qkv) : qkv;
     if (rf__config_linear(b->config, b->at.layer)) {
         if (b->observer)
@@ -266,6 +269,7 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
                                  .B = b.at.B,
                                  .start = b.at.start,
                                  .causal = b.config->is_decoder && !b.whole,
+                                 .prefixes = b.prefixes,
                                  .drop = b.config->attention_probs_dropout_prob};
     if (i + 1 < b.config->num_hidden_layers) b.row = NULL;
     return b;
@@ -341,6 +345,22 @@ static bool common_of(rf_graph *g, rf_encoder *e, side *s, const rf_batch *b, rf
 /* Whether the tokens are the first of their sequences: without a cache, or at position 0. */
 static bool begins(const rf_batch *b, const rf_cache *cache) { return !cache || !b->position[0]; }
 
+/* RoFormer-Sim's mask (UniLM's, Dong et al. 2019): token m sees n iff s_n <= s_m, s the sum of the types up to a token.
+ * The tokens of type 0 that a sequence begins with are seen by all of it, those behind them by later ones. */
+static void see_first_parts(rf_graph *g, const rf_batch *b, rf_block *common)
+{
+    int32_t *prefix = b->type ? rf__push(g, (size_t)b->B, sizeof *prefix) : NULL;
+    common->whole = true;
+    for (int64_t i = 0; prefix && i < b->B; i++) {
+        const int32_t begin = b->start[i], end = b->start[i + 1];
+        int32_t n = begin;
+        while (n < end && !b->type[n]) n++;
+        prefix[i] = n - begin;
+        common->whole = common->whole && n == end;
+    }
+    if (!common->whole) common->prefixes = prefix;
+}
+
 static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache, const int32_t row[],
                          int64_t rows)
 {
@@ -348,7 +368,8 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
     bind(g, e);
     if (!common_of(g, e, &e->side[0], b, &common)) return &g->nil.t;
     common.at.cache = cache;
-    common.whole = common.config->linear_pooler && begins(b, cache);
+    if (common.config->is_decoder && common.config->linear_pooler && begins(b, cache))
+        see_first_parts(g, b, &common);
     common.row = row;
     common.rows = rows;
     return run(g, e, &e->side[0], &common, NULL);

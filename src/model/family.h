@@ -42,6 +42,7 @@ typedef struct rf_block {
     rf__observer *observer;
     void *observer_user;
     bool whole;                         /* causal, but each token of a prompt sees all of it                          */
+    const int32_t *prefixes;            /* [B] ... of each sequence as many tokens; NULL: of none                     */
     int64_t *underflows;                /* of linear attention's denominators: added to                               */
     const int32_t *row;                 /* of the last layer: the tokens that are asked for; NULL: all                */
     int64_t rows;

@@ -1,6 +1,7 @@
 /* test_sim.c — RoFormer-Sim (pooler_activation "linear") as PyPI's roformer 0.4.3 has it (tests/golden/sim): vectors of
- * texts, logits of tokens that are written behind a prompt which is seen as a whole; what is refused.  RoFormer-GPT
- * (tests/golden/gpt), the same class with another pooler and a triangular mask: the logits behind every token. */
+ * texts, logits of tokens that are written behind a prompt which is seen as a whole, and of both in one text; what is
+ * refused.  RoFormer-GPT (tests/golden/gpt), the same class with another pooler and a triangular mask: the logits
+ * behind every token. */
 #include <jansson.h>
 
 #include "one_context.h"
@@ -123,6 +124,38 @@ static void tokens_behind_prompts(void **state)
     forget(&g);
 }
 
+/* Prompts with what is written behind them, told apart by their token types, in one batch: the same vectors, and behind
+ * each token of the second parts the same logits. */
+static void texts_of_two_parts(void **state)
+{
+    (void)state;
+    enum { WRITTEN = 3 };
+    golden g = read_golden(SIM "/golden.jsonl");
+    int32_t id[64], type[64] = {0}, start[PROMPTS + 1] = {0}, row[PROMPTS * (WRITTEN + 1)], n = 0, rows = 0;
+    for (int i = 0; i < PROMPTS; i++) {
+        const json_t *prompt = json_object_get(g.line[i], "prompt"), *written = json_object_get(g.line[i], "written");
+        const size_t first = json_array_size(prompt);
+        for (size_t k = 0; k < first + WRITTEN; k++) {
+            type[n] = k >= first;
+            if (k + 1 >= first) row[rows++] = n;
+            id[n++] = (int32_t)json_integer_value(k < first ? json_array_get(prompt, k)
+                                                            : json_array_get(written, k - first));
+        }
+        start[i + 1] = n;
+    }
+    const rf_batch b = {.N = n, .B = PROMPTS, .id = id, .type = type, .start = start};
+    opened o = open_folder(SIM);
+    rf_error why = {0};
+    const float *z, *v;
+    if (rf_session_scores(o.session, &b, row, rows, &z, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < PROMPTS; i++)
+        for (int k = 0; k <= WRITTEN; k++) near(logits_of(&g, i, k), z + (i * (WRITTEN + 1) + k) * V, V, "at once");
+    if (rf_session_embed(o.session, &b, RF_POOL_CLS, &v, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < PROMPTS; i++) near(json_object_get(g.line[i], "vector"), v + i * C, C, "vector of two parts");
+    close_sim(&o);
+    forget(&g);
+}
+
 static int keep(void *user, const rf_generated *token)
 {
     int32_t(*to)[4] = user;
@@ -233,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_of_texts), cmocka_unit_test(tokens_behind_prompts), cmocka_unit_test(generated),
         cmocka_unit_test(refused),          cmocka_unit_test(written_again),         cmocka_unit_test(a_gpt_is_causal),
+        cmocka_unit_test(texts_of_two_parts),
     };
     return cmocka_run_group_tests_name("model/sim", tests, setup, teardown);
 }
