@@ -51,29 +51,36 @@ static int32_t disguise(int32_t id, const uint32_t word[4], const rf__token_kind
     return id;
 }
 
-static void mask_piece(rf__mlm_batch *b, int64_t first, int64_t last, const rf__masking *m, uint64_t stream)
+int64_t rf__mask(int32_t id[], int64_t n, const rf__masking *m, uint64_t stream, int32_t place[], int32_t label[])
 {
     const rf__token_kinds *v = m->vocab;
     const uint32_t limit = threshold(m->p);
     bool word_chosen = false, in_word = false;
-    const uint8_t *joined = m->whole_words ? rf__vocab_joined(v, b->id + first, (size_t)(last - first)) : NULL;
-    for (int64_t i = first; i < last; i++) {
-        const int32_t id = b->id[i];
-        if (v->kind[id] & RF__SPECIAL) {
+    const uint8_t *joined = m->whole_words ? rf__vocab_joined(v, id, (size_t)n) : NULL;
+    int64_t masked = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (v->kind[id[i]] & RF__SPECIAL) {
             in_word = false;
             continue;
         }
         uint32_t word[4];
-        rf__philox(m->key, (uint64_t)(i - first), stream, word);
-        const bool goes_on = joined ? joined[i - first] : (v->kind[id] & RF__CONTINUES) != 0;
+        rf__philox(m->key, (uint64_t)i, stream, word);
+        const bool goes_on = joined ? joined[i] : (v->kind[id[i]] & RF__CONTINUES) != 0;
         const bool follows = m->whole_words && in_word && goes_on;
         if (!follows) word_chosen = word[0] < limit;
         in_word = true;
         if (!word_chosen) continue;
-        b->row[b->n] = (int32_t)i;
-        b->label[b->n++] = id;
-        b->id[i] = disguise(id, word, v);
+        if (place) place[masked] = (int32_t)i, label[masked] = id[i];
+        id[i] = disguise(id[i], word, v);
+        masked++;
     }
+    return masked;
+}
+
+static void mask_piece(rf__mlm_batch *b, int64_t first, int64_t last, const rf__masking *m, uint64_t stream)
+{
+    const int64_t n = rf__mask(b->id + first, last - first, m, stream, b->row + b->n, b->label + b->n);
+    for (const int64_t end = b->n + n; b->n < end; b->n++) b->row[b->n] += (int32_t)first;
 }
 
 /* A piece that was cut off is not followed by [SEP]: what does follow is not here, so nothing is asked. */
