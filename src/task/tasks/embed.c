@@ -19,35 +19,13 @@
 #include <stdlib.h>
 
 #include "graph/graph.h"
-#include "task/scores.h"
-#include "task/task.h"
-
-enum { DIGITS = 63, CUT = 10 };
+#include "task/vectors.h"
 
 #define WORD(id, word) #word,
 static const char *const loss_names[] = {RF_EMBED_LOSSES(WORD)};
 #undef WORD
 
 /* ---- examples ---- */
-
-/* A number, divided by score_max; NAN: there is none. */
-static float score_of(rf__example *m)
-{
-    const rf__text t = m->record->label;
-    const double most = m->l->o->score_max;
-    char text[DIGITS + 1], *end;
-    if (!m->with_labels || !t.at) return NAN;
-    if (t.size > DIGITS)
-        return RF__EXAMPLE_BAD(m, "the score has %zu characters, a number has at most %d", t.size, DIGITS), 0;
-    if (t.size) memcpy(text, t.at, t.size);
-    text[t.size] = 0;
-    const double x = strtod(text, &end);
-    if (!t.size || *end || strspn(text, "0123456789+-.eE") < t.size || !isfinite(x))
-        return RF__EXAMPLE_BAD(m, "the score '%s' is not a finite number", rf__show(t, 60).text), 0;
-    if (fabs(x) > most)
-        return RF__EXAMPLE_BAD(m, "the score %s is not in %g to %g (score_max)", text, -most, most), 0;
-    return (float)(x / most);
-}
 
 /* Member "negative", a string, or "negatives", a list of them: their number, or -1 with the record bad. */
 static int64_t negatives_of(rf__example *m, const json_t **list)
@@ -98,9 +76,7 @@ static void check_example(rf__example *m, const rf__items *out, float score, int
     if (!isnan(score) && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "has a score, but no second text");
     const bool asked = !m->with_labels || (m->l->o->teacher && !out->teacher);
     if (asked && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "no second text, to which the first could be near");
-    if (out->n && !m->bad && m->with_labels && isnan(score) != isnan(out->target[0]))
-        RF__EXAMPLE_BAD(m, isnan(score) ? "has no score, and the first example has" : "has a score, and the first "
-                                                                                       "example has none");
+    rf__vectors_agree(m, out, score);
 }
 
 static rf_status example(rf__example *m, rf__items *out, rf_error *why)
@@ -108,15 +84,13 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     const json_t *list = NULL;
     const rf__file_record *r = m->record;
     const rf__text none = {NULL, 0};
-    const float score = score_of(m);
+    const float score = rf__vectors_score_of(m);
     const int64_t negatives = m->bad ? -1 : negatives_of(m, &list);
     int32_t row;
     rf_status status = row_of(m, out, &row, why);
     if (status) return status;
     check_example(m, out, score, negatives);
     if (m->bad || negatives < 0) return RF_OK;
-    m->l->scored = !isnan(score);
-    m->l->graded |= m->l->scored && score != 0 && score != 1;
     status = rf__items_text(out, r->text, none, why);
     if (!status && (r->pair.at || !out->teacher))
         status = rf__items_text(out, r->pair.at ? r->pair : r->text, none, why);
@@ -250,11 +224,7 @@ static rf_tensor *infonce(rf_graph *g, rf_tensor *u, const rows *r, double scale
 /* cos(t_i, p_i), a column. */
 static rf_tensor *cosines(rf_graph *g, rf_tensor *u, const rows *r)
 {
-    const int64_t C = u->dim[1];
-    float *ones = rf__push(g, (size_t)C, sizeof *ones);
-    for (int64_t c = 0; ones && c < C; c++) ones[c] = 1;
-    rf_tensor *both = rf_mul(g, rf_rows(g, u, r->text, r->n), rf_rows(g, u, r->candidate, r->n));
-    return rf_dots(g, both, rf_constant(g, ones, 1, &C), 1, 1);
+    return rf__vectors_cosines(g, u, r->text, r->candidate, r->n);
 }
 
 /* One number for the batch, as heavy as its examples. */
@@ -353,207 +323,12 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return all;
 }
 
-/* ---- scores ---- */
-
-static double cosine(const float *a, const float *b, int64_t C)
-{
-    double ab = 0, aa = 0, bb = 0;
-    for (int64_t c = 0; c < C; c++) {
-        ab += (double)a[c] * (double)b[c];
-        aa += (double)a[c] * (double)a[c];
-        bb += (double)b[c] * (double)b[c];
-    }
-    return ab / sqrt(aa * bb);
-}
-
-static double pair_cosine(const rf__answers *a, const rf__items *t, size_t i)
-{
-    const float *z = a->logit + t->first[i] * (size_t)a->K;
-    return cosine(z, z + a->K, a->K);
-}
-
-typedef struct ranked { double cosine; bool right; } ranked;
-
-static int by_cosine(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    return (x->cosine < y->cosine) - (x->cosine > y->cosine);
-}
-
-/* sum over thresholds k of (R_k - R_{k-1}) P_k, equal cosines at once, as scikit-learn; NAN: all scores are one. */
-static double average_precision(ranked *all, size_t n)
-{
-    double sum = 0;
-    size_t right = 0, found = 0;
-    qsort(all, n, sizeof *all, by_cosine);
-    for (size_t i = 0; i < n; i++) right += all[i].right;
-    for (size_t i = 0, end; i < n; i = end) {
-        const size_t before = found;
-        for (end = i; end < n && all[end].cosine >= all[i].cosine; end++) found += all[end].right;
-        sum += (double)(found - before) * (double)found / (double)end;
-    }
-    return right && right < n ? sum / (double)right : NAN;
-}
-
-/* Pairs that are said to be alike: `said`, `right` of them rightly, of n with `alike`. */
-typedef struct decision { size_t said, right, n, alike; } decision;
-
-static double accuracy(decision d) { return (double)(d.n - d.alike - d.said + 2 * d.right) / (double)d.n; }
-static double f1(decision d) { return d.right ? 2 * (double)d.right / (double)(d.said + d.alike) : 0; }
-
-typedef struct threshold { double cosine; decision says; } threshold;
-
-/* Between the first and the last of two groups of equal cosines, where `metric` is largest, the highest of several.
-   `best` has what is to be surpassed. */
-static threshold best_threshold(const ranked *all, size_t n, threshold best, double (*metric)(decision))
-{
-    decision d = {.n = n, .alike = best.says.alike};
-    for (size_t i = 0; i < n; i++) {
-        d.said++, d.right += all[i].right;
-        if (i + 1 < n && all[i + 1].cosine >= all[i].cosine) continue;
-        const double below = i + 1 < n ? all[i + 1].cosine : all[i].cosine, middle = (all[i].cosine + below) / 2;
-        if (metric(d) > metric(best.says)) best = (threshold){middle > below ? middle : all[i].cosine, d};
-    }
-    return best;
-}
-
-static threshold given_threshold(const ranked *all, size_t n, double cosine, decision none)
-{
-    threshold t = {cosine, none};
-    for (size_t i = 0; i < n && all[i].cosine >= cosine; i++) t.says.said++, t.says.right += all[i].right;
-    return t;
-}
-
-/* Scores that say yes or no: how well the cosine tells them apart, and at which threshold best. */
-static rf_status score_classes(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
-                               rf_error *why)
-{
-    ranked *all = rf__calloc(t->ctx, t->n, sizeof *all);
-    decision none = {.n = t->n};
-    if (!all) return rf__score_no_memory(t, why);
-    for (size_t i = 0; i < t->n; i++) {
-        all[i] = (ranked){pair_cosine(a, t, i), t->target[i] > 0};
-        none.alike += all[i].right;
-    }
-    const double precision = average_precision(all, t->n);           /* sorts them */
-    const bool given = l && l->o->similarity_threshold <= 1;
-    threshold x, y;
-    if (given)
-        x = y = given_threshold(all, t->n, l->o->similarity_threshold, none);
-    else {
-        x = best_threshold(all, t->n, (threshold){nextafterf((float)all[0].cosine, INFINITY), none}, accuracy);
-        y = best_threshold(all, t->n, (threshold){0, none}, f1);
-    }
-    rf__score_add(out, "average_precision", precision);
-    rf__score_add(out, "accuracy", accuracy(x.says));
-    if (!given) rf__score_add(out, "accuracy_threshold", x.cosine);
-    rf__score_add(out, "precision", y.says.said ? (double)y.says.right / (double)y.says.said : 0);
-    rf__score_add(out, "recall", none.alike ? (double)y.says.right / (double)none.alike : 0);
-    rf__score_add(out, "f1", f1(y.says));
-    if (!given) rf__score_add(out, "f1_threshold", y.cosine);
-    rf__free(t->ctx, all);
-    return RF_OK;
-}
-
-static rf_status score_pairs(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
-                             rf_error *why)
-{
-    double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x), spearman = NAN;
-    if (!x) return rf__score_no_memory(t, why);
-    for (size_t i = 0; i < t->n; i++) {
-        x[i] = t->target[i];
-        x[t->n + i] = pair_cosine(a, t, i);
-    }
-    const rf_status status = rf_spearman(t->ctx, x, x + t->n, t->n, &spearman, why);
-    if (!status) {
-        rf__score_add(out, "pearson", rf_pearson(x, x + t->n, t->n));
-        rf__score_add(out, "spearmanr", spearman);
-    }
-    rf__free(t->ctx, x);
-    bool yes_or_no = true;
-    for (size_t i = 0; i < t->n; i++) yes_or_no = yes_or_no && (t->target[i] == 0 || t->target[i] == 1);
-    return status || !yes_or_no ? status : score_classes(a, t, l, out, why);
-}
-
-/* How many second texts are nearer to text i than its own; of equal ones those before it. */
-static size_t rank_of(const rf__items *t, size_t i, const float *u, int64_t C)
-{
-    const float *q = u + t->first[i] * (size_t)C;
-    double own = 0;
-    size_t nearer = 0;
-    for (int64_t c = 0; c < C; c++) own += (double)q[c] * (double)q[C + c];
-    for (size_t j = 0; j < t->n; j++) {
-        const float *p = u + (t->first[j] + 1) * (size_t)C;
-        double cos = 0;
-        for (int64_t c = 0; c < C; c++) cos += (double)q[c] * (double)p[c];
-        nearer += j != i && (cos > own || (cos >= own && j < i));
-    }
-    return nearer;
-}
-
-/* Each text asks for its second text among those of all examples. */
-static rf_status score_search(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
-{
-    double first = 0, ten = 0, reciprocal = 0, gain = 0;
-    const double n = (double)t->n;
-    const size_t C = (size_t)a->K;
-    float *u = rf__calloc(t->ctx, t->sequences * C, sizeof *u);
-    if (!u) return rf__score_no_memory(t, why);
-    for (size_t s = 0; s < t->sequences; s++) {
-        double square = 0;
-        for (size_t c = 0; c < C; c++) square += (double)a->logit[s * C + c] * (double)a->logit[s * C + c];
-        for (size_t c = 0; c < C; c++) u[s * C + c] = (float)((double)a->logit[s * C + c] / sqrt(square));
-    }
-    for (size_t i = 0; i < t->n; i++) {
-        const size_t rank = rank_of(t, i, u, a->K);
-        first += rank == 0;
-        if (rank >= CUT) continue;
-        ten++;
-        reciprocal += 1 / (double)(rank + 1);
-        gain += 1 / log2((double)rank + 2);
-    }
-    rf__free(t->ctx, u);
-    rf__score_add(out, "recall_at_1", first / n);
-    rf__score_add(out, "recall_at_10", ten / n);
-    rf__score_add(out, "mrr_at_10", reciprocal / n);
-    rf__score_add(out, "ndcg_at_10", gain / n);
-    return RF_OK;
-}
-
-static bool has_metric(const rf__labelled *l, const char *name)
-{
-    static const char *const of_classes[] = {"average_precision", "accuracy", "precision", "recall", "f1"};
-    for (size_t i = 0; i < RF_COUNT(of_classes); i++)
-        if (!strcmp(name, of_classes[i])) return l->scored && !l->graded;
-    if (strstr(name, "_threshold")) return false;
-    return l->scored == (!strcmp(name, "pearson") || !strcmp(name, "spearmanr"));
-}
-
-static const char *why_not(const rf__labelled *l)
-{
-    return l->scored ? "the examples have scores, to which cosines are held" : "the examples have no scores";
-}
-
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (isnan(pair_cosine(a, t, i)))
-            return rf_fail(why, RF_ENUMERIC, "example %zu: a vector has length 0, so that the cosine is not defined",
-                           i + 1);
-    return isnan(t->target[0]) ? score_search(a, t, out, why) : score_pairs(a, t, l, out, why);
-}
-
 /* ---- answers ---- */
 
 static bool recognise(const rf_config *c)
 {
     (void)c;                                                             /* the head says it */
     return true;
-}
-
-static json_t *predict(const rf__prediction *p, size_t i)
-{
-    return json_pack("{s:o}", "score", rf__json_real6(pair_cosine(p->z, p->t, i)));
 }
 
 static const char *const options[] = {"loss",       "pooling",   "normalize",       "similarity_scale", "margin",
@@ -578,10 +353,10 @@ const rf__task rf__task_embed = {
     .loss = loss,
     .metric = "spearmanr",
     .other_metric = "mrr_at_10",
-    .score = score,
-    .has_metric = has_metric,
-    .why_not = why_not,
+    .score = rf__vectors_score,
+    .has_metric = rf__vectors_has_metric,
+    .why_not = rf__vectors_why_not,
     .columns = "score",
     .between = ',',
-    .predict = predict,
+    .predict = rf__vectors_predict,
 };

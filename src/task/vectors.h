@@ -1,0 +1,29 @@
+/* vectors.h — tasks of which vectors of texts are the answer: scores that examples may have, cosines of pairs, and what
+ * an evaluation says of them; see vectors.c. */
+#ifndef RF_TASK_VECTORS_H
+#define RF_TASK_VECTORS_H
+
+#include "task/task.h"
+
+/* ---- examples: a text, a second one, perhaps a score ---- */
+
+/* The example's score, divided by score_max; NAN: it has none. */
+float rf__vectors_score_of(rf__example *m);
+
+/* All examples of a file have a score, or none has: else this one is bad. */
+void rf__vectors_agree(rf__example *m, const rf__items *out, float score);
+
+/* ---- losses ---- */
+
+/* cos(x_a, x_b) of rows a[i] and b[i] of units, a column [n,1]. */
+rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], const int32_t b[], int64_t n);
+
+/* ---- the hooks of rf__task that are the same in all of them ---- */
+
+rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
+                            rf_error *why);
+bool rf__vectors_has_metric(const rf__labelled *l, const char *name);
+const char *rf__vectors_why_not(const rf__labelled *l);
+json_t *rf__vectors_predict(const rf__prediction *p, size_t i);
+
+#endif
