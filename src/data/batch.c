@@ -51,7 +51,7 @@ static int32_t disguise(int32_t id, const uint32_t word[4], const rf__token_kind
     return id;
 }
 
-int64_t rf__mask(int32_t id[], int64_t n, const rf__masking *m, uint64_t stream, int32_t place[], int32_t label[])
+int64_t rf__mask_ids(int32_t id[], int64_t n, const rf__masking *m, uint64_t stream, int32_t place[], int32_t label[])
 {
     const rf__token_kinds *v = m->vocab;
     const uint32_t limit = threshold(m->p);
@@ -79,7 +79,7 @@ int64_t rf__mask(int32_t id[], int64_t n, const rf__masking *m, uint64_t stream,
 
 static void mask_piece(rf__mlm_batch *b, int64_t first, int64_t last, const rf__masking *m, uint64_t stream)
 {
-    const int64_t n = rf__mask(b->id + first, last - first, m, stream, b->row + b->n, b->label + b->n);
+    const int64_t n = rf__mask_ids(b->id + first, last - first, m, stream, b->row + b->n, b->label + b->n);
     for (const int64_t end = b->n + n; b->n < end; b->n++) b->row[b->n] += (int32_t)first;
 }
 

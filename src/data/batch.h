@@ -35,7 +35,7 @@ typedef struct rf__masking {
 
 /* Masks id[0..n) in place: how many, each at place[i], where label[i] was (both NULL: not asked).  The masks are a
  * function of (m->key, stream, place). */
-int64_t rf__mask(int32_t id[], int64_t n, const rf__masking *m, uint64_t stream, int32_t place[], int32_t label[]);
+int64_t rf__mask_ids(int32_t id[], int64_t n, const rf__masking *m, uint64_t stream, int32_t place[], int32_t label[]);
 
 /* Appends [CLS] ids [SEP] and masks them.  The masks are a function of (m->key, stream, place in the piece).
  * m->next: [CLS] predicts the first of the ids, and the last predicts [SEP] if a document ends here. */

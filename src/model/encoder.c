@@ -142,7 +142,7 @@ void rf__encoder_free(rf_encoder *e)
 static bool frozen(const rf_encoder *e, size_t i)
 {
     const rf_param *p = &e->params->p[i];
-    return e->frozen > 0 && !p->head && p->layer < e->frozen;
+    return e->frozen > 0 && !rf__param_on_top(p) && p->layer < e->frozen;
 }
 
 void rf__encoder_grad(rf_encoder *e, float *grad)

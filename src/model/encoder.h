@@ -80,7 +80,7 @@ rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t 
 rf_tensor *rf__mlm_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
 
 /* Logits of the other heads (heads.c): [B,K] of sequences, [N,K] of tokens, [B,1] of candidates; of hidden states
- * [N,C], or of a batch, encoded as far as the head looks at it. */
+ * [N,C], or of a batch, encoded as far as the head looks at it.  Of a batch RoFormer-Sim gives vectors [B,C]. */
 rf_tensor *rf__task_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_batch *batch);
 bool rf__task_rows(const rf_params *params);                          /* the head looks at one token of each sequence */

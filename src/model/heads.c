@@ -110,9 +110,17 @@ rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_ba
     return logits(g, e, row ? rf_rows(g, h, row, b->B) : h);
 }
 
+/* RoFormer-Sim's vectors, W h_[CLS] + b. */
+static rf_tensor *vectors(rf_graph *g, rf_encoder *e, const rf_batch *b)
+{
+    return rf__encoder_vector(g, e, rf__encoder_forward_rows(g, e, b, b->start, b->B));
+}
+
 rf_tensor *rf__task_forward(rf_graph *g, rf_encoder *e, const rf_batch *b)
 {
-    const int32_t *row = rows_of(g, rf__encoder_params(e), b);
+    const rf_params *p = rf__encoder_params(e);
+    if (p->head == RF_HEAD_MLM && p->config.linear_pooler) return vectors(g, e, b);
+    const int32_t *row = rows_of(g, p, b);
     return row ? logits(g, e, rf__encoder_forward_rows(g, e, b, row, b->B))
                : rf__task_logits(g, e, rf__encoder_forward(g, e, b), b);
 }

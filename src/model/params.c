@@ -384,6 +384,11 @@ static rf_status check_quantised(const rf_params *params, const rf_weights *w, c
     return status;
 }
 
+static bool may_lack(const rf_params *params, const rf_param *p, bool headless)
+{
+    return (p->head && headless) || (params->new_pooler && p->flags & RF_ROW_POOLER);
+}
+
 rf_status rf__params_match(const rf_params *params, const rf_weights *w, const rf_weight **match, bool *has_head,
                            rf_error *why)
 {
@@ -396,7 +401,7 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
     }
     const bool headless = heads && !found;
     for (size_t i = 0; i < params->n; i++)
-        if (match[i] ? !fits(&params->p[i], match[i]) : !(params->p[i].head && headless))
+        if (match[i] ? !fits(&params->p[i], match[i]) : !may_lack(params, &params->p[i], headless))
             complain(&bad, &params->p[i], match[i]);
     if (has_head) *has_head = !headless;
     if (!bad.all) return check_quantised(params, w, match, why);

@@ -80,8 +80,12 @@ typedef struct rf_params {
     int stacks;
     size_t n, total;            /* parameters; floats of the slab, padding (zeros) included                           */
     size_t word;                /* the index of the word embeddings; the decoder's where each side has its own        */
+    bool new_pooler;            /* files need not have the rows RF_ROW_POOLER; what is not there is left alone        */
     rf_param *p;
 } rf_params;
+
+/* Stands on the last layer, as the head does. */
+static inline bool rf__param_on_top(const rf_param *p) { return p->head || p->flags & RF_ROW_POOLER; }
 
 /* The config of a side, of `rf__config_stacks` that there are. */
 int rf__config_stacks(const rf_config *c);

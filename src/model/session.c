@@ -185,7 +185,8 @@ rf_status rf_session_pair_scores(rf_session *s, const rf_batch *source, const rf
 rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **out, int64_t *rows, rf_error *why)
 {
     if (!(s && out && rows)) return rf__missing("rf_session_logits", "session, logits, rows", why);
-    if (rf_model_task(s->model) == RF_HEAD_MLM || rf_model_task(s->model) == RF_HEAD_SEQ2SEQ)
+    const bool sim = s->model->config.linear_pooler;
+    if ((rf_model_task(s->model) == RF_HEAD_MLM && !sim) || rf_model_task(s->model) == RF_HEAD_SEQ2SEQ)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "this model has not been fine-tuned: no head for texts, tokens, answers or choices");
     const rf_status status = begin(s, batch, why);

@@ -19,6 +19,7 @@
 /* ---- options ---- */
 
 enum { USUAL_LENGTH = 128 };
+static const double MASKED = 0.15;         /* of the words of a text that is masked */
 
 void rf_finetune_options_init(rf_finetune_options *o, size_t size)
 {
@@ -207,7 +208,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (!status) status = rf__items_longest(&f->train, (size_t)computed_at_once(&f->o), &tokens, why);
     if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
     if (status) return status;
-    if (f->o.r_drop > 0) {
+    if (f->o.r_drop > 0 || f->task->train) {        /* of every text a second time, or behind the other one */
         tokens *= 2;
         longest *= 2;
     }
@@ -237,12 +238,12 @@ static rf_status prepare(rf__run *r, rf_error *why)
 
 static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *why)
 {
-    (void)why;
     rf__finetune_run *f = r->task;
     const char *const *labels = rf__labelled_names(&f->source);
     *head = f->head = rf__config_nearest_head(c, f->o.pooled && rf__task_has(f->task, "head") ? RF_HEAD_POOLED
                                                                                                 : f->task->head);
     if (!*r->from && *head == RF_HEAD_CHOICE) c->summary = RF_SUMMARY_FIRST;
+    if (f->task->configure && f->task->configure(c, why)) return why->code;
     rf_config_set_head(c, *head);
     snprintf(c->problem_type, sizeof c->problem_type, "%s", f->task->problem_type);
     snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
@@ -273,15 +274,17 @@ void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
     *own = (rf__memory_job){
         .example = f->longest,
         .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size),
-        .copies = f->o.fgm > 0 ? (double)r->params.p[r->params.word].count * sizeof *f->words : 0,
+        .copies = (f->o.fgm > 0 ? (double)r->params.p[r->params.word].count * sizeof *f->words : 0) +
+                  (f->task->beside ? f->task->beside(&f->o) : 0),
     };
 }
 
-/* Does the folder have this head with these labels already? */
+/* Does the folder have this head with these labels already?  The one that says which word has none. */
 static bool same_head(rf__run *r, const rf__finetune_run *f)
 {
     rf_config c;
     rf_labels l;
+    if (f->head == RF_HEAD_MLM) return true;
     bool same = !rf_config_read(r->ctx, r->o.model, &c, NULL) && rf_config_head(&c) == f->head &&
                 c.num_labels == r->params.config.num_labels && !rf_labels_read(r->ctx, r->o.model, &l, NULL);
     if (!same) return false;
@@ -292,6 +295,19 @@ static bool same_head(rf__run *r, const rf__finetune_run *f)
     return same;
 }
 
+/* RoFormer-Sim's is drawn where the folder has none.  What to say of it. */
+static const char *begin_pooler(rf__run *r, const rf_weights *w)
+{
+    bool drawn = false;
+    for (size_t i = 0; i < r->params.n; i++) {
+        const rf_param *p = &r->params.p[i];
+        if (!(p->flags & RF_ROW_POOLER) || rf__params_find(&r->params, w, p->name)) continue;
+        rf__param_init(&r->params, i, r->optimizer.value + p->offset, r->o.seed);
+        drawn = true;
+    }
+    return drawn ? ", and a new pooler" : "";
+}
+
 static rf_status begin(rf__run *r, rf_error *why)
 {
     const rf__finetune_run *f = r->task;
@@ -300,11 +316,15 @@ static rf_status begin(rf__run *r, rf_error *why)
     rf_status status = rf_weights_open(r->ctx, r->o.model, &w, why);
     if (status) return status;
     const bool same = same_head(r, f);
+    const char *pooler = begin_pooler(r, w);
+    r->params.new_pooler = *pooler;
     if (same) status = rf__params_load(&r->params, w, r->optimizer.value, &has, NULL, why);
     else status = rf__params_load_encoder(&r->params, w, r->optimizer.value, why);
     rf_weights_close(w);
+    r->params.new_pooler = false;
     if (!status)
-        rf__run_notify(r, "note", "begins with the encoder of %s and %s", r->o.model, has ? "its head" : "a new head");
+        rf__run_notify(r, "note", "begins with the encoder of %s and %s%s", r->o.model,
+                       has ? "its head" : "a new head", pooler);
     return status;
 }
 
@@ -313,8 +333,9 @@ static void set_rates(rf__run *r, const rf__finetune_run *f)
     const int64_t L = r->params.config.num_hidden_layers;
     for (size_t i = 0; i < r->params.n; i++) {
         const rf_param *p = &r->params.p[i];
-        if (!p->head) r->optimizer.factor[i] = pow(f->o.layer_wise_lr_decay, (double)(L - p->layer));
-        if (!p->head && f->o.frozen_layers && p->layer < f->o.frozen_layers) r->optimizer.factor[i] = 0;
+        if (rf__param_on_top(p)) continue;
+        r->optimizer.factor[i] = pow(f->o.layer_wise_lr_decay, (double)(L - p->layer));
+        if (f->o.frozen_layers && p->layer < f->o.frozen_layers) r->optimizer.factor[i] = 0;
     }
     rf__encoder_freeze(r->encoder, f->o.frozen_layers);
 }
@@ -365,6 +386,8 @@ static rf_status open(rf__run *r, rf_error *why)
     const bool ended = !more && r->state.patience.stale && r->state.max_steps == r->state.step;
     if (!ended) r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
     r->order = rf__make_key(o->seed, 0x6f726472);
+    r->masking = (rf__masking){.key = rf__make_key(o->seed, 0x6d61736b), .p = MASKED, .whole_words = true,
+                               .vocab = &r->vocab};
     r->train_samples = (int64_t)f->train.n;
     r->eval_samples = (int64_t)f->dev.n;
     f->batch = rf__calloc(r->ctx, (size_t)n, sizeof *f->batch);

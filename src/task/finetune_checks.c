@@ -51,7 +51,7 @@ static rf_status report_repeated(rf__run *r, const rf__finetune_run *f, rf_error
 {
     const bool infonce = f->o.loss == RF_EMBED_AUTO || f->o.loss == RF_EMBED_INFONCE;
     size_t again = 0;
-    if (f->task->head != RF_HEAD_EMBED || f->train.teacher || !infonce || !isnan(f->train.target[0])) return RF_OK;
+    if (!rf__task_of_vectors(f->task) || f->train.teacher || !infonce || !isnan(f->train.target[0])) return RF_OK;
     const rf_status status = rf__items_repeated(&f->train, &again, why);
     if (again)
         rf__run_notify(r, "note", "%zu of %zu examples are there already: where two that are equal meet in a batch, "
@@ -78,6 +78,7 @@ static void report_ineffective(rf__run *r, const rf__finetune_run *f)
         {"matryoshka", rf__task_has(f->task, "matryoshka"), NULL},
         {"mini_batch_size", rf__task_has(f->task, "mini_batch_size"), NULL},
         {"teacher", rf__task_has(f->task, "teacher"), NULL},
+        {"source_mask_probability", rf__task_has(f->task, "source_mask_probability"), NULL},
     };
     for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++) {
         char tasks[100];

@@ -35,14 +35,18 @@ void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *to
         f->which[n++] = (size_t)rf__shuffled((uint64_t)at->index++, f->train.n, r->order, (uint64_t)at->epoch);
     rf__item_batch_fill(b, &f->train, f->which, n, f->o.r_drop > 0, &f->failed);
     *labels += b->labels;
-    *tokens += b->N;
+    *tokens += f->task->train ? 2 * b->N - b->B : b->N;              /* each text twice, behind another without [CLS] */
 }
 
 /* ---- gradients ---- */
 
-static rf__task_objective objective_of(const rf__finetune_run *f)
+enum { FIRST = 1 << 19 };               /* FGM: dropouts of the first pass are not those of the second, masks are */
+
+static rf__task_objective objective_of(const rf__run *r, uint64_t stream)
 {
-    return (rf__task_objective){f->task, f->class_weight, f->o.r_drop, &f->o};
+    const rf__finetune_run *f = r->task;
+    return (rf__task_objective){.task = f->task, .class_weight = f->class_weight, .r_drop = f->o.r_drop, .o = &f->o,
+                                .masking = &r->masking, .stream = stream & ~(uint64_t)FIRST};
 }
 
 /* Back from the loss, unless the graph has failed. */
@@ -106,7 +110,7 @@ static rf_status backward(rf__run *r, const vectors *v, int64_t first, int64_t l
 static rf_status loss_of(rf__run *r, const vectors *v, double weight, double *loss_sum, rf_error *why)
 {
     rf__finetune_run *f = r->task;
-    const rf__task_objective objective = objective_of(f);
+    const rf__task_objective objective = objective_of(r, v->stream);
     if (!f->compared && rf_graph_new(r->ctx, &f->compared, why)) return RF_ENOMEM;
     rf_graph *g = f->compared;
     rf_graph_products(g, r->o.bf16 ? RF_BF16 : RF_F32);
@@ -157,7 +161,7 @@ static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, 
                           rf_error *why)
 {
     const rf__finetune_run *f = r->task;
-    const rf__task_objective objective = objective_of(f);
+    const rf__task_objective objective = objective_of(r, stream);
     const rf_batch view = rf__item_batch_view(b);
     const int64_t M = f->o.mini_batch_size;
     rf_graph *g = r->graph;
@@ -165,6 +169,7 @@ static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, 
         return in_parts(r, b, stream, weight, loss_sum, why);
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, stream);
+    if (f->task->train) return back(g, f->task->train(g, r->encoder, b, &objective, weight, loss_sum), why);
     rf_tensor *z = rf__task_forward(g, r->encoder, &view);
     return back(g, rf__task_objective_loss(g, z, b, &objective, weight, loss_sum), why);
 }
@@ -190,7 +195,6 @@ rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, doub
     if (!b->labels) return RF_OK;
     if (!(f->o.fgm > 0)) return one_pass(r, b, stream, weight, loss_sum, why);
 
-    enum { FIRST = 1 << 19 };                                        /* its dropouts are not those of the second pass */
     float *leaf = r->tree.slab[r->tree.nodes + r->tree.joins - 1],
           *word = r->optimizer.value + r->params.p[r->params.word].offset;
     double before = 0;

@@ -8,7 +8,9 @@
 #ifndef RF_TASK_TASK_H
 #define RF_TASK_TASK_H
 
+#include "data/batch.h"
 #include "data/labelled.h"
+#include "model/encoder.h"
 #include "roformer/tensor.h"
 #include "task/answers.h"
 
@@ -26,12 +28,21 @@ typedef struct rf__task {
     void (*name_output)(const char *label, char *out,
                         size_t size); /* outputs that are not the labels: output k of label k */
 
+    /* What the model is beyond its head: of a new one, before there are weights; NULL: nothing */
+    rf_status (*configure)(rf_config *c, rf_error *why);
+
     /* Whether these examples can be learned with these options by a model of this config; NULL: always */
     rf_status (*check)(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why);
 
     /* weight * (sum of the losses of the batch's labels); the sum is added to *sum unless that is NULL */
     rf_tensor *(*loss)(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
                        double *sum);
+
+    /* What is trained in its place where that is no function of the head's outputs: it encodes the batch itself, each
+     * sequence with another of its example behind it; and bytes that this holds beside the layers.  NULL: `loss` */
+    rf_tensor *(*train)(rf_graph *g, rf_encoder *e, const rf__item_batch *b, const rf__task_objective *o, double weight,
+                        double *sum);
+    double (*beside)(const rf_finetune_options *o);
 
     /* scores, in the order of the row's metrics */
     const char *metric;                 /* which chooses the best model                                               */
@@ -62,10 +73,16 @@ bool rf__task_has(const rf__task *task, const char *option);
 /* "cls and tag": the tasks that have this option. */
 void rf__task_list(const char *option, char *out, size_t size);
 
+/* Vectors of texts are the answer: of pooled tokens, or RoFormer-Sim's, beside the head that says which word. */
+static inline bool rf__task_of_vectors(const rf__task *task)
+{
+    return task->head == RF_HEAD_EMBED || task->head == RF_HEAD_MLM;
+}
+
 /* Columns of what the model gives for each row: of vectors hidden_size, else its logits. */
 static inline int64_t rf__task_columns(const rf__task *task, const rf_config *c)
 {
-    return task->head == RF_HEAD_EMBED ? c->hidden_size : c->num_labels;
+    return rf__task_of_vectors(task) ? c->hidden_size : c->num_labels;
 }
 
 /* A task or preset ("cls", "glue/mrpc"; NULL: the usual task).  RF_EARG lists the names that there are. */
@@ -91,6 +108,8 @@ struct rf__task_objective {
     const float *class_weight;          /* [K] or NULL                                                                */
     double r_drop;                      /* above 0: the batch holds every example twice                               */
     const rf_finetune_options *o;       /* of the loss; NULL: the defaults                                            */
+    const rf__masking *masking;         /* of training alone, as the next                                             */
+    uint64_t stream;                    /* no two micro-batches of a run share one                                    */
 };
 
 struct rf__prediction {

@@ -20,6 +20,7 @@ static double labels_of(const rf_params *p, const rf_train_options *o, int64_t t
 {
     return p->head == RF_HEAD_SEQ2SEQ ? (double)tokens
            : p->head != RF_HEAD_MLM    ? 0
+           : p->config.linear_pooler   ? (double)tokens / 2                       /* those of the second parts */
            : p->config.is_decoder      ? (double)tokens
                                        : ceil(o->mlm_probability * (double)tokens);
 }
@@ -36,7 +37,8 @@ static double task_head(const rf_params *p, double tokens)
 static double attention_scratch(const rf_params *p, const rf_train_options *o)
 {
     const rf_config *c = &p->config;
-    const int64_t T = rf__min64(o->max_length, o->tokens_per_batch), D = c->hidden_size / c->num_attention_heads;
+    const int64_t longest = (c->linear_pooler ? 2 : 1) * o->max_length;                 /* a text and its second part */
+    const int64_t T = rf__min64(longest, o->tokens_per_batch), D = c->hidden_size / c->num_attention_heads;
     const rfk_attention a = {.queries = T, .keys = T, .width = D, .rotary = D};
     const double threads = (double)rf_ctx_threads(p->ctx);
     return fmax(threads * (double)rfk_attention_back_scratch(&a), rf__linear_scratch(p->ctx, c, T));

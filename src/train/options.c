@@ -144,7 +144,7 @@ rf_status rf__task_objective_check(const rf_train_options *o, const rf_config *c
     if (c->is_decoder && c->linear_pooler)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "%s: RoFormer-Sim (pooler_activation \"linear\") sees all of a text at once: there is no loss "
-                       "of its tokens here; it embeds texts and generates", name);
+                       "of its tokens alone; it embeds texts and generates, and finetune --task sim trains it", name);
     if (o->objective == RF_OBJECTIVE_CLM && !c->is_decoder)
         return rf_fail(why, RF_EARG, "objective clm: %s is a model that sees tokens on both sides (is_decoder false)",
                        name);

@@ -232,10 +232,10 @@ static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
     const rf_head_row *is = rf__family_head(f, head);
     const bool first =
         is && (is->look == RF_LOOK_FIRST || (is->look == RF_LOOK_SUMMARY && c->summary == RF_SUMMARY_FIRST));
-    if (c->is_decoder && c->linear_pooler)
+    if (c->is_decoder && c->linear_pooler && head != RF_HEAD_MLM)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: RoFormer-Sim (pooler_activation \"linear\", is_decoder true) is not fine-tuned "
-                       "here");
+                       "config.json: RoFormer-Sim (pooler_activation \"linear\", is_decoder true) is fine-tuned by "
+                       "task sim alone");
     if (!c->is_decoder || !first) return RF_OK;
     return rf_fail(
         why, RF_EUNSUPPORTED,

@@ -91,4 +91,8 @@ holds out 'tokens keep their vectors'
 expect 0 '' "$program" fill-mask -m more --top-k 3 '今天[MASK]非常好'
 expect 4 'nowhere' "$program" convert mlm other --extend-vocab nowhere
 [ ! -e other ] || fail "a folder was left behind"
+# Pairs that mean the like, whole words of which are masked.
+printf 'text\tpair\n今天天气非常好\t天气今天非常好\n我在北京大学\t北京大学的学生\n研究生命的学生\t学生研究生命\n' > alike.tsv
+expect 0 'its head, and a new pooler' "$program" finetune --task sim --model mlm --train alike.tsv --batch_size 3 --max_steps 2 --source_mask_probability 1 -o alike
+expect 0 '' "$program" generate -q -m alike -n 4 今天天气
 done_testing

@@ -39,4 +39,24 @@ expect 0 '' "$program" generate -q -m causal -n 6 --stop 。 广州
 expect 0 '' "$program" score -q -m causal 广州
 sed 's/"linear"/"relu"/' sim/config.json > gpt/config.json
 expect 3 'pooler_activation is "relu", expected is tanh or linear' "$program" info -m gpt
+
+# Trained: from a folder of its own kind, and from another, on pairs that mean the like.
+printf 'text\tpair\n广州和深圳\t深圳和广州\n哪个好\t好哪个\n京津沪\t沪津京\n港澳台\t台港澳\n' > pairs.tsv
+expect 0 'begins with the encoder of sim and its head$' "$program" finetune --task sim --model sim --train pairs.tsv --dev pairs.tsv --batch_size 4 --max_steps 3 -o on
+holds out mrr_at_10
+holds on/config.json '"pooler_activation": "linear"'
+holds on/config.json '"finetuning_task": "sim"'
+holds on/README.md 'roformer embed -m on'
+grep -q 'from transformers' on/README.md && fail "transformers has no such class: $(grep transformers on/README.md)"
+expect 0 '' "$program" evaluate -m on --dev pairs.tsv
+holds out mrr_at_10
+expect 0 '' "$program" predict -q -m on --input pairs.tsv
+[ "$(grep -c . out)" -eq 5 ] || fail "a line for each pair: $(cat out)"
+expect 0 '' "$program" embed -q -m on lines.txt -o on.npy
+cmp -s on.npy vectors.npy && fail "nothing was learned"
+expect 0 '' "$program" generate -q -m on -n 6 广州和深圳
+expect 0 'its head, and a new pooler' "$program" finetune --task sim --model causal --train pairs.tsv --batch_size 2 --max_steps 1 --source_mask_probability 0 -o anew
+expect 2 'mini_batch_size: is for losses of vectors alone' "$program" finetune -q --task sim --model sim --train pairs.tsv --mini_batch_size 2 -o no
+expect 2 'batch of one pair' "$program" finetune -q --task sim --model sim --train pairs.tsv --batch_size 1 -o no
+[ ! -e no ] || fail "a folder was left although nothing was trained"
 done_testing

@@ -360,7 +360,8 @@ static void what_a_run_needs_besides_is_counted(void **state)
     (void)state;
     size_t first[] = {0, 1, 2, 3, 4}, start[] = {0, 5, 14, 17, 19};
     rf_param word = {.count = 30522 * 768};
-    rf__finetune_run f = {.longest = 77,
+    rf__finetune_run f = {.task = &rf__task_cls,
+                          .longest = 77,
                           .dev = {.format = &rf__task_cls.examples, .n = 4, .first = first, .start = start},
                           .o = {.per_device_eval_batch_size = 2}};
     rf__run r = {.task = &f, .params = {.p = &word, .n = 1}};

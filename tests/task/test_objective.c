@@ -25,8 +25,8 @@ static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const pairs *c = what;
     const rf__item_batch b = {.n = (size_t)(2 * c->n), .K = c->K, .label = c->label};
-    return rf__task_objective_loss(g, in[0], &b, &(rf__task_objective){c->task, c->weight, c->alpha, NULL},
-                                   1 / (2.0 * (double)labelled(c)), NULL);
+    const rf__task_objective o = {.task = c->task, .class_weight = c->weight, .r_drop = c->alpha};
+    return rf__task_objective_loss(g, in[0], &b, &o, 1 / (2.0 * (double)labelled(c)), NULL);
 }
 
 static void log_softmax(const double *z, int64_t K, double *out)
@@ -90,8 +90,8 @@ static void the_loss_that_is_logged_is_the_one_that_is_minimised(void **state)
     formula(&expected, (const double *const[]){in}, &c);
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
     rf_graph_record(g, 1, 1, 1);
-    rf_tensor *loss = rf__task_objective_loss(g, rf_input(g, z, dz, 2, (int64_t[]){8, 3}), &b,
-                                              &(rf__task_objective){&rf__task_cls, three, 4, NULL}, 1.0 / 8, &sum);
+    const rf__task_objective o = {.task = &rf__task_cls, .class_weight = three, .r_drop = 4};
+    rf_tensor *loss = rf__task_objective_loss(g, rf_input(g, z, dz, 2, (int64_t[]){8, 3}), &b, &o, 1.0 / 8, &sum);
     t_near((double)*loss->f32, expected, 1e-5 * fabs(expected));
     t_near(sum / 8, expected, 1e-5 * fabs(expected));
     rf_graph_free(g);

@@ -136,8 +136,8 @@ static const cli_option options[] = {
     CLI_TRAIN_ROW("resume", finetune_args, f.t, NULL),
     CLI_FINETUNE_ROWS(finetune_args, f, RF_OPTION_FINETUNE),
     CLI_TRAIN_ROW("max_length", finetune_args, f.t,
-                  "longest example in tokens; pairs lose from the longer text; without it "
-                  "128, of glue/NAME 512"),
+                  "longest example in tokens, of embed and sim each text; pairs lose from the longer text; "
+                  "without it 128, of glue/NAME 512"),
     {"metric_for_best_model", 0, CLI_FINETUNE, offsetof(finetune_args, f), NULL, NULL, 0, 0, NULL,
      "the task's own when not given, or another that it has, of"
 #define RFM(name, error) " " #name
@@ -157,6 +157,8 @@ static const char *const examples[] = {
     "roformer finetune --resume latest -o reviews --num_train_epochs 5",
     "roformer finetune --task glue/mrpc --train MRPC/train.tsv --dev MRPC/dev.tsv -m base -o mrpc "
     "--load_best_model_at_end",
+    "printf 'text\\tpair\\nhow old are you\\tyour age please\\nsee you\\tgoodbye\\n' > alike.tsv",
+    "roformer finetune --task sim --train alike.tsv -o alike --batch_size 2",
     "roformer finetune --task glue/rte --train RTE -o rte --learning_rates 2e-5,3e-5,4e-5,5e-5 --seeds 5",
     NULL,
 };

@@ -108,9 +108,10 @@ static kind kind_of(const rf_config *c)
         [RF_HEAD_SEQ2SEQ] = {"translation", "a model that translates"},
         [RF_HEAD_EMBED] = {"sentence-similarity", "a model that makes vectors of texts"},
     };
-    static const kind causal = {"text-generation", "a causal language model"};
+    static const kind causal = {"text-generation", "a causal language model"},
+                      sim = {"sentence-similarity", "a model that makes vectors of texts, and writes others like them"};
     const rf_head head = rf_config_head(c);
-    return head == RF_HEAD_MLM && c->is_decoder ? causal : kinds[head];
+    return head != RF_HEAD_MLM || !c->is_decoder ? kinds[head] : c->linear_pooler ? sim : causal;
 }
 
 /* The class of the model's family for its head; "" when there is none. */
@@ -130,7 +131,7 @@ static bool elsewhere(const rf_config *c)
 {
     rf_config usual;
     const rf_family_config *f = rf__config_family(c);
-    if (!f || f->elsewhere || rf_config_defaults_of(c->family, &usual, NULL)) return false;
+    if (!f || f->elsewhere || c->linear_pooler || rf_config_defaults_of(c->family, &usual, NULL)) return false;
     usual.is_decoder = c->is_decoder;
     return *class_of(c).text && rf__config_same_positions(c, &usual);
 }
@@ -339,6 +340,7 @@ static void use(FILE *f, const rf__card *c, const char *name)
         [RF_HEAD_EMBED] = "embed -m %s < FILE",
     };
     fprintf(f, "\n## Use\n\n```sh\nroformer ");
+    if (c->config->linear_pooler) fprintf(f, "embed -m %s < FILE\nroformer ", name);
     fprintf(f,
             c->config->is_decoder && rf_config_head(c->config) == RF_HEAD_MLM ? "generate -m %s \"a beginning\""
                                                                               : command[rf_config_head(c->config)],

@@ -1,0 +1,246 @@
+/* sim.c — RoFormer-Sim: a text's vector, and texts that mean the like of it.  Su 2021, kexue.fm/archives/7427 and 8454.
+ *
+ *     pairs (a_i, b_i) of a batch, i < n, become 2 n sequences, both ways:
+ *
+ *         x_2i = [CLS] a_i [SEP] b_i [SEP],   x_2i+1 = [CLS] b_i [SEP] a_i [SEP]        types 0, then 1
+ *
+ *     UniLM's mask (Dong et al. 2019): all tokens see the first part, those of the second also what is before them.  So
+ *     h_[CLS] is a function of the first part alone.
+ *
+ *     loss  =  mean over tokens t of second parts of  -log p(t | what is before it)
+ *           +  mean over j < 2 n of  -log( exp(s <u_j, u_j'>) / sum over k != j of exp(s <u_j, u_k>) ),   j' = j xor 1
+ *
+ *     u = v / |v|,  v = W h_[CLS] + b,  s = 20
+ *
+ * Of the first parts half are masked (15 % of their words, as in pre-training), so that writing restores, too.  Each
+ * mean is as heavy as the batch's examples.  An evaluation has vectors alone: its loss is the second one, or CoSENT's
+ * where examples have scores. */
+#include <math.h>
+
+#include "graph/graph.h"
+#include "model/family.h"
+#include "store/store.h"
+#include "task/vectors.h"
+
+/* ---- examples: two texts, which are two sequences; batches put one behind the other ---- */
+
+static rf_status example(rf__example *m, rf__items *out, rf_error *why)
+{
+    const rf__text none = {NULL, 0};
+    const rf__file_record *r = m->record;
+    const float score = rf__vectors_score_of(m);
+    if (json_object_get(r->json, "negative") || json_object_get(r->json, "negatives"))
+        RF__EXAMPLE_BAD(m, "has negatives: of this task all other texts of a batch are some, and there are no others");
+    else if (!m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "no second text, that means the like of the first");
+    rf__vectors_agree(m, out, score);
+    if (m->bad) return RF_OK;
+    rf_status status = rf__items_text(out, r->text, none, why);
+    if (!status) status = rf__items_text(out, r->pair, none, why);
+    return status ? status : rf__items_end(out, -1, &score, why);
+}
+
+static rf_status check(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why)
+{
+    (void)c;
+    if (!isnan(t->target[0]))
+        return rf_fail(why, RF_EDATA,
+                       "the examples to train on have scores: this task takes the two texts of each for alike, so "
+                       "leave out the column, and pairs that are not alike; a dev file may have scores");
+    if (o->teacher || o->mini_batch_size)
+        return rf_fail(why, RF_EARG, "%s: is for losses of vectors alone, and this task's is of words, too",
+                       o->teacher ? "teacher" : "mini_batch_size");
+    if (o->per_device_train_batch_size < 2 || t->n < 2)
+        return rf_fail(why, o->per_device_train_batch_size < 2 ? RF_EARG : RF_EDATA,
+                       "a batch of one pair: there is nothing to tell its two texts from");
+    return RF_OK;
+}
+
+/* ---- the model: causal behind the first part, with a linear pooler ---- */
+
+static rf_status configure(rf_config *c, rf_error *why)
+{
+    const rf_family *f;
+    const rf_position *p;
+    c->is_decoder = c->linear_pooler = 1;
+    rf_status status = rf__family_find(c, &f, why);
+    if (!status && !f->vector)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: model_type is \"%s\": RoFormer-Sim, whose vectors a linear pooler makes, begins "
+                       "with a RoFormer",
+                       f->config.model_type);
+    if (!status && c->type_vocab_size < 2)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: type_vocab_size is 1, and the two parts of a text have a token type each");
+    if (!status && rf__config_linear(c, -1))
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: attention_type: linear attention sees all tokens, or those before; here all of a "
+                       "first part are seen, and of a second part those before");
+    if (!status) status = rf__position_find(c, &p, why);
+    if (!status) status = rf__position_caches(p, c, why);
+    if (!status && (p->relate || p->flags & RF_POSITION_CAUSAL))
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: position_embedding_type \"%s\" knows offsets to earlier tokens alone in a causal "
+                       "model, and a first part sees later ones, too",
+                       p->name);
+    return status;
+}
+
+/* ---- losses ---- */
+
+/* 2 n vectors, of which 2 i and 2 i + 1 belong together: cosines of each with all others, their own left out. */
+static rf_tensor *similarity(rf_graph *g, rf_tensor *v, double scale, double weight, double *sum)
+{
+    const int64_t B = v->dim[0];
+    float *own = rf__push(g, (size_t)(B * B), sizeof *own);
+    int32_t *partner = rf__push(g, (size_t)B, sizeof *partner);
+    if (!own || !partner) return &g->nil.t;
+    memset(own, 0, (size_t)(B * B) * sizeof *own);
+    for (int64_t i = 0; i < B; i++) own[i * B + i] = -1e12F, partner[i] = (int32_t)(i ^ 1);
+    rf_tensor *u = rf_unit(g, v, 0);
+    rf_tensor *z = rf_add(g, rf_cross(g, u, u, scale), rf_constant(g, own, 2, (int64_t[]){B, B}));
+    return rf_row_loss(g, z, partner, NULL, weight, sum, NULL);
+}
+
+static double scale_of(const rf__task_objective *o)
+{
+    rf_finetune_options usual;
+    rf_finetune_defaults(&usual);
+    return (o->o ? o->o : &usual)->similarity_scale;
+}
+
+/* Of vectors of texts alone; similarity's mean over 2 n is as heavy as n examples. */
+static rf_tensor *loss(rf_graph *g, rf_tensor *v, const rf__item_batch *b, const rf__task_objective *o, double weight,
+                       double *sum)
+{
+    const int64_t n = (int64_t)b->n;
+    double all = 0;
+    if (isnan(b->target[0])) {
+        rf_tensor *y = similarity(g, v, scale_of(o), weight / 2, &all);
+        if (sum) *sum += all / 2;
+        return y;
+    }
+    int32_t *row = rf__push(g, (size_t)(2 * n), sizeof *row);
+    for (int32_t i = 0; row && i < n; i++) row[i] = 2 * i, row[n + i] = 2 * i + 1;
+    if (!row) return &g->nil.t;
+    rf_tensor *cosines = rf__vectors_cosines(g, rf_unit(g, v, 0), row, row + n, n);
+    rf_tensor *y = rf_cosent_loss(g, cosines, b->target, scale_of(o), weight * (double)n, &all);
+    if (sum) *sum += all * (double)n;
+    return y;
+}
+
+/* The sequences of a batch, and what is asked of them: row[0..B) are their first tokens, and behind these stand the
+ * tokens of which each predicts the next one, label[0..n). */
+typedef struct both_ways {
+    rf_batch batch;
+    int32_t *id, *type, *start, *row, *label;
+    int64_t n;
+} both_ways;
+
+static bool reserve(rf_graph *g, const rf__item_batch *b, both_ways *w)
+{
+    const size_t N = (size_t)(2 * b->N - b->B), B = (size_t)b->B;
+    w->id = rf__push(g, N, sizeof *w->id);
+    w->type = rf__push(g, N, sizeof *w->type);
+    w->start = rf__push(g, B + 1, sizeof *w->start);
+    w->row = rf__push(g, N, sizeof *w->row);
+    w->label = rf__push(g, N, sizeof *w->label);
+    return w->id && w->type && w->start && w->row && w->label;
+}
+
+/* Masks a first part, or leaves it as it is: a function of (key, stream, sequence, place). */
+static void mask_source(int32_t id[], int64_t n, int64_t sequence, const rf__task_objective *o)
+{
+    enum { COIN = -1, SEQUENCES = 17 };                              /* twice the largest batch is below 2^17 */
+    const uint64_t stream = o->stream << SEQUENCES | (uint64_t)sequence;
+    uint32_t word[4];
+    rf__philox(o->masking->key, (uint64_t)COIN, stream, word);
+    if (word[0] * 0x1p-32 < o->o->source_mask_probability) rf__mask_ids(id, n, o->masking, stream, NULL, NULL);
+}
+
+static bool join(rf_graph *g, const rf__item_batch *b, const rf__task_objective *o, both_ways *w)
+{
+    int32_t at = 0;
+    if (!reserve(g, b, w)) return false;
+    for (int32_t s = 0; s < b->B; s++) {
+        const int32_t *first = b->id + b->start[s], *second = b->id + b->start[s ^ 1] + 1;       /* without its [CLS] */
+        const int32_t m = b->start[s + 1] - b->start[s], n = b->start[(s ^ 1) + 1] - b->start[s ^ 1] - 1;
+        w->start[s] = w->row[s] = at;
+        for (int32_t i = 0; i < m; i++) w->id[at + i] = first[i], w->type[at + i] = 0;
+        if (o->masking) mask_source(w->id + at, m, s, o);
+        for (int32_t i = 0; i < n; i++) {
+            w->id[at + m + i] = w->label[w->n] = second[i];
+            w->type[at + m + i] = 1;
+            w->row[b->B + w->n++] = at + m + i - 1;
+        }
+        at += m + n;
+    }
+    w->start[b->B] = at;
+    w->batch = (rf_batch){.N = at, .B = b->B, .id = w->id, .type = w->type, .start = w->start};
+    return true;
+}
+
+static rf_tensor *train(rf_graph *g, rf_encoder *e, const rf__item_batch *b, const rf__task_objective *o, double weight,
+                        double *sum)
+{
+    double written = 0, alike = 0;
+    rf_error why = {0};
+    both_ways w = {.n = 0};
+    if (2 * b->N - b->B > INT32_MAX)
+        return rf__stop(g, RF_ERANGE, "a batch of %lld tokens, at most %d are possible", (long long)(2 * b->N - b->B),
+                        INT32_MAX);
+    if (!join(g, b, o, &w)) return &g->nil.t;
+    if (o->masking && rf__vocab_words_found(o->masking->vocab, &why)) return rf__stop(g, why.code, "%s", why.text);
+    const int64_t rows = b->B + w.n;
+    const double each = (double)b->n / (double)w.n;
+    int32_t *place = rf__push(g, (size_t)rows, sizeof *place);
+    for (int32_t i = 0; place && i < rows; i++) place[i] = i;
+    rf_tensor *h = rf__encoder_forward_rows(g, e, &w.batch, w.row, rows);
+    rf_tensor *v = rf__encoder_vector(g, e, rf_rows(g, h, place, b->B));
+    rf_tensor *near = similarity(g, v, scale_of(o), weight / 2, &alike);
+    rf_tensor *next = rf__mlm_loss(g, e, h, place + b->B, w.label, w.n, weight * each, &written, NULL);
+    if (sum) *sum += each * written + alike / 2;
+    return rf_add(g, next, near);
+}
+
+/* Cosines of 2 n texts with each other, what is left out, their sum, and two adjoints. */
+static double beside(const rf_finetune_options *o)
+{
+    const double B = 2 * (double)o->per_device_train_batch_size;
+    return 5 * B * B * sizeof(float);
+}
+
+/* ---- a folder is known by its pooler ---- */
+
+static bool recognise(const rf_config *c) { return c->linear_pooler && c->is_decoder; }
+
+static const char *const options[] = {"similarity_scale", "score_max", "similarity_threshold",
+                                      "source_mask_probability", NULL};
+
+const rf__task rf__task_sim = {
+    .examples = {
+        .name = "sim",
+        .text = true,
+        .pair = true,
+        .label = RF__MEMBER_SCORE,
+        .lines = rf__records_table,
+        .kind = RF__LABEL_VECTOR,
+        .example = example,
+    },
+    .head = RF_HEAD_MLM,
+    .problem_type = "",
+    .options = options,
+    .recognise = recognise,
+    .configure = configure,
+    .check = check,
+    .loss = loss,
+    .train = train,
+    .beside = beside,
+    .metric = "spearmanr",
+    .other_metric = "mrr_at_10",
+    .score = rf__vectors_score,
+    .has_metric = rf__vectors_has_metric,
+    .why_not = rf__vectors_why_not,
+    .columns = "score",
+    .between = ',',
+    .predict = rf__vectors_predict,
+};

@@ -1,0 +1,573 @@
+/* test_sim.c — mirrors src/task/tasks/sim.c: the loss in plain double, of vectors and logits that the public interface
+ * gives text by text and token by token; its gradient against differences; masks; a run that learns to write each
+ * text's partner and to find it, resumes, and goes on; what cannot be learned is refused. */
+#define _GNU_SOURCE
+#include <math.h>
+
+#include "roformer/pipeline.h"
+#include "roformer/sequence.h"
+#include "small_task.h"
+#include "task/objective.h"
+#include "train/memory.h"
+
+enum { V = 34, PAIRS = 3, TEXTS = 2 * PAIRS, CLS = 2, SEP = 3, MASK = 4, PLAIN = 5 };
+
+/* ---- one batch ---- */
+
+typedef struct bench {
+    rf_ctx *ctx;
+    char *folder;
+    rf_params p;
+    float *value, *grad;
+    rf_encoder *e;
+    rf_graph *g;
+    rf_finetune_options o;
+    rf__item_batch b;
+    int32_t id[64], start[TEXTS + 1], group[PAIRS + 1];
+    float target[PAIRS];
+} bench;
+
+/* Texts of 1 to 6 words between [CLS] and [SEP]. */
+static void fill_batch(bench *b)
+{
+    int32_t n = 0;
+    for (int s = 0; s < TEXTS; s++) {
+        b->start[s] = n;
+        b->id[n++] = CLS;
+        for (int i = 0; i <= (s * 5 + 2) % 6; i++) b->id[n++] = PLAIN + (s * 11 + i * 7) % (V - PLAIN);
+        b->id[n++] = SEP;
+    }
+    b->start[TEXTS] = n;
+    for (int i = 0; i < PAIRS; i++) b->group[i] = 2 * i, b->target[i] = NAN;
+    b->group[PAIRS] = TEXTS;
+    b->b = (rf__item_batch){.n = PAIRS, .N = n, .B = TEXTS, .K = 1, .labels = PAIRS, .id = b->id, .start = b->start,
+                            .group = b->group, .target = b->target};
+}
+
+/* A RoFormer-Sim of random weights, in a folder and on a tape. */
+static bench *begin_bench(const char *isa, double deviation)
+{
+    bench *b = calloc(1, sizeof *b);
+    rf_config c;
+    rf_error why = {0};
+    b->ctx = t_ctx(2, isa);
+    b->folder = tiny_model();
+    char *path = tiny_path(b->folder, "model.safetensors");
+    assert_int_equal(rf_config_read(b->ctx, b->folder, &c, NULL), RF_OK);
+    assert_int_equal(rf__task_sim.configure(&c, &why), RF_OK);
+    rf_config_set_head(&c, RF_HEAD_MLM);
+    c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
+    c.initializer_range = deviation;
+    if (rf__params_new(b->ctx, &c, &b->p, &why) || rf_config_write(b->ctx, b->folder, &c, &why))
+        fail_msg("%s", why.text);
+    b->value = t_floats((int64_t)b->p.total), b->grad = t_floats((int64_t)b->p.total);
+    rf__params_init(&b->p, b->value, 3);
+    for (size_t i = 0; i < b->p.n; i++)                                  /* biases are none of zeros */
+        for (size_t j = 0; b->p.p[i].init == RF_INIT_ZEROS && j < b->p.p[i].count; j++)
+            b->value[b->p.p[i].offset + j] = 0.1F * (float)sin(1.7 * (double)j + (double)i);
+    assert_int_equal(rf__params_save(&b->p, b->value, RF_F32, path, NULL), RF_OK);
+    assert_int_equal(rf__encoder_new(&b->p, b->value, b->grad, &b->e, NULL), RF_OK);
+    assert_int_equal(rf_graph_new(b->ctx, &b->g, NULL), RF_OK);
+    rf_finetune_defaults(&b->o);
+    fill_batch(b);
+    free(path);
+    return b;
+}
+
+static void end_bench(bench *b)
+{
+    rf_graph_free(b->g);
+    rf__encoder_free(b->e);
+    rf__params_free(&b->p);
+    rf_ctx_free(b->ctx);
+    free(b->folder);
+    free(b);
+    t_free_all();
+}
+
+/* The mean over the examples, by its value and by its sum; the gradient is added. */
+static double loss_of(bench *b, const rf__masking *masking, uint64_t stream)
+{
+    double sum = 0;
+    rf_error why = {0};
+    const rf__task_objective o = {.task = &rf__task_sim, .o = &b->o, .masking = masking, .stream = stream};
+    assert_int_equal(rf_graph_reset(b->g), RF_OK);
+    rf_graph_record(b->g, 1, 1, 1);
+    rf_tensor *y = rf__task_sim.train(b->g, b->e, &b->b, &o, 1.0 / PAIRS, &sum);
+    if (rf_backward(b->g, y, &why)) fail_msg("%s", why.text);
+    t_near((double)y->f32[0], sum / PAIRS, 1e-6 * sum);
+    return sum / PAIRS;
+}
+
+/* ---- the formula ---- */
+
+static double log_sum_exp(const double *z, size_t n)
+{
+    double top = z[0], sum = 0;
+    for (size_t i = 1; i < n; i++) top = fmax(top, z[i]);
+    for (size_t i = 0; i < n; i++) sum += exp(z[i] - top);
+    return top + log(sum);
+}
+
+/* -log p of a token from a row of logits. */
+static double surprise(const float *z, int32_t token)
+{
+    double x[V];
+    for (int v = 0; v < V; v++) x[v] = (double)z[v];
+    return log_sum_exp(x, V) - x[token];
+}
+
+/* The tokens of text `other`, one after the other behind text s, which is seen as a whole. */
+static double written(rf_session *session, const bench *b, int s, int other, int *tokens)
+{
+    const int32_t m = b->start[s + 1] - b->start[s], ends[] = {0, m}, one[] = {0, 1}, last = m - 1, zero = 0;
+    const rf_batch prompt = {.N = m, .B = 1, .id = b->id + b->start[s], .start = ends};
+    rf_sequence text;
+    rf_error why = {0};
+    const float *z;
+    double sum = 0;
+    assert_int_equal(rf_sequence_new(session, NULL, &text, &why), RF_OK);
+    if (rf_session_continue(session, &text, &prompt, &last, 1, &z, &why)) fail_msg("%s", why.text);
+    for (int32_t i = b->start[other] + 1; i < b->start[other + 1]; i++) {
+        const rf_batch next = {.N = 1, .B = 1, .id = b->id + i, .start = one};
+        sum += surprise(z, b->id[i]);
+        ++*tokens;
+        if (rf_session_continue(session, &text, &next, &zero, 1, &z, &why)) fail_msg("%s", why.text);
+    }
+    return sum;
+}
+
+/* Su's loss as he prints it: similarities of all 2 n vectors, the diagonal at -1e12, the label of row i is
+ * i + 1 - 2 (i mod 2). */
+static double alike(rf_session *session, const bench *b, double scale)
+{
+    const float *v;
+    rf_error why = {0};
+    const int64_t C = b->p.config.hidden_size;
+    const rf_batch all = {.N = b->b.N, .B = TEXTS, .id = b->id, .start = b->start};
+    double sum = 0;
+    if (rf_session_embed(session, &all, RF_POOL_CLS, &v, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < TEXTS; i++) {
+        double z[TEXTS];
+        for (int j = 0; j < TEXTS; j++) {
+            double xy = 0, xx = 0, yy = 0;
+            for (int64_t c = 0; c < C; c++) {
+                const double x = (double)v[i * C + c], y = (double)v[j * C + c];
+                xy += x * y, xx += x * x, yy += y * y;
+            }
+            z[j] = i == j ? -1e12 : scale * xy / sqrt(xx * yy);
+        }
+        sum += log_sum_exp(z, TEXTS) - z[i + 1 - 2 * (i % 2)];
+    }
+    return sum / TEXTS;
+}
+
+/* Numbers of size 1 after two layers in f32, and a scale of 20: 1e-4. */
+static void the_loss_is_the_formula(void **state)
+{
+    (void)state;
+    static const char *const isa[] = {"ref", NULL};
+    static const double scale[] = {20, 5};
+    for (int k = 0; k < 2; k++) {
+        bench *b = begin_bench(isa[k], 0.4);
+        rf_model *m;
+        rf_session *session;
+        rf_error why = {0};
+        double next = 0;
+        int tokens = 0;
+        b->o.similarity_scale = scale[k];
+        if (rf_model_open(b->ctx, b->folder, &m, &why) || rf_session_open(m, &session, &why)) fail_msg("%s", why.text);
+        for (int s = 0; s < TEXTS; s++) next += written(session, b, s, s ^ 1, &tokens);
+        const double expected = next / tokens + alike(session, b, scale[k]);
+        assert_true(next / tokens > 1 && alike(session, b, scale[k]) > 0.1);
+        t_near(loss_of(b, NULL, 0), expected, 1e-4);
+
+        double sum = 0;                                                  /* an evaluation has the vectors alone */
+        const rf_batch all = {.N = b->b.N, .B = TEXTS, .id = b->id, .start = b->start};
+        const float *v;
+        int64_t rows;
+        if (rf_session_logits(session, &all, &v, &rows, &why)) fail_msg("%s", why.text);
+        assert_int_equal(rows, TEXTS);
+        rf_graph_reset(b->g);
+        rf_graph_record(b->g, 0, 0, 0);
+        rf_tensor *x = rf_constant(b->g, v, 2, (int64_t[]){TEXTS, b->p.config.hidden_size});
+        rf__task_objective_loss(b->g, x, &b->b, &(rf__task_objective){.task = &rf__task_sim, .o = &b->o}, 1, &sum);
+        t_near(sum / PAIRS, alike(session, b, scale[k]), 1e-4);
+        rf_session_close(session);
+        rf_model_close(m);
+        end_bench(b);
+    }
+}
+
+/* Of every parameter: along its gradient the loss rises by the gradient's square, by steps that move it some 1e-2;
+ * rounding (1e-6) and curvature leave 5 %. */
+static void the_gradient_is_the_loss_s(void **state)
+{
+    (void)state;
+    bench *b = begin_bench(NULL, 0.2);
+    for (size_t i = 0; i < b->p.n; i++) {
+        const rf_param *p = &b->p.p[i];
+        float *x = b->value + p->offset, *along = t_floats((int64_t)p->count), *was = t_floats((int64_t)p->count);
+        double size = 0, loss[2];
+        memset(b->grad, 0, b->p.total * sizeof *b->grad);
+        loss_of(b, NULL, 0);
+        memcpy(along, b->grad + p->offset, p->count * sizeof *along);
+        memcpy(was, x, p->count * sizeof *was);
+        for (size_t j = 0; j < p->count; j++) size += pow((double)along[j], 2);
+        if (!(size > 1e-10)) fail_msg("%s has no gradient: %g", p->name, size);
+        const double h = 0.01 / fmax(sqrt(size), size);
+        for (int side = 0; side < 2; side++) {
+            for (size_t j = 0; j < p->count; j++) x[j] = (float)((double)was[j] + (side ? -h : h) * (double)along[j]);
+            loss[side] = loss_of(b, NULL, 0);
+        }
+        memcpy(x, was, p->count * sizeof *was);
+        const double slope = (loss[0] - loss[1]) / (2 * h);
+        if (!(fabs(slope - size) <= 0.05 * size + 2e-6 / h))
+            fail_msg("%s: slope along the gradient %g, its square %g", p->name, slope, size);
+    }
+    end_bench(b);
+}
+
+/* A batch of one pair, of m words each: with probability ((1 - p) + p (1 - 0.15 r)^m)^2 nothing of it is masked, r the
+ * share of chosen tokens that become another, 0.8 + 0.1 (1 - 1 / 29).  300 batches: five deviations are 0.15. */
+static void half_of_the_sources_are_masked(void **state)
+{
+    (void)state;
+    enum { BATCHES = 300, WORDS = 4 };
+    static const double p[] = {0, 0.5, 1};
+    bench *b = begin_bench(NULL, 0.4);
+    rf__token_kinds v;
+    rf_tokenizer *t;
+    rf_error why = {0};
+    if (rf_tokenizer_open(b->ctx, b->folder, &t, &why) || rf__vocab_new(b->ctx, t, &v, &why)) fail_msg("%s", why.text);
+    const rf__masking masking = {.key = rf__make_key(5, 6), .p = 0.15, .whole_words = false, .vocab = &v};
+    static const int32_t id[] = {CLS, 6, 9, 12, 20, SEP, CLS, 7, 10, 13, 22, SEP},
+                         start[] = {0, WORDS + 2, 2 * WORDS + 4};
+    memcpy(b->id, id, sizeof id);
+    memcpy(b->start, start, sizeof start);
+    b->b.n = 1, b->b.B = 2, b->b.N = start[2];
+    const double plain = loss_of(b, NULL, 0), r = 0.8 + 0.1 * (1 - 1.0 / (V - PLAIN));
+    for (size_t k = 0; k < RF_COUNT(p); k++) {
+        int same = 0;
+        b->o.source_mask_probability = p[k];
+        for (uint64_t stream = 1; stream <= BATCHES; stream++) {
+            const double loss = loss_of(b, &masking, stream << 20);
+            same += fabs(loss - plain) < 1e-9;
+            if (stream < 4) t_near(loss_of(b, &masking, stream << 20), loss, 0);
+        }
+        t_near(same / (double)BATCHES, pow(1 - p[k] + p[k] * pow(1 - 0.15 * r, WORDS), 2), p[k] > 0 ? 0.15 : 0);
+    }
+    rf__vocab_free(b->ctx, &v);
+    rf_tokenizer_free(t);
+    end_bench(b);
+}
+
+/* What the estimate counts on is what a step holds, within 5 % and a few kilobytes; a layer at a time, too. */
+static void memory_is_said_beforehand(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        enum { EACH = 40, TEXT = 16 };
+        rf_ctx *ctx = t_ctx(2, NULL);
+        rf_config c;
+        rf_params p;
+        rf_encoder *e;
+        rf_graph *g;
+        rf_finetune_options o;
+        rf_finetune_defaults(&o);
+        rf_config_defaults(&c);
+        c.vocab_size = 2000, c.embedding_size = c.hidden_size = 128, c.num_hidden_layers = 4, c.num_attention_heads = 4,
+        c.intermediate_size = 512;
+        assert_int_equal(rf__task_sim.configure(&c, NULL), RF_OK);
+        assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+        float *value = t_floats((int64_t)p.total), *grad = t_floats((int64_t)p.total), target[EACH];
+        int32_t id[2 * EACH * TEXT], start[2 * EACH + 1], group[EACH + 1];
+        for (int i = 0; i < 2 * EACH * TEXT; i++) id[i] = i * 7 % 2000;
+        for (int i = 0; i <= 2 * EACH; i++) start[i] = i * TEXT;
+        for (int i = 0; i <= EACH; i++) group[i] = 2 * i;
+        for (int i = 0; i < EACH; i++) target[i] = NAN;
+        const rf__item_batch b = {.n = EACH, .N = 2 * EACH * TEXT, .B = 2 * EACH, .K = 1, .labels = EACH, .id = id,
+                                  .start = start, .group = group, .target = target};
+        rf__params_init(&p, value, 1);
+        assert_int_equal(rf__encoder_new(&p, value, grad, &e, NULL), RF_OK);
+        assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+        rf__encoder_recompute(e, again);
+        for (uint64_t step = 0; step < 2; step++) {
+            rf_error why = {0};
+            rf_graph_reset(g);
+            rf_graph_record(g, 1, 1, step);
+            const rf__task_objective with = {.task = &rf__task_sim, .o = &o};
+            if (rf_backward(g, rf__task_sim.train(g, e, &b, &with, 1, NULL), &why)) fail_msg("%s", why.text);
+        }
+        o.per_device_train_batch_size = EACH;
+        o.t.max_length = TEXT, o.t.tokens_per_batch = 2 * EACH * (2 * TEXT - 1), o.t.gradient_checkpointing = again;
+        const double held = (double)rf_graph_memory(g),
+                     said = rf__memory_batch(&p, &o.t, o.t.tokens_per_batch, 0) + rf__task_sim.beside(&o);
+        print_message("           %.2f MB held, %.2f MB estimated\n", held * 1e-6, said * 1e-6);
+        if (!(said > 0.95 * held && said < 1.05 * held + 2e5))
+            fail_msg("%.2f MB held, %.2f MB estimated", held * 1e-6, said * 1e-6);
+        rf_graph_free(g);
+        rf__encoder_free(e);
+        rf__params_free(&p);
+        rf_ctx_free(ctx);
+        t_free_all();
+    }
+}
+
+/* ---- runs ---- */
+
+/* 24 texts and what is like them: the words in another order, another verb's form. */
+static void a_pair(unsigned i, char first[64], char second[64])
+{
+    const char *adjective = tiny_adjectives[i / 12], *noun = tiny_nouns[i % 12],
+               *verb = tiny_verbs[(i % 12 + i / 12) % 6];
+    snprintf(first, 64, "the %s %s %ss", adjective, noun, verb);
+    snprintf(second, 64, "%s is the %s %sing", noun, adjective, verb);
+}
+
+enum { LINES = 24 };
+
+static char *write_lines(const setup *s, const char *name, const char *header, const char *more)
+{
+    char text[1 << 13], first[64], second[64];
+    size_t n = (size_t)sprintf(text, "%s\n", header);
+    for (unsigned i = 0; i < LINES; i++) {
+        a_pair(i, first, second);
+        n += (size_t)sprintf(text + n, "%s\t%s%s\n", first, second, more);
+    }
+    t_write(s->data, name, text, n);
+    return tiny_path(s->data, name);
+}
+
+static rf_finetune_options options_of(const setup *s, const char *train, const char *out)
+{
+    rf_finetune_options o = task_options(s, "sim", train, out);
+    o.per_device_train_batch_size = 8;
+    o.t.learning_rate = 5e-3;
+    o.t.max_steps = 800;
+    o.t.save_steps = 400;
+    return o;
+}
+
+typedef struct told { char notes[4096]; double first; } told;
+
+static int listen(void *user, const rf_train_progress *p)
+{
+    told *t = user;
+    if (p->note) snprintf(t->notes + strlen(t->notes), sizeof t->notes - strlen(t->notes), "%s\n", p->note);
+    if (!strcmp(p->event, "step") && !(t->first > 0)) t->first = p->loss;
+    return RF_TRAIN_GO;
+}
+
+/* From each text its partner is written, and is the nearest of all 48 vectors. */
+static void check_partners(const setup *s, const char *folder)
+{
+    enum { ALL = 2 * LINES, C = 32 };
+    static char text[ALL][64];
+    const char *line[ALL];
+    rf_pipeline *p;
+    rf_generate_options g;
+    rf_embed_options how;
+    rf_error why = {0};
+    const float *v;
+    int right = 0, nearest = 0;
+    for (unsigned i = 0; i < LINES; i++) a_pair(i, text[2 * i], text[2 * i + 1]);
+    for (int i = 0; i < ALL; i++) line[i] = text[i];
+    if (rf_pipeline_open(s->ctx, folder, RF_F32, &p, &why)) fail_msg("%s", why.text);
+    rf_generate_defaults(&g);
+    g.max_new_tokens = 12;
+    for (int i = 0; i < ALL; i++) {
+        rf_generation out;
+        if (rf_generate(p, text[i], strlen(text[i]), &g, NULL, NULL, &out, &why)) fail_msg("%s", why.text);
+        const char *is = out.text + strspn(out.text, " ");
+        right += !strcmp(is, text[i ^ 1]);
+        if (strcmp(is, text[i ^ 1])) print_message("           %s: %s\n", text[i], is);
+    }
+    rf_embed_defaults(&how);
+    how.pooling = RF_POOL_CLS;
+    how.normalize = 1;
+    if (rf_embed_texts(p, line, NULL, ALL, &how, &v, NULL, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < ALL; i++) {
+        int best = -1;
+        double most = -2;
+        for (int j = 0; j < ALL; j++) {
+            double cos = 0;
+            for (int c = 0; c < C; c++) cos += (double)v[i * C + c] * (double)v[j * C + c];
+            if (j != i && cos > most) most = cos, best = j;
+        }
+        nearest += best == (i ^ 1);
+    }
+    rf_pipeline_close(p);
+    print_message("           %d of %d partners are written, %d are nearest\n", right, ALL, nearest);
+    if (right < ALL - 2 || nearest < ALL - 2) fail_msg("%d of %d written, %d nearest", right, ALL, nearest);
+}
+
+static void a_run_learns_to_write_and_to_find(void **state)
+{
+    (void)state;
+    setup s = begin();
+    char *train = write_lines(&s, "train.tsv", "text\tpair", ""), *again = strdup(t_folder());
+    rf_finetune_options o = options_of(&s, train, s.out), none;
+    rf_scores scores, on_file;
+    rf_answerer *a;
+    rf_config c;
+    told of = {.first = 0};
+    o.dev = train;
+    if (rf_finetune(s.ctx, &o, listen, &of, &scores, &s.why)) fail_msg("%s", s.why.text);
+    assert_non_null(strstr(of.notes, "its head, and a new pooler"));
+    assert_string_equal(scores.score[3].name, "mrr_at_10");
+    if (!(scores.score[3].value > 0.95)) fail_msg("mrr at 10: %g", scores.score[3].value);
+    check_partners(&s, s.out);
+    assert_int_equal(rf_config_read(s.ctx, s.out, &c, &s.why), RF_OK);
+    assert_true(c.is_decoder && c.linear_pooler);
+    assert_string_equal(c.architecture, "RoFormerForCausalLM");
+
+    rf_ctx *three = t_ctx(3, NULL);                         /* stopped, resumed, on other threads: the same bits */
+    o.t.output_dir = again;
+    o.t.stop_after = 430;
+    assert_int_equal(rf_finetune(three, &o, NULL, NULL, NULL, &s.why), RF_ESTOPPED);
+    o.t.stop_after = 0;
+    o.t.resume_from_checkpoint = "latest";
+    if (rf_finetune(three, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(tiny_crc(s.out, "model.safetensors"), tiny_crc(again, "model.safetensors"));
+    rf_ctx_free(three);
+
+    rf_finetune_defaults(&none);                            /* the folder knows its task, and has the run's scores */
+    if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
+    assert_string_equal(rf_answerer_task(a), "sim");
+    if (rf_answerer_evaluate(a, &none, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(on_file.n, scores.n);
+    for (int i = 0; i < scores.n; i++) t_near(on_file.score[i].value, scores.score[i].value, 1e-5);
+    rf_answerer_close(a);
+
+    told on = {.first = 0};                                 /* it goes on from where it was, with its pooler */
+    rf_finetune_options more = options_of(&s, train, t_folder());
+    more.t.model = s.out;
+    more.t.max_steps = 2;
+    more.save_strategy = RF_STRATEGY_NO;
+    if (rf_finetune(s.ctx, &more, listen, &on, NULL, &s.why)) fail_msg("%s", s.why.text);
+    assert_null(strstr(on.notes, "new pooler"));
+    if (!(on.first < of.first / 4)) fail_msg("the first loss is %g, without a beginning it was %g", on.first, of.first);
+    free(train);
+    free(again);
+    end(&s);
+}
+
+/* Layers computed again: the same bits.  bf16, gradients accumulated, a step on the words: a model all the same. */
+static void it_goes_with_other_options(void **state)
+{
+    (void)state;
+    setup s = begin();
+    char *train = write_lines(&s, "train.tsv", "text\tpair", ""),
+         *dev = write_lines(&s, "dev.tsv", "text\tpair\tscore", "\t0.5");
+    rf_finetune_options o = options_of(&s, train, s.out);
+    uint32_t crc[2];
+    o.t.max_steps = 6;
+    o.dropout = 0.1;
+    o.save_strategy = RF_STRATEGY_NO;
+    for (int k = 0; k < 2; k++) {
+        o.t.output_dir = t_folder();
+        o.t.gradient_checkpointing = k;
+        if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
+        crc[k] = tiny_crc(o.t.output_dir, "model.safetensors");
+    }
+    assert_int_equal(crc[0], crc[1]);
+    rf_scores scores;
+    o.t.output_dir = t_folder();
+    o.t.bf16 = 1;
+    o.t.gradient_accumulation_steps = 3;
+    o.fgm = 0.1;
+    o.layer_wise_lr_decay = 0.9;
+    o.dev = dev;
+    if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
+    assert_string_equal(scores.score[1].name, "pearson");
+    assert_true(isfinite(scores.score[0].value));
+
+    o.fgm = 0, o.dev = NULL, o.layer_wise_lr_decay = 1;     /* layers that stay: the pooler is above them */
+    o.frozen_layers = 2;
+    o.t.output_dir = t_folder();
+    if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
+    char *was = tiny_path(s.data, "model.safetensors"), *is = tiny_path(o.t.output_dir, "model.safetensors");
+    rf_weights *x, *y;
+    assert_int_equal(rf_weights_open(s.ctx, was, &x, NULL), RF_OK);
+    assert_int_equal(rf_weights_open(s.ctx, is, &y, NULL), RF_OK);
+    static const char frozen[] = "roformer.encoder.layer.1.output.dense.weight", top[] = "roformer.pooler.dense.bias";
+    float one[32 * 64], two[32 * 64];
+    assert_int_equal(rf_weights_read(x, rf_weights_find(x, frozen), one, 1, NULL), RF_OK);
+    assert_int_equal(rf_weights_read(y, rf_weights_find(y, frozen), two, 1, NULL), RF_OK);
+    assert_memory_equal(one, two, sizeof one);
+    assert_int_equal(rf_weights_read(y, rf_weights_find(y, top), two, 1, NULL), RF_OK);
+    assert_true(fabsf(two[0]) > 0);
+    rf_weights_close(x);
+    rf_weights_close(y);
+    free(was), free(is), free(train), free(dev);
+    end(&s);
+}
+
+static void refuse(setup *s, rf_finetune_options *o, rf_status code, const char *says)
+{
+    o->t.output_dir = t_folder();
+    s->why = (rf_error){0};
+    assert_int_equal(rf_finetune(s->ctx, o, NULL, NULL, NULL, &s->why), code);
+    t_failed(&s->why, code, says);
+}
+
+static void what_cannot_be_learned_is_refused(void **state)
+{
+    (void)state;
+    setup s = begin();
+    char *train = write_lines(&s, "train.tsv", "text\tpair", ""),
+         *scored = write_lines(&s, "scored.tsv", "text\tpair\tscore", "\t1"), text[256];
+    const rf_finetune_options usual = options_of(&s, train, NULL);
+    rf_finetune_options o = usual;
+    o.per_device_train_batch_size = 1;
+    refuse(&s, &o, RF_EARG, "a batch of one pair");
+    o = usual, o.mini_batch_size = 4;
+    refuse(&s, &o, RF_EARG, "mini_batch_size: is for losses of vectors alone");
+    o = usual, o.r_drop = 1;
+    refuse(&s, &o, RF_EARG, "r_drop: is for tasks with one label at a place");
+    o = usual, o.train = scored;
+    refuse(&s, &o, RF_EDATA, "the examples to train on have scores");
+
+    static const struct { const char *line, *says; } lines[] = {
+        {"{\"text\": \"the cat\", \"pair\": \"a cat\", \"negative\": \"a dog\"}\n", "has negatives"},
+        {"{\"text\": \"the cat\"}\n", "no second text"},
+    };
+    for (size_t i = 0; i < RF_COUNT(lines); i++) {
+        t_write(s.data, "lines.jsonl", lines[i].line, strlen(lines[i].line));
+        char *file = tiny_path(s.data, "lines.jsonl");
+        o = usual, o.train = file;
+        refuse(&s, &o, RF_EDATA, lines[i].says);
+        free(file);
+    }
+
+    static const struct { const char *more, *says; } configs[] = {
+        {"\"attention_type\": \"linear\"", "linear attention"},
+        {"\"position_embedding_type\": \"alibi\"", "\"alibi\" knows offsets to earlier tokens alone"},
+        {"\"position_embedding_type\": \"rerope\", \"rerope_window\": 8", "keys cannot be kept"},
+        {"\"type_vocab_size\": 1", "type_vocab_size is 1"},
+        {"\"norm_type\": \"rms_norm\", \"use_bias\": false", "begins with a RoFormer"},
+    };
+    for (size_t i = 0; i < RF_COUNT(configs); i++) {
+        const int n = snprintf(text, sizeof text,
+                               "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"hidden_size\": 32, "
+                               "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, %s}",
+                               configs[i].more);
+        t_write(s.data, "config.json", text, (size_t)n);
+        o = usual;
+        refuse(&s, &o, RF_EUNSUPPORTED, configs[i].says);
+    }
+    free(train), free(scored);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_loss_is_the_formula),           cmocka_unit_test(the_gradient_is_the_loss_s),
+        cmocka_unit_test(half_of_the_sources_are_masked),    cmocka_unit_test(memory_is_said_beforehand),
+        cmocka_unit_test(a_run_learns_to_write_and_to_find), cmocka_unit_test(it_goes_with_other_options),
+        cmocka_unit_test(what_cannot_be_learned_is_refused),
+    };
+    return cmocka_run_group_tests_name("task/sim", tests, NULL, NULL);
+}
