@@ -42,6 +42,9 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
 static rf_status check(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why)
 {
     (void)c;
+    if (t->id[0] != rf_tokenizer_cls(t->tokenizer) || t->id[t->start[1] - 1] != rf_tokenizer_sep(t->tokenizer))
+        return rf_fail(why, RF_EUNSUPPORTED, "the tokenizer does not put a text between its [CLS] and [SEP], by which "
+                       "two parts of a text are told apart");
     if (!isnan(t->target[0]))
         return rf_fail(why, RF_EDATA,
                        "the examples to train on have scores: this task takes the two texts of each for alike, so "
@@ -147,14 +150,14 @@ static bool reserve(rf_graph *g, const rf__item_batch *b, both_ways *w)
     return w->id && w->type && w->start && w->row && w->label;
 }
 
-/* Masks a first part, or leaves it as it is: a function of (key, stream, sequence, place). */
+/* Masks a first part between its [CLS] and [SEP], or leaves it: a function of (key, stream, sequence, place). */
 static void mask_source(int32_t id[], int64_t n, int64_t sequence, const rf__task_objective *o)
 {
     enum { COIN = -1, SEQUENCES = 17 };                              /* twice the largest batch is below 2^17 */
     const uint64_t stream = o->stream << SEQUENCES | (uint64_t)sequence;
     uint32_t word[4];
     rf__philox(o->masking->key, (uint64_t)COIN, stream, word);
-    if (word[0] * 0x1p-32 < o->o->source_mask_probability) rf__mask_ids(id, n, o->masking, stream, NULL, NULL);
+    if (word[0] * 0x1p-32 < o->o->source_mask_probability) rf__mask_ids(id + 1, n - 2, o->masking, stream, NULL, NULL);
 }
 
 static bool join(rf_graph *g, const rf__item_batch *b, const rf__task_objective *o, both_ways *w)
