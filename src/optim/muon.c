@@ -96,7 +96,8 @@ static rf_status iterate(const rf__optimizer *o, const rf_param *p, float **x, f
     float *gram = o->scratch, *poly = gram + s * s;
     const rf_gemm_call of_x = {.m = s, .n = s, .k = wide ? w : r, .a = *x, .lda = w, .a_transposed = !wide, .b = *x,
                                .ldb = w, .b_transposed = wide, .c = gram, .ldc = s};
-    const rf_gemm_call squared = {.m = s, .n = s, .k = s, .a = gram, .lda = s, .b = gram, .ldb = s, .c = poly, .ldc = s};
+    const rf_gemm_call squared = {.m = s, .n = s, .k = s, .a = gram, .lda = s, .b = gram, .ldb = s, .c = poly,
+                                  .ldc = s};
     const rf_gemm_call left = {.m = r, .n = w, .k = r, .a = poly, .lda = r, .b = *x, .ldb = w, .c = *next, .ldc = w};
     const rf_gemm_call right = {.m = r, .n = w, .k = w, .a = *x, .lda = w, .b = poly, .ldb = w, .c = *next, .ldc = w};
     rf_status status = product(o, of_x, why);
@@ -155,7 +156,7 @@ static void take_step(void *arg, int64_t i, int worker)
     k->axpy(o->value + s.at, (float)(-0.2 * sqrt((double)rf__max64(p->dim[0], p->dim[1])) * rate), o->grad + s.at, n);
 }
 
-/* The products, which may want memory, come before the first value changes. */
+/* The products, which may lack memory, come before the first value changes. */
 rf_status rf__muon_update(rf__optimizer *o, const rf__step *step, rf_error *why)
 {
     pass w = {.o = o, .step = step};

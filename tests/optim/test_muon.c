@@ -186,8 +186,8 @@ static void keeps_what_it_says(void **state)
     assert_int_equal(second, 30 * 24 + 7 * 24 + 24);
     const size_t scratch = 2 * 24 * 24 + 40 * 24;
     assert_int_equal(rf__muon_scratch(&params), scratch);
-    t_near(rf__optimizer_bytes(&params, &usual, 4), sizeof(float) * (3.0 * (double)params.total + (double)(second + scratch)),
-           0);
+    t_near(rf__optimizer_bytes(&params, &usual, 4),
+           sizeof(float) * (3.0 * (double)params.total + (double)(second + scratch)), 0);
     rf_ctx_free(ctx);
 }
 
