@@ -74,6 +74,16 @@ assert set(texts) == every'
 from lexical import stem
 for a, b in (("river", "rivers"), ("stop", "stopped"), ("make", "making"), ("quick", "quickly"), ("singers", "singing")):
     assert stem(a) == stem(b), (a, stem(a), b, stem(b))'
+    expect 0 '' env PYTHONPATH="$sentences" "$numeric" -c '
+import random
+from graded import finite, negated
+assert finite("A man standing on a ladder.") == "A man is standing on a ladder."
+assert finite("Two young girls playing with a ball.") == "Two young girls are playing with a ball."
+for text in ("A man is standing on a ladder.", "A red building.", "The king reigns."):
+    assert finite(text) == text, finite(text)
+denied = {negated("A man is standing on a ladder.", random.Random(seed)) for seed in range(20)}
+assert denied == {"A man is not standing on a ladder.", "No man is standing on a ladder.",
+                  "There is no man standing on a ladder."}, denied'
     "$numeric" "$sentences/lexical.py" "$program" model some.jsonl twice; same texts.npy twice.npy "the same vectors each time"
     expect 0 '' "$program" finetune -q --task embed --model model --train texts.jsonl --teacher texts.npy --loss cosine \
         --num_train_epochs 1 --per_device_train_batch_size 64 -o learned
