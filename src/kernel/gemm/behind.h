@@ -6,10 +6,9 @@
  *
  *     memory   [ panel  |=group 0=|=group 1=|=group 2=]
  *
- * Of many rows it is asked for where it is read from, in the first-level cache: on Zen 4 products of 47 to 84 rows
- * whose panels come from memory reach 97 % of the peak in bf16 so, also where a panel is larger than that cache, 94 to
- * 96 % when it goes into the second level, and 84 to 90 % when nothing is fetched.  Two groups need it as fast as
- * memory gives it, and the first level cannot wait for as many lines at a time: theirs go into the second. */
+ * Of many rows it is asked for where it is read from, in the first-level cache, also where a panel is larger than that:
+ * the second level was slower.  Two groups need it as fast as memory gives it, and the first level cannot wait for as
+ * many lines at a time: theirs go into the second. */
 #ifndef RF_BEHIND_H
 #define RF_BEHIND_H
 
