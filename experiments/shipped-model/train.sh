@@ -1,16 +1,17 @@
 #!/bin/sh
-# train.sh DATA WORK STEADY TOTAL MORE DEEPER — trains the shipped model; given again, it goes on where it was.
+# train.sh DATA WORK STEADY TOTAL MORE DEEPER WORDS — trains the shipped model; given again, it goes on where it was.
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/     WORK    folder for vocabulary, tokens, checkpoints
 #   STEADY  updates at the full learning rate; TOTAL updates, over the rest of them it falls in a straight line to 0
 #   MORE    updates behind those, on enwiki's articles, too: the rate rises to 8e-4 and falls to 0 once more
 #   DEEPER  the same with twice the layers, each of which begins as one of those before (deeper.py)
+#   WORDS   the same with these, up to 1e-3, words being masked whole in half of the pieces of text
 #
-# The models are WORK/final, WORK/more, and WORK/deeper, of 8 layers, the shipped one.  It needs
+# The models are WORK/final, WORK/more, WORK/deeper, and WORK/words, of 8 layers like it, the shipped one.  It needs
 # build/release/experiments/hold_out (a target of its own).  Raising STEADY and TOTAL later continues the same run: the
 # steady phase does not depend on where it ends.
 set -eu
-data=$1 work=$2 steady=$3 total=$4 more=$5 deeper=$6
+data=$1 work=$2 steady=$3 total=$4 more=$5 deeper=$6 words=$7
 cd "$(dirname "$0")/../.."
 program=build/release/roformer tools=build/release/experiments
 # shellcheck source=experiments/shipped-model/texts.sh
@@ -45,10 +46,13 @@ first "$work/final" --lr_scheduler_type piecewise --lr_schedule "300:1,$steady:1
 articles "$data" "$work" "$tools"
 [ -f "$work/all.cache" ] || $program prepare --text "$work"/text/2015-A?.txt "$work/text/recent.txt" \
     --model "$work/vocab" -o "$work/all.cache"
-again() {    # again FOLDER MODEL UPDATES SEED
-    run "$work/$1" --data "$work/all.cache" --model "$work/$2" --learning_rate 8e-4 --warmup_steps 100 \
-        --lr_scheduler_type linear --max_steps "$3" --eval_documents 40 --seed "$4" --save_type bf16
+again() {    # again FOLDER MODEL UPDATES RATE SEED OPTION... : up to the rate and in a straight line to 0
+    folder=$work/$1 model=$work/$2 updates=$3 rate=$4 seed=$5
+    shift 5
+    run "$folder" --data "$work/all.cache" --model "$model" --learning_rate "$rate" --warmup_steps 100 \
+        --lr_scheduler_type linear --max_steps "$updates" --eval_documents 40 --seed "$seed" --save_type bf16 "$@"
 }
-again more final "$more" 2
+again more final "$more" 8e-4 2
 [ -d "$work/stacked" ] || python3 experiments/shipped-model/deeper.py "$work/more" "$work/stacked"
-again deeper stacked "$deeper" 7
+again deeper stacked "$deeper" 8e-4 7
+again words deeper "$words" 1e-3 13 --whole_word_mask --whole_word_share 0.5

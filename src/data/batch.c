@@ -51,12 +51,21 @@ static int32_t disguise(int32_t id, const uint32_t word[4], const rf__token_kind
     return id;
 }
 
+/* A draw of its own for the piece; its tokens' are counted from 0. */
+static bool masks_words(const rf__masking *m, uint64_t stream)
+{
+    uint32_t word[4];
+    rf__philox(m->key, UINT64_MAX, stream, word);
+    return (double)word[0] < m->whole_words * 4294967296.0;
+}
+
 int64_t rf__mask_ids(int32_t id[], int64_t n, const rf__masking *m, uint64_t stream, int32_t place[], int32_t label[])
 {
     const rf__token_kinds *v = m->vocab;
     const uint32_t limit = threshold(m->p);
+    const bool whole_words = masks_words(m, stream);
     bool word_chosen = false, in_word = false;
-    const uint8_t *joined = m->whole_words ? rf__vocab_joined(v, id, (size_t)n) : NULL;
+    const uint8_t *joined = whole_words ? rf__vocab_joined(v, id, (size_t)n) : NULL;
     int64_t masked = 0;
     for (int64_t i = 0; i < n; i++) {
         if (v->kind[id[i]] & RF__SPECIAL) {
@@ -66,7 +75,7 @@ int64_t rf__mask_ids(int32_t id[], int64_t n, const rf__masking *m, uint64_t str
         uint32_t word[4];
         rf__philox(m->key, (uint64_t)i, stream, word);
         const bool goes_on = joined ? joined[i] : (v->kind[id[i]] & RF__CONTINUES) != 0;
-        const bool follows = m->whole_words && in_word && goes_on;
+        const bool follows = whole_words && in_word && goes_on;
         if (!follows) word_chosen = word[0] < limit;
         in_word = true;
         if (!word_chosen) continue;

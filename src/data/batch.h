@@ -27,8 +27,8 @@ static inline bool rf__fits(const rf__mlm_batch *b, size_t size)
 typedef struct rf__masking {
     rf_key key;
     double p;
-    bool whole_words;                   /* one draw for a word: a token and the "##" tokens behind it, or what the
-                                           tokenizer says is one (rf__vocab_joined)                                   */
+    double whole_words;                 /* share of the pieces in which one draw is for a word: a token and the "##"
+                                           tokens behind it, or what the tokenizer says is one (rf__vocab_joined)     */
     const rf__token_kinds *vocab;
     bool next;                          /* of a causal model: nothing is masked, every token predicts the next one    */
 } rf__masking;

@@ -386,7 +386,7 @@ static rf_status open(rf__run *r, rf_error *why)
     const bool ended = !more && r->state.patience.stale && r->state.max_steps == r->state.step;
     if (!ended) r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
     r->order = rf__make_key(o->seed, 0x6f726472);
-    r->masking = (rf__masking){.key = rf__make_key(o->seed, 0x6d61736b), .p = MASKED, .whole_words = true,
+    r->masking = (rf__masking){.key = rf__make_key(o->seed, 0x6d61736b), .p = MASKED, .whole_words = 1,
                                .vocab = &r->vocab};
     r->train_samples = (int64_t)f->train.n;
     r->eval_samples = (int64_t)f->dev.n;

@@ -87,6 +87,8 @@ static rf_status check_pairs(const rf_train_options *o, rf_error *why)
                        o->lr_schedule ? o->lr_schedule : "");
     if (o->nesterov && !(o->momentum > 0)) return rf_fail(why, RF_EARG, "nesterov: momentum is 0");
     if (o->warmup_init && !o->relative_step) return rf_fail(why, RF_EARG, "warmup_init: relative_step is off");
+    if (o->whole_word_share < 1 && !o->whole_word_mask)
+        return rf_fail(why, RF_EARG, "whole_word_share: whole_word_mask is off");
     const char *mean = o->average_last ? "average_last" : o->average_best ? "average_best" : NULL;
     if (o->average_last && o->average_best)
         return rf_fail(why, RF_EARG, "average_best: average_last already makes the final model a mean");
@@ -99,6 +101,8 @@ static rf_status check_pairs(const rf_train_options *o, rf_error *why)
                        (long long)o->save_total_limit);
     return RF_OK;
 }
+
+double rf__whole_words(const rf_train_options *o) { return o->whole_word_mask ? o->whole_word_share : 0; }
 
 rf_status rf__options_check(const rf_train_options *o, rf_error *why)
 {
@@ -133,7 +137,7 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
 /* What only masked tokens ask for. */
 static const char *given_of_masks(const rf_train_options *o)
 {
-    static const char *const masks[] = {"mlm_probability", "whole_word_mask"};
+    static const char *const masks[] = {"mlm_probability", "whole_word_mask", "whole_word_share"};
     for (size_t i = 0; i < RF_COUNT(masks) && o->given; i++)
         if (o->given(o->given_user, masks[i])) return masks[i];
     return NULL;

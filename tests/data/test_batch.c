@@ -200,6 +200,34 @@ static void whole_words_are_whole(void **state)
     rf_ctx_free(ctx);
 }
 
+/* Pieces of one word each: where words are masked whole, all of it is chosen or nothing. */
+static void whole_words_in_a_share(void **state)
+{
+    (void)state;
+    enum { PIECES = 4000, TOKENS = 12 };
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const rf__token_kinds v = vocabulary();
+    int32_t follower = 5;
+    while (!(v.kind[follower] & RF__CONTINUES)) follower++;
+    const double p = 0.5, share = 0.3;
+    const rf__masking m = {rf__make_key(15, 3), p, share, &v, false};
+    int64_t whole = 0, masked = 0;
+    for (uint64_t piece = 0; piece < PIECES; piece++) {
+        int32_t id[TOKENS], place[TOKENS], label[TOKENS];
+        for (int i = 0; i < TOKENS; i++) id[i] = follower;
+        const int64_t n = rf__mask_ids(id, TOKENS, &m, piece, place, label);
+        whole += n == 0 || n == TOKENS;
+        masked += n;
+    }
+    /* Token by token, twelve draws agree once in 2^11. */
+    const double expected = share + (1 - share) * ldexp(1, 1 - TOKENS);
+    t_near((double)whole / PIECES, expected, 5 * sqrt(expected * (1 - expected) / PIECES));
+    /* A piece's count has a variance of 12^2 / 4 where it is a word, and of 12 / 4 elsewhere. */
+    const double variance = p * (1 - p) * (share * TOKENS * TOKENS + (1 - share) * TOKENS);
+    t_near((double)masked / PIECES, p * TOKENS, 5 * sqrt(variance / PIECES));
+    rf_ctx_free(ctx);
+}
+
 /* The masks of a piece are its own: what else is in the batch does not show. */
 static void masks_belong_to_the_piece(void **state)
 {
@@ -458,6 +486,7 @@ int main(void)
         cmocka_unit_test(pieces_know_the_end),
         cmocka_unit_test(shares_of_masking),
         cmocka_unit_test(whole_words_are_whole),
+        cmocka_unit_test(whole_words_in_a_share),
         cmocka_unit_test(masks_belong_to_the_piece),
         cmocka_unit_test(a_batch_has_something_to_predict),
         cmocka_unit_test(batches_are_full),

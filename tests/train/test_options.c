@@ -51,6 +51,7 @@ static void limits_name_the_option(void **state)
     REFUSED((o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE, o.lr_schedule = "5:1,5:2"), "ascending");
     REFUSED((o.nesterov = 1, o.momentum = 0), "nesterov: momentum is 0");
     REFUSED(o.warmup_init = 1, "relative_step is off");
+    REFUSED(o.whole_word_share = 0.5, "whole_word_share: whole_word_mask is off");
     REFUSED((o.average_last = 2, o.ema_decay = 0.9), "ema_decay already");
     REFUSED((o.average_last = 3, o.save_total_limit = 2), "average_last: 3 is above save_total_limit, 2");
     REFUSED((o.average_last = 2, o.load_best_model_at_end = 1), "average_last");
