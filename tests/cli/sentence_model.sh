@@ -87,6 +87,36 @@ assert denied == {"A man is not standing on a ladder.", "No man is standing on a
     "$numeric" "$sentences/lexical.py" "$program" model some.jsonl twice; same texts.npy twice.npy "the same vectors each time"
     expect 0 '' "$program" finetune -q --task embed --model model --train texts.jsonl --teacher texts.npy --loss cosine \
         --num_train_epochs 1 --per_device_train_batch_size 64 -o learned
+
+    # Captions and two translations of each: every kind of pair, none of them evaluated on, the denied ones apart.
+    mkdir -p fewer/multi30k
+    ln -s ../data/glue ../data/sick ../data/ende fewer/
+    awk 'BEGIN { split("man woman girl dog", who); split("house river tree road", what); split("red old blue", how)
+        for (i = 0; i < 240; i++) {
+            a = who[1 + i % 4]; b = how[1 + i % 3] " " what[1 + int(i / 4) % 4]
+            print "A " a " sitting by the " b " in the city." > "captions.en"
+            print "A " a " is sitting near the " b " of the city." > "captions"
+            print (i % 5 ? "One " a " sits by a " b : "One xylophone by a " b) > "captions.drawn"
+        } }'
+    gzip -c captions.en > fewer/multi30k/train.en.gz
+    "$numeric" "$sentences/graded.py" "$program" model fewer again captions captions.drawn > graded.jsonl 2> kinds ||
+        fail "graded.py: $(cat kinds)"
+    for kind in same near less negated exchanged0 exchanged1; do
+        grep -q "^$kind  *[1-9][0-9]* pairs" kinds || fail "no pair that is $kind: $(cat kinds)"
+    done
+    grep -q xylophone graded.jsonl && fail "a translation with a word that no caption has"
+    expect 0 '' "$python" "$sentences/check_pairs.py" fewer graded.jsonl
+    holds out "0 of $(($(wc -l < graded.jsonl))) pairs of training are evaluated on"
+    expect 0 '' "$python" -c '
+import json, re
+some = [json.loads(line) for line in open("graded.jsonl")]
+assert all(-1 <= p["score"] <= 1 and p["text"] != p["pair"] for p in some)
+denied = [p["score"] for p in some if re.search(r"\b(No|not|no)\b", p["pair"])]
+assert denied and max(denied) <= 0.74, denied'
+    "$numeric" "$sentences/graded.py" "$program" model fewer again captions captions.drawn 2> note |
+        cmp - graded.jsonl || fail "other pairs the second time"
+    expect 0 '' "$program" finetune -q --task embed --model model --train graded.jsonl --loss cosine \
+        --num_train_epochs 1 --per_device_train_batch_size 64 -o graded
 else
     echo "SKIPPED: no Python with NumPy: lexical.py was not run"
 fi
