@@ -32,6 +32,7 @@ typedef struct rf_index_options {
     rf_pooling pooling;         /* RF_POOL_MEAN                                                                      */
     int64_t max_length;         /* as rf_embed_options has it: -1                                                    */
     const char *prompt;         /* UTF-8, what was put before every text; NULL: nothing                              */
+    const char *model_name;     /* UTF-8, what people call the model; NULL: not said                                 */
 } rf_index_options;
 void rf_index_options_init(rf_index_options *o, size_t size);
 #define rf_index_defaults(o) rf_index_options_init((o), sizeof *(o))
@@ -49,7 +50,7 @@ typedef struct rf_index_writer rf_index_writer;
  * or is not there.
  *
  *   folder     must not exist, or be an empty folder       out      ended with rf_index_finish or rf_index_discard
- *   RF_EARG    options outside their limits                RF_EIO   it exists, or cannot be written                  */
+ *   RF_EARG    options outside their limits; it exists     RF_EIO   it cannot be written                             */
 rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_options *options,
                           rf_index_writer **out, rf_error *why);
 

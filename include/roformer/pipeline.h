@@ -60,6 +60,7 @@ typedef struct rf_texts_report {
     int64_t bad;                /* the text that could not be read; -1: the failure, if any, is of no single text     */
     int64_t tokens;             /* of the texts that are done, [CLS] and [SEP] included                              */
     int64_t cut;                /* of these texts, the ones that were longer than max_length                         */
+    int64_t unknown;            /* of these tokens, those for what the vocabulary does not have; rf_embed_texts      */
 } rf_texts_report;
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------- */

@@ -154,6 +154,15 @@ static rf_status add_text(rf_pipeline *p, const char *prompt, const char *text, 
     return rf__window_add(&p->window, t, p->joined, all, limit, cut, why);
 }
 
+static int64_t count_unknown(const rf_pipeline *p)
+{
+    const rf__text_window *w = &p->window;
+    const int32_t unk = rf_tokenizer_unk(rf_model_tokenizer(p->model));
+    int64_t n = 0;
+    for (int32_t i = 0; w->n && i < w->start[w->n]; i++) n += w->e.id[i] == unk;
+    return n;
+}
+
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                          const rf_embed_options *options, const float **vectors, rf_texts_report *report, rf_error *why)
 {
@@ -184,6 +193,7 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
         r->done += w->n;
         r->tokens += w->n ? w->start[w->n] : 0;
         r->cut += cut;
+        r->unknown += count_unknown(p);
     }
     if (vectors) *vectors = p->vectors;
     if (!inner.code) return RF_OK;

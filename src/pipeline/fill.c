@@ -117,12 +117,14 @@ static rf_status take_words(rf_pipeline *p, const rf_fill_options *o, int64_t to
 {
     const int64_t V = rf_model_config(p->model)->vocab_size;
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
+    const int64_t all = rf__min64(V, rf_tokenizer_size(t));          /* rows may be more than there are tokens */
     rf__fills *f = &p->fills;
     for (int64_t m = 0; m < n; m++) {
         rf_mask_word *word = f->word + (first + m) * top;
         softmax(f->p, logits + m * V, V);
         if (!isfinite(f->p[0])) return rf_fail(why, RF_ENUMERIC, "the scores of a mask are not finite");
-        f->mask[first + m].words = choose(f->p, o->targets ? o->target : NULL, o->targets ? o->targets : V, word, top);
+        f->mask[first + m].words = o->targets ? choose(f->p, o->target, o->targets, word, top)
+                                              : choose(f->p, NULL, all, word, top);
         f->mask[first + m].word = word;
         for (int64_t k = 0; k < f->mask[first + m].words; k++) {
             const char *token = rf_tokenizer_token(t, word[k].id);

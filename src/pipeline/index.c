@@ -22,7 +22,7 @@
 
 struct rf_index_writer {
     const rf_ctx *ctx;
-    char *folder, *prompt;
+    char *folder, *prompt, *model_name;
     char temporary[4096];
     rf_index_options o;
     int fd[RF__INDEX_FILES];            /* -1: not open */
@@ -82,6 +82,7 @@ static rf_status check_options(const rf_index_options *o, rf_error *why)
     if (o->max_length < -1 || o->max_length > INT32_MAX)
         return rf_fail(why, RF_EARG, "max_length: %lld is not in -1 to %d", (long long)o->max_length, INT32_MAX);
     if (o->prompt && !rf__json_takes(o->prompt)) return rf_fail(why, RF_EARG, "prompt: not UTF-8");
+    if (o->model_name && !rf__json_takes(o->model_name)) return rf_fail(why, RF_EARG, "model_name: not UTF-8");
     return RF_OK;
 }
 
@@ -90,7 +91,7 @@ static rf_status must_be_free(const char *folder, rf_error *why)
     struct stat st;
     if (lstat(folder, &st)) return errno == ENOENT ? RF_OK : failed(why, folder, "open");
     if (S_ISDIR(st.st_mode) && !rmdir(folder)) return RF_OK;            /* an empty folder gives way */
-    return rf_fail(why, RF_EIO, "%s exists: an index takes a new name; remove it, or choose another", folder);
+    return rf_fail(why, RF_EARG, "%s exists: an index takes a new name; remove it, or choose another", folder);
 }
 
 rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_options *options,
@@ -111,7 +112,9 @@ rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_
     for (int i = 0; i < RF__INDEX_FILES; i++) w->fd[i] = -1;
     w->folder = rf__strdup(ctx, folder);
     w->prompt = o.prompt ? rf__strdup(ctx, o.prompt) : NULL;
-    if (!w->folder || (o.prompt && !w->prompt)) status = rf_fail(why, RF_ENOMEM, "out of memory: an index");
+    w->model_name = o.model_name ? rf__strdup(ctx, o.model_name) : NULL;
+    if (!w->folder || (o.prompt && !w->prompt) || (o.model_name && !w->model_name))
+        status = rf_fail(why, RF_ENOMEM, "out of memory: an index");
     for (size_t n = strlen(folder); !status && n > 1 && w->folder[n - 1] == '/';) w->folder[--n] = 0;
     if (!status) status = must_be_free(w->folder, why);
     if (!status) status = make_folder(w, why);
@@ -140,6 +143,7 @@ void rf_index_discard(rf_index_writer *w)
     if (*w->temporary) rmdir(w->temporary);
     rf__free(w->ctx, w->folder);
     rf__free(w->ctx, w->prompt);
+    rf__free(w->ctx, w->model_name);
     rf__free(w->ctx, w->rows);
     rf__free(w->ctx, w);
 }
@@ -292,10 +296,10 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
 {
     char path[4096], fingerprint[24];
     snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)w->o.fingerprint);
-    json_t *all = json_pack("{s:s, s:I, s:I, s:s, s:s, s:I, s:s?}", "format", RF__INDEX_FORMAT, "count",
+    json_t *all = json_pack("{s:s, s:I, s:I, s:s, s:s?, s:s, s:I, s:s?}", "format", RF__INDEX_FORMAT, "count",
                             (json_int_t)w->n, "dimensions", (json_int_t)w->o.dimensions, "model", fingerprint,
-                            "pooling", rf__index_pooling[w->o.pooling], "max_length", (json_int_t)w->o.max_length,
-                            "prompt", w->prompt);
+                            "model_name", w->model_name, "pooling", rf__index_pooling[w->o.pooling], "max_length",
+                            (json_int_t)w->o.max_length, "prompt", w->prompt);
     char *text = rf__json_dump(all, JSON_INDENT(1));
     json_decref(all);
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: " RF_FILE_INDEX);

@@ -19,7 +19,7 @@
 struct rf_index {
     const rf_ctx *ctx;
     rf_index_options o;
-    char *prompt;
+    char *folder, *prompt, *model_name;
     int64_t n;
     rf_map file[RF__INDEX_FILES];
     const int8_t *code;                 /* [n,D] */
@@ -57,6 +57,7 @@ static bool read_hex(const char *text, uint64_t *out)
 static rf_status read_description(rf_index *x, const char *folder, const json_t *all, rf_error *why)
 {
     const char *format = "", *model = "", *pooling = "", *prompt = NULL;
+    const char *name = json_string_value(json_object_get(all, "model_name"));
     json_int_t n = 0, D = 0, max_length = -1;
     if (json_unpack((json_t *)(uintptr_t)all, "{s:s}", "format", &format) || strncmp(format, "roformer-index-", 15))
         return rf_fail(why, RF_EDATA, "%s/%s: not an index: no \"format\": \"%s\"", folder, RF_FILE_INDEX,
@@ -77,6 +78,8 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
     x->o.max_length = max_length;
     if (prompt && !(x->prompt = rf__strdup(x->ctx, prompt))) return rf_fail(why, RF_ENOMEM, "out of memory: an index");
     x->o.prompt = x->prompt;
+    if (name && !(x->model_name = rf__strdup(x->ctx, name))) return rf_fail(why, RF_ENOMEM, "out of memory: an index");
+    x->o.model_name = x->model_name;
     return RF_OK;
 }
 
@@ -149,7 +152,9 @@ rf_status rf_index_open(const rf_ctx *ctx, const char *folder, rf_index **out, r
     if (!why) why = &local;
     x->ctx = ctx;
     rf_index_defaults(&x->o);
-    rf_status status = open_description(x, folder, why);
+    x->folder = rf__strdup(ctx, folder);
+    rf_status status = x->folder ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: an index");
+    if (!status) status = open_description(x, folder, why);
     for (int i = 0; i < RF__INDEX_FILES && !status; i++) status = open_file(x, folder, i, why);
     if (!status) {
         x->code = (const int8_t *)x->file[RF__CODES].data + RF__NPY_HEADER;
@@ -171,7 +176,9 @@ void rf_index_close(rf_index *x)
     if (!x) return;
     for (int i = 0; i < RF__INDEX_FILES; i++)
         if (x->file[i].data) rf__map_close(x->ctx, &x->file[i]);
+    rf__free(x->ctx, x->folder);
     rf__free(x->ctx, x->prompt);
+    rf__free(x->ctx, x->model_name);
     rf__free(x->ctx, x->score);
     rf__free(x->ctx, x->query);
     rf__free(x->ctx, x->vector);
@@ -274,14 +281,23 @@ static double threshold(const scan *s, int64_t top)
 }
 
 /* <q, v_row>; v lies where FAISS has it, at any address. */
-static double product(const scan *s, int64_t row)
+static rf_status product(const scan *s, int64_t row, double *out, rf_error *why)
 {
     const size_t D = (size_t)s->x->o.dimensions;
-    double sum = 0;
+    double sum = 0, square = 0;
     memcpy(s->x->vector, s->x->file[RF__VECTORS].data + RF__FAISS_HEADER + (size_t)row * D * sizeof(float),
            D * sizeof(float));
-    for (size_t c = 0; c < D; c++) sum += (double)s->q[c] * (double)s->x->vector[c];
-    return sum;
+    for (size_t c = 0; c < D; c++) {
+        sum += (double)s->q[c] * (double)s->x->vector[c];
+        square += (double)s->x->vector[c] * (double)s->x->vector[c];
+    }
+    *out = sum;
+    if (fabs(square - 1) <= 1e-3) return RF_OK;
+    char text[96];
+    if (isfinite(square))
+        snprintf(text, sizeof text, "vector %lld has length %.4g, expected 1", (long long)row + 1, sqrt(square));
+    else snprintf(text, sizeof text, "vector %lld is not finite", (long long)row + 1);
+    return damaged(s->x->folder, RF_FILE_INDEX_VECTORS, text, why);
 }
 
 /* The larger first, of equal ones the earlier text. */
@@ -300,10 +316,8 @@ static rf_status rank(const scan *s, double least, int64_t *found, rf_error *why
         if (!findable(x, i) || (double)x->score[i] + reach(s, i) < least) continue;
         if (!rf__grow(x->ctx, &x->hit, &x->hits, (size_t)*found + 1, sizeof *x->hit))
             return rf_fail(why, RF_ENOMEM, "out of memory: %lld texts to compare", (long long)*found + 1);
-        const double score = product(s, i);
-        if (!isfinite(score))
-            return rf_fail(why, RF_EDATA, "%s: vector %lld is not finite; index the texts anew", RF_FILE_INDEX_VECTORS,
-                           (long long)i + 1);
+        double score;
+        if (product(s, i, &score, why)) return RF_EDATA;
         x->hit[(*found)++] = (rf_hit){i, score};
     }
     if (*found) qsort(x->hit, (size_t)*found, sizeof *x->hit, by_score);

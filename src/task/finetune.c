@@ -236,6 +236,17 @@ static rf_status prepare(rf__run *r, rf_error *why)
 
 /* ---- the model ---- */
 
+/* A folder of sentence vectors says how its vectors are made: that stays, unless the caller says otherwise. */
+static void keep_form(const rf__run *r, rf_finetune_options *o)
+{
+    rf_sentence s;
+    if (*r->from || rf_sentence_read(r->ctx, r->o.model, &s, NULL)) return;
+    for (int i = 0; rf__poolings[i] && !o->t.given(o->t.given_user, "pooling"); i++)
+        if (!strcmp(rf__poolings[i], s.pooling)) o->pooling = (rf_pooling)i;
+    if (*s.pooling && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
+    rf_sentence_free(&s);
+}
+
 static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *why)
 {
     rf__finetune_run *f = r->task;
@@ -254,6 +265,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     snprintf(c->task_label_column, sizeof c->task_label_column, "%s", f->o.label_column ? f->o.label_column : "");
     c->task_pairs = f->source.layout.pairs;
     if (*head == RF_HEAD_EMBED) {
+        keep_form(r, &f->o);
         snprintf(c->sentence_pooling, sizeof c->sentence_pooling, "%s", rf__poolings[f->o.pooling]);
         c->sentence_normalize = f->o.normalize;
     }

@@ -19,6 +19,10 @@ printf 'the [MASK]\nnone\n' > lines
 input=lines expect 3 'standard input: line 2: no mask token' "$program" fill-mask -m model --json
 [ "$(wc -l < out)" -eq 1 ] || fail "the answer before the bad line is lost"
 expect 3 'cut to max_length' "$program" fill-mask -m model --max-length 4 'the city is [MASK]'
+printf 'the [MASK]\n' > some.txt
+expect 3 'the name of a file: .*"< some.txt"' "$program" fill-mask -m model some.txt
+expect 2 '"the city": more than one word' "$program" fill-mask -m model --target 'the city' 'the [MASK]'
+expect 0 'target City: the vocabulary has it as city' "$program" fill-mask -m model --target City 'the [MASK]'
 expect 0 "not in the vocabulary, its first piece p is used" "$program" fill-mask -m model --target parrot 'the [MASK]'
 expect 0 '' "$program" fill-mask -m model -q --target parrot 'the [MASK]'
 
@@ -39,6 +43,12 @@ expect 0 '' "$program" fill-mask -m model --color always -k 3 'the [MASK]'
 grep -q "$(printf '\033')" out || fail "no colours with --color always"
 expect 0 '' "$program" fill-mask -m model -k 100000 --json 'the [MASK]'
 [ "$(grep -o '"score"' out | wc -l)" -eq "$(wc -l < model/vocab.txt)" ] || fail "top-k beyond the vocabulary"
+
+# A vocabulary that was cut short: said, and no row without a token is a prediction.
+cp -r model short; head -90 model/vocab.txt > short/vocab.txt; rm -f short/checksums.json
+expect 0 'short: the vocabulary has 90 tokens' "$program" fill-mask -m short -k 100000 --json 'the [MASK]'
+[ "$(grep -o '"score"' out | wc -l)" -eq 90 ] || fail "rows without a token: $(cat out)"
+expect 0 'short: the vocabulary has 90 tokens' "$program" verify short
 
 # An answer comes as soon as its line is there, so that a program can talk with this one.
 mkfifo to from

@@ -35,17 +35,30 @@ same out found "how vectors are made is in the index"
 expect 0 '' "$program" search -m model --query-prompt 'of the ' --top-k 1 some 'river'
 [ "$(cut -f 1,2 out)" = "1.0000	2" ] || fail "a prompt of the query: $(cat out)"
 
+expect 0 '' "$program" search -m model --top-k 0 all 'of the river'
+[ "$(wc -l < out)" -eq 4 ] || fail "all of them: $(cat out)"
+expect 2 'the query is empty' "$program" search -m model all ' '
+printf 'the river\n\nthe city\n' > queries
+input=queries expect 3 'standard input: line 2: the query is empty' "$program" search -m model --top-k 1 all
+[ "$(wc -l < out)" -eq 1 ] || fail "the answer before the empty query is lost: $(cat out)"
+awk 'BEGIN { for (i = 0; i < 40; i++) printf "the river " }' > long
+input=long expect 0 '1 of 1 queries were longer than 64 tokens and were cut' "$program" search -m model all
+printf '%s\n' '股票 天气' > strange
+input=strange expect 0 'tokens of these queries are unknown' "$program" search -m model all
+input=strange expect 0 'tokens of these lines are unknown' "$program" index -m model -o chinese
+
 # Whose index it is, and whether it is whole.
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
 "$program" finetune -q --task embed --model model --train pairs.tsv --max_steps 1 --dropout 0 -o trained > note 2>&1
-expect 3 'some: the index of another model' "$program" search -m trained some 'the river'
+expect 3 'some: the index of another model: made with model \([0-9a-f]{16}\) of [0-9]+ dimensions, this one is trained \(' \
+    "$program" search -m trained some 'the river'
 expect 0 'some: intact' sh -c '"$0" verify some >&2' "$program"
 cp -r some short; head -c 200 some/vectors.faiss > short/vectors.faiss
 expect 3 'short/vectors.faiss: 200 bytes, expected' "$program" search -m model short 'the river'
 expect 3 'vectors.faiss: 200 bytes' "$program" verify short
 expect 4 'no-such' "$program" search -m model no-such 'the river'
 expect 4 'model/index.json: cannot open' "$program" search -m model model 'the river'
-expect 4 'some exists' "$program" index -m model -o some full
+expect 2 'some exists' "$program" index -m model -o some full
 expect 2 'needs -o DIR' "$program" index -m model full
 expect 2 'search needs INDEX' "$program" search -m model
 printf 'fine\nbad \377\n' > bytes

@@ -20,9 +20,12 @@ cp out whole
 expect 0 '' "$program" similarity -m model lines others
 thousandths < out > got; matrix a b > expected; alike got expected "two files"
 expect 0 '' "$program" similarity -m model --pairs lines others
+cp out pairs4
 awk '{ print $NR }' expected > diagonal; thousandths < out > got; alike got diagonal "pairs"
 expect 0 '' "$program" similarity -m model --json lines
 [ "$(grep -c '^\[' out)" -eq 4 ] || fail "json: $(cat out)"
+expect 0 '' "$program" similarity -m model --pairs --json lines others
+awk '{ printf "%.4f\n", $1 }' out | paste - "$PWD/pairs4" | awk '$1 != $2 { exit 1 }' || fail "json of pairs: $(cat out)"
 expect 2 'two files, 1 given' "$program" similarity -m model --pairs lines
 head -2 others > two
 expect 3 'lines has 4 lines, two 2' "$program" similarity -m model --pairs lines two
@@ -37,7 +40,7 @@ expect 0 '' "$program" similarity -m model none
 expect 0 '' "$program" rank -m model 'of the river' lines
 sed -n 1p out | grep -q "^1.0000	2	of the river$" || fail "nearest: $(cat out)"
 cut -f 1 out | sort -rn -C || fail "order: $(cat out)"
-[ "$(wc -l < out)" -eq 4 ] || fail "lines: $(cat out)"
+[ "$(wc -l < out)" -eq 3 ] || fail "lines, but for the empty one: $(cat out)"
 cat lines lines > twice
 expect 0 '' "$program" rank -m model --top-k 2 'of the river' twice
 [ "$(cut -f 2 out | tr '\n' ' ')" = '2 6 ' ] || fail "equal lines: $(cat out)"
@@ -46,6 +49,7 @@ holds out '"line": 2, "text": "of the river"'
 expect 0 '' "$program" rank -m model --top-k 1 --query-prompt 'of the ' 'river' lines
 sed -n 1p out | grep -q "^1.0000	2" || fail "a prompt of the query: $(cat out)"
 expect 2 'rank needs QUERY' "$program" rank -m model
+expect 2 'the query is empty' "$program" rank -m model '  ' lines
 # What is trained is verified with the files of sentence-transformers, and converted with them.
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
 expect 0 'step 2/2' "$program" finetune --task embed --model model --train pairs.tsv --normalize --max_steps 2 --dropout 0 -o trained
@@ -58,4 +62,13 @@ done
 same x.f32 y.f32 "vectors of what was converted"
 echo >> trained/1_Pooling/config.json
 expect 3 '1_Pooling/config.json: .* bytes instead of' "$program" verify trained
+# Trained on, it keeps how its vectors are made; said otherwise, not.
+expect 0 '' "$program" finetune -q --task embed --model again --train pairs.tsv --max_steps 1 --dropout 0 -o further
+[ -f further/2_Normalize/config.json ] || fail "vectors of length 1 no longer: $(cat further/modules.json)"
+expect 0 '' "$program" finetune -q --task embed --model model --train pairs.tsv --max_steps 1 --pooling cls -o first
+expect 0 '' "$program" finetune -q --task embed --model first --train pairs.tsv --max_steps 1 -o further2
+same first/1_Pooling/config.json further2/1_Pooling/config.json "pooled as before"
+[ -d further2/2_Normalize ] && fail "scaled where the folder does not"
+expect 0 '' "$program" finetune -q --task embed --model first --train pairs.tsv --max_steps 1 --pooling max -o further3
+cmp -s first/1_Pooling/config.json further3/1_Pooling/config.json && fail "--pooling max had no effect"
 done_testing

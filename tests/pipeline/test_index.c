@@ -315,7 +315,7 @@ static void vectors_without_a_direction(void **state)
     assert_int_equal(entries(above), 0);
     t_write(above, "index", "x", 1);
     rf_index_create(ctx, folder, &o, &w, &why);
-    refused(&why, RF_EIO, "exists");
+    refused(&why, RF_EARG, "exists");
     o.dimensions = 0;
     rf_index_create(ctx, "elsewhere", &o, &w, &why);
     refused(&why, RF_EARG, "dimensions: 0 is not in 1 to 65536");
@@ -416,7 +416,13 @@ static void a_vector_that_is_not_finite(void **state)
     replace(folder, "vectors.faiss", 45 + 4 * 8 * 3 + 3, '\x7f', SIZE_MAX);
     assert_int_equal(rf_index_open(ctx, folder, &x, &why), RF_OK);
     rf_index_search(x, m.v + 3 * 8, 40, &hit, &hits, &why);
-    refused(&why, RF_EDATA, "vector 4 is not finite");
+    refused(&why, RF_EDATA, "index/vectors.faiss: vector 4 is not finite");
+    rf_index_close(x);
+    replace(folder, "vectors.faiss", 45 + 4 * 8 * 3 + 3, '\x43', SIZE_MAX);         /* 256 and more */
+    assert_int_equal(rf_index_open(ctx, folder, &x, &why), RF_OK);
+    why = (rf_error){0};
+    rf_index_search(x, m.v + 3 * 8, 40, &hit, &hits, &why);
+    refused(&why, RF_EDATA, "vector 4 has length");
     rf_index_close(x);
     rf_ctx_free(ctx);
     t_free_all();

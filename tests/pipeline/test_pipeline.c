@@ -92,6 +92,20 @@ static void vectors_are_those_of_each_text_alone(void **state)
     end(&s);
 }
 
+/* A character that no token has makes its word one unknown token. */
+static void unknown_tokens_are_counted(void **state)
+{
+    (void)state;
+    setup s = begin("");
+    const char *const text[] = {"the river is", "\xE8\x82\xA1 the \xE7\xA5\xA8", "", "\xE8\x82\xA1"};
+    rf_texts_report r;
+    if (rf_embed_texts(s.p, text, NULL, 4, NULL, NULL, &r, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(r.unknown, 3);
+    if (rf_embed_texts(s.p, text, NULL, 1, NULL, NULL, &r, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(r.unknown, 0);
+    end(&s);
+}
+
 /* More texts than a window holds: the last ones, too, and in their order. */
 static void any_number_of_texts(void **state)
 {
@@ -600,6 +614,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_are_those_of_each_text_alone),
+        cmocka_unit_test(unknown_tokens_are_counted),
         cmocka_unit_test(any_number_of_texts),
         cmocka_unit_test(unit_vectors),
         cmocka_unit_test(a_text_that_cannot_be_read_ends_the_call_there),

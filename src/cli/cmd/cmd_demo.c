@@ -35,7 +35,7 @@ enum { BLANKS = sizeof blanks / sizeof *blanks, SENTENCES = sizeof sentences / s
 
 /* Asked of the lines of --lines, or of the sentences. */
 static const char *const of_lines[QUESTIONS] = {"train a model on my own text", "what happens when a run is killed",
-                                                "which file formats are supported"};
+                                                "which models from Hugging Face can be read"};
 static const char *const of_sentences[QUESTIONS] = {"a concert", "bad weather", "sport"};
 
 typedef struct job {

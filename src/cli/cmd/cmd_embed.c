@@ -30,12 +30,12 @@ typedef struct job {
     cli_io *io;
     rf_pipeline *model;
     rf_embed_options o;
-    size_t C, limit;
+    size_t C;
     cli_out out, spool, *rows;          /* rows: where vectors go, out or spool                                       */
     cli_progress bar;
     cli_window window;
     uint64_t first;                     /* the number of the window's first line                                      */
-    int64_t lines, tokens, cut;
+    rf_texts_report all;
     bool failed;
 } job;
 
@@ -87,9 +87,9 @@ static rf_status open_output(job *j)
 static rf_status close_output(job *j, rf_error *why)
 {
     rf_status status = RF_OK;
-    if (j->a->format == NPY && j->rows == &j->out) status = npy_header(&j->out, j->lines, j->C, true, why);
+    if (j->a->format == NPY && j->rows == &j->out) status = npy_header(&j->out, j->all.done, j->C, true, why);
     if (j->a->format == NPY && j->rows == &j->spool) {
-        status = npy_header(&j->out, j->lines, j->C, false, why);
+        status = npy_header(&j->out, j->all.done, j->C, false, why);
         if (!status) status = cli_out_copy(&j->out, &j->spool, why);
     }
     return status ? status : cli_out_commit(&j->out, why);
@@ -101,9 +101,9 @@ static void show_progress(job *j)
 {
     char text[128], lines[16], rate[16];
     const double seconds = cli_progress_seconds(&j->bar) + 1e-9;
-    cli_count((double)j->lines, lines, sizeof lines);
-    cli_count((double)j->tokens / seconds, rate, sizeof rate);
-    snprintf(text, sizeof text, "%s lines, %.0f lines/s, %s tokens/s", lines, (double)j->lines / seconds, rate);
+    cli_count((double)j->all.done, lines, sizeof lines);
+    cli_count((double)j->all.tokens / seconds, rate, sizeof rate);
+    snprintf(text, sizeof text, "%s lines, %.0f lines/s, %s tokens/s", lines, (double)j->all.done / seconds, rate);
     cli_progress_show(&j->bar, "embedding", -1, text);
 }
 
@@ -126,9 +126,7 @@ static rf_status compute_window(job *j, const char *name)
     if (!status) status = cli_out_flush(j->rows, why);
     j->failed = status != RF_OK;
     if (status) return status;
-    j->lines += r.done;
-    j->tokens += r.tokens;
-    j->cut += r.cut;
+    cli_embedding_count(&j->all, &r);
     cli_window_empty(&j->window);
     show_progress(j);
     return inner.code ? cli_at_line(why, name, j->first + (uint64_t)r.bad, &inner) : RF_OK;
@@ -165,9 +163,8 @@ static rf_status prepare(job *j)
     rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
     if (status) return status;
-    const rf_config *c = rf_model_config(rf_pipeline_model(j->model));
-    j->C = (size_t)(j->o.dimensions ? j->o.dimensions : c->hidden_size);
-    j->limit = j->o.max_length < 0 ? (size_t)c->max_position_embeddings : (size_t)j->o.max_length;
+    const int64_t width = rf_model_config(rf_pipeline_model(j->model))->hidden_size;
+    j->C = (size_t)(j->o.dimensions ? j->o.dimensions : width);
     return rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);         /* are the options possible? */
 }
 
@@ -203,13 +200,11 @@ static int run(void *arguments, cli_io *io)
         status = embed_file(j, files ? j->a->files.item[i] : "-");
     cli_progress_clear(&j->bar);
     const bool whole = !status && !cli_stopped();
-    if (j->rows && (whole || (!j->out.temporary && !j->failed && (!status || j->lines)))) {
+    if (j->rows && (whole || (!j->out.temporary && !j->failed && (!status || j->all.done)))) {
         rf_error last = {0};
         if (close_output(j, &last)) rf_fail(&io->why, last.code, "%s", last.text);
     }
-    if (whole && j->cut)
-        cli_note(io, "%lld of %lld lines were longer than %zu tokens and were cut (--max-length)", (long long)j->cut,
-                 (long long)j->lines, j->limit);
+    if (whole) cli_embedding_note(io, j->model, &j->o, &j->all, "lines");
     cli_out_discard(&j->out);
     cli_out_discard(&j->spool);
     cli_window_clear(&j->window);

@@ -3,6 +3,7 @@
  * JSON has the shape of the fill-mask pipeline of transformers: {score, token, token_str, sequence}. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
@@ -37,11 +38,12 @@ static bool already(const job *j, int32_t id)
     return false;
 }
 
-static rf_status first_piece(const job *j, const char *word, int32_t *id)
+static rf_status first_piece(const job *j, const char *word, int32_t *id, size_t *pieces)
 {
     rf_encoding e;
     rf_encoding_init(&e, j->io->ctx);
     const rf_status status = rf_encode(j->m.t, word, strlen(word), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &j->io->why);
+    *pieces = e.n;
     if (!status && e.n) *id = e.id[0];
     rf_encoding_clear(&e);
     return status;
@@ -58,13 +60,17 @@ static rf_status find_targets(job *j)
         const char *word = list->item[i];
         int32_t id = rf_tokenizer_id(j->m.t, word);
         if (id < 0) {
-            const rf_status status = first_piece(j, word, &id);
+            size_t pieces;
+            const rf_status status = first_piece(j, word, &id, &pieces);
             if (status) return status;
+            if (pieces > 1 && strpbrk(word, " \t"))
+                return rf_fail(why, RF_EARG, "--target \"%.60s\": more than one word, and a mask stands for one", word);
             if (id < 0) {
                 cli_note(j->io, "--target %.60s: not in the vocabulary, left out", word);
                 continue;
             }
-            cli_note(j->io, "--target %.60s: not in the vocabulary, its first piece %.60s is used", word,
+            cli_note(j->io, pieces > 1 ? "--target %.60s: not in the vocabulary, its first piece %.60s is used"
+                                       : "--target %.60s: the vocabulary has it as %.60s", word,
                      rf_tokenizer_token(j->m.t, id));
         }
         if (!already(j, id)) j->target[j->targets++] = id;
@@ -164,6 +170,11 @@ static rf_status answer_batch(job *j, const cli_texts *in)
     if (inner.code && r.bad < 0) return rf_fail(why, inner.code, "%s", inner.text);
     for (int64_t m = 0; m < masks && !status; m += mask[m].of) status = answer(j, text[mask[m].text], mask + m);
     if (!status) status = cli_flush(why);
+    if (inner.code == RF_EDATA && !in->from_lines && !access(text[r.bad], R_OK)) {
+        inner.code = RF_OK;
+        rf_fail(&inner, RF_EDATA, "no mask token in the text, which is the name of a file: its lines are read with "
+                "\"< %.200s\"", text[r.bad]);
+    }
     cli_window_empty(w);
     if (status || !inner.code) return status;
     return cli_texts_fail(in, j->first + (uint64_t)r.bad, why, &inner);
@@ -230,7 +241,7 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer fill-mask \"The capital of France is [MASK].\"",
+    "roformer fill-mask \"She won the gold [MASK] at the Olympic Games.\"",
     "roformer fill-mask -k 3 --target red --target blue \"The sky is [MASK].\"",
     "echo \"She closed the [MASK].\" | roformer fill-mask --json",
     NULL,

@@ -101,7 +101,7 @@ static int run(void *arguments, cli_io *io)
     finetune_args *a = arguments;
     rf_finetune_options *f = &a->f;
     char folder[4096];
-    const bool many = f->k_fold > 1 || f->learning_rates;
+    const bool many = f->k_fold > 1 || f->learning_rates, vectors = !strcmp(f->task, "embed");
     rf_scores scores = {.n = 0};
     watch w = {.io = io, .every = f->t.logging_steps, .folds = many};
     f->t.given = was_given;
@@ -113,7 +113,7 @@ static int run(void *arguments, cli_io *io)
         rf_fail(&io->why, RF_EARG, "--report: is a page about one run, and %s makes several",
                 f->k_fold > 1 ? "k_fold" : "learning_rates");
     else if (!f->t.resume_from_checkpoint || f->t.model || many)
-        cli_model_folder(f->t.model, folder, sizeof folder, &io->why);
+        (vectors ? cli_sentence_folder : cli_model_folder)(f->t.model, folder, sizeof folder, &io->why);
     if (io->why.code) return cli_exit(io);
     if (!f->t.resume_from_checkpoint || f->t.model || many) f->t.model = folder;
     cli_signals_catch();

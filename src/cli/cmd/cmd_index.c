@@ -23,15 +23,16 @@ typedef struct job {
     rf_index_writer *writer;
     cli_window window;
     cli_progress bar;
-    int64_t lines, blank, tokens, cut;
+    rf_texts_report all;
+    int64_t blank;
 } job;
 
 static void show_progress(job *j)
 {
     char text[128], lines[16];
-    cli_count((double)j->lines, lines, sizeof lines);
+    cli_count((double)j->all.done, lines, sizeof lines);
     snprintf(text, sizeof text, "%s lines, %.0f lines/s", lines,
-             (double)j->lines / (cli_progress_seconds(&j->bar) + 1e-9));
+             (double)j->all.done / (cli_progress_seconds(&j->bar) + 1e-9));
     cli_progress_show(&j->bar, "indexing", -1, text);
 }
 
@@ -39,7 +40,7 @@ static void show_progress(job *j)
 static int64_t count_blank(const cli_window *w)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < w->n; i++) n += strspn(w->text[i], " \t\r\f\v") == w->size[i];
+    for (int64_t i = 0; i < w->n; i++) n += cli_blank(w->text[i], w->size[i]);
     return n;
 }
 
@@ -57,8 +58,7 @@ static rf_status add_window(job *j, const char *name, uint64_t first)
     if (status && bad >= 0) return cli_at_line(why, name, first + (uint64_t)bad, &inner);
     if (status) return rf_fail(why, inner.code, "%s", inner.text);
     j->blank += count_blank(&j->window);
-    j->lines += r.done;
-    j->cut += r.cut;
+    cli_embedding_count(&j->all, &r);
     cli_window_empty(&j->window);
     show_progress(j);
     return RF_OK;
@@ -86,6 +86,7 @@ static rf_status begin(job *j)
 {
     rf_error *why = &j->io->why;
     rf_index_options o;
+    char name[256];
     if (!j->a->output) return rf_fail(why, RF_EARG, "index needs -o DIR, a folder for the index");
     rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
@@ -97,6 +98,7 @@ static rf_status begin(job *j)
     o.pooling = j->o.pooling;
     o.max_length = j->o.max_length;
     o.prompt = j->o.prompt;
+    o.model_name = cli_sentence_name(j->a->model, name, sizeof name);
     status = rf_pipeline_fingerprint(j->model, &o.fingerprint, why);
     return status ? status : rf_index_create(j->io->ctx, j->a->output, &o, &j->writer, why);
 }
@@ -108,10 +110,8 @@ static rf_status end(job *j)
     if (rf_index_finish(w, &j->io->why)) return j->io->why.code;
     if (j->blank)
         cli_note(j->io, "%lld of %lld lines are empty: they keep their numbers and are never found",
-                 (long long)j->blank, (long long)j->lines);
-    if (j->cut)
-        cli_note(j->io, "%lld of %lld lines were longer than the model takes and were cut (--max-length)",
-                 (long long)j->cut, (long long)j->lines);
+                 (long long)j->blank, (long long)j->all.done);
+    cli_embedding_note(j->io, j->model, &j->o, &j->all, "lines");
     return RF_OK;
 }
 

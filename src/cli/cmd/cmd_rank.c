@@ -43,9 +43,11 @@ static rf_status rank(const struct args *a, cli_io *io, const cli_vectors *query
     hit *all = calloc(lines->n ? (size_t)lines->n : 1, sizeof *all);
     if (!all) return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld lines", (long long)lines->n);
     const char *const *text = cli_window_texts(&lines->lines);
-    for (int64_t i = 0; i < lines->n; i++) all[i] = (hit){cli_vectors_cosine(query, 0, lines, i), i};
-    qsort(all, (size_t)lines->n, sizeof *all, by_cosine);
-    for (int64_t i = 0; i < lines->n && (!a->top_k || i < a->top_k) && !status; i++)
+    int64_t n = 0;
+    for (int64_t i = 0; i < lines->n; i++)
+        if (!cli_blank(text[i], lines->lines.size[i])) all[n++] = (hit){cli_vectors_cosine(query, 0, lines, i), i};
+    qsort(all, (size_t)n, sizeof *all, by_cosine);
+    for (int64_t i = 0; i < n && (!a->top_k || i < a->top_k) && !status; i++)
         status = print(a, &all[i], text[all[i].line], lines->lines.size[all[i].line], &io->why);
     free(all);
     return status;
@@ -102,8 +104,8 @@ const cli_command cmd_rank = {
     "QUERY [FILE]",
     "lines of text, those nearest to a query first",
     "Embeds the query and every line of the file (without one: of standard input) as roformer embed does, and prints "
-    "the nearest lines: cosine, number of the line, line, with tabs between.  With --json: {\"score\", \"line\", "
-    "\"text\"}.",
+    "the nearest lines: cosine, number of the line, line, with tabs between.  Empty lines are passed over.  With "
+    "--json: {\"score\", \"line\", \"text\"}.",
     examples,
     options,
     sizeof(struct args),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
+#include "cli/shell/embedding.h"
 #include "cli/shell/io.h"
 #include "roformer/index.h"
 
@@ -20,6 +21,7 @@ typedef struct job {
     rf_pipeline *model;
     rf_index *index;
     rf_embed_options o;
+    rf_texts_report all;
     bool many;                          /* queries are lines: their numbers are printed                               */
 } job;
 
@@ -35,11 +37,15 @@ static rf_status open_both(job *j)
     if (status) return status;
     const rf_index_options *made = rf_index_made_with(j->index);
     const int64_t C = rf_model_config(rf_pipeline_model(j->model))->hidden_size;
-    if (made->fingerprint != fingerprint)
+    char name[256] = "";
+    if (made->fingerprint != fingerprint) {
+        const char *own = cli_sentence_name(j->a->model, name, sizeof name);
         return rf_fail(why, RF_EDATA,
-                       "%s: the index of another model: made with %016" PRIx64 " of %lld dimensions, this one is %016"
-                       PRIx64 " of %lld; give its model with -m, or index the lines anew",
-                       folder, made->fingerprint, (long long)made->dimensions, fingerprint, (long long)C);
+                       "%s: the index of another model: made with %.60s (%016" PRIx64 ") of %lld dimensions, this one "
+                       "is %.60s (%016" PRIx64 ") of %lld; give its model with -m, or index the lines anew",
+                       folder, made->model_name ? made->model_name : "one without a name", made->fingerprint,
+                       (long long)made->dimensions, own ? own : "another", fingerprint, (long long)C);
+    }
     rf_embed_defaults(&j->o);
     j->o.normalize = 1;
     j->o.pooling = made->pooling;
@@ -71,10 +77,14 @@ static rf_status search(job *j, const char *text, size_t size, uint64_t number, 
 {
     const float *vector;
     const rf_hit *hit;
+    const int64_t top = j->a->top_k ? j->a->top_k : rf_index_count(j->index);
     int64_t hits = 0;
     rf_texts_report r;
+    if (cli_blank(text, size))
+        return rf_fail(inner, j->many ? RF_EDATA : RF_EARG, "the query is empty: nothing is near to it");
     rf_status status = rf_embed_texts(j->model, &text, &size, 1, &j->o, &vector, &r, inner);
-    if (!status) status = rf_index_search(j->index, vector, j->a->top_k, &hit, &hits, inner);
+    if (!status) cli_embedding_count(&j->all, &r);
+    if (!status) status = rf_index_search(j->index, vector, top, &hit, &hits, inner);
     for (int64_t i = 0; i < hits && !status; i++) {
         status = print(j, number, &hit[i]);
         if (status) *inner = j->io->why;
@@ -96,6 +106,7 @@ static rf_status search_all(job *j)
         if (search(j, text, size, number, &inner)) status = cli_texts_fail(&in, number, &j->io->why, &inner);
     }
     cli_texts_close(&in);
+    if (!status) cli_embedding_note(j->io, j->model, &j->o, &j->all, "queries");
     return status;
 }
 
@@ -113,7 +124,7 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"top-k", 'k', CLI_INT, A(top_k), "K", "10", 1, 1 << 30, NULL, "lines for each query", NULL},
+    {"top-k", 'k', CLI_INT, A(top_k), "K", "10", 0, 1 << 30, NULL, "lines for each query; 0: all", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON object for each line that is found", NULL},
     {"query-prompt", 0, CLI_TEXT, A(query_prompt), "TEXT", NULL, -1, 0, NULL,
      "put TEXT, or nothing, before the query; without it what was put before the lines", NULL},

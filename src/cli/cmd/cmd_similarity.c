@@ -16,13 +16,14 @@ struct args {
 /* Line i of a against all of b; with --pairs against line i. */
 static rf_status print_row(const struct args *a, const cli_vectors *x, const cli_vectors *y, int64_t i, rf_error *why)
 {
-    json_t *row = a->json && !a->pairs ? json_array() : NULL;
+    if (a->pairs && a->json) return cli_print_json(json_real(cli_vectors_cosine(x, i, y, i)), JSON_ENCODE_ANY, why);
+    json_t *row = a->json ? json_array() : NULL;
     for (int64_t j = a->pairs ? i : 0; j < (a->pairs ? i + 1 : y->n); j++) {
         const double cosine = cli_vectors_cosine(x, i, y, j);
         if (row) cli_json_add(&row, json_real(cosine));
         else printf("%s%.4f", a->pairs || !j ? "" : " ", cosine);
     }
-    if (a->json && !a->pairs) return cli_print_json(row, 0, why);
+    if (a->json) return cli_print_json(row, 0, why);
     putchar('\n');
     return cli_flush(why);
 }
@@ -63,7 +64,7 @@ static const cli_option options[] = {
     CLI_DTYPE_OPTION(struct args, dtype),
     {"pairs", 0, CLI_FLAG, A(pairs), NULL, NULL, 0, 0, NULL,
      "of two files: line i with line i alone, a number for each", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON list for each line", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON list for each line; with --pairs a number", NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 2, NULL, "", NULL},
     {0},

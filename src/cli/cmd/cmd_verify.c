@@ -52,6 +52,7 @@ static rf_status read_whole(verdict *v, rf_error *why)
     rf_model *m;
     const rf_status status = rf_model_open(v->io->ctx, v->folder, &m, why);
     if (status) return status;
+    cli_note_vocabulary(v->io, v->folder, m);
     rf_model_close(m);
     return RF_OK;
 }

@@ -56,3 +56,24 @@ rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *
     out->dimensions = given->dimensions;
     return RF_OK;
 }
+
+void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some)
+{
+    all->done += some->done;
+    all->tokens += some->tokens;
+    all->cut += some->cut;
+    all->unknown += some->unknown;
+}
+
+void cli_embedding_note(const cli_io *io, const rf_pipeline *p, const rf_embed_options *o, const rf_texts_report *all,
+                        const char *what)
+{
+    const int64_t most = rf_model_config(rf_pipeline_model(p))->max_position_embeddings;
+    const int64_t own = all->tokens - 2 * all->done;                                    /* without [CLS] and [SEP] */
+    if (all->cut)
+        cli_note(io, "%lld of %lld %s were longer than %lld tokens and were cut (--max-length)", (long long)all->cut,
+                 (long long)all->done, what, (long long)(o->max_length < 0 ? most : o->max_length));
+    if (2 * all->unknown > own)
+        cli_note(io, "%lld of the %lld tokens of these %s are unknown to the model's vocabulary: their vectors say "
+                 "little; a model of this language is given with -m", (long long)all->unknown, (long long)own, what);
+}

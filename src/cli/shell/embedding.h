@@ -34,4 +34,11 @@ typedef struct cli_embedding {
 /* What rf_embed_texts is to be asked with; io->why on failure. */
 rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out);
 
+/* Adds up what was reported of texts. */
+void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some);
+
+/* Says what of texts (`what`: "lines") their vectors do not have: tokens beyond a limit, words without a token. */
+void cli_embedding_note(const cli_io *io, const rf_pipeline *p, const rf_embed_options *o, const rf_texts_report *all,
+                        const char *what);
+
 #endif

@@ -67,6 +67,17 @@ rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_erro
     return cli_model_folder(given, out, size, why);
 }
 
+const char *cli_sentence_name(const char *given, char *out, size_t size)
+{
+    char folder[4096];
+    if (cli_sentence_folder(given, folder, sizeof folder, NULL)) return NULL;
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') folder[--n] = 0;
+    const char *slash = strrchr(folder, '/');
+    snprintf(out, size, "%s", slash && slash[1] ? slash + 1 : folder);
+    return rf_utf8_check(out, strlen(out)) == strlen(out) ? out : NULL;
+}
+
 /* Features far beyond what they are good for take long to make, which happens when the model is opened. */
 static void note_features(cli_io *io, const char *folder)
 {
@@ -83,10 +94,21 @@ static void note_features(cli_io *io, const char *folder)
                  2 * (long long)c.num_random_features);
 }
 
+void cli_note_vocabulary(const cli_io *io, const char *folder, const rf_model *m)
+{
+    enum { FILLED_UP = 128 };                               /* to a round number, as publishers do */
+    const long long rows = rf_model_config(m)->vocab_size;
+    const long long tokens = rf_model_tokenizer(m) ? rf_tokenizer_size(rf_model_tokenizer(m)) : rows;
+    if (rows - tokens >= FILLED_UP || 10 * (rows - tokens) > rows)
+        cli_note(io, "%s: the vocabulary has %lld tokens, and the model's vocab_size is %lld: it may have been cut "
+                 "short, and words be read as others", folder, tokens, rows);
+}
+
 static rf_status open_folder(cli_io *io, const char *folder, rf_type type, rf_pipeline **out)
 {
     note_features(io, folder);
     const rf_status status = rf_pipeline_open(io->ctx, folder, type, out, &io->why);
+    if (!status) cli_note_vocabulary(io, folder, rf_pipeline_model(*out));
     if (!status && strstr(rf_model_ignored(rf_pipeline_model(*out)), "embed_positions"))
         cli_note(io, "%s: the table of positions beside its weights (embed_positions) is not the one that its "
                  "config.json asks for, which is computed: a program that reads the table answers otherwise", folder);

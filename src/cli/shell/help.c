@@ -131,7 +131,7 @@ void cli_help_all(FILE *to)
     fprintf(to, "\nroformer help COMMAND tells more.  Its examples can be pasted: those of vocab,\n"
             "pretrain and finetune make the corpus.txt, my-model, my-causal-model and reviews\n"
             "that others read.  Without -m the shipped English model answers:\n\n");
-    fprintf(to, "  roformer fill-mask \"The capital of France is [MASK].\"\n");
+    fprintf(to, "  roformer fill-mask \"She won the gold [MASK] at the Olympic Games.\"\n");
 }
 
 void cli_help_command(FILE *to, const cli_command *c, bool whole)

@@ -44,6 +44,8 @@ int cli_exit_code(rf_status status);
 void cli_error(const char *format, ...) RF_PRINTF(1, 2);                /* "roformer: ..." on standard error          */
 void cli_note(const cli_io *io, const char *format, ...) RF_PRINTF(2, 3);       /* the same, unless --quiet           */
 
+bool cli_blank(const char *text, size_t size);                          /* white space alone                          */
+
 /* Joins the name of a place and a failure: "standard input: line 7: ..." */
 rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_error *inner);
 
@@ -153,6 +155,10 @@ rf_status cli_new_config(cli_io *io, const char *path, rf_config *c);
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
 /* The same for vectors of texts: before the shipped model comes the shipped one for sentences. */
 rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_error *why);
+/* What people call that: the last part of its path; NULL when it is not UTF-8. */
+const char *cli_sentence_name(const char *given, char *out, size_t size);
+/* Says so when a vocabulary has far fewer tokens than the model has rows. */
+void cli_note_vocabulary(const cli_io *io, const char *folder, const rf_model *m);
 /* A failure lies in io->why. */
 rf_status cli_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out);
 rf_status cli_sentence_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out);

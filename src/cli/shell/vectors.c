@@ -2,11 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/shell/embedding.h"
 #include "cli/shell/vectors.h"
 
 /* Vectors of all lines that are there; `first`: the number of the first. */
 static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given, const char *name, uint64_t first,
-                       cli_vectors *out)
+                       const char *what, cli_vectors *out)
 {
     rf_embed_options o = *given;
     rf_texts_report r;
@@ -20,6 +21,7 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
         if (r.bad < 0) return rf_fail(&io->why, inner.code, "%s", inner.text);
         return cli_at_line(&io->why, name, first + (uint64_t)r.bad, &inner);
     }
+    cli_embedding_note(io, p, &o, &r, what);
     const size_t width = (size_t)out->width, floats = (size_t)out->n * width;
     if (!(out->v = malloc((floats ? floats : 1) * sizeof *v)))
         return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld vectors", (long long)out->n);
@@ -42,15 +44,16 @@ rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o
     rf_status status = cli_lines_open(io->ctx, &in, path, &io->why);
     while (!status && !(status = cli_lines_next(&in, &line, &size, &io->why)) && line)
         status = cli_window_add(&out->lines, line, size, &io->why);
-    if (!status) status = embed(io, p, o, in.name, 1, out);
+    if (!status) status = embed(io, p, o, in.name, 1, "lines", out);
     cli_lines_close(&in);
     return status;
 }
 
 rf_status cli_vectors_text(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *text, cli_vectors *out)
 {
+    if (cli_blank(text, strlen(text))) return rf_fail(&io->why, RF_EARG, "the query is empty: nothing is near to it");
     const rf_status status = cli_window_add(&out->lines, text, strlen(text), &io->why);
-    return status ? status : embed(io, p, o, "the query", 1, out);
+    return status ? status : embed(io, p, o, "the query", 1, "queries", out);
 }
 
 void cli_vectors_clear(cli_vectors *v)
