@@ -97,7 +97,9 @@ def main():
     s = of_length_1(numpy.array([idf[some] @ r[some] for some in stems]))
     with open(out + ".jsonl", "w", encoding="utf-8") as f:
         f.writelines(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in texts)
-    numpy.save(out + ".npy", of_length_1(vectors(program, model, texts) + s).astype("<f4"))
+    with open(out + ".part", "wb") as f:                        # train.sh takes texts.npy for whole when it is there
+        numpy.save(f, of_length_1(vectors(program, model, texts) + s).astype("<f4"))
+    os.replace(out + ".part", out + ".npy")
 
 
 if __name__ == "__main__":

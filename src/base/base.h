@@ -159,6 +159,9 @@ rf_status rf__missing(const char *function, const char *names, rf_error *why);
 
 #define RF_COUNT(array) (sizeof(array) / sizeof *(array))
 
+static inline bool rf__white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool rf__blank(const char *text, size_t bytes);                        /* white space of ASCII alone                */
+
 static inline int64_t rf__min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t rf__max64(int64_t a, int64_t b) { return a > b ? a : b; }
 

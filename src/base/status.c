@@ -14,6 +14,13 @@ const char *rf_status_text(rf_status status)
     return (unsigned)status < RF_STATUS_COUNT ? sentence[status] : "unknown status";
 }
 
+bool rf__blank(const char *text, size_t bytes)
+{
+    size_t i = 0;
+    while (i < bytes && rf__white(text[i])) i++;
+    return i == bytes;
+}
+
 rf_status rf_fail(rf_error *why, rf_status code, const char *format, ...)
 {
     if (!why || why->code) return code;

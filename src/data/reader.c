@@ -57,15 +57,6 @@ struct rf_reader {
     char title[512];
 };
 
-static bool white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-static bool blank(const char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!white(p[i])) return false;
-    return true;
-}
-
 static const char *name_of(const rf_reader *r)
 {
     const char *path = r->file[r->now].path;
@@ -169,7 +160,7 @@ static size_t cut_document(const char *p, size_t max)
     for (size_t i = max; i > max - max / 8; i--)
         if (p[i - 1] == '\n') return i;
     for (size_t i = max; i > max - max / 8; i--)
-        if (white(p[i - 1])) return i;
+        if (rf__white(p[i - 1])) return i;
     size_t i = max;
     while (((unsigned char)p[i] & 0xC0) == 0x80) i--;
     return i;
@@ -185,8 +176,8 @@ static bool slice(rf_reader *r, rf_document *out)
         const char *p = r->doc + r->from;
         const size_t n = left > max ? cut_document(p, max) : left;
         size_t a = 0, b = n;
-        while (a < b && white(p[a])) a++;
-        while (a < b && white(p[b - 1])) b--;
+        while (a < b && rf__white(p[a])) a++;
+        while (a < b && rf__white(p[b - 1])) b--;
         r->from += n;
         if (a == b) continue;
         *out = (rf_document){p + a, b - a, r->now, r->index++, r->continues};
@@ -200,14 +191,14 @@ static bool slice(rf_reader *r, rf_document *out)
 /* " = Title = ", but not " = = Section = = ". */
 static bool heading(const char *p, size_t n)
 {
-    while (n && white(p[n - 1])) n--;
-    while (n && white(*p)) p++, n--;
+    while (n && rf__white(p[n - 1])) n--;
+    while (n && rf__white(*p)) p++, n--;
     return n >= 5 && !memcmp(p, "= ", 2) && p[2] != '=' && !memcmp(p + n - 2, " =", 2) && p[n - 3] != '=';
 }
 
 static rf_status plain(rf_reader *r, const char *p, size_t n, bool first, bool whole, rf_error *why)
 {
-    const bool empty = first && whole && blank(p, n);
+    const bool empty = first && whole && rf__blank(p, n);
     switch (r->o.split) {
     case RF_SPLIT_LINE:
         if (whole) r->complete = true;
@@ -236,7 +227,7 @@ static rf_status plain(rf_reader *r, const char *p, size_t n, bool first, bool w
 static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
 {
     char where[400];
-    if (blank(p, n)) return RF_OK;
+    if (rf__blank(p, n)) return RF_OK;
     snprintf(where, sizeof where, "%.300s:%lld", name_of(r), (long long)r->number);
     json_t *root = rf__json_parse(p, n, JSON_ALLOW_NUL, where, why);
     if (!root) return why->code;
@@ -272,7 +263,7 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
         r->complete = true;
         return RF_OK;
     }
-    if (first && whole && blank(p, n)) return RF_OK;
+    if (first && whole && rf__blank(p, n)) return RF_OK;
     if (!r->inside)
         return rf_fail(why, RF_EDATA, "%s:%lld: text outside of <doc> ... </doc>", name_of(r), (long long)r->number);
     if (r->from == r->size) r->from = r->size = 0;
@@ -305,7 +296,7 @@ static rf_text_format format_of(const rf_reader *r)
     if (r->o.format != RF_TEXT_AUTO) return r->o.format;
     n -= ends(path, n, ".gz") ? 3 : ends(path, n, ".zst") ? 4 : 0;
     if (ends(path, n, ".jsonl") || ends(path, n, ".ndjson")) return RF_TEXT_JSONL;
-    while (left && white(*p)) p++, left--;
+    while (left && rf__white(*p)) p++, left--;
     return starts(p, left, "<doc ") ? RF_TEXT_WIKI : RF_TEXT_PLAIN;
 }
 

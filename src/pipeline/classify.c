@@ -18,6 +18,8 @@ rf_status rf_classify(rf_pipeline *p, const char *text, size_t bytes, const char
     const float *score;
     rf_status status = rf__pipeline_check(p, text, text ? 1 : 0, why);
     if (!status && text && (!label || !labels)) status = rf_fail(why, RF_EARG, "classify: nowhere to put the labels");
+    if (!status && !p->answerer && rf_model_config(p->model)->linear_pooler && rf_model_config(p->model)->is_decoder)
+        status = rf_fail(why, RF_EUNSUPPORTED, "the model makes vectors of texts and writes texts, it has no labels");
     if (!status && !p->answerer)
         status = rf_fail(why, RF_EUNSUPPORTED,
                          "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");

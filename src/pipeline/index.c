@@ -150,13 +150,6 @@ void rf_index_discard(rf_index_writer *w)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static bool blank(const char *text, size_t bytes)
-{
-    size_t i = 0;
-    while (i < bytes && strchr(" \t\r\f\v", text[i]) && text[i]) i++;
-    return i == bytes;
-}
-
 /* |v|, or what is wrong with it. */
 static rf_status length_of(const float *v, int64_t D, double *length, rf_error *why)
 {
@@ -176,7 +169,7 @@ static rf_status check_rows(const rf_index_writer *w, const float *v, const char
         const size_t size = rf__text_bytes(text, bytes, i);
         rf_status status = RF_OK;
         if (size && memchr(text[i], '\n', size)) status = rf_fail(why, RF_EDATA, "the text holds a line feed");
-        else if (!blank(text[i], size)) status = length_of(v + i * w->o.dimensions, w->o.dimensions, &length, why);
+        else if (!rf__blank(text[i], size)) status = length_of(v + i * w->o.dimensions, w->o.dimensions, &length, why);
         if (!status) continue;
         *bad = i;
         return status;
@@ -236,7 +229,7 @@ static rf_status add_vectors(rf_index_writer *w, const float *v, const char *con
         int8_t *code = (int8_t *)(scale + 2 * rows);
         memset(w->rows, 0, (size_t)rows * row);
         for (int64_t i = 0; i < rows; i++) {
-            if (blank(text[from + i], rf__text_bytes(text, bytes, from + i))) {
+            if (rf__blank(text[from + i], rf__text_bytes(text, bytes, from + i))) {
                 scale[2 * i + 1] = -1;
                 continue;
             }

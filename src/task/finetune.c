@@ -283,11 +283,12 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
 {
     const rf__finetune_run *f = r->task;
+    const int64_t examples = rf__min64(f->o.per_device_train_batch_size, (int64_t)f->train.n);
     *own = (rf__memory_job){
         .example = f->longest,
         .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size),
         .copies = (f->o.fgm > 0 ? (double)r->params.p[r->params.word].count * sizeof *f->words : 0) +
-                  (f->task->beside ? f->task->beside(&f->o) : 0),
+                  (f->task->beside ? f->task->beside(examples) : 0),
     };
 }
 

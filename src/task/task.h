@@ -42,7 +42,7 @@ typedef struct rf__task {
      * sequence with another of its example behind it; and bytes that this holds beside the layers.  NULL: `loss` */
     rf_tensor *(*train)(rf_graph *g, rf_encoder *e, const rf__item_batch *b, const rf__task_objective *o, double weight,
                         double *sum);
-    double (*beside)(const rf_finetune_options *o);
+    double (*beside)(int64_t examples);
 
     /* scores, in the order of the row's metrics */
     const char *metric;                 /* which chooses the best model                                               */

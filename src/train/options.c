@@ -87,7 +87,7 @@ static rf_status check_pairs(const rf_train_options *o, rf_error *why)
                        o->lr_schedule ? o->lr_schedule : "");
     if (o->nesterov && !(o->momentum > 0)) return rf_fail(why, RF_EARG, "nesterov: momentum is 0");
     if (o->warmup_init && !o->relative_step) return rf_fail(why, RF_EARG, "warmup_init: relative_step is off");
-    if (o->whole_word_share < 1 && !o->whole_word_mask)
+    if (o->whole_word_share < 1 && !o->whole_word_mask && (!o->given || o->given(o->given_user, "whole_word_share")))
         return rf_fail(why, RF_EARG, "whole_word_share: whole_word_mask is off");
     const char *mean = o->average_last ? "average_last" : o->average_best ? "average_best" : NULL;
     if (o->average_last && o->average_best)

@@ -435,7 +435,8 @@ static rf_status open_model(rf__run *r, rf_error *why)
 static rf_status begin_folder(rf__run *r, rf_error *why)
 {
     rf__options_settle(&r->o, &r->usual);
-    rf_status status = rf__options_check(&r->o, why);
+    rf_status status = r->o.resume_from_checkpoint ? rf__rows_check(rf_train_option, &r->o, why)  /* the others: with */
+                                                   : rf__options_check(&r->o, why);        /* those of the checkpoint */
     if (!status && r->o.comm && r->job && !r->job->ranks)
         status = rf_fail(why, RF_EARG, "several processes can pretrain and train translators, nothing else");
     return status || rf__rank(r->o.comm) ? status : rf__run_take_folder(r, why);

@@ -28,6 +28,26 @@ expect 0 'saved checkpoint-17; continue with --resume .*parts/checkpoint-17' "$p
 expect 0 'step 40/40' "$program" pretrain --resume parts/checkpoint-17
 same whole/model.safetensors parts/model.safetensors "resumed"
 
+# Words masked whole in no piece, in half of the pieces, in all; resumed with another share.
+for share in 0 0.5 1; do
+    cp -r base share-$share
+    # shellcheck disable=SC2086
+    expect 0 '' "$program" pretrain -q --text text.txt --model share-$share $shape --max_steps 4 --save_steps 2 --whole_word_mask --whole_word_share $share
+done
+for mask in false true; do
+    cp -r base mask-$mask
+    # shellcheck disable=SC2086
+    expect 0 '' "$program" pretrain -q --text text.txt --model mask-$mask $shape --max_steps 4 --whole_word_mask=$mask
+done
+same share-0/model.safetensors mask-false/model.safetensors "words are whole in no piece"
+same share-1/model.safetensors mask-true/model.safetensors "words are whole in every piece"
+for mask in false true; do
+    cmp -s share-0.5/model.safetensors mask-$mask/model.safetensors && fail "half of the pieces: as --whole_word_mask=$mask"
+done
+expect 0 '' "$program" pretrain -q --resume mask-true --whole_word_share 0.5 --max_steps 6
+expect 0 '' "$program" pretrain -q --resume share-0.5 --whole_word_mask=false --max_steps 6
+expect 2 'whole_word_share: whole_word_mask is off' "$program" pretrain -q --text text.txt --model base --whole_word_share 0.5 -o nothing
+
 # Quiet is quiet.
 cp -r base quiet
 # shellcheck disable=SC2086

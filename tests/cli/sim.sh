@@ -58,5 +58,10 @@ expect 0 '' "$program" generate -q -m on -n 6 广州和深圳
 expect 0 'its head, and a new pooler' "$program" finetune --task sim --model causal --train pairs.tsv --batch_size 2 --max_steps 1 --source_mask_probability 0 -o anew
 expect 2 'mini_batch_size: is for losses of vectors alone' "$program" finetune -q --task sim --model sim --train pairs.tsv --mini_batch_size 2 -o no
 expect 2 'batch of one pair' "$program" finetune -q --task sim --model sim --train pairs.tsv --batch_size 1 -o no
+# A batch is never larger than the file; a pair of which nothing can be written is none.
+expect 0 '' "$program" finetune -q --task sim --model sim --train pairs.tsv --batch_size 65536 --max_steps 1 -o large
+printf 'text\tpair\n广州\t深圳\n深圳\t \n' > half.tsv
+expect 3 'half.tsv:3: the second text is empty' "$program" finetune -q --task sim --model sim --train half.tsv -o no
+expect 3 'makes vectors of texts and writes texts' "$program" classify -m on 广州
 [ ! -e no ] || fail "a folder was left although nothing was trained"
 done_testing

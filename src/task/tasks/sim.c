@@ -24,6 +24,8 @@
 
 /* ---- examples: two texts, which are two sequences; batches put one behind the other ---- */
 
+static bool empty(rf__text t) { return rf__blank(t.at, t.size); }
+
 static rf_status example(rf__example *m, rf__items *out, rf_error *why)
 {
     const rf__text none = {NULL, 0};
@@ -32,6 +34,8 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     if (json_object_get(r->json, "negative") || json_object_get(r->json, "negatives"))
         RF__EXAMPLE_BAD(m, "has negatives: of this task all other texts of a batch are some, and there are no others");
     else if (!m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "no second text, that means the like of the first");
+    else if (!m->bad && (empty(r->text) || empty(r->pair)))
+        RF__EXAMPLE_BAD(m, "%s text is empty: there is nothing to write", empty(r->text) ? "the first" : "the second");
     rf__vectors_agree(m, out, score);
     if (m->bad) return RF_OK;
     rf_status status = rf__items_text(out, r->text, none, why);
@@ -153,7 +157,7 @@ static bool reserve(rf_graph *g, const rf__item_batch *b, both_ways *w)
 /* Masks a first part between its [CLS] and [SEP], or leaves it: a function of (key, stream, sequence, place). */
 static void mask_source(int32_t id[], int64_t n, int64_t sequence, const rf__task_objective *o)
 {
-    enum { COIN = -1, SEQUENCES = 17 };                              /* twice the largest batch is below 2^17 */
+    enum { COIN = -2, SEQUENCES = 17 };                              /* twice the largest batch is below 2^17 */
     const uint64_t stream = o->stream << SEQUENCES | (uint64_t)sequence;
     uint32_t word[4];
     rf__philox(o->masking->key, (uint64_t)COIN, stream, word);
@@ -206,9 +210,9 @@ static rf_tensor *train(rf_graph *g, rf_encoder *e, const rf__item_batch *b, con
 }
 
 /* Cosines of 2 n texts with each other, what is left out, their sum, and two adjoints. */
-static double beside(const rf_finetune_options *o)
+static double beside(int64_t examples)
 {
-    const double B = 2 * (double)o->per_device_train_batch_size;
+    const double B = 2 * (double)examples;
     return 5 * B * B * sizeof(float);
 }
 
