@@ -240,7 +240,7 @@ static void half_of_the_sources_are_masked(void **state)
     rf_tokenizer *t;
     rf_error why = {0};
     if (rf_tokenizer_open(b->ctx, b->folder, &t, &why) || rf__vocab_new(b->ctx, t, &v, &why)) fail_msg("%s", why.text);
-    const rf__masking masking = {.key = rf__make_key(5, 6), .p = 0.15, .whole_words = 0, .vocab = &v};
+    const rf__masking masking = {.key = rf__make_key(5, 6), .p = 0.15, .whole_words = 1, .vocab = &v};
     static const int32_t id[] = {CLS, 6, 9, 12, 20, SEP, CLS, 7, 10, 13, 22, SEP},
                          start[] = {0, WORDS + 2, 2 * WORDS + 4};
     memcpy(b->id, id, sizeof id);
