@@ -25,9 +25,8 @@ static bool looks_at_means(const rf_params *p)
 /* How the vectors of a text's tokens become one; false: the head does not look at all of them. */
 static bool pooling_of(const rf_params *p, rf_pooling *out)
 {
-    *out = RF_POOL_MEAN;
-    for (int i = 0; look_of(p) == RF_LOOK_POOLED && rf__poolings[i]; i++)
-        if (!strcmp(p->config.sentence_pooling, rf__poolings[i])) *out = (rf_pooling)i;
+    const int named = look_of(p) == RF_LOOK_POOLED ? rf__pooling_of(p->config.sentence_pooling) : -1;
+    *out = named < 0 ? RF_POOL_MEAN : (rf_pooling)named;
     return look_of(p) == RF_LOOK_POOLED || looks_at_means(p);
 }
 

@@ -18,6 +18,7 @@
 #include "pipeline/pipeline.h"
 #include "roformer/files.h"
 #include "roformer/kernels.h"
+#include "store/task.h"
 #include "train/checkpoint/checksums.h"
 
 struct rf_index_writer {
@@ -291,7 +292,7 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
     snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)w->o.fingerprint);
     json_t *all = json_pack("{s:s, s:I, s:I, s:s, s:s?, s:s, s:I, s:s?}", "format", RF__INDEX_FORMAT, "count",
                             (json_int_t)w->n, "dimensions", (json_int_t)w->o.dimensions, "model", fingerprint,
-                            "model_name", w->model_name, "pooling", rf__index_pooling[w->o.pooling], "max_length",
+                            "model_name", w->model_name, "pooling", rf__poolings[w->o.pooling], "max_length",
                             (json_int_t)w->o.max_length, "prompt", w->prompt);
     char *text = rf__json_dump(all, JSON_INDENT(1));
     json_decref(all);

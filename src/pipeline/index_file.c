@@ -5,15 +5,10 @@
 
 #include "pipeline/index_file.h"
 #include "roformer/files.h"
-#include "roformer/train_options.def"
 
 const char *const rf__index_file[RF__INDEX_FILES + 1] = {
     RF_FILE_INDEX_CODES, RF_FILE_INDEX_SCALES, RF_FILE_INDEX_VECTORS, RF_FILE_INDEX_OFFSETS, RF_FILE_INDEX_LINES, NULL,
 };
-
-#define WORD(value, word) #word,
-const char *const rf__index_pooling[] = {RF_POOLINGS(WORD) NULL};
-#undef WORD
 
 static size_t faiss_header(int64_t n, int64_t D, char *out)
 {

@@ -16,9 +16,6 @@ enum { RF__NPY_HEADER = 128, RF__FAISS_HEADER = 45 };
 
 extern const char *const rf__index_file[RF__INDEX_FILES + 1];    /* their names, NULL at the end */
 
-/* By rf_pooling; NULL at the end. */
-extern const char *const rf__index_pooling[];
-
 /* What file `which` begins with when there are n texts of D numbers, and how many bytes that is. */
 size_t rf__index_header(int which, int64_t n, int64_t D, char out[RF__NPY_HEADER]);
 

@@ -15,6 +15,7 @@
 #include "pipeline/pipeline.h"
 #include "roformer/files.h"
 #include "roformer/kernels.h"
+#include "store/task.h"
 
 struct rf_index {
     const rf_ctx *ctx;
@@ -38,13 +39,6 @@ struct rf_index {
 static rf_status damaged(const char *folder, const char *file, const char *what, rf_error *why)
 {
     return rf_fail(why, RF_EDATA, "%s/%s: %s; index the texts anew", folder, file, what);
-}
-
-static bool read_pooling(const char *name, rf_pooling *out)
-{
-    for (int i = 0; rf__index_pooling[i]; i++)
-        if (!strcmp(name, rf__index_pooling[i])) return *out = (rf_pooling)i, true;
-    return false;
 }
 
 static bool read_hex(const char *text, uint64_t *out)
@@ -71,8 +65,9 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
                     &model, "pooling", &pooling, "max_length", &max_length, "prompt"))
         return damaged(folder, RF_FILE_INDEX, "count, dimensions, model, pooling or max_length is missing", why);
     if (n < 1 || D < 1 || D > RF_MAX_INDEX_DIMENSIONS || max_length < -1 || max_length > INT32_MAX ||
-        !read_hex(model, &x->o.fingerprint) || !read_pooling(pooling, &x->o.pooling))
+        !read_hex(model, &x->o.fingerprint) || rf__pooling_of(pooling) < 0)
         return damaged(folder, RF_FILE_INDEX, "a value is outside its limits", why);
+    x->o.pooling = (rf_pooling)rf__pooling_of(pooling);
     x->n = n;
     x->o.dimensions = D;
     x->o.max_length = max_length;

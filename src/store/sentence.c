@@ -44,13 +44,6 @@ static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, 
     return rf_fail(why, RF_EDATA, "%.200s: is not %s", path, list ? "a list" : "an object");
 }
 
-static bool is_pooling(const char *name)
-{
-    for (const char *const *p = rf__poolings; *p; p++)
-        if (!strcmp(name, *p)) return true;
-    return false;
-}
-
 /* "mean" of "pooling_mode": "mean", ["mean"], or of "pooling_mode_mean_tokens": true; two of them are refused. */
 static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s, rf_error *why)
 {
@@ -82,7 +75,7 @@ static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s
     if (!n && !now) name = "mean", n = 1;
     if (!name) return rf_fail(why, RF_EDATA, "%.200s: pooling_mode is neither a string nor a list of strings", path);
     if (n > 1) return rf_fail(why, RF_EUNSUPPORTED, "%.200s: %zu poolings side by side, expected is one", path, n);
-    if (!is_pooling(name))
+    if (rf__pooling_of(name) < 0)
         return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling \"%s\": there are cls, mean and max", path,
                        rf__printable(name).text);
     snprintf(s->pooling, sizeof s->pooling, "%s", name);

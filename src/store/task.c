@@ -116,6 +116,13 @@ const char *const rf__poolings[] = {
     "cls", "mean", "max", NULL,
 };
 
+int rf__pooling_of(const char *name)
+{
+    for (int i = 0; rf__poolings[i]; i++)
+        if (!strcmp(name, rf__poolings[i])) return i;
+    return -1;
+}
+
 static rf_status read_pooling(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *unit = json_object_get(root, "sentence_normalize");
@@ -125,8 +132,7 @@ static rf_status read_pooling(const char *file, const json_t *root, rf_config *c
     if (unit && !json_is_boolean(unit))
         return rf_fail(why, RF_EDATA, "%s: sentence_normalize is neither true nor false", file);
     c->sentence_normalize = json_is_true(unit);
-    for (const char *const *name = rf__poolings; *name; name++)
-        if (!*c->sentence_pooling || !strcmp(c->sentence_pooling, *name)) return RF_OK;
+    if (!*c->sentence_pooling || rf__pooling_of(c->sentence_pooling) >= 0) return RF_OK;
     return rf_fail(why, RF_EDATA, "%s: sentence_pooling is \"%s\", expected is cls, mean or max", file,
                    rf__printable(c->sentence_pooling).text);
 }

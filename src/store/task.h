@@ -8,6 +8,7 @@
 #include "roformer/checkpoint.h"
 
 extern const char *const rf__poolings[];                 /* of sentence_pooling, in the order of rf_pooling; NULL     */
+int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: there is none of this name             */
 
 /* Reads id2label (or num_labels), problem_type, summary_type, finetuning_task and task_max_length.
  *   RF_EDATA         ids that are not 0, 1, ..., too many labels, strings that are too long, wrong types

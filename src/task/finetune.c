@@ -241,9 +241,9 @@ static void keep_form(const rf__run *r, rf_finetune_options *o)
 {
     rf_sentence s;
     if (*r->from || rf_sentence_read(r->ctx, r->o.model, &s, NULL)) return;
-    for (int i = 0; rf__poolings[i] && !o->t.given(o->t.given_user, "pooling"); i++)
-        if (!strcmp(rf__poolings[i], s.pooling)) o->pooling = (rf_pooling)i;
-    if (*s.pooling && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
+    const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */
+    if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
+    if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
     rf_sentence_free(&s);
 }
 
