@@ -43,14 +43,32 @@ SMALL = set("""a an and are around as at be behind being by down for from front 
 off on other over that the their there this three through to two under up while who with""".split())
 
 
-def finite(text):
-    """A man standing on a ladder: a man is standing on a ladder."""
-    nouns = r"(?!(?:\w*thing|building|evening|morning|king|ring|string|wedding)\b)"
-    found = re.match(r"(\w+ (?:[\w-]+ )*?)" + nouns + r"\w+ing\b", text)
-    if not found or re.search(r"\b(is|are)\b", text):
-        return text
-    verb = "is" if text.split()[0].lower() in ("a", "an", "one", "the") else "are"
-    return found.group(1) + verb + " " + text[found.end(1):]
+class Finite:
+    """A man standing on a ladder: a man is standing on a ladder; where the text has no verb but "-ing" so far.
+
+    Its verbs are what follows "man", "dog" and the like in the texts, with and without their "s".
+    """
+    ONE = "man woman boy girl person child kid baby lady guy dog player worker couple group crowd family team band"
+    MORE = "men women boys girls people children kids babies ladies guys dogs players workers"
+
+    def __init__(self, texts):
+        one, more = "|".join(self.ONE.split()), "|".join(self.MORE.split())
+        verb = re.compile(rf"\b(?:{one}) (\w+s)\b")
+        self.verbs = {v for text in texts for v in verb.findall(text.lower())} | {"is", "are", "was", "were", "has", "have"}
+        self.plural = {re.sub("(?<=ss|sh|ch)es$|s$", "", v) for v in self.verbs}
+        self.begin = re.compile(
+            rf"(?P<noun>(?:(?:a|an|the|one) (?:[\w-]+ ){{0,2}}?(?P<one>{one})|(?:[\w-]+ ){{0,3}}?(?:{more}))"
+            rf"(?: of (?:[\w-]+ ){{0,2}}?(?:{more}))?(?P<two> and (?:(?:an?|two) )?(?:[\w-]+ )?(?:{one}|{more}))?"
+            r"(?: (?:in|with)(?: (?!and\b)[\w-]+){1,4}?)?) (?!during|swing|string|\w*(?:thing|building))\w+ing\b", re.I)
+
+    def __call__(self, text):
+        found = self.begin.match(text)
+        if not found:
+            return text
+        alone = found["one"] and not found["two"]
+        if set(words(text)) & (self.verbs if alone else self.verbs | self.plural):
+            return text
+        return found["noun"] + (" is" if alone else " are") + text[found.end("noun"):]
 
 
 def negated(text, draw):
@@ -107,7 +125,7 @@ def of_captions(data, translated, draw):
     captions = [c.strip() for c in opened(os.path.join(data, "multi30k", "train.en.gz"))]
     count = collections.Counter(w for c in captions for w in set(words(c)))
     known = {w for w, n in count.items() if n >= 3}
-    exchange = Exchange(captions)
+    exchange, finite = Exchange(captions), Finite(captions)
     every = list(zip(captions, *(opened(path) for path in translated)))
     for forms in draw.sample(every, min(CAPTIONS, len(every))):
         own = set(words(forms[0])) | known
