@@ -122,7 +122,8 @@ enum {
  *
  *   cost        linear in the bytes of text; no allocation once the encoding's storage has grown
  *   RF_EDATA    the text is not UTF-8; the message names the byte
- *   RF_ERANGE   a limit below what [CLS] and [SEP] take, or a text of 4 GiB
+ *   RF_EARG     a limit below what [CLS] and [SEP] take
+ *   RF_ERANGE   a text of 4 GiB
  *   RF_ENOMEM   (after an error the encoding holds what it held before the call, or nothing)                         */
 rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);

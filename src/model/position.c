@@ -147,6 +147,17 @@ rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error
     return RF_OK;
 }
 
+rf_status rf__position_reaches(const rf_config *c, int64_t tokens, rf_error *why)
+{
+    const rf_position *p;
+    const rf_status status = rf__position_find(c, &p, why);
+    if (status || p->flags & RF_POSITION_EXTRAPOLATES || tokens <= c->max_position_embeddings) return status;
+    return rf_fail(why, RF_EARG,
+                   "max_length: a text of %lld tokens is to be read, and the model has %lld positions "
+                   "(max_position_embeddings, position_embedding_type \"%s\"): a smaller max_length cuts it",
+                   (long long)tokens, (long long)c->max_position_embeddings, p->name);
+}
+
 rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer)
 {
     if (layer < 0) return (rf_keeping){.state[RF_STATE_POSITION] = p->state ? p->state(c) : 0};

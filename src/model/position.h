@@ -100,6 +100,9 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
 /* RF_EUNSUPPORTED: a causal model of this encoding cannot keep keys of earlier tokens, with the reason. */
 rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why);
 
+/* RF_EARG: a text of so many tokens, and the encoding has a learned vector for each of fewer positions. */
+rf_status rf__position_reaches(const rf_config *c, int64_t tokens, rf_error *why);
+
 /* What a sequence of a causal model keeps at a layer, or of the embeddings (layer -1). */
 rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer);
 

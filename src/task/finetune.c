@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "roformer/kernels.h"
+#include "model/position.h"
 #include "store/family.h"
 #include "store/task.h"
 #include "task/finetune.h"
@@ -321,12 +322,26 @@ static const char *begin_pooler(rf__run *r, const rf_weights *w)
     return drawn ? ", and a new pooler" : "";
 }
 
+/* Tokens of the longest text that the encoder will read at once. */
+static int64_t longest_sequence(const rf__finetune_run *f)
+{
+    const rf__items *t = &f->train, *dev = &f->dev;
+    const size_t step = f->task->train ? 2 : 1;         /* a text with the other one behind it, without its [CLS] */
+    int64_t most = 0;
+    for (size_t s = 0; s + step <= t->sequences; s += step)
+        most = rf__max64(most, (int64_t)(t->start[s + step] - t->start[s] - (step - 1)));
+    for (size_t s = 0; s < dev->sequences; s++)
+        most = rf__max64(most, (int64_t)(dev->start[s + 1] - dev->start[s]));
+    return most;
+}
+
 static rf_status begin(rf__run *r, rf_error *why)
 {
     const rf__finetune_run *f = r->task;
     rf_weights *w;
     bool has = false;
-    rf_status status = rf_weights_open(r->ctx, r->o.model, &w, why);
+    rf_status status = rf__position_reaches(&r->params.config, longest_sequence(f), why);
+    if (!status) status = rf_weights_open(r->ctx, r->o.model, &w, why);
     if (status) return status;
     const bool same = same_head(r, f);
     const char *pooler = begin_pooler(r, w);

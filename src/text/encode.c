@@ -238,7 +238,7 @@ static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, co
     if (pair && t->no_pairs && !(flags & RF_ENCODE_PLAIN))
         return rf_fail(why, RF_EUNSUPPORTED, "encode: the tokenizer's template of two texts is not supported");
     if (limit && limit < around)
-        return rf_fail(why, RF_ERANGE, "encode: a limit of %zu tokens, [CLS] and [SEP] alone take %zu", limit, around);
+        return rf_fail(why, RF_EARG, "encode: a limit of %zu tokens, [CLS] and [SEP] alone take %zu", limit, around);
     if (!(flags & RF_ENCODE_APPEND)) e->n = 0;
     const size_t before = e->n;
     size_t cut = 0;

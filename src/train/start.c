@@ -11,6 +11,7 @@
 #include "roformer/files.h"
 #include "model/family.h"
 #include "model/linear.h"
+#include "model/position.h"
 #include "store/store.h"
 #include "train/checkpoint/folder.h"
 #include "train/memory.h"
@@ -384,6 +385,15 @@ static rf_status check_memory(rf__run *r, const rf__memory_job *own, double left
     return status ? status : rf__memory_check(&r->params, &r->o, own, left, note, size, why);
 }
 
+/* Pieces of text are as long as max_length, in each stage. */
+static rf_status check_lengths(const rf__run *r, rf_error *why)
+{
+    rf_status status = r->stages.n ? RF_OK : rf__position_reaches(&r->params.config, r->o.max_length, why);
+    for (int i = 0; i < r->stages.n && !status; i++)
+        status = rf__position_reaches(&r->params.config, r->stages.at[i].length, why);
+    return status;
+}
+
 static rf_status open_model(rf__run *r, rf_error *why)
 {
     char note[256];
@@ -401,6 +411,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status && r->job) status = r->job->prepare(r, why);
     if (!status) status = read_config(r, trained, why);
     if (!status) status = compare_config(r, why);
+    if (!status && !r->job) status = check_lengths(r, why);
     const double left = rf__memory_left(r->ctx) / (r->o.comm ? r->o.comm->local : 1);
     if (!status && r->job) r->job->memory(r, &own);
     if (!status) status = check_memory(r, &own, left, note, sizeof note, why);

@@ -12,6 +12,7 @@ printf 'one line\nand another one\nthe third one\n' > lines
 expect 0 '' "$program" demo -m model --lines lines
 [ "$(grep -cE '^-?[01]\.[0-9]{4}	[123]	' out)" -eq 6 ] || fail "no lines found: $(cat out)"
 expect 4 'no-such' "$program" demo -m model --lines no-such
+[ ! -s out ] || fail "blanks are filled before a file is missed: $(head -3 out)"
 
 # Vectors by another model than the blanks: what similarity prints with it.
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv

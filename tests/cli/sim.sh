@@ -57,6 +57,24 @@ cmp -s on.npy vectors.npy && fail "nothing was learned"
 expect 0 '' "$program" generate -q -m on -n 6 广州和深圳
 expect 0 'its head, and a new pooler' "$program" finetune --task sim --model causal --train pairs.tsv --batch_size 2 --max_steps 1 --source_mask_probability 0 -o anew
 expect 2 'mini_batch_size: is for losses of vectors alone' "$program" finetune -q --task sim --model sim --train pairs.tsv --mini_batch_size 2 -o no
+
+# Learned positions end: that is said before the first update, of all that will be read at once.
+"$make_model" model || exit 1
+sed 's/"max_position_embeddings": 64/"max_position_embeddings": 16, "position_embedding_type": "absolute"/' model/config.json > short.json
+mkdir vocabulary; cp model/vocab.txt model/tokenizer_config.json vocabulary
+awk 'BEGIN { for (i = 0; i < 40; i++) print "the old city of the red river and the blue house" }' > text
+pretrain="pretrain -q --text text --model vocabulary --config short.json --max_steps 1 --tokens_per_batch 64 --eval_documents 0"
+# shellcheck disable=SC2086
+expect 2 'max_length: a text of 17 tokens .* the model has 16 positions' "$program" $pretrain --max_length 17 -o long
+[ ! -d long ] || fail "a folder of a run that cannot be"
+# shellcheck disable=SC2086
+expect 0 '' "$program" $pretrain --max_length 16 -o short
+printf 'text\tpair\nthe old city\tthe red river\nthe old house\tthe red king\n' > fits.tsv
+{ cat fits.tsv; printf 'the old city of the\tthe red river of the city the red house\n'; } > longer.tsv
+expect 0 '' "$program" finetune -q --task embed --model short --train longer.tsv --batch_size 2 --max_steps 1 -o embeds
+expect 0 'new pooler' "$program" finetune --task sim --model short --train fits.tsv --batch_size 2 --max_steps 1 -o fits
+expect 2 'max_length: a text of 17 tokens .* the model has 16 positions' \
+    "$program" finetune -q --task sim --model short --train longer.tsv --batch_size 2 --max_steps 1 -o no
 expect 2 'batch of one pair' "$program" finetune -q --task sim --model sim --train pairs.tsv --batch_size 1 -o no
 # A batch is never larger than the file; a pair of which nothing can be written is none.
 expect 0 '' "$program" finetune -q --task sim --model sim --train pairs.tsv --batch_size 65536 --max_steps 1 -o large

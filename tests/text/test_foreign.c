@@ -42,6 +42,7 @@ static void sentences(void **state)
     says("GBK", traditional, "iconv -f GB18030");
     says("BIG5", traditional, "iconv -f BIG5");
     says("GB18030", "label\t\u5929\u6C14", "iconv -f GB18030");
+    says("UTF-16", "\u5929\u6C14", "iconv -f UTF-16");                         /* with its mark, in either order */
     says("WINDOWS-1252", "caf\u00E9 au lait", "iconv -f WINDOWS-1252");
     says("WINDOWS-1252", "Die Stra\u00DFe nach M\u00FCnchen", "iconv -f WINDOWS-1252");
 }

@@ -148,12 +148,14 @@ static int run(void *arguments, cli_io *io)
     static int (*const act[])(job *) = {fill_masks, search, compare};
     job j = {.a = arguments, .io = io};
     char masked[4096], vectors[4096];
+    cli_lines lines;
     int code = 0;
     const ssize_t n = readlink("/proc/self/exe", j.self, sizeof j.self - 1);
     if (n <= 0) rf_fail(&io->why, RF_EIO, "cannot find this program: %s", strerror(errno));
     else j.self[n] = 0;
     if (!io->why.code) cli_model_folder(j.a->model, masked, sizeof masked, &io->why);
     if (!io->why.code) cli_sentence_folder(sentence_model(&j), vectors, sizeof vectors, &io->why);
+    if (!io->why.code && j.a->lines && !cli_lines_open(io->ctx, &lines, j.a->lines, &io->why)) cli_lines_close(&lines);
     if (io->why.code || make_folder(&j)) return cli_exit(io);
     printf("blanks: %s\nvectors: %s\n", masked, vectors);
     for (size_t i = 0; i < sizeof act / sizeof *act && !code; i++) code = act[i](&j);
