@@ -183,12 +183,21 @@ static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
     return status;
 }
 
-/* What was given over the defaults; the task, unless the caller chose one, is the folder's. */
+/* What was given over the defaults, but for what other tasks alone have; the task, unless the caller chose one, is the
+ * folder's. */
 static rf_status settle(const rf_answerer *a, const rf_finetune_options *given, rf_finetune_options *o, rf_error *why)
 {
     rf_finetune_options usual;
+    const rf_option *row;
+    char tasks[100];
     rf_finetune_defaults(&usual);
-    const rf_status status = rf__finetune_options_read(o, given, why);
+    rf_status status = rf__finetune_options_read(o, given, why);
+    for (size_t i = 0; !status && (row = rf_finetune_option(i)); i++) {
+        rf__task_list(row->name, tasks, sizeof tasks);
+        if (*tasks && !rf__task_has(a->task, row->name) && rf__row_chosen(row, o, &usual, &o->t))
+            status = rf_fail(why, RF_EARG, "%s: is for task %s, and this model's is %s: leave it out", row->name, tasks,
+                             rf_answerer_task(a));
+    }
     if (!status && (!o->task || !rf__row_chosen(rf__rows_find(rf_finetune_option, "task"), o, &usual, &o->t)))
         o->task = usual_task(a);
     return status;

@@ -50,6 +50,8 @@ holds on/README.md 'roformer embed -m on'
 grep -q 'from transformers' on/README.md && fail "transformers has no such class: $(grep transformers on/README.md)"
 expect 0 '' "$program" evaluate -m on --dev pairs.tsv
 holds out mrr_at_10
+expect 2 'margin: is for task embed, and this model.s is sim' "$program" evaluate -m on --dev pairs.tsv --margin 2
+expect 0 '' "$program" evaluate -m on --dev pairs.tsv --similarity_scale 10
 expect 0 '' "$program" predict -q -m on --input pairs.tsv
 [ "$(grep -c . out)" -eq 5 ] || fail "a line for each pair: $(cat out)"
 expect 0 '' "$program" embed -q -m on lines.txt -o on.npy
