@@ -278,11 +278,11 @@ const char *rf_rope_type_name(rf_rope_type type);           /* as in rope_scalin
 
 typedef struct rf_sentence_prompt { char *name, *text; } rf_sentence_prompt;
 
-/* What modules.json and the files that it names say of vectors of texts. */
+/* What modules.json and the files that it names say of vectors of texts; without it, config.json. */
 typedef struct rf_sentence {
     const rf_ctx *ctx;
     char transformer[128];      /* where the model lies below the folder; "": in it                                   */
-    char pooling[8];            /* "cls", "mean", "max"; "": the folder has no modules.json                           */
+    char pooling[8];            /* "cls", "mean", "max"; "": the folder does not say                                  */
     int normalize;              /* vectors have length 1                                                              */
     int include_prompt;         /* a prompt's tokens are pooled with the others                                       */
     int64_t max_length;         /* tokens of a text; 0: not said                                                      */

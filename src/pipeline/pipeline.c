@@ -33,8 +33,6 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
     if (!status && rf_model_task(p->model) == RF_HEAD_SEQ2SEQ)
         status = rf__checksums_tokenizer(p->ctx, folder, rf_tokenizer_files(rf_model_tokenizer(p->model)), why);
-    if (!status && rf_model_config(p->model)->linear_pooler && !*p->sentence.pooling && !p->no_sentence.code)
-        p->sentence = (rf_sentence){.ctx = p->ctx, .pooling = "cls", .include_prompt = 1, .default_prompt = -1};
     if (!status) status = rf_session_open(p->model, &p->session, why);
     if (!status) p->worker[0].session = p->session;
     if (!status && rf_model_task(p->model) != RF_HEAD_MLM && rf_model_task(p->model) != RF_HEAD_SEQ2SEQ)

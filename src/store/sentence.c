@@ -183,6 +183,21 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     return status;
 }
 
+/* Of a folder without modules.json: a checkpoint on the way to such a model, or a RoFormer-Sim, whose pooler takes the
+ * first token.  What is wrong with its config.json is said by whoever opens the model. */
+static void of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s)
+{
+    rf_config c;
+    if (rf_config_read(ctx, folder, &c, NULL)) return;
+    if (rf_config_head(&c) == RF_HEAD_EMBED) {
+        snprintf(s->pooling, sizeof s->pooling, "%s", c.sentence_pooling);
+        s->normalize = c.sentence_normalize;
+        s->max_length = c.task_max_length;
+    } else if (c.linear_pooler) {
+        snprintf(s->pooling, sizeof s->pooling, "cls");
+    }
+}
+
 rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why)
 {
     if (!(ctx && folder && out)) return rf__missing("rf_sentence_read", "ctx, folder, out", why);
@@ -192,6 +207,7 @@ rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *o
     rf_status status = load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
     if (!status && list) status = read_modules(folder, path, list, &s, why);
     if (!status && list) status = read_prompts(folder, &s, why);
+    if (!status && !list) of_config(ctx, folder, &s);
     json_decref(list);
     if (status) rf_sentence_free(&s);
     else *out = s;
@@ -273,20 +289,29 @@ static rf_status put(const rf_ctx *ctx, const char *folder, const char *name, js
     return status;
 }
 
+static rf_status copy(const rf_ctx *ctx, const char *from, const char *to, const char *name, rf_error *why)
+{
+    char path[4096], *text = NULL;
+    size_t size;
+    rf_status status = rf__path(path, sizeof path, from, name, why);
+    if (status || access(path, F_OK)) return status;
+    status = rf__read_file(ctx, path, LARGEST, &text, &size, why);
+    if (!status) status = put_text(ctx, to, name, text, size, why);
+    rf__free(ctx, text);
+    return status;
+}
+
 rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
 {
     if (!(ctx && from && to)) return rf__missing("rf_sentence_copy", "ctx, from, to", why);
     rf_status status = RF_OK;
-    for (const char *const *name = every; *name && !status; name++) {
-        char path[4096], *text = NULL;
-        size_t size;
-        status = rf__path(path, sizeof path, from, *name, why);
-        if (status || access(path, F_OK)) continue;
-        status = rf__read_file(ctx, path, LARGEST, &text, &size, why);
-        if (!status) status = put_text(ctx, to, *name, text, size, why);
-        rf__free(ctx, text);
-    }
+    for (const char *const *name = every; *name && !status; name++) status = copy(ctx, from, to, *name, why);
     return status;
+}
+
+rf_status rf__sentence_prompts(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+{
+    return copy(ctx, from, to, RF_FILE_PROMPTS, why);
 }
 
 rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)

@@ -7,6 +7,9 @@
 #include "base/base.h"
 #include "roformer/checkpoint.h"
 
+/* The prompts that one sentence model's folder has, to another one. */
+rf_status rf__sentence_prompts(const rf_ctx *ctx, const char *from, const char *to, rf_error *why);
+
 extern const char *const rf__poolings[];                 /* of sentence_pooling, in the order of rf_pooling; NULL     */
 int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: there is none of this name             */
 

@@ -73,9 +73,15 @@ static rf_status check_columns(const rf_finetune_options *o, rf_error *why)
     return RF_OK;
 }
 
+/* Each by itself: what does not go together is known when a checkpoint's options have been added. */
+static rf_status check_rows(const rf_finetune_options *o, rf_error *why)
+{
+    return rf__rows_check(rf_finetune_option, o, why) || check_columns(o, why) ? RF_EARG : RF_OK;
+}
+
 static rf_status check(const rf_finetune_options *o, rf_error *why)
 {
-    if (rf__rows_check(rf_finetune_option, o, why) || check_columns(o, why)) return RF_EARG;
+    if (check_rows(o, why)) return RF_EARG;
     if (o->r_drop > 0 && o->t.gradient_accumulation_steps >= 1 << 19)
         return rf_fail(why, RF_EARG, "r_drop: gradient_accumulation_steps is %lld",
                        (long long)o->t.gradient_accumulation_steps);
@@ -238,14 +244,16 @@ static rf_status prepare(rf__run *r, rf_error *why)
 /* ---- the model ---- */
 
 /* A folder of sentence vectors says how its vectors are made: that stays, unless the caller says otherwise. */
-static void keep_form(const rf__run *r, rf_finetune_options *o)
+static rf_status keep_form(const rf__run *r, rf_finetune_options *o, rf_error *why)
 {
     rf_sentence s;
-    if (*r->from || rf_sentence_read(r->ctx, r->o.model, &s, NULL)) return;
+    const rf_status status = *r->from ? RF_OK : rf_sentence_read(r->ctx, r->o.model, &s, why);
+    if (*r->from || status) return status;
     const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */
     if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
     if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
     rf_sentence_free(&s);
+    return RF_OK;
 }
 
 static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *why)
@@ -266,7 +274,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     snprintf(c->task_label_column, sizeof c->task_label_column, "%s", f->o.label_column ? f->o.label_column : "");
     c->task_pairs = f->source.layout.pairs;
     if (*head == RF_HEAD_EMBED) {
-        keep_form(r, &f->o);
+        if (keep_form(r, &f->o, why)) return why->code;
         snprintf(c->sentence_pooling, sizeof c->sentence_pooling, "%s", rf__poolings[f->o.pooling]);
         c->sentence_normalize = f->o.normalize;
     }
@@ -284,12 +292,14 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
 {
     const rf__finetune_run *f = r->task;
-    const int64_t examples = rf__min64(f->o.per_device_train_batch_size, (int64_t)f->train.n);
+    const int64_t n = (int64_t)f->train.n;
     *own = (rf__memory_job){
         .example = f->longest,
         .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size),
-        .copies = (f->o.fgm > 0 ? (double)r->params.p[r->params.word].count * sizeof *f->words : 0) +
-                  (f->task->beside ? f->task->beside(examples) : 0),
+        .copies = f->o.fgm > 0 ? (double)r->params.p[r->params.word].count * sizeof *f->words : 0,
+        .examples = rf__min64(f->o.per_device_train_batch_size, n),
+        .at_once = rf__min64(computed_at_once(&f->o), n),
+        .square = f->task->square ? f->task->square(&f->train, &f->o) : 0,
     };
 }
 
@@ -517,13 +527,19 @@ static rf_status find_files(rf__finetune_run *f, rf_error *why)
     return status || !train ? status : keep_text(f, path, &f->o.train, why);
 }
 
-/* What the preset says where the caller says nothing; a checkpoint has its own. */
-static void settle_length(rf_finetune_options *o)
+/* What the preset says where the caller says nothing, or the folder of sentence vectors that the run begins with; a
+ * checkpoint has its own. */
+static void settle_length(const rf_ctx *ctx, rf_finetune_options *o)
 {
     const rf__task *task;
     rf__preset p;
+    rf_sentence s;
     if (o->t.max_length) return;
-    o->t.max_length = !rf__preset_find(o->task, &p, &task, NULL) ? p.max_length : USUAL_LENGTH;
+    const bool known = !rf__preset_find(o->task, &p, &task, NULL);
+    o->t.max_length = known ? p.max_length : USUAL_LENGTH;
+    if (!known || task->head != RF_HEAD_EMBED || !o->t.model || rf_sentence_read(ctx, o->t.model, &s, NULL)) return;
+    if (s.max_length) o->t.max_length = s.max_length;
+    rf_sentence_free(&s);
 }
 
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,
@@ -541,10 +557,10 @@ rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int6
     f->source.fold = fold;
     rf__arena_init(&f->strings, ctx);
     rf_status status = find_files(f, why);
-    settle_length(&f->o);
+    settle_length(ctx, &f->o);
     settle_strategies(&f->o);
     derive(&f->o);
-    if (!status) status = check(&f->o, why);
+    if (!status) status = f->o.t.resume_from_checkpoint ? check_rows(&f->o, why) : check(&f->o, why);
     if (!status) status = rf__run_all(ctx, &f->o.t, &job, f, report, user, why);
     if (!status && scores) *scores = f->scores;
     clear(f);

@@ -39,10 +39,12 @@ typedef struct rf__task {
                        double *sum);
 
     /* What is trained in its place where that is no function of the head's outputs: it encodes the batch itself, each
-     * sequence with another of its example behind it; and bytes that this holds beside the layers.  NULL: `loss` */
+     * sequence with another of its example behind it.  NULL: `loss` */
     rf_tensor *(*train)(rf_graph *g, rf_encoder *e, const rf__item_batch *b, const rf__task_objective *o, double weight,
                         double *sum);
-    double (*beside)(int64_t examples);
+
+    /* Bytes that a batch of these examples holds for every two of them: cosines of each with all.  NULL: none */
+    double (*square)(const rf__items *t, const rf_finetune_options *o);
 
     /* scores, in the order of the row's metrics */
     const char *metric;                 /* which chooses the best model                                               */

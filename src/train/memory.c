@@ -122,21 +122,36 @@ static const char *bytes_text(double bytes, char text[16])
     return text;
 }
 
-static double of_tokens(const rf_params *p, const rf_train_options *o, int64_t tokens, double source)
+/* A batch of so many of the tokens, and of the examples that they are of. */
+static double batch_of(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, int64_t tokens)
 {
-    return rf__memory_batch(p, o, tokens, (int64_t)(source * (double)tokens));
+    const double examples = (double)job->examples * (double)tokens / (double)o->tokens_per_batch;
+    const double trained = rf__memory_batch(p, o, tokens, (int64_t)(job->source * (double)tokens)) +
+                           job->square * examples * examples;
+    return fmax(trained, rf__memory_forward(p, job->evaluated));
+}
+
+/* What would fit: that many tokens, after `halvings`. */
+static void advise(const rf__memory_job *job, int64_t tokens, int halvings, char *text, size_t size)
+{
+    const int64_t examples = job->example ? tokens / job->example : 0;
+    if (!job->example) snprintf(text, size, "tokens_per_batch %lld", (long long)tokens);
+    else if (job->at_once == job->examples)
+        snprintf(text, size, "per_device_train_batch_size %lld", (long long)examples);
+    else
+        snprintf(text, size, "per_device_train_batch_size %lld with mini_batch_size %lld",
+                 (long long)rf__max64(job->examples >> halvings, 1), (long long)rf__min64(examples, job->at_once));
 }
 
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left,
                            char *note, size_t size, rf_error *why)
 {
-    const int64_t example = job ? job->example : 0;
-    const double slabs = rf__memory_slabs(p, o) + (job ? job->copies : 0),
-                 least = rf__memory_forward(p, job ? job->evaluated : 0);
-    const double share = job ? job->source : 0;
-    const double batch = fmax(of_tokens(p, o, o->tokens_per_batch, share), least),
+    static const rf__memory_job none = {0};
+    if (!job) job = &none;
+    const double slabs = rf__memory_slabs(p, o) + job->copies;
+    const double batch = batch_of(p, o, job, o->tokens_per_batch),
                  buffers = rf__memory_buffers(p, o, o->tokens_per_batch);
-    char all[16], weights[16], one[16], tokens[16], step[64] = "";
+    char all[16], weights[16], one[16], tokens[16], step[64] = "", advice[96];
     if (o->gradient_accumulation_steps > 1)
         snprintf(step, sizeof step, ", %s the tokens of a step", bytes_text(buffers, tokens));
     snprintf(note, size,
@@ -146,16 +161,16 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
              left < 1e9 ? "MB" : "GB");
     if (left <= 0 || slabs + batch + buffers <= left) return RF_OK;
     int64_t fits = o->tokens_per_batch;
-    while (fits >= 8 && slabs + fmax(of_tokens(p, o, fits, share), least) + rf__memory_buffers(p, o, fits) > left)
-        fits /= 2;
-    if (fits < rf__max64(example, 8)) {
+    int halvings = 0;
+    while (fits >= 8 && slabs + batch_of(p, o, job, fits) + rf__memory_buffers(p, o, fits) > left)
+        fits /= 2, halvings++;
+    if (fits < rf__max64(job->example, 8)) {
         char features[96] = "";
         if (2 * rf__linear_scratch(p->ctx, &p->config, o->max_length) > batch)
             snprintf(features, sizeof features, ", most of it for %" PRId64 " features of linear attention",
                      rf__linear_features(&p->config));
         return rf_fail(why, RF_ENOMEM, "out of memory: %s%s; no batch fits", note, features);
     }
-    return rf_fail(why, RF_ENOMEM, "out of memory: %s; %s %lld would fit", note,
-                   example ? "per_device_train_batch_size" : "tokens_per_batch",
-                   (long long)(example ? fits / example : fits));
+    advise(job, fits, halvings, advice, sizeof advice);
+    return rf_fail(why, RF_ENOMEM, "out of memory: %s; %s would fit", note, advice);
 }

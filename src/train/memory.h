@@ -22,11 +22,14 @@ typedef struct rf__memory_job {
     int64_t example;                    /* tokens of the longest example; 0: a batch is not counted in examples       */
     int64_t evaluated;                  /* tokens of the largest batch of an evaluation                               */
     double copies;                      /* bytes of slabs of its own: FGM keeps the word embeddings as they were      */
+    int64_t examples, at_once;          /* of a batch, and those of it that are encoded together; 0: not counted      */
+    double square;                      /* bytes for every two examples of a batch: cosines of each with all others   */
     double source;                      /* share of the tokens that are a translator's sources                        */
 } rf__memory_job;
 
 /* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed.
- * Where a batch is counted in examples, with the per_device_train_batch_size.  job NULL: pre-training. */
+ * Where a batch is counted in examples, with the per_device_train_batch_size, and mini_batch_size where that is less.
+ * job NULL: pre-training. */
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left,
                            char *note, size_t size, rf_error *why);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "roformer/files.h"
+#include "store/task.h"
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
@@ -256,6 +257,8 @@ static rf_status save_model(rf__run *r, rf_error *why)
     if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
     if (!status && rf_config_head(&r->params.config) == RF_HEAD_EMBED)
         status = rf_sentence_write(r->ctx, r->folder, &r->params.config, why);
+    if (!status && r->o.model && rf_config_head(&r->params.config) == RF_HEAD_EMBED)
+        status = rf__sentence_prompts(r->ctx, r->o.model, r->folder, why);
     if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, RF_FILE_WEIGHTS, why);
     if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);

@@ -57,6 +57,8 @@ head -1 out | grep -q '^{"label": "' || fail "jsonl: $(head -1 out)"
 # Stopped and resumed: the same bytes.
 # shellcheck disable=SC2086
 expect 0 'saved checkpoint-31; continue with --resume .*parts/checkpoint-31' "$program" finetune $run -o parts --stop_after 31
+# What needs a dev file finds the checkpoint's.
+expect 0 'saved checkpoint-32;' "$program" finetune --resume parts/checkpoint-31 --early_stopping_patience 90 -o patient --stop_after 1
 expect 0 'step 96/96' "$program" finetune --resume parts/checkpoint-31
 same model/model.safetensors parts/model.safetensors resumed
 

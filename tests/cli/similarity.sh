@@ -58,7 +58,9 @@ expect 0 '' "$program" convert -q trained again
 for file in modules.json 1_Pooling/config.json 2_Normalize/config.json sentence_bert_config.json config_sentence_transformers.json; do
     same "trained/$file" "again/$file" "converted"
 done
-"$program" embed -q -m trained --format f32 < lines > x.f32; "$program" embed -q -m again --format f32 < lines > y.f32
+"$program" embed -q -m trained --format f32 < lines > x.f32; "$program" embed -q -m trained/checkpoint-2 --format f32 < lines > y.f32
+same x.f32 y.f32 "vectors of the checkpoint, whose config.json alone says how they are made"
+"$program" embed -q -m again --format f32 < lines > y.f32
 same x.f32 y.f32 "vectors of what was converted"
 echo >> trained/1_Pooling/config.json
 expect 3 '1_Pooling/config.json: .* bytes instead of' "$program" verify trained
@@ -68,7 +70,19 @@ expect 0 '' "$program" finetune -q --task embed --model again --train pairs.tsv 
 expect 0 '' "$program" finetune -q --task embed --model model --train pairs.tsv --max_steps 1 --pooling cls -o first
 expect 0 '' "$program" finetune -q --task embed --model first --train pairs.tsv --max_steps 1 -o further2
 same first/1_Pooling/config.json further2/1_Pooling/config.json "pooled as before"
+expect 0 '' "$program" finetune -q --task embed --model first/checkpoint-1 --train pairs.tsv --max_steps 1 -o further4
+same first/1_Pooling/config.json further4/1_Pooling/config.json "pooled as the checkpoint"
 [ -d further2/2_Normalize ] && fail "scaled where the folder does not"
 expect 0 '' "$program" finetune -q --task embed --model first --train pairs.tsv --max_steps 1 --pooling max -o further3
 cmp -s first/1_Pooling/config.json further3/1_Pooling/config.json && fail "--pooling max had no effect"
+# So stay prompts and the length of a text; what cannot be read is refused.
+printf '{"prompts": {"query": "of the "}, "default_prompt_name": "query"}\n' > first/config_sentence_transformers.json
+printf '{"max_seq_length": 24, "do_lower_case": false}\n' > first/sentence_bert_config.json
+expect 0 'cut to 24' "$program" finetune --task embed --model first --train pairs.tsv --max_steps 1 -o further5
+same first/config_sentence_transformers.json further5/config_sentence_transformers.json "prompts"
+grep -q '"max_seq_length": 24' further5/sentence_bert_config.json || fail "longer texts: $(cat further5/sentence_bert_config.json)"
+expect 0 '' "$program" verify further5
+echo '{' > first/modules.json
+expect 3 'first/modules.json' "$program" finetune -q --task embed --model first --train pairs.tsv --max_steps 1 -o further6
+[ ! -e further6/config.json ] || fail "trained on with another pooling"
 done_testing

@@ -323,6 +323,17 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return all;
 }
 
+/* Cosines of first texts with all others, and their adjoints, at each width. */
+static double square(const rf__items *t, const rf_finetune_options *o)
+{
+    const bool scored = t->n && !isnan(t->target[0]);
+    const char *at = o->matryoshka;
+    double widths = 0;
+    if (!t->n || loss_of(o, t->teacher, scored) != RF_EMBED_INFONCE) return 0;
+    while (next_width(&at, INT64_MAX) > 0) widths++;
+    return fmax(widths, 1) * 2 * sizeof(float) * ((double)t->sequences / (double)t->n - 1);
+}
+
 /* ---- answers ---- */
 
 static bool recognise(const rf_config *c)
@@ -351,6 +362,7 @@ const rf__task rf__task_embed = {
     .recognise = recognise,
     .check = check,
     .loss = loss,
+    .square = square,
     .metric = "spearmanr",
     .other_metric = "mrr_at_10",
     .score = rf__vectors_score,
