@@ -92,6 +92,7 @@ static rf_status must_be_free(const char *folder, rf_error *why)
     struct stat st;
     if (lstat(folder, &st)) return errno == ENOENT ? RF_OK : failed(why, folder, "open");
     if (S_ISDIR(st.st_mode) && !rmdir(folder)) return RF_OK;            /* an empty folder gives way */
+    if (S_ISDIR(st.st_mode) && errno != ENOTEMPTY && errno != EEXIST) return failed(why, folder, "replace");
     return rf_fail(why, RF_EARG, "%s exists: an index takes a new name; remove it, or choose another", folder);
 }
 

@@ -87,7 +87,10 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     const float *z;
     int64_t rows;
     if (!a->task->probabilities)
-        return rf_fail(why, RF_EUNSUPPORTED, "this model labels tokens, answers or choices, not texts");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       rf__task_of_vectors(a->task)
+                           ? "this model makes vectors of texts (embed, similarity, search), not labels"
+                           : "this model labels tokens, answers or choices, not texts");
     rf_status status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e,
                                  &dropped, why);
     if (status) return status;

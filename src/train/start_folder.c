@@ -5,6 +5,7 @@
  *                              knows, if that is how they begin
  *     resumed elsewhere        as a run that is not resumed; the logs begin there */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static rf_status find_folder(rf__run *r, rf_error *why)
         folder = resume;
     } else if (resume && strcmp(resume, "latest")) {
         whole = realpath(resume, NULL);
-        if (!whole) return rf_fail(why, RF_EDATA, "%s: no such checkpoint", resume);
+        if (!whole) return rf_fail(why, RF_EIO, "%s: no such checkpoint: %s", resume, strerror(errno));
         const int n = snprintf(r->from, sizeof r->from, "%s", whole);
         char *slash = strrchr(whole, '/');
         slash[slash == whole] = 0;

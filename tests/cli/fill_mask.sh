@@ -25,6 +25,9 @@ expect 2 '"the city": more than one word' "$program" fill-mask -m model --target
 expect 0 'target City: the vocabulary has it as city' "$program" fill-mask -m model --target City 'the [MASK]'
 expect 0 "not in the vocabulary, its first piece p is used" "$program" fill-mask -m model --target parrot 'the [MASK]'
 expect 0 '' "$program" fill-mask -m model -q --target parrot 'the [MASK]'
+expect 0 'target 股: not in the vocabulary, left out' "$program" fill-mask -m model --target 股 --target city 'the [MASK]'
+grep -q UNK out && fail "an unknown token is a prediction: $(cat out)"
+expect 3 'no mask token .*in the text$' "$program" fill-mask -m model model
 
 # Matrices in bf16: the same predictions here, and an unknown type is refused.
 "$program" fill-mask -m model --json -k 1 < "$golden/masks.txt" | grep -o '"token_str": *"[^"]*"' > expected
@@ -49,6 +52,11 @@ cp -r model short; head -90 model/vocab.txt > short/vocab.txt; rm -f short/check
 expect 0 'short: the vocabulary has 90 tokens' "$program" fill-mask -m short -k 100000 --json 'the [MASK]'
 [ "$(grep -o '"score"' out | wc -l)" -eq 90 ] || fail "rows without a token: $(cat out)"
 expect 0 'short: the vocabulary has 90 tokens' "$program" verify short
+expect 0 'short: the vocabulary has 90 tokens' "$program" convert short shorter
+printf 'text\tlabel\nthe king\ta\na river\tb\n' > rows.tsv
+expect 0 'short: the vocabulary has 90 tokens' "$program" evaluate -m short --text "$golden/masks.txt"
+expect 0 'short: the vocabulary has 90 tokens' "$program" finetune --model short --train rows.tsv --max_steps 1 -o tuned
+expect 0 'tuned: the vocabulary has 90 tokens' "$program" predict -m tuned --input rows.tsv
 
 # An answer comes as soon as its line is there, so that a program can talk with this one.
 mkfifo to from

@@ -38,13 +38,15 @@ expect 0 '' "$program" search -m model --query-prompt 'of the ' --top-k 1 some '
 expect 0 '' "$program" search -m model --top-k 0 all 'of the river'
 [ "$(wc -l < out)" -eq 4 ] || fail "all of them: $(cat out)"
 expect 2 'the query is empty' "$program" search -m model all ' '
+expect 2 'the query is empty' "$program" search -m model all "$(printf '\343\200\200\001')"              # U+3000, a control character
+expect 2 'the query is empty' "$program" rank -m model "$(printf '\343\200\200')" full
 printf 'the river\n\nthe city\n' > queries
 input=queries expect 3 'standard input: line 2: the query is empty' "$program" search -m model --top-k 1 all
 [ "$(wc -l < out)" -eq 1 ] || fail "the answer before the empty query is lost: $(cat out)"
 awk 'BEGIN { for (i = 0; i < 40; i++) printf "the river " }' > long
-input=long expect 0 '1 of 1 queries were longer than 64 tokens and were cut' "$program" search -m model all
+input=long expect 0 '1 of 1 queries were longer than 64 tokens and were cut \(as the index was made: index --max-length\)' "$program" search -m model all
 printf '%s\n' '股票 天气' > strange
-input=strange expect 0 'tokens of these queries are unknown' "$program" search -m model all
+input=strange expect 0 'tokens of these queries are unknown .* an index by a model of this language' "$program" search -m model all
 input=strange expect 0 'tokens of these lines are unknown' "$program" index -m model -o chinese
 
 # Whose index it is, and whether it is whole.

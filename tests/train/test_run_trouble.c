@@ -123,7 +123,7 @@ static void says_what_is_missing(void **state)
     t_failed(&r.why, RF_EARG, "output_dir");
     r.o.resume_from_checkpoint = "/nowhere/checkpoint-3";
     must(&r, RF_EDATA);
-    t_failed(&r.why, RF_EDATA, "no such checkpoint");
+    t_failed(&r.why, RF_EIO, "no such checkpoint");
     r.o = tiny_options(r.model, r.text, r.out);
     r.o.resume_from_checkpoint = "latest";
     must(&r, RF_EDATA);

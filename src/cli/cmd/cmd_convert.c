@@ -43,6 +43,7 @@ static int run(void *arguments, cli_io *io)
     o.report = show;
     o.vocabulary = a->vocabulary;
     o.extended = tell;
+    cli_note_vocabulary_in(io, a->folder.item[0]);
     if (!rf_convert(io->ctx, a->folder.item[0], a->folder.item[1], &o, &io->why))
         cli_note(io, "%s: written, read back, the same", a->folder.item[1]);
     return cli_exit(io);

@@ -204,7 +204,7 @@ static int run(void *arguments, cli_io *io)
         rf_error last = {0};
         if (close_output(j, &last)) rf_fail(&io->why, last.code, "%s", last.text);
     }
-    if (whole) cli_embedding_note(io, j->model, &j->o, &j->all, "lines");
+    if (whole) cli_embedding_note(io, j->model, &j->o, &j->all, "lines", false);
     cli_out_discard(&j->out);
     cli_out_discard(&j->spool);
     cli_window_clear(&j->window);

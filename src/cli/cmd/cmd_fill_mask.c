@@ -3,7 +3,7 @@
  * JSON has the shape of the fill-mask pipeline of transformers: {score, token, token_str, sequence}. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
@@ -49,6 +49,12 @@ static rf_status first_piece(const job *j, const char *word, int32_t *id, size_t
     return status;
 }
 
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
 /* A word that is not in the vocabulary stands for its first piece, as in transformers. */
 static rf_status find_targets(job *j)
 {
@@ -65,7 +71,7 @@ static rf_status find_targets(job *j)
             if (status) return status;
             if (pieces > 1 && strpbrk(word, " \t"))
                 return rf_fail(why, RF_EARG, "--target \"%.60s\": more than one word, and a mask stands for one", word);
-            if (id < 0) {
+            if (id < 0 || id == rf_tokenizer_unk(j->m.t)) {
                 cli_note(j->io, "--target %.60s: not in the vocabulary, left out", word);
                 continue;
             }
@@ -170,7 +176,7 @@ static rf_status answer_batch(job *j, const cli_texts *in)
     if (inner.code && r.bad < 0) return rf_fail(why, inner.code, "%s", inner.text);
     for (int64_t m = 0; m < masks && !status; m += mask[m].of) status = answer(j, text[mask[m].text], mask + m);
     if (!status) status = cli_flush(why);
-    if (inner.code == RF_EDATA && !in->from_lines && !access(text[r.bad], R_OK)) {
+    if (inner.code == RF_EDATA && !in->from_lines && is_file(text[r.bad])) {
         inner.code = RF_OK;
         rf_fail(&inner, RF_EDATA, "no mask token in the text, which is the name of a file: its lines are read with "
                 "\"< %.200s\"", text[r.bad]);

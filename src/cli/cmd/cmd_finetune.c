@@ -116,6 +116,7 @@ static int run(void *arguments, cli_io *io)
         (vectors ? cli_sentence_folder : cli_model_folder)(f->t.model, folder, sizeof folder, &io->why);
     if (io->why.code) return cli_exit(io);
     if (!f->t.resume_from_checkpoint || f->t.model || many) f->t.model = folder;
+    if (f->t.model) cli_note_vocabulary_in(io, f->t.model);
     cli_signals_catch();
     cli_signals_catch_save();
     cli_progress_init(&w.bar, io, 10);
@@ -131,7 +132,7 @@ static const cli_option options[] = {
     CLI_FINETUNE_ROW("task", finetune_args, f, NULL),
     CLI_FINETUNE_ROW("train", finetune_args, f, NULL),
     CLI_FINETUNE_ROW("dev", finetune_args, f, NULL),
-    CLI_TRAIN_MODEL(finetune_args, f.t, "model to begin from; without it the shipped model"),
+    CLI_TRAIN_MODEL(finetune_args, f.t, "model to begin from; without it the shipped model, of --task embed the one of sentences"),
     CLI_TRAIN_ROW("output_dir", finetune_args, f.t, "for the fine-tuned model, checkpoints and metrics.jsonl"),
     CLI_TRAIN_ROW("resume", finetune_args, f.t, NULL),
     CLI_FINETUNE_ROWS(finetune_args, f, RF_OPTION_FINETUNE),

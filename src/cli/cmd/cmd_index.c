@@ -111,7 +111,7 @@ static rf_status end(job *j)
     if (j->blank)
         cli_note(j->io, "%lld of %lld lines are empty: they keep their numbers and are never found",
                  (long long)j->blank, (long long)j->all.done);
-    cli_embedding_note(j->io, j->model, &j->o, &j->all, "lines");
+    cli_embedding_note(j->io, j->model, &j->o, &j->all, "lines", false);
     return RF_OK;
 }
 

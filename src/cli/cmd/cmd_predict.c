@@ -43,6 +43,7 @@ static int run(void *arguments, cli_io *io)
     if (cli_model_folder(a->model, folder, sizeof folder, &io->why) ||
         rf_answerer_open_as(io->ctx, folder, cli_dtype(a->dtype), &m, &io->why))
         return cli_exit(io);
+    cli_note_vocabulary_in(io, folder);
     rf_status status = cli_out_open(&out, a->output, &io->why);
     if (!status)
         status = rf_answerer_predict(m, &a->f, a->input, (rf_prediction_format)a->format, write_line, &out, &io->why);

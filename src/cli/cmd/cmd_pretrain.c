@@ -53,6 +53,7 @@ static int run(void *arguments, cli_io *io)
     if (take_caches(a, &io->why)) return cli_exit(io);
     if (!a->text.n && !a->t.datas && !a->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE... (or --data, --mix)");
+    if (a->t.model && !a->t.config) cli_note_vocabulary_in(io, a->t.model);
     if (!a->t.model && !a->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a tokenizer");
     if (io->why.code) return cli_exit(io);

@@ -80,9 +80,8 @@ static rf_status search(job *j, const char *text, size_t size, uint64_t number, 
     const int64_t top = j->a->top_k ? j->a->top_k : rf_index_count(j->index);
     int64_t hits = 0;
     rf_texts_report r;
-    if (cli_blank(text, size))
-        return rf_fail(inner, j->many ? RF_EDATA : RF_EARG, "the query is empty: nothing is near to it");
-    rf_status status = rf_embed_texts(j->model, &text, &size, 1, &j->o, &vector, &r, inner);
+    rf_status status = cli_query_check(j->io, j->model, text, size, j->many ? RF_EDATA : RF_EARG, inner);
+    if (!status) status = rf_embed_texts(j->model, &text, &size, 1, &j->o, &vector, &r, inner);
     if (!status) cli_embedding_count(&j->all, &r);
     if (!status) status = rf_index_search(j->index, vector, top, &hit, &hits, inner);
     for (int64_t i = 0; i < hits && !status; i++) {
@@ -106,7 +105,7 @@ static rf_status search_all(job *j)
         if (search(j, text, size, number, &inner)) status = cli_texts_fail(&in, number, &j->io->why, &inner);
     }
     cli_texts_close(&in);
-    if (!status) cli_embedding_note(j->io, j->model, &j->o, &j->all, "queries");
+    if (!status) cli_embedding_note(j->io, j->model, &j->o, &j->all, "queries", true);
     return status;
 }
 

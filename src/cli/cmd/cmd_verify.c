@@ -30,9 +30,8 @@ static void report(void *user, const char *file, const char *damage)
     else if (v->a->verbose) printf("%s/%s: intact\n", v->folder, file);
 }
 
-/* What lies beside the files of the list may be read, too: a dictionary, a tokenizer.json, modules.  The listed weights
- * are as they were, and are not read again. */
-static rf_status read_texts(verdict *v, rf_error *why)
+/* What lies beside the weights, of a list or not, may be read, too: a dictionary, a tokenizer.json, modules. */
+static rf_status read_texts(verdict *v, const char *list, rf_error *why)
 {
     rf_tokenizer *t = NULL;
     rf_sentence s;
@@ -42,8 +41,9 @@ static rf_status read_texts(verdict *v, rf_error *why)
     if (!status) status = rf_tokenizer_open(v->io->ctx, v->folder, &t, &own);
     rf_tokenizer_free(t);
     if (!status || status == RF_EIO) return RF_OK;             /* no tokenizer lies there: weights alone, an index */
-    return rf_fail(why, status, "the listed files are as they were written, but the folder cannot be opened: "
-                   "%.200s", own.text);
+    return rf_fail(why, status, "%s, but the folder cannot be opened: %.200s",
+                   list ? "the listed files are as they were written" : "weights and configuration can be read",
+                   own.text);
 }
 
 /* A folder without a list, as it comes from elsewhere: what its files say of each other is all there is to compare. */
@@ -74,7 +74,7 @@ static void verify_one(verdict *v, const char *folder, const char *list)
     v->folder = folder;
     v->files = json_array();
     rf_status status = list ? rf_checksums_verify(v->io->ctx, folder, list, report, v, &why) : read_whole(v, &why);
-    if (!status && list) status = read_texts(v, &why);
+    if (!status) status = read_texts(v, list, &why);
     end_folder(v, list, status, &why);
     json_decref(v->files);
 }
@@ -107,7 +107,7 @@ static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
         if (!status) verify_one(v, path, RF_FILE_COMPLETE);
     }
     rf_checkpoints_free(&all);
-    if (!status && (list || !n)) verify_one(v, folder, list);
+    if (!status && (list || !n || !rf_weights_path(folder, path, sizeof path, NULL))) verify_one(v, folder, list);
     if (!status) say(v, folder, list || n, &before);
     return status;
 }

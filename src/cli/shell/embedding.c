@@ -4,7 +4,7 @@
 
 #include "cli/shell/embedding.h"
 
-/* The folder's pooling as rf_pooling: the words of --pooling are in its order. */
+/* The folder's pooling as rf_pooling; mean where it says nothing. */
 static rf_pooling pooling_of(const rf_sentence *s)
 {
     return !strcmp(s->pooling, "cls") ? RF_POOL_CLS : !strcmp(s->pooling, "max") ? RF_POOL_MAX : RF_POOL_MEAN;
@@ -57,6 +57,18 @@ rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *
     return RF_OK;
 }
 
+rf_status cli_query_check(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, rf_status status,
+                          rf_error *why)
+{
+    rf_encoding e;
+    rf_encoding_init(&e, io->ctx);
+    const rf_status read = rf_encode(rf_model_tokenizer(rf_pipeline_model(p)), text, size, NULL, 0, 0, RF_ENCODE_PLAIN,
+                                     &e, NULL, why);
+    const size_t tokens = e.n;
+    rf_encoding_clear(&e);
+    return read || tokens ? read : rf_fail(why, status, "the query is empty: nothing is near to it");
+}
+
 void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some)
 {
     all->done += some->done;
@@ -66,14 +78,17 @@ void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some)
 }
 
 void cli_embedding_note(const cli_io *io, const rf_pipeline *p, const rf_embed_options *o, const rf_texts_report *all,
-                        const char *what)
+                        const char *what, bool by_index)
 {
     const int64_t most = rf_model_config(rf_pipeline_model(p))->max_position_embeddings;
     const int64_t own = all->tokens - 2 * all->done;                                    /* without [CLS] and [SEP] */
     if (all->cut)
-        cli_note(io, "%lld of %lld %s were longer than %lld tokens and were cut (--max-length)", (long long)all->cut,
-                 (long long)all->done, what, (long long)(o->max_length < 0 ? most : o->max_length));
-    if (2 * all->unknown > own)
+        cli_note(io, "%lld of %lld %s were longer than %lld tokens and were cut (%s--max-length)", (long long)all->cut,
+                 (long long)all->done, what, (long long)(o->max_length < 0 ? most : o->max_length),
+                 by_index ? "as the index was made: index " : "");
+    if (all->unknown && 2 * all->unknown >= own)                    /* half: where each has a sign of its space, too */
         cli_note(io, "%lld of the %lld tokens of these %s are unknown to the model's vocabulary: their vectors say "
-                 "little; a model of this language is given with -m", (long long)all->unknown, (long long)own, what);
+                 "little; %s", (long long)all->unknown, (long long)own, what,
+                 by_index ? "an index by a model of this language would find more"
+                          : "a model of this language is given with -m");
 }

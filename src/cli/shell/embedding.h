@@ -34,11 +34,16 @@ typedef struct cli_embedding {
 /* What rf_embed_texts is to be asked with; io->why on failure. */
 rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out);
 
+/* `status` (RF_EARG, of a line RF_EDATA) for a query without a token of its own: blanks, control characters. */
+rf_status cli_query_check(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, rf_status status,
+                          rf_error *why);
+
 /* Adds up what was reported of texts. */
 void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some);
 
-/* Says what of texts (`what`: "lines") their vectors do not have: tokens beyond a limit, words without a token. */
+/* Says what of texts (`what`: "lines") their vectors do not have: tokens beyond a limit, words without a token; and what
+ * changes that, which is not up to a command that goes by an index. */
 void cli_embedding_note(const cli_io *io, const rf_pipeline *p, const rf_embed_options *o, const rf_texts_report *all,
-                        const char *what);
+                        const char *what, bool by_index);
 
 #endif

@@ -1,5 +1,6 @@
 /* folder.c — which model answers: -m, $ROFORMER_MODEL, or the one that comes with the program. */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,11 +72,11 @@ const char *cli_sentence_name(const char *given, char *out, size_t size)
 {
     char folder[4096];
     if (cli_sentence_folder(given, folder, sizeof folder, NULL)) return NULL;
-    size_t n = strlen(folder);
-    while (n > 1 && folder[n - 1] == '/') folder[--n] = 0;
-    const char *slash = strrchr(folder, '/');
-    snprintf(out, size, "%s", slash && slash[1] ? slash + 1 : folder);
-    return rf_utf8_check(out, strlen(out)) == strlen(out) ? out : NULL;
+    char *whole = realpath(folder, NULL);                               /* "." has a name, too */
+    const char *slash = whole ? strrchr(whole, '/') : NULL;
+    snprintf(out, size, "%s", slash ? slash + 1 : "");
+    free(whole);
+    return *out && rf_utf8_check(out, strlen(out)) == strlen(out) ? out : NULL;
 }
 
 /* Features far beyond what they are good for take long to make, which happens when the model is opened. */
@@ -94,14 +95,29 @@ static void note_features(cli_io *io, const char *folder)
                  2 * (long long)c.num_random_features);
 }
 
-void cli_note_vocabulary(const cli_io *io, const char *folder, const rf_model *m)
+static void note_vocabulary(const cli_io *io, const char *folder, const rf_config *c, const rf_tokenizer *t)
 {
     enum { FILLED_UP = 128 };                               /* to a round number, as publishers do */
-    const long long rows = rf_model_config(m)->vocab_size;
-    const long long tokens = rf_model_tokenizer(m) ? rf_tokenizer_size(rf_model_tokenizer(m)) : rows;
+    const long long rows = c->vocab_size, tokens = t ? rf_tokenizer_size(t) : rows;
     if (rows - tokens >= FILLED_UP || 10 * (rows - tokens) > rows)
         cli_note(io, "%s: the vocabulary has %lld tokens, and the model's vocab_size is %lld: it may have been cut "
                  "short, and words be read as others", folder, tokens, rows);
+}
+
+void cli_note_vocabulary(const cli_io *io, const char *folder, const rf_model *m)
+{
+    note_vocabulary(io, folder, rf_model_config(m), rf_model_tokenizer(m));
+}
+
+void cli_note_vocabulary_in(const cli_io *io, const char *folder)
+{
+    rf_config c;
+    rf_tokenizer *t;
+    char path[4096];
+    if (rf_weights_path(folder, path, sizeof path, NULL) || rf_config_read(io->ctx, folder, &c, NULL)) return;
+    if (rf_tokenizer_open(io->ctx, folder, &t, NULL)) return;
+    note_vocabulary(io, folder, &c, t);
+    rf_tokenizer_free(t);
 }
 
 static rf_status open_folder(cli_io *io, const char *folder, rf_type type, rf_pipeline **out)

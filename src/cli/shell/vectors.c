@@ -21,7 +21,7 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
         if (r.bad < 0) return rf_fail(&io->why, inner.code, "%s", inner.text);
         return cli_at_line(&io->why, name, first + (uint64_t)r.bad, &inner);
     }
-    cli_embedding_note(io, p, &o, &r, what);
+    cli_embedding_note(io, p, &o, &r, what, false);
     const size_t width = (size_t)out->width, floats = (size_t)out->n * width;
     if (!(out->v = malloc((floats ? floats : 1) * sizeof *v)))
         return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld vectors", (long long)out->n);
@@ -51,8 +51,8 @@ rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o
 
 rf_status cli_vectors_text(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *text, cli_vectors *out)
 {
-    if (cli_blank(text, strlen(text))) return rf_fail(&io->why, RF_EARG, "the query is empty: nothing is near to it");
-    const rf_status status = cli_window_add(&out->lines, text, strlen(text), &io->why);
+    rf_status status = cli_query_check(io, p, text, strlen(text), RF_EARG, &io->why);
+    if (!status) status = cli_window_add(&out->lines, text, strlen(text), &io->why);
     return status ? status : embed(io, p, o, "the query", 1, "queries", out);
 }
 
