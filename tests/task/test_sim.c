@@ -302,7 +302,8 @@ static void memory_is_said_beforehand(void **state)
         o.per_device_train_batch_size = EACH;
         o.t.max_length = TEXT, o.t.tokens_per_batch = 2 * EACH * (2 * TEXT - 1), o.t.gradient_checkpointing = again;
         const double held = (double)rf_graph_memory(g),
-                     said = rf__memory_batch(&p, &o.t, o.t.tokens_per_batch, 0) + EACH * EACH * rf__task_sim.square(NULL, NULL);
+                     said = rf__memory_batch(&p, &o.t, o.t.tokens_per_batch, 0) +
+                                EACH * EACH * rf__task_sim.square(NULL, NULL);
         print_message("           %.2f MB held, %.2f MB estimated\n", held * 1e-6, said * 1e-6);
         if (!(said > 0.95 * held && said < 1.05 * held + 2e5))
             fail_msg("%.2f MB held, %.2f MB estimated", held * 1e-6, said * 1e-6);

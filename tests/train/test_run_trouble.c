@@ -122,7 +122,7 @@ static void says_what_is_missing(void **state)
     must(&r, RF_EARG);
     t_failed(&r.why, RF_EARG, "output_dir");
     r.o.resume_from_checkpoint = "/nowhere/checkpoint-3";
-    must(&r, RF_EDATA);
+    must(&r, RF_EIO);
     t_failed(&r.why, RF_EIO, "no such checkpoint");
     r.o = tiny_options(r.model, r.text, r.out);
     r.o.resume_from_checkpoint = "latest";

@@ -41,8 +41,8 @@ rf_status cli_query_check(const cli_io *io, const rf_pipeline *p, const char *te
 /* Adds up what was reported of texts. */
 void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some);
 
-/* Says what of texts (`what`: "lines") their vectors do not have: tokens beyond a limit, words without a token; and what
- * changes that, which is not up to a command that goes by an index. */
+/* Says what of texts (`what`: "lines") their vectors do not have: tokens beyond a limit, words without a token; and
+ * what changes that, which is not up to a command that goes by an index. */
 void cli_embedding_note(const cli_io *io, const rf_pipeline *p, const rf_embed_options *o, const rf_texts_report *all,
                         const char *what, bool by_index);
 

@@ -159,7 +159,7 @@ rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_erro
 const char *cli_sentence_name(const char *given, char *out, size_t size);
 /* Says so when a vocabulary has far fewer tokens than the model has rows. */
 void cli_note_vocabulary(const cli_io *io, const char *folder, const rf_model *m);
-void cli_note_vocabulary_in(const cli_io *io, const char *folder);     /* of a folder with weights that is not open here */
+void cli_note_vocabulary_in(const cli_io *io, const char *folder);     /* of a folder with weights, not open here     */
 /* A failure lies in io->why. */
 rf_status cli_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out);
 rf_status cli_sentence_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out);
