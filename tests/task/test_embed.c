@@ -58,6 +58,54 @@ static void check_loss(rf_ctx *ctx, const golden *c, const double *z, const doub
     rf_graph_free(g);
 }
 
+/* Of 2,000 pairs and of 1,000: the arena grows by what is said of each two of them, beside what goes by the example. */
+static double held_by(rf_ctx *ctx, const rf_finetune_options *o, int n)
+{
+    enum { C = 4 };
+    const int B = 2 * n;
+    float *x = t_floats((int64_t)B * C), *dx = t_floats((int64_t)B * C), *target = t_floats(n);
+    int32_t *group = calloc((size_t)n + 1, sizeof *group);
+    rf_error why = {0};
+    rf_graph *g;
+    assert_non_null(group);
+    assert_int_equal(rf_graph_new(ctx, &g, &why), RF_OK);
+    for (int i = 0; i < B * C; i++) x[i] = sinf((float)i), dx[i] = 0;
+    for (int i = 0; i < n; i++) target[i] = NAN;
+    for (int i = 0; i <= n; i++) group[i] = 2 * i;
+    const rf__item_batch b = {.n = (size_t)n, .B = B, .K = 1, .labels = n, .group = group, .target = target};
+    for (uint64_t step = 1; step <= 2; step++) {
+        rf_graph_reset(g);
+        rf_graph_record(g, 1, 1, step);
+        rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){B, C});
+        const rf__task_objective with = {.task = &rf__task_embed, .o = o};
+        if (rf_backward(g, rf__task_objective_loss(g, in, &b, &with, 1.0 / n, NULL), &why)) fail_msg("%s", why.text);
+    }
+    const double held = (double)rf_graph_memory(g);
+    rf_graph_free(g);
+    free(group);
+    return held;
+}
+
+static void memory_of_the_cosines_is_said(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_finetune_options o;
+    float target[] = {NAN};
+    const rf__items t = {.n = 1, .sequences = 2, .target = target};
+    rf_finetune_defaults(&o);
+    for (int widths = 1; widths <= 2; widths++) {
+        o.matryoshka = widths == 2 ? "4,2" : NULL;
+        const double more = held_by(ctx, &o, 2000) - held_by(ctx, &o, 1000), said = rf__task_embed.square(&t, &o) * 3e6;
+        if (!(more > 0.97 * said && more < 1.03 * said + 1e6))
+            fail_msg("%d widths: %.1f MB held, %.1f said", widths, more * 1e-6, said * 1e-6);
+    }
+    o.loss = RF_EMBED_COSINE;
+    assert_true(rf__task_embed.square(&t, &o) <= 0);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
 /* Of vectors x [B,C] in groups of c->texts, and its gradient. */
 static double teacher_loss(rf_ctx *ctx, const golden *c, const rf__teacher *teacher, float *x, float *dx, double *sum)
 {
@@ -511,6 +559,7 @@ static void what_cannot_be_learned_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_of_the_cosines_is_said),
         cmocka_unit_test(losses_are_those_of_sentence_transformers),
         cmocka_unit_test(a_teacher_is_learned_as_sentence_transformers_has_it),
         cmocka_unit_test(scores_are_those_of_sentence_transformers),
