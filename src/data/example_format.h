@@ -42,6 +42,7 @@ typedef struct rf__example_format {
     rf__label_member label;
     rf__read_lines *lines;              /* NULL: examples are read from JSON alone                                    */
     bool squad;                         /* SQuAD's own document is read                                               */
+    int64_t taught;                     /* vectors of a teacher for each example; 0: it has none to learn             */
 
     /* Calls `one` for each label of a record (at NULL: neither string nor integer).  NULL: labels have no names. */
     rf_status (*labels)(const rf__labelled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why);

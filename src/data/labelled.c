@@ -432,16 +432,19 @@ static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokeniz
     return status;
 }
 
-/* A vector for each example: no line is passed over. */
+/* Vectors for each example: no line is passed over. */
 static rf_status open_teacher(rf__labelled *l, const rf__records *r, rf_error *why)
 {
-    if (!l->o->teacher || l->format->label != RF__MEMBER_SCORE) return RF_OK;
+    const int64_t each = l->format->taught;
+    if (!l->o->teacher || !each) return RF_OK;
     rf_status status = rf__records_judge(r, 0, why);
     if (!status) status = rf__teacher_open(l->ctx, l->o->teacher, &l->teacher, why);
     if (status) return status;
-    if ((size_t)l->teacher.rows != r->n)
-        return rf_fail(why, RF_EDATA, "%.150s: holds %lld vectors, %.150s %zu examples: row i is that of example i",
-                       l->o->teacher, (long long)l->teacher.rows, r->path, r->n);
+    if (l->teacher.rows % each || (size_t)(l->teacher.rows / each) != r->n)
+        return rf_fail(why, RF_EDATA, "%.150s: holds %lld vectors, %.150s %zu examples: %s", l->o->teacher,
+                       (long long)l->teacher.rows, r->path, r->n,
+                       each == 1 ? "row i is that of example i"
+                                 : "two rows are those of an example, of its first text and of its second one");
     l->taught = true;
     return RF_OK;
 }

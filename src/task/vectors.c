@@ -48,6 +48,26 @@ void rf__vectors_agree(rf__example *m, const rf__items *out, float score)
     m->l->graded |= scored && score != 0 && score != 1;
 }
 
+rf_status rf__vectors_taught(rf__example *m, rf__items *out, int32_t *row, rf_error *why)
+{
+    const rf__teacher *t = out->teacher;
+    *row = -1;
+    if (!t) return RF_OK;
+    float *y = rf__calloc(out->ctx, (size_t)t->C, sizeof *y);
+    if (!y) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld numbers", (long long)t->C);
+    *row = (int32_t)((m->record - m->r->record) * out->format->taught);
+    for (int64_t i = 0; i < out->format->taught && !m->bad; i++) {
+        const int64_t strange = rf__teacher_row(t, *row + i, y);
+        double square = 0;
+        for (int64_t c = 0; c < t->C; c++) square += (double)y[c] * (double)y[c];
+        if (strange) RF__EXAMPLE_BAD(m, "number %lld of the teacher's vector is not finite", (long long)strange);
+        else if (!(square > 0)) RF__EXAMPLE_BAD(m, "the teacher's vector has length 0");
+        out->hash = rf__hash64(y, (size_t)t->C * sizeof *y, out->hash);
+    }
+    rf__free(out->ctx, y);
+    return RF_OK;
+}
+
 /* ---- losses ---- */
 
 rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], const int32_t b[], int64_t n)

@@ -13,6 +13,9 @@ float rf__vectors_score_of(rf__example *m);
 /* All examples of a file have a score, or none has: else this one is bad. */
 void rf__vectors_agree(rf__example *m, const rf__items *out, float score);
 
+/* The first of the teacher's rows of this example, of which the hash knows the numbers; -1: it has none. */
+rf_status rf__vectors_taught(rf__example *m, rf__items *out, int32_t *row, rf_error *why);
+
 /* ---- losses ---- */
 
 /* cos(x_a, x_b) of rows a[i] and b[i] of units, a column [n,1]. */

@@ -58,6 +58,12 @@ expect 0 '' "$program" embed -q -m on lines.txt -o on.npy
 cmp -s on.npy vectors.npy && fail "nothing was learned"
 expect 0 '' "$program" generate -q -m on -n 6 广州和深圳
 expect 0 'its head, and a new pooler' "$program" finetune --task sim --model causal --train pairs.tsv --batch_size 2 --max_steps 1 --source_mask_probability 0 -o anew
+# The second stage: cosines as another model has them.
+tail -n +2 pairs.tsv | tr '\t' '\n' | "$program" embed -q -m causal --pooling mean -o teacher.npy
+expect 0 '' "$program" finetune -q --task sim --model on --train pairs.tsv --teacher teacher.npy --batch_size 4 --max_steps 2 -o taught
+"$program" embed -q -m taught lines.txt -o taught.npy && cmp -s taught.npy on.npy && fail "nothing was learned of the teacher"
+expect 3 'holds 2 vectors, .* 4 examples: two rows are those of an example' \
+    sh -c '"$0" embed -q -m causal lines.txt -o two.npy && "$0" finetune -q --task sim --model on --train pairs.tsv --teacher two.npy -o no' "$program"
 expect 2 'mini_batch_size: is for losses of vectors alone' "$program" finetune -q --task sim --model sim --train pairs.tsv --mini_batch_size 2 -o no
 
 # Learned positions end: that is said before the first update, of all that will be read at once.

@@ -58,34 +58,6 @@ static void check_loss(rf_ctx *ctx, const golden *c, const double *z, const doub
     rf_graph_free(g);
 }
 
-/* Of 2,000 pairs and of 1,000: the arena grows by what is said of each two of them, beside what goes by the example. */
-static double held_by(rf_ctx *ctx, const rf_finetune_options *o, int n)
-{
-    enum { C = 4 };
-    const int B = 2 * n;
-    float *x = t_floats((int64_t)B * C), *dx = t_floats((int64_t)B * C), *target = t_floats(n);
-    int32_t *group = calloc((size_t)n + 1, sizeof *group);
-    rf_error why = {0};
-    rf_graph *g;
-    assert_non_null(group);
-    assert_int_equal(rf_graph_new(ctx, &g, &why), RF_OK);
-    for (int i = 0; i < B * C; i++) x[i] = sinf((float)i), dx[i] = 0;
-    for (int i = 0; i < n; i++) target[i] = NAN;
-    for (int i = 0; i <= n; i++) group[i] = 2 * i;
-    const rf__item_batch b = {.n = (size_t)n, .B = B, .K = 1, .labels = n, .group = group, .target = target};
-    for (uint64_t step = 1; step <= 2; step++) {
-        rf_graph_reset(g);
-        rf_graph_record(g, 1, 1, step);
-        rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){B, C});
-        const rf__task_objective with = {.task = &rf__task_embed, .o = o};
-        if (rf_backward(g, rf__task_objective_loss(g, in, &b, &with, 1.0 / n, NULL), &why)) fail_msg("%s", why.text);
-    }
-    const double held = (double)rf_graph_memory(g);
-    rf_graph_free(g);
-    free(group);
-    return held;
-}
-
 static void memory_of_the_cosines_is_said(void **state)
 {
     (void)state;
@@ -96,9 +68,7 @@ static void memory_of_the_cosines_is_said(void **state)
     rf_finetune_defaults(&o);
     for (int widths = 1; widths <= 2; widths++) {
         o.matryoshka = widths == 2 ? "4,2" : NULL;
-        const double more = held_by(ctx, &o, 2000) - held_by(ctx, &o, 1000), said = rf__task_embed.square(&t, &o) * 3e6;
-        if (!(more > 0.97 * said && more < 1.03 * said + 1e6))
-            fail_msg("%d widths: %.1f MB held, %.1f said", widths, more * 1e-6, said * 1e-6);
+        check_cosines_held(ctx, &rf__task_embed, &o, &t);
     }
     o.loss = RF_EMBED_COSINE;
     assert_true(rf__task_embed.square(&t, &o) <= 0);
@@ -356,26 +326,6 @@ static void a_run_learns_resumes_and_answers(void **state)
     free(train);
     free(again);
     end(&s);
-}
-
-/* n rows of C numbers as numpy.save writes them; the texts that are alike in a noun or an adjective are near. */
-static char *write_teacher(const setup *s, const char *name, int n, int C)
-{
-    char head[128 + 1];
-    const size_t bytes = 128 + (size_t)(n * C) * sizeof(float);
-    char *all = t_bytes(bytes), *path = tiny_path(s->data, name);
-    memcpy(all, "\x93NUMPY\x01\x00\x76\x00", 10);
-    const int size = snprintf(head, sizeof head, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", n, C);
-    memset(all + 10, ' ', 118);
-    memcpy(all + 10, head, (size_t)size);
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < C; c++) {
-            const double shift = strstr(name, "other") ? 1 : 0, scale = strstr(name, "zero") ? 0 : 1;
-            const float y = (float)(scale * (sin(1 + i % 12 + 3 * c + shift) + cos(2 + i / 12 + 5 * c)));
-            memcpy(all + 128 + (size_t)(i * C + c) * sizeof y, &y, sizeof y);
-        }
-    t_write(s->data, name, all, bytes - (strstr(name, "short") ? 4 : 0));
-    return path;
 }
 
 /* Both texts of a pair learn one vector, so that each finds the other; a resumed run ends with the same bits, one of

@@ -10,7 +10,7 @@
 #include "task/objective.h"
 #include "train/memory.h"
 
-enum { V = 34, PAIRS = 3, TEXTS = 2 * PAIRS, CLS = 2, SEP = 3, MASK = 4, PLAIN = 5 };
+enum { V = 34, PAIRS = 3, TEXTS = 2 * PAIRS, CLS = 2, SEP = 3, MASK = 4, PLAIN = 5, TAUGHT = 5 };
 
 /* ---- one batch ---- */
 
@@ -25,6 +25,9 @@ typedef struct bench {
     rf__item_batch b;
     int32_t id[64], start[TEXTS + 1], group[PAIRS + 1];
     float target[PAIRS];
+    rf__teacher teacher;
+    float taught[TEXTS * TAUGHT];
+    int32_t row[PAIRS];
 } bench;
 
 /* Texts of 1 to 6 words between [CLS] and [SEP]. */
@@ -42,6 +45,17 @@ static void fill_batch(bench *b)
     b->group[PAIRS] = TEXTS;
     b->b = (rf__item_batch){.n = PAIRS, .N = n, .B = TEXTS, .K = 1, .labels = PAIRS, .id = b->id, .start = b->start,
                             .group = b->group, .target = b->target};
+}
+
+/* Vectors of another width, whose rows lie in another order than the batch's examples. */
+static void teach(bench *b)
+{
+    for (int i = 0; i < TEXTS * TAUGHT; i++) b->taught[i] = (float)sin(1.3 * i * i + 0.7 * i);
+    for (int i = 0; i < PAIRS; i++) b->row[i] = 2 * (PAIRS - 1 - i);
+    b->teacher = (rf__teacher){.at = (const unsigned char *)b->taught, .width = sizeof *b->taught, .rows = TEXTS,
+                               .C = TAUGHT};
+    b->b.teacher = &b->teacher;
+    b->b.label = b->row;
 }
 
 /* A RoFormer-Sim of random weights, in a folder and on a tape. */
@@ -137,6 +151,31 @@ static double written(rf_session *session, const bench *b, int s, int other, int
     return sum;
 }
 
+static double cosine(const float *x, const float *y, int64_t n)
+{
+    double xy = 0, xx = 0, yy = 0;
+    for (int64_t c = 0; c < n; c++) {
+        xy += (double)x[c] * (double)y[c];
+        xx += (double)x[c] * (double)x[c];
+        yy += (double)y[c] * (double)y[c];
+    }
+    return xy / sqrt(xx * yy);
+}
+
+/* The second stage's: 100 mean((similarities - the teacher's)^2). */
+static double as_taught(const bench *b, const float *v)
+{
+    const int64_t C = b->p.config.hidden_size;
+    double sum = 0;
+    for (int i = 0; i < TEXTS; i++)
+        for (int j = 0; j < TEXTS; j++) {
+            const float *x = b->taught + (b->row[i / 2] + i % 2) * TAUGHT,
+                        *y = b->taught + (b->row[j / 2] + j % 2) * TAUGHT;
+            sum += pow(cosine(v + i * C, v + j * C, C) - cosine(x, y, TAUGHT), 2);
+        }
+    return 100 * sum / (TEXTS * TEXTS);
+}
+
 /* Su's loss as he prints it: similarities of all 2 n vectors, the diagonal at -1e12, the label of row i is
  * i + 1 - 2 (i mod 2). */
 static double alike(rf_session *session, const bench *b, double scale)
@@ -147,16 +186,10 @@ static double alike(rf_session *session, const bench *b, double scale)
     const rf_batch all = {.N = b->b.N, .B = TEXTS, .id = b->id, .start = b->start};
     double sum = 0;
     if (rf_session_embed(session, &all, RF_POOL_CLS, &v, &why)) fail_msg("%s", why.text);
+    if (b->b.teacher) return as_taught(b, v);
     for (int i = 0; i < TEXTS; i++) {
         double z[TEXTS];
-        for (int j = 0; j < TEXTS; j++) {
-            double xy = 0, xx = 0, yy = 0;
-            for (int64_t c = 0; c < C; c++) {
-                const double x = (double)v[i * C + c], y = (double)v[j * C + c];
-                xy += x * y, xx += x * x, yy += y * y;
-            }
-            z[j] = i == j ? -1e12 : scale * xy / sqrt(xx * yy);
-        }
+        for (int j = 0; j < TEXTS; j++) z[j] = i == j ? -1e12 : scale * cosine(v + i * C, v + j * C, C);
         sum += log_sum_exp(z, TEXTS) - z[i + 1 - 2 * (i % 2)];
     }
     return sum / TEXTS;
@@ -166,10 +199,11 @@ static double alike(rf_session *session, const bench *b, double scale)
 static void the_loss_is_the_formula(void **state)
 {
     (void)state;
-    static const char *const isa[] = {"ref", NULL};
-    static const double scale[] = {20, 5};
-    for (int k = 0; k < 2; k++) {
+    static const char *const isa[] = {"ref", NULL, "ref", NULL};
+    static const double scale[] = {20, 5, 20, 20};
+    for (int k = 0; k < 4; k++) {
         bench *b = begin_bench(isa[k], 0.4);
+        if (k > 1) teach(b);
         rf_model *m;
         rf_session *session;
         rf_error why = {0};
@@ -201,10 +235,8 @@ static void the_loss_is_the_formula(void **state)
 
 /* Of every parameter: along its gradient the loss rises by the gradient's square, by steps that move it some 1e-2;
  * rounding (1e-6) and curvature leave 5 %. */
-static void the_gradient_is_the_loss_s(void **state)
+static void check_gradient(bench *b)
 {
-    (void)state;
-    bench *b = begin_bench(NULL, 0.2);
     for (size_t i = 0; i < b->p.n; i++) {
         const rf_param *p = &b->p.p[i];
         float *x = b->value + p->offset, *along = t_floats((int64_t)p->count), *was = t_floats((int64_t)p->count);
@@ -226,6 +258,15 @@ static void the_gradient_is_the_loss_s(void **state)
             fail_msg("%s: slope along the gradient %g, its square %g", p->name, slope, size);
     }
     end_bench(b);
+}
+
+static void the_gradient_is_the_loss_s(void **state)
+{
+    (void)state;
+    check_gradient(begin_bench(NULL, 0.2));
+    bench *b = begin_bench(NULL, 0.2);
+    teach(b);
+    check_gradient(b);
 }
 
 /* A batch of one pair, of m words each: with probability ((1 - p) + p (1 - 0.15 r)^m)^2 nothing of it is masked, r the
@@ -266,8 +307,16 @@ static void half_of_the_sources_are_masked(void **state)
 static void memory_is_said_beforehand(void **state)
 {
     (void)state;
-    for (int again = 0; again < 2; again++) {
+    for (int k = 0; k < 4; k++) {
         enum { EACH = 40, TEXT = 16 };
+        const int again = k % 2;
+        static float taught[2 * EACH * TAUGHT];
+        const rf__teacher teacher = {.at = (const unsigned char *)taught, .width = sizeof *taught, .rows = 2 * EACH,
+                                     .C = TAUGHT};
+        const rf__items items = {.teacher = k > 1 ? &teacher : NULL};
+        int32_t row[EACH];
+        for (int i = 0; i < EACH; i++) row[i] = 2 * i;
+        for (int i = 0; i < 2 * EACH * TAUGHT; i++) taught[i] = (float)cos(i);
         rf_ctx *ctx = t_ctx(2, NULL);
         rf_config c;
         rf_params p;
@@ -287,7 +336,8 @@ static void memory_is_said_beforehand(void **state)
         for (int i = 0; i <= EACH; i++) group[i] = 2 * i;
         for (int i = 0; i < EACH; i++) target[i] = NAN;
         const rf__item_batch b = {.n = EACH, .N = 2 * EACH * TEXT, .B = 2 * EACH, .K = 1, .labels = EACH, .id = id,
-                                  .start = start, .group = group, .target = target};
+                                  .start = start, .group = group, .target = target, .label = row,
+                                  .teacher = items.teacher};
         rf__params_init(&p, value, 1);
         assert_int_equal(rf__encoder_new(&p, value, grad, &e, NULL), RF_OK);
         assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
@@ -303,7 +353,7 @@ static void memory_is_said_beforehand(void **state)
         o.t.max_length = TEXT, o.t.tokens_per_batch = 2 * EACH * (2 * TEXT - 1), o.t.gradient_checkpointing = again;
         const double held = (double)rf_graph_memory(g),
                      said = rf__memory_batch(&p, &o.t, o.t.tokens_per_batch, 0) +
-                                EACH * EACH * rf__task_sim.square(NULL, NULL);
+                                EACH * EACH * rf__task_sim.square(&items, &o);
         print_message("           %.2f MB held, %.2f MB estimated\n", held * 1e-6, said * 1e-6);
         if (!(said > 0.95 * held && said < 1.05 * held + 2e5))
             fail_msg("%.2f MB held, %.2f MB estimated", held * 1e-6, said * 1e-6);
@@ -313,6 +363,20 @@ static void memory_is_said_beforehand(void **state)
         rf_ctx_free(ctx);
         t_free_all();
     }
+}
+
+static void memory_of_the_cosines_is_said(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    static const float taught[2 * TAUGHT] = {1, 2, 3, 4, 5, -1, 2, -3, 4, -5};
+    const rf__teacher teacher = {.at = (const unsigned char *)taught, .width = sizeof *taught, .rows = 2, .C = TAUGHT};
+    rf_finetune_options o;
+    rf_finetune_defaults(&o);
+    check_cosines_held(ctx, &rf__task_sim, &o, &(rf__items){0});
+    check_cosines_held(ctx, &rf__task_sim, &o, &(rf__items){.teacher = &teacher});
+    rf_ctx_free(ctx);
+    t_free_all();
 }
 
 /* ---- runs ---- */
@@ -454,6 +518,74 @@ static void a_run_learns_to_write_and_to_find(void **state)
     end(&s);
 }
 
+static void refuse(setup *s, rf_finetune_options *o, rf_status code, const char *says)
+{
+    o->t.output_dir = t_folder();
+    s->why = (rf_error){0};
+    assert_int_equal(rf_finetune(s->ctx, o, NULL, NULL, NULL, &s->why), code);
+    t_failed(&s->why, code, says);
+}
+
+/* The mean squared distance of the 48 texts' cosines to the teacher's. */
+static double from_teacher(const setup *s, const char *folder, const char *teacher, int C)
+{
+    enum { ALL = 2 * LINES, OWN = 32 };
+    char text[ALL][64];
+    const char *line[ALL];
+    float row[2][8];
+    rf__teacher t;
+    rf_pipeline *p;
+    rf_embed_options how;
+    rf_error why = {0};
+    const float *v;
+    double sum = 0;
+    for (unsigned i = 0; i < LINES; i++) a_pair(i, text[2 * i], text[2 * i + 1]);
+    for (int i = 0; i < ALL; i++) line[i] = text[i];
+    rf_embed_defaults(&how);
+    how.pooling = RF_POOL_CLS;
+    if (rf__teacher_open(s->ctx, teacher, &t, &why) || rf_pipeline_open(s->ctx, folder, RF_F32, &p, &why) ||
+        rf_embed_texts(p, line, NULL, ALL, &how, &v, NULL, &why))
+        fail_msg("%s", why.text);
+    for (int i = 0; i < ALL; i++)
+        for (int j = 0; j < ALL; j++) {
+            rf__teacher_row(&t, i, row[0]);
+            rf__teacher_row(&t, j, row[1]);
+            sum += pow(cosine(v + i * OWN, v + j * OWN, OWN) - cosine(row[0], row[1], C), 2);
+        }
+    rf_pipeline_close(p);
+    rf__teacher_close(s->ctx, &t);
+    return sum / (ALL * ALL);
+}
+
+/* The second stage: cosines of another width's vectors, two rows an example. */
+static void a_teacher_says_what_is_alike(void **state)
+{
+    (void)state;
+    enum { C = 6 };
+    setup s = begin();
+    char *train = write_lines(&s, "train.tsv", "text\tpair", ""), *short_of = write_teacher(&s, "less.npy", LINES, C),
+         *teacher = write_teacher(&s, "teacher.npy", 2 * LINES, C), *none = write_teacher(&s, "zero.npy", 2 * LINES, C);
+    rf_finetune_options o = options_of(&s, train, s.out);
+    o.t.max_steps = 1;
+    if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
+    const double before = from_teacher(&s, s.out, teacher, C);
+    o.t.model = s.out;
+    o.t.output_dir = t_folder();
+    o.t.max_steps = 1500;
+    o.teacher = teacher;
+    if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
+    const double after = from_teacher(&s, o.t.output_dir, teacher, C);
+    print_message("           %.4f from the teacher's cosines, before %.4f\n", after, before);
+    if (!(before > 0.1 && after < 0.02)) fail_msg("%g from the teacher's cosines, before %g", after, before);
+    o.teacher = short_of;
+    refuse(&s, &o, RF_EDATA, "holds 24 vectors, ");
+    t_failed(&s.why, RF_EDATA, "two rows are those of an example");
+    o.teacher = none;
+    refuse(&s, &o, RF_EDATA, "the teacher's vector has length 0");
+    free(train), free(teacher), free(short_of), free(none);
+    end(&s);
+}
+
 /* Layers computed again: the same bits.  bf16, gradients accumulated, a step on the words: a model all the same. */
 static void it_goes_with_other_options(void **state)
 {
@@ -503,14 +635,6 @@ static void it_goes_with_other_options(void **state)
     rf_weights_close(y);
     free(was), free(is), free(train), free(dev);
     end(&s);
-}
-
-static void refuse(setup *s, rf_finetune_options *o, rf_status code, const char *says)
-{
-    o->t.output_dir = t_folder();
-    s->why = (rf_error){0};
-    assert_int_equal(rf_finetune(s->ctx, o, NULL, NULL, NULL, &s->why), code);
-    t_failed(&s->why, code, says);
 }
 
 static void what_cannot_be_learned_is_refused(void **state)
@@ -567,7 +691,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loss_is_the_formula),           cmocka_unit_test(the_gradient_is_the_loss_s),
         cmocka_unit_test(half_of_the_sources_are_masked),    cmocka_unit_test(memory_is_said_beforehand),
-        cmocka_unit_test(a_run_learns_to_write_and_to_find), cmocka_unit_test(it_goes_with_other_options),
+        cmocka_unit_test(a_run_learns_to_write_and_to_find), cmocka_unit_test(a_teacher_says_what_is_alike),
+        cmocka_unit_test(memory_of_the_cosines_is_said),     cmocka_unit_test(it_goes_with_other_options),
         cmocka_unit_test(what_cannot_be_learned_is_refused),
     };
     return cmocka_run_group_tests_name("task/sim", tests, NULL, NULL);

@@ -47,25 +47,6 @@ static int64_t negatives_of(rf__example *m, const json_t **list)
     return (int64_t)json_array_size(many);
 }
 
-/* The teacher's row of this example, of which the hash knows the numbers; -1: it has none. */
-static rf_status row_of(rf__example *m, rf__items *out, int32_t *row, rf_error *why)
-{
-    const rf__teacher *t = out->teacher;
-    double square = 0;
-    *row = -1;
-    if (!t) return RF_OK;
-    float *y = rf__calloc(out->ctx, (size_t)t->C, sizeof *y);
-    if (!y) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld numbers", (long long)t->C);
-    *row = (int32_t)(m->record - m->r->record);
-    const int64_t strange = rf__teacher_row(t, *row, y);
-    for (int64_t c = 0; c < t->C; c++) square += (double)y[c] * (double)y[c];
-    if (strange) RF__EXAMPLE_BAD(m, "number %lld of the teacher's vector is not finite", (long long)strange);
-    else if (!(square > 0)) RF__EXAMPLE_BAD(m, "the teacher's vector has length 0");
-    out->hash = rf__hash64(y, (size_t)t->C * sizeof *y, out->hash);
-    rf__free(out->ctx, y);
-    return RF_OK;
-}
-
 /* What an example must be to be read with the others. */
 static void check_example(rf__example *m, const rf__items *out, float score, int64_t negatives)
 {
@@ -87,7 +68,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     const float score = rf__vectors_score_of(m);
     const int64_t negatives = m->bad ? -1 : negatives_of(m, &list);
     int32_t row;
-    rf_status status = row_of(m, out, &row, why);
+    rf_status status = rf__vectors_taught(m, out, &row, why);
     if (status) return status;
     check_example(m, out, score, negatives);
     if (m->bad || negatives < 0) return RF_OK;
@@ -354,6 +335,7 @@ const rf__task rf__task_embed = {
         .label = RF__MEMBER_SCORE,
         .lines = rf__records_table,
         .kind = RF__LABEL_VECTOR,
+        .taught = 1,
         .example = example,
     },
     .head = RF_HEAD_EMBED,

@@ -12,6 +12,10 @@
  *
  *     u = v / |v|,  v = W h_[CLS] + b,  s = 20
  *
+ * Of vectors w of a teacher (--teacher), of any width, in the second mean's place:
+ *
+ *           +  100 mean over j, k < 2 n of (<u_j, u_k> - <w_j, w_k> / (|w_j| |w_k|))^2
+ *
  * Of the first parts half are masked (15 % of their words, as in pre-training), so that writing restores, too.  Each
  * mean is as heavy as the batch's examples.  An evaluation has vectors alone: its loss is the second one, or CoSENT's
  * where examples have scores. */
@@ -38,9 +42,12 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
         RF__EXAMPLE_BAD(m, "%s text is empty: there is nothing to write", empty(r->text) ? "the first" : "the second");
     rf__vectors_agree(m, out, score);
     if (m->bad) return RF_OK;
-    rf_status status = rf__items_text(out, r->text, none, why);
+    int32_t row;
+    rf_status status = rf__vectors_taught(m, out, &row, why);
+    if (status || m->bad) return status;
+    status = rf__items_text(out, r->text, none, why);
     if (!status) status = rf__items_text(out, r->pair, none, why);
-    return status ? status : rf__items_end(out, -1, &score, why);
+    return status ? status : rf__items_end(out, row, &score, why);
 }
 
 static rf_status check(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why)
@@ -53,9 +60,9 @@ static rf_status check(const rf__items *t, const rf_finetune_options *o, const r
         return rf_fail(why, RF_EDATA,
                        "the examples to train on have scores: this task takes the two texts of each for alike, so "
                        "leave out the column, and pairs that are not alike; a dev file may have scores");
-    if (o->teacher || o->mini_batch_size)
-        return rf_fail(why, RF_EARG, "%s: is for losses of vectors alone, and this task's is of words, too",
-                       o->teacher ? "teacher" : "mini_batch_size");
+    if (o->mini_batch_size)
+        return rf_fail(why, RF_EARG, "mini_batch_size: is for losses of vectors alone, and this task's is of words, "
+                       "too");
     if (o->per_device_train_batch_size < 2 || t->n < 2)
         return rf_fail(why, o->per_device_train_batch_size < 2 ? RF_EARG : RF_EDATA,
                        "a batch of one pair: there is nothing to tell its two texts from");
@@ -108,6 +115,34 @@ static rf_tensor *similarity(rf_graph *g, rf_tensor *v, double scale, double wei
     return rf_row_loss(g, z, partner, NULL, weight, sum, NULL);
 }
 
+/* What the teacher says of them in its place: its own cosines, times DISTIL as the student's. */
+static rf_tensor *distil(rf_graph *g, rf_tensor *v, const rf__item_batch *b, double weight, double *sum)
+{
+    static const double DISTIL = 10;                                    /* squared: Su's 100 */
+    const int64_t B = b->B, C = b->teacher->C;
+    float *w = rf__push(g, (size_t)(B * C), sizeof *w);
+    double all = 0;
+    if (!w) return &g->nil.t;
+    for (int64_t j = 0; j < B; j++) rf__teacher_row(b->teacher, b->label[j / 2] + j % 2, w + j * C);
+    rf_tensor *u = rf_unit(g, v, 0), *t = rf_unit(g, rf_constant(g, w, 2, (int64_t[]){B, C}), 0);
+    rf_tensor *said = rf_cross(g, t, t, DISTIL);
+    if (rf_graph_error(g)->code) return &g->nil.t;
+    const double each = (double)b->n / (double)(B * B);
+    rf_tensor *y = rf_square_loss(g, rf_cross(g, u, u, DISTIL), said->f32, weight * each, &all);
+    if (sum) *sum += all * each;
+    return y;
+}
+
+/* Of the vectors of a batch to train on, as heavy as its examples. */
+static rf_tensor *near(rf_graph *g, rf_tensor *v, const rf__item_batch *b, double scale, double weight, double *sum)
+{
+    double all = 0;
+    if (b->teacher) return distil(g, v, b, weight, sum);
+    rf_tensor *y = similarity(g, v, scale, weight / 2, &all);
+    if (sum) *sum += all / 2;
+    return y;
+}
+
 static double scale_of(const rf__task_objective *o)
 {
     rf_finetune_options usual;
@@ -121,11 +156,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *v, const rf__item_batch *b, const
 {
     const int64_t n = (int64_t)b->n;
     double all = 0;
-    if (isnan(b->target[0])) {
-        rf_tensor *y = similarity(g, v, scale_of(o), weight / 2, &all);
-        if (sum) *sum += all / 2;
-        return y;
-    }
+    if (isnan(b->target[0])) return near(g, v, b, scale_of(o), weight, sum);
     int32_t *row = rf__push(g, (size_t)(2 * n), sizeof *row);
     for (int32_t i = 0; row && i < n; i++) row[i] = 2 * i, row[n + i] = 2 * i + 1;
     if (!row) return &g->nil.t;
@@ -189,7 +220,7 @@ static bool join(rf_graph *g, const rf__item_batch *b, const rf__task_objective 
 static rf_tensor *train(rf_graph *g, rf_encoder *e, const rf__item_batch *b, const rf__task_objective *o, double weight,
                         double *sum)
 {
-    double written = 0, alike = 0;
+    double written = 0;
     rf_error why = {0};
     both_ways w = {.n = 0};
     if (2 * b->N - b->B > INT32_MAX)
@@ -203,17 +234,18 @@ static rf_tensor *train(rf_graph *g, rf_encoder *e, const rf__item_batch *b, con
     for (int32_t i = 0; place && i < rows; i++) place[i] = i;
     rf_tensor *h = rf__encoder_forward_rows(g, e, &w.batch, w.row, rows);
     rf_tensor *v = rf__encoder_vector(g, e, rf_rows(g, h, place, b->B));
-    rf_tensor *near = similarity(g, v, scale_of(o), weight / 2, &alike);
+    rf_tensor *alike = near(g, v, b, scale_of(o), weight, sum);
     rf_tensor *next = rf__mlm_loss(g, e, h, place + b->B, w.label, w.n, weight * each, &written, NULL);
-    if (sum) *sum += each * written + alike / 2;
-    return rf_add(g, next, near);
+    if (sum) *sum += each * written;
+    return rf_add(g, next, alike);
 }
 
-/* Cosines of the 2 texts with 2 others, what is left out, their sum, and two adjoints. */
+/* Cosines of the 2 texts with 2 others, what is left out, their sum, and an adjoint; or cosines, the teacher's, and
+ * an adjoint. */
 static double square(const rf__items *t, const rf_finetune_options *o)
 {
-    (void)t, (void)o;
-    return 5 * 2 * 2 * sizeof(float);
+    (void)o;
+    return 2 * 2 * (t->teacher ? 3.0 : 4.0) * sizeof(float);
 }
 
 /* ---- a folder is known by its pooler ---- */
@@ -221,7 +253,7 @@ static double square(const rf__items *t, const rf_finetune_options *o)
 static bool recognise(const rf_config *c) { return c->linear_pooler && c->is_decoder; }
 
 static const char *const options[] = {"similarity_scale", "score_max", "similarity_threshold",
-                                      "source_mask_probability", NULL};
+                                      "source_mask_probability", "teacher", NULL};
 
 const rf__task rf__task_sim = {
     .examples = {
@@ -231,6 +263,7 @@ const rf__task rf__task_sim = {
         .label = RF__MEMBER_SCORE,
         .lines = rf__records_table,
         .kind = RF__LABEL_VECTOR,
+        .taught = 2,
         .example = example,
     },
     .head = RF_HEAD_MLM,
