@@ -38,7 +38,7 @@ enum { RF_MAX_THREADS = 1024 };
  * was not filled in is refused (RF_EARG). */
 typedef struct rf_ctx_options {
     size_t size;              /* of this struct, set by rf_ctx_defaults                                        */
-    rf_allocator allocator;   /* all NULL, the C library's                                                     */
+    rf_allocator allocator;   /* of both functions; both NULL: the C library's                                 */
     int threads;              /* workers inside one call; 0, rf_processors(), at most RF_MAX_THREADS           */
     const char *isa;          /* highest rung of the kernel ladder: "ref", or a name of rungs.def; NULL: the best   */
     const char *products;     /* who computes matrix products: "built-in" (NULL means this) or "onednn"         */
@@ -52,8 +52,8 @@ void rf_ctx_options_init(rf_ctx_options *o, size_t size);
  *
  *   options    NULL means all defaults; copied
  *   out        the context, freed with rf_ctx_free; untouched on error
- *   RF_EARG    options that were not filled in, threads < 0 or > RF_MAX_THREADS, an isa that is no rung of this
- *              machine, or products that this build has not
+ *   RF_EARG    options that were not filled in, half an allocator, threads < 0 or > RF_MAX_THREADS, an isa that is no
+ *              rung of this machine, or products that this build has not
  *   RF_ENOMEM  the allocator gave nothing                                                                      */
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
 void rf_ctx_free(rf_ctx *ctx);

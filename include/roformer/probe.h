@@ -178,7 +178,8 @@ void rf_masked_free(rf_masked *m);
  * 0 for n < 1. */
 int64_t rf_masked_cut(const rf_masked *m, const int32_t id[], int64_t n, int64_t most);
 
-/* Appends [CLS] id [SEP], masked by (seed, stream, place in the piece).  0: the batch is full, nothing was added. */
+/* Appends [CLS] id [SEP], masked by (seed, stream, place in the piece).  Nothing was added: 0, the
+ * batch is full; -1, an id is not of the vocabulary. */
 int rf_masked_add(rf_masked *m, const int32_t id[], int64_t n, uint64_t stream);
 
 /* The batch so far, lent until something is added: label[i] is what stood at token row[i]. */

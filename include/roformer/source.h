@@ -51,6 +51,12 @@ rf_status rf_source_read(rf_source *s, char *to, size_t capacity, size_t *got, r
  *   RF_EDATA   with a name, always: the message says how such a file is converted                                    */
 rf_status rf_source_no_lines(const char *name, rf_error *why);
 
+/* Fails where the first bytes of a text are those of an encoding of two bytes: a byte order mark, or zeros in every
+ * other byte.
+ *
+ *   RF_EUNSUPPORTED   with the name, and what converts such a file                                                   */
+rf_status rf_source_wide(const char *name, const char *data, size_t size, rf_error *why);
+
 #ifdef __cplusplus
 }
 #endif

@@ -45,14 +45,14 @@ rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *folder, rf_tokenizer 
 /* The file by which a folder holds a tokenizer of a type that there is; NULL: it holds none. */
 const char *rf_tokenizer_found(const rf_ctx *ctx, const char *folder);
 
-/* The name of the i-th type ("wordpiece", ...), NULL past the last.  *learns (learns may be NULL): it is learned from
- * text; the others are made of nothing. */
+/* The name of the i-th type ("wordpiece", ...), NULL past the last.  *learns (learns may be NULL): 1, it is learned
+ * from text; 0, it is made of nothing; -1, neither: such tokenizers come with published folders. */
 const char *rf_tokenizer_type(int i, int *learns);
 
 /* One of a type that learns nothing.
  *
  *   RF_EARG         no such type
- *   RF_EUNSUPPORTED it is learned from text                                                                          */
+ *   RF_EUNSUPPORTED it is learned from text, or comes with published folders alone                                  */
 rf_status rf_tokenizer_make(const rf_ctx *ctx, const char *type, rf_tokenizer **out, rf_error *why);
 
 /* WordPiece from a vocabulary in memory: one token per line, id = line number from 0, of equal lines the last counts;
@@ -134,7 +134,7 @@ rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const 
  * Otherwise as rf_encode without a limit.
  *
  *   RF_EUNSUPPORTED  a tokenizer with one segmentation alone
- *   RF_EARG          alpha not in 0 .. 1000, nbest 0                                                                 */
+ *   RF_EARG          alpha not in 0 .. 1000, nbest 0 or above 512                                                   */
 typedef struct rf_sample_options {
     size_t size;                /* of this struct, set by rf_sample_defaults                                         */
     int nbest;                  /* unigram: -1                                                                       */

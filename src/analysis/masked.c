@@ -48,6 +48,8 @@ int64_t rf_masked_cut(const rf_masked *m, const int32_t id[], int64_t n, int64_t
 int rf_masked_add(rf_masked *m, const int32_t id[], int64_t n, uint64_t stream)
 {
     if (!(m && id) || n < 1 || !rf__fits(&m->batch, (size_t)n)) return 0;
+    for (int64_t i = 0; i < n; i++)
+        if (id[i] < 0 || id[i] >= m->vocab.size) return -1;
     rf__mlm_batch_add(&m->batch, ids_of(id), 0, (size_t)n, true, &m->masking, stream);
     return 1;
 }

@@ -124,6 +124,10 @@ rf_status rf__write_all(int fd, const void *data, size_t size, const char *path,
 rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why);
 rf_status rf__sync_folder(const char *path, rf_error *why);
 
+/* Whether a file of that name may be replaced: there is none, it is empty, or it begins so (1 to 16 characters), whole
+ * or damaged.  RF_EARG: it is something else than `what`; RF_EIO: a folder, a device. */
+rf_status rf__replaceable(const char *path, const char *begins, const char *what, rf_error *why);
+
 /* A new file path.tmp-<pid>-<n>, which nobody else has: no other thread, no other process, no earlier one that died. */
 rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int *fd, rf_error *why);
 

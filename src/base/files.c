@@ -191,6 +191,8 @@ rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int
 {
     enum { TRIES = 1000 };                              /* names that a dead process of this number has left */
     static atomic_uint number;
+    struct stat st;
+    if (!stat(path, &st) && !S_ISREG(st.st_mode)) return rf_fail(why, RF_EIO, "%s: not a file", path);
     for (int i = 0; i < TRIES; i++) {
         const unsigned n = atomic_fetch_add(&number, 1);
         const int wrote = snprintf(temporary, size, "%s.tmp-%ld-%u", path, (long)getpid(), n);
@@ -200,6 +202,21 @@ rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int
         if (errno != EEXIST) break;
     }
     return refused(why, temporary, "create");
+}
+
+rf_status rf__replaceable(const char *path, const char *begins, const char *what, rf_error *why)
+{
+    char begin[16];
+    struct stat st;
+    const size_t size = strlen(begins);
+    if (stat(path, &st)) return RF_OK;
+    if (!S_ISREG(st.st_mode)) return rf_fail(why, RF_EIO, "%s: not a file", path);
+    if (!st.st_size) return RF_OK;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : pread(fd, begin, size, 0);
+    if (fd >= 0) close(fd);
+    if (n == (ssize_t)size && !memcmp(begin, begins, size)) return RF_OK;
+    return rf_fail(why, RF_EARG, "%s: is no %s, and would be overwritten: choose another name", path, what);
 }
 
 rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why)

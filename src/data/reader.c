@@ -526,6 +526,7 @@ static rf_status make(const rf_ctx *ctx, int n, const rf_reader_options *options
 static rf_status add(rf_reader *r, const char *path, rf_error *why)
 {
     struct file *f = &r->file[r->files];
+    if (!path) return rf__missing("a reader", "each path", why);
     for (int i = 0; i < r->files; i++)
         if (!strcmp(path, "-") && !strcmp(r->file[i].path, "-"))
             return rf_fail(why, RF_EARG, "standard input is named twice");

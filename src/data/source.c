@@ -97,11 +97,11 @@ static const char *wide_encoding(const char *data, size_t size)
     return !zeros[1] && zeros[0] >= FEW && 8 * zeros[0] >= n ? "UTF-16BE" : NULL;
 }
 
-static rf_status check_encoding(const rf_source *s, const char *data, size_t size, rf_error *why)
+rf_status rf_source_wide(const char *name, const char *data, size_t size, rf_error *why)
 {
-    const char *wide = wide_encoding(data, size);
+    const char *wide = data ? wide_encoding(data, size) : NULL;
     return wide ? rf_fail(why, RF_EUNSUPPORTED, "%s: %s text, readable is UTF-8; iconv -f %s -t UTF-8 converts it",
-                          s->name, wide, wide)
+                          name, wide, wide)
                 : RF_OK;
 }
 
@@ -197,7 +197,7 @@ rf_status rf_source_read(rf_source *s, char *to, size_t capacity, size_t *got, r
         }
         if ((status = take(s, why))) return status;
     }
-    if (!s->given && check_encoding(s, to, *got, why)) return RF_EUNSUPPORTED;
+    if (!s->given && rf_source_wide(s->name, to, *got, why)) return RF_EUNSUPPORTED;
     s->given += *got;
     const uint64_t used = rf__source_used(s);
     if (s->kind != PLAIN && s->given > EXPANSION_FROM && s->given / EXPANSION > used)

@@ -29,7 +29,7 @@ typedef struct header {
 } header;
 _Static_assert(sizeof(header) == 104, "the header is part of the file's format");
 
-static const char magic[8] = {'R', 'F', 'T', 'O', 'K', 'E', 'N', 'S'};
+#define MAGIC "RFTOKENS"
 
 static uint32_t crc_of_header(const header *h)
 {
@@ -124,7 +124,7 @@ static const char *read_header(const rf_map *map, header *h)
 {
     if (map->size < sizeof *h) return "not a token cache";
     memcpy(h, map->data, sizeof *h);
-    if (memcmp(h->magic, magic, sizeof magic)) return "not a token cache";
+    if (memcmp(h->magic, MAGIC, sizeof h->magic)) return "not a token cache";
     if (h->version != VERSION) return "a token cache of another version";
     return h->header_crc == crc_of_header(h) ? NULL : "its header is damaged (CRC)";
 }
@@ -317,7 +317,7 @@ static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const sour
 {
     char temporary[4096];
     making m = {.ctx = ctx, .path = temporary, .reading = reading, .user = user};
-    memcpy(m.h.magic, magic, sizeof magic);
+    memcpy(m.h.magic, MAGIC, sizeof m.h.magic);
     m.h.version = VERSION;
     m.h.width = (uint32_t)rf__id_width(t);
     m.h.key = s->key;
@@ -367,21 +367,6 @@ rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     return status;
 }
 
-/* Only a cache, whole or damaged, is replaced: not a file that is something else. */
-static rf_status replaceable(const char *path, rf_error *why)
-{
-    char begin[sizeof magic];
-    struct stat st;
-    if (stat(path, &st)) return RF_OK;
-    if (!S_ISREG(st.st_mode)) return rf_fail(why, RF_EIO, "%s: not a file", path);
-    if (!st.st_size) return RF_OK;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd < 0 ? -1 : pread(fd, begin, sizeof begin, 0);
-    if (fd >= 0) close(fd);
-    if (n == (ssize_t)sizeof begin && !memcmp(begin, magic, sizeof magic)) return RF_OK;
-    return rf_fail(why, RF_EARG, "%s: is no token cache, and would be overwritten: choose another name", path);
-}
-
 rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *path,
                           rf__reading_report *reading, void *user, rf__tokens *out, rf_error *why)
 {
@@ -390,7 +375,7 @@ rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     rf_status status = rf__folder_of(path, folder, sizeof folder, why);
     if (!status && access(folder, W_OK | X_OK))
         status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno));
-    if (!status) status = replaceable(path, why);
+    if (!status) status = rf__replaceable(path, MAGIC, "token cache", why);
     if (!status) status = open_source(ctx, t, x, &s, why);
     if (status) return status;
     bool found = false;

@@ -77,6 +77,8 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
         return RF_EARG;
     if (o.threads < 0 || o.threads > RF_MAX_THREADS)
         return rf_fail(why, RF_EARG, "threads: %d is not in 0..%d", o.threads, RF_MAX_THREADS);
+    if (!o.allocator.alloc != !o.allocator.release)
+        return rf_fail(why, RF_EARG, "allocator: alloc and release, or neither of them");
     rf_status status = choose(o.isa, &best, &capped, why);
     if (status) return status;
     if (!o.allocator.alloc) o.allocator = (rf_allocator){rf__system_alloc, rf__system_release, NULL};

@@ -70,6 +70,9 @@ rf_status rf_session_logprobs(rf_session *session, const int32_t id[], int64_t n
 {
     if (!(session && id && logprob)) return rf__missing("rf_session_logprobs", "session, ids, logprobs", why);
     const rf_model *m = rf__session_model(session);
+    if (m->config.is_encoder_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "this model translates: what is probable follows from a source "
+                       "(roformer translate --score)");
     if (!m->config.is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "this model sees tokens on both sides (is_decoder false): "

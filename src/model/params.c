@@ -240,7 +240,8 @@ static int64_t count_family(const rf_config *c, const rf_family_row *r)
 
 int64_t rf_position_parameters(const rf_position *p, const rf_config *c)
 {
-    return p && c ? count(c, p, p->embedding) + c->num_hidden_layers * count(c, p, p->layer) : 0;
+    if (!p || !c || c->num_attention_heads < 1) return 0;
+    return count(c, p, p->embedding) + c->num_hidden_layers * count(c, p, p->layer);
 }
 
 int64_t rf_config_parameters(const rf_config *given)
@@ -248,7 +249,8 @@ int64_t rf_config_parameters(const rf_config *given)
     const rf_position *p = NULL;
     const rf_family *f;
     rf_config own, *c = &own;
-    if (!given || rf__config_given(c, given, NULL) || rf__family_find(c, &f, NULL)) return 0;
+    if (!given || rf__config_given(c, given, NULL) || rf__config_check_all(c, "config", NULL)) return 0;
+    if (rf__family_find(c, &f, NULL)) return 0;
     const rf_head_row *head = rf__family_head(f, rf_config_head(c));
     int64_t sum = head ? count_family(c, head->row) : 0;
     for (int s = 0; s < rf__config_stacks(c); s++) {
@@ -496,14 +498,15 @@ rf_status rf_weights_fit(const rf_ctx *ctx, const rf_weights *w, const rf_config
     rf_params params;
     bool head = false;
     if (!(ctx && w && c && out)) return rf__missing("rf_weights_fit", "ctx, weights, config, out", why);
-    rf_status status = rf__params_new(ctx, c, &params, why);
+    rf_status status = rf__params_new_head(ctx, c, rf_config_head(c), &params, why);
     if (status) return status;
     const rf_weight **match = rf__calloc(ctx, params.n, sizeof *match);
     if (!match) status = rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu parameters", params.n);
     if (!status) status = rf__params_match(&params, w, match, &head, why);
     char *ignored = status ? NULL : rf__params_ignored(&params, w, match);
     if (!status && !ignored) status = rf_fail(why, RF_ENOMEM, "out of memory: names of unused tensors");
-    if (!status) *out = (rf_fit){ctx, head, ignored};
+    const rf_head what = rf_config_head(c);
+    if (!status) *out = (rf_fit){ctx, head && (what == RF_HEAD_MLM || what == RF_HEAD_SEQ2SEQ), ignored};
     rf__free(ctx, match);
     rf__params_free(&params);
     return status;

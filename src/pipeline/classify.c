@@ -23,6 +23,8 @@ rf_status rf_classify(rf_pipeline *p, const char *text, size_t bytes, const char
     if (!status && !p->answerer)
         status = rf_fail(why, RF_EUNSUPPORTED,
                          "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
+    if (!status && text && !pair && rf_model_config(p->model)->task_pairs)
+        status = rf_fail(why, RF_EARG, "this model was fine-tuned on pairs: it has no answer to one text alone");
     if (status || !text) return status;
     const size_t size = bytes == RF_STRING ? strlen(text) : bytes;
     const size_t pair_size = !pair ? 0 : pair_bytes == RF_STRING ? strlen(pair) : pair_bytes;

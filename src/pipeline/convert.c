@@ -309,6 +309,7 @@ rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const 
         return RF_EARG;
     if (c.o.type != RF_F32 && c.o.type != RF_BF16 && c.o.type != RF_F16 && c.o.type != RF_I8)
         return rf_fail(why, RF_EARG, "rf_convert: type %d, expected RF_F32, RF_BF16, RF_F16 or RF_I8", (int)c.o.type);
+    if (c.o.drops && !c.o.drop) return rf_fail(why, RF_EARG, "rf_convert: %zu names to drop, and no list", c.o.drops);
     const rf_status status = convert(&c);
     for (size_t i = 0; c.scale && i < c.params.n; i++) rf__free(ctx, c.scale[i]);
     rf__free(ctx, (void *)c.scale);

@@ -37,10 +37,18 @@ rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_byte
     const int64_t most = o.max_length ? o.max_length : rf_model_config(p->model)->max_position_embeddings;
     size_t n = 1, first = 1;
     p->window.n = 0;
+    if (!status && o.stride && o.max_length && o.stride >= o.max_length)
+        status = rf_fail(why, RF_EARG, "stride: %lld, expected is less than max_length, %lld", (long long)o.stride,
+                         (long long)o.max_length);
+    const size_t before = !context ? 0 : context_bytes == RF_STRING ? strlen(context) : context_bytes;
+    const size_t bad = rf_utf8_check(context, before);
+    if (!status && bad < before)
+        status = rf_fail(why, RF_EDATA, "the context is not UTF-8 at byte %zu (0x%02X)", bad + 1,
+                         (unsigned char)context[bad]);
     if (!status) status = add_tokens(p, "", 0, &n, why);
     if (status) return status;
     p->id[0] = rf_tokenizer_cls(t);
-    status = add_tokens(p, context, context_bytes, &n, why);
+    status = add_tokens(p, context, before, &n, why);
     first = n;
     if (!status) status = add_tokens(p, text, bytes, &n, why);
     if (status) return status;

@@ -111,7 +111,8 @@ static rf_status read_text(translator *x, int64_t i, const char *text, size_t by
     if (status) return RF_OK;
     if (e->n > most && x->o->long_source == RF_LONG_REFUSE) {
         rf_fail(own, RF_ERANGE, "a source of %zu tokens, at most %lld: shorten it, raise max_source_length where the "
-                "model's positions hold more, or have it translated in parts", e->n + 1, (long long)x->limit);
+                "model's positions hold more, or have it translated in parts (long_source split)", e->n + 1,
+                (long long)x->limit);
         return RF_OK;
     }
     x->of[i].first = x->parts;

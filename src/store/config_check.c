@@ -103,6 +103,12 @@ rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *w
         const rf_status s = k ? rf__config_check_key(c, k, name, why) : RF_OK;
         if (s) return s;
     }
+    if (c->is_encoder_decoder && !f->pairs)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: is_encoder_decoder is true, and a %s has one side", name, f->title);
+    if (c->attention_type != RF_ATTENTION_SOFTMAX && c->attention_type != RF_ATTENTION_LINEAR)
+        return rf_fail(why, RF_EDATA, "%s: attention_type %d is not known", name, (int)c->attention_type);
+    if (c->num_labels < 0)
+        return rf_fail(why, RF_EDATA, "%s: num_labels is %lld", name, (long long)c->num_labels);
     const long long C = c->hidden_size;
     if (f->one_width && c->embedding_size != C)
         return rf_fail(why, RF_EDATA, "%s: embedding_size is %lld, expected hidden_size %lld: a %s has one width", name,

@@ -185,8 +185,9 @@ rf_status rf_dictionary_compile(const rf_ctx *ctx, const char *const *text, size
         return rf_fail(why, RF_EARG, "the name of a dictionary: 1 to %zu bytes of UTF-8 were expected",
                        sizeof(((rf_dictionary_header *)0)->name) - 1);
     builder b = {.ctx = ctx, .why = why};
-    rf_status status = RF_OK;
-    for (size_t i = 0; i < texts && !status; i++) status = add_file(&b, text[i]);
+    rf_status status = rf__replaceable(path, "RFWORDS", "compiled dictionary", why);
+    for (size_t i = 0; i < texts && !status; i++)
+        status = text[i] ? add_file(&b, text[i]) : rf__missing("rf_dictionary_compile", "each text", why);
     if (!status) status = write(&b, path, name);
     rf__free(ctx, b.node);
     rf__free(ctx, b.table);

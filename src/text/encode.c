@@ -263,6 +263,8 @@ void rf_sample_options_init(rf_sample_options *o, size_t size)
     rf__options_init(o, size, &own, sizeof own);
 }
 
+enum { NBEST = 512 };                   /* SentencePiece's own limit */
+
 rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size, const rf_sample_options *options,
                            int flags, rf_encoding *e, rf_error *why)
 {
@@ -273,6 +275,7 @@ rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size,
     if (status) return status;
     if (!t->row->samples)
         return rf_fail(why, RF_EUNSUPPORTED, "encode: a tokenizer of %s has one segmentation alone", t->row->title);
+    if (o.nbest > NBEST) return rf_fail(why, RF_EARG, "encode: nbest %d, at most %d", o.nbest, NBEST);
     if (!(o.alpha >= 0 && o.alpha <= 1000) || !o.nbest)
         return rf_fail(why, RF_EARG, "encode: alpha %g and nbest %d, expected 0 to 1000, and not 0", (double)o.alpha,
                        o.nbest);

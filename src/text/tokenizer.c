@@ -162,7 +162,8 @@ const char *rf_tokenizer_type(int i, int *learns)
     int n = 0;
     while (rf__tokenizer_rows[n]) n++;
     if (i < 0 || i >= n) return NULL;
-    if (learns) *learns = !rf__tokenizer_rows[i]->make;
+    const rf_tokenizer_row *row = rf__tokenizer_rows[i];
+    if (learns) *learns = row->make ? 0 : row->training ? 1 : -1;
     return rf__tokenizer_rows[i]->name;
 }
 
@@ -180,7 +181,8 @@ rf_status rf_tokenizer_make(const rf_ctx *ctx, const char *type, rf_tokenizer **
     const rf_tokenizer_row *row = rf__tokenizer_row_of(type, why);
     if (!row) return RF_EARG;
     if (row->make) return row->make(ctx, out, why);
-    return rf_fail(why, RF_EUNSUPPORTED, "a tokenizer of type %s is learned from text", type);
+    return rf_fail(why, RF_EUNSUPPORTED, row->training ? "a tokenizer of type %s is learned from text"
+                                                       : RF__TOKENIZER_READ, type);
 }
 
 const char *const *rf_tokenizer_files(const rf_tokenizer *t)

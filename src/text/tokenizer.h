@@ -40,6 +40,9 @@ struct rf_tokenizer_trainer {
     void *own;                          /* the row's                                                                  */
 };
 
+/* Of a row that neither learns nor is made. */
+#define RF__TOKENIZER_READ "tokenizers of type %s come with published folders and are not made here"
+
 /* How a row learns.  `feed` gets UTF-8; what `begin` made in `own` is freed by `clear`, also when `begin` failed. */
 typedef struct rf_tokenizer_training {
     int uses;                           /* RF_TRAIN_...: options that it goes by                                      */

@@ -33,7 +33,8 @@ rf_status rf_tokenizer_trainer_new(const rf_ctx *ctx, const char *type, const rf
     const rf_tokenizer_row *row = rf__tokenizer_row_of(type, why);
     if (!row) return RF_EARG;
     if (!row->training)
-        return rf_fail(why, RF_EUNSUPPORTED, "a tokenizer of type %s learns nothing from text", type);
+        return rf_fail(why, RF_EUNSUPPORTED, row->make ? "a tokenizer of type %s learns nothing from text"
+                                                       : RF__TOKENIZER_READ, type);
     rf_tokenizer_trainer *t = rf__calloc(ctx, 1, sizeof *t);
     if (!t) return rf_fail(why, RF_ENOMEM, "tokenizer: no memory for a trainer");
     t->ctx = ctx;

@@ -388,6 +388,7 @@ static bool learn(learner *l, const rf_vocab_trainer *v, size_t size, size_t alp
 rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *options, size_t max_words,
                                rf_vocab_trainer **out, rf_error *why)
 {
+    if (!(ctx && out)) return rf__missing("rf_vocab_trainer_new", "ctx, out", why);
     if (max_words < 16 || max_words > UINT32_MAX / 2)
         return rf_fail(why, RF_EARG, "vocabulary: %zu different words at most, 16 to %u are possible", max_words,
                        UINT32_MAX / 2);

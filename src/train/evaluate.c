@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "model/model.h"
+#include "train/checkpoint/checksums.h"
 #include "train/evaluate.h"
 #include "train/options.h"
 
@@ -169,6 +170,8 @@ static rf_status open_model(evaluation *e, rf_error *why)
         status = rf_fail(why, RF_EDATA, "%s: the tokenizer has %d tokens, the model %lld", o->model, e->vocab.size,
                          (long long)e->config.vocab_size);
     if (!status) status = check_kind(e, why);
+    if (!status && o->sources)
+        status = rf__checksums_tokenizer(e->ctx, o->model, rf_tokenizer_files(e->tokenizer), why);
     if (!status) status = rf__params_new(e->ctx, &e->config, &e->params, why);
     if (!status) status = load_weights(e, why);
     if (!status)

@@ -72,6 +72,7 @@ static void one_chunk(void *arg, int64_t chunk, int worker)
 static rf_status check_texts(const rf_mt_texts *t, int64_t n, const char *name, rf_error *why)
 {
     for (int64_t i = 0; i < n; i++) {
+        if (!t->text || !t->text[i]) return rf_fail(why, RF_EARG, "%s: line %lld is not there", name, (long long)i + 1);
         const rf__mt_line line = line_of(t, i);
         const size_t bad = rf_utf8_check(line.text, line.size);
         if (bad < line.size)

@@ -342,6 +342,13 @@ static void masked_as_evaluations_are(void **state)
         assert_int_equal(rf_masked_add(m, b.text.id + i * 14, 14, 5 + i), 1);
     }
     assert_int_equal(rf_masked_add(m, b.text.id, 1, 9), 0);             /* 32 of 34 tokens, and three are needed */
+    const int32_t strange[] = {5, 1 << 30}, negative = -1;
+    rf_masked *small = NULL;
+    assert_int_equal(rf_masked_new(b.ctx, t, 34, 7, 0.5, &small, NULL), RF_OK);
+    assert_int_equal(rf_masked_add(small, strange, 2, 9), -1);
+    assert_int_equal(rf_masked_add(small, &negative, 1, 9), -1);
+    assert_int_equal(rf_masked_view(small)->batch.N, 0);
+    rf_masked_free(small);
     const rf_masked_batch *view = rf_masked_view(m);
     assert_int_equal(view->batch.N, 32);
     assert_int_equal(view->batch.B, 2);

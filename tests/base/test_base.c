@@ -347,6 +347,18 @@ static void contexts_may_find_no_memory(void **state)
     }
 }
 
+static void half_an_allocator_is_refused(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = NULL;
+    rf_error why = {0};
+    const rf_ctx_options half = {.size = sizeof half, .allocator = {.alloc = stingy_alloc}},
+                         other = {.size = sizeof other, .allocator = {.release = stingy_release}};
+    assert_int_equal(rf_ctx_new(&half, &ctx, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "alloc and release");
+    assert_int_equal(rf_ctx_new(&other, &ctx, NULL), RF_EARG);
+}
+
 static void paths_are_taken_apart(void **state)
 {
     (void)state;
@@ -383,7 +395,8 @@ int main(void)
         cmocka_unit_test(a_named_pipe_is_read),
         cmocka_unit_test(a_forked_child_computes_and_frees),
         cmocka_unit_test(every_index_runs_once),         cmocka_unit_test(contexts_refuse_nonsense),
-        cmocka_unit_test(contexts_may_find_no_memory),   cmocka_unit_test(paths_are_taken_apart),
+        cmocka_unit_test(contexts_may_find_no_memory),   cmocka_unit_test(half_an_allocator_is_refused),
+        cmocka_unit_test(paths_are_taken_apart),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -48,6 +48,8 @@ cut -f 1 out > pair
 expect 0 '' "$program" score -m whole --context 'the' 'old river'
 cut -f 1 out >> pair
 awk 'NR == FNR { s += $1; next } { d = s - $1; exit d > 2e-4 || d < -2e-4 }' pair sum || fail "score: $(cat pair sum)"
+expect 3 'the context is not UTF-8 at byte 5' "$program" score -m whole --context "$(printf 'the \377')" 'old river'
+expect 2 'stride: 100, expected is less than max_length, 50' "$program" score -m whole --max_length 50 --stride 100 'the'
 printf 'the old river\nriver old the\n' > lines
 input=lines expect 0 '' "$program" score -m whole --end
 awk -F '\t' 'NR == 1 { first = $1 } END { exit !(NR == 2 && first > $1 && $4 == "river old the") }' out || fail "order of words: $(cat out)"

@@ -18,6 +18,12 @@ input=$golden/dict.txt expect 2 'read from files, not from standard input' "$pro
 cp "$golden/dict.txt" mine.txt
 expect 2 'mine.txt is what is read, and would be overwritten' "$program" dictionary "$golden/dict.txt" mine.txt -o mine.txt
 same "$golden/dict.txt" mine.txt 'words that were named as output'
+printf 'kept\n' > kept
+expect 2 'kept: is no compiled dictionary, and would be overwritten' "$program" dictionary "$golden/dict.txt" -o kept
+[ "$(cat kept)" = kept ] || fail "a file that is something else is gone"
+mkfifo pipe
+expect 4 'pipe: not a file' "$program" dictionary "$golden/dict.txt" -o pipe
+[ -p pipe ] || fail "a pipe became a file"
 expect 0 'base/dictionary.words: compiled' "$program" dictionary "$golden/dict.txt" --name small -o base/dictionary.words
 expect 0 '' "$program" tokenize -m base --json '今天天气非常好，我在北京大学'
 holds out '"tokens":["[CLS]","今","天","天","气","非常","好","，","我","在","北京大学","[SEP]"]'

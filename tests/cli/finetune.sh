@@ -90,6 +90,14 @@ holds edited/checkpoint-12/trainer_state.json '"best_step": 12'
 expect 0 'saved checkpoint-16;' "$program" finetune --resume latest -o edited --stop_after 4
 ! grep -q 'not those of the evaluations' err || fail "said again: $(cat err)"
 
+# Pairs: what was fine-tuned on them has no answer to one text.
+awk -F '\t' 'NR == 1 { print "text\tpair\tlabel"; next } { print $1 "\t" $1 "\t" $2 }' train.tsv > twice.tsv
+expect 0 '' "$program" finetune -q -m pre --max_length 32 --max_steps 2 --train twice.tsv -o twice
+expect 2 'fine-tuned on pairs' "$program" classify -m twice 'the film is great .'
+expect 0 '' "$program" classify -m twice --pair 'the film is great .' 'the film is great .'
+# What the head is made of is used.
+"$program" info twice > out; holds out 'ignored   nothing'
+
 # Columns that were named are those of the folder; evaluation's own length; metrics are known before the first step.
 tr '\t' ';' < train.tsv > semicolons.csv
 sed '1s/text/words/; 1s/label/mood/' train.tsv > named.tsv

@@ -35,6 +35,9 @@ input=inside expect 0 '' "$program" tokenize -m model --json
 [ "$(wc -l < out)" -eq 2 ] || fail "lines: $(cat out)"
 
 # No model: said at once, with what to do.
+printf 'a\0 \0t\0e\0x\0t\0\n\0' > wide
+input=wide expect 3 'standard input: UTF-16LE text, .* iconv -f UTF-16LE' "$program" embed -m model
+input=wide expect 3 'standard input: UTF-16LE text' "$program" tokenize -m model
 expect 4 'nowhere.*cannot open' "$program" fill-mask -m nowhere '[MASK]'
 expect 4 'nowhere' "$program" info -m nowhere
 

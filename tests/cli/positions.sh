@@ -26,6 +26,8 @@ near 1 31.538166; near 250 6.548179
 expect 0 '' "$program" positions plot wavelengths
 awk '$1 == 0 && $2 > 6.283 && $2 < 6.2832 { found = 1 } END { exit !found }' out || fail "wavelengths: $(head -n 2 out)"
 expect 0 '' "$program" positions plot score --max_distance 20
+expect 0 '' "$program" positions plot angles --max_distance 12
+[ "$(sed 1d out | awk '{ printf "%s ", $1 }')" = '1 3 5 7 9 11 ' ] || fail "positions of angles: $(cat out)"
 expect 0 '' "$program" positions plot angles --max_distance 1000000
 awk -F '\t' 'NR == 1 { if ($0 != "position\ttable\tfloat32\trepeated\tbf16_position\tf16_position") exit 1 }
     NR > 1 { if ($1 % 2 == 0 || ($1 <= 256) != ($5 < 1e-12) || ($6 != "?" && ($1 <= 2048) != ($6 < 1e-12))) bad = 1 }

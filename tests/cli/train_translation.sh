@@ -92,6 +92,7 @@ for folder in whole whole/checkpoint-30; do
     "$program" translate -m swapped 'the old river' > out 2> err || fail "as it was: $(cat err)"
     cp others/spiece.model swapped
     expect 3 'swapped/spiece.model is not the one with which model.safetensors was saved.*put that file back' "$program" translate -m swapped 'the old river'
+    expect 3 'swapped/spiece.model is not the one' "$program" evaluate -m swapped --source train.en --target train.de
     expect 3 'swapped/spiece.model is not the one' "$program" train-translation --model swapped --source train.en --target train.de -o x --max_steps 2
 done
 rm -f swapped/checksums.json swapped/COMPLETE

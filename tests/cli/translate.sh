@@ -110,6 +110,8 @@ input=bad expect 3 'standard input: line 2: byte 1 \(0xff\) is not UTF-8' "$prog
 expect 2 'num_beams: 30 beams choose among 60 tokens in each step, the vocabulary has 41' "$program" translate -m model --num_beams 30 one
 expect 2 'num_return_sequences: 3 of 2 beams' "$program" translate -m model --num_beams 2 --nbest 3 one
 expect 4 'no-such' "$program" translate -m no-such one
+expect 3 'this model translates: it writes nothing without a source; roformer translate' "$program" generate -m model one
+expect 3 'this model translates: .*translate --score' "$program" score -m model one
 "$make_model" other > /dev/null 2>&1 && expect 3 'no encoder and decoder' "$program" translate -m other one
 rm model/vocab.txt
 expect 3 'model: no tokenizer' "$program" translate -m model one

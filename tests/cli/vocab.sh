@@ -41,6 +41,7 @@ cp out fast.json
 expect 0 '' "$program" tokenize -m a --json 'walking readers'
 same out fast.json "a tokenizer.json that was given up"
 
+expect 2 'of type marian come with published folders .*expected one of wordpiece, .*, bpe$' "$program" vocab --type marian --text text.txt -o x
 expect 2 'syllables.*expected one of wordpiece' "$program" vocab --type syllables --text text.txt -o x
 expect 4 'nowhere' "$program" vocab --text nowhere -o h
 [ ! -e h ] || fail "a folder was made although there is no text"

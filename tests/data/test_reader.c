@@ -445,10 +445,11 @@ static void several_files(void **state)
     snprintf(a, sizeof a, "%s/a.txt", folder);
     snprintf(b, sizeof b, "%s/b.jsonl.zst", folder);
     snprintf(c, sizeof c, "%s/c", folder);
-    const char *const paths[] = {a, c, b};
+    const char *const paths[] = {a, c, b}, *const lacking[] = {a, NULL};
     rf_reader *r = NULL;
     rf_error why = {0};
     rf_document d;
+    assert_int_equal(rf_reader_open(ctx, lacking, 2, NULL, &r, NULL), RF_EARG);
     assert_int_equal(rf_reader_open(ctx, paths, 3, NULL, &r, &why), RF_OK);
     t_near(rf_reader_share(r), 0, 0);
     assert_string_equal(all(r, &why), "[a0][a1][a2][b0][b1]");

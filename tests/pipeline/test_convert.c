@@ -41,7 +41,10 @@ static void reports_and_writes(void **state)
              "1 tensors are left over, for which RoFormerForMaskedLM has no use: roformer.pooler.dense.bias;");
     assert_int_not_equal(access(folder, F_OK), 0);
     assert_int_equal(told.kept + told.renamed + told.left, 0);
+    o.drop = NULL;
+    assert_int_equal(rf_convert(ctx, "tests/golden/torch/old", folder, &o, NULL), RF_EARG);
     why = (rf_error){0};
+    o.drop = drop;
     o.drops = 2;
     if (rf_convert(ctx, "tests/golden/torch/old", folder, &o, &why)) fail_msg("%s", why.text);
     assert_int_equal(told.renamed, 13); /* two of each of six norms, and the bias by its second name */

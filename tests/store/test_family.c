@@ -60,6 +60,17 @@ static void silence_is_a_roformer(void **state)
     assert_string_equal(c.family, "roformer");
     assert_int_equal(rf_config_defaults_of("gpt", &other, &why), RF_EARG);
     t_failed(&why, RF_EARG, "no family of models \"gpt\", expected one of roformer");
+    other = c;
+    assert_true(rf_config_parameters(&other) > 0);
+    other.is_encoder_decoder = 1;
+    assert_int_equal(rf_config_check(&other, "c", NULL), RF_EUNSUPPORTED);
+    assert_int_equal(rf_config_parameters(&other), 0);
+    other = c, other.attention_type = (rf_attention_type)9;
+    assert_int_equal(rf_config_check(&other, "c", NULL), RF_EDATA);
+    other = c, other.num_labels = -1;
+    assert_int_equal(rf_config_check(&other, "c", NULL), RF_EDATA);
+    other = c, other.num_attention_heads = 0;
+    assert_int_equal(rf_config_parameters(&other), 0);
     snprintf(c.family, sizeof c.family, "gpt");
     assert_int_equal(rf_config_check(&c, "c", NULL), RF_EARG);
     memset(c.family, 'x', sizeof c.family);

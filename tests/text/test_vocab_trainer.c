@@ -216,6 +216,8 @@ static void refusals(void **state)
     char *text = NULL;
     size_t bytes = 0;
     assert_int_equal(rf_vocab_trainer_new(ctx, NULL, 0, &v, &why), RF_EARG);
+    assert_int_equal(rf_vocab_trainer_new(NULL, NULL, 100, &v, NULL), RF_EARG);
+    assert_int_equal(rf_vocab_trainer_new(ctx, NULL, 100, NULL, NULL), RF_EARG);
     v = trainer(100);
     why = (rf_error){0};
     assert_int_equal(rf_vocab_trainer_feed(v, "ab\xFF", 3, &why), RF_EDATA);

@@ -269,6 +269,12 @@ static void bad_input_is_refused(void **state)
     assert_int_equal(rf_mt_evaluate(ctx, NULL, &broken, &good, 1, 2, &r, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "system: line 2 is not UTF-8 at byte 1 (0xFF)");
     why = (rf_error){0};
+    const char *half[] = {"a b", NULL};
+    const rf_mt_texts none = {NULL, NULL}, lacking = {half, NULL};
+    assert_int_equal(rf_mt_evaluate(ctx, NULL, &none, &good, 1, 2, &r, NULL), RF_EARG);
+    assert_int_equal(rf_mt_evaluate(ctx, NULL, &good, &lacking, 1, 2, &r, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "line 2 is not there");
+    why = (rf_error){0};
     assert_int_equal(rf_mt_evaluate(ctx, NULL, &good, two, 2, 2, &r, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "reference 2: line 2");
     assert_int_equal(rf_mt_evaluate(ctx, NULL, &good, &good, 1, 0, &r, NULL), RF_EARG);

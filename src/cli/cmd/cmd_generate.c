@@ -210,6 +210,9 @@ static rf_status prepare(job *j)
     rf_error *why = &j->io->why;
     rf_status status = cli_model_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->m);
     if (status) return status;
+    if (j->m.config->is_encoder_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "this model translates: it writes nothing without a source; roformer "
+                       "translate gives it one");
     if (!j->m.config->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "the model sees tokens on both sides (is_decoder false), so it cannot write text; "

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/shell/commands.h"
 #include "cli/plot/lab.h"
@@ -59,6 +60,7 @@ static int run(void *arguments, cli_io *io)
     rf_train_options *t = &a->train.t;
     lab_bench b = {0};
     position_report r = {0};
+    struct stat st;
     t->text = a->train.text.item;
     t->texts = a->train.text.n;
     if (!t->texts) {
@@ -74,18 +76,20 @@ static int run(void *arguments, cli_io *io)
     r.bench = &b;
     if (!status && a->output && mkdir(a->output, 0777) && errno != EEXIST)
         status = rf_fail(&io->why, RF_EIO, "%.200s: cannot create: %s", a->output, strerror(errno));
+    if (!status && a->output && (stat(a->output, &st) || !S_ISDIR(st.st_mode) || access(a->output, W_OK | X_OK)))
+        status = rf_fail(&io->why, RF_EIO, "%.200s: is no folder, or not one that can be written to", a->output);
     if (!status && a->output) status = position_report_own(a->output, &io->why);
     if (!status) status = measure(&b, &r, &io->why);
     if (!status && !r.lengths) cli_note(io, "the model has no language-model head: no logits, no losses");
+    if (!status && a->train.json) status = cli_print_json(position_report_json(&r), 0, &io->why);
+    if (!status && !a->train.json) {
+        position_report_print(&r);
+        status = cli_flush(&io->why);
+    }
     if (!status && a->output) status = write_json(&r, a->output, &io->why);
     if (!status && a->output) status = position_report_draw(&r, a->output, &io->why);
     if (!status && a->output)
         cli_note(io, "%s: report.json, and plots as .svg and .png with the .gp that draws them", a->output);
-    if (!status && a->train.json) cli_print_json(position_report_json(&r), 0, &io->why);
-    if (!status && !a->train.json) {
-        position_report_print(&r);
-        cli_flush(&io->why);
-    }
     rf_attention_report_free(io->ctx, &r.attention);
     rf_subspaces_free(io->ctx, &r.subspaces);
     lab_close(io, &b);

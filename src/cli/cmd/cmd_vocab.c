@@ -130,6 +130,7 @@ static rf_status learn(job *j)
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
 #define RFT(name) #name ", "
+#define RFT_READ(name) ""
 static const char types[] =
 #include "roformer/tokenizers.def"
     "";
@@ -141,7 +142,10 @@ static rf_status find_type(job *j, int *learns)
     if (j->a->type && type != j->a->type)
         return rf_fail(&j->io->why, RF_EARG, "--lang zh is --type jieba: leave one of them out");
     for (int i = 0; (j->type = rf_tokenizer_type(i, learns)) != NULL; i++)
-        if (!type || !strcmp(j->type, type)) return RF_OK;
+        if ((!type || !strcmp(j->type, type)) && *learns >= 0) return RF_OK;
+        else if (type && !strcmp(j->type, type))
+            return rf_fail(&j->io->why, RF_EARG, "--type: tokenizers of type %s come with published folders and are "
+                           "not made here, expected one of %.*s", type, (int)sizeof types - 3, types);
     return rf_fail(&j->io->why, RF_EARG, "--type: \"%.40s\" is not known, expected one of %.*s", type,
                    (int)sizeof types - 3, types);
 }
@@ -242,6 +246,8 @@ static const cli_option options[] = {
     {"type", 0, CLI_TEXT, A(type), "TYPE", NULL, 0, 0, NULL,
      "of tokenizer: "
 #define RFT(name) #name ", "
+#define RFT_READ(name) ""
+#define RFT_READ(name) ""
 #include "roformer/tokenizers.def"
 #undef RFT
      "the first when not given", NULL},

@@ -104,8 +104,8 @@ static double half(double m, void (*to)(uint16_t *, const float *, int64_t),
 static bool angles(const curve_of *of, int64_t most, int64_t i, double row[])
 {
     const int64_t r = rf_rope_width(of->c);
-    /* odd: a power of 2 is exact in every type */
-    const double m = (double)((int64_t)(pow(2, (double)i / 2) + 0.5) | 1);
+    /* odd: a power of 2 is exact in every type; 1, 3, 5, 7, 9, 11, 17, 23, ... */
+    const double m = (double)((int64_t)(pow(2, (double)(i < 2 ? 2 * i : i + 2) / 2) + 0.5) | 1);
     if (i > 80 || m > (double)most) return false;
     double worst[CLI_CURVE_COLUMNS] = {0};
     const float ratio = (float)pow(rf_rope_base(of->c, of->layer), -2.0 / (double)r);

@@ -182,6 +182,7 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
             }
             if (n && at[n - 1] == '\r') n--;
             if (!feed && l->number == 1 && memchr(at, '\r', n)) return rf_source_no_lines(l->name, why);
+            if (l->number == 1 && rf_source_wide(l->name, at, n, why)) return why->code;
             const size_t good = rf_utf8_check(at, n);
             if (good < n)
                 return rf_fail(why, RF_EDATA, "%.200s: line %llu: byte %zu (0x%02x) is not UTF-8%s", l->name,
