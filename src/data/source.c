@@ -99,7 +99,8 @@ static const char *wide_encoding(const char *data, size_t size)
 
 rf_status rf_source_wide(const char *name, const char *data, size_t size, rf_error *why)
 {
-    const char *wide = data ? wide_encoding(data, size) : NULL;
+    if (!(name && data)) return rf__missing("rf_source_wide", "name, data", why);
+    const char *wide = wide_encoding(data, size);
     return wide ? rf_fail(why, RF_EUNSUPPORTED, "%s: %s text, readable is UTF-8; iconv -f %s -t UTF-8 converts it",
                           name, wide, wide)
                 : RF_OK;

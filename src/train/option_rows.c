@@ -194,9 +194,10 @@ static rf_status check_row(const void *o, const rf_option *row, rf_error *why)
     if (row->kind == RF_OPTION_SEED || row->kind == RF_OPTION_WEIGHTS || is_text(row)) return RF_OK;
     if (row->kind == RF_OPTION_FILES) {
         int named = 0;
-        while (v.list && named < v.n && ((const char *const *)v.list)[named]) named++;
-        return named == v.n ? RF_OK
-             : rf_fail(why, RF_EARG, "%s: a list of %d files of which %d are there", row->name, v.n, named);
+        if (v.n < 0 || (v.n && !v.list))
+            return rf_fail(why, RF_EARG, "%s: a list of %d files that is not there", row->name, v.n);
+        while (named < v.n && ((const char *const *)v.list)[named]) named++;
+        return named == v.n ? RF_OK : rf_fail(why, RF_EARG, "%s: file %d of %d is NULL", row->name, named + 1, v.n);
     }
     const double x = row->kind == RF_OPTION_REAL ? v.r : (double)v.i;
     const double high = row->kind == RF_OPTION_CHOICE ? words(row->choices) - 1 : row->high;

@@ -156,7 +156,7 @@ expect 2 'exclude one another' "$program" evaluate -m stopped --text text.txt --
 [ "$before" = "$(ls stopped | sort | tr '\n' ' ')" ] || fail "files changed: $(ls stopped)"
 expect 4 'nowhere' "$program" pretrain --text nowhere --model base --config small.json --max_steps 2
 expect 4 'nowhere' "$program" pretrain --text text.txt --model nowhere --max_steps 2
-expect 3 'nowhere' "$program" pretrain --resume nowhere/checkpoint-3
+expect 4 'nowhere' "$program" pretrain --resume nowhere/checkpoint-3
 printf '{"vocab_size": 0}' > broken.json
 expect 3 'broken.json' "$program" pretrain --text text.txt --model base --config broken.json --max_steps 2
 sed 's/"hidden_size": 32,/"hidden_size": 32, "position_embedding_type": "rotery",/' small.json > rotery.json
