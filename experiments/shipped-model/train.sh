@@ -1,5 +1,5 @@
 #!/bin/sh
-# train.sh DATA WORK STEADY TOTAL MORE DEEPER WORDS MIXED — trains the shipped model; given again, it goes on where it was.
+# train.sh DATA WORK STEADY TOTAL MORE DEEPER WORDS MIXED — trains the shipped model; given again, it goes on
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/     WORK    folder for vocabulary, tokens, checkpoints
 #   STEADY  updates at the full learning rate; TOTAL updates, over the rest of them it falls in a straight line to 0
@@ -8,9 +8,9 @@
 #   WORDS   the same with these, up to 1e-3, words being masked whole in half of the pieces of text
 #   MIXED   and in a fifth of them: tokens beside others of their word had fallen behind
 #
-# The models are WORK/final, WORK/more, WORK/deeper, WORK/words, and WORK/mixed, of 8 layers like it, the shipped one.  It needs
-# build/release/experiments/hold_out (a target of its own).  Raising STEADY and TOTAL later continues the same run: the
-# steady phase does not depend on where it ends.
+# The models are WORK/final, WORK/more, WORK/deeper and WORK/words, and WORK/mixed, the shipped one; the last three have
+# 8 layers.  It needs build/release/experiments/hold_out (a target of its own).  Raising STEADY and TOTAL later continues
+# the same run: the steady phase does not depend on where it ends.
 set -eu
 data=$1 work=$2 steady=$3 total=$4 more=$5 deeper=$6 words=$7 mixed=$8
 cd "$(dirname "$0")/../.."

@@ -247,8 +247,9 @@ static rf_status prepare(rf__run *r, rf_error *why)
 static rf_status keep_form(const rf__run *r, rf_finetune_options *o, rf_error *why)
 {
     rf_sentence s;
-    const rf_status status = *r->from ? RF_OK : rf_sentence_read(r->ctx, r->o.model, &s, why);
-    if (*r->from || status) return status;
+    if (*r->from) return RF_OK;
+    const rf_status status = rf_sentence_read(r->ctx, r->o.model, &s, why);
+    if (status) return status;
     const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */
     if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
     if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;

@@ -164,7 +164,7 @@ const char *rf_tokenizer_type(int i, int *learns)
     if (i < 0 || i >= n) return NULL;
     const rf_tokenizer_row *row = rf__tokenizer_rows[i];
     if (learns) *learns = row->make ? 0 : row->training ? 1 : -1;
-    return rf__tokenizer_rows[i]->name;
+    return row->name;
 }
 
 const rf_tokenizer_row *rf__tokenizer_row_of(const char *type, rf_error *why)

@@ -241,6 +241,13 @@ static rf_status write_card(const rf__run *r, rf_error *why)
     return status;
 }
 
+/* How a sentence model makes its vectors, and the prompts of the folder that the run began with. */
+static rf_status save_form(const rf__run *r, rf_error *why)
+{
+    const rf_status status = rf_sentence_write(r->ctx, r->folder, &r->params.config, why);
+    return status || !r->o.model ? status : rf__sentence_prompts(r->ctx, r->o.model, r->folder, why);
+}
+
 /* Its list goes first and comes last: at no moment does it belong to files of another run. */
 static rf_status save_model(rf__run *r, rf_error *why)
 {
@@ -255,10 +262,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
     if (!status && r->job) status = r->job->finish(r, why);
     if (!status) status = rf__checksums_remove(r->folder, why);
     if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
-    if (!status && rf_config_head(&r->params.config) == RF_HEAD_EMBED)
-        status = rf_sentence_write(r->ctx, r->folder, &r->params.config, why);
-    if (!status && r->o.model && rf_config_head(&r->params.config) == RF_HEAD_EMBED)
-        status = rf__sentence_prompts(r->ctx, r->o.model, r->folder, why);
+    if (!status && rf_config_head(&r->params.config) == RF_HEAD_EMBED) status = save_form(r, why);
     if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, RF_FILE_WEIGHTS, why);
     if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);

@@ -141,11 +141,12 @@ static rf_status find_type(job *j, int *learns)
     const char *type = cli_given(j->io->parsed, "lang") ? "jieba" : j->a->type;
     if (j->a->type && type != j->a->type)
         return rf_fail(&j->io->why, RF_EARG, "--lang zh is --type jieba: leave one of them out");
-    for (int i = 0; (j->type = rf_tokenizer_type(i, learns)) != NULL; i++)
-        if ((!type || !strcmp(j->type, type)) && *learns >= 0) return RF_OK;
-        else if (type && !strcmp(j->type, type))
-            return rf_fail(&j->io->why, RF_EARG, "--type: tokenizers of type %s come with published folders and are "
-                           "not made here, expected one of %.*s", type, (int)sizeof types - 3, types);
+    for (int i = 0; (j->type = rf_tokenizer_type(i, learns)) != NULL; i++) {
+        if (type && strcmp(j->type, type)) continue;
+        if (*learns >= 0) return RF_OK;
+        return rf_fail(&j->io->why, RF_EARG, "--type: tokenizers of type %s come with published folders and are not "
+                       "made here, expected one of %.*s", j->type, (int)sizeof types - 3, types);
+    }
     return rf_fail(&j->io->why, RF_EARG, "--type: \"%.40s\" is not known, expected one of %.*s", type,
                    (int)sizeof types - 3, types);
 }
@@ -246,7 +247,6 @@ static const cli_option options[] = {
     {"type", 0, CLI_TEXT, A(type), "TYPE", NULL, 0, 0, NULL,
      "of tokenizer: "
 #define RFT(name) #name ", "
-#define RFT_READ(name) ""
 #define RFT_READ(name) ""
 #include "roformer/tokenizers.def"
 #undef RFT
