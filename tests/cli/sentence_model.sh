@@ -1,6 +1,6 @@
 #!/bin/sh
 # sentence_model.sh — the pairs that a model of sentences is trained on, the check that none is evaluated on, vectors that
-# keep the words, Spearman's correlation, BM25, and titles asked of articles, on some rows of each file; and a model of twice the layers.
+# keep the words, Spearman's correlation, BM25, and titles asked of articles, on some rows of each file; and models of twice the layers, and between two others.
 . "$(dirname "$0")/lib"
 python=${PYTHON:-python3}
 command -v "$python" > /dev/null && command -v zstd > /dev/null || { echo "SKIPPED: no $python or no zstd"; exit 0; }
@@ -158,4 +158,37 @@ for name, tensor in b.items():
     assert a[name] == tensor, name
 assert len(b) - len(a) == len([k for k in a if ".layer." in k])'
 printf 'the old city\n' | "$program" embed -q -m deep > out 2>&1 || fail "a deeper model: $(cat out)"
+
+# Between two models of opposite signs.  Each number is within half a bf16 of the printed sum.
+mean=$here/../../experiments/shipped-model/mean.py
+"$program" convert -q --dtype bf16 model near > out 2>&1 || fail "bf16: $(cat out)"
+cp -r near far
+cat > tensors.py << 'END'
+import json, struct
+def tensors(folder):
+    with open(folder + "/model.safetensors", "rb") as f:
+        size = struct.unpack("<Q", f.read(8))[0]
+        return json.loads(f.read(size)), 8 + size, f.read()
+def numbers(data):
+    return [struct.unpack("<f", b"\0\0" + data[i:i + 2])[0] for i in range(0, len(data), 2)]
+END
+"$python" -c '
+from tensors import *
+_, begin, data = tensors("far")
+with open("far/model.safetensors", "r+b") as f:
+    f.seek(begin)
+    f.write(bytes(b ^ (0x80 if i % 2 else 0x15) for i, b in enumerate(data)))'
+expect 0 '' "$python" "$mean" between near=0.25 far=0.75
+expect 0 '' "$python" -c '
+from tensors import *
+header, _, near = tensors("near")
+_, _, far = tensors("far")
+same, _, between = tensors("between")
+assert header == same and len(between) == len(near)
+for a, b, m in zip(numbers(near), numbers(far), numbers(between)):
+    assert abs(0.25 * a + 0.75 * b - m) <= 2 ** -7.99 * abs(m) + 1e-38, (a, b, m)
+assert between != near and between != far'
+printf 'the old city\n' | "$program" embed -q -m between > out 2>&1 || fail "a model between two: $(cat out)"
+expect 1 'the sum 1' "$python" "$mean" no near=0.25 far=0.5
+expect 1 'model: its tensors are not|model: not all' "$python" "$mean" no near=0.5 model=0.5
 done_testing
