@@ -1,5 +1,5 @@
 #!/bin/sh
-# train.sh DATA WORK STEADY TOTAL MORE DEEPER WORDS MIXED — trains the shipped model; given again, it goes on
+# train.sh DATA WORK STEADY TOTAL MORE DEEPER WORDS MIXED LAST LONG — trains the shipped model; given again, it goes on
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/     WORK    folder for vocabulary, tokens, checkpoints
 #   STEADY  updates at the full learning rate; TOTAL updates, over the rest of them it falls in a straight line to 0
@@ -7,12 +7,14 @@
 #   DEEPER  the same with twice the layers, each of which begins as one of those before (deeper.py)
 #   WORDS   the same with these, up to 1e-3, words being masked whole in half of the pieces of text
 #   MIXED   and in a fifth of them: tokens beside others of their word had fallen behind
+#   LAST    the same from between the two before (mean.py)
+#   LONG    in pieces of 512 tokens in place of 128, up to 3e-4, from between the two before
 #
-# The models are WORK/final, WORK/more, WORK/deeper and WORK/words, and WORK/mixed, the shipped one; the last three have
-# 8 layers.  It needs build/release/experiments/hold_out (a target of its own).  Raising STEADY and TOTAL later continues
+# The models are WORK/final, /more, /deeper, /words, /mixed, /last and /long, and WORK/shipped, of 8 layers as all from
+# deeper on.  It needs build/release/experiments/hold_out (a target of its own).  Raising STEADY and TOTAL later continues
 # the same run: the steady phase does not depend on where it ends.
 set -eu
-data=$1 work=$2 steady=$3 total=$4 more=$5 deeper=$6 words=$7 mixed=$8
+data=$1 work=$2 steady=$3 total=$4 more=$5 deeper=$6 words=$7 mixed=$8 last=$9 long=${10}
 cd "$(dirname "$0")/../.."
 program=build/release/roformer tools=build/release/experiments
 # shellcheck source=experiments/shipped-model/texts.sh
@@ -58,3 +60,15 @@ again more final "$more" 8e-4 2
 again deeper stacked "$deeper" 8e-4 7
 again words deeper "$words" 1e-3 13 --whole_word_mask --whole_word_share 0.5
 again mixed words "$mixed" 1e-3 17 --whole_word_mask --whole_word_share 0.2
+
+between() {  # between FOLDER MODEL=WEIGHT...
+    folder=$work/$1
+    shift
+    for part; do
+        set -- "$@" "$work/$part"
+        shift
+    done
+    [ -d "$folder" ] || python3 experiments/shipped-model/mean.py "$folder" "$@"
+}
+between begin mixed=0.7 words=0.3
+again last begin "$last" 1e-3 23 --whole_word_mask --whole_word_share 0.2

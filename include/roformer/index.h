@@ -33,6 +33,7 @@ typedef struct rf_index_options {
     int64_t max_length;         /* as rf_embed_options has it: -1                                                    */
     const char *prompt;         /* UTF-8, what was put before every text; NULL: nothing                              */
     const char *model_name;     /* UTF-8, what people call the model; NULL: not said                                 */
+    rf_type type;               /* what the model computed with (rf_pipeline_open): RF_F32                           */
 } rf_index_options;
 void rf_index_options_init(rf_index_options *o, size_t size);
 #define rf_index_defaults(o) rf_index_options_init((o), sizeof *(o))
@@ -54,8 +55,8 @@ typedef struct rf_index_writer rf_index_writer;
 rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_options *options,
                           rf_index_writer **out, rf_error *why);
 
-/* Appends texts and their vectors, of any length above 0: they are scaled to length 1.  A text of white space alone
- * keeps its number and is never found, whatever its vector.
+/* Appends texts and their vectors, of any length above 0: they are scaled to length 1.  A blank text
+ * (rf_utf8_blank) keeps its number and is never found, whatever its vector.
  *
  *   vectors    [n, dimensions]
  *   text       [n], with their sizes in bytes (or NULL) as in pipeline.h; without line feeds
@@ -82,7 +83,7 @@ typedef struct rf_index rf_index;
 rf_status rf_index_open(const rf_ctx *ctx, const char *folder, rf_index **out, rf_error *why);
 void rf_index_close(rf_index *index);                           /* NULL is fine                                      */
 
-int64_t rf_index_count(const rf_index *index);                  /* texts, those of white space included              */
+int64_t rf_index_count(const rf_index *index);                  /* texts, blank ones included                        */
 const rf_index_options *rf_index_made_with(const rf_index *index);      /* the index's                               */
 
 /* Text `row`, from 0; not ended by a zero; the index's. */

@@ -20,6 +20,7 @@
 #include "roformer/kernels.h"
 #include "store/task.h"
 #include "train/checkpoint/checksums.h"
+#include "train/checkpoint/folder.h"
 
 struct rf_index_writer {
     const rf_ctx *ctx;
@@ -50,6 +51,7 @@ static rf_status make_folder(rf_index_writer *w, rf_error *why)
     enum { TRIES = 1000 };
     static atomic_uint number;
     const size_t length = strlen(w->folder);
+    rf__folder_sweep_beside(w->folder);
     for (int i = 0; i < TRIES; i++) {
         const int wrote = snprintf(w->temporary, sizeof w->temporary, "%.*s.tmp-%ld-%u", (int)length, w->folder,
                                    (long)getpid(), atomic_fetch_add(&number, 1));
@@ -82,6 +84,8 @@ static rf_status check_options(const rf_index_options *o, rf_error *why)
         return rf_fail(why, RF_EARG, "pooling: %d is none of rf_pooling", (int)o->pooling);
     if (o->max_length < -1 || o->max_length > INT32_MAX)
         return rf_fail(why, RF_EARG, "max_length: %lld is not in -1 to %d", (long long)o->max_length, INT32_MAX);
+    if (!rf__index_type(o->type))
+        return rf_fail(why, RF_EARG, "type: %d is none of RF_F32, RF_BF16 and RF_I8", (int)o->type);
     if (o->prompt && !rf__json_takes(o->prompt)) return rf_fail(why, RF_EARG, "prompt: not UTF-8");
     if (o->model_name && !rf__json_takes(o->model_name)) return rf_fail(why, RF_EARG, "model_name: not UTF-8");
     return RF_OK;
@@ -171,7 +175,7 @@ static rf_status check_rows(const rf_index_writer *w, const float *v, const char
         const size_t size = rf__text_bytes(text, bytes, i);
         rf_status status = RF_OK;
         if (size && memchr(text[i], '\n', size)) status = rf_fail(why, RF_EDATA, "the text holds a line feed");
-        else if (!rf__blank(text[i], size)) status = length_of(v + i * w->o.dimensions, w->o.dimensions, &length, why);
+        else if (!rf_utf8_blank(text[i], size)) status = length_of(v + i * w->o.dimensions, w->o.dimensions, &length, why);
         if (!status) continue;
         *bad = i;
         return status;
@@ -231,7 +235,7 @@ static rf_status add_vectors(rf_index_writer *w, const float *v, const char *con
         int8_t *code = (int8_t *)(scale + 2 * rows);
         memset(w->rows, 0, (size_t)rows * row);
         for (int64_t i = 0; i < rows; i++) {
-            if (rf__blank(text[from + i], rf__text_bytes(text, bytes, from + i))) {
+            if (rf_utf8_blank(text[from + i], rf__text_bytes(text, bytes, from + i))) {
                 scale[2 * i + 1] = -1;
                 continue;
             }
@@ -291,10 +295,10 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
 {
     char path[4096], fingerprint[24];
     snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)w->o.fingerprint);
-    json_t *all = json_pack("{s:s, s:I, s:I, s:s, s:s?, s:s, s:I, s:s?}", "format", RF__INDEX_FORMAT, "count",
+    json_t *all = json_pack("{s:s, s:I, s:I, s:s, s:s?, s:s, s:I, s:s?, s:s}", "format", RF__INDEX_FORMAT, "count",
                             (json_int_t)w->n, "dimensions", (json_int_t)w->o.dimensions, "model", fingerprint,
                             "model_name", w->model_name, "pooling", rf__poolings[w->o.pooling], "max_length",
-                            (json_int_t)w->o.max_length, "prompt", w->prompt);
+                            (json_int_t)w->o.max_length, "prompt", w->prompt, "dtype", rf__index_type(w->o.type));
     char *text = rf__json_dump(all, JSON_INDENT(1));
     json_decref(all);
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: " RF_FILE_INDEX);
@@ -307,7 +311,7 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
 static rf_status complete(rf_index_writer *w, rf_error *why)
 {
     char header[RF__NPY_HEADER];
-    if (!w->n) return rf_fail(why, RF_EDATA, "%s: no text to search in", w->folder);
+    if (!w->n) return rf_fail(why, RF_EDATA, "%s: there is no text to put into it", w->folder);
     for (int i = 0; i < RF__INDEX_FILES; i++) {
         const size_t size = rf__index_header(i, w->n, w->o.dimensions, header);
         if (pwrite(w->fd[i], header, size, 0) != (ssize_t)size || fsync(w->fd[i]))

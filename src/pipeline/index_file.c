@@ -10,6 +10,11 @@ const char *const rf__index_file[RF__INDEX_FILES + 1] = {
     RF_FILE_INDEX_CODES, RF_FILE_INDEX_SCALES, RF_FILE_INDEX_VECTORS, RF_FILE_INDEX_OFFSETS, RF_FILE_INDEX_LINES, NULL,
 };
 
+const char *rf__index_type(rf_type type)
+{
+    return type == RF_F32 ? "f32" : type == RF_BF16 ? "bf16" : type == RF_I8 ? "int8" : NULL;
+}
+
 static size_t faiss_header(int64_t n, int64_t D, char *out)
 {
     const int32_t width = (int32_t)D, metric = 0;

@@ -16,6 +16,9 @@ enum { RF__NPY_HEADER = 128, RF__FAISS_HEADER = 45 };
 
 extern const char *const rf__index_file[RF__INDEX_FILES + 1];    /* their names, NULL at the end */
 
+/* "f32", "bf16" or "int8"; NULL: of these types there is no model. */
+const char *rf__index_type(rf_type type);
+
 /* What file `which` begins with when there are n texts of D numbers, and how many bytes that is. */
 size_t rf__index_header(int which, int64_t n, int64_t D, char out[RF__NPY_HEADER]);
 

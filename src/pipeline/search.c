@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "pipeline/index_file.h"
@@ -52,6 +53,7 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
 {
     const char *format = "", *model = "", *pooling = "", *prompt = NULL;
     const char *name = json_string_value(json_object_get(all, "model_name"));
+    const char *dtype = json_string_value(json_object_get(all, "dtype"));
     json_int_t n = 0, D = 0, max_length = -1;
     if (json_unpack((json_t *)(uintptr_t)all, "{s:s}", "format", &format) || strncmp(format, "roformer-index-", 15))
         return rf_fail(why, RF_EDATA, "%s/%s: not an index: no \"format\": \"%s\"", folder, RF_FILE_INDEX,
@@ -67,6 +69,10 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
     if (n < 1 || D < 1 || D > RF_MAX_INDEX_DIMENSIONS || max_length < -1 || max_length > INT32_MAX ||
         !read_hex(model, &x->o.fingerprint) || rf__pooling_of(pooling) < 0)
         return damaged(folder, RF_FILE_INDEX, "a value is outside its limits", why);
+    rf_type type = RF_F32;                                  /* of indexes that do not say it */
+    while (dtype && type <= RF_I8 && !(rf__index_type(type) && !strcmp(dtype, rf__index_type(type)))) type++;
+    if (type > RF_I8) return damaged(folder, RF_FILE_INDEX, "dtype is none of f32, bf16 and int8", why);
+    x->o.type = type;
     x->o.pooling = (rf_pooling)rf__pooling_of(pooling);
     x->n = n;
     x->o.dimensions = D;
@@ -84,6 +90,8 @@ static rf_status open_description(rf_index *x, const char *folder, rf_error *why
     char path[4096], *text = NULL;
     size_t size;
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_INDEX, why);
+    if (!status && access(path, F_OK))
+        return rf_fail(why, RF_EIO, "%s: no index: there is no %s in it", folder, RF_FILE_INDEX);
     if (!status) status = rf__read_file(x->ctx, path, LIMIT, &text, &size, why);
     if (status) return status;
     json_t *all = rf__json_parse(text, size, 0, path, why);

@@ -152,6 +152,17 @@ size_t rf_utf8_check(const char *text, size_t size)
     return size;
 }
 
+int rf_utf8_blank(const char *text, size_t size)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t i = 0;
+    while (p && i < size && well_formed(p + i, size - i)) {
+        const uint32_t c = rf__utf8_get(p, &i);
+        if (!rf__unicode_white(c) && !rf__unicode_control(c)) return 0;
+    }
+    return !p || i == size;
+}
+
 size_t rf__utf8_put(uint32_t c, char to[4])
 {
     if (c < 0x80) return to[0] = (char)c, 1;

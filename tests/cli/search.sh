@@ -2,6 +2,7 @@
 # search.sh — index and search: what rank prints of the same lines; whose model an index is; damage; nothing half made.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
+width=$(sed -n 's/.*"hidden_size": *\([0-9]*\).*/\1/p' model/config.json)
 printf 'the old city\nof the river\n\nthe red house and the blue river\nof the river\n' > lines
 grep . lines > full
 expect 0 'roformer: 1 of 5 lines are empty' "$program" index -m model -o all lines
@@ -40,14 +41,41 @@ expect 0 '' "$program" search -m model --top-k 0 all 'of the river'
 expect 2 'the query is empty' "$program" search -m model all ' '
 expect 2 'the query is empty' "$program" search -m model all "$(printf '\343\200\200\001')"              # U+3000, a control character
 expect 2 'the query is empty' "$program" rank -m model "$(printf '\343\200\200')" full
+printf 'the river\n\343\200\200\nthe city\n\302\240\342\200\213\n' > blanks                        # U+3000; U+A0, U+200B
+expect 0 '2 of 4 lines are empty' "$program" index -m model -o blank.index blanks
+"$program" search -q -m model --top-k 0 blank.index 'the river' | cut -f 2 > out
+[ "$(sort out | tr '\n' ' ')" = '1 3 ' ] || fail "lines without a word are found: $(cat out)"
+"$program" rank -q -m model --top-k 0 'the river' blanks | cut -f 2 | cmp - out || fail "rank finds others"
 printf 'the river\n\nthe city\n' > queries
-input=queries expect 3 'standard input: line 2: the query is empty' "$program" search -m model --top-k 1 all
-[ "$(wc -l < out)" -eq 1 ] || fail "the answer before the empty query is lost: $(cat out)"
+input=queries expect 0 '1 of 3 queries are empty' "$program" search -m model --top-k 1 all
+[ "$(cut -f 1 out | tr '\n' ' ')" = '1 3 ' ] || fail "numbers of the queries: $(cat out)"
 awk 'BEGIN { for (i = 0; i < 40; i++) printf "the river " }' > long
 input=long expect 0 '1 of 1 queries were longer than 64 tokens and were cut \(as the index was made: index --max-length\)' "$program" search -m model all
 printf '%s\n' '股票 天气' > strange
 input=strange expect 0 'tokens of these queries are unknown .* an index by a model of this language' "$program" search -m model all
 input=strange expect 0 'tokens of these lines are unknown' "$program" index -m model -o chinese
+
+# Prompts by their names; the type that the model computed with.
+cp -r model named
+printf '[{"idx":0,"name":"0","path":"","type":"sentence_transformers.models.Transformer"},{"idx":1,"name":"1","path":"1_Pooling","type":"sentence_transformers.models.Pooling"}]' > named/modules.json
+mkdir named/1_Pooling
+printf '{"word_embedding_dimension": %s, "pooling_mode_mean_tokens": true}' "$width" > named/1_Pooling/config.json
+printf '{"prompts": {"query": "of the ", "line": "the "}, "default_prompt_name": "line"}' > named/config_sentence_transformers.json
+"$program" index -q -m named -o prompted full
+expect 0 '' "$program" search -m named --query-prompt-name query --top-k 1 prompted river; cp out found
+expect 0 '' "$program" search -m named --query-prompt 'of the ' --top-k 1 prompted river; same out found "a prompt by its name"
+expect 0 '' "$program" rank -m named --query-prompt-name query --top-k 1 river full; same out found "rank's prompt by its name"
+expect 0 '' "$program" search -m named --top-k 1 prompted river
+cmp -s out found && fail "the lines' prompt is the query's"
+expect 2 '--query-prompt-name no: the folder has no such prompt, but query, line' "$program" rank -m named --query-prompt-name no a full
+expect 2 '--query-prompt and --query-prompt-name exclude' "$program" rank -m named --query-prompt-name query --query-prompt a a full
+printf '{"word_embedding_dimension": %s, "pooling_mode_mean_tokens": true, "include_prompt": false}' "$width" > named/1_Pooling/config.json
+expect 3 'include_prompt is false' "$program" rank -m named --prompt '' --query-prompt 'of ' river full
+"$program" index -q -m model --dtype int8 -o small.index full
+expect 0 '' "$program" search -m model --top-k 1 small.index 'of the river'
+[ "$(cut -f 1,2 out)" = "1.0000	2" ] || fail "a query's vector is not made as the index's were: $(cat out)"
+sed 's/"int8"/"int4"/' small.index/index.json > note; cp note small.index/index.json
+expect 3 'dtype is none of f32, bf16 and int8' "$program" search -m model small.index 'of the river'
 
 # Whose index it is, and whether it is whole.
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
@@ -59,14 +87,14 @@ cp -r some short; head -c 200 some/vectors.faiss > short/vectors.faiss
 expect 3 'short/vectors.faiss: 200 bytes, expected' "$program" search -m model short 'the river'
 expect 3 'vectors.faiss: 200 bytes' "$program" verify short
 expect 4 'no-such' "$program" search -m model no-such 'the river'
-expect 4 'model/index.json: cannot open' "$program" search -m model model 'the river'
+expect 4 'model: no index: there is no index.json in it' "$program" search -m model model 'the river'
 expect 2 'some exists' "$program" index -m model -o some full
 expect 2 'needs -o DIR' "$program" index -m model full
 expect 2 'search needs INDEX' "$program" search -m model
 printf 'fine\nbad \377\n' > bytes
 expect 3 'bytes: line 2' "$program" index -m model -o half bytes
 : > none
-expect 3 'no text to search in' "$program" index -m model -o half none
+expect 3 'half: there is no text to put into it' "$program" index -m model -o half none
 expect 4 'no-such' "$program" index -m model -o half full no-such
 ls -d half* > note 2>&1 && fail "something was left: $(cat note)"
 
@@ -78,4 +106,20 @@ printf 'the river\n' >&3
 await test -e half.tmp-"$pid"-0
 kill -TERM "$pid"; exec 3>&-; wait "$pid"
 ls -d half* > note 2>&1 && fail "something was left behind a signal: $(cat note)"
+
+# Killed: what it left is removed by the next index of this name, and nothing else is.
+"$program" index -q -m model -o half pipe & pid=$!
+exec 3> pipe
+printf 'the river\n' >&3
+await test -e half.tmp-"$pid"-0
+mkdir half.tmp-x other.tmp-"$pid"-0
+kill -KILL "$pid"; exec 3>&-; wait "$pid" 2> note
+[ -d half.tmp-"$pid"-0 ] || fail "it was not killed in the middle"
+"$program" index -q -m model -o half full
+[ "$(echo half* other*)" = "half half.tmp-x other.tmp-$pid-0" ] || fail "beside the index: $(echo half* other*)"
+awk 'BEGIN { for (i = 0; i < 200000; i++) print "the red house and the blue river of the old city" }' > million
+"$program" rank -q -m model 'the river' million > out 2> err & pid=$!
+sleep 1
+kill -TERM "$pid"; wait "$pid"; code=$?
+[ $code -eq 143 ] && [ ! -s out ] || fail "rank behind a signal: exit $code, $(head -2 out)"
 done_testing

@@ -404,6 +404,10 @@ static void source_doors(void **state)
     assert_int_equal(rf_source_compressed(NULL, 4), -1);
     assert_int_equal(rf_utf8_check(NULL, 0), 0);
     assert_int_equal(rf_utf8_check("a\xC3\xA9\xED\xA0\x80", 6), 3);
+    assert_true(rf_utf8_blank(NULL, 3) && rf_utf8_blank("x", 0) && rf_utf8_blank(" \t\r\n\0", 5));
+    assert_true(rf_utf8_blank("\xE3\x80\x80 \xC2\xA0\xE2\x80\x8B\xEF\xBB\xBF\x1B", 13)); /* U+3000 U+A0 U+200B U+FEFF */
+    assert_false(rf_utf8_blank(" \xE3\x80\x81", 4) || rf_utf8_blank("\xE3\x80\x80.", 4));          /* U+3001 */
+    assert_false(rf_utf8_blank(" \xE3\x80", 3) || rf_utf8_blank("\xED\xA0\x80", 3));               /* no UTF-8 */
 }
 
 static void bombs(void **state)

@@ -18,7 +18,7 @@
 
 struct args {
     const char *model, *output;
-    int format, dtype;
+    int format, dtype, normalize;
     cli_embedding embedding;
     cli_list files;
 };
@@ -163,6 +163,7 @@ static rf_status prepare(job *j)
     rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
     if (status) return status;
+    if (cli_given(j->io->parsed, "normalize")) j->o.normalize = j->a->normalize;
     const int64_t width = rf_model_config(rf_pipeline_model(j->model))->hidden_size;
     j->C = (size_t)(j->o.dimensions ? j->o.dimensions : width);
     return rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);         /* are the options possible? */
@@ -221,6 +222,8 @@ static const cli_option options[] = {
      "NumPy's file, a JSON list on each line, or raw little-endian floats; without it npy, or what -o ends in", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete",
      NULL},
+    {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL,
+     "scale every vector to length 1; without it as the folder says", NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},

@@ -40,7 +40,7 @@ static void show_progress(job *j)
 static int64_t count_blank(const cli_window *w)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < w->n; i++) n += cli_blank(w->text[i], w->size[i]);
+    for (int64_t i = 0; i < w->n; i++) n += rf_utf8_blank(w->text[i], w->size[i]);
     return n;
 }
 
@@ -98,6 +98,7 @@ static rf_status begin(job *j)
     o.pooling = j->o.pooling;
     o.max_length = j->o.max_length;
     o.prompt = j->o.prompt;
+    o.type = cli_dtype(j->a->dtype);
     o.model_name = cli_sentence_name(j->a->model, name, sizeof name);
     status = rf_pipeline_fingerprint(j->model, &o.fingerprint, why);
     return status ? status : rf_index_create(j->io->ctx, j->a->output, &o, &j->writer, why);

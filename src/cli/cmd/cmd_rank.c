@@ -8,7 +8,7 @@
 #include "cli/shell/vectors.h"
 
 struct args {
-    const char *model, *query_prompt;
+    const char *model, *query_prompt, *query_prompt_name;
     cli_embedding embedding;
     int json, dtype;
     int64_t top_k;
@@ -45,7 +45,7 @@ static rf_status rank(const struct args *a, cli_io *io, const cli_vectors *query
     const char *const *text = cli_window_texts(&lines->lines);
     int64_t n = 0;
     for (int64_t i = 0; i < lines->n; i++)
-        if (!cli_blank(text[i], lines->lines.size[i])) all[n++] = (hit){cli_vectors_cosine(query, 0, lines, i), i};
+        if (!rf_utf8_blank(text[i], lines->lines.size[i])) all[n++] = (hit){cli_vectors_cosine(query, 0, lines, i), i};
     qsort(all, (size_t)n, sizeof *all, by_cosine);
     for (int64_t i = 0; i < n && (!a->top_k || i < a->top_k) && !status; i++)
         status = print(a, &all[i], text[all[i].line], lines->lines.size[all[i].line], &io->why);
@@ -59,10 +59,10 @@ static rf_status work(const struct args *a, cli_io *io, rf_pipeline *p, cli_vect
     const char *path = a->operands.n > 1 ? a->operands.item[1] : "-";
     rf_status status = cli_embedding_settle(io, p, &a->embedding, &o);
     asked = o;
-    if (a->query_prompt) asked.prompt = a->query_prompt;
+    if (!status) status = cli_query_prompt(io, p, a->query_prompt, a->query_prompt_name, &asked.prompt);
     if (!status) status = cli_vectors_text(io, p, &asked, a->operands.item[0], query);
     if (!status) status = cli_vectors_read(io, p, &o, path, lines);
-    return status ? status : rank(a, io, query, lines);
+    return status || cli_stopped() ? status : rank(a, io, query, lines);
 }
 
 static int run(void *arguments, cli_io *io)
@@ -83,8 +83,7 @@ static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"top-k", 'k', CLI_INT, A(top_k), "N", "10", 0, 1 << 30, NULL, "lines to print; 0: all", NULL},
-    {"query-prompt", 0, CLI_TEXT, A(query_prompt), "TEXT", NULL, -1, 0, NULL,
-     "put TEXT before the query, in place of what is put before lines", NULL},
+    CLI_QUERY_PROMPT_OPTIONS(struct args, query_prompt, query_prompt_name),
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each hit", NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"QUERY [FILE]", 0, CLI_OPERANDS, A(operands), NULL, NULL, 1, 2, NULL, "", NULL},

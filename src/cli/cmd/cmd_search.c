@@ -9,7 +9,7 @@
 #include "roformer/index.h"
 
 struct args {
-    const char *model, *query_prompt;
+    const char *model, *query_prompt, *query_prompt_name;
     int json, dtype;
     int64_t top_k;
     cli_list operands;
@@ -22,6 +22,7 @@ typedef struct job {
     rf_index *index;
     rf_embed_options o;
     rf_texts_report all;
+    int64_t blank;
     bool many;                          /* queries are lines: their numbers are printed                               */
 } job;
 
@@ -32,10 +33,12 @@ static rf_status open_both(job *j)
     uint64_t fingerprint;
     const char *folder = j->a->operands.item[0];
     rf_status status = rf_index_open(j->io->ctx, folder, &j->index, why);
-    if (!status) status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
-    if (!status) status = rf_pipeline_fingerprint(j->model, &fingerprint, why);
     if (status) return status;
     const rf_index_options *made = rf_index_made_with(j->index);
+    const rf_type type = cli_given(j->io->parsed, "dtype") ? cli_dtype(j->a->dtype) : made->type;
+    status = cli_sentence_pipeline_open(j->io, j->a->model, type, &j->model);
+    if (!status) status = rf_pipeline_fingerprint(j->model, &fingerprint, why);
+    if (status) return status;
     const int64_t C = rf_model_config(rf_pipeline_model(j->model))->hidden_size;
     char name[256] = "";
     if (made->fingerprint != fingerprint) {
@@ -51,8 +54,9 @@ static rf_status open_both(job *j)
     j->o.pooling = made->pooling;
     j->o.max_length = made->max_length;
     j->o.dimensions = made->dimensions == C ? 0 : made->dimensions;
-    j->o.prompt = j->a->query_prompt ? j->a->query_prompt : made->prompt;
-    return rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);
+    j->o.prompt = made->prompt;
+    status = cli_query_prompt(j->io, j->model, j->a->query_prompt, j->a->query_prompt_name, &j->o.prompt);
+    return status ? status : rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);
 }
 
 static rf_status print(const job *j, uint64_t query, const rf_hit *h)
@@ -101,10 +105,17 @@ static rf_status search_all(job *j)
     rf_status status = cli_texts_open(j->io->ctx, &in, &query, &j->io->why);
     j->many = in.from_lines;
     while (!status && !(status = cli_texts_next(&in, &text, &size, &j->io->why)) && text) {
+        if (j->many && rf_utf8_blank(text, size)) {
+            j->blank++;
+            continue;
+        }
         const uint64_t number = cli_texts_number(&in);
         if (search(j, text, size, number, &inner)) status = cli_texts_fail(&in, number, &j->io->why, &inner);
     }
     cli_texts_close(&in);
+    if (!status && j->blank)
+        cli_note(j->io, "%lld of %lld queries are empty: nothing is near to them", (long long)j->blank,
+                 (long long)(j->all.done + j->blank));
     if (!status) cli_embedding_note(j->io, j->model, &j->o, &j->all, "queries", true);
     return status;
 }
@@ -122,11 +133,11 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
-    CLI_DTYPE_OPTION(struct args, dtype),
+    {"dtype", 0, CLI_CHOICE, A(dtype), "f32|bf16|int8", "f32", 0, 0, NULL,
+     "what matrices are kept and multiplied in; without it as they were for the index", "torch_dtype"},
     {"top-k", 'k', CLI_INT, A(top_k), "K", "10", 0, 1 << 30, NULL, "lines for each query; 0: all", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON object for each line that is found", NULL},
-    {"query-prompt", 0, CLI_TEXT, A(query_prompt), "TEXT", NULL, -1, 0, NULL,
-     "put TEXT, or nothing, before the query; without it what was put before the lines", NULL},
+    CLI_QUERY_PROMPT_OPTIONS(struct args, query_prompt, query_prompt_name),
     {"INDEX [QUERY]", 0, CLI_OPERANDS, A(operands), NULL, NULL, 1, 2, NULL, "", NULL},
     {0},
 };
@@ -147,7 +158,7 @@ const cli_command cmd_search = {
     "Prints the score, the number and the text of the lines whose vectors are nearest to the query's, the nearest "
     "first and of equal ones the earlier line: what roformer rank prints of the same lines.  Scores are cosines of the "
     "vectors in full, not of their int8.  Queries on standard input are taken line by line, and a line's number "
-    "stands before each of its results.  The model must be that of the index, which says how vectors are made.",
+    "stands before each of its results; empty ones have none.  The model must be that of the index, which says how vectors are made.",
     examples,
     options,
     sizeof(struct args),

@@ -37,7 +37,7 @@ static rf_status compare(const struct args *a, cli_io *io, rf_pipeline *p, cli_v
     rf_status status = cli_embedding_settle(io, p, &a->embedding, &o);
     if (!status) status = cli_vectors_read(io, p, &o, files ? a->files.item[0] : "-", x);
     if (!status && files > 1) status = cli_vectors_read(io, p, &o, a->files.item[1], y);
-    if (!status && a->pairs && x->n != y->n)
+    if (!status && !cli_stopped() && a->pairs && x->n != y->n)
         status = rf_fail(&io->why, RF_EDATA, "%.100s has %lld lines, %.100s %lld: no pairs", a->files.item[0],
                          (long long)x->n, a->files.item[1], (long long)y->n);
     const cli_vectors *other = files > 1 ? y : x;

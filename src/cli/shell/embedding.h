@@ -7,7 +7,7 @@
 #include "roformer/pipeline.h"
 
 typedef struct cli_embedding {
-    int pooling, normalize;
+    int pooling;
     int64_t max_length, batch_tokens, dimensions;
     const char *prompt, *prompt_name;
 } cli_embedding;
@@ -16,8 +16,6 @@ typedef struct cli_embedding {
 #define CLI_EMBEDDING_OPTIONS(type, member)                                                                            \
     {"pooling", 'p', CLI_CHOICE, offsetof(type, member.pooling), "cls|mean|max", "mean", 0, 0, NULL,                   \
      "how the vectors of tokens become one; without it as the folder says", NULL},                                     \
-        {"normalize", 0, CLI_FLAG, offsetof(type, member.normalize), NULL, NULL, 0, 0, NULL,                           \
-         "scale every vector to length 1; without it as the folder says", NULL},                                       \
         {"dimensions", 0, CLI_INT, offsetof(type, member.dimensions), "N", "0", 0, 1 << 20, NULL,                      \
          "cut vectors to their first N numbers, before they are scaled (Matryoshka); 0: all", NULL},                   \
         {"prompt", 0, CLI_TEXT, offsetof(type, member.prompt), "TEXT", NULL, -1, 0, NULL,                              \
@@ -31,7 +29,19 @@ typedef struct cli_embedding {
             "tokens that a thread computes together", NULL                                                             \
     }
 
-/* What rf_embed_texts is to be asked with; io->why on failure. */
+/* What is put before a query; in place of the like for lines. */
+#define CLI_QUERY_PROMPT_OPTIONS(type, text, name)                                                                     \
+    {"query-prompt", 0, CLI_TEXT, offsetof(type, text), "TEXT", NULL, -1, 0, NULL,                                     \
+     "put TEXT, or nothing, before the query; without it what is put before the lines", NULL},                         \
+    {                                                                                                                  \
+        "query-prompt-name", 0, CLI_TEXT, offsetof(type, name), "NAME", NULL, 0, 0, NULL,                              \
+            "put the folder's prompt of this name before the query", NULL                                              \
+    }
+
+/* *prompt, that of the lines, becomes what is put before the query; io->why on failure. */
+rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const char *name, const char **prompt);
+
+/* What rf_embed_texts is to be asked with, normalize as the folder says; io->why on failure. */
 rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out);
 
 /* `status` (RF_EARG, of a line RF_EDATA) for a query without a token of its own: blanks, control characters. */

@@ -241,13 +241,6 @@ void cli_texts_close(cli_texts *t)
 
 uint64_t cli_texts_number(const cli_texts *t) { return t->from_lines ? t->lines.number : (uint64_t)t->next; }
 
-bool cli_blank(const char *text, size_t size)
-{
-    size_t i = 0;
-    while (i < size && text[i] && strchr(" \t\r\f\v\n", text[i])) i++;
-    return i == size;
-}
-
 rf_status cli_texts_fail(const cli_texts *t, uint64_t number, rf_error *why, const rf_error *inner)
 {
     if (t->from_lines) return cli_at_line(why, t->lines.name, number, inner);

@@ -44,7 +44,6 @@ int cli_exit_code(rf_status status);
 void cli_error(const char *format, ...) RF_PRINTF(1, 2);                /* "roformer: ..." on standard error          */
 void cli_note(const cli_io *io, const char *format, ...) RF_PRINTF(2, 3);       /* the same, unless --quiet           */
 
-bool cli_blank(const char *text, size_t size);                          /* white space alone                          */
 
 /* Joins the name of a place and a failure: "standard input: line 7: ..." */
 rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_error *inner);

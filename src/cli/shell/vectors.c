@@ -1,38 +1,56 @@
 /* vectors.c — lines and their vectors, in memory. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/shell/embedding.h"
 #include "cli/shell/vectors.h"
 
-/* Vectors of all lines that are there; `first`: the number of the first. */
+enum { WINDOW = 1024 };                 /* lines between looks at the signals */
+
+static rf_status has_length(const float *v, int64_t width, rf_error *why)
+{
+    for (int64_t c = 0; c < width; c++)
+        if (v[c] != 0) return RF_OK;
+    return rf_fail(why, RF_ENUMERIC, "its vector has length 0, so that it has no cosine with others");
+}
+
+/* Vectors of all lines that are there, or, after a signal, of some; `first`: the number of the first. */
 static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given, const char *name, uint64_t first,
                        const char *what, cli_vectors *out)
 {
     rf_embed_options o = *given;
-    rf_texts_report r;
+    rf_texts_report r, all = {0};
     rf_error inner = {0};
+    cli_progress bar;
     const float *v;
+    char counted[64];
     o.normalize = 1;
-    out->width = o.dimensions ? o.dimensions : rf_model_config(rf_pipeline_model(p))->hidden_size;
-    out->n = (int64_t)out->lines.n;
+    const int64_t n = (int64_t)out->lines.n;
+    const int64_t width = out->width = o.dimensions ? o.dimensions : rf_model_config(rf_pipeline_model(p))->hidden_size;
     const char *const *text = cli_window_texts(&out->lines);
-    if (rf_embed_texts(p, text, out->lines.size, out->n, &o, &v, &r, &inner)) {
-        if (r.bad < 0) return rf_fail(&io->why, inner.code, "%s", inner.text);
-        return cli_at_line(&io->why, name, first + (uint64_t)r.bad, &inner);
+    if (!(out->v = calloc(n ? (size_t)n : 1, (size_t)width * sizeof *v)))
+        return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld vectors", (long long)n);
+    cli_progress_init(&bar, io, 30);
+    for (out->n = 0; out->n < n && !inner.code && !cli_stopped(); out->n += r.done) {
+        const int64_t from = out->n, some = n - from < WINDOW ? n - from : WINDOW;
+        rf_embed_texts(p, text + from, out->lines.size + from, some, &o, &v, &r, &inner);
+        if (inner.code && r.bad < 0) break;
+        int64_t bad = inner.code ? r.bad : -1;
+        for (int64_t i = 0; i < r.done && !inner.code; i++)
+            if (has_length(v + i * width, width, &inner)) bad = i;
+        if (bad >= 0) {
+            cli_progress_clear(&bar);
+            return cli_at_line(&io->why, name, first + (uint64_t)(from + bad), &inner);
+        }
+        memcpy(out->v + from * width, v, (size_t)(r.done * width) * sizeof *v);
+        cli_embedding_count(&all, &r);
+        snprintf(counted, sizeof counted, "%lld of %lld lines", (long long)(from + r.done), (long long)n);
+        cli_progress_show(&bar, "embedding", (double)(from + r.done) / (double)n, counted);
     }
-    cli_embedding_note(io, p, &o, &r, what, false);
-    const size_t width = (size_t)out->width, floats = (size_t)out->n * width;
-    if (!(out->v = malloc((floats ? floats : 1) * sizeof *v)))
-        return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld vectors", (long long)out->n);
-    if (floats) memcpy(out->v, v, floats * sizeof *v);
-    for (int64_t i = 0; i < out->n; i++) {
-        size_t c = 0;
-        while (c < width && out->v[(size_t)i * width + c] == 0) c++;
-        if (c < width) continue;
-        rf_fail(&inner, RF_ENUMERIC, "its vector has length 0, so that it has no cosine with others");
-        return cli_at_line(&io->why, name, first + (uint64_t)i, &inner);
-    }
+    cli_progress_clear(&bar);
+    if (inner.code) return rf_fail(&io->why, inner.code, "%s", inner.text);
+    if (!cli_stopped()) cli_embedding_note(io, p, &o, &all, what, false);
     return RF_OK;
 }
 

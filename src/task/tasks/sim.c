@@ -28,7 +28,7 @@
 
 /* ---- examples: two texts, which are two sequences; batches put one behind the other ---- */
 
-static bool empty(rf__text t) { return rf__blank(t.at, t.size); }
+static bool empty(rf__text t) { return rf_utf8_blank(t.at, t.size); }
 
 static rf_status example(rf__example *m, rf__items *out, rf_error *why)
 {
