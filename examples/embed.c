@@ -1,6 +1,6 @@
 /* embed.c — vectors of the texts given as arguments, and the cosines between them.
  *
- *     embed models/roformer-small-en "A dog barks." "The hound is loud." "Prices fell." */
+ *     embed models/roformer-small-en-sentences "A dog barks." "The hound is loud." "Prices fell." */
 #include <stdio.h>
 
 #include <roformer/pipeline.h>

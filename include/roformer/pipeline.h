@@ -43,8 +43,8 @@ const rf_model *rf_pipeline_model(const rf_pipeline *p);
 rf_session *rf_pipeline_session(rf_pipeline *p);
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p);              /* NULL: the model has not been fine-tuned           */
 
-/* What sentence-transformers' files in the folder say of vectors of texts: *out is the pipeline's, or NULL where there
- * is no modules.json.  A model in a folder below (its Transformer's path) is opened from there.
+/* What sentence-transformers' files in the folder, or its config.json, say of vectors of texts: *out is the pipeline's,
+ * or NULL where they say nothing.  A model in a folder below (its Transformer's path) is opened from there.
  *
  *   RF_EUNSUPPORTED, RF_EDATA  as rf_sentence_read, which other questions than vectors do not ask                    */
 rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf_error *why);

@@ -32,7 +32,12 @@ static rf_status progress(const rf_probe *lab, double share, rf_error *why)
     return rf_fail(why, RF_ESTOPPED, "stopped");
 }
 
-static bool causal(const rf_probe *lab) { return rf_model_config(lab->model)->is_decoder != 0; }
+/* A RoFormer-Sim's text is read whole. */
+static bool causal(const rf_probe *lab)
+{
+    const rf_config *c = rf_model_config(lab->model);
+    return c->is_decoder && !c->linear_pooler;
+}
 static const int32_t *stretch(const rf_probe *lab, int64_t i) { return lab->text->id + i * lab->text->size; }
 
 /* [CLS] text [SEP] */

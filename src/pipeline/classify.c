@@ -23,7 +23,8 @@ rf_status rf_classify(rf_pipeline *p, const char *text, size_t bytes, const char
     if (!status && !p->answerer)
         status = rf_fail(why, RF_EUNSUPPORTED,
                          "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
-    if (!status && text && !pair && rf_model_config(p->model)->task_pairs)
+    if (!status && text && !pair && rf_model_config(p->model)->task_pairs &&
+        rf_config_head(rf_model_config(p->model)) != RF_HEAD_EMBED)
         status = rf_fail(why, RF_EARG, "this model was fine-tuned on pairs: it has no answer to one text alone");
     if (status || !text) return status;
     const size_t size = bytes == RF_STRING ? strlen(text) : bytes;

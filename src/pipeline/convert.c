@@ -228,6 +228,8 @@ static rf_status write_target(struct conversion *c)
     if (!status) status = rf__folder_make(c->to, c->why);
     if (!status) status = rf__checksums_remove(c->to, c->why);
     if (!status) status = write_config(c);
+    if (!status && rf_config_head(&c->config) == RF_HEAD_EMBED)         /* of a checkpoint, which has not all of them */
+        status = rf_sentence_write(c->ctx, c->to, &c->config, c->why);
     if (!status) status = rf_sentence_copy(c->ctx, c->from, c->to, c->why);
     if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
     if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, path, c->why);
@@ -310,6 +312,8 @@ rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const 
     if (c.o.type != RF_F32 && c.o.type != RF_BF16 && c.o.type != RF_F16 && c.o.type != RF_I8)
         return rf_fail(why, RF_EARG, "rf_convert: type %d, expected RF_F32, RF_BF16, RF_F16 or RF_I8", (int)c.o.type);
     if (c.o.drops && !c.o.drop) return rf_fail(why, RF_EARG, "rf_convert: %zu names to drop, and no list", c.o.drops);
+    for (size_t i = 0; i < c.o.drops; i++)
+        if (!c.o.drop[i]) return rf_fail(why, RF_EARG, "rf_convert: name %zu to drop is NULL", i + 1);
     const rf_status status = convert(&c);
     for (size_t i = 0; c.scale && i < c.params.n; i++) rf__free(ctx, c.scale[i]);
     rf__free(ctx, (void *)c.scale);

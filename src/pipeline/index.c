@@ -175,7 +175,8 @@ static rf_status check_rows(const rf_index_writer *w, const float *v, const char
         const size_t size = rf__text_bytes(text, bytes, i);
         rf_status status = RF_OK;
         if (size && memchr(text[i], '\n', size)) status = rf_fail(why, RF_EDATA, "the text holds a line feed");
-        else if (!rf_utf8_blank(text[i], size)) status = length_of(v + i * w->o.dimensions, w->o.dimensions, &length, why);
+        else if (!rf_utf8_blank(text[i], size))
+            status = length_of(v + i * w->o.dimensions, w->o.dimensions, &length, why);
         if (!status) continue;
         *bad = i;
         return status;

@@ -185,17 +185,18 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
 
 /* Of a folder without modules.json: a checkpoint on the way to such a model, or a RoFormer-Sim, whose pooler takes the
  * first token.  What is wrong with its config.json is said by whoever opens the model. */
-static void of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s)
+static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s, rf_error *why)
 {
     rf_config c;
-    if (rf_config_read(ctx, folder, &c, NULL)) return;
+    if (rf_config_read(ctx, folder, &c, NULL)) return RF_OK;
     if (rf_config_head(&c) == RF_HEAD_EMBED) {
         snprintf(s->pooling, sizeof s->pooling, "%s", c.sentence_pooling);
         s->normalize = c.sentence_normalize;
         s->max_length = c.task_max_length;
-    } else if (c.linear_pooler) {
-        snprintf(s->pooling, sizeof s->pooling, "cls");
+        return read_prompts(folder, s, why);
     }
+    if (c.linear_pooler) snprintf(s->pooling, sizeof s->pooling, "cls");
+    return RF_OK;
 }
 
 rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why)
@@ -207,7 +208,7 @@ rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *o
     rf_status status = load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
     if (!status && list) status = read_modules(folder, path, list, &s, why);
     if (!status && list) status = read_prompts(folder, &s, why);
-    if (!status && !list) of_config(ctx, folder, &s);
+    if (!status && !list) status = of_config(ctx, folder, &s, why);
     json_decref(list);
     if (status) rf_sentence_free(&s);
     else *out = s;
@@ -289,14 +290,20 @@ static rf_status put(const rf_ctx *ctx, const char *folder, const char *name, js
     return status;
 }
 
+/* *text stays NULL where there is no such file. */
+static rf_status take(const rf_ctx *ctx, const char *folder, const char *name, char **text, size_t *size, rf_error *why)
+{
+    char path[4096];
+    const rf_status status = rf__path(path, sizeof path, folder, name, why);
+    return status || access(path, F_OK) ? status : rf__read_file(ctx, path, LARGEST, text, size, why);
+}
+
 static rf_status copy(const rf_ctx *ctx, const char *from, const char *to, const char *name, rf_error *why)
 {
-    char path[4096], *text = NULL;
+    char *text = NULL;
     size_t size;
-    rf_status status = rf__path(path, sizeof path, from, name, why);
-    if (status || access(path, F_OK)) return status;
-    status = rf__read_file(ctx, path, LARGEST, &text, &size, why);
-    if (!status) status = put_text(ctx, to, name, text, size, why);
+    rf_status status = take(ctx, from, name, &text, &size, why);
+    if (!status && text) status = put_text(ctx, to, name, text, size, why);
     rf__free(ctx, text);
     return status;
 }
@@ -309,9 +316,14 @@ rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, 
     return status;
 }
 
-rf_status rf__sentence_prompts(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__prompts *out, rf_error *why)
 {
-    return copy(ctx, from, to, RF_FILE_PROMPTS, why);
+    return take(ctx, folder, RF_FILE_PROMPTS, &out->text, &out->size, why);
+}
+
+rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__prompts *p, rf_error *why)
+{
+    return p->text ? put_text(ctx, folder, RF_FILE_PROMPTS, p->text, p->size, why) : RF_OK;
 }
 
 rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)

@@ -7,8 +7,10 @@
 #include "base/base.h"
 #include "roformer/checkpoint.h"
 
-/* The prompts that one sentence model's folder has, to another one. */
-rf_status rf__sentence_prompts(const rf_ctx *ctx, const char *from, const char *to, rf_error *why);
+/* The file that holds a sentence model's prompts: text NULL where there is none, then nothing is written. */
+typedef struct rf__prompts { char *text; size_t size; } rf__prompts;    /* text: freed with rf__free                  */
+rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__prompts *out, rf_error *why);
+rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__prompts *p, rf_error *why);
 
 extern const char *const rf__poolings[];                 /* of sentence_pooling, in the order of rf_pooling; NULL     */
 int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: there is none of this name             */

@@ -28,7 +28,9 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
     a->lent = model != NULL;
     rf_encoding_init(&a->encoding, ctx);
     rf_status status = a->lent ? RF_OK : rf_model_open_as(ctx, folder, type, &a->model, why);
-    if (!status) status = rf__task_of_model(rf_model_config(a->model), &a->task, why);
+    rf_error unknown = {0};
+    if (!status && rf__task_of_model(rf_model_config(a->model), &a->task, &unknown))
+        status = rf_fail(why, unknown.code, "%.200s: %s", folder, unknown.text);
     if (!status && !rf_model_tokenizer(a->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
     if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
@@ -214,6 +216,7 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, co
     if (status) return status;
     const int64_t max_length = o.t.max_length ? o.t.max_length : a->max_length;
     a->o = o;
+    a->o.normalize = rf_model_config(a->model)->sentence_normalize;
     status = use_columns(&a->o, rf_model_config(a->model), why);
     if (!status) status = open_examples(a, l, why);
     if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, with_labels, t, why);

@@ -111,15 +111,16 @@ static void settle_strategies(rf_finetune_options *o)
         o->save_strategy = RF_STRATEGY_STEPS;
 }
 
-/* Options of the machinery that follow from ours, before the data is known; strategies by epochs are settled later. */
-static void derive(rf_finetune_options *o)
+/* Options of the machinery that follow from ours, before the data is known; strategies by epochs are settled later.
+ * before: a checkpoint may still say what ours are. */
+static void derive(rf_finetune_options *o, bool before)
 {
     rf_train_options *t = &o->t;
     t->texts = t->validation_texts = t->datas = 0;
     t->tokens_per_batch = rf__max64(t->max_length, rf__min64(1 << 24, o->per_device_train_batch_size * t->max_length));
     if (o->eval_strategy != RF_STRATEGY_STEPS) t->eval_steps = o->eval_strategy == RF_STRATEGY_EPOCH;
     if (o->save_strategy != RF_STRATEGY_STEPS) t->save_steps = o->save_strategy == RF_STRATEGY_EPOCH;
-    if (!o->dev && o->k_fold <= 1) t->eval_steps = 0;
+    if (!o->dev && o->k_fold <= 1 && !before) t->eval_steps = 0;
     const char *metric = o->metric ? rf__metric_bare(o->metric) : "";
     t->metric_for_best_model = strcmp(metric, "loss") ? RF_METRIC_ACCURACY : RF_METRIC_LOSS;
     if (rf__score_is_error(metric) && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
@@ -171,7 +172,7 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
         if (!rf__options_chosen(&r->o, &usual.t, "greater_is_better")) r->o.greater_is_better = RF_GREATER_AUTO;
     }
     f->o.t = r->o;
-    derive(&f->o); /* tokens_per_batch was that of the largest batch, see prepare */
+    derive(&f->o, false); /* tokens_per_batch was that of the largest batch, see prepare */
     r->o = f->o.t;
     return status;
 }
@@ -243,18 +244,44 @@ static rf_status prepare(rf__run *r, rf_error *why)
 
 /* ---- the model ---- */
 
-/* A folder of sentence vectors says how its vectors are made: that stays, unless the caller says otherwise. */
-static rf_status keep_form(const rf__run *r, rf_finetune_options *o, rf_error *why)
+/* A folder of sentence vectors says how its vectors are made: that stays, unless the caller says otherwise; its prompts
+ * in any case. */
+static rf_status keep_form(rf__run *r, rf_finetune_options *o, rf_error *why)
 {
+    const char *base = ((const rf__finetune_run *)r->task)->base;
     rf_sentence s;
-    if (*r->from) return RF_OK;
-    const rf_status status = rf_sentence_read(r->ctx, r->o.model, &s, why);
+    if (*r->from) {
+        rf_status status = rf__sentence_prompts_read(r->ctx, r->from, &r->prompts, why);
+        if (!status && !r->prompts.text && base)                        /* a checkpoint of an earlier version         */
+            status = rf__sentence_prompts_read(r->ctx, base, &r->prompts, why);
+        return status;
+    }
+    rf_status status = rf_sentence_read(r->ctx, r->o.model, &s, why);
+    if (!status && s.prompts && !s.include_prompt)
+        status = rf_fail(why, RF_EUNSUPPORTED,
+                         "%s: include_prompt is false: this model leaves a prompt's tokens out of the pooling, which "
+                         "is not here; without its prompts (config_sentence_transformers.json) it can be trained on",
+                         r->o.model);
+    if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
     if (status) return status;
     const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */
     if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
     if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
     rf_sentence_free(&s);
     return RF_OK;
+}
+
+/* Tokens of the longest text that the encoder will read at once. */
+static int64_t longest_sequence(const rf__finetune_run *f)
+{
+    const rf__items *t = &f->train, *dev = &f->dev;
+    const size_t step = f->task->train ? 2 : 1;         /* a text with the other one behind it, without its [CLS] */
+    int64_t most = 0;
+    for (size_t s = 0; s + step <= t->sequences; s += step)
+        most = rf__max64(most, (int64_t)(t->start[s + step] - t->start[s] - (step - 1)));
+    for (size_t s = 0; s < dev->sequences; s++)
+        most = rf__max64(most, (int64_t)(dev->start[s + 1] - dev->start[s]));
+    return most;
 }
 
 static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *why)
@@ -269,6 +296,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     snprintf(c->problem_type, sizeof c->problem_type, "%s", f->task->problem_type);
     snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
     c->task_max_length = r->o.max_length;
+    if (rf__position_reaches(c, r->o.max_length, NULL)) c->task_max_length = c->max_position_embeddings;
     c->version_2_with_negative = f->source.nothing;
     snprintf(c->task_text_column, sizeof c->task_text_column, "%s", f->o.text_column ? f->o.text_column : "");
     snprintf(c->task_pair_column, sizeof c->task_pair_column, "%s", f->o.pair_column ? f->o.pair_column : "");
@@ -287,7 +315,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     snprintf(c->task_separator, sizeof c->task_separator, "%s", f->o.separator ? f->o.separator : "");
     if (f->o.dropout >= 0)
         c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout, c->classifier_dropout = -1;
-    return RF_OK;
+    return rf__position_reaches(c, longest_sequence(f), why);
 }
 
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
@@ -300,6 +328,7 @@ void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
         .copies = f->o.fgm > 0 ? (double)r->params.p[r->params.word].count * sizeof *f->words : 0,
         .examples = rf__min64(f->o.per_device_train_batch_size, n),
         .at_once = rf__min64(computed_at_once(&f->o), n),
+        .each = f->train.teacher ? 4 * (double)f->train.teacher->C * sizeof(float) : 0,     /* rows, and their units */
         .square = f->task->square ? f->task->square(&f->train, &f->o) : 0,
     };
 }
@@ -333,26 +362,12 @@ static const char *begin_pooler(rf__run *r, const rf_weights *w)
     return drawn ? ", and a new pooler" : "";
 }
 
-/* Tokens of the longest text that the encoder will read at once. */
-static int64_t longest_sequence(const rf__finetune_run *f)
-{
-    const rf__items *t = &f->train, *dev = &f->dev;
-    const size_t step = f->task->train ? 2 : 1;         /* a text with the other one behind it, without its [CLS] */
-    int64_t most = 0;
-    for (size_t s = 0; s + step <= t->sequences; s += step)
-        most = rf__max64(most, (int64_t)(t->start[s + step] - t->start[s] - (step - 1)));
-    for (size_t s = 0; s < dev->sequences; s++)
-        most = rf__max64(most, (int64_t)(dev->start[s + 1] - dev->start[s]));
-    return most;
-}
-
 static rf_status begin(rf__run *r, rf_error *why)
 {
     const rf__finetune_run *f = r->task;
     rf_weights *w;
     bool has = false;
-    rf_status status = rf__position_reaches(&r->params.config, longest_sequence(f), why);
-    if (!status) status = rf_weights_open(r->ctx, r->o.model, &w, why);
+    rf_status status = rf_weights_open(r->ctx, r->o.model, &w, why);
     if (status) return status;
     const bool same = same_head(r, f);
     const char *pooler = begin_pooler(r, w);
@@ -362,8 +377,8 @@ static rf_status begin(rf__run *r, rf_error *why)
     rf_weights_close(w);
     r->params.new_pooler = false;
     if (!status)
-        rf__run_notify(r, "note", "begins with the encoder of %s and %s%s", r->o.model,
-                       has ? "its head" : "a new head", pooler);
+        rf__run_notify(r, "note", "begins with the encoder of %s%s%s", r->o.model,
+                       f->head == RF_HEAD_EMBED ? "" : has ? " and its head" : " and a new head", pooler);
     return status;
 }
 
@@ -560,7 +575,7 @@ rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int6
     rf_status status = find_files(f, why);
     settle_length(ctx, &f->o);
     settle_strategies(&f->o);
-    derive(&f->o);
+    derive(&f->o, f->o.t.resume_from_checkpoint != NULL);
     if (!status) status = f->o.t.resume_from_checkpoint ? check_rows(&f->o, why) : check(&f->o, why);
     if (!status) status = rf__run_all(ctx, &f->o.t, &job, f, report, user, why);
     if (!status && scores) *scores = f->scores;

@@ -120,9 +120,9 @@ static rf_status check_examples(const rf__run *r, const rf__finetune_run *f, rf_
     if (!*r->from) return RF_OK;
     if (!rf__finetune_same(r, f) && !r->o.allow_data_change)
         return rf_fail(why, RF_EDATA,
-                       "the examples, vocabulary or max_length are not what %s was trained with; allow_data_change "
+                       "the examples%s, vocabulary or max_length are not what %s was trained with; allow_data_change "
                        "goes on all the same",
-                       r->from);
+                       f->train.teacher ? ", their teacher's vectors" : "", r->from);
     return check_names(r, f, why);
 }
 

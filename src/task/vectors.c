@@ -31,7 +31,8 @@ float rf__vectors_score_of(rf__example *m)
     if (!t.size || *end || strspn(text, "0123456789+-.eE") < t.size || !isfinite(x))
         return RF__EXAMPLE_BAD(m, "the score '%s' is not a finite number", rf__show(t, 60).text), 0;
     if (fabs(x) > most)
-        return RF__EXAMPLE_BAD(m, "the score %s is not in %g to %g (score_max)", text, -most, most), 0;
+        return RF__EXAMPLE_BAD(m, "the score %s is not in %g to %g; score_max says how high scores go", text,
+                               -most, most), 0;
     return (float)(x / most);
 }
 

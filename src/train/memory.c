@@ -122,25 +122,47 @@ static const char *bytes_text(double bytes, char text[16])
     return text;
 }
 
-/* A batch of so many of the tokens, and of the examples that they are of. */
-static double batch_of(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, int64_t tokens)
+/* Of a batch: the tokens that are encoded together, and its examples. */
+typedef struct batch { int64_t tokens; double examples; } batch;
+
+static double of_examples(const rf__memory_job *job, double n) { return n * (job->each + n * job->square); }
+
+static double bytes_of(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, batch b)
 {
-    const double examples = (double)job->examples * (double)tokens / (double)o->tokens_per_batch;
-    const double trained = rf__memory_batch(p, o, tokens, (int64_t)(job->source * (double)tokens)) +
-                           job->square * examples * examples;
+    const double trained = rf__memory_batch(p, o, b.tokens, (int64_t)(job->source * (double)b.tokens)) +
+                           of_examples(job, b.examples);
     return fmax(trained, rf__memory_forward(p, job->evaluated));
 }
 
-/* What would fit: that many tokens, after `halvings`. */
-static void advise(const rf__memory_job *job, int64_t tokens, int halvings, char *text, size_t size)
+/* Half of it: of the tokens, or, where these are not all of the examples, of what there is more of. */
+static batch half(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, batch b)
 {
-    const int64_t examples = job->example ? tokens / job->example : 0;
-    if (!job->example) snprintf(text, size, "tokens_per_batch %lld", (long long)tokens);
+    const bool parts = job->at_once < job->examples;
+    const double encoded = bytes_of(p, o, job, (batch){b.tokens, 0});
+    if (parts && (b.tokens / 2 < job->example || of_examples(job, b.examples) > encoded))
+        return (batch){b.tokens, b.examples / 2};
+    return (batch){b.tokens / 2, parts ? b.examples : b.examples / 2};
+}
+
+/* What would fit. */
+static void advise(const rf__memory_job *job, batch b, char *text, size_t size)
+{
+    const int64_t at_once = job->example ? b.tokens / job->example : 0, examples = (int64_t)b.examples;
+    if (!job->example) snprintf(text, size, "tokens_per_batch %lld", (long long)b.tokens);
     else if (job->at_once == job->examples)
-        snprintf(text, size, "per_device_train_batch_size %lld", (long long)examples);
+        snprintf(text, size, "per_device_train_batch_size %lld", (long long)at_once);
     else
-        snprintf(text, size, "per_device_train_batch_size %lld with mini_batch_size %lld",
-                 (long long)rf__max64(job->examples >> halvings, 1), (long long)rf__min64(examples, job->at_once));
+        snprintf(text, size, "per_device_train_batch_size %lld with mini_batch_size %lld", (long long)examples,
+                 (long long)rf__min64(rf__min64(at_once, job->at_once), examples));
+}
+
+/* One of a task that tells examples of a batch from each other has two. */
+static bool possible(const rf__memory_job *job, batch b)
+{
+    const int64_t least = job->square > 0 ? 2 : 1;
+    const bool parts = job->at_once < job->examples;
+    if (!job->examples) return b.tokens >= rf__max64(job->example, 8);
+    return b.tokens >= rf__max64(job->example * (parts ? 1 : least), 8) && (!parts || b.examples >= (double)least);
 }
 
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left,
@@ -149,28 +171,27 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
     static const rf__memory_job none = {0};
     if (!job) job = &none;
     const double slabs = rf__memory_slabs(p, o) + job->copies;
-    const double batch = batch_of(p, o, job, o->tokens_per_batch),
-                 buffers = rf__memory_buffers(p, o, o->tokens_per_batch);
+    batch fits = {o->tokens_per_batch, (double)job->examples};
+    const double first = bytes_of(p, o, job, fits), buffers = rf__memory_buffers(p, o, fits.tokens);
     char all[16], weights[16], one[16], tokens[16], step[64] = "", advice[96];
     if (o->gradient_accumulation_steps > 1)
         snprintf(step, sizeof step, ", %s the tokens of a step", bytes_text(buffers, tokens));
     snprintf(note, size,
              "%.2f million parameters: needs %s (%s weights, gradients and moments, %s a batch%s), %.1f %s available",
-             (double)rf_config_parameters(&p->config) * 1e-6, bytes_text(slabs + batch + buffers, all),
-             bytes_text(slabs, weights), bytes_text(batch, one), step, left * (left < 1e9 ? 1e-6 : 1e-9),
+             (double)rf_config_parameters(&p->config) * 1e-6, bytes_text(slabs + first + buffers, all),
+             bytes_text(slabs, weights), bytes_text(first, one), step, left * (left < 1e9 ? 1e-6 : 1e-9),
              left < 1e9 ? "MB" : "GB");
-    if (left <= 0 || slabs + batch + buffers <= left) return RF_OK;
-    int64_t fits = o->tokens_per_batch;
-    int halvings = 0;
-    while (fits >= 8 && slabs + batch_of(p, o, job, fits) + rf__memory_buffers(p, o, fits) > left)
-        fits /= 2, halvings++;
-    if (fits < rf__max64(job->example, 8)) {
+    if (left <= 0 || slabs + first + buffers <= left) return RF_OK;
+    while (possible(job, fits) &&
+           slabs + bytes_of(p, o, job, fits) + rf__memory_buffers(p, o, fits.tokens) > left)
+        fits = half(p, o, job, fits);
+    if (!possible(job, fits)) {
         char features[96] = "";
-        if (2 * rf__linear_scratch(p->ctx, &p->config, o->max_length) > batch)
+        if (2 * rf__linear_scratch(p->ctx, &p->config, o->max_length) > first)
             snprintf(features, sizeof features, ", most of it for %" PRId64 " features of linear attention",
                      rf__linear_features(&p->config));
         return rf_fail(why, RF_ENOMEM, "out of memory: %s%s; no batch fits", note, features);
     }
-    advise(job, fits, halvings, advice, sizeof advice);
+    advise(job, fits, advice, sizeof advice);
     return rf_fail(why, RF_ENOMEM, "out of memory: %s; %s would fit", note, advice);
 }

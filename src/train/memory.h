@@ -23,6 +23,7 @@ typedef struct rf__memory_job {
     int64_t evaluated;                  /* tokens of the largest batch of an evaluation                               */
     double copies;                      /* bytes of slabs of its own: FGM keeps the word embeddings as they were      */
     int64_t examples, at_once;          /* of a batch, and those of it that are encoded together; 0: not counted      */
+    double each;                        /* bytes for every example of a batch: rows of a teacher                      */
     double square;                      /* bytes for every two examples of a batch: cosines of each with all others   */
     double source;                      /* share of the tokens that are a translator's sources                        */
 } rf__memory_job;

@@ -68,6 +68,7 @@ struct rf__run {
     json_t *options;                    /* for checkpoints                                                            */
 
     rf_tokenizer *tokenizer;
+    rf__prompts prompts;                /* of a model that makes vectors: those that it began with                    */
     rf__token_kinds vocab;
     rf_params params;
     rf__optimizer optimizer;

@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "base/path.h"
 #include "roformer/files.h"
 #include "store/task.h"
 #include "train/checkpoint/average.h"
@@ -111,6 +113,7 @@ rf_status rf__saves_write(rf__saves *l, bool last, rf_error *why)
                                           .optimizer = &r->optimizer,
                                           .state = t,
                                           .options = r->options,
+                                          .prompts = &r->prompts,
                                           .epoch = rf__run_epoch(r)},
                            .metrics = &r->metrics,
                            .events = &r->events,
@@ -167,6 +170,16 @@ static const char *name_of_metric(const rf__run *r)
                                       : "eval_accuracy";
 }
 
+/* Of a run that was resumed into another folder the best checkpoint may lie beside the one that it began with. */
+static rf_status find_best(const rf__run *r, const char *name, char path[4096], rf_error *why)
+{
+    char above[4096];
+    rf_status status = rf__path(path, 4096, r->folder, name, why);
+    if (status || !*r->from || r->own || !access(path, F_OK)) return status;
+    status = rf__folder_of(r->from, above, sizeof above, why);
+    return status ? status : rf__path(path, 4096, above, name, why);
+}
+
 /* The weights of the best checkpoint in place of the last ones.  A run is not lost because that checkpoint is. */
 static rf_status load_best(rf__run *r, rf_error *why)
 {
@@ -179,7 +192,7 @@ static rf_status load_best(rf__run *r, rf_error *why)
         return RF_OK;
     }
     snprintf(name, sizeof name, "checkpoint-%" PRId64, t->best_step);
-    rf_status status = rf__path(path, sizeof path, r->folder, name, why);
+    rf_status status = find_best(r, name, path, why);
     if (!status)
         status = rf__path(file, sizeof file, path, r->optimizer.ema ? RF_FILE_MEANS : RF_FILE_WEIGHTS, why);
     if (status) return status;
@@ -245,7 +258,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
 static rf_status save_form(const rf__run *r, rf_error *why)
 {
     const rf_status status = rf_sentence_write(r->ctx, r->folder, &r->params.config, why);
-    return status || !r->o.model ? status : rf__sentence_prompts(r->ctx, r->o.model, r->folder, why);
+    return status ? status : rf__sentence_prompts_write(r->ctx, r->folder, &r->prompts, why);
 }
 
 /* Its list goes first and comes last: at no moment does it belong to files of another run. */

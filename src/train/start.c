@@ -543,6 +543,7 @@ void rf__run_end(rf__run *r)
     if (r->params.p) rf__params_free(&r->params);
     rf__vocab_free(ctx, &r->vocab);
     rf_tokenizer_free(r->tokenizer);
+    rf__free(ctx, r->prompts.text);
     json_decref(r->options);
     rf__journal_close(&r->metrics);
     rf__journal_close(&r->events);

@@ -183,7 +183,9 @@ static int run(void *arguments, cli_io *io)
 {
     struct args *a = arguments;
     job *j = calloc(1, sizeof *j);
-    cli_by_suffix(io->parsed, "format", a->output, &a->format);
+    if (!cli_by_suffix(io->parsed, "format", a->output, &a->format))
+        cli_note(io, "%s: its ending is none of npy, jsonl and f32: NumPy's format; --format chooses another",
+                 a->output);
     if (!j) {
         rf_fail(&io->why, RF_ENOMEM, "out of memory");
         return cli_exit(io);
@@ -242,10 +244,10 @@ const cli_command cmd_embed = {
     "embed",
     "[FILE...]",
     "embed lines of text as vectors",
-    "Reads lines from the files, or from standard input, and writes one vector for each, in the order of the lines.  "
-    "An empty line gives the vector of an empty text.  A text's vector is the same bits whatever else is in the input "
-    "and however many threads work.  In a folder of sentence-transformers its files say how vectors are made, unless "
-    "options do.\n"
+    "Reads lines from the files (.gz and .zst, too), or from standard input, and writes one vector for each, in the "
+    "order of the lines.  An empty line gives the vector of an empty text.  A text's vector is the same bits whatever "
+    "else is in the input and however many threads work.  In a folder of sentence-transformers its files say how "
+    "vectors are made, unless options do.\n"
     "NumPy's format needs the number of rows at its beginning: into a pipe the rows are kept in a temporary file until "
     "the last line is read; jsonl and f32 come out at once.",
     examples,

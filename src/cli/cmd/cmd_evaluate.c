@@ -353,7 +353,8 @@ static int run(void *arguments, cli_io *io)
     a->f.t.targets = a->target.n;
     if (!one_kind(a, &io->why) && a->source.n) pairs_only(io->parsed, &io->why);
     else if (!io->why.code) no_strangers(io->parsed, !a->f.dev, &io->why);
-    if (io->why.code || cli_model_folder(a->f.t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
+    if (io->why.code || cli_task_folder(a->f.t.model, a->f.dev ? a->f.task : NULL, folder, sizeof folder, &io->why))
+        return cli_exit(io);
     cli_note_vocabulary_in(io, folder);
     a->f.t.given = was_given;
     a->f.t.given_user = (void *)(uintptr_t)io->parsed;

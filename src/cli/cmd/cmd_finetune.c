@@ -101,7 +101,7 @@ static int run(void *arguments, cli_io *io)
     finetune_args *a = arguments;
     rf_finetune_options *f = &a->f;
     char folder[4096];
-    const bool many = f->k_fold > 1 || f->learning_rates, vectors = !strcmp(f->task, "embed");
+    const bool many = f->k_fold > 1 || f->learning_rates;
     rf_scores scores = {.n = 0};
     watch w = {.io = io, .every = f->t.logging_steps, .folds = many};
     f->t.given = was_given;
@@ -113,7 +113,7 @@ static int run(void *arguments, cli_io *io)
         rf_fail(&io->why, RF_EARG, "--report: is a page about one run, and %s makes several",
                 f->k_fold > 1 ? "k_fold" : "learning_rates");
     else if (!f->t.resume_from_checkpoint || f->t.model || many)
-        (vectors ? cli_sentence_folder : cli_model_folder)(f->t.model, folder, sizeof folder, &io->why);
+        cli_task_folder(f->t.model, f->task, folder, sizeof folder, &io->why);
     if (io->why.code) return cli_exit(io);
     if (!f->t.resume_from_checkpoint || f->t.model || many) f->t.model = folder;
     if (f->t.model) cli_note_vocabulary_in(io, f->t.model);
@@ -139,7 +139,7 @@ static const cli_option options[] = {
     CLI_FINETUNE_ROWS(finetune_args, f, RF_OPTION_FINETUNE),
     CLI_TRAIN_ROW("max_length", finetune_args, f.t,
                   "longest example in tokens, of embed and sim each text; pairs lose from the longer text; "
-                  "without it 128, of glue/NAME 512"),
+                  "without it 128, of glue/NAME 512, of embed what the model's folder says"),
     {"metric_for_best_model", 0, CLI_FINETUNE, offsetof(finetune_args, f), NULL, NULL, 0, 0, NULL,
      "the task's own when not given, or another that it has, of"
 #define RFM(name, error) " " #name

@@ -157,10 +157,10 @@ const cli_command cmd_index = {
     "index",
     "-o DIR [FILE...]",
     "keep the vectors of lines, to search in them",
-    "Reads lines from the files, or from standard input, and writes their vectors, made as roformer embed makes them "
-    "and scaled to length 1, and the lines themselves to a folder: as int8 to look through all of them, as floats to "
-    "compare the nearest exactly.  Lines of several files are numbered on.  Memory stays the same however many there "
-    "are.  "
+    "Reads lines from the files (.gz and .zst, too), or from standard input, and writes their vectors, made as "
+    "roformer embed makes them and scaled to length 1, and the lines themselves to a folder: as int8 to look through "
+    "all of them, as floats to compare the nearest exactly.  Lines of several files are numbered on.  Memory stays the "
+    "same however many there are.  "
     "An empty line keeps its number and is never found; one whose vector has length 0 is refused by its number.\n"
     "docs/formats.md has the files: NumPy opens codes.npy, FAISS's read_index vectors.faiss.",
     examples,

@@ -197,6 +197,35 @@ static json_t *tokenizer_json(const rf_tokenizer *t)
     return o;
 }
 
+/* How vectors of texts are made, where the folder says so. */
+static rf_status describe_vectors(const cli_io *io, const char *folder, json_t **o, rf_error *why)
+{
+    rf_sentence s;
+    rf_error unread = {0};
+    const rf_status status = rf_sentence_read(io->ctx, folder, &s, &unread);
+    if (status == RF_EUNSUPPORTED) cli_json_set(o, "vectors", json_pack("{s:s}", "not readable", unread.text));
+    if (status) return status == RF_EUNSUPPORTED ? RF_OK : rf_fail(why, status, "%s", unread.text);
+    if (*s.pooling) {
+        json_t *v = json_object(), *names = json_array();
+        cli_json_set(&v, "pooling", json_string(s.pooling));
+        cli_json_set(&v, "normalize", json_boolean(s.normalize));
+        if (s.max_length) cli_json_set(&v, "max_length", json_integer(s.max_length));
+        for (int64_t i = 0; i < s.prompts; i++) {
+            const char *name = s.prompt[i].name;
+            cli_json_add(&names, cli_text_json(name, strlen(name)));
+        }
+        if (s.default_prompt >= 0) {
+            const char *usual = s.prompt[s.default_prompt].name;
+            cli_json_set(&v, "default_prompt", cli_text_json(usual, strlen(usual)));
+        }
+        if (s.prompts) cli_json_set(&v, "prompts", json_incref(names));
+        json_decref(names);
+        cli_json_set(o, "vectors", v);
+    }
+    rf_sentence_free(&s);
+    return RF_OK;
+}
+
 static json_t *shape_json(const rf_weight *w)
 {
     json_t *shape = json_array();
@@ -257,7 +286,8 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     json_t *position = position_json(&c, folder, why);
     if (!position) return why->code ? why->code : rf_fail(why, RF_ENOMEM, "out of memory: a description");
     cli_json_set(o, "position", position);
-    if ((status = describe_tokenizer(io, folder, o, why))) return status;
+    if ((status = describe_tokenizer(io, folder, o, why)) || (status = describe_vectors(io, folder, o, why)))
+        return status;
     if (rf_weights_path(folder, path, sizeof path, NULL)) {
         cli_json_set(o, "weights", json_null());
         return RF_OK;
@@ -353,8 +383,9 @@ const cli_command cmd_info = {
     "info",
     "[DIR]",
     "show what a model folder holds, or what this machine can do",
-    "Of a model folder (DIR, or -m): shape, number of parameters, position encoding, tokenizer, weights, whether they "
-    "fit together, and which tensors would not be used.  With --env: version, libraries, processor, kernels, memory.",
+    "Of a model folder (DIR, or -m): shape, number of parameters, position encoding, tokenizer, how vectors of texts "
+    "are made where the folder says so, weights, whether they fit together, and which tensors would not be used.  With "
+    "--env: version, libraries, processor, kernels, memory.",
     examples,
     options,
     sizeof(struct args),

@@ -81,12 +81,12 @@ static int run(void *arguments, cli_io *io)
     if (!status && a->output) status = position_report_own(a->output, &io->why);
     if (!status) status = measure(&b, &r, &io->why);
     if (!status && !r.lengths) cli_note(io, "the model has no language-model head: no logits, no losses");
+    if (!status && a->output) status = write_json(&r, a->output, &io->why);
     if (!status && a->train.json) status = cli_print_json(position_report_json(&r), 0, &io->why);
     if (!status && !a->train.json) {
         position_report_print(&r);
         status = cli_flush(&io->why);
     }
-    if (!status && a->output) status = write_json(&r, a->output, &io->why);
     if (!status && a->output) status = position_report_draw(&r, a->output, &io->why);
     if (!status && a->output)
         cli_note(io, "%s: report.json, and plots as .svg and .png with the .gp that draws them", a->output);

@@ -40,7 +40,7 @@ static int run(void *arguments, cli_io *io)
     }
     cli_by_suffix(io->parsed, "format", a->output, &a->format);
     if (cli_not_input(a->output, a->input, &io->why)) return cli_exit(io);
-    if (cli_model_folder(a->model, folder, sizeof folder, &io->why) ||
+    if (cli_task_folder(a->model, a->f.task, folder, sizeof folder, &io->why) ||
         rf_answerer_open_as(io->ctx, folder, cli_dtype(a->dtype), &m, &io->why))
         return cli_exit(io);
     cli_note_vocabulary_in(io, folder);

@@ -158,7 +158,8 @@ const cli_command cmd_search = {
     "Prints the score, the number and the text of the lines whose vectors are nearest to the query's, the nearest "
     "first and of equal ones the earlier line: what roformer rank prints of the same lines.  Scores are cosines of the "
     "vectors in full, not of their int8.  Queries on standard input are taken line by line, and a line's number "
-    "stands before each of its results; empty ones have none.  The model must be that of the index, which says how vectors are made.",
+    "stands before each of its results; empty ones have none.  The model must be that of the "
+    "index, which says how vectors are made.",
     examples,
     options,
     sizeof(struct args),

@@ -38,9 +38,10 @@ static rf_status read_texts(verdict *v, const char *list, rf_error *why)
     rf_error own = {0};
     rf_status status = rf_sentence_read(v->io->ctx, v->folder, &s, &own);
     if (!status) rf_sentence_free(&s);
-    if (!status) status = rf_tokenizer_open(v->io->ctx, v->folder, &t, &own);
+    if (!status && rf_tokenizer_found(v->io->ctx, v->folder))
+        status = rf_tokenizer_open(v->io->ctx, v->folder, &t, &own);
     rf_tokenizer_free(t);
-    if (!status || status == RF_EIO) return RF_OK;             /* no tokenizer lies there: weights alone, an index */
+    if (!status) return RF_OK;                                  /* also without a tokenizer: weights alone, an index  */
     return rf_fail(why, status, "%s, but the folder cannot be opened: %.200s",
                    list ? "the listed files are as they were written" : "weights and configuration can be read",
                    own.text);
@@ -88,7 +89,9 @@ static void say(const verdict *v, const char *folder, bool listed, const verdict
     else if (listed)
         printf("%s: intact: %lld files in %lld folder%s\n", folder, (long long)(v->read - before->read), folders,
                folders == 1 ? "" : "s");
-    else printf("%s: has no checksums; configuration, weights and vocabulary can be read and fit together\n", folder);
+    else
+        printf("%s: has no checksums; configuration%s can be read and fit together\n", folder,
+               rf_tokenizer_found(v->io->ctx, folder) ? ", weights and vocabulary" : " and weights");
 }
 
 /* A checkpoint, a trained model, or the folder of a run: its checkpoints, and its model when there is one. */

@@ -85,7 +85,7 @@ rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t 
     cli_gnuplot_quote(lab_name(b), name, sizeof name);
     return lab_put(s, "set multiplot layout %lld,%lld title '%s (%s%s): %s'\n",
                    (long long)((panels + columns - 1) / columns), (long long)columns, name, rf_position_name(b->is),
-                   b->m.config->is_decoder ? ", causal" : "", title);
+                   lab_causal(b) ? ", causal" : "", title);
 }
 
 rf_status lab_draw_both(lab_script *s, const char *folder, const char *name)

@@ -18,6 +18,9 @@ typedef struct lab_bench {
     rf_probe probe;
 } lab_bench;
 
+/* A token sees those before it alone; a RoFormer-Sim's text is read whole. */
+static inline bool lab_causal(const lab_bench *b) { return b->m.config->is_decoder && !b->m.config->linear_pooler; }
+
 /* Opens the model of `given` (NULL: the shipped one); with texts, reads stretches of t->max_length. */
 rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int64_t stretches, int64_t pieces,
                    lab_bench *out);

@@ -255,14 +255,14 @@ static void put_score_data(const positions_args *a, lab_script *s, const rf_atte
 
 static int64_t score_panels(const positions_args *a, const lab_bench *b)
 {
-    return (a->layer < 0 ? b->m.config->num_hidden_layers : 1) * (b->m.config->is_decoder ? 1 : 2);
+    return (a->layer < 0 ? b->m.config->num_hidden_layers : 1) * (lab_causal(b) ? 1 : 2);
 }
 
 /* Panels for each layer, a colour for each head: keys before the query and, where they are seen, keys after it. */
 static void put_scores(const positions_args *a, lab_script *s, const lab_bench *b, const rf_attention_report *r,
                        double *workspace)
 {
-    const int sides = b->m.config->is_decoder ? 1 : 2;
+    const int sides = lab_causal(b) ? 1 : 2;
     put_score_data(a, s, r, workspace);
     const int64_t panels = score_panels(a, b);
     lab_panels(s, b, panels, panels < 2 ? 1 : 2, "mean score of all queries with all keys, were they so far apart");

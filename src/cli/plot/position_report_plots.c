@@ -67,7 +67,7 @@ static void put_distance(lab_script *s, const position_report *r)
         for (int64_t d = 0; d < a->length; d++) {
             lab_put(s, "%lld", (long long)d);
             for (int64_t h = 0; h < a->H; h++) lab_put(s, " %.6g", a->by_distance[(l * a->H + h) * a->length + d]);
-            lab_put(s, " %.6g\n", everywhere(a->length, d, r->bench->m.config->is_decoder));
+            lab_put(s, " %.6g\n", everywhere(a->length, d, lab_causal(r->bench)));
         }
         lab_put(s, "EOD\n");
     }

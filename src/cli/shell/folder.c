@@ -68,6 +68,11 @@ rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_erro
     return cli_model_folder(given, out, size, why);
 }
 
+rf_status cli_task_folder(const char *given, const char *task, char *out, size_t size, rf_error *why)
+{
+    return (task && !strcmp(task, "embed") ? cli_sentence_folder : cli_model_folder)(given, out, size, why);
+}
+
 const char *cli_sentence_name(const char *given, char *out, size_t size)
 {
     char folder[4096];

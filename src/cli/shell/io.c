@@ -321,18 +321,18 @@ static rf_status open_temporary(cli_out *o, mode_t mode, rf_error *why)
     return refused(o, "create", why);
 }
 
-static rf_status open_file(cli_out *o, const char *path, rf_error *why)
+static rf_status open_file(cli_out *o, const char *given, rf_error *why)
 {
     struct stat st;
-    const bool exists = !stat(path, &st);
+    const bool exists = !stat(given, &st);
     const bool circle = !exists && errno == ELOOP;
-    if (!(o->path = cli_target(path))) return rf_fail(why, RF_ENOMEM, "out of memory");
-    path = o->path;
+    if (!(o->path = cli_target(given))) return rf_fail(why, RF_ENOMEM, "out of memory");
+    const char *path = o->path;
     errno = ELOOP;
     if (circle) return refused(o, "open", why);
     if (exists && S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: is a directory", path);
     if (exists && !S_ISREG(st.st_mode)) {
-        o->fd = open(path, O_WRONLY | O_CLOEXEC);
+        o->fd = open(given, O_WRONLY | O_CLOEXEC);                      /* a pipe's own name is not in any folder     */
         return o->fd < 0 ? refused(o, "open", why) : RF_OK;
     }
     if (exists && access(path, W_OK)) return refused(o, "write", why);

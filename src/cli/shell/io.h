@@ -154,6 +154,8 @@ rf_status cli_new_config(cli_io *io, const char *path, rf_config *c);
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
 /* The same for vectors of texts: before the shipped model comes the shipped one for sentences. */
 rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_error *why);
+/* The one that is asked without a name: of task "embed" the model for sentences. */
+rf_status cli_task_folder(const char *given, const char *task, char *out, size_t size, rf_error *why);
 /* What people call that: the last part of its path; NULL when it is not UTF-8. */
 const char *cli_sentence_name(const char *given, char *out, size_t size);
 /* Says so when a vocabulary has far fewer tokens than the model has rows. */

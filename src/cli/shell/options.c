@@ -1,4 +1,5 @@
 /* options.c — reading a command line into a struct, by its table. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -181,11 +182,14 @@ static rf_status read_choice(const cli_option *o, const char *text, int *to, rf_
     }
 }
 
-void cli_by_suffix(const cli_parsed *p, const char *name, const char *path, int *choice)
+bool cli_by_suffix(const cli_parsed *p, const char *name, const char *path, int *choice)
 {
     const cli_option *o = cli_find_option(p->options, name, strlen(name));
     const char *dot = path ? strrchr(path, '.') : NULL;
-    if (dot && o && !cli_given(p, name)) (void)read_choice(o, dot + 1, choice, NULL);
+    char suffix[16] = "";
+    if (!dot || strchr(dot, '/') || !o || cli_given(p, name)) return true;
+    for (size_t i = 0; dot[1 + i] && i + 1 < sizeof suffix; i++) suffix[i] = (char)tolower((unsigned char)dot[1 + i]);
+    return !read_choice(o, suffix, choice, NULL);
 }
 
 static rf_status read_flag(const cli_option *o, const char *text, int *to, rf_error *why)

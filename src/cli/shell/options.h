@@ -113,8 +113,9 @@ rf_status cli_needs(const cli_parsed *p, const char *name, bool there, const cha
 const cli_option *cli_find_option(const cli_option *options, const char *name, size_t size);
 bool cli_takes_value(const cli_option *o);
 
-/* The choice of option `name` when it was not given: that which the suffix of `path` is a word of, if there is one. */
-void cli_by_suffix(const cli_parsed *p, const char *name, const char *path, int *choice);
+/* The choice of option `name` when it was not given: that which the suffix of `path` is a word of.  false: it has a
+ * suffix that is none. */
+bool cli_by_suffix(const cli_parsed *p, const char *name, const char *path, int *choice);
 
 /* The value that `o` has in `args`, as one would type it; "" for none. */
 void cli_show_value(const cli_option *o, const void *args, char *out, size_t size);

@@ -136,6 +136,15 @@ static bool elsewhere(const rf_config *c)
     return *class_of(c).text && rf__config_same_positions(c, &usual);
 }
 
+/* sentence-transformers loads it: transformers' encoder, and the files of rf_sentence_write. */
+static bool sentences(const rf__card *c)
+{
+    rf_config encoder = *c->config;
+    if (rf_config_head(c->config) != RF_HEAD_EMBED || !c->tokenizer) return false;
+    rf_config_set_head(&encoder, RF_HEAD_MLM);
+    return elsewhere(&encoder);
+}
+
 static const char *title_of(const rf_config *c)
 {
     const rf_family_config *f = rf__config_family(c);
@@ -198,8 +207,11 @@ static void index_of_results(FILE *f, const rf__card *c, const char *name)
 static void header(FILE *f, const rf__card *c, const char *name)
 {
     const char *task = c->config->finetuning_task;
-    fprintf(f, "---\nlibrary_name: %s\npipeline_tag: %s\ntags:\n- roformer\n",
-            elsewhere(c->config) ? "transformers" : "roformer", kind_of(c->config).pipeline);
+    const char *library = sentences(c)           ? "sentence-transformers"
+                          : elsewhere(c->config) ? "transformers"
+                                                 : "roformer";
+    fprintf(f, "---\nlibrary_name: %s\npipeline_tag: %s\ntags:\n- roformer\n", library,
+            kind_of(c->config).pipeline);
     if (!strncmp(task, "glue/", 5)) fprintf(f, "datasets:\n- glue\n");
     for (int i = 0, n = 0; i < c->scores.n; i++)
         if (strcmp(c->scores.score[i].name, "loss"))
@@ -295,10 +307,12 @@ static bool worth_a_line(const char *name, const json_t *value, const json_t *us
 static void list_options(FILE *f, const json_t *options, const json_t *usual, bool tokens)
 {
     static const char *const elsewhere_said[] = {"train", "dev", "task", "base_model"};
+    static const char *const of_tokens[] = {"tokens_per_batch", "metric_for_best_model"};    /* a task has its own */
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)options, name, value) {
-        bool said = json_is_array(value) || json_is_object(value) || (!tokens && !strcmp(name, "tokens_per_batch"));
+        bool said = json_is_array(value) || json_is_object(value);
+        for (size_t i = 0; i < RF_COUNT(of_tokens) && !tokens; i++) said = said || !strcmp(name, of_tokens[i]);
         for (size_t i = 0; i < RF_COUNT(elsewhere_said); i++) said = said || !strcmp(name, elsewhere_said[i]);
         if (said || !worth_a_line(name, value, json_object_get(usual, name))) continue;
         char *number = json_is_string(value) ? NULL : rf__json_dump(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
@@ -348,7 +362,11 @@ static void use(FILE *f, const rf__card *c, const char *name)
     fprintf(f, "\n```\n");
     const rf_family_config *family = rf__config_family(c->config);
     const class_name class = class_of(c->config);
-    if (elsewhere(c->config) && c->tokenizer)
+    if (sentences(c))
+        fprintf(f,
+                "\n```python\nfrom sentence_transformers import SentenceTransformer\n"
+                "vectors = SentenceTransformer(\"%s\").encode([\"a text\", \"another one\"])\n```\n", name);
+    else if (elsewhere(c->config) && c->tokenizer)
         fprintf(f,
                 "\n```python\nfrom transformers import %s, %s\n"
                 "tokenizer = %s.from_pretrained(\"%s\")\n"

@@ -1,0 +1,85 @@
+#!/bin/sh
+# sentence_folder.sh — what a folder of sentence vectors says stays with the model: in checkpoints, in runs that are resumed,
+# trained on, converted and verified; runs that are resumed see the data and the options as a new run does.
+. "$(dirname "$0")/lib"
+"$make_model" model || exit 1
+awk 'BEGIN { print "text\tpair"; for (i = 0; i < 8; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
+printf 'the old city\nof the river\n' > lines
+few="--train pairs.tsv --batch_size 4 --dropout 0"
+prompts='{"prompts": {"query": "of the red ", "document": ""}, "default_prompt_name": "query"}'
+"$program" finetune -q --task embed $few --model model --pooling cls --normalize --max_length 20 --max_steps 1 -o first
+printf '%s\n' "$prompts" > first/config_sentence_transformers.json
+vectors() { "$program" embed -q -m "$1" --format f32 lines > "$2" || fail "vectors of $1"; }
+
+# Prompts: the model's, its checkpoints', those of a run that goes on from one, wherever the first folder is now.
+runs="--save_strategy steps --save_steps 2 --dev pairs.tsv"
+expect 0 '' "$program" finetune -q --task embed $few --model first $runs --max_steps 4 -o whole
+for folder in whole whole/checkpoint-2 whole/checkpoint-4; do
+    same first/config_sentence_transformers.json $folder/config_sentence_transformers.json "prompts of $folder"
+done
+vectors whole a; vectors whole/checkpoint-4 b; same a b "the last checkpoint's vectors"
+"$program" embed -q -m whole --prompt '' --format f32 lines > b
+cmp -s a b && fail "the default prompt has no effect"
+expect 0 '' "$program" verify whole/checkpoint-4 whole
+holds out 'whole: intact'
+mv first gone
+expect 0 '' "$program" finetune -q --resume whole/checkpoint-2 -o resumed
+mv gone first
+vectors resumed b; same a b "vectors of the run that was resumed"
+expect 0 '' "$program" finetune -q --resume latest -o whole --max_steps 6
+same first/config_sentence_transformers.json whole/config_sentence_transformers.json "prompts of a run that goes on"
+expect 0 '' "$program" finetune -q --task embed $few --model whole/checkpoint-4 --max_steps 1 -o on
+same first/config_sentence_transformers.json on/config_sentence_transformers.json "prompts of a checkpoint that is trained on"
+expect 0 '' "$program" convert -q whole/checkpoint-4 converted
+for file in modules.json 1_Pooling/config.json 2_Normalize/config.json sentence_bert_config.json; do
+    same "converted/$file" "whole/$file" "a checkpoint that was converted"
+done
+vectors whole/checkpoint-4 a; vectors converted b; same a b "a checkpoint that was converted"
+"$program" info first > out; holds out 'default_prompt  query'; holds out 'prompts         query document'
+sed 's/"include_prompt": true/"include_prompt": false/' first/1_Pooling/config.json > note; cp note first/1_Pooling/config.json
+expect 3 'include_prompt is false' "$program" finetune -q --task embed $few --model first --max_steps 1 -o no
+"$program" classify -m whole 'the old city' > out 2>&1 && fail "labels of a model that has none"
+holds out 'makes vectors'
+
+# What a run that is resumed is told and not told.
+expect 0 '' "$program" finetune -q $few --task embed --model model $runs --max_steps 4 --eval_strategy steps --eval_steps 2 -o r1
+expect 0 '' "$program" finetune -q --resume latest -o r1 --max_steps 8 --eval_steps 1
+for step in 5 6 7 8; do grep -q "\"step\":$step,.*eval_loss" r1/metrics.jsonl || fail "step $step was not evaluated"; done
+printf 'text\tlabel\nthe old city\t0\nof the river\t1\nthe king\t0\n' > labels.tsv
+expect 0 '' "$program" finetune -q --task cls --train labels.tsv --dev labels.tsv --batch_size 2 --model model --max_steps 3 \
+    --save_strategy steps --save_steps 1 --eval_strategy steps --eval_steps 1 --load_best_model_at_end \
+    --metric_for_best_model loss --greater_is_better true -o best
+expect 0 'the model is that of checkpoint-1: ' "$program" finetune --resume best/checkpoint-3 -o beside
+expect 2 'a text of 2[0-9] tokens is to be read, and the model has 16 positions' sh -c '
+    awk "BEGIN { print \"text\tpair\"; for (i = 0; i < 8; i++) print \"the old city of the red river and the blue house of the old dog and the king\tthe river\" }" > long.tsv
+    printf "text\tpair\nthe river\tof the old city\nthe king\tof the river\n" > fits.tsv
+    cp model/vocab.txt . && mkdir vocabulary && cp vocab.txt vocabulary
+    printf "the old city\n\nof the river\n\nthe king\n\nthe red house\n" > text
+    sed "s/\"max_position_embeddings\": 64/\"max_position_embeddings\": 16, \"position_embedding_type\": \"absolute\"/" model/config.json > short.json
+    "$0" pretrain -q --text text --model vocabulary --config short.json --max_steps 1 --tokens_per_batch 64 --eval_documents 0 --max_length 16 -o short &&
+    "$0" finetune -q --task embed --model short --train fits.tsv --dev fits.tsv --batch_size 2 --max_steps 4 --save_strategy steps --save_steps 2 -o s1 &&
+    "$0" finetune -q --resume s1/checkpoint-2 --dev long.tsv -o s2' "$program"
+[ ! -e s2/metrics.jsonl ] || fail "it trained before it looked at the texts"
+grep -q '"max_seq_length": 16' s1/sentence_bert_config.json || fail "longer than its positions: $(cat s1/sentence_bert_config.json)"
+cut -f 1 long.tsv | tail -1 > lines.long
+expect 0 '1 of 1 lines were longer than 16 tokens and were cut' "$program" embed -m s1 --format f32 lines.long
+
+# A triplet's loss is of vectors as the model makes them.
+printf '{"text": "the old city", "pair": "the red river", "negative": "a dog"}\n{"text": "the old house", "pair": "the king", "negative": "the river"}\n' > triplets.jsonl
+"$program" finetune -q --task embed --model model --train triplets.jsonl --dev triplets.jsonl --loss triplet --normalize --batch_size 2 --max_steps 1 --dropout 0 -o triplet > trained
+"$program" evaluate -m triplet --dev triplets.jsonl --loss triplet > out
+[ "$(grep '^loss' trained)" = "$(grep '^loss' out)" ] && grep -q '^loss' out || fail "losses: $(grep loss trained) / $(grep loss out)"
+
+# A folder that cannot be opened is not intact.
+cp -r triplet broken; rm -r broken/1_Pooling broken/checksums.json
+expect 4 '1_Pooling/config.json' "$program" verify broken
+cp -r model bare; rm bare/vocab.txt
+expect 0 '' "$program" verify bare
+holds out 'configuration and weights can be read'
+
+# A pipe has no name in any folder.
+[ "$("$program" embed -q -m model --format f32 lines -o /dev/stdout | cksum)" = "$("$program" embed -q -m model --format f32 lines | cksum)" ] || fail "/dev/stdout"
+expect 0 'its ending is none of npy, jsonl and f32' "$program" embed -m model -o v.json lines
+expect 0 '' "$program" embed -m model -o v.JSONL lines
+head -c 1 v.JSONL | grep -q '\[' || fail "an ending in capitals"
+done_testing
