@@ -244,6 +244,44 @@ static void the_batch_that_would_fit_fits(void **state)
     rf_ctx_free(ctx);
 }
 
+/* Where cosines of 4,096 examples with each other take the memory, fewer of them fit, with as many encoded at once; one
+ * example has nobody to be compared with. */
+static void fewer_examples_fit_as_well_as_fewer_tokens(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_config c;
+    rf_params p;
+    rf_train_options o;
+    char note[256];
+    rf_error why = {0};
+    rf_train_defaults(&o);
+    rf_config_defaults(&c);
+    assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+    o.tokens_per_batch = 300;
+    const double slabs = rf__memory_slabs(&p, &o) + rf__memory_buffers(&p, &o, 300);
+    const double encoded = rf__memory_batch(&p, &o, 300, 0);
+    rf__memory_job job = {.example = 300, .examples = 4096, .at_once = 1, .square = encoded / 512 / 512};
+    rf__memory_check(&p, &o, &job, slabs + 2.01 * encoded, note, sizeof note, &why);
+    t_failed(&why, RF_ENOMEM, "per_device_train_batch_size 512 with mini_batch_size 1 would fit");
+    why = (rf_error){0};
+    job.square = 0;
+    job.each = encoded / 256;
+    rf__memory_check(&p, &o, &job, slabs + 2.01 * encoded, note, sizeof note, &why);
+    t_failed(&why, RF_ENOMEM, "per_device_train_batch_size 256 with mini_batch_size 1 would fit");
+    why = (rf_error){0};
+    o.tokens_per_batch = 600;
+    job = (rf__memory_job){.example = 300, .examples = 2, .at_once = 2, .square = 1};
+    rf__memory_check(&p, &o, &job, slabs + 1.01 * encoded, note, sizeof note, &why);
+    t_failed(&why, RF_ENOMEM, "no batch fits");
+    why = (rf_error){0};
+    job.square = 0;
+    rf__memory_check(&p, &o, &job, slabs + 1.01 * encoded, note, sizeof note, &why);
+    t_failed(&why, RF_ENOMEM, "per_device_train_batch_size 1 would fit");
+    rf__params_free(&p);
+    rf_ctx_free(ctx);
+}
+
 /* Bytes of the arena of two steps of fine-tuning: tags of every token, or a label for each text. */
 static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int64_t T, const rf__task *task)
 {
@@ -428,6 +466,7 @@ int main(void)
         cmocka_unit_test(states_of_linear_layers_are_counted),
         cmocka_unit_test(families_are_counted),
         cmocka_unit_test(two_sides_are_counted),
-                                       cmocka_unit_test(the_batch_that_would_fit_fits)};
+                                       cmocka_unit_test(the_batch_that_would_fit_fits),
+        cmocka_unit_test(fewer_examples_fit_as_well_as_fewer_tokens)};
     return cmocka_run_group_tests_name("train/memory", tests, NULL, NULL);
 }
