@@ -61,6 +61,8 @@ expect 0 'its head, and a new pooler' "$program" finetune --task sim --model cau
 # The second stage: cosines as another model has them.
 tail -n +2 pairs.tsv | tr '\t' '\n' | "$program" embed -q -m causal --pooling mean -o teacher.npy
 expect 0 '' "$program" finetune -q --task sim --model on --train pairs.tsv --teacher teacher.npy --batch_size 4 --max_steps 2 -o taught
+tail -n +2 pairs.tsv | tr '\t' '\n' | "$program" embed -q -m causal --pooling max -o others.npy
+expect 3 "examples, their teacher's vectors, vocabulary or max_length are not what" "$program" finetune -q --resume taught/checkpoint-2 --teacher others.npy --max_steps 3 -o other
 "$program" embed -q -m taught lines.txt -o taught.npy && cmp -s taught.npy on.npy && fail "nothing was learned of the teacher"
 expect 3 'holds 2 vectors, .* 4 examples: two rows are those of an example' \
     sh -c '"$0" embed -q -m causal lines.txt -o two.npy && "$0" finetune -q --task sim --model on --train pairs.tsv --teacher two.npy -o no' "$program"
