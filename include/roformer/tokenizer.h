@@ -150,8 +150,8 @@ rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size,
  * NULL is a text of no bytes. */
 size_t rf_utf8_check(const char *text, size_t size);
 
-/* 1: text of which a tokenizer makes no token: white space (the property White_Space) and control characters (Cc, Cf)
- * alone, or nothing.  0: anything else, bytes that are not UTF-8 among it.  NULL is a text of no bytes. */
+/* 1: text without anything to read: white space (the property White_Space) and control characters (Cc, Cf) alone, or
+ * nothing.  0: anything else, bytes that are not UTF-8 among it.  NULL is a text of no bytes. */
 int rf_utf8_blank(const char *text, size_t size);
 
 /* The end of a message about text that is not UTF-8: which older encoding it looks like and what converts it, or "".

@@ -228,7 +228,8 @@ static rf_status write_target(struct conversion *c)
     if (!status) status = rf__folder_make(c->to, c->why);
     if (!status) status = rf__checksums_remove(c->to, c->why);
     if (!status) status = write_config(c);
-    if (!status && rf_config_head(&c->config) == RF_HEAD_EMBED)         /* of a checkpoint, which has not all of them */
+    const bool checkpoint = rf_config_head(&c->config) == RF_HEAD_EMBED && !rf__folder_has(c->from, RF_FILE_MODULES);
+    if (!status && checkpoint)                                          /* which has not all of the files             */
         status = rf_sentence_write(c->ctx, c->to, &c->config, c->why);
     if (!status) status = rf_sentence_copy(c->ctx, c->from, c->to, c->why);
     if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);

@@ -3,12 +3,15 @@
  *     folder.tmp-<pid>-<n>/: headers, rows as they come   ->   headers with the count, index.json, checksums
  *     ->   fsync   ->   rename to folder   ->   fsync of what holds it                                               */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +23,6 @@
 #include "roformer/kernels.h"
 #include "store/task.h"
 #include "train/checkpoint/checksums.h"
-#include "train/checkpoint/folder.h"
 
 struct rf_index_writer {
     const rf_ctx *ctx;
@@ -46,12 +48,53 @@ static rf_status failed(rf_error *why, const char *path, const char *verb)
 
 /* ---- beginning --------------------------------------------------------------------------------------------------- */
 
+/* What a writer made, and nothing else, of a temporary folder. */
+static void remove_folder(const char *folder)
+{
+    char path[4096];
+    const char *const more[] = {RF_FILE_INDEX, RF_FILE_CHECKSUMS};
+    for (int i = 0; i < RF__INDEX_FILES; i++)
+        if (!rf__path(path, sizeof path, folder, rf__index_file[i], NULL)) unlink(path);
+    for (size_t i = 0; i < RF_COUNT(more); i++)
+        if (!rf__path(path, sizeof path, folder, more[i], NULL)) unlink(path);
+    rmdir(folder);
+}
+
+/* NAME.tmp-<pid>-<n> whose lines nobody holds any more. */
+static bool left_behind(const char *name, const char *prefix, const char *folder)
+{
+    static const char digits[] = "0123456789";
+    char path[4096];
+    if (strncmp(name, prefix, strlen(prefix))) return false;
+    const char *pid = name + strlen(prefix), *n = pid + strspn(pid, digits);
+    if (n == pid || *n != '-' || !n[1] || n[1 + strspn(n + 1, digits)]) return false;
+    if (rf__path(path, sizeof path, folder, RF_FILE_INDEX_LINES, NULL)) return false;
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const bool left = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB);
+    if (fd >= 0) close(fd);
+    return left;
+}
+
+/* What killed writers of this name left beside it. */
+static void sweep(const char *folder)
+{
+    char above[4096], path[4096], prefix[NAME_MAX + 8];
+    const char *slash = strrchr(folder, '/');
+    const int n = snprintf(prefix, sizeof prefix, "%s.tmp-", slash ? slash + 1 : folder);
+    if (n >= (int)sizeof prefix || rf__folder_of(folder, above, sizeof above, NULL)) return;
+    DIR *d = opendir(above);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (!rf__path(path, sizeof path, above, e->d_name, NULL) && left_behind(e->d_name, prefix, path))
+            remove_folder(path);
+    if (d) closedir(d);
+}
+
 static rf_status make_folder(rf_index_writer *w, rf_error *why)
 {
     enum { TRIES = 1000 };
     static atomic_uint number;
     const size_t length = strlen(w->folder);
-    rf__folder_sweep_beside(w->folder);
+    sweep(w->folder);
     for (int i = 0; i < TRIES; i++) {
         const int wrote = snprintf(w->temporary, sizeof w->temporary, "%.*s.tmp-%ld-%u", (int)length, w->folder,
                                    (long)getpid(), atomic_fetch_add(&number, 1));
@@ -72,6 +115,7 @@ static rf_status open_file(rf_index_writer *w, int which, rf_error *why)
     if (status) return status;
     w->fd[which] = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (w->fd[which] < 0) return failed(why, path, "create");
+    if (which == RF__LINES) (void)flock(w->fd[which], LOCK_EX | LOCK_NB);           /* says that somebody works here  */
     return rf__write_all(w->fd[which], header, rf__index_header(which, 0, w->o.dimensions, header), path, why);
 }
 
@@ -138,15 +182,9 @@ rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_
 void rf_index_discard(rf_index_writer *w)
 {
     if (!w) return;
-    char path[4096];
-    const char *const more[] = {RF_FILE_INDEX, RF_FILE_CHECKSUMS};
-    for (int i = 0; i < RF__INDEX_FILES; i++) {
+    for (int i = 0; i < RF__INDEX_FILES; i++)
         if (w->fd[i] >= 0) close(w->fd[i]);
-        if (*w->temporary && !rf__path(path, sizeof path, w->temporary, rf__index_file[i], NULL)) unlink(path);
-    }
-    for (size_t i = 0; i < RF_COUNT(more); i++)
-        if (*w->temporary && !rf__path(path, sizeof path, w->temporary, more[i], NULL)) unlink(path);
-    if (*w->temporary) rmdir(w->temporary);
+    if (*w->temporary) remove_folder(w->temporary);
     rf__free(w->ctx, w->folder);
     rf__free(w->ctx, w->prompt);
     rf__free(w->ctx, w->model_name);

@@ -53,7 +53,8 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
 {
     const char *format = "", *model = "", *pooling = "", *prompt = NULL;
     const char *name = json_string_value(json_object_get(all, "model_name"));
-    const char *dtype = json_string_value(json_object_get(all, "dtype"));
+    const json_t *kept = json_object_get(all, "dtype");
+    const char *dtype = kept ? json_is_string(kept) ? json_string_value(kept) : "" : NULL;
     json_int_t n = 0, D = 0, max_length = -1;
     if (json_unpack((json_t *)(uintptr_t)all, "{s:s}", "format", &format) || strncmp(format, "roformer-index-", 15))
         return rf_fail(why, RF_EDATA, "%s/%s: not an index: no \"format\": \"%s\"", folder, RF_FILE_INDEX,

@@ -204,7 +204,7 @@ static int64_t computed_at_once(const rf_finetune_options *o)
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
-    int64_t tokens = 0, longest = 0;
+    int64_t tokens = 0, longest = 0, two = 0;
     if (!*r->from) f->base = r->o.model;
     rf__run_notify(r, "data", "reading %s", f->o.train ? f->o.train : "");
     if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
@@ -215,12 +215,15 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (!status) status = rf__finetune_check(r, f, why);
     if (!status) status = rf__items_longest(&f->train, (size_t)computed_at_once(&f->o), &tokens, why);
     if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
+    if (!status) status = rf__items_longest(&f->train, 2, &two, why);
     if (status) return status;
     if (f->o.r_drop > 0 || f->task->train) {        /* of every text a second time, or behind the other one */
         tokens *= 2;
         longest *= 2;
+        two *= 2;
     }
     f->longest = longest;
+    f->longest_two = two;
     r->o.tokens_per_batch = rf__max64(tokens, 8);
     snprintf(f->metric, sizeof f->metric, "eval_%s", rf__score_metric(f->task, &f->source, &f->o));
     if ((status = rf__score_known(f->task, &f->source, f->metric + 5, why))) return status;
@@ -257,18 +260,19 @@ static rf_status keep_form(rf__run *r, rf_finetune_options *o, rf_error *why)
         return status;
     }
     rf_status status = rf_sentence_read(r->ctx, r->o.model, &s, why);
-    if (!status && s.prompts && !s.include_prompt)
-        status = rf_fail(why, RF_EUNSUPPORTED,
-                         "%s: include_prompt is false: this model leaves a prompt's tokens out of the pooling, which "
-                         "is not here; without its prompts (config_sentence_transformers.json) it can be trained on",
-                         r->o.model);
-    if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
     if (status) return status;
+    for (int64_t i = 0; i < s.prompts && !s.include_prompt && !status; i++)
+        if (*s.prompt[i].text)
+            status = rf_fail(why, RF_EUNSUPPORTED,
+                             "%s: include_prompt is false: this model leaves a prompt's tokens out of the pooling, "
+                             "which is not here; without its prompts (config_sentence_transformers.json) it can be "
+                             "trained on", r->o.model);
+    if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
     const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */
     if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
     if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
     rf_sentence_free(&s);
-    return RF_OK;
+    return status;
 }
 
 /* Tokens of the longest text that the encoder will read at once. */
@@ -322,14 +326,16 @@ void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
 {
     const rf__finetune_run *f = r->task;
     const int64_t n = (int64_t)f->train.n;
+    const double square = f->task->square ? f->task->square(&f->train, &f->o) : 0;
     *own = (rf__memory_job){
         .example = f->longest,
+        .least = square > 0 ? f->longest_two : f->longest,
         .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size),
         .copies = f->o.fgm > 0 ? (double)r->params.p[r->params.word].count * sizeof *f->words : 0,
         .examples = rf__min64(f->o.per_device_train_batch_size, n),
         .at_once = rf__min64(computed_at_once(&f->o), n),
         .each = f->train.teacher ? 4 * (double)f->train.teacher->C * sizeof(float) : 0,     /* rows, and their units */
-        .square = f->task->square ? f->task->square(&f->train, &f->o) : 0,
+        .square = square,
     };
 }
 

@@ -31,7 +31,7 @@ typedef struct rf__finetune_run {
     rf__answers answers;                /* of the last evaluation                                                     */
     rf_scores scores;
     int64_t scored;                     /* the step that `scores` are of; 0: none                                     */
-    int64_t longest;                    /* tokens of an example, with R-Drop or pairs of both                         */
+    int64_t longest, longest_two;       /* tokens of an example, of two; with R-Drop or pairs of both                 */
     char metric[48];                    /* "eval_f1": what eval_accuracy of the state holds                           */
 } rf__finetune_run;
 

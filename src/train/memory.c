@@ -141,7 +141,8 @@ static batch half(const rf_params *p, const rf_train_options *o, const rf__memor
     const double encoded = bytes_of(p, o, job, (batch){b.tokens, 0});
     if (parts && (b.tokens / 2 < job->example || of_examples(job, b.examples) > encoded))
         return (batch){b.tokens, b.examples / 2};
-    return (batch){b.tokens / 2, parts ? b.examples : b.examples / 2};
+    if (parts) return (batch){b.tokens / 2, b.examples};
+    return (batch){rf__max64(b.tokens / 2, rf__min64(job->least, b.tokens - 1)), b.examples / 2};   /* the least, too */
 }
 
 /* What would fit. */
@@ -150,7 +151,8 @@ static void advise(const rf__memory_job *job, batch b, char *text, size_t size)
     const int64_t at_once = job->example ? b.tokens / job->example : 0, examples = (int64_t)b.examples;
     if (!job->example) snprintf(text, size, "tokens_per_batch %lld", (long long)b.tokens);
     else if (job->at_once == job->examples)
-        snprintf(text, size, "per_device_train_batch_size %lld", (long long)at_once);
+        snprintf(text, size, "per_device_train_batch_size %lld", 
+                 (long long)rf__max64(at_once, 1 + (job->square > 0)));
     else
         snprintf(text, size, "per_device_train_batch_size %lld with mini_batch_size %lld", (long long)examples,
                  (long long)rf__min64(rf__min64(at_once, job->at_once), examples));
@@ -159,10 +161,9 @@ static void advise(const rf__memory_job *job, batch b, char *text, size_t size)
 /* One of a task that tells examples of a batch from each other has two. */
 static bool possible(const rf__memory_job *job, batch b)
 {
-    const int64_t least = job->square > 0 ? 2 : 1;
     const bool parts = job->at_once < job->examples;
-    if (!job->examples) return b.tokens >= rf__max64(job->example, 8);
-    return b.tokens >= rf__max64(job->example * (parts ? 1 : least), 8) && (!parts || b.examples >= (double)least);
+    const int64_t tokens = !parts && job->least ? job->least : job->example;
+    return b.tokens >= rf__max64(tokens, 8) && (!parts || b.examples >= (job->square > 0 ? 2 : 1));
 }
 
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left,

@@ -20,6 +20,7 @@ double rf__memory_forward(const rf_params *p, int64_t tokens);
 /* What a job has besides. */
 typedef struct rf__memory_job {
     int64_t example;                    /* tokens of the longest example; 0: a batch is not counted in examples       */
+    int64_t least;                      /* tokens of a batch that is possible: of one example, or of two              */
     int64_t evaluated;                  /* tokens of the largest batch of an evaluation                               */
     double copies;                      /* bytes of slabs of its own: FGM keeps the word embeddings as they were      */
     int64_t examples, at_once;          /* of a batch, and those of it that are encoded together; 0: not counted      */

@@ -196,6 +196,11 @@ static rf_status load_best(rf__run *r, rf_error *why)
     if (!status)
         status = rf__path(file, sizeof file, path, r->optimizer.ema ? RF_FILE_MEANS : RF_FILE_WEIGHTS, why);
     if (status) return status;
+    if (access(path, F_OK)) {
+        rf__run_notify(r, "note", "the best checkpoint, %s, is not in this folder: the model keeps the last weights",
+                       name);
+        return RF_OK;
+    }
     if (rf__checkpoint_verify(r->ctx, path, &damage)) {
         rf__run_notify(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name,
                        damage.text);

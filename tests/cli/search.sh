@@ -46,9 +46,9 @@ expect 0 '2 of 4 lines are empty' "$program" index -m model -o blank.index blank
 "$program" search -q -m model --top-k 0 blank.index 'the river' | cut -f 2 > out
 [ "$(sort out | tr '\n' ' ')" = '1 3 ' ] || fail "lines without a word are found: $(cat out)"
 "$program" rank -q -m model --top-k 0 'the river' blanks | cut -f 2 | cmp - out || fail "rank finds others"
-printf 'the river\n\nthe city\n' > queries
-input=queries expect 0 '1 of 3 queries are empty' "$program" search -m model --top-k 1 all
-[ "$(cut -f 1 out | tr '\n' ' ')" = '1 3 ' ] || fail "numbers of the queries: $(cat out)"
+printf 'the river\n\n\357\277\275\nthe city\n' > queries                             # U+FFFD is no token, either
+input=queries expect 0 '2 of 4 queries are empty' "$program" search -m model --top-k 1 all
+[ "$(cut -f 1 out | tr '\n' ' ')" = '1 4 ' ] || fail "numbers of the queries: $(cat out)"
 awk 'BEGIN { for (i = 0; i < 40; i++) printf "the river " }' > long
 input=long expect 0 '1 of 1 queries were longer than 64 tokens and were cut \(as the index was made: index --max-length\)' "$program" search -m model all
 printf '%s\n' '股票 天气' > strange
@@ -74,8 +74,11 @@ expect 3 'include_prompt is false' "$program" rank -m named --prompt '' --query-
 "$program" index -q -m model --dtype int8 -o small.index full
 expect 0 '' "$program" search -m model --top-k 1 small.index 'of the river'
 [ "$(cut -f 1,2 out)" = "1.0000	2" ] || fail "a query's vector is not made as the index's were: $(cat out)"
-sed 's/"int8"/"int4"/' small.index/index.json > note; cp note small.index/index.json
-expect 3 'dtype is none of f32, bf16 and int8' "$program" search -m model small.index 'of the river'
+cp small.index/index.json description
+for other in '"int4"' 5 null; do
+    sed "s/\"int8\"/$other/" description > small.index/index.json
+    expect 3 'dtype is none of f32, bf16 and int8' "$program" search -m model small.index 'of the river'
+done
 
 # Whose index it is, and whether it is whole.
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
@@ -112,13 +115,13 @@ ls -d half* > note 2>&1 && fail "something was left behind a signal: $(cat note)
 exec 3> pipe
 printf 'the river\n' >&3
 await test -e half.tmp-"$pid"-0
-mkdir half.tmp-x other.tmp-"$pid"-0
+mkdir half.tmp-x half.tmp-2024 half.tmp-1-1 other.tmp-"$pid"-0
 kill -KILL "$pid"; exec 3>&-; wait "$pid" 2> note
 [ -d half.tmp-"$pid"-0 ] || fail "it was not killed in the middle"
 "$program" index -q -m model -o half full
-[ "$(echo half* other*)" = "half half.tmp-x other.tmp-$pid-0" ] || fail "beside the index: $(echo half* other*)"
-awk 'BEGIN { for (i = 0; i < 200000; i++) print "the red house and the blue river of the old city" }' > million
-"$program" rank -q -m model 'the river' million > out 2> err & pid=$!
+[ "$(echo half* other*)" = "half half.tmp-1-1 half.tmp-2024 half.tmp-x other.tmp-$pid-0" ] || fail "beside the index: $(echo half* other*)"
+awk 'BEGIN { for (i = 0; i < 400000; i++) print "the red house and the blue river of the old city of the red house" }' > million
+"$program" rank -q -t 1 -m model 'the river' million > out 2> err & pid=$!
 sleep 1
 kill -TERM "$pid"; wait "$pid"; code=$?
 [ $code -eq 143 ] && [ ! -s out ] || fail "rank behind a signal: exit $code, $(head -2 out)"

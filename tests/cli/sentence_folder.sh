@@ -35,6 +35,8 @@ for file in modules.json 1_Pooling/config.json 2_Normalize/config.json sentence_
     same "converted/$file" "whole/$file" "a checkpoint that was converted"
 done
 vectors whole/checkpoint-4 a; vectors converted b; same a b "a checkpoint that was converted"
+expect 0 '' "$program" convert -q --dtype bf16 --overwrite whole whole
+same first/config_sentence_transformers.json whole/config_sentence_transformers.json "prompts of a folder that was converted in its place"
 "$program" info first > out; holds out 'default_prompt  query'; holds out 'prompts         query document'
 sed 's/"include_prompt": true/"include_prompt": false/' first/1_Pooling/config.json > note; cp note first/1_Pooling/config.json
 expect 3 'include_prompt is false' "$program" finetune -q --task embed $few --model first --max_steps 1 -o no
@@ -78,6 +80,8 @@ expect 0 '' "$program" verify bare
 holds out 'configuration and weights can be read'
 
 # A pipe has no name in any folder.
+echo before > both; "$program" embed -q -m model --format jsonl lines -o /dev/stdout >> both; echo behind >> both
+[ "$(sed -n '1p;$p' both | tr '\n' ' ')" = 'before behind ' ] || fail "/dev/stdout that is a file: $(cut -c 1-40 both)"
 [ "$("$program" embed -q -m model --format f32 lines -o /dev/stdout | cksum)" = "$("$program" embed -q -m model --format f32 lines | cksum)" ] || fail "/dev/stdout"
 expect 0 'its ending is none of npy, jsonl and f32' "$program" embed -m model -o v.json lines
 expect 0 '' "$program" embed -m model -o v.JSONL lines

@@ -271,13 +271,20 @@ static void fewer_examples_fit_as_well_as_fewer_tokens(void **state)
     t_failed(&why, RF_ENOMEM, "per_device_train_batch_size 256 with mini_batch_size 1 would fit");
     why = (rf_error){0};
     o.tokens_per_batch = 600;
-    job = (rf__memory_job){.example = 300, .examples = 2, .at_once = 2, .square = 1};
+    job = (rf__memory_job){.example = 300, .least = 600, .examples = 2, .at_once = 2, .square = 1};
     rf__memory_check(&p, &o, &job, slabs + 1.01 * encoded, note, sizeof note, &why);
     t_failed(&why, RF_ENOMEM, "no batch fits");
     why = (rf_error){0};
     job.square = 0;
+    job.least = 300;
     rf__memory_check(&p, &o, &job, slabs + 1.01 * encoded, note, sizeof note, &why);
     t_failed(&why, RF_ENOMEM, "per_device_train_batch_size 1 would fit");
+    why = (rf_error){0};
+    o.tokens_per_batch = 1600;                              /* one of 300 tokens, others of 20: two of them have 320  */
+    job = (rf__memory_job){.example = 300, .least = 320, .examples = 66, .at_once = 66, .square = 1};
+    const double of_two = rf__memory_batch(&p, &o, 320, 0) + rf__memory_buffers(&p, &o, 320);
+    rf__memory_check(&p, &o, &job, rf__memory_slabs(&p, &o) + 1.01 * of_two, note, sizeof note, &why);
+    t_failed(&why, RF_ENOMEM, "per_device_train_batch_size 2 would fit");
     rf__params_free(&p);
     rf_ctx_free(ctx);
 }

@@ -368,7 +368,8 @@ static int run(void *arguments, cli_io *io)
 }
 
 static const cli_option options[] = {
-    CLI_TRAIN_MODEL(evaluate_args, f.t, "model folder; without it the shipped model"),
+    CLI_TRAIN_MODEL(evaluate_args, f.t,
+                    "model folder; without it the shipped model, with --task embed the one of sentences"),
     CLI_TRAIN_ROW("text", evaluate_args, text, NULL),
     CLI_TRAIN_ROW("source", evaluate_args, source, NULL),
     CLI_TRAIN_ROW("target", evaluate_args, target, NULL),

@@ -197,14 +197,21 @@ static json_t *tokenizer_json(const rf_tokenizer *t)
     return o;
 }
 
+/* What stands in the place of what cannot be read. */
+static json_t *not_readable(const rf_error *why)
+{
+    return json_pack("{s:o}", "not readable", cli_text_json(why->text, strlen(why->text)));
+}
+
 /* How vectors of texts are made, where the folder says so. */
 static rf_status describe_vectors(const cli_io *io, const char *folder, json_t **o, rf_error *why)
 {
     rf_sentence s;
     rf_error unread = {0};
     const rf_status status = rf_sentence_read(io->ctx, folder, &s, &unread);
-    if (status == RF_EUNSUPPORTED) cli_json_set(o, "vectors", json_pack("{s:s}", "not readable", unread.text));
-    if (status) return status == RF_EUNSUPPORTED ? RF_OK : rf_fail(why, status, "%s", unread.text);
+    const bool said = status == RF_EUNSUPPORTED || status == RF_EDATA;
+    if (said) cli_json_set(o, "vectors", not_readable(&unread));
+    if (status) return said ? RF_OK : rf_fail(why, status, "%s", unread.text);
     if (*s.pooling) {
         json_t *v = json_object(), *names = json_array();
         cli_json_set(&v, "pooling", json_string(s.pooling));
@@ -270,7 +277,7 @@ static rf_status describe_tokenizer(const cli_io *io, const char *folder, json_t
         return RF_OK;
     }
     if (status != RF_EUNSUPPORTED) return rf_fail(why, status, "%s", unread.text);
-    cli_json_set(o, "tokenizer", json_pack("{s:s}", "not readable", unread.text));
+    cli_json_set(o, "tokenizer", not_readable(&unread));
     return RF_OK;
 }
 

@@ -56,7 +56,8 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(predict_args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION_OF(predict_args, model, "folder of a fine-tuned model (the shipped model is not)"),
+    CLI_MODEL_OPTION_OF(predict_args, model,
+                        "folder of a fine-tuned model; without it, with --task embed, the shipped one of sentences"),
     {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL,
      "examples as .tsv, .csv, .jsonl, .conll, also .gz or .zst; labels are not needed", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete",

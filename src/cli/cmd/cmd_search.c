@@ -84,7 +84,10 @@ static rf_status search(job *j, const char *text, size_t size, uint64_t number, 
     const int64_t top = j->a->top_k ? j->a->top_k : rf_index_count(j->index);
     int64_t hits = 0;
     rf_texts_report r;
-    rf_status status = cli_query_check(j->io, j->model, text, size, j->many ? RF_EDATA : RF_EARG, inner);
+    size_t tokens;
+    rf_status status = cli_query_tokens(j->io, j->model, text, size, &tokens, inner);
+    if (!status && !tokens && j->many) return j->blank++, RF_OK;
+    if (!status && !tokens) status = cli_query_empty(inner);
     if (!status) status = rf_embed_texts(j->model, &text, &size, 1, &j->o, &vector, &r, inner);
     if (!status) cli_embedding_count(&j->all, &r);
     if (!status) status = rf_index_search(j->index, vector, top, &hit, &hits, inner);
@@ -105,10 +108,6 @@ static rf_status search_all(job *j)
     rf_status status = cli_texts_open(j->io->ctx, &in, &query, &j->io->why);
     j->many = in.from_lines;
     while (!status && !(status = cli_texts_next(&in, &text, &size, &j->io->why)) && text) {
-        if (j->many && rf_utf8_blank(text, size)) {
-            j->blank++;
-            continue;
-        }
         const uint64_t number = cli_texts_number(&in);
         if (search(j, text, size, number, &inner)) status = cli_texts_fail(&in, number, &j->io->why, &inner);
     }

@@ -64,16 +64,21 @@ rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *
     return RF_OK;
 }
 
-rf_status cli_query_check(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, rf_status status,
-                          rf_error *why)
+rf_status cli_query_tokens(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, size_t *tokens,
+                           rf_error *why)
 {
     rf_encoding e;
     rf_encoding_init(&e, io->ctx);
-    const rf_status read = rf_encode(rf_model_tokenizer(rf_pipeline_model(p)), text, size, NULL, 0, 0, RF_ENCODE_PLAIN,
-                                     &e, NULL, why);
-    const size_t tokens = e.n;
+    const rf_status status = rf_encode(rf_model_tokenizer(rf_pipeline_model(p)), text, size, NULL, 0, 0,
+                                       RF_ENCODE_PLAIN, &e, NULL, why);
+    *tokens = e.n;
     rf_encoding_clear(&e);
-    return read || tokens ? read : rf_fail(why, status, "the query is empty: nothing is near to it");
+    return status;
+}
+
+rf_status cli_query_empty(rf_error *why)
+{
+    return rf_fail(why, RF_EARG, "the query is empty: nothing is near to it");
 }
 
 void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some)

@@ -44,9 +44,10 @@ rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const c
 /* What rf_embed_texts is to be asked with, normalize as the folder says; io->why on failure. */
 rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out);
 
-/* `status` (RF_EARG, of a line RF_EDATA) for a query without a token of its own: blanks, control characters. */
-rf_status cli_query_check(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, rf_status status,
-                          rf_error *why);
+/* Tokens of a query of its own: blanks and control characters have none, and nothing is near to such a one. */
+rf_status cli_query_tokens(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, size_t *tokens,
+                           rf_error *why);
+rf_status cli_query_empty(rf_error *why);                                                   /* RF_EARG that says so   */
 
 /* Adds up what was reported of texts. */
 void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some);

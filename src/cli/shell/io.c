@@ -343,7 +343,7 @@ rf_status cli_out_open(cli_out *o, const char *path, rf_error *why)
 {
     *o = (cli_out){.fd = -1, .begin = -1};
     rf_status status = RF_OK;
-    if (!path || !strcmp(path, "-")) {
+    if (!path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/fd/1")) {
         o->fd = 1;
         const int flags = fcntl(1, F_GETFL);
         errno = flags < 0 ? errno : EBADF;

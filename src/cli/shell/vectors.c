@@ -29,6 +29,7 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
     const int64_t n = (int64_t)out->lines.n;
     const int64_t width = out->width = o.dimensions ? o.dimensions : rf_model_config(rf_pipeline_model(p))->hidden_size;
     const char *const *text = cli_window_texts(&out->lines);
+    if (rf_embed_texts(p, NULL, NULL, 0, &o, NULL, NULL, &io->why)) return io->why.code;    /* impossible options     */
     if (!(out->v = calloc(n ? (size_t)n : 1, (size_t)width * sizeof *v)))
         return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld vectors", (long long)n);
     cli_progress_init(&bar, io, 30);
@@ -69,7 +70,9 @@ rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o
 
 rf_status cli_vectors_text(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *text, cli_vectors *out)
 {
-    rf_status status = cli_query_check(io, p, text, strlen(text), RF_EARG, &io->why);
+    size_t tokens;
+    rf_status status = cli_query_tokens(io, p, text, strlen(text), &tokens, &io->why);
+    if (!status && !tokens) status = cli_query_empty(&io->why);
     if (!status) status = cli_window_add(&out->lines, text, strlen(text), &io->why);
     return status ? status : embed(io, p, o, "the query", 1, "queries", out);
 }

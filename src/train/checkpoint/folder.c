@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "roformer/files.h"
 #include "store/store.h"
 #include "train/checkpoint/checksums.h"
@@ -142,20 +140,16 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 void rf__folder_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
 
 /* "name.tmp-<pid>-<n>" (or without n, as earlier versions had it) of a process that is not there any more. */
-static bool of_the_dead(const char *name)
+static bool left_behind(const char *name)
 {
+    static const char cache[] = RF_FILE_TOKENS ".tmp-";
+    if (!strncmp(name, ".tmp-", 5) || !strncmp(name, cache, sizeof cache - 1)) return true;
     const char *mark = strstr(name, ".tmp-");
     char *end = NULL;
     if (!mark) return false;
     const long pid = strtol(mark + 5, &end, 10);
     const bool ends = end != mark + 5 && (!*end || (*end == '-' && end[1] && !end[1 + strspn(end + 1, "0123456789")]));
     return ends && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
-}
-
-static bool left_behind(const char *name)
-{
-    static const char cache[] = RF_FILE_TOKENS ".tmp-";
-    return !strncmp(name, ".tmp-", 5) || !strncmp(name, cache, sizeof cache - 1) || of_the_dead(name);
 }
 
 void rf__folder_unmake(const char *folder)
@@ -176,25 +170,14 @@ void rf__folder_unmake(const char *folder)
     if (!others) (void)rmdir(folder);
 }
 
-static void sweep(const char *folder, const char *prefix, bool (*left)(const char *name))
+void rf__folder_sweep(const char *folder)
 {
     char path[4096];
     struct dirent *e;
     DIR *d = opendir(folder);
     while (d && (e = readdir(d)))
-        if (!strncmp(e->d_name, prefix, strlen(prefix)) && left(e->d_name) &&
-            !rf__path(path, sizeof path, folder, e->d_name, NULL)) rf__folder_remove(path);
+        if (left_behind(e->d_name) && !rf__path(path, sizeof path, folder, e->d_name, NULL)) rf__folder_remove(path);
     if (d) closedir(d);
-}
-
-void rf__folder_sweep(const char *folder) { sweep(folder, "", left_behind); }
-
-void rf__folder_sweep_beside(const char *path)
-{
-    char above[4096], prefix[NAME_MAX + 8];
-    const char *slash = strrchr(path, '/');
-    const int n = snprintf(prefix, sizeof prefix, "%s.tmp-", slash ? slash + 1 : path);
-    if (n < (int)sizeof prefix && !rf__folder_of(path, above, sizeof above, NULL)) sweep(above, prefix, of_the_dead);
 }
 
 /* ---- checkpoints ---- */

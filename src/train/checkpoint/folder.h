@@ -15,9 +15,6 @@ rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why);
  * writes is such: all that starts with ".tmp-" or "tokens.cache.tmp-". */
 void rf__folder_sweep(const char *folder);
 
-/* Removes PATH.tmp-<pid>-<n> of processes that are not there any more. */
-void rf__folder_sweep_beside(const char *path);
-
 /* A folder and everything in it.  What cannot be removed stays. */
 void rf__folder_remove(const char *path);
 
