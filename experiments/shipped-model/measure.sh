@@ -1,5 +1,6 @@
 #!/bin/sh
-# measure.sh DATA WORK MODEL — tokens and words that a model guesses on text it has not seen, beside n-gram models.
+# measure.sh DATA WORK MODEL — tokens and words that a model guesses on text it has not seen, beside n-gram models, and
+# tokens in longer pieces.
 #
 #   DATA   folder with enwiki-2015/, enwiki/, wikitext-2/
 #   WORK   folder for texts and tokens
@@ -27,3 +28,4 @@ fi
 "$tools/compare" "$work/2015" "$model" "$data/wikitext-2/wiki.test.raw"
 "$program" evaluate -m "$model" --text "$work/text/validation.jsonl" --words 10000
 "$program" evaluate -m "$model" --text "$data/wikitext-2/wiki.test.raw" --text_split heading --words 10000
+"$program" evaluate -m "$model" --text "$work/text/validation.jsonl" --max_lengths 128,256,512

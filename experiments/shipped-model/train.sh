@@ -72,3 +72,6 @@ between() {  # between FOLDER MODEL=WEIGHT...
 }
 between begin mixed=0.7 words=0.3
 again last begin "$last" 1e-3 23 --whole_word_mask --whole_word_share 0.2
+between ends last=0.5 mixed=0.3 words=0.2
+again long ends "$long" 3e-4 29 --whole_word_mask --whole_word_share 0.2 --max_length 512
+between shipped long=0.6 ends=0.4
