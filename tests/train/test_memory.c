@@ -206,6 +206,14 @@ static void two_sides_are_counted(void **state)
     }
 }
 
+/* The model and the options of every config.json and command line that say nothing. */
+static void usual_run(const rf_ctx *ctx, rf_config *c, rf_params *p, rf_train_options *o)
+{
+    rf_train_defaults(o);
+    rf_config_defaults(c);
+    assert_int_equal(rf__params_new(ctx, c, p, NULL), RF_OK);
+}
+
 /* What it says when there is not enough would fit, and twice of it would not. */
 static void the_batch_that_would_fit_fits(void **state)
 {
@@ -215,9 +223,7 @@ static void the_batch_that_would_fit_fits(void **state)
     rf_params p;
     rf_train_options o;
     char note[256];
-    rf_train_defaults(&o);
-    rf_config_defaults(&c);
-    assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+    usual_run(ctx, &c, &p, &o);
     const double slabs = rf__memory_slabs(&p, &o);
     o.bf16 = o.bf16_stochastic_rounding = 1;
     t_near(rf__memory_slabs(&p, &o) - slabs, 2 * (double)p.total, 1);
@@ -255,9 +261,7 @@ static void fewer_examples_fit_as_well_as_fewer_tokens(void **state)
     rf_train_options o;
     char note[256];
     rf_error why = {0};
-    rf_train_defaults(&o);
-    rf_config_defaults(&c);
-    assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+    usual_run(ctx, &c, &p, &o);
     o.tokens_per_batch = 300;
     const double slabs = rf__memory_slabs(&p, &o) + rf__memory_buffers(&p, &o, 300);
     const double encoded = rf__memory_batch(&p, &o, 300, 0);
