@@ -284,7 +284,7 @@ static bool selected(const char *list, const char *name)
 static void open_tasks(study *s)
 {
     char folder[PATH], data[PATH];
-    const long long cap = json_integer_value(json_object_get(s->asked.file, "train_examples"));
+    const json_t *all = json_object_get(s->asked.file, "train_examples");
     json_t *one;
     size_t i;
     path_of(folder, "%s/%s", s->asked.work, s->asked.name);
@@ -297,7 +297,8 @@ static void open_tasks(study *s)
             die("task %zu has no name or no metrics", i + 1);
         if (!selected(s->asked.tasks, t.name)) continue;
         if (s->n == TASKS) die("more than %d tasks", TASKS);
-        task_files(one, s->asked.data, data, cap, &t.train, &t.dev);
+        const json_t *own = json_object_get(one, "train_examples");
+        task_files(one, s->asked.data, data, json_integer_value(own ? own : all), &t.train, &t.dev);
         path_of(folder, "%s/%s/%s", s->asked.work, s->asked.name, t.name);
         make_folder(folder);
         s->task[s->n++] = t;

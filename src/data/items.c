@@ -16,7 +16,8 @@ void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokeniz
 void rf__items_free(rf__items *t)
 {
     void *const all[] = {t->first,   t->start,      t->id,     t->type, t->label,   t->target, t->from,    t->to,
-                         t->context, t->context_at, t->window, t->gold, t->gold_at, t->name,   t->name_at, t->words};
+                         t->context, t->context_at, t->window, t->gold, t->gold_at, t->name,   t->name_at, t->words,
+                         t->joined};
     if (!t->ctx) return;
     for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(t->ctx, all[i]);
     rf_encoding_clear(&t->scratch);
@@ -25,7 +26,7 @@ void rf__items_free(rf__items *t)
 
 /* ---- adding ---- */
 
-enum { FIRST, START, ID, TYPE, LABEL, TARGET, FROM, TO, CONTEXT, CONTEXT_AT, WINDOW, GOLD, GOLD_AT, WORDS };
+enum { FIRST, START, ID, TYPE, LABEL, TARGET, FROM, TO, CONTEXT, CONTEXT_AT, WINDOW, GOLD, GOLD_AT, WORDS, JOINED };
 
 static rf_status no_memory(const rf__items *t, rf_error *why)
 {
@@ -57,12 +58,29 @@ static void put(rf__items *t, int32_t id, int32_t type)
 
 static void end_sequence(rf__items *t) { t->start[++t->sequences] = t->tokens; }
 
+/* The prompt and the text. */
+static rf_status join(rf__items *t, rf__text *text, rf_error *why)
+{
+    const size_t before = t->prompt ? strlen(t->prompt) : 0;
+    size_t all;
+    if (!before) return RF_OK;
+    if (!rf__checked_add(before, text->size, &all) ||
+        !rf__grow(t->ctx, &t->joined, &t->capacity[JOINED], all, sizeof *t->joined))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", text->size);
+    memcpy(t->joined, t->prompt, before);
+    if (text->size) memcpy(t->joined + before, text->at, text->size);
+    *text = (rf__text){t->joined, all};
+    return RF_OK;
+}
+
 rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *why)
 {
     rf_encoding *e = &t->scratch;
     size_t dropped = 0;
-    const rf_status status =
-        rf_encode(t->tokenizer, text.at, text.size, pair.at, pair.size, (size_t)t->max_length, 0, e, &dropped, why);
+    rf_status status = join(t, &text, why);
+    if (!status)
+        status = rf_encode(t->tokenizer, text.at, text.size, pair.at, pair.size, (size_t)t->max_length, 0, e, &dropped,
+                           why);
     if (status) return status;
     if (!reserve(t, e->n)) return no_memory(t, why);
     for (size_t i = 0; i < e->n; i++) put(t, e->id[i], e->type[i]);
@@ -246,14 +264,16 @@ rf_status rf__items_repeated(const rf__items *t, size_t *again, rf_error *why)
     return RF_OK;
 }
 
-rf_status rf__items_longest(const rf__items *t, size_t count, int64_t *tokens, rf_error *why)
+rf_status rf__items_longest(const rf__items *t, const size_t count[], size_t n, int64_t tokens[], rf_error *why)
 {
     size_t *size = rf__alloc(t->ctx, (t->n ? t->n : 1) * sizeof *size);
     if (!size) return no_memory(t, why);
     for (size_t i = 0; i < t->n; i++) size[i] = rf__item_size(t, i);
     if (t->n) qsort(size, t->n, sizeof *size, descending);
-    *tokens = 0;
-    for (size_t i = 0; i < t->n && i < count; i++) *tokens += (int64_t)size[i];
+    for (size_t k = 0; k < n; k++) {
+        tokens[k] = 0;
+        for (size_t i = 0; i < t->n && i < count[k]; i++) tokens[k] += (int64_t)size[i];
+    }
     rf__free(t->ctx, size);
     return RF_OK;
 }

@@ -27,6 +27,8 @@ struct rf__items {
                                            [2 n], from the sequence's first token, both 0 when nothing there answers;
                                            with a teacher its row, [n]                                                */
     const rf__teacher *teacher;         /* vectors that examples are trained towards, or NULL                         */
+    const char *prompt;                 /* put before each text, or NULL; somebody else's                             */
+    char *joined;                       /* such a text                                                                */
     float *target;                      /* ... or [n K]                                                               */
     uint32_t *from, *to;         /* words: the word, questions: bytes of the context that a token came from; [tokens] */
     uint32_t *words;                    /* words: how many, also those that have no token; [n]                        */
@@ -42,7 +44,7 @@ struct rf__items {
     size_t *name_at;                    /* [asked+1], or NULL: none has a name; an empty one is none                  */
     bool numbers;                       /* all of them are integers of JSON                                           */
     uint64_t hash;                      /* of ids and labels                                                          */
-    size_t capacity[14];
+    size_t capacity[15];
     rf_encoding scratch;
 };
 
@@ -79,12 +81,12 @@ static inline rf__text rf__items_name(const rf__items *t, size_t i)
  * with a teacher `label` its row. */
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why);
 
-/* Tokens of example i, and of the `count` longest. */
+/* Tokens of example i, and of the count[k] longest, for each k. */
 static inline size_t rf__item_size(const rf__items *t, size_t i)
 {
     return t->start[t->first[i + 1]] - t->start[t->first[i]];
 }
-rf_status rf__items_longest(const rf__items *t, size_t count, int64_t *tokens, rf_error *why);
+rf_status rf__items_longest(const rf__items *t, const size_t count[], size_t n, int64_t tokens[], rf_error *why);
 
 /* How many examples have the tokens of one before them. */
 rf_status rf__items_repeated(const rf__items *t, size_t *again, rf_error *why);

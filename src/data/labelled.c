@@ -352,6 +352,7 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
     rf__items_init(out, l->ctx, t, l->format, outputs, max_length);
     out->doc_stride = l->o->doc_stride;
     out->nothing = l->nothing;
+    out->prompt = l->prompt;
     out->teacher = l->taught ? &l->teacher : NULL;
     if (!(m.target = rf__calloc(l->ctx, outputs > 0 ? (size_t)outputs : 1, sizeof *m.target)))
         return rf_fail(why, RF_ENOMEM, "out of memory: labels");

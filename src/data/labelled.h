@@ -31,6 +31,7 @@ struct rf__labelled {
     bool fixed;                         /* the labels are given: those of a model                                     */
     bool nothing;                       /* questions: some of those to train on have no answer, so that none is one   */
     bool pairs;                         /* each example to train on has a second text                                 */
+    const char *prompt;                 /* put before each text of an example, or NULL; somebody else's               */
     rf__teacher teacher;                /* of the examples to train on                                                */
     bool taught;                        /* ... which are being read                                                   */
     bool scored, graded;                /* scores that need not be there are; ... and some are neither 0 nor 1        */

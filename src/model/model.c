@@ -241,16 +241,23 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
 {
     if (!(ctx && folder && out)) return rf__missing("rf_model_open_as", "ctx, folder, out", why);
     rf_config config;
+    const rf_status status = rf_config_read(ctx, folder, &config, why);
+    return status ? status : rf__model_open_with(ctx, folder, type, &config, out, why);
+}
+
+rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type type, const rf_config *config,
+                              rf_model **out, rf_error *why)
+{
     rf_model *m = NULL;
-    rf_status status = rf_config_read(ctx, folder, &config, why);
-    if (!status && (status = begin(ctx, &config, type, &m, why))) rf__config_named(folder, why);
+    rf_status status = begin(ctx, config, type, &m, why);
+    if (status) rf__config_named(folder, why);
     if (!status) status = load(m, folder, why);
-    if (!status && config.is_encoder_decoder) status = rf__translate_open(m, folder, why);
+    if (!status && config->is_encoder_decoder) status = rf__translate_open(m, folder, why);
     if (!status && rf_tokenizer_found(ctx, folder)) {
         status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
-        if (!status && rf_tokenizer_size(m->tokenizer) > config.vocab_size)
+        if (!status && rf_tokenizer_size(m->tokenizer) > config->vocab_size)
             status = rf_fail(why, RF_EDATA, "%s: the vocabulary has %d tokens but config.json's vocab_size is %lld",
-                             folder, (int)rf_tokenizer_size(m->tokenizer), (long long)config.vocab_size);
+                             folder, (int)rf_tokenizer_size(m->tokenizer), (long long)config->vocab_size);
     }
     if (status) {
         rf_model_close(m);

@@ -40,6 +40,10 @@ rf_type rf__sequence_type(const rf_model *m, rf_type asked);
 /* What each of `source` is kept as, in B sequences without tokens; see rf_sequence_read. */
 rf_status rf__session_read(rf_session *s, rf_type type, const rf_batch *source, rf_sequence out[], rf_error *why);
 
+/* rf_model_open_as of a folder whose config.json says something else, or less: with `config`. */
+rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type type, const rf_config *config,
+                              rf_model **out, rf_error *why);
+
 /* A model whose weights are those of a slab at this moment, copied and packed, without a tokenizer: for what training
  * asks of the model as it is.  The head is the config's own. */
 rf_status rf__model_of_slab(const rf_params *params, const float *slab, rf_type type, rf_model **out, rf_error *why);

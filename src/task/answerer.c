@@ -1,6 +1,7 @@
 /* answerer.c — a fine-tuned folder answers: one text at a time, or a whole file. */
 #include <stdio.h>
 
+#include "model/model.h"
 #include "task/answerer.h"
 #include "task/finetune.h"
 #include "task/objective.h"
@@ -17,9 +18,64 @@ static rf_status check_outputs(const rf_answerer *a, const char *folder, rf_erro
                    folder, (long long)a->labels.n, (long long)outputs, f->name, (long long)f->outputs(a->labels.n));
 }
 
+/* An encoder of which modules.json says how it makes vectors, and config.json does not: a folder of
+ * sentence-transformers' own. */
+static void take_form(rf_config *c, const rf_sentence *s)
+{
+    const rf__task *task;
+    if (!*s->pooling || c->linear_pooler || !rf__task_of_model(c, &task, NULL)) return;
+    rf_config_set_head(c, RF_HEAD_EMBED);
+    snprintf(c->sentence_pooling, sizeof c->sentence_pooling, "%s", s->pooling);
+    c->sentence_normalize = s->normalize;
+    c->task_max_length = s->max_length;
+    c->task_pairs = 1;
+    c->num_labels = 1;
+}
+
+static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, rf_error *why)
+{
+    const char *prompt = s->prompts && s->default_prompt >= 0 ? s->prompt[s->default_prompt].text : "";
+    if (!*prompt || a->task->head != RF_HEAD_EMBED) return RF_OK;
+    if (!s->include_prompt)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%.200s: include_prompt is false: this model leaves its default prompt's tokens out of the "
+                       "pooling, which is not here", folder);
+    a->prompt = rf__strdup(a->ctx, prompt);
+    return a->prompt ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a prompt");
+}
+
+/* A model for something other than vectors, of which modules.json says nothing that counts. */
+static bool labels(const rf_config *c)
+{
+    const rf__task *task;
+    return !rf__task_of_model(c, &task, NULL) && task->head != RF_HEAD_EMBED;
+}
+
+/* The model in *folder, or below it, which *folder then is. */
+static rf_status open_model(rf_answerer *a, const char **folder, char below[], size_t size, rf_type type,
+                            rf_sentence *s, rf_error *why)
+{
+    rf_config c;
+    rf_error unread = {0};
+    rf_status status = rf_sentence_read(a->ctx, *folder, s, &unread);
+    if (status && (status == RF_ENOMEM || rf_config_read(a->ctx, *folder, &c, NULL) || !labels(&c)))
+        return rf_fail(why, status, "%s", unread.text);
+    status = RF_OK;
+    if (*s->transformer) {
+        status = rf__path(below, size, *folder, s->transformer, why);
+        *folder = below;
+    }
+    if (!status) status = rf_config_read(a->ctx, *folder, &c, why);
+    if (status) return status;
+    take_form(&c, s);
+    return rf__model_open_with(a->ctx, *folder, type, &c, &a->model, why);
+}
+
 rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why)
 {
+    char below[4096];
+    rf_sentence s = {0};
     rf_answerer *a = rf__calloc(ctx, 1, sizeof *a);
     if (!a) return rf_fail(why, RF_ENOMEM, "out of memory: a model that answers");
     a->ctx = ctx;
@@ -27,10 +83,12 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
     a->session = session;
     a->lent = model != NULL;
     rf_encoding_init(&a->encoding, ctx);
-    rf_status status = a->lent ? RF_OK : rf_model_open_as(ctx, folder, type, &a->model, why);
+    rf_status status = a->lent ? RF_OK : open_model(a, &folder, below, sizeof below, type, &s, why);
     rf_error unknown = {0};
     if (!status && rf__task_of_model(rf_model_config(a->model), &a->task, &unknown))
         status = rf_fail(why, unknown.code, "%.200s: %s", folder, unknown.text);
+    if (!status && !a->lent) status = keep_prompt(a, folder, &s, why);
+    rf_sentence_free(&s);
     if (!status && !rf_model_tokenizer(a->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
     if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
@@ -67,6 +125,7 @@ void rf_answerer_close(rf_answerer *a)
     if (!a) return;
     rf_encoding_clear(&a->encoding);
     rf__free(a->ctx, a->probability);
+    rf__free(a->ctx, a->prompt);
     rf_labels_free(&a->labels);
     rf_graph_free(a->graph);
     if (!a->lent) {
@@ -181,6 +240,7 @@ static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
                          rf_answerer_task(a));
     if (!status) status = rf__labelled_labels(l, &a->labels, why);
     l->nothing = c->version_2_with_negative;
+    l->prompt = a->prompt;
     l->layout.pairs = c->task_pairs;
     if (!status && a->task->head == RF_HEAD_SEQUENCE && rf__labelled_outputs(l) != c->num_labels)
         status = rf_fail(why, RF_EUNSUPPORTED, "the model has %lld outputs, of files of task %s read is %lld",

@@ -13,6 +13,7 @@ struct rf_answerer {
     rf_labels labels;
     const rf__task *task;
     int64_t max_length;
+    char *prompt;                       /* put before each text of a file, or NULL                                    */
     float *probability;
     rf_encoding encoding;
     rf_finetune_options o;              /* of the file that is read                                                   */

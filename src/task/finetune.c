@@ -19,7 +19,6 @@
 
 /* ---- options ---- */
 
-enum { USUAL_LENGTH = 128 };
 static const double MASKED = 0.15;         /* of the words of a text that is masked */
 
 void rf_finetune_options_init(rf_finetune_options *o, size_t size)
@@ -46,7 +45,7 @@ static void run_defaults(rf_train_options *t)
     rf_finetune_options o;
     rf_finetune_defaults(&o);
     *t = o.t;
-    t->max_length = USUAL_LENGTH;
+    t->max_length = RF__FINETUNE_LENGTH;
 }
 
 /* In place of the caller's own `given`, which is not there: what differed from the defaults when the caller came, and
@@ -136,7 +135,7 @@ static void keep(const rf__run *r, json_t **options)
     rf__json_set(options, "finetune", all);
 }
 
-static rf_status keep_text(rf__finetune_run *f, const char *text, const char **to, rf_error *why)
+rf_status rf__finetune_keep(rf__finetune_run *f, const char *text, const char **to, rf_error *why)
 {
     char *copy = rf__arena_push(&f->strings, strlen(text) + 1);
     if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: an option");
@@ -157,7 +156,7 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     rf_status status = rf__rows_restore(rf_finetune_option, &f->o, &from, why);
     if (!status) settle_strategies(&f->o);
     const char *base = json_string_value(json_object_get(all, "base_model"));
-    if (!status && base) status = keep_text(f, base, &f->base, why);
+    if (!status && base) status = rf__finetune_keep(f, base, &f->base, why);
     if (!status && *changed) rf__run_notify(r, "note", "options that differ from the checkpoint's: %s", changed);
     if (f->o.k_fold > 1) f->source.fold = json_integer_value(json_object_get(all, "fold"));
     if (!status && f->o.k_fold > 1 && (f->source.fold < 0 || f->source.fold >= f->o.k_fold))
@@ -188,7 +187,7 @@ static rf_status name_outputs(rf__finetune_run *f, rf_error *why)
     for (size_t k = 0; k < K; k++) {
         char name[300];
         f->task->name_output(f->source.name[k], name, sizeof name);
-        if (!f->output || keep_text(f, name, &f->output[k], why))
+        if (!f->output || rf__finetune_keep(f, name, &f->output[k], why))
             return rf_fail(why, RF_ENOMEM, "out of memory: %zu outputs", K);
     }
     return RF_OK;
@@ -204,27 +203,23 @@ static int64_t computed_at_once(const rf_finetune_options *o)
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
-    int64_t tokens = 0, longest = 0, two = 0;
+    const size_t count[] = {1, 2, (size_t)computed_at_once(&f->o)};
+    int64_t longest[RF_COUNT(count)] = {0};
     if (!*r->from) f->base = r->o.model;
     rf__run_notify(r, "data", "reading %s", f->o.train ? f->o.train : "");
     if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
     rf_status status = rf__examples_open(&f->source, r->ctx, &f->o, &f->task, why);
+    if (!status) status = rf__finetune_prompt(r, f, why);
     if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
     if (!status) status = rf__labelled_check(&f->source, &f->o, f->o.train, why);
     if (!status) status = name_outputs(f, why);
     if (!status) status = rf__finetune_check(r, f, why);
-    if (!status) status = rf__items_longest(&f->train, (size_t)computed_at_once(&f->o), &tokens, why);
-    if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
-    if (!status) status = rf__items_longest(&f->train, 2, &two, why);
+    if (!status) status = rf__items_longest(&f->train, count, RF_COUNT(count), longest, why);
     if (status) return status;
-    if (f->o.r_drop > 0 || f->task->train) {        /* of every text a second time, or behind the other one */
-        tokens *= 2;
-        longest *= 2;
-        two *= 2;
-    }
-    f->longest = longest;
-    f->longest_two = two;
-    r->o.tokens_per_batch = rf__max64(tokens, 8);
+    const int64_t times = f->o.r_drop > 0 || f->task->train ? 2 : 1;    /* a second time, or behind the other one */
+    f->longest = times * longest[0];
+    f->longest_two = times * longest[1];
+    r->o.tokens_per_batch = rf__max64(times * longest[2], 8);
     snprintf(f->metric, sizeof f->metric, "eval_%s", rf__score_metric(f->task, &f->source, &f->o));
     if ((status = rf__score_known(f->task, &f->source, f->metric + 5, why))) return status;
     if (f->o.class_weights) {
@@ -246,34 +241,6 @@ static rf_status prepare(rf__run *r, rf_error *why)
 }
 
 /* ---- the model ---- */
-
-/* A folder of sentence vectors says how its vectors are made: that stays, unless the caller says otherwise; its prompts
- * in any case. */
-static rf_status keep_form(rf__run *r, rf_finetune_options *o, rf_error *why)
-{
-    const char *base = ((const rf__finetune_run *)r->task)->base;
-    rf_sentence s;
-    if (*r->from) {
-        rf_status status = rf__sentence_prompts_read(r->ctx, r->from, &r->prompts, why);
-        if (!status && !r->prompts.text && base)                        /* a checkpoint of an earlier version         */
-            status = rf__sentence_prompts_read(r->ctx, base, &r->prompts, why);
-        return status;
-    }
-    rf_status status = rf_sentence_read(r->ctx, r->o.model, &s, why);
-    if (status) return status;
-    for (int64_t i = 0; i < s.prompts && !s.include_prompt && !status; i++)
-        if (*s.prompt[i].text)
-            status = rf_fail(why, RF_EUNSUPPORTED,
-                             "%s: include_prompt is false: this model leaves a prompt's tokens out of the pooling, "
-                             "which is not here; without its prompts (config_sentence_transformers.json) it can be "
-                             "trained on", r->o.model);
-    if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
-    const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */
-    if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
-    if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
-    rf_sentence_free(&s);
-    return status;
-}
 
 /* Tokens of the longest text that the encoder will read at once. */
 static int64_t longest_sequence(const rf__finetune_run *f)
@@ -307,7 +274,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     snprintf(c->task_label_column, sizeof c->task_label_column, "%s", f->o.label_column ? f->o.label_column : "");
     c->task_pairs = f->source.layout.pairs;
     if (*head == RF_HEAD_EMBED) {
-        if (keep_form(r, &f->o, why)) return why->code;
+        if (rf__finetune_form(r, f, why)) return why->code;
         snprintf(c->sentence_pooling, sizeof c->sentence_pooling, "%s", rf__poolings[f->o.pooling]);
         c->sentence_normalize = f->o.normalize;
     }
@@ -540,28 +507,13 @@ static rf_status find_files(rf__finetune_run *f, rf_error *why)
     rf_status status = RF_OK;
     if (rf__is_folder(train) && !dev && f->o.k_fold <= 1) {
         status = rf__example_file(train, "dev", true, path, sizeof path, why);
-        if (!status) status = keep_text(f, path, &f->o.dev, why);
+        if (!status) status = rf__finetune_keep(f, path, &f->o.dev, why);
     } else if (dev) {
         status = rf__example_file(dev, "dev", false, path, sizeof path, why);
-        if (!status) status = keep_text(f, path, &f->o.dev, why);
+        if (!status) status = rf__finetune_keep(f, path, &f->o.dev, why);
     }
     if (!status && train) status = rf__example_file(train, "train", false, path, sizeof path, why);
-    return status || !train ? status : keep_text(f, path, &f->o.train, why);
-}
-
-/* What the preset says where the caller says nothing, or the folder of sentence vectors that the run begins with; a
- * checkpoint has its own. */
-static void settle_length(const rf_ctx *ctx, rf_finetune_options *o)
-{
-    const rf__task *task;
-    rf__preset p;
-    rf_sentence s;
-    if (o->t.max_length) return;
-    const bool known = !rf__preset_find(o->task, &p, &task, NULL);
-    o->t.max_length = known ? p.max_length : USUAL_LENGTH;
-    if (!known || task->head != RF_HEAD_EMBED || !o->t.model || rf_sentence_read(ctx, o->t.model, &s, NULL)) return;
-    if (s.max_length) o->t.max_length = s.max_length;
-    rf_sentence_free(&s);
+    return status || !train ? status : rf__finetune_keep(f, path, &f->o.train, why);
 }
 
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,
@@ -579,7 +531,7 @@ rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int6
     f->source.fold = fold;
     rf__arena_init(&f->strings, ctx);
     rf_status status = find_files(f, why);
-    settle_length(ctx, &f->o);
+    rf__finetune_length(ctx, &f->o);
     settle_strategies(&f->o);
     derive(&f->o, f->o.t.resume_from_checkpoint != NULL);
     if (!status) status = f->o.t.resume_from_checkpoint ? check_rows(&f->o, why) : check(&f->o, why);

@@ -2,6 +2,7 @@
  *
  *     finetune.c         options, the job's hooks
  *     finetune_checks.c  examples against options and checkpoint
+ *     finetune_form.c    what the folder that a run begins with says of vectors: length, prompt, pooling
  *     finetune_many.c    folds, grids
  *     finetune_step.c    batches, gradients (R-Drop, FGM), evaluation                                                */
 #ifndef RF_TRAIN_FINETUNE_H
@@ -42,6 +43,16 @@ void rf__finetune_memory(const rf__run *r, rf__memory_job *own);
 rf_status rf__finetune_check(const rf__run *r, const rf__finetune_run *f, rf_error *why);
 rf_status rf__finetune_report(rf__run *r, const rf__finetune_run *f, rf_error *why);
 bool rf__finetune_same(const rf__run *r, const rf__finetune_run *f);    /* the examples that the checkpoint saw       */
+
+/* Tokens of a text where nobody says: what the preset or the folder of sentence vectors does; a checkpoint has its own.
+ * Then the prompt before each text, and how a text's vector is made. */
+enum { RF__FINETUNE_LENGTH = 128 };
+void rf__finetune_length(const rf_ctx *ctx, rf_finetune_options *o);
+rf_status rf__finetune_prompt(rf__run *r, rf__finetune_run *f, rf_error *why);
+rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why);
+
+/* A copy that lives as long as the run; of "" NULL. */
+rf_status rf__finetune_keep(rf__finetune_run *f, const char *text, const char **to, rf_error *why);
 
 void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
 rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum,

@@ -90,7 +90,7 @@ cat > glue.json << 'EOC'
   {"name": "Mood", "task": "cls", "train": [["one.tsv"], ["two.tsv.gz", "header"]], "dev": [["dev.tsv"]], "columns": [3, 0, 2],
    "metrics": ["accuracy", "f1"], "paper": {"BERT": {"accuracy": 93.5}}},
   {"name": "Same", "task": "cls", "train": [["pair.tsv"]], "columns": [1, 2, 3], "metrics": ["accuracy"], "average": false,
-   "options": {"num_train_epochs": 1}}],
+   "train_examples": 0, "options": {"num_train_epochs": 1}}],
  "notes": ["A note."]}
 EOC
 printf 'Mood   majority  accuracy  50.5  Matthews   0.0  F1  66.1\nMood   words     accuracy 100.0  Matthews 100.0  F1 100.0\n' > base.txt
@@ -98,7 +98,7 @@ expect 0 'absent-1 is not there' "$glue" glue.json work --data data --results re
 [ "$(wc -l < work/tiny/data/Mood-train.tsv)" -eq 301 ] && [ "$(wc -l < work/tiny/data/Mood-dev.tsv)" -eq 201 ] || fail "files of Mood: $(wc -l work/tiny/data/*)"
 cat work/tiny/data/Same-*.tsv | sed '/^sentence1/d' | sort > both
 sort data/pair.tsv > expected
-[ "$(comm -23 both expected | wc -l)" -eq 0 ] || fail "rows of Same: $(comm -23 both expected | head -3)"
+same both expected "rows of Same, of which there may be more"
 [ "$(wc -l < results/whole/runs.jsonl)" -eq 18 ] || fail "runs: $(cat results/whole/runs.jsonl)"
 grep -qE '^Mood +accuracy +50\.5 +100\.0 +(100\.0|9[0-9]\.[0-9]) ± [0-9.]+ +.* - +\|  +93\.5 +-$' results/whole/table.txt || fail "table: $(cat results/whole/table.txt)"
 grep -qE '^Mood +300 +200 +0\.01, 3 +0\.01, 3 +-$' results/whole/table.txt || fail "rates: $(cat results/whole/table.txt)"

@@ -13,7 +13,7 @@ vectors() { "$program" embed -q -m "$1" --format f32 lines > "$2" || fail "vecto
 
 # Prompts: the model's, its checkpoints', those of a run that goes on from one, wherever the first folder is now.
 runs="--save_strategy steps --save_steps 2 --dev pairs.tsv"
-expect 0 '' "$program" finetune -q --task embed $few --model first $runs --max_steps 4 -o whole
+expect 0 'each text begins with the folder.s default prompt, "of the red "' "$program" finetune --task embed $few --model first $runs --max_steps 4 -o whole
 for folder in whole whole/checkpoint-2 whole/checkpoint-4; do
     same first/config_sentence_transformers.json $folder/config_sentence_transformers.json "prompts of $folder"
 done
@@ -22,6 +22,37 @@ vectors whole a; vectors whole/checkpoint-4 b; same a b "the last checkpoint's v
 cmp -s a b && fail "the default prompt has no effect"
 expect 0 '' "$program" verify whole/checkpoint-4 whole
 holds out 'whole: intact'
+
+# What embed puts before a text, training and evaluation put there, too: the same bits as of texts that begin with it.
+awk -F '\t' 'NR == 1 { print } NR > 1 { print "of the red " $1 "\tof the red " $2 }' pairs.tsv > longer.tsv
+cp -r first promptless; rm promptless/config_sentence_transformers.json
+expect 0 '' "$program" finetune -q --task embed ${few%pairs.tsv*}longer.tsv${few#*pairs.tsv} --model promptless --max_steps 4 -o longer
+same whole/model.safetensors longer/model.safetensors "weights of texts that begin with the prompt"
+printf 'text\tpair\tscore\nthe old city\tof the river\t1\nthe king\tthe red house\t2\nthe blue river\tthe river\t4\n' > scored.tsv
+awk -F '\t' 'NR == 1 { print } NR > 1 { print "of the red " $1 "\tof the red " $2 "\t" $3 }' scored.tsv > scored.longer.tsv
+"$program" evaluate -m whole --dev scored.tsv --score_max 5 --json > asked
+"$program" evaluate -m longer --dev scored.longer.tsv --score_max 5 --json > longer.scores
+grep -q spearmanr asked && same asked longer.scores "scores of texts that begin with the prompt"
+"$program" evaluate -m longer --dev scored.tsv --score_max 5 --json > longer.scores
+cmp -s asked longer.scores && fail "the prompt changes no score"
+
+# A folder of sentence-transformers' own, whose config.json does not know of vectors: beside modules.json or below it.
+cp -r whole own
+sed -e '/"finetuning_task"/d; /"task_/d; /"sentence_pooling"/d; /"id2label"/d; /"label2id"/d; /"sentence_normalize"/d' \
+    -e 's/RoFormerForSentenceEmbedding/RoFormerModel/; s/\("vocab_size": [0-9]*\),*/\1/' whole/config.json > own/config.json
+rm own/checksums.json
+mkdir -p below/0_Transformer; cp -r own/. below
+for file in config.json model.safetensors vocab.txt tokenizer_config.json special_tokens_map.json; do mv below/$file below/0_Transformer; done
+sed 's/"path": ""/"path": "0_Transformer"/' own/modules.json > below/modules.json
+for folder in own below; do
+    expect 0 '' "$program" evaluate -m $folder --dev scored.tsv --score_max 5 --json
+    same out asked "scores of $folder"
+done
+sed 's/"include_prompt": true/"include_prompt": false/' own/1_Pooling/config.json > note; cp note own/1_Pooling/config.json
+expect 3 'include_prompt is false' "$program" evaluate -m own --dev scored.tsv --score_max 5
+rm own/modules.json
+expect 3 'has not been fine-tuned' "$program" evaluate -m own --dev scored.tsv --score_max 5
+
 mv first gone
 expect 0 '' "$program" finetune -q --resume whole/checkpoint-2 -o resumed
 mv gone first

@@ -410,8 +410,8 @@ const cli_command cmd_evaluate = {
     "predicts every next token instead.  Documents are cut into pieces of --max_length tokens, which see nothing of "
     "each other: measure with the length that matters to you.  Of a text that cannot be read to its end the scores of "
     "what was read are printed (with --json \"incomplete\" says why), and the exit code is not 0.\n"
-    "With --dev, the scores of a fine-tuned model on labelled examples: loss, accuracy, F1, correlations, as the task "
-    "defines them.\n"
+    "With --dev, the scores of a fine-tuned model, or of a folder of sentence-transformers, on labelled examples: "
+    "loss, accuracy, F1, correlations, as the task defines them.\n"
     "With --source and --target, a translator's loss, perplexity and accuracy on parallel text: every token of a "
     "target predicted from its source and the tokens before it.",
     examples,

@@ -1,0 +1,59 @@
+/* finetune_form.c — what the folder that a run begins with says of vectors of texts. */
+#include "store/task.h"
+#include "task/finetune.h"
+
+void rf__finetune_length(const rf_ctx *ctx, rf_finetune_options *o)
+{
+    const rf__task *task;
+    rf__preset p;
+    rf_sentence s;
+    if (o->t.max_length) return;
+    const bool known = !rf__preset_find(o->task, &p, &task, NULL);
+    o->t.max_length = known ? p.max_length : RF__FINETUNE_LENGTH;
+    if (!known || task->head != RF_HEAD_EMBED || !o->t.model || rf_sentence_read(ctx, o->t.model, &s, NULL)) return;
+    if (s.max_length) o->t.max_length = s.max_length;
+    rf_sentence_free(&s);
+}
+
+/* What `embed` will put before a text, that of training has, too: the default prompt. */
+rf_status rf__finetune_prompt(rf__run *r, rf__finetune_run *f, rf_error *why)
+{
+    rf_sentence s = {0};
+    if (f->task->head != RF_HEAD_EMBED) return RF_OK;
+    rf_status status = rf_sentence_read(r->ctx, *r->from ? r->from : r->o.model, &s, why);
+    const char *prompt = !status && s.prompts && s.default_prompt >= 0 ? s.prompt[s.default_prompt].text : "";
+    if (!status && *prompt) {
+        status = rf__finetune_keep(f, prompt, &f->source.prompt, why);
+        rf__run_notify(r, "note", "each text begins with the folder's default prompt, \"%s\"",
+                       rf__printable(prompt).text);
+    }
+    rf_sentence_free(&s);
+    return status;
+}
+
+/* That stays, unless the caller says otherwise; prompts in any case. */
+rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
+{
+    rf_finetune_options *o = &f->o;
+    rf_sentence s;
+    if (*r->from) {
+        rf_status status = rf__sentence_prompts_read(r->ctx, r->from, &r->prompts, why);
+        if (!status && !r->prompts.text && f->base)                     /* a checkpoint of an earlier version         */
+            status = rf__sentence_prompts_read(r->ctx, f->base, &r->prompts, why);
+        return status;
+    }
+    rf_status status = rf_sentence_read(r->ctx, r->o.model, &s, why);
+    if (status) return status;
+    for (int64_t i = 0; i < s.prompts && !s.include_prompt && !status; i++)
+        if (*s.prompt[i].text)
+            status = rf_fail(why, RF_EUNSUPPORTED,
+                             "%s: include_prompt is false: this model leaves a prompt's tokens out of the pooling, "
+                             "which is not here; without its prompts (config_sentence_transformers.json) it can be "
+                             "trained on", r->o.model);
+    if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
+    const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */
+    if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
+    if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
+    rf_sentence_free(&s);
+    return status;
+}
