@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""evaluate.py DATA ROFORMER MODEL...: Spearman's correlation of cosines with the scores of STS-B and SICK.
+"""evaluate.py [--dev] DATA ROFORMER MODEL...: Spearman's correlation of cosines with the scores of STS-B and SICK.
 
   MODEL  a folder, or FILE.jsonl, texts of training: then no model, but cosines of bags of words weighted by their idf in
          that file, which is what every model has to beat
+  --dev  by rows that may choose what is made: STS-B dev and SICK's training set
 """
 import collections
 import json
@@ -17,6 +18,7 @@ from evaluated import rows_of
 
 SETS = (("STS-B dev", "glue/STS-B", "dev.tsv"), ("STS-B test", "glue/STS-B", "sts-test.tsv"),
         ("SICK test", "sick", "SICK_test_annotated.txt"))
+DEV = (SETS[0], ("SICK train", "sick", "SICK_train.txt"))
 
 
 def ranks(x):
@@ -71,11 +73,12 @@ def cosines_of_words(path, rows):
 
 
 def main():
-    if len(sys.argv) < 4:
+    given = [arg for arg in sys.argv[1:] if arg != "--dev"]
+    if len(given) < 3:
         sys.exit(__doc__)
-    data, program = sys.argv[1:3]
-    for model in sys.argv[3:]:
-        for name, folder, file in SETS:
+    data, program = given[:2]
+    for model in given[2:]:
+        for name, folder, file in DEV if "--dev" in sys.argv else SETS:
             rows = list(rows_of(data, folder, file))
             found = cosines_of_words(model, rows) if model.endswith(".jsonl") else cosines(program, model, rows)
             print("%s  %-10s %5d pairs, Spearman %.4f" %

@@ -2,14 +2,16 @@
 # train.sh DATA WORK [OPTION...] — trains a model for vectors of sentences; given again, it goes on where it was.
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/, ende/, glue/, multi30k/, sick/
-#   WORK    folder for articles, pairs and checkpoints; the models are WORK/first, WORK/lexical, WORK/graded, WORK/scored
+#   WORK    folder for articles, pairs and checkpoints; the models are WORK/first, WORK/lexical, WORK/graded,
+#           WORK/sentences, WORK/scored
 #   OPTION  of roformer finetune, in place of those below
 #
 # It begins with the shipped model.  First phase: pairs that mean the like (pairs.py); no row of STS-B, SICK or MRPC is
 # among them, which check_pairs.py says before the first update.  Second: for each of their texts a vector that has the
 # first phase's and the words of the text, too (lexical.py, which needs NumPy).  Third: the cosines that captions should
 # have with their translations from German, by a translator that is trained for it, and with what else was made of them
-# (graded.py): the model that is shipped.  Fourth, behind it: the scores of STS-B's and SICK's training sets (scored.py).
+# (graded.py).  The model that is shipped, WORK/sentences, is 0.6 of the third phase's weights and 0.4 of the second's
+# (Wortsman et al. 2022), in bf16.  Fourth, behind the third: the scores of STS-B's and SICK's training sets (scored.py).
 #
 #   PROGRAMS       (environment) folder of roformer and hold_out; without it those of build/release
 #   PYTHON         (environment) with NumPy: python3
@@ -72,4 +74,17 @@ if [ ! -f "$work/graded.jsonl" ]; then
     mv "$work/graded.part" "$work/graded.jsonl"
 fi
 phase "$work/lexical" "$work/graded.jsonl" "$work/graded" 64 2e-4 20 1 --loss cosine "$@"
+
+if [ ! -d "$work/sentences" ]; then
+    for model in lexical graded; do
+        "$program" convert -q --dtype bf16 --overwrite "$work/$model" "$work/$model.bf16" > "$work/$model.tensors"
+    done
+    [ -d "$work/mean" ] || "$python" "$root/experiments/shipped-model/mean.py" "$work/mean" \
+        "$work/graded.bf16=0.6" "$work/lexical.bf16=0.4"
+    "$program" convert -q --overwrite "$work/mean" "$work/sentences.part" > "$work/sentences.tensors"
+    sed 's/"model_type": "roformer",/&\n  "dtype": "float32",/' "$work/mean/config.json" \
+        > "$work/sentences.part/config.json"             # transformers computes in f32, too
+    rm "$work/sentences.part/checksums.json"             # they are of the file before
+    mv "$work/sentences.part" "$work/sentences"
+fi
 phase "$work/graded" "$work/scored.jsonl" "$work/scored" 32 2e-4 50 5 --score_max 5 "$@"

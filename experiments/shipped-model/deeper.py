@@ -15,16 +15,18 @@ LAYER = re.compile(r"(.*\.layer\.)(\d+)(\..*)")
 
 
 def main(model, out):
-    os.makedirs(out)
+    part = out.rstrip("/") + ".part"                    # OUT is there when it is complete
+    shutil.rmtree(part, ignore_errors=True)
+    os.makedirs(part)
     with open(os.path.join(model, "config.json"), encoding="utf-8") as f:
         config = json.load(f)
     layers = config["num_hidden_layers"]
     config["num_hidden_layers"] = 2 * layers
-    with open(os.path.join(out, "config.json"), "w", encoding="utf-8") as f:
+    with open(os.path.join(part, "config.json"), "w", encoding="utf-8") as f:
         json.dump(config, f, indent=2)
         f.write("\n")
     for name in ("vocab.txt", "tokenizer_config.json", "special_tokens_map.json"):
-        shutil.copy(os.path.join(model, name), out)
+        shutil.copy(os.path.join(model, name), part)
 
     with open(os.path.join(model, "model.safetensors"), "rb") as f:
         header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
@@ -44,8 +46,9 @@ def main(model, out):
         parts.append(data[begin:end])
     text = json.dumps(new).encode()
     text += b" " * (-len(text) % 8)
-    with open(os.path.join(out, "model.safetensors"), "wb") as f:
+    with open(os.path.join(part, "model.safetensors"), "wb") as f:
         f.write(struct.pack("<Q", len(text)) + text + b"".join(parts))
+    os.rename(part, out)
 
 
 if __name__ == "__main__":

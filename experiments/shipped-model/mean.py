@@ -43,11 +43,14 @@ def main(out, weighted):
         mean = [m + weight * v for m, v in zip(mean, bits((v << 16 for v in values), "I", "f"))]
     rounded = array.array("H", ((v + 0x7FFF + (v >> 16 & 1)) >> 16 for v in bits(mean, "f", "I")))
 
-    os.makedirs(out)
+    part = out.rstrip("/") + ".part"                    # OUT is there when it is complete
+    shutil.rmtree(part, ignore_errors=True)
+    os.makedirs(part)
     for name in ("config.json", "vocab.txt", "tokenizer_config.json", "special_tokens_map.json"):
-        shutil.copy(os.path.join(weighted[0][0], name), out)
-    with open(os.path.join(out, "model.safetensors"), "wb") as f:
+        shutil.copy(os.path.join(weighted[0][0], name), part)
+    with open(os.path.join(part, "model.safetensors"), "wb") as f:
         f.write(first + rounded.tobytes())
+    os.rename(part, out)
 
 
 if __name__ == "__main__":

@@ -130,6 +130,8 @@ fi
 expect 0 '' env PYTHONPATH="$sentences" "$python" -c '
 from evaluate import spearman
 assert abs(spearman([1, 2, 2, 4], [1, 3, 2, 4]) - 4.5 / 22.5 ** 0.5) < 1e-15'
+expect 0 '' "$python" "$sentences/evaluate.py" --dev data "$program" model
+grep -q 'SICK train .* 3 pairs' out && ! grep -q test out || fail "rows that may choose: $(cat out)"
 expect 0 '' "$python" "$sentences/evaluate.py" data "$program" model
 grep -q 'STS-B test *20 pairs, Spearman -\{0,1\}0\.[0-9]\{4\}' out || fail "Spearman: $(cat out)"
 
