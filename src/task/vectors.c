@@ -8,6 +8,7 @@
 #include "task/vectors.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "graph/graph.h"
@@ -259,6 +260,13 @@ bool rf__vectors_has_metric(const rf__labelled *l, const char *name)
 const char *rf__vectors_why_not(const rf__labelled *l)
 {
     return l->scored ? "the examples have scores, to which cosines are held" : "the examples have no scores";
+}
+
+void rf__vectors_remark(const rf__labelled *l, char *out, size_t size)
+{
+    if (l->o->similarity_threshold > 1 || (l->scored && !l->graded)) return;
+    snprintf(out, size, "similarity_threshold has no effect: the examples %s",
+             l->scored ? "have other scores than 0 and 1" : "have no scores");
 }
 
 rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,

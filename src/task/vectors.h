@@ -27,6 +27,7 @@ rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__
                             rf_error *why);
 bool rf__vectors_has_metric(const rf__labelled *l, const char *name);
 const char *rf__vectors_why_not(const rf__labelled *l);
+void rf__vectors_remark(const rf__labelled *l, char *out, size_t size);
 json_t *rf__vectors_predict(const rf__prediction *p, size_t i);
 
 #endif

@@ -48,6 +48,7 @@ for folder in own below; do
     expect 0 '' "$program" evaluate -m $folder --dev scored.tsv --score_max 5 --json
     same out asked "scores of $folder"
 done
+expect 0 'similarity_threshold has no effect: the examples have other scores than 0 and 1' "$program" evaluate -m own --dev scored.tsv --score_max 5 --similarity_threshold 0.5
 sed 's/"include_prompt": true/"include_prompt": false/' own/1_Pooling/config.json > note; cp note own/1_Pooling/config.json
 expect 3 'include_prompt is false' "$program" evaluate -m own --dev scored.tsv --score_max 5
 rm own/modules.json

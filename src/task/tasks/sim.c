@@ -280,6 +280,7 @@ const rf__task rf__task_sim = {
     .score = rf__vectors_score,
     .has_metric = rf__vectors_has_metric,
     .why_not = rf__vectors_why_not,
+    .remark = rf__vectors_remark,
     .columns = "score",
     .between = ',',
     .predict = rf__vectors_predict,
