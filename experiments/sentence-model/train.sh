@@ -81,7 +81,8 @@ if [ ! -d "$work/sentences" ]; then
     done
     [ -d "$work/mean" ] || "$python" "$root/experiments/shipped-model/mean.py" "$work/mean" \
         "$work/graded.bf16=0.6" "$work/lexical.bf16=0.4"
-    "$program" convert -q --overwrite "$work/mean" "$work/sentences.part" > "$work/sentences.tensors"
+    rm -rf "$work/sentences.part"
+    "$program" convert -q "$work/mean" "$work/sentences.part" > "$work/sentences.tensors"
     sed 's/"model_type": "roformer",/&\n  "dtype": "float32",/' "$work/mean/config.json" \
         > "$work/sentences.part/config.json"             # transformers computes in f32, too
     rm "$work/sentences.part/checksums.json"             # they are of the file before

@@ -15,6 +15,8 @@ LAYER = re.compile(r"(.*\.layer\.)(\d+)(\..*)")
 
 
 def main(model, out):
+    if os.path.exists(out):
+        sys.exit(f"deeper.py: {out} is there already")
     part = out.rstrip("/") + ".part"                    # OUT is there when it is complete
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)

@@ -43,6 +43,8 @@ def main(out, weighted):
         mean = [m + weight * v for m, v in zip(mean, bits((v << 16 for v in values), "I", "f"))]
     rounded = array.array("H", ((v + 0x7FFF + (v >> 16 & 1)) >> 16 for v in bits(mean, "f", "I")))
 
+    if os.path.exists(out):
+        sys.exit(f"mean.py: {out} is there already")
     part = out.rstrip("/") + ".part"                    # OUT is there when it is complete
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)

@@ -18,24 +18,28 @@ static rf_status check_outputs(const rf_answerer *a, const char *folder, rf_erro
                    folder, (long long)a->labels.n, (long long)outputs, f->name, (long long)f->outputs(a->labels.n));
 }
 
-/* An encoder of which modules.json says how it makes vectors, and config.json does not: a folder of
- * sentence-transformers' own. */
+/* What modules.json says of vectors counts, as it does where texts are embedded; in a folder of sentence-transformers'
+ * own config.json knows nothing of them. */
 static void take_form(rf_config *c, const rf_sentence *s)
 {
     const rf__task *task;
-    if (!*s->pooling || c->linear_pooler || !rf__task_of_model(c, &task, NULL)) return;
-    rf_config_set_head(c, RF_HEAD_EMBED);
+    const bool known = !rf__task_of_model(c, &task, NULL);
+    if (!*s->pooling || c->linear_pooler || (known && task->head != RF_HEAD_EMBED)) return;
+    if (!known) {
+        rf_config_set_head(c, RF_HEAD_EMBED);
+        c->task_pairs = 1;
+        c->num_labels = 1;
+        c->task_max_length = c->max_position_embeddings;
+    }
     snprintf(c->sentence_pooling, sizeof c->sentence_pooling, "%s", s->pooling);
     c->sentence_normalize = s->normalize;
-    c->task_max_length = s->max_length;
-    c->task_pairs = 1;
-    c->num_labels = 1;
+    if (s->max_length) c->task_max_length = s->max_length;
 }
 
 static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, rf_error *why)
 {
     const char *prompt = s->prompts && s->default_prompt >= 0 ? s->prompt[s->default_prompt].text : "";
-    if (!*prompt || a->task->head != RF_HEAD_EMBED) return RF_OK;
+    if (!*prompt || !rf__task_of_vectors(a->task)) return RF_OK;
     if (!s->include_prompt)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "%.200s: include_prompt is false: this model leaves its default prompt's tokens out of the "
@@ -48,7 +52,7 @@ static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_senten
 static bool labels(const rf_config *c)
 {
     const rf__task *task;
-    return !rf__task_of_model(c, &task, NULL) && task->head != RF_HEAD_EMBED;
+    return !rf__task_of_model(c, &task, NULL) && !rf__task_of_vectors(task);
 }
 
 /* The model in *folder, or below it, which *folder then is. */

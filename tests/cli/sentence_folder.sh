@@ -49,6 +49,18 @@ for folder in own below; do
     same out asked "scores of $folder"
 done
 expect 0 'similarity_threshold has no effect: the examples have other scores than 0 and 1' "$program" evaluate -m own --dev scored.tsv --score_max 5 --similarity_threshold 0.5
+# Where config.json and modules.json differ, both commands go by modules.json.
+cp -r whole other; rm other/checksums.json
+sed -e 's/"pooling_mode_cls_token": true/"pooling_mode_cls_token": false/; s/"pooling_mode_mean_tokens": false/"pooling_mode_mean_tokens": true/' \
+    whole/1_Pooling/config.json > other/1_Pooling/config.json
+sed 's/"max_seq_length": 20/"max_seq_length": 6/' whole/sentence_bert_config.json > other/sentence_bert_config.json
+cut -f 1 scored.tsv | tail -n +2 > left; cut -f 2 scored.tsv | tail -n +2 > right
+for folder in whole own other; do
+    "$program" similarity -q -m $folder --pairs left right > near
+    "$program" predict -q -m $folder --input scored.tsv | tail -n +2 > of.$folder
+    paste near of.$folder | awk '{ d = $1 - $2 } d > 1e-4 || d < -1e-4 || NF != 2 { exit 1 }' || fail "$folder: $(paste near of.$folder)"
+done
+cmp -s of.whole of.other && fail "modules.json has no effect"
 sed 's/"include_prompt": true/"include_prompt": false/' own/1_Pooling/config.json > note; cp note own/1_Pooling/config.json
 expect 3 'include_prompt is false' "$program" evaluate -m own --dev scored.tsv --score_max 5
 rm own/modules.json
