@@ -2,7 +2,8 @@
 # dist.sh — build/roformer-VERSION.tar.gz: the files of the last commit, the same bytes wherever it is made.
 set -eu
 cd "$(dirname "$0")/.."
-version=$(sed -n 's/^project(roformer VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+version=$(awk '/define ROFORMER_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $3; dot = "." }' include/roformer/version.h)
+[ -n "$version" ] || { echo "dist: include/roformer/version.h has no version" >&2; exit 1; }
 mkdir -p build
 out=build/roformer-$version.tar.gz
 git archive --format=tar --prefix="roformer-$version/" HEAD | gzip -n -9 > "$out.part"
