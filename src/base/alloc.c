@@ -61,3 +61,13 @@ bool rf__grow(const rf_ctx *ctx, void *array, size_t *capacity, size_t need, siz
     *capacity = wide;
     return true;
 }
+
+bool rf__join(const rf_ctx *ctx, char **buffer, size_t *capacity, const char *first, const char *text, size_t bytes,
+              size_t *size)
+{
+    const size_t n = strlen(first);
+    if (!rf__checked_add(n, bytes, size) || !rf__grow(ctx, buffer, capacity, *size, 1)) return false;
+    if (n) memcpy(*buffer, first, n);
+    if (bytes) memcpy(*buffer + n, text, bytes);
+    return true;
+}

@@ -49,6 +49,10 @@ const void *rf__ctx_keep(const rf_ctx *ctx, const void *bytes, size_t size);
 /* Grows `*array` (elements of `size` bytes) so that `need` elements fit; doubles.  false: no memory, unchanged. */
 bool rf__grow(const rf_ctx *ctx, void *array, size_t *capacity, size_t need, size_t size);
 
+/* `first` and behind it `bytes` bytes of `text` in *buffer, which grows; *size: of both.  false: no memory. */
+bool rf__join(const rf_ctx *ctx, char **buffer, size_t *capacity, const char *first, const char *text, size_t bytes,
+              size_t *size);
+
 /* ---- checked arithmetic on sizes: false means that the true result does not fit ------------------------------ */
 
 static inline bool rf__checked_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }

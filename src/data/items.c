@@ -59,16 +59,12 @@ static void put(rf__items *t, int32_t id, int32_t type)
 static void end_sequence(rf__items *t) { t->start[++t->sequences] = t->tokens; }
 
 /* The prompt and the text. */
-static rf_status join(rf__items *t, rf__text *text, rf_error *why)
+static rf_status put_prompt(rf__items *t, rf__text *text, rf_error *why)
 {
-    const size_t before = t->prompt ? strlen(t->prompt) : 0;
     size_t all;
-    if (!before) return RF_OK;
-    if (!rf__checked_add(before, text->size, &all) ||
-        !rf__grow(t->ctx, &t->joined, &t->capacity[JOINED], all, sizeof *t->joined))
+    if (!t->prompt || !*t->prompt) return RF_OK;
+    if (!rf__join(t->ctx, &t->joined, &t->capacity[JOINED], t->prompt, text->at, text->size, &all))
         return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", text->size);
-    memcpy(t->joined, t->prompt, before);
-    if (text->size) memcpy(t->joined + before, text->at, text->size);
     *text = (rf__text){t->joined, all};
     return RF_OK;
 }
@@ -77,7 +73,7 @@ rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *w
 {
     rf_encoding *e = &t->scratch;
     size_t dropped = 0;
-    rf_status status = join(t, &text, why);
+    rf_status status = put_prompt(t, &text, why);
     if (!status)
         status = rf_encode(t->tokenizer, text.at, text.size, pair.at, pair.size, (size_t)t->max_length, 0, e, &dropped,
                            why);

@@ -144,13 +144,10 @@ static rf_status add_text(rf_pipeline *p, const char *prompt, const char *text, 
                           rf_error *why)
 {
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
-    const size_t before = prompt ? strlen(prompt) : 0;
     size_t all;
-    if (!before || !text) return rf__window_add(&p->window, t, text, bytes, limit, cut, why);
-    if (!rf__checked_add(before, bytes, &all) || !rf__grow(p->ctx, &p->joined, &p->joineds, all + 1, 1))
+    if (!prompt || !*prompt || !text) return rf__window_add(&p->window, t, text, bytes, limit, cut, why);
+    if (!rf__join(p->ctx, &p->joined, &p->joineds, prompt, text, bytes, &all))
         return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", bytes);
-    memcpy(p->joined, prompt, before);
-    memcpy(p->joined + before, text, bytes);
     return rf__window_add(&p->window, t, p->joined, all, limit, cut, why);
 }
 

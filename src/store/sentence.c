@@ -226,6 +226,11 @@ void rf_sentence_free(rf_sentence *s)
     *s = (rf_sentence){0};
 }
 
+const char *rf__sentence_default_prompt(const rf_sentence *s)
+{
+    return s->prompts && s->default_prompt >= 0 ? s->prompt[s->default_prompt].text : "";
+}
+
 /* ---- writing ---- */
 
 static const char *const every[] = {RF_FILE_NORMALIZE, RF_FILE_MODULES, RF_FILE_SENTENCE,

@@ -10,6 +10,7 @@
 /* The file that holds a sentence model's prompts: text NULL where there is none, then nothing is written. */
 typedef struct rf__prompts { char *text; size_t size; } rf__prompts;    /* text: freed with rf__free                  */
 rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__prompts *out, rf_error *why);
+const char *rf__sentence_default_prompt(const rf_sentence *s);            /* its text; "": there is none              */
 rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__prompts *p, rf_error *why);
 
 extern const char *const rf__poolings[];                 /* of sentence_pooling, in the order of rf_pooling; NULL     */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "model/model.h"
+#include "store/task.h"
 #include "task/answerer.h"
 #include "task/finetune.h"
 #include "task/objective.h"
@@ -38,7 +39,7 @@ static void take_form(rf_config *c, const rf_sentence *s)
 
 static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, rf_error *why)
 {
-    const char *prompt = s->prompts && s->default_prompt >= 0 ? s->prompt[s->default_prompt].text : "";
+    const char *prompt = rf__sentence_default_prompt(s);
     if (!*prompt || !rf__task_of_vectors(a->task)) return RF_OK;
     if (!s->include_prompt)
         return rf_fail(why, RF_EUNSUPPORTED,

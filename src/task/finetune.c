@@ -45,7 +45,7 @@ static void run_defaults(rf_train_options *t)
     rf_finetune_options o;
     rf_finetune_defaults(&o);
     *t = o.t;
-    t->max_length = RF__FINETUNE_LENGTH;
+    t->max_length = RF__USUAL_LENGTH;
 }
 
 /* In place of the caller's own `given`, which is not there: what differed from the defaults when the caller came, and

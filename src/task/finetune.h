@@ -46,7 +46,6 @@ bool rf__finetune_same(const rf__run *r, const rf__finetune_run *f);    /* the e
 
 /* Tokens of a text where nobody says: what the preset or the folder of sentence vectors does; a checkpoint has its own.
  * Then the prompt before each text, and how a text's vector is made. */
-enum { RF__FINETUNE_LENGTH = 128 };
 void rf__finetune_length(const rf_ctx *ctx, rf_finetune_options *o);
 rf_status rf__finetune_prompt(rf__run *r, rf__finetune_run *f, rf_error *why);
 rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why);

@@ -9,7 +9,7 @@ void rf__finetune_length(const rf_ctx *ctx, rf_finetune_options *o)
     rf_sentence s;
     if (o->t.max_length) return;
     const bool known = !rf__preset_find(o->task, &p, &task, NULL);
-    o->t.max_length = known ? p.max_length : RF__FINETUNE_LENGTH;
+    o->t.max_length = known ? p.max_length : RF__USUAL_LENGTH;
     if (!known || task->head != RF_HEAD_EMBED || !o->t.model || rf_sentence_read(ctx, o->t.model, &s, NULL)) return;
     if (s.max_length) o->t.max_length = s.max_length;
     rf_sentence_free(&s);
@@ -21,7 +21,7 @@ rf_status rf__finetune_prompt(rf__run *r, rf__finetune_run *f, rf_error *why)
     rf_sentence s = {0};
     if (f->task->head != RF_HEAD_EMBED) return RF_OK;
     rf_status status = rf_sentence_read(r->ctx, *r->from ? r->from : r->o.model, &s, why);
-    const char *prompt = !status && s.prompts && s.default_prompt >= 0 ? s.prompt[s.default_prompt].text : "";
+    const char *prompt = rf__sentence_default_prompt(&s);
     if (!status && *prompt) {
         status = rf__finetune_keep(f, prompt, &f->source.prompt, why);
         rf__run_notify(r, "note", "each text begins with the folder's default prompt, \"%s\"",

@@ -68,6 +68,8 @@ typedef struct rf__task {
 
 /* ---- tasks.c ---- */
 
+enum { RF__USUAL_LENGTH = 128 };                                         /* tokens of a text where nobody says        */
+
 const rf__task *rf__task_at(size_t i);                                   /* NULL behind the last                      */
 const char *rf__task_metrics(const rf__task *task);                      /* "accuracy, f1"                            */
 bool rf__task_has(const rf__task *task, const char *option);

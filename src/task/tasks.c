@@ -3,7 +3,7 @@
 
 #include "task/task.h"
 
-enum { USUAL_LENGTH = 128, GLUE_LENGTH = 512 };
+enum { GLUE_LENGTH = 512 };
 
 static const struct { const rf__task *task; const char *metrics; } tasks[] = {
 #define RFT(name, what, metrics) {&rf__task_##name, metrics},
@@ -83,7 +83,7 @@ rf_status rf__preset_find(const char *name, rf__preset *out, const rf__task **ta
     if (own) {
         *task = own;
         *out = (rf__preset){.name = own->examples.name, .format = &own->examples, .metric = own->metric,
-                            .max_length = USUAL_LENGTH};
+                            .max_length = RF__USUAL_LENGTH};
         return RF_OK;
     }
     for (size_t i = 0; i < RF_COUNT(glue); i++) {
