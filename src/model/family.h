@@ -29,6 +29,10 @@ typedef struct rf_family_row { rf_param_row row; size_t at; } rf_family_row;
  * there. */
 typedef struct rf_spelling { const char *ours, *theirs; bool first; } rf_spelling;
 
+/* A tensor that needs no mention when it is unused: its name without the prefix.  copy: NULL, or the key that makes it
+ * a copy of the word embeddings (tied.c). */
+typedef struct rf_silent { const char *name, *copy; } rf_silent;
+
 /* What `embed` and `layer` are given. */
 typedef struct rf_block {
     const rf_config *config;
@@ -91,8 +95,7 @@ typedef struct rf_family {
     const rf_family_decoder *decoder;   /* NULL: there is none                                                        */
     const rf_head_row *head;            /* ended by a row without forward; the first says which word                  */
     const rf_spelling *spelling;        /* ended by a row without a name                                              */
-    /* names (without the prefix) of tensors that need no mention when they are unused; NULL at the end */
-    const char *const *silent;
+    const rf_silent *silent;            /* ended by a row without a name                                              */
     const char *const *positions;       /* encodings that it may have, NULL at the end; or NULL: all                  */
     rf_norm_kind norm;
     rf_tensor *(*embed)(rf_graph *g, const rf_block *b);
@@ -112,6 +115,9 @@ rf_status rf__family_find(const rf_config *c, const rf_family **out, rf_error *w
 
 /* NULL: the family has no such head. */
 const rf_head_row *rf__family_head(const rf_family *f, rf_head head);
+
+/* NULL: the tensor is none of the family's `silent` ones. */
+const rf_silent *rf__silent_find(const rf_family *f, const char *name);
 
 /* RF_EUNSUPPORTED: not an encoding of this family. */
 rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *why);

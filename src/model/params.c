@@ -406,7 +406,10 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
         if (match[i] ? !fits(&params->p[i], match[i]) : !may_lack(params, &params->p[i], headless))
             complain(&bad, &params->p[i], match[i]);
     if (has_head) *has_head = !headless;
-    if (!bad.all) return check_quantised(params, w, match, why);
+    if (!bad.all) {
+        const rf_status status = headless ? RF_OK : rf__params_tied(params, w, match, why);
+        return status ? status : check_quantised(params, w, match, why);
+    }
     if (bad.more) return rf_fail(why, RF_EDATA, "%s: %s; and %zu more", rf__weights_name(w), bad.text, bad.more);
     return rf_fail(why, RF_EDATA, "%s: %s", rf__weights_name(w), bad.text);
 }
@@ -417,19 +420,12 @@ bool rf__param_in_int8(const rf_params *params, const rf_param *p)
     return in_layer && p->rank == 2 && !p->looked_up;
 }
 
-static bool is_silent(const rf_family *f, const char *name)
-{
-    for (const char *const *one = f->silent; *one; one++)
-        if (!strcmp(bare(f, name), *one)) return true;
-    return false;
-}
-
 /* A table of positions that is not the one computed is no silent one.  *memory false: it has ended. */
 static bool is_known(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *memory)
 {
     bool same = true;
     rf_error own = {0};
-    if (!is_silent(p->family, t->name)) return false;
+    if (!rf__silent_find(p->family, t->name)) return false;
     if (rf__position_table(p, w, t, &same, &own) == RF_ENOMEM) *memory = false;
     return same;
 }

@@ -133,6 +133,10 @@ rf_status rf__params_match(const rf_params *p, const rf_weights *w, const rf_wei
                            rf_error *why);
 char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weight *const *match);
 
+/* RF_EDATA: a copy of the word embeddings, of which config.json says that there is one matrix, has other numbers; only
+ * where the head uses it (tied.c). */
+rf_status rf__params_tied(const rf_params *p, const rf_weights *w, const rf_weight *const *match, rf_error *why);
+
 /* Whether a tensor is the table of positions that the configuration makes, or none at all (position_table.c). */
 rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, rf_error *why);
 

@@ -68,13 +68,13 @@ static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD};
 const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_bert_embedding, word)};
 
 /* Tables that are computed, and copies of tied tensors, as older folders have them. */
-const char *const rf__seq2seq_silent[] = {
-    "encoder.embed_positions.weight",
-    "decoder.embed_positions.weight",
-    "encoder.embed_tokens.weight",
-    "decoder.embed_tokens.weight",
-    "lm_head.weight",
-    NULL,
+const rf_silent rf__seq2seq_silent[] = {
+    {"encoder.embed_positions.weight", NULL},
+    {"decoder.embed_positions.weight", NULL},
+    {"encoder.embed_tokens.weight", "share_encoder_decoder_embeddings"},
+    {"decoder.embed_tokens.weight", "share_encoder_decoder_embeddings"},
+    {"lm_head.weight", "tie_word_embeddings"},
+    {0},
 };
 
 /* Of a side; a label is its row and its adjoint.  A decoder's layer has attention to the source besides: query, result,

@@ -7,7 +7,7 @@
 
 extern const rf_family_row rf__rows_source_words[], rf__rows_source_layer[];
 extern const rf_family_decoder rf__seq2seq_decoder;
-extern const char *const rf__seq2seq_silent[];
+extern const rf_silent rf__seq2seq_silent[];
 rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16);
 
 /* What a family of two such sides says beside its names. */

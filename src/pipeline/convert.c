@@ -103,27 +103,6 @@ static rf_status check_left_over(const struct conversion *c)
                    rf__weights_name(c->w), count, c->config.architecture, rf__printable(left).text);
 }
 
-/* A head that is tied has its matrix twice in many files: they must be one. */
-static rf_status check_tied(const struct conversion *c)
-{
-    const rf_weight *copy = rf_weights_find(c->w, "cls.predictions.decoder.weight");
-    const rf_weight *word = c->match[c->params.word];
-    if (!copy || !c->config.tie_word_embeddings || copy == word || !word || copy->data == word->data) return RF_OK;
-    if (copy->count != word->count)
-        return rf_fail(c->why, RF_EDATA,
-                       "%s: %s: not of the word embeddings' shape, though "
-                       "tie_word_embeddings is true",
-                       rf__weights_name(c->w), copy->name);
-    float *x = rf__alloc(c->ctx, copy->count * sizeof *x);
-    if (!x) return rf_fail(c->why, RF_ENOMEM, "out of memory: %zu numbers", copy->count);
-    rf_status status = rf_weights_read(c->w, copy, x, 1, c->why);
-    if (!status && memcmp(x, c->slab + c->params.p[c->params.word].offset, copy->count * sizeof *x) != 0)
-        status = rf_fail(c->why, RF_EDATA, "%s: %s differs from the word embeddings, but tie_word_embeddings is true",
-                         rf__weights_name(c->w), copy->name);
-    rf__free(c->ctx, x);
-    return status;
-}
-
 static rf_status read_weights(struct conversion *c)
 {
     bool head = false;
@@ -141,7 +120,6 @@ static rf_status read_weights(struct conversion *c)
         return rf_fail(c->why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)c->params.total * 4e-6);
     for (size_t i = 0; i < c->params.n && !status; i++)
         if (c->match[i]) status = rf_weights_read(c->w, c->match[i], c->slab + c->params.p[i].offset, 1, c->why);
-    if (!status) status = check_tied(c);
     while (!head && c->params.n && c->params.p[c->params.n - 1].head) c->params.n--; /* an encoder alone         */
     return status;
 }

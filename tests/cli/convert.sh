@@ -36,6 +36,14 @@ else
     grep -q 'made without libzip' err || fail "the zip is not read: $(cat err)"
 fi
 
+# A matrix of its own where config.json says that the head is tied: refused by all who open the folder, with the remedy.
+cp -r "$golden/marian/untied" tied && chmod -R u+w tied && sed 's/"tie_word_embeddings": false/"tie_word_embeddings": true/' "$golden/marian/untied/config.json" > tied/config.json
+for command in 'translate -m tied hello' 'info -m tied' 'verify tied' 'convert tied not-made'; do
+    # shellcheck disable=SC2086
+    expect 3 'lm_head.weight: expected the numbers of .*weight, as tie_word_embeddings is true' "$program" $command
+done
+[ ! -e not-made ] || fail "something was written although it was refused"
+
 # Half the bytes; again; into what is there; what does not exist.
 expect 0 '' "$program" convert -q old half --dtype bf16
 expect 0 '' "$program" info -m half --json

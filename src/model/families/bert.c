@@ -70,12 +70,12 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-static const char *const silent[] = {
-    "embeddings.position_ids",
-    "embeddings.token_type_ids",
-    "cls.predictions.decoder.weight",
-    "cls.predictions.decoder.bias",
-    NULL,
+static const rf_silent silent[] = {
+    {"embeddings.position_ids", NULL},
+    {"embeddings.token_type_ids", NULL},
+    {"cls.predictions.decoder.weight", "tie_word_embeddings"},
+    {"cls.predictions.decoder.bias", NULL},
+    {0},
 };
 
 static const char *const positions[] = {"absolute", NULL};

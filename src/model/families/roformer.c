@@ -67,12 +67,12 @@ static const rf_class_row classes[] = {
 static const rf_config_sign signs[] = {{"norm_type", "layer_norm", false, false}, {"use_bias", NULL, true, false}, {0}};
 
 /* Tables that are computed, and copies of tied tensors. */
-static const char *const silent[] = {
-    "encoder.embed_positions.weight",
-    "embeddings.position_ids",
-    "cls.predictions.decoder.weight",
-    "cls.predictions.decoder.bias",
-    NULL,
+static const rf_silent silent[] = {
+    {"encoder.embed_positions.weight", NULL},
+    {"embeddings.position_ids", NULL},
+    {"cls.predictions.decoder.weight", "tie_word_embeddings"},
+    {"cls.predictions.decoder.bias", NULL},
+    {0},
 };
 
 static rf_tensor *vector(rf_graph *g, const void *weights, rf_tensor *x)

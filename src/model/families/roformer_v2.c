@@ -74,8 +74,12 @@ static const rf_class_row classes[] = {
 
 static const rf_config_sign signs[] = {{"norm_type", "rms_norm", false, true}, {"use_bias", NULL, false, true}, {0}};
 
-static const char *const silent[] = {"encoder.embed_positions.weight", "embeddings.position_ids",
-                                     "cls.predictions.decoder.weight", NULL};
+static const rf_silent silent[] = {
+    {"encoder.embed_positions.weight", NULL},
+    {"embeddings.position_ids", NULL},
+    {"cls.predictions.decoder.weight", "tie_word_embeddings"},
+    {0},
+};
 
 const rf_family rf__family_roformer_v2 = {
     .config = {.name = "roformer_v2",
