@@ -194,4 +194,112 @@ static inline void a_sick_key_is_not_hidden(void **state)
     t_free_all();
 }
 
+/* ---- scores of any size ------------------------------------------------------------------------------------------ */
+
+enum { ANY_KEYS = 150, ANY_WIDTH = 8 };              /* two blocks of the backward, the second one with a tail */
+
+/* Scores that f32 can hold: q_t = (c_t, 0, ...), the first column of keys 1/2, then 1, then 3/4, the others random.  So
+ * many keys tie for the largest score, also when `size` is negative, and P is exact whatever the size. */
+static inline problem of_size(double size, int causal)
+{
+    problem p = make((shape){.queries = ANY_KEYS, .width = ANY_WIDTH, .causal = causal});
+    float *const q = t_bytes(ANY_KEYS * ANY_WIDTH * sizeof *q);
+    float *const k = copied(p.a.k, ANY_KEYS * p.a.k_stride - 1, 0);
+    p.a.scale = 0.25F;
+    for (int64_t s = 0; s < ANY_KEYS; s++) {
+        q[s * ANY_WIDTH] = (float)(size * (double)(4 + s % 4));
+        k[s * p.a.k_stride] = s < 60 ? 0.5F : s < 140 ? 1 : 0.75F;
+    }
+    p.a.q = q, p.a.k = k;
+    return p;
+}
+
+/* Result and adjoints in double: y is out, dq, dk, dv. */
+static inline void in_double(const problem *p, double *y[4])
+{
+    const rfk_attention *a = &p->a;
+    for (int64_t t = 0; t < a->queries; t++) {
+        double power[ANY_KEYS] = {0}, d[ANY_KEYS] = {0}, score[ANY_KEYS], top = -INFINITY, sum = 0, mean = 0;
+        const float *const q = a->q + t * a->q_stride, *const o = p->g.d_out + t * p->g.d_out_stride;
+        for (int64_t s = 0; s < a->keys; s++) {
+            score[s] = 0;
+            for (int64_t i = 0; i < a->width; i++) score[s] += (double)q[i] * (double)a->k[s * a->k_stride + i];
+            score[s] = sees(a, t, s) ? score[s] * (double)a->scale : -INFINITY;
+            top = fmax(top, score[s]);
+        }
+        for (int64_t s = 0; s < a->keys; s++) sum += power[s] = exp(score[s] - top);
+        for (int64_t s = 0; s < a->keys; s++) {
+            power[s] /= sum;
+            for (int64_t i = 0; i < a->width; i++) {
+                const double v = (double)a->v[s * a->v_stride + i];
+                y[0][t * a->width + i] += power[s] * v;
+                y[3][s * a->width + i] += power[s] * (double)o[i];
+                d[s] += (double)o[i] * v;
+            }
+            mean += power[s] * d[s];
+        }
+        for (int64_t s = 0; s < a->keys; s++)
+            for (int64_t i = 0; i < a->width; i++) {
+                const double ds = (double)a->scale * power[s] * (d[s] - mean);
+                y[1][t * a->width + i] += ds * (double)a->k[s * a->k_stride + i];
+                y[2][s * a->width + i] += ds * (double)q[i];
+            }
+    }
+}
+
+/* The largest error as a share of the largest number. */
+static inline void within_share(const char *isa, double size, const char *what, const float *x, const double *expected,
+                                int64_t n, double share)
+{
+    double most = 0, off = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(expected[i]));
+        if (!(fabs((double)x[i] - expected[i]) <= off)) off = fabs((double)x[i] - expected[i]);
+    }
+    if (!(off <= share * most))
+        fail_msg("%s: scores of %g: the error of %s is %.3g of its largest number, expected at most %.3g", isa, size,
+                 what, off / most, share);
+}
+
+static inline void any_size(double size, int causal, double share)
+{
+    rfk_table k;
+    problem p = of_size(size, causal);
+    const int64_t n = ANY_KEYS * ANY_WIDTH;
+    double *y[4];
+    for (int i = 0; i < 4; i++) y[i] = t_bytes((size_t)n * sizeof *y[i]);
+    in_double(&p, y);
+    for (EACH_RUNG(k)) {
+        k.FORWARD(&p.a, 0, ANY_KEYS, p.scratch);
+        k.BACK(&p.a, &p.g, p.back_scratch);
+        within_share(k.isa, size, "out", result_of(&p), y[0], n, share);
+        within_share(k.isa, size, "dq", dense(p.g.dq, ANY_KEYS, p.g.dq_stride, ANY_WIDTH), y[1], n, share);
+        within_share(k.isa, size, "dk", dense(p.g.dk, ANY_KEYS, p.g.dk_stride, ANY_WIDTH), y[2], n, share);
+        within_share(k.isa, size, "dv", dense(p.g.dv, ANY_KEYS, p.g.dv_stride, ANY_WIDTH), y[3], n, share);
+    }
+    t_free_all();
+}
+
+static const double any_sizes[] = {0.1, 1, 20, 31, 33, 1.3e3, 1e5, 1e6, 5e6, 8e7, 1.3e9};
+
+/* Random scores: rounding may choose another key, but no weight is above 1. */
+static inline void weights_are_bounded(double size)
+{
+    rfk_table k;
+    problem p = make((shape){.queries = ANY_KEYS, .width = ANY_WIDTH, .size = size});
+    for (EACH_RUNG(k)) {
+        k.FORWARD(&p.a, 0, ANY_KEYS, p.scratch);
+        k.BACK(&p.a, &p.g, p.back_scratch);
+        for (int64_t i = 0; i < ANY_WIDTH; i++) {
+            double most = 0;
+            for (int64_t t = 0; t < ANY_KEYS; t++) most += fabs((double)p.g.d_out[t * p.g.d_out_stride + i]);
+            for (int64_t s = 0; s < ANY_KEYS; s++) {
+                assert_true(isfinite(p.g.dq[s * p.g.dq_stride + i]) && isfinite(p.g.dk[s * p.g.dk_stride + i]));
+                assert_true(fabs((double)p.g.dv[s * p.g.dv_stride + i]) <= 1.01 * most);
+            }
+        }
+    }
+    t_free_all();
+}
+
 #endif

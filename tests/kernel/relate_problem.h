@@ -133,4 +133,41 @@ static inline double largest(const float *x, int64_t n)
     return m;
 }
 
+typedef void forward_kernel(const rfk_attention *a, int64_t first, int64_t last, void *scratch);
+typedef void back_kernel(const rfk_attention *a, const rfk_attention_grad *g, void *scratch);
+
+/* Queries, query_r and key_r of zeros, the same bias everywhere: every P is 1 over the number of keys that are seen. */
+static inline void make_even(problem *p, double bias)
+{
+    make(p, (shape){.queries = 150, .width = 16, .clip = 40, .tables = ALL, .causal = 1});
+    const int zeros[] = {0, 5, 6};
+    for (int i = 0; i < 3; i++) memset(p->x[zeros[i]], 0, (size_t)p->n[zeros[i]] * sizeof(float));
+    for (int64_t r = 0; r < p->n[8]; r++) p->x[8][r] = (float)bias;
+}
+
+/* dv_s = sum_t o_t / (t + 1) over the queries that see s, and every adjoint is finite. */
+static inline void even_weights(const char *isa, forward_kernel *forward, back_kernel *backward, double share)
+{
+    static const double bias[] = {0, 20, -40, 1.3e3, -1e5, 1e6, -5e6, 8e7, 1.3e9};
+    for (size_t b = 0; b < RF_COUNT(bias); b++) {
+        problem p;
+        make_even(&p, bias[b]);
+        double *dv = t_bytes((size_t)p.n[2] * sizeof *dv), most = 0;
+        for (int i = 5; i < INPUTS; i++) memset(p.dx[i], 0, (size_t)p.n[i] * sizeof(float));
+        forward(&p.a, 0, 150, p.scratch);
+        backward(&p.a, &p.g, p.back_scratch);
+        for (int64_t t = 0; t < 150; t++)
+            for (int64_t s = 0; s <= t; s++)
+                for (int64_t i = 0; i < 16; i++) dv[s * 16 + i] += (double)p.g.d_out[t * 16 + i] / (double)(t + 1);
+        for (int64_t i = 0; i < p.n[2]; i++) most = fmax(most, fabs(dv[i]));
+        for (int64_t i = 0; i < p.n[2]; i++)
+            if (!(fabs((double)p.dx[2][i] - dv[i]) <= share * most))
+                fail_msg("%s: bias %g: dv[%lld] is %.9g, expected %.9g", isa, bias[b], (long long)i, (double)p.dx[2][i],
+                         dv[i]);
+        for (int j = 0; j < INPUTS; j++)
+            for (int64_t i = 0; i < p.n[j]; i++) assert_true(isfinite(p.dx[j][i]));
+        t_free_all();
+    }
+}
+
 #endif

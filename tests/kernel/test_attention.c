@@ -436,6 +436,20 @@ static void long_texts(void **state)
     t_free_all();
 }
 
+/* A score is exact here, P has the error of 2^x and of a sum, and a product its own: 1e-6; allowed are ten
+ * times as much. */
+static void scores_of_any_size(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RF_COUNT(any_sizes); i++) {
+        for (int causal = 0; causal < 2; causal++) {
+            any_size(any_sizes[i], causal, 1e-5);
+            any_size(-any_sizes[i], causal, 1e-5);
+        }
+        weights_are_bounded(any_sizes[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,7 +461,7 @@ int main(void)
         cmocka_unit_test(the_future_changes_nothing),         cmocka_unit_test(only_distances_matter),
         cmocka_unit_test(a_query_that_sees_nothing_gives_zeros), cmocka_unit_test(the_log_sum_exp_is_optional),
         cmocka_unit_test(a_sick_key_is_not_hidden),           cmocka_unit_test(long_texts),
-        cmocka_unit_test(the_next_head_may_be_known),
+        cmocka_unit_test(the_next_head_may_be_known),         cmocka_unit_test(scores_of_any_size),
     };
     return cmocka_run_group_tests_name("kernel/attention", tests, NULL, NULL);
 }

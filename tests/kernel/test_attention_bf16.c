@@ -437,6 +437,20 @@ static void the_future_changes_nothing(void **state)
     t_free_all();
 }
 
+/* Rounded to bf16 (2^-9 at most) are v and o in dS = P (<o, v> - delta), dS itself, and scale log2(e) q in the scores
+ * and in dk: six of these where the difference leaves half of its terms. */
+static void scores_of_any_size(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RF_COUNT(any_sizes); i++) {
+        for (int causal = 0; causal < 2; causal++) {
+            any_size(any_sizes[i], causal, 6 * 0x1p-9);
+            any_size(-any_sizes[i], causal, 6 * 0x1p-9);
+        }
+        weights_are_bounded(any_sizes[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +461,7 @@ int main(void)
         cmocka_unit_test(large_scores),                          cmocka_unit_test(the_future_changes_nothing),
         cmocka_unit_test(a_query_that_sees_nothing_gives_zeros), cmocka_unit_test(the_log_sum_exp_is_optional),
         cmocka_unit_test(a_sick_key_is_not_hidden),              cmocka_unit_test(the_next_head_may_be_known),
+        cmocka_unit_test(scores_of_any_size),
     };
     return cmocka_run_group_tests_name("kernel/attention_bf16", tests, NULL, NULL);
 }

@@ -260,6 +260,13 @@ static void long_texts(void **state)
     t_free_all();
 }
 
+static void biases_of_any_size(void **state)
+{
+    (void)state;
+    rfk_table k;
+    for (EACH_RUNG(k)) even_weights(k.isa, k.attention, k.attention_back, 1e-5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +274,7 @@ int main(void)
         cmocka_unit_test(every_table),                  cmocka_unit_test(every_mask),
         cmocka_unit_test(a_row_does_not_see_the_partition), cmocka_unit_test(what_is_not_met_changes_nothing),
         cmocka_unit_test(long_texts),
+        cmocka_unit_test(biases_of_any_size),
     };
     return cmocka_run_group_tests_name("kernel/attention_relate", tests, NULL, NULL);
 }

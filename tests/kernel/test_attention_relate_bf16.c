@@ -219,11 +219,19 @@ static void rotated_rows_in_bf16(void **state)
     t_free_all();
 }
 
+static void biases_of_any_size(void **state)
+{
+    (void)state;
+    rfk_table k;
+    for (EACH_RUNG(k)) even_weights(k.isa, k.attention_bf16, k.attention_bf16_back, 2 * H);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_in_bf16),
         cmocka_unit_test(rotated_rows_in_bf16),
+        cmocka_unit_test(biases_of_any_size),
     };
     return cmocka_run_group_tests_name("kernel/attention_relate_bf16", tests, NULL, NULL);
 }

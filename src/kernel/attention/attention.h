@@ -39,7 +39,7 @@ typedef struct rfk__workspace {
     int64_t width, wide;    /* columns of a packed row of values, and of queries and keys with width2 more */
     int64_t stride;         /* from one row of scores to the next: an odd number of cache lines */
     int64_t rows, key, value, score, query, result, top, sum, tile, end;            /* forward  */
-    int64_t d_score, d_result, d_query, d_key, d_value, rotated_value, lse, delta;   /* backward */
+    int64_t d_score, d_result, d_query, d_key, d_value, rotated_value, rest, delta;   /* backward */
 
     /* Tables of offsets: a band of `band` rows at most, transposed with `band_stride` columns, or as rows. */
     int64_t band, band_stride;
@@ -141,7 +141,8 @@ static inline rfk__workspace rfk__back_workspace(const rfk_attention *a)
     r.query = rfk__carve(&r, a->queries * r.wide);
     r.d_query = rfk__carve(&r, a->queries * r.wide);
     r.d_result = rfk__carve(&r, a->queries * r.width);
-    r.lse = rfk__carve(&r, a->queries);
+    r.top = rfk__carve(&r, a->queries);                             /* log-sum-exp: attention_again.inc           */
+    r.rest = rfk__carve(&r, a->queries);
     r.delta = rfk__carve(&r, a->queries);
     if (is) {
         rfk__relative_workspace(&r, a, keys, queries);

@@ -15,7 +15,7 @@ typedef struct rfk__bf16_workspace {
     int64_t stride, p_stride; /* from one row of scores, or of powers, to the next: odd numbers of cache lines */
     int64_t rotated, rows, key, value, score, power, query, result, top, sum, tile, end;                   /* forward */
     /* backward */
-    int64_t key_pair, query_pair, result_pair, d_key, d_value, d_query, d_score, keep, d_power, d_row, lse, delta;
+    int64_t key_pair, query_pair, result_pair, d_key, d_value, d_query, d_score, keep, d_power, d_row, rest, delta;
     rfk__workspace near;    /* with tables of offsets: these, and rows in f32 of what meets them */
 } rfk__bf16_workspace;
 
@@ -84,7 +84,8 @@ static inline rfk__bf16_workspace rfk__bf16_back_workspace(const rfk_attention *
     m.d_row = rfk__carve(&r, RFK__BF16_ROWS * m.p_stride);          /* adjoints of scores in rows                */
     m.power = rfk__carve(&r, some / 2 * m.stride);                  /* [queries / 2][keys][2]                    */
     m.d_power = rfk__carve(&r, some / 2 * m.stride);                /* adjoints of scores, the same way          */
-    m.lse = rfk__carve(&r, queries);
+    m.top = rfk__carve(&r, queries);                                /* log-sum-exp: attention_again.inc           */
+    m.rest = rfk__carve(&r, queries);
     m.delta = rfk__carve(&r, queries);
     if (is) {
         r.rows = rfk__carve(&r, keep ? keys * m.all : 0);

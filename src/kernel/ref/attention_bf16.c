@@ -79,6 +79,17 @@ static void value(const rfk_attention *a, double *y, int64_t s)
     row(a, y, a->v + s * a->v_stride, a->cos && a->rotate_value ? a->k_row : NULL, s, 1);
 }
 
+/* sum_s bf16(2^(score - *top)) over the scores p of `seen`; *top: the largest of them, rounded up. */
+static double sum_of_powers(const double *p, rfk__span seen, double *top)
+{
+    double largest = -INFINITY, sum = 0;
+    for (int64_t s = seen.from; s < seen.to; s++)
+        if (!(p[s] <= largest)) largest = p[s];
+    *top = ceil(largest);
+    for (int64_t s = seen.from; s < seen.to; s++) sum += near(exp2(p[s] - *top));
+    return sum;
+}
+
 void rfk_ref_attention_bf16(const rfk_attention *a, int64_t first, int64_t last, void *scratch)
 {
     const int64_t all = a->width + a->width2;
@@ -86,14 +97,11 @@ void rfk_ref_attention_bf16(const rfk_attention *a, int64_t first, int64_t last,
     double *p = scratch, *q = p + a->keys, *kv = q + all, *out = kv + all;
     for (int64_t t = first; t < last; t++) {
         const rfk__span seen = scores(a, p, q, kv, t);
-        double largest = -INFINITY, sum = 0;
-        for (int64_t s = seen.from; s < seen.to; s++)
-            if (!(p[s] <= largest)) largest = p[s];
-        const double top = ceil(largest);
+        double top;
+        const double sum = sum_of_powers(p, seen, &top);
         for (int64_t i = 0; i < a->width; i++) out[i] = 0;
         for (int64_t s = seen.from; s < seen.to; s++) {
             p[s] = near(exp2(p[s] - top));
-            sum += p[s];
             value(a, kv, s);
             if (is && is->value) add_row(kv, 1, is->value + related(a, t, s) * is->value_stride, a->width);
             for (int64_t i = 0; i < a->width; i++) out[i] += keep(a, t, s) * p[s] * kv[i];
@@ -122,6 +130,7 @@ static void put(const rfk_attention *a, float *y, double *x, const int32_t *angl
 
 /* dv_s = R^T sum_t bf16(K P) bf16(o_t)  P = e^(score - lse),  o the result's adjoint;  R^T only when values are rotated
  * dS = P (K <o_t, v_s> - <o_t, out_t>)        dq_t = R^T scale sum_s bf16(dS) k_s   dk_s = R^T scale sum_t bf16(dS) q_t
+ * lse is summed again: one number of f32 is too coarse for large scores.
  * What meets tables of offsets meets dS and K P as they are, and what tables give to dq and dk is not rounded. */
 void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_grad *g, void *scratch)
 {
@@ -133,12 +142,13 @@ void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_gra
     for (int64_t i = 0; i < S * D; i++) dv[i] = 0;
     for (int64_t t = 0; t < a->queries; t++) {
         const rfk__span seen = scores(a, p, q, kv, t);
-        double delta = 0;
+        double delta = 0, top;
+        const double rest = log2(sum_of_powers(p, seen, &top));
         row(a, o, g->d_out + t * g->d_out_stride, NULL, t, 1);
         for (int64_t i = 0; i < D; i++) delta += o[i] * (double)a->out[t * a->out_stride + i];
         for (int64_t i = 0; i < all; i++) dq[i] = 0;
         for (int64_t s = seen.from; s < seen.to; s++) {
-            const double P = exp2(p[s] - (double)a->lse[t] * 1.44269504088896341), kept = keep(a, t, s),
+            const double P = exp2(p[s] - top - rest), kept = keep(a, t, s),
                          kp = near(kept * P);
             const int64_t r = is ? related(a, t, s) : 0;
             double dp = 0;
