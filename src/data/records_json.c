@@ -293,11 +293,70 @@ static size_t words_of(const char *at, const char *end, rf__text *first, rf__tex
     return n;
 }
 
+static bool is_tag(rf__text t)
+{
+    return (t.size == 1 && *t.at == 'O') || (t.size > 2 && t.at[1] == '-' && strchr("BIESLUM", *t.at));
+}
+
+static bool is_mark(rf__text word) { return word.size == 1 && *word.at == '#'; }
+
+static bool is_between(rf__text word) { return word.size == 10 && !memcmp(word.at, "-DOCSTART-", 10); }
+
+/* Columns of the first line that is no comment; 0: there is none. */
+static size_t columns_of(const char *at, const char *end)
+{
+    for (const char *stop; at < end; at = stop + 1) {
+        rf__text word = {0}, tag = {0};
+        stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        while (at < stop && blank(*at)) at++;
+        const size_t n = words_of(at, stop, &word, &tag);
+        if (n && !is_mark(word) && !is_between(word)) return n;
+    }
+    return 0;
+}
+
+/* "# id ..." above a sentence is a comment.  "#" within one, "#hashtag" and "# O" are words. */
+typedef enum mark { MARK_NONE, MARK_COMMENT, MARK_UNCLEAR } mark;
+
+static mark mark_of(const sentence *s, rf__text word, rf__text tag, size_t n, size_t columns)
+{
+    if (s->object || !is_mark(word) || n < 2 || (n == columns && is_tag(tag))) return MARK_NONE;
+    return n == columns ? MARK_UNCLEAR : MARK_COMMENT;
+}
+
+/* CoNLL-U: ten columns, the first of them numbers of words.  Its last column is no tag. */
+static bool is_universal(const char *at, const char *end)
+{
+    int tabs = 0;
+    if (at == end || *at < '1' || *at > '9') return false;
+    const char *c = at;
+    while (c < end && *c >= '0' && *c <= '9') c++;
+    if (c < end && (*c == '-' || *c == '.') && c + 1 < end && c[1] >= '0' && c[1] <= '9')
+        for (c++; c < end && *c >= '0' && *c <= '9';) c++;
+    if (c == end || *c != '\t') return false;
+    for (; c < end; c++) tabs += *c == '\t';
+    return tabs == 9;
+}
+
+static void refuse_universal(rf__records *r, uint64_t line)
+{
+    rf__records_bad(r, line, "is CoNLL-U (ten columns, the first a number), expected a word, and its tag at the end: "
+                    "grep -v '^[0-9]*[-.]' FILE | cut -f2,4 writes words and UPOS");
+}
+
+static void refuse_mark(rf__records *r, uint64_t line, rf__text tag)
+{
+    rf__records_bad(r, line, "begins with \"#\" and has the columns of a word: expected a word, or a comment of "
+                    "another number of columns, got the tag \"%s\"; remove the line if it is a comment",
+                    rf__show(tag, 40).text);
+}
+
 rf_status rf__records_conll(rf__records *r, const rf__layout *l, rf_error *why)
 {
     const char *at = r->data + r->at, *const end = r->data + r->size, *stop;
     uint64_t line = 1;
-    size_t columns = 0;
+    const size_t columns = columns_of(at, end);
     sentence s = {0};
     rf_status status = RF_OK;
     for (; at < end && !status; at = stop + 1, line++) {
@@ -307,14 +366,17 @@ rf_status rf__records_conll(rf__records *r, const rf__layout *l, rf_error *why)
         if (!stop) stop = end;
         while (at < stop && blank(*at)) at++;
         const size_t n = words_of(at, stop, &word, &tag);
-        if (!n || (word.size == 10 && !memcmp(word.at, "-DOCSTART-", 10))) {
+        if (!n || is_between(word)) {
             status = end_sentence(r, &s, why);
             continue;
         }
+        const mark m = mark_of(&s, word, tag, n, columns);
+        if (m == MARK_UNCLEAR) refuse_mark(r, line, tag);
+        if (m) continue;
         if (!begin_sentence(&s, line)) return rf_fail(why, RF_ENOMEM, "out of memory: a sentence");
         const uint64_t bad = r->bad;
-        if (!columns) columns = n;
         if (!rf__records_clean(r, line, begin, (size_t)(stop - begin))) s.spoiled = true;
+        else if (is_universal(begin, stop)) refuse_universal(r, line);
         else if (n == 1 && l->with_labels) rf__records_bad(r, line, "is not a word and its tag");
         else if (n != columns)
             rf__records_bad(r, line, "%zu column%s, the first line has %zu", n, n == 1 ? "" : "s", columns);

@@ -99,6 +99,23 @@ static void sentences_of_conll(void **state)
     end(w);
 }
 
+static void comments_of_conll(void **state)
+{
+    (void)state;
+    reading *g = fine("tag", "a.conll", "# id 4d8e domain=train\nthe _ _ B-PER\ndog _ _ O\n\n# id 77aa domain=train\n"
+                                        "#cat _ _ B-LOC\n# _ _ O\ncat _ _ O\n");
+    assert_int_equal(g->items.n, 2);
+    assert_int_equal(g->l.n, 3);                                  /* B-LOC, B-PER, O */
+    end(g);
+    reading *w = fine("tag", "a.conll", "# O\nthe B-A\n\n#the O\n");   /* words, where the last column is a tag */
+    assert_int_equal(w->items.n, 2);
+    assert_int_equal(w->l.n, 2);
+    end(w);
+    bad("tag", "a.conll", "the B-PER\ndog O\n\n# newpar\na B-LOC\ncat O\n", "a.conll:4: begins with \"#\" and has the");
+    bad("tag", "a.conllu", "# sent_id = 1\n1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n", "a.conllu:2: is CoNLL-U");
+    bad("tag", "a.conllu", "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n", "a.conllu:1: is CoNLL-U");
+}
+
 /* ---- bad files, of every format ---- */
 
 static void bad_bytes(void **state)
@@ -569,6 +586,7 @@ int main(void)
         cmocka_unit_test(objects_of_json),
         cmocka_unit_test(squad_as_it_is_published),
         cmocka_unit_test(sentences_of_conll),
+        cmocka_unit_test(comments_of_conll),
         cmocka_unit_test(bad_bytes),
         cmocka_unit_test(bad_rows),
         cmocka_unit_test(bad_columns),
