@@ -85,6 +85,29 @@ static time_t end_of(const char *hours)
     return time(NULL) + (time_t)(3600 * h);
 }
 
+/* The first line of a table is the title of its experiment: that of another one is not written over. */
+static void claim_results(const request *r)
+{
+    static const char *const file[] = {"runs.jsonl", "curves.gp"};
+    const char *title = json_string_value(json_object_get(r->file, "title"));
+    char path[PATH], line[512] = "";
+    path_of(path, "%s/table.txt", r->results);
+    FILE *f = fopen(path, "r");
+    if (f) {
+        if (fgets(line, sizeof line, f)) line[strcspn(line, "\n")] = 0;
+        fclose(f);
+        if (!*line || (title && !strncmp(line, title, strlen(title)))) return;  /* empty: it was being written */
+        refuse(2, "%s: holds the results of another experiment: expected \"%s\" in its first line, got \"%s\"; name "
+               "another folder, --results DIR/%s", path, title ? title : r->name, line, r->name);
+    }
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+        path_of(path, "%s/%s", r->results, file[i]);
+        if (!access(path, F_OK))
+            refuse(2, "%s: exists beside no table.txt, and would be overwritten; name another folder, --results DIR/%s",
+                   path, r->name);
+    }
+}
+
 void read_request(request *r, int argc, char **argv, bool has_tasks)
 {
     json_error_t bad;
@@ -119,6 +142,7 @@ void read_request(request *r, int argc, char **argv, bool has_tasks)
     if (results) path_of(r->results, "%s", results);
     else path_of(r->results, "results/%s", r->name);
     make_folder(r->results);
+    claim_results(r);
     make_folder(r->work);
 }
 

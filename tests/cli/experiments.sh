@@ -24,6 +24,13 @@ expect 0 '== work/learned-2' "$experiment" pre.json work --data data --results r
 grep -qE '^learned +2 +[34]\.[0-9]{3} ± 0\.[0-9]{3}' results/pre/table.txt || fail "table of pre: $(cat results/pre/table.txt)"
 expect 0 '' "$experiment" pre.json work --data data --results results/pre --program "$program"
 
+# The folder of another experiment's results is refused before anything runs.
+cp results/pre/runs.jsonl before
+sed 's/"Tiny"/"Another"/' pre.json > other.json
+expect 2 'results/pre/table.txt: holds the results of another experiment: .* --results DIR/pre' "$experiment" other.json elsewhere --data data --results results/pre --program "$program"
+[ ! -e elsewhere ] || fail 'a refused experiment makes its folder'
+same before results/pre/runs.jsonl 'results of another experiment'
+
 # Bytes, a text that is held out, losses in bits.
 sed -n '1,40p' data/text.txt > data/held.txt
 sed -e 's/"pre"/"bytes"/' -e 's/"vocab_size": 80/"tokenizer": "bytes", "unit": "bits", "validation": ["held.txt"]/' pre.json > bytes.json
