@@ -54,6 +54,8 @@
 #define RF_FILE_LOCK ".lock"
 #define RF_FILE_METRICS "metrics.jsonl"
 #define RF_FILE_TOKENS "tokens.cache"
+#define RF_FILE_RESULTS "all_results.json"
+#define RF_FILE_REPORT "report.html"
 #define RF_FILE_DROPPED "dropped.tsv"                     /* pairs of texts that were not trained on                  */
 
 #endif

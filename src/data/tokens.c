@@ -29,7 +29,6 @@ typedef struct header {
 } header;
 _Static_assert(sizeof(header) == 104, "the header is part of the file's format");
 
-#define MAGIC "RFTOKENS"
 
 static uint32_t crc_of_header(const header *h)
 {
@@ -124,7 +123,7 @@ static const char *read_header(const rf_map *map, header *h)
 {
     if (map->size < sizeof *h) return "not a token cache";
     memcpy(h, map->data, sizeof *h);
-    if (memcmp(h->magic, MAGIC, sizeof h->magic)) return "not a token cache";
+    if (memcmp(h->magic, RF__TOKENS_MAGIC, sizeof h->magic)) return "not a token cache";
     if (h->version != VERSION) return "a token cache of another version";
     return h->header_crc == crc_of_header(h) ? NULL : "its header is damaged (CRC)";
 }
@@ -317,7 +316,7 @@ static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const sour
 {
     char temporary[4096];
     making m = {.ctx = ctx, .path = temporary, .reading = reading, .user = user};
-    memcpy(m.h.magic, MAGIC, sizeof m.h.magic);
+    memcpy(m.h.magic, RF__TOKENS_MAGIC, sizeof m.h.magic);
     m.h.version = VERSION;
     m.h.width = (uint32_t)rf__id_width(t);
     m.h.key = s->key;
@@ -375,7 +374,7 @@ rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     rf_status status = rf__folder_of(path, folder, sizeof folder, why);
     if (!status && access(folder, W_OK | X_OK))
         status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno));
-    if (!status) status = rf__replaceable(path, MAGIC, "token cache", why);
+    if (!status) status = rf__replaceable(path, RF__TOKENS_MAGIC, "token cache", why);
     if (!status) status = open_source(ctx, t, x, &s, why);
     if (status) return status;
     bool found = false;

@@ -4,6 +4,8 @@
 
 #include "data/feed.h"
 
+#define RF__TOKENS_MAGIC "RFTOKENS"       /* how the file begins */
+
 /*     header | ids of all documents, end to end | length of each document (RF__HELD: held out)                       */
 typedef struct rf__tokens {
     rf_map map;

@@ -199,11 +199,10 @@ static rf_status write_config(struct conversion *c)
     return rf__config_write_with(c->ctx, c->to, &c->config, quantised, c->why);
 }
 
-static rf_status write_target(struct conversion *c)
+static rf_status write_files(struct conversion *c)
 {
     char path[4096];
     rf_status status = rf__path(path, sizeof path, c->to, RF_FILE_WEIGHTS, c->why);
-    if (!status) status = rf__folder_make(c->to, c->why);
     if (!status) status = rf__checksums_remove(c->to, c->why);
     if (!status) status = write_config(c);
     const bool checkpoint = rf_config_head(&c->config) == RF_HEAD_EMBED && !rf__folder_has(c->from, RF_FILE_MODULES);
@@ -217,9 +216,29 @@ static rf_status write_target(struct conversion *c)
     return status ? status : rf__checksums_of_model(c->ctx, c->to, &c->config, files, c->why);
 }
 
+/* No run may begin there meanwhile. */
+static rf_status write_target(struct conversion *c)
+{
+    int lock = -1;
+    rf_status status = rf__folder_make(c->to, c->why);
+    const bool ran = !status && rf__folder_has(c->to, RF_FILE_LOCK);
+    if (!status) status = rf__folder_lock(c->to, &lock, c->why);
+    if (status) return status;
+    status = write_files(c);
+    rf__folder_unlock(c->to, lock, !ran);
+    return status;
+}
+
 /* Nobody's model may be lost by it, nor come to stand beside another one's tokenizer. */
 static rf_status check_target(const struct conversion *c)
 {
+    if (rf_run_alive(c->to))
+        return rf_fail(c->why, RF_EBUSY, "%s: a run holds this folder, and writes into it at its end: name another "
+                       "folder, or wait", c->to);
+    if (!c->o.overwrite && !rf__holds_weights(c->to)) {
+        const char *tokenizer = rf_tokenizer_found(c->ctx, c->from);
+        return rf__folder_lacks_model(c->to, tokenizer, "name another folder, or --overwrite", c->why);
+    }
     if (!rf__holds_weights(c->to)) return RF_OK;
     if (!c->o.overwrite)
         return rf_fail(c->why, RF_EIO, "%s: holds weights already: name another folder, or --overwrite", c->to);

@@ -56,9 +56,13 @@ static char *json_text(json_t *value, size_t *size)
     return text;
 }
 
+const char *const rf__tokenizer_settings[] = {RF_FILE_TOKENIZER_CONFIG, RF_FILE_SPECIAL_TOKENS, NULL};
+
 bool rf__tokenizer_setting(const char *file)
 {
-    return !strcmp(file, RF_FILE_TOKENIZER_CONFIG) || !strcmp(file, RF_FILE_SPECIAL_TOKENS);
+    for (const char *const *name = rf__tokenizer_settings; *name; name++)
+        if (!strcmp(file, *name)) return true;
+    return false;
 }
 
 /* ---- files of other tokenizers ----------------------------------------------------------------------------------- */

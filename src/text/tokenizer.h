@@ -200,6 +200,7 @@ bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *to, const char *name,
 
 /* Whether a file has settings, and no pieces. */
 bool rf__tokenizer_setting(const char *file);
+extern const char *const rf__tokenizer_settings[];                 /* NULL at the end */
 
 /* ---- tokens of an encoding ------------------------------------------------------------------------------------- */
 

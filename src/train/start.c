@@ -483,6 +483,17 @@ static rf_status same_options(rf__run *r, rf_error *why)
     return status;
 }
 
+/* A run that did not begin leaves no sign of one. */
+static void leave_folder(rf__run *r)
+{
+    if (r->fresh) {
+        rf__folder_unmake(r->folder);
+    } else if (r->lock >= 0 && !r->ran) {
+        rf__folder_unlock(r->folder, r->lock, true);
+        r->lock = -1;
+    }
+}
+
 rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o, const rf__job *job, void *task,
                         rf_train_report *report, void *user, rf_error *why)
 {
@@ -520,7 +531,7 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     }
     status = rf__agree(r->o.comm, status, why);
     if (!status) status = same_options(r, why);
-    if (status && r->fresh && r->metrics.fd < 0) rf__folder_unmake(r->folder);
+    if (status && r->metrics.fd < 0) leave_folder(r);
     r->began_at = r->state.step;
     return status;
 }

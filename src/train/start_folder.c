@@ -1,6 +1,7 @@
 /* start_folder.c — which folder a run writes, and whether it may: one rule for pre-training and fine-tuning.
  *
  *     not resumed              no checkpoints and no weights are there: they are an earlier run's result
+ *                              a run leaves a lock: without one, what else it would write is not there either
  *     resumed in its folder    that of the checkpoint; checkpoints above it are set aside; logs are cut to what it
  *                              knows, if that is how they begin
  *     resumed elsewhere        as a run that is not resumed; the logs begin there */
@@ -80,6 +81,24 @@ static rf_status must_be_free(const rf__run *r, rf_error *why)
     return RF_OK;
 }
 
+#define MOVE "name another folder, -o DIR (output_dir), or move it away"
+
+/* Where no run has been, all files that one writes are somebody else's: but the model's own, in its folder. */
+static rf_status must_not_overwrite(const rf__run *r, rf_error *why)
+{
+    static const char *const log[] = {RF_FILE_METRICS, RF_FILE_RESULTS, RF_FILE_REPORT, RF_FILE_DROPPED, NULL};
+    char path[4096];
+    const char *model = *r->from ? r->from : r->o.model;
+    if (r->own || r->ran) return RF_OK;
+    const char *tokenizer = model ? rf_tokenizer_found(r->ctx, model) : RF_FILE_SUBWORDS;
+    rf_status status = rf__folder_lacks(r->folder, log, MOVE, why);
+    if (!status) status = rf__path(path, sizeof path, r->folder, RF_FILE_TOKENS, why);
+    if (!status) status = rf__replaceable(path, RF__TOKENS_MAGIC, "token cache", why); /* any is read, or renewed */
+    if (!status && !(model && same_folder(r->folder, model)))
+        status = rf__folder_lacks_model(r->folder, tokenizer, MOVE, why);
+    return status;
+}
+
 static rf_status find_checkpoint(rf__run *r, rf_error *why)
 {
     char note[512] = "";
@@ -99,7 +118,10 @@ static rf_status find_checkpoint(rf__run *r, rf_error *why)
 rf_status rf__run_take_folder(rf__run *r, rf_error *why)
 {
     rf_status status = find_folder(r, why);
-    if (!status && !holds_checkpoints(r->ctx, r->folder)) status = must_be_free(r, why);
+    r->ran = !status && rf__folder_has(r->folder, RF_FILE_LOCK);
+    const bool empty = !status && !holds_checkpoints(r->ctx, r->folder);
+    if (empty) status = must_be_free(r, why);
+    if (!status && empty) status = must_not_overwrite(r, why);
     r->fresh = !status && access(r->folder, F_OK) != 0;
     if (!status) status = rf__folder_make(r->folder, why);
     if (!status) status = rf__folder_lock(r->folder, &r->lock, why);

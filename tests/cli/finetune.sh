@@ -38,6 +38,23 @@ expect 0 '1 of 2 examples were longer than 32 tokens and were cut' "$program" cl
 expect 0 '1 empty line was passed over' "$program" evaluate -m model --dev some.tsv --max_bad_lines 1
 holds err '1 bad line was passed over, the first: some.tsv:64: 1 column, the header has 2'
 
+# Files that no run wrote are not written over, and no lock is left; a folder where a run has been may be used again.
+for file in config.json vocab.txt tokenizer_config.json metrics.jsonl all_results.json modules.json report.html tokens.cache; do
+    rm -rf own && mkdir own && echo 'of the user' > own/$file
+    # shellcheck disable=SC2086
+    expect 2 "own/$file: .*would be overwritten" "$program" finetune $run -o own --max_steps 1
+    [ "$(cat own/$file)" = 'of the user' ] && [ ! -e own/.lock ] || fail "own/$file: $(ls -A own)"
+    expect 2 "own/$file: .*would be overwritten" "$program" pretrain --text text.txt --model base -o own --max_steps 1
+    [ "$(cat own/$file)" = 'of the user' ] && [ ! -e own/.lock ] || fail "own/$file: $(ls -A own)"
+done
+mkdir notes && echo 'of the user' > notes/notes.txt
+# shellcheck disable=SC2086
+expect 0 'saved' "$program" finetune $run -o notes --max_steps 1 --save_strategy no
+[ "$(cat notes/notes.txt)" = 'of the user' ] || fail 'notes/notes.txt is lost'
+rm -r notes/model.safetensors notes/checkpoint-*
+# shellcheck disable=SC2086
+expect 0 'saved' "$program" finetune $run -o notes --max_steps 1 --save_strategy no
+
 # Texts, files and submissions.
 expect 0 '' "$program" classify -m model 'the film is great .' 'the day is awful .'
 cp out both

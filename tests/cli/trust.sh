@@ -88,6 +88,10 @@ pid=$!
 await grep -qs 'step 2/' log
 # shellcheck disable=SC2086
 expect 75 "held/.lock: another run holds this folder: process $pid " "$program" finetune $tune -o held
+expect 75 'held: a run holds this folder' "$program" convert pre held
+expect 75 'held: a run holds this folder' "$program" convert pre held --overwrite
+expect 75 'held: a run holds this folder' "$program" vocab --text train.tsv -o held --overwrite
+[ ! -e held/vocab.txt ] || fail "vocab wrote into a folder that a run holds"
 kill -s TERM $pid
 wait $pid
 [ $? -eq 75 ] || fail "TERM to finetune: $(tail -3 log)"

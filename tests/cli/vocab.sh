@@ -53,6 +53,20 @@ expect 3 'bad.txt:3' "$program" vocab --text bad.txt -o j
 mkdir k
 expect 3 'no text' "$program" vocab --text empty.txt -o k
 [ -d k ] || fail "a folder that was there is gone"
+# Ended by a signal, it leaves no folder; the settings of another tokenizer are not written over.
+mkfifo to
+"$program" vocab -q --text to -o ended 2> err &
+pid=$!
+exec 3> to
+head -100 text.txt >&3
+kill -s TERM $pid
+wait $pid 2> /dev/null
+exec 3>&-
+[ ! -e ended ] || fail "TERM leaves a folder: $(ls -A ended)"
+mkdir settings && echo '{}' > settings/tokenizer_config.json
+expect 4 'settings/tokenizer_config.json exists' "$program" vocab --text text.txt --size 40 -o settings
+[ "$(cat settings/tokenizer_config.json)" = '{}' ] || fail 'the settings are lost'
+expect 0 'learned' "$program" vocab --text text.txt --size 40 -o settings --overwrite
 expect 4 'bad.txt: not a directory' "$program" vocab --text text.txt -o bad.txt
 expect 0 'more than the 20 asked for' "$program" vocab --text text.txt --size 20 -o l
 done_testing

@@ -7,6 +7,7 @@
 #include "cli/plot/report.h"
 #include "cli/shell/train_options.h"
 #include "cli/shell/training.h"
+#include "roformer/files.h"
 
 typedef struct finetune_args {
     rf_finetune_options f;
@@ -85,7 +86,7 @@ static int stopped(const watch *w, bool json, cli_io *io)
 static void write_report(const watch *w, cli_io *io)
 {
     char path[1100];
-    snprintf(path, sizeof path, "%s/report.html", w->saved);
+    snprintf(path, sizeof path, "%s/" RF_FILE_REPORT, w->saved);
     if (!report_write(io, w->saved, path, NULL, &io->why)) cli_note(io, "%s written", path);
 }
 

@@ -7,6 +7,7 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/train_options.h"
 #include "roformer/checkpoint.h"
+#include "roformer/folder.h"
 
 struct args {
     cli_list text;
@@ -30,7 +31,15 @@ typedef struct job {
     bool made;                  /* the folder is ours: a failure takes it away again                                  */
 } job;
 
-/* The folder is made and tried before anything is read. */
+/* A run would write its own tokenizer over this one. */
+static rf_status must_be_idle(const job *j)
+{
+    if (!rf_run_alive(j->a->output)) return RF_OK;
+    return rf_fail(&j->io->why, RF_EBUSY, "%.200s: a run holds this folder, and writes into it at its end: name "
+                   "another folder, or wait", j->a->output);
+}
+
+/* The folder is tried before anything is read, and made once there is something to write. */
 static rf_status prepare_folder(job *j)
 {
     const struct args *a = j->a;
@@ -44,11 +53,13 @@ static rf_status prepare_folder(job *j)
         return rf_fail(why, RF_EIO, "%.200s: not a directory", a->output);
     if (access(a->output, W_OK | X_OK))
         return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
+    if (j->made) return rmdir(a->output) ? rf_fail(why, RF_EIO, "%.200s: %s", a->output, strerror(errno)) : RF_OK;
     if (!rf_weights_path(a->output, path, sizeof path, NULL))
         return rf_fail(why, RF_EIO,
                        "%.200s: holds weights, which are of no use with other tokens than they were trained with: name "
                        "another folder",
                        a->output);
+    if (must_be_idle(j)) return why->code;
     const char *old = a->overwrite ? NULL : rf_tokenizer_found(j->io->ctx, a->output);
     if (old)
         return rf_fail(why, RF_EIO, "%.200s/%s exists, and models trained with it need it; --overwrite replaces it",
@@ -83,8 +94,25 @@ static void learning(void *user, int32_t done, int32_t size)
     cli_progress_show(&j->bar, "learning", size ? (double)done / size : 1, text);
 }
 
+/* Its settings may be there alone: rf_tokenizer_found looks for the main file. */
+static rf_status must_be_new(const job *j, const rf_tokenizer *t)
+{
+    char path[4096];
+    for (const char *const *file = rf_tokenizer_files(t); !j->a->overwrite && *file; file++) {
+        const int n = snprintf(path, sizeof path, "%s/%s", j->a->output, *file);
+        if (n > 0 && (size_t)n < sizeof path && !access(path, F_OK))
+            return rf_fail(&j->io->why, RF_EIO, "%.200s/%s exists, and is not of this tokenizer; --overwrite replaces "
+                           "it", j->a->output, *file);
+    }
+    return RF_OK;
+}
+
 static rf_status save(job *j, const rf_tokenizer *t)
 {
+    if (must_be_new(j, t)) return j->io->why.code;
+    if (must_be_idle(j)) return j->io->why.code;
+    if (j->made && mkdir(j->a->output, 0777) && errno != EEXIST)
+        return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot create the folder: %s", j->a->output, strerror(errno));
     const char *old = rf_tokenizer_displaces(t, j->a->output);
     if (old) cli_note(j->io, "%s/%s is renamed to %s.replaced", j->a->output, old, old);
     return rf_tokenizer_save(t, j->a->output, &j->io->why);

@@ -6,6 +6,7 @@
 #include "cli/shell/comm.h"
 #include "cli/shell/options.h"
 #include "cli/shell/training.h"
+#include "roformer/files.h"
 
 static void step_text(const rf_train_progress *p, double loss, char *out, size_t size)
 {
@@ -108,7 +109,7 @@ void cli_training_begin(cli_training *w, cli_io *io, const rf_train_options *o)
 static void write_report(const cli_training *w)
 {
     char path[1100];
-    snprintf(path, sizeof path, "%s/report.html", w->saved);
+    snprintf(path, sizeof path, "%s/" RF_FILE_REPORT, w->saved);
     if (!report_write(w->io, w->saved, path, NULL, &w->io->why)) cli_note(w->io, "%s written", path);
 }
 

@@ -18,6 +18,7 @@
 #include "roformer/files.h"
 #include "store/store.h"
 #include "train/checkpoint/checksums.h"
+#include "text/tokenizer.h"
 #include "train/checkpoint/folder.h"
 
 rf_status rf__folder_make(const char *path, rf_error *why)
@@ -61,6 +62,27 @@ const char *rf_checksums_found(const char *folder)
     return NULL;
 }
 
+/* ---- files of somebody else ---- */
+
+rf_status rf__folder_lacks(const char *folder, const char *const *files, const char *remedy, rf_error *why)
+{
+    for (; *files; files++)
+        if (rf__folder_has(folder, *files))
+            return rf_fail(why, RF_EARG, "%s/%s: exists, and would be overwritten: %s", folder, *files, remedy);
+    return RF_OK;
+}
+
+rf_status rf__folder_lacks_model(const char *folder, const char *tokenizer, const char *remedy, rf_error *why)
+{
+    const char *const model[] = {RF_FILE_CONFIG,  RF_FILE_GENERATION, RF_FILE_MODULES,   RF_FILE_SENTENCE,
+                                 RF_FILE_PROMPTS, RF_FILE_POOLING,    RF_FILE_NORMALIZE, RF_FILE_CHECKSUMS,
+                                 NULL};
+    const char *const words[] = {tokenizer, NULL};
+    rf_status status = rf__folder_lacks(folder, model, remedy, why);
+    if (!status) status = rf__folder_lacks(folder, words, remedy, why);
+    return status || !tokenizer ? status : rf__folder_lacks(folder, rf__tokenizer_settings, remedy, why);
+}
+
 /* ---- the lock ---- */
 
 static rf_status busy(const char *path, int fd, rf_error *why)
@@ -74,19 +96,33 @@ static rf_status busy(const char *path, int fd, rf_error *why)
     return rf_fail(why, RF_EBUSY, "%s: another run holds this folder: %s", path, *holder ? holder : "unknown");
 }
 
+/* The file may have been removed between opening and locking: then the lock would exclude nobody. */
+static rf_status lock_file(const char *path, int *fd, rf_error *why)
+{
+    struct stat st;
+    for (;;) {
+        const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (lock < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+        if (flock(lock, LOCK_EX | LOCK_NB)) {
+            const rf_status status = errno == EWOULDBLOCK
+                                         ? busy(path, lock, why)
+                                         : rf_fail(why, RF_EIO, "%s: cannot lock: %s", path, strerror(errno));
+            close(lock);
+            return status;
+        }
+        *fd = lock;
+        if (fstat(lock, &st) || st.st_nlink) return RF_OK;
+        close(lock);
+    }
+}
+
 rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why)
 {
     char path[4096], host[128] = "", when[32] = "", text[256];
+    int lock = -1;
     if (rf__path(path, sizeof path, folder, RF_FILE_LOCK, why)) return RF_ERANGE;
-    const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    if (flock(lock, LOCK_EX | LOCK_NB)) {
-        const rf_status status = errno == EWOULDBLOCK
-                                     ? busy(path, lock, why)
-                                     : rf_fail(why, RF_EIO, "%s: cannot lock: %s", path, strerror(errno));
-        close(lock);
-        return status;
-    }
+    const rf_status status = lock_file(path, &lock, why);
+    if (status) return status;
     const time_t now = time(NULL);
     struct tm utc;
     if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
@@ -98,6 +134,13 @@ rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why)
     }
     *fd = lock;
     return RF_OK;
+}
+
+void rf__folder_unlock(const char *folder, int fd, bool made)
+{
+    char path[4096];
+    if (made && !rf__path(path, sizeof path, folder, RF_FILE_LOCK, NULL)) (void)unlink(path);
+    close(fd);
 }
 
 /* "process 123 on host since ..." */

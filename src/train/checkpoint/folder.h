@@ -11,6 +11,15 @@ bool rf__folder_has(const char *folder, const char *name);
 /* folder/.lock, held until the descriptor is closed or the process dies.  RF_EBUSY names who holds it. */
 rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why);
 
+/* Gives the lock back.  `made`: the file was not there before, and goes. */
+void rf__folder_unlock(const char *folder, int fd, bool made);
+
+/* RF_EARG names the first of `files` (NULL at its end) that the folder holds: it would be overwritten. */
+rf_status rf__folder_lacks(const char *folder, const char *const *files, const char *remedy, rf_error *why);
+
+/* The same for all files of a model that stand beside its weights; `tokenizer`: its main file, or NULL. */
+rf_status rf__folder_lacks_model(const char *folder, const char *tokenizer, const char *remedy, rf_error *why);
+
 /* Removes what dead runs left half-made.  The lock is held, so what only a run
  * writes is such: all that starts with ".tmp-" or "tokens.cache.tmp-". */
 void rf__folder_sweep(const char *folder);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "roformer/files.h"
 #include "train/log/results.h"
 
 static void put(json_t **all, const char *name, double x)
@@ -47,7 +48,7 @@ static void put_evaluation(const rf__results *r, json_t **all)
 rf_status rf__results_write(const rf__results *r, rf_error *why)
 {
     char path[4096];
-    rf_status status = rf__path(path, sizeof path, r->folder, "all_results.json", why);
+    rf_status status = rf__path(path, sizeof path, r->folder, RF_FILE_RESULTS, why);
     if (status) return status;
     json_t *all = json_object();
     put_training(r, &all);
