@@ -124,12 +124,37 @@ static void bits_do_not_follow_them(void **state)
     }
 }
 
+/* k is summed in nearly equal pieces, each added to c in its turn: two products over the halves give the same bits. */
+static void pieces_are_added_in_turn(void **state)
+{
+    (void)state;
+    rfk_table k;
+    for (EACH_RUNG(k)) {
+        const rfk_panel_shape *s = k.gemm_panel_shape();
+        if (!s->piece) continue;
+        const int64_t depth = 2 * s->piece - 32, half = depth / 2, rows = s->rows + 1;
+        assert_true(depth <= s->depth);
+        const float *a = t_normal(rows * s->stride), *panel = t_normal(depth * s->columns);
+        for (int64_t n = s->columns; n >= s->columns - 3; n -= 3) {
+            float *want = t_floats(rows * s->columns), *got = t_floats(rows * s->columns);
+            k.gemm_panel(got, s->columns, a, panel, rows, n, depth, NULL, 0);
+            k.gemm_panel(want, s->columns, a, panel, rows, n, half, NULL, 0);
+            k.gemm_panel(want, s->columns, a + half, panel + half * s->columns, rows, n, depth - half, want,
+                         s->columns);
+            for (int64_t i = 0; i < rows; i++) same_bits(got + i * s->columns, want + i * s->columns, n, k.isa);
+        }
+        t_check_fences();
+        t_free_all();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_fit_the_cache),
         cmocka_unit_test(groups_fetch_the_next_panel),
         cmocka_unit_test(bits_do_not_follow_them),
+        cmocka_unit_test(pieces_are_added_in_turn),
     };
     return cmocka_run_group_tests_name("kernel/geometry", tests, NULL, NULL);
 }

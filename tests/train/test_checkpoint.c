@@ -24,7 +24,9 @@ static void state_keeps_every_bit(void **unused)
     a.interval.loss = 0.1 + 0.2;
     a.best_metric = 1.0 / 3;
     snprintf(a.version, sizeof a.version, "%s", rf_version());
-    snprintf(a.kernels, sizeof a.kernels, "%s, built-in", rf_ctx_isa(ctx));
+    rf__state_kernels(ctx, a.kernels);
+    const int64_t piece = ctx->k->gemm_panel_shape()->piece;
+    assert_int_equal(strstr(a.kernels, "k in pieces of") != NULL, piece != 0);      /* a resumed run compares it */
     a.position = (rf__data_position){.epoch = 3, .index = 99, .waits = 2, .waiting = {{2, 7}, {3, 123456}}};
     assert_int_equal(rf__state_save(ctx, &a, options, 1.5, path, &why), RF_OK);
     assert_int_equal(rf__state_load(ctx, path, &b, &back, &why), RF_OK);

@@ -79,9 +79,12 @@ static json_t *value_of(const rf__state *s, const row *r)
 /* Every stream has been drawn from behind the first few pieces; before, nothing is lost by leaving it out. */
 static bool cursor_moved(const rf__stream_position *t) { return t->tokens > 0; }
 
+/* What decides the bits of a sum: the rung, and the pieces that it cuts k into within the depth of its shape. */
 void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS])
 {
-    snprintf(out, RF__KERNELS, "%s, %s", rf_ctx_isa(ctx), ctx->onednn ? "onednn" : "built-in");
+    const int64_t piece = ctx->k->gemm_panel_shape()->piece;
+    const int n = snprintf(out, RF__KERNELS, "%s, %s", rf_ctx_isa(ctx), ctx->onednn ? "onednn" : "built-in");
+    if (piece) snprintf(out + n, RF__KERNELS - (size_t)n, ", k in pieces of %lld", (long long)piece);
 }
 
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
