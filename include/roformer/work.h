@@ -38,7 +38,7 @@ rf_status rf_ctx_run(const rf_ctx *ctx, int64_t n, rf_work_body *body, void *arg
 double rf_peak_flops(const rf_ctx *ctx, double seconds);
 
 /* The same of multiply-adds of this type, of bf16 numbers into f32 sums or of bytes into int32; 0 where there is no
- * instruction for them.  In tiles where the context's rung has them. */
+ * instruction for them (with AVX2 alone bytes are multiplied as int16).  In tiles where the context's rung has them. */
 double rf_peak_of(const rf_ctx *ctx, rf_type type, double seconds);
 
 /* Bytes a second read from, and copied (read + written) within, a buffer of `bytes`; larger than the caches for the

@@ -47,6 +47,7 @@
 #define DOT_BF16(v, x) _mm512_dpbf16_ps(v, (__m512bh)(x), (__m512bh)(x))              /* two in each lane */
 #define DOT_I8(v, x) _mm512_dpbusd_epi32(v, x, x)                                     /* four in each lane */
 #define DOT_I8_256(v, x) _mm256_dpbusd_avx_epi32(v, x, x)
+#define DOT_I16_256(v, x) _mm256_add_epi32(_mm256_madd_epi16(v, x), v)       /* bytes as int16, two a lane */
 SPIN(spin_avx512, FOR("avx512f"), 20, __m512, _mm512_set1_ps(1.0F), _mm512_set1_ps(0.5F), FMA_512, "+v", 16 * 2)
 SPIN(spin_avx2, FOR("avx2,fma"), 14, __m256, _mm256_set1_ps(1.0F), _mm256_set1_ps(0.5F), FMA_256, "+x", 8 * 2)
 SPIN(spin_bf16, FOR("avx512f,avx512bf16"), 20, __m512, _mm512_set1_ps(1.0F), (__m512)_mm512_set1_epi32(0x3e803e80),
@@ -54,6 +55,8 @@ SPIN(spin_bf16, FOR("avx512f,avx512bf16"), 20, __m512, _mm512_set1_ps(1.0F), (__
 SPIN(spin_i8, FOR("avx512f,avx512vnni"), 20, __m512i, _mm512_setzero_si512(), _mm512_set1_epi8(1), DOT_I8, "+v", 16 * 8)
 SPIN(spin_i8_256, FOR("avx2,avxvnni"), 14, __m256i, _mm256_setzero_si256(), _mm256_set1_epi8(1), DOT_I8_256, "+x",
      8 * 8)
+
+SPIN(spin_i16_256, FOR("avx2"), 14, __m256i, _mm256_set1_epi32(1), _mm256_set1_epi16(1), DOT_I16_256, "+x", 8 * 4)
 
 /* Four sums of tiles, as the kernels have (gemm_amx.inc): a product takes 16 cycles, and its sum is ready after 52. */
 #define TILE_SPIN(NAME, DOT, FLOPS)                        \
@@ -107,7 +110,11 @@ static spin *spin_of(const rf_ctx *ctx, rf_type type)
 #if defined(__x86_64__)
     if (tiles && type != RF_F32) return type == RF_I8 ? spin_tiles_i8 : type == RF_BF16 ? spin_tiles_bf16 : NULL;
     if (type == RF_BF16) return __builtin_cpu_supports("avx512bf16") ? spin_bf16 : NULL;
-    if (type == RF_I8) return __builtin_cpu_supports("avx512vnni") ? spin_i8 : has_rung("avxvnni") ? spin_i8_256 : NULL;
+    if (type == RF_I8)
+        return __builtin_cpu_supports("avx512vnni") ? spin_i8
+               : has_rung("avxvnni")                ? spin_i8_256
+               : __builtin_cpu_supports("avx2")     ? spin_i16_256
+                                                    : NULL;
     if (type != RF_F32) return NULL;
     if (__builtin_cpu_supports("avx512f")) return spin_avx512;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? spin_avx2 : NULL;

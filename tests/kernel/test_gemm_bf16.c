@@ -276,7 +276,14 @@ static void the_peer_agrees(void **state)
         float *before = t_floats(M * N);
         memcpy(before, g.c, M * N * sizeof *before);
         rf_error why = {0};
-        if (rf__gemm_by(peer, ctx, &g, &why)) fail_msg("%s", why.text);
+        const rf_status status = rf__gemm_by(peer, ctx, &g, &why);
+        if (status == RF_EUNSUPPORTED) {               /* oneDNN has none below AVX-512 */
+            print_message("skipped: %s\n", why.text);
+            rf_ctx_free(ctx);
+            t_free_all();
+            skip();
+        }
+        if (status) fail_msg("%s", why.text);
         g.a = a, g.b = b;
         check(peer->name, &g, before);
         t_free_all();
