@@ -101,7 +101,11 @@ typedef struct rfk_attention {
 } rfk_attention;
 
 /* Adjoints: d_out is given with out and lse of the forward call; dq, dk, dv, dq2, dk2 (rows like q, k, v, q2, k2) are
- * written, those of relative's tables are added. */
+ * written, those of relative's tables are added.
+ *
+ * lse is that of this call's keys and no others: where |lse| > 32, the sum is made again from them.  Where the keys of
+ * one softmax are split between calls, each backward is given the lse of its own keys, the joint out, and
+ * e^(own lse - joint lse) d_out. */
 typedef struct rfk_attention_grad {
     const float *d_out;
     int64_t d_out_stride;

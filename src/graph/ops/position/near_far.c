@@ -15,11 +15,16 @@
  *     past      keys up to m - window: causal, of `window` keys fewer than queries
  *     future    the same of the sequence read from its end
  *
- * and their results are joined by their log-sum-exps:  out = sum_i e^(lse_i - lse) out_i,  e^lse = sum_i e^(lse_i).
- * With the joint result and lse, the backward of each makes its share of the joint probabilities again.
+ * and their results are joined by their log-sum-exps:
  *
- * Other positions, and the rung ref, whose backward makes the row's own sum again, go row by row: a dot product for
- * each score. */
+ *     out_m = sum_i w_i out_i,m          w_i = e^(lse_i,m) / sum_j e^(lse_j,m)
+ *
+ * The joint probabilities of part i are w_i P_i, with P_i its own.  Its backward is given its own lse, the joint out,
+ * and w_i d_out as the result's adjoint.  That makes dv = P_i^T (w_i d_out), and of a score
+ *
+ *     dS = P_i (<w_i d_out, v> - <w_i d_out, out>) = w_i P_i (<d_out, v> - <d_out, out>)
+ *
+ * Other positions, and the rung ref, go row by row: a dot product for each score. */
 #include <math.h>
 
 #include "graph/graph.h"
@@ -32,7 +37,7 @@ struct saved {
     int64_t heads, B, N, D, window;
     const int32_t *start, *position;
     bool causal, tiles;
-    float *lse, *lse_back;              /* tiles: joint, [H,N], and with every sequence from its end                  */
+    float *lse[PARTS];                  /* tiles: each part's own, as in struct pass                                  */
 };
 
 struct pass {
@@ -119,21 +124,28 @@ static void get_workspace(rf_graph *g, struct pass *a, size_t (*needs)(const rfk
     a->workspace = rf__push(g, (size_t)g->ctx->threads, a->each);
 }
 
+/* What each part's probabilities of a head and the sequence's token t are of the joint ones. */
+static void weigh(const struct pass *a, int64_t b, int64_t h, int64_t t, float w[PARTS])
+{
+    const struct saved *s = a->s;
+    const int64_t T = length(s, b), at = h * s->N + s->start[b];
+    const float lse[PARTS] = {a->lse[NEAR][at + t], there(s, b, PAST) ? a->lse[PAST][at + t] : -INFINITY,
+                              there(s, b, FUTURE) ? a->lse[FUTURE][at + T - 1 - t] : -INFINITY};
+    const float top = fmaxf(lse[NEAR], fmaxf(lse[PAST], lse[FUTURE]));
+    float sum = 0;
+    for (int part = 0; part < PARTS; part++) sum += w[part] = expf(lse[part] - top);
+    for (int part = 0; part < PARTS; part++) w[part] /= sum;
+}
+
 /* One token's results of a head become one. */
 static void join(const struct pass *a, int64_t b, int64_t h, int64_t t)
 {
-    const struct saved *s = a->s;
-    const int64_t D = s->D, C = s->heads * D, T = length(s, b), n = s->start[b] + t, at = h * s->N + s->start[b];
-    float *const y = a->y + n * C + h * D, lse[PARTS] = {a->lse[NEAR][at + t], -INFINITY, -INFINITY};
-    if (there(s, b, PAST)) lse[PAST] = a->lse[PAST][at + t];
-    if (there(s, b, FUTURE)) lse[FUTURE] = a->lse[FUTURE][at + T - 1 - t];
-    const float top = fmaxf(lse[NEAR], fmaxf(lse[PAST], lse[FUTURE]));
-    const float all = top + logf(expf(lse[NEAR] - top) + expf(lse[PAST] - top) + expf(lse[FUTURE] - top));
-    a->k->scale(y, y, expf(lse[NEAR] - all), D);
+    const int64_t D = a->s->D, C = a->s->heads * D, n = a->s->start[b] + t;
+    float *const y = a->y + n * C + h * D, w[PARTS];
+    weigh(a, b, h, t, w);
+    a->k->scale(y, y, w[NEAR], D);
     for (int part = PAST; part < PARTS; part++)
-        if (there(s, b, part)) a->k->axpy(y, expf(lse[part] - all), a->out[part] + n * C + h * D, D);
-    a->lse[NEAR][at + t] = all;
-    if (s->lse_back) s->lse_back[at + T - 1 - t] = all;
+        if (there(a->s, b, part)) a->k->axpy(y, w[part], a->out[part] + n * C + h * D, D);
 }
 
 static void attend_tiles(void *arg, int64_t i, int worker)
@@ -151,21 +163,34 @@ static void attend_tiles(void *arg, int64_t i, int worker)
     for (int64_t t = from; t < to; t++) join(a, b, h, t);
 }
 
+/* A part's rows of w d_out. */
+static void weigh_adjoints(const struct pass *a, int part, int64_t b, int64_t h, float *d_out)
+{
+    const int64_t D = a->s->D, C = a->s->heads * D, T = length(a->s, b), start = a->s->start[b];
+    for (int64_t t = 0; t < T; t++) {
+        const int64_t n = token(a->s, b, part, t);
+        float w[PARTS];
+        weigh(a, b, h, n - start, w);
+        a->k->scale(d_out + t * D, a->dy + n * C + h * D, w[part], D);
+    }
+}
+
 static void attend_tiles_back(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
     const struct saved *s = a->s;
     const int64_t b = i / s->heads, h = i % s->heads, D = s->D, C = s->heads * D;
     char *const workspace = a->workspace + (size_t)worker * a->each;
-    float *const dv = (float *)(void *)(workspace + a->each) - a->row * D;     /* of far keys, at the workspace's end */
+    float *const d_out = (float *)(void *)(workspace + a->each) - a->row * D;           /* at the workspace's end */
+    float *const dv = d_out - a->row * D;                                               /* of far keys */
     for (int part = 0; part < PARTS; part++) {
         if (!there(s, b, part)) continue;
         const rfk_attention p = problem(a, part, b, h);
         const int64_t begin = token(s, b, part, 0);
         float *const dq = a->dx[part] + begin * 3 * C + h * D;
         const rfk_attention_grad d = {
-            .d_out = a->dy + begin * C + h * D,
-            .d_out_stride = p.out_stride,
+            .d_out = d_out,
+            .d_out_stride = D,
             .dq = dq,
             .dk = dq + C,
             .dv = part ? dv : dq + 2 * C,
@@ -173,6 +198,7 @@ static void attend_tiles_back(void *arg, int64_t i, int worker)
             .dk_stride = p.k_stride,
             .dv_stride = part ? D : p.v_stride,
         };
+        weigh_adjoints(a, part, b, h, d_out);
         a->k->attention_back(&p, &d, workspace);
         for (int64_t t = 0; part && t < p.keys; t++)
             a->k->axpy(a->dx[NEAR] + token(s, b, part, t) * 3 * C + 2 * C + h * D, 1, dv + t * D, D);
@@ -266,7 +292,8 @@ void rf__near_far_back(rf_graph *g, rf_node *n)
     const struct saved *s = n->saved;
     const int64_t size = rf__size(n->in[0]);
     float *const y = n->out->f32;
-    struct pass a = {.k = g->k, .s = s, .dy = n->out->grad, .out = {y, y, y}, .lse = {s->lse, s->lse, s->lse_back}};
+    struct pass a = {.k = g->k, .s = s, .dy = n->out->grad, .out = {y, y, y}};
+    memcpy(a.lse, s->lse, sizeof a.lse);
     for (int i = 0; i < PARTS; i++) {
         a.x[i] = n->in[i]->f32;
         if (s->tiles && i && !anywhere(s, i)) continue;
@@ -275,7 +302,7 @@ void rf__near_far_back(rf_graph *g, rf_node *n)
     }
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a);
-    if (s->tiles) get_workspace(g, &a, rfk_attention_back_scratch, a.row * s->D);
+    if (s->tiles) get_workspace(g, &a, rfk_attention_back_scratch, 2 * a.row * s->D);
     if (g->error.code) return;
     rf__parallel(g->ctx, s->B * s->heads, s->tiles ? attend_tiles_back : attend_back, &a);
     rf__scratch_end(g, mark);
@@ -294,7 +321,7 @@ static void forward(rf_graph *g, struct pass *a)
     for (int part = NEAR; part < PARTS && s->tiles; part++) {
         const size_t needed = anywhere(s, part) ? (size_t)s->N : 0;
         a->out[part] = part == NEAR ? a->y : rf__push(g, needed, (size_t)C * sizeof(float));
-        a->lse[part] = part == NEAR && s->lse ? s->lse : rf__push(g, needed, (size_t)s->heads * sizeof(float));
+        a->lse[part] = s->lse[part] ? s->lse[part] : rf__push(g, needed, (size_t)s->heads * sizeof(float));
     }
     if (s->tiles) get_workspace(g, a, rfk_attention_scratch, 0);
     else get_scratch(g, a);
@@ -332,10 +359,8 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
                       /* fused attention has no window of 1 */
                       .tiles = spec->window > 1 && rising(spec) && strcmp(g->ctx->isa, "ref")};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, near->dim[1] / 3});
-    if (s.tiles && track) {
-        s.lse = rf__push(g, (size_t)(s.heads * s.N), sizeof *s.lse);
-        s.lse_back = rf__push(g, (size_t)(s.heads * s.N), sizeof *s.lse_back);
-    }
+    for (int i = 0; i < PARTS && s.tiles && track; i++)
+        if (anywhere(&s, i)) s.lse[i] = rf__push(g, (size_t)(s.heads * s.N), sizeof *s.lse[i]);
     if (g->error.code) return y;
     forward(g, &(struct pass){.k = g->k, .s = &s, .x = {near->f32, past->f32, future->f32}, .y = y->f32});
     if (!track || g->error.code) return g->error.code ? &g->nil.t : y;
