@@ -289,6 +289,7 @@ typedef struct rf_sentence {
     int64_t prompts;
     rf_sentence_prompt *prompt; /* put before texts, by name                                                          */
     int64_t default_prompt;     /* which of them without a name; -1: none                                             */
+    int64_t truncate_dim;       /* vectors are cut to their first so many numbers, after normalize; 0: they are not   */
 } rf_sentence;
 
 /*   out              freed with rf_sentence_free; untouched on error

@@ -73,6 +73,7 @@ typedef struct rf_embed_options {
     int64_t batch_tokens;       /* tokens that a thread computes together: 192                                       */
     int64_t dimensions;         /* above 0: vectors are cut to their first so many numbers, before normalize; 0      */
     const char *prompt;         /* put before every text; NULL: nothing                                              */
+    int cut_last;               /* 1: cut to dimensions after normalize, as truncate_dim is: lengths are below 1; 0   */
 } rf_embed_options;
 void rf_embed_options_init(rf_embed_options *o, size_t size);
 #define rf_embed_defaults(o) rf_embed_options_init((o), sizeof *(o))

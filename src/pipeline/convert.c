@@ -9,6 +9,7 @@
 #include "roformer/convert.h"
 #include "roformer/files.h"
 #include "roformer/tokenizer.h"
+#include "store/generation.h"
 #include "store/store.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
@@ -204,6 +205,7 @@ static rf_status write_files(struct conversion *c)
     char path[4096];
     rf_status status = rf__path(path, sizeof path, c->to, RF_FILE_WEIGHTS, c->why);
     if (!status) status = rf__checksums_remove(c->to, c->why);
+    if (!status) status = rf__generation_copy(c->ctx, c->from, c->to, c->why);
     if (!status) status = write_config(c);
     const bool checkpoint = rf_config_head(&c->config) == RF_HEAD_EMBED && !rf__folder_has(c->from, RF_FILE_MODULES);
     if (!status && checkpoint)                                          /* which has not all of the files             */

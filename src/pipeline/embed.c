@@ -48,10 +48,11 @@ static void sort_by_length(const rf__text_window *w, uint64_t *order)
     qsort(order, (size_t)w->n, sizeof *order, by_key);
 }
 
-static rf_status to_unit(float *v, int64_t n, bool normalize, rf_error *why)
+/* v has length 1 where `of`, of m numbers, is it itself, and otherwise the length that its part of `of` then has. */
+static rf_status to_unit(float *v, int64_t n, const float *of, int64_t m, bool normalize, rf_error *why)
 {
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += (double)v[i] * (double)v[i];
+    for (int64_t i = 0; i < m; i++) sum += (double)of[i] * (double)of[i];
     if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "a vector is not finite");
     if (!normalize || sum == 0) return RF_OK;
     const double scale = 1 / sqrt(sum);
@@ -85,7 +86,7 @@ static rf_status compute_batch(const job *j, int64_t from, int64_t to, rf__worke
     for (int64_t i = from; i < to && !status; i++) {
         float *vector = j->out + rf__order_text(p->order[i]) * D;
         memcpy(vector, v + (i - from) * C, (size_t)D * sizeof *v);
-        status = to_unit(vector, D, j->o->normalize, why);
+        status = to_unit(vector, D, v + (i - from) * C, j->o->cut_last ? C : D, j->o->normalize, why);
     }
     return status;
 }

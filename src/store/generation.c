@@ -2,6 +2,7 @@
  * ...  Folders that are older than that file have the keys in config.json.
  *
  * A key that would change which text is found, and that is not known here, is kept as a reason to refuse. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,6 +86,14 @@ static rf_status ids(const reading *r, const char *key, const json_t *v, int32_t
     return RF_OK;
 }
 
+/* transformers drops words that are an end token, without which no text would end. */
+static bool ends(const rf__generation_config *x, const json_t *id)
+{
+    int64_t i = 0;
+    while (i < x->stops && x->stop[i] != json_integer_value(id)) i++;
+    return json_is_integer(id) && i < x->stops;
+}
+
 /* Lists of one token each: those of more would be found while a text is written. */
 static rf_status bad_words(const reading *r, rf__generation_config *out)
 {
@@ -92,6 +101,7 @@ static rf_status bad_words(const reading *r, rf__generation_config *out)
     size_t i;
     if (v && !json_is_array(v)) return rf__wrong_type(r->path, "bad_words_ids", v, "a list of lists of ids", r->why);
     json_array_foreach(v, i, word) {
+        if (json_is_array(word) && json_array_size(word) == 1 && ends(out, json_array_get(word, 0))) continue;
         if (json_is_array(word) && json_array_size(word) > 1 && !out->why.code)
             rf_fail(&out->why, RF_EUNSUPPORTED, "%s: bad_words_ids has a word of %zu tokens; those of one are left out",
                     r->path, json_array_size(word));
@@ -173,6 +183,56 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
     if (!root) return rf_fail(why, own.code, "%s", own.text);
     status = read_all(&(reading){ctx, path, root, why}, start, out);
     json_decref(root);
+    return status;
+}
+
+/* Keys of config.json that belong to generation alone: what else is read here, config.json keeps itself. */
+static json_t *kept_of_config(const json_t *config)
+{
+    static const char *const kept[] = {
+        "num_beams", "max_length", "max_new_tokens", "no_repeat_ngram_size", "top_k", "forced_bos_token_id",
+        "forced_eos_token_id", "length_penalty", "repetition_penalty", "temperature", "top_p", "min_p", "typical_p",
+        "do_sample", "renormalize_logits", "early_stopping", "suppress_tokens", "bad_words_ids", "min_length",
+        "min_new_tokens", "num_beam_groups", "diversity_penalty", "encoder_no_repeat_ngram_size",
+        "encoder_repetition_penalty", "penalty_alpha", "epsilon_cutoff", "eta_cutoff", "guidance_scale",
+        "begin_suppress_tokens", "sequence_bias", "force_words_ids", "constraints",
+        "exponential_decay_length_penalty", "forced_decoder_ids"};
+    static const char *const with[] = {"eos_token_id", "decoder_start_token_id", "pad_token_id", "bos_token_id"};
+    json_t *out = json_object();
+    for (size_t i = 0; i < RF_COUNT(kept); i++) {
+        json_t *v = json_object_get(config, kept[i]);
+        if (v && !json_is_null(v)) rf__json_set(&out, kept[i], json_incref(v));
+    }
+    for (size_t i = 0; i < RF_COUNT(with) && json_object_size(out); i++) {
+        json_t *v = json_object_get(config, with[i]);
+        if (v && !json_is_null(v)) rf__json_set(&out, with[i], json_incref(v));
+    }
+    return out;
+}
+
+rf_status rf__generation_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+{
+    char path[4096], target[4096], *text;
+    size_t size;
+    rf_status status = rf__path(path, sizeof path, from, RF_FILE_GENERATION, why);
+    const bool own = !status && !access(path, F_OK);
+    if (!status && !own) status = rf__path(path, sizeof path, from, RF_FILE_CONFIG, why);
+    if (!status) status = rf__path(target, sizeof target, to, RF_FILE_GENERATION, why);
+    if (!status) status = rf__read_file(ctx, path, MOST, &text, &size, why);
+    if (status) return status;
+    rf_error bad = {0};
+    json_t *root = own ? NULL : rf__json_parse(text, size, 0, path, &bad);
+    if (own) status = rf__replace_file(ctx, target, text, size, why);
+    else if (!root) status = rf_fail(why, bad.code, "%s", bad.text);
+    rf__free(ctx, text);
+    if (status || own) return status;
+    json_t *kept = kept_of_config(root);
+    json_decref(root);
+    char *dump = kept ? rf__json_dump(kept, JSON_INDENT(2)) : NULL;
+    if (!dump) status = rf_fail(why, RF_ENOMEM, "out of memory: %s", target);
+    else if (json_object_size(kept)) status = rf__replace_file(ctx, target, dump, strlen(dump), why);
+    free(dump);
+    json_decref(kept);
     return status;
 }
 

@@ -23,6 +23,9 @@ typedef struct rf__generation_config {
  *   RF_EDATA    a key with a value that it cannot have                                                               */
 rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,
                               rf_error *why);
+
+/* Writes `to`'s file: a copy of `from`'s, or the keys of this kind that its config.json has; with neither, nothing. */
+rf_status rf__generation_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why);
 void rf__generation_clear(const rf_ctx *ctx, rf__generation_config *x);
 
 #endif

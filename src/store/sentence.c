@@ -94,6 +94,54 @@ static rf_status read_pooling(const char *folder, const char *below, rf_sentence
     return status;
 }
 
+/* Without max_seq_length the limit is the tokenizer's model_max_length, and max_position_embeddings at most: that is
+ * the limit where max_length is 0. */
+static rf_status tokenizer_length(const char *folder, const char *below, rf_sentence *s, rf_error *why)
+{
+    char path[4096], inner[4096];
+    json_t *root;
+    rf_config c;
+    rf_status status = load(s->ctx, folder, below, RF_FILE_TOKENIZER_CONFIG, false, path, &root, why);
+    const json_t *length = json_object_get(root, "model_max_length");
+    const double most = json_number_value(length);
+    if (!status && length && !json_is_null(length) && !(json_is_number(length) && most >= 1))
+        status = rf_fail(why, RF_EDATA, "%.200s: model_max_length: expected a number from 1 on, got another value; "
+                                        "write the number of tokens that texts are cut to", path);
+    if (!status && *below) status = rf__path(inner, sizeof inner, folder, below, why);
+    if (!status && length && !json_is_null(length) && !rf_config_read(s->ctx, *below ? inner : folder, &c, NULL) &&
+        most < (double)c.max_position_embeddings)
+        s->max_length = (int64_t)most;
+    json_decref(root);
+    return status;
+}
+
+/* What the tokenizer is made with: its model_max_length comes before max_seq_length, and keys that might change tokens
+ * are refused. */
+static rf_status tokenizer_args(const char *path, const json_t *root, const json_t **length, rf_error *why)
+{
+    static const char *const names[] = {"tokenizer_args", "processor_kwargs"};
+    static const char *const idle[] = {"model_max_length", "use_fast", "local_files_only", "trust_remote_code",
+                                       "token", "revision", "cache_dir"};
+    for (size_t i = 0; i < RF_COUNT(names); i++) {
+        const char *key;
+        json_t *value, *args = json_object_get(root, names[i]);
+        if (args && !json_is_null(args) && !json_is_object(args))
+            return rf_fail(why, RF_EDATA, "%.200s: %s: expected an object, got another value; leave it out", path,
+                           names[i]);
+        json_object_foreach(args, key, value) {
+            size_t k = 0;
+            while (k < RF_COUNT(idle) && strcmp(key, idle[k])) k++;
+            if (k == RF_COUNT(idle))
+                return rf_fail(why, RF_EUNSUPPORTED,
+                               "%.200s: %s.%s: expected model_max_length alone, got a key that is not supported; set "
+                               "it in %s instead",
+                               path, names[i], rf__printable(key).text, RF_FILE_TOKENIZER_CONFIG);
+            if (!k && !json_is_null(value)) *length = value;
+        }
+    }
+    return RF_OK;
+}
+
 static rf_status read_transformer(const char *folder, const char *below, rf_sentence *s, rf_error *why)
 {
     char path[4096];
@@ -104,10 +152,17 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
                        folder, rf__printable(below).text);
     snprintf(s->transformer, sizeof s->transformer, "%s", below);
     rf_status status = load(s->ctx, folder, below, RF_FILE_SENTENCE, false, path, &root, why);
-    if (status || !root) return status;
+    if (status) return status;
+    if (!root) return tokenizer_length(folder, below, s, why);
     const json_t *length = json_object_get(root, "max_seq_length");
+    status = tokenizer_args(path, root, &length, why);
+    if (status || !length || json_is_null(length)) {
+        if (!status) status = tokenizer_length(folder, below, s, why);
+        length = NULL;
+    }
     if (json_is_integer(length)) s->max_length = json_integer_value(length);
-    if ((length && !json_is_null(length) && !json_is_integer(length)) || s->max_length < 0 || s->max_length > 1 << 20)
+    if (status) return json_decref(root), status;
+    if ((length && !json_is_integer(length)) || s->max_length < 0 || s->max_length > 1 << 20)
         status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length is not an integer in [0, %d]", path, 1 << 20);
     if (!status && json_is_true(json_object_get(root, "do_lower_case")))
         status = rf_fail(why, RF_EUNSUPPORTED,
@@ -158,6 +213,13 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     rf_status status = load(s->ctx, folder, "", RF_FILE_PROMPTS, false, path, &root, why);
     if (status || !root) return status;
     json_t *all = json_object_get(root, "prompts");
+    const json_t *cut = json_object_get(root, "truncate_dim");
+    s->truncate_dim = json_integer_value(cut);
+    if (cut && !json_is_null(cut) && (!json_is_integer(cut) || s->truncate_dim < 1)) {
+        json_decref(root);
+        return rf_fail(why, RF_EDATA, "%.200s: truncate_dim: expected null or a whole number from 1 on, got another "
+                                      "value; write the number of dimensions that are kept", path);
+    }
     const char *usual = json_string_value(json_object_get(root, "default_prompt_name"));
     const size_t n = json_object_size(all);
     if (all && !json_is_object(all) && !json_is_null(all))
@@ -313,12 +375,31 @@ static rf_status copy(const rf_ctx *ctx, const char *from, const char *to, const
     return status;
 }
 
+/* A limit that only the tokenizer's files say goes where every version of sentence-transformers finds it. */
+static rf_status keep_length(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+{
+    char path[4096];
+    rf_sentence s;
+    json_t *root;
+    rf_status status = load(ctx, from, "", RF_FILE_MODULES, true, path, &root, why);
+    const bool named = root != NULL;
+    json_decref(root);
+    if (status || !named || rf_sentence_read(ctx, from, &s, NULL)) return status;
+    const int64_t length = *s.transformer ? 0 : s.max_length;
+    rf_sentence_free(&s);
+    if (length) status = load(ctx, to, "", RF_FILE_SENTENCE, false, path, &root, why);
+    if (status || !length) return status;
+    if (!root) root = json_object();
+    rf__json_set(&root, "max_seq_length", json_integer(length));
+    return put(ctx, to, RF_FILE_SENTENCE, root, why);
+}
+
 rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
 {
     if (!(ctx && from && to)) return rf__missing("rf_sentence_copy", "ctx, from, to", why);
     rf_status status = RF_OK;
     for (const char *const *name = every; *name && !status; name++) status = copy(ctx, from, to, *name, why);
-    return status;
+    return status ? status : keep_length(ctx, from, to, why);
 }
 
 rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__prompts *out, rf_error *why)

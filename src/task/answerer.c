@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "model/model.h"
+#include "roformer/files.h"
 #include "store/task.h"
 #include "task/answerer.h"
 #include "task/finetune.h"
@@ -40,6 +41,11 @@ static void take_form(rf_config *c, const rf_sentence *s)
 static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, rf_error *why)
 {
     const char *prompt = rf__sentence_default_prompt(s);
+    if (s->truncate_dim && rf__task_of_vectors(a->task))
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%.200s: %s: truncate_dim: expected null, got %lld: vectors that are cut can be had by embed, "
+                       "search, rank and similarity; here set it to null", folder, RF_FILE_PROMPTS,
+                       (long long)s->truncate_dim);
     if (!*prompt || !rf__task_of_vectors(a->task)) return RF_OK;
     if (!s->include_prompt)
         return rf_fail(why, RF_EUNSUPPORTED,

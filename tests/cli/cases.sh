@@ -27,4 +27,58 @@ holds out '"score": 0.05236'
 begin tie-false-no-head
 expect 3 'cls.predictions.decoder.weight' "$program" fill-mask -m model "the dog [MASK]."
 
+# Limits of length that only the tokenizer's files say; vectors that are cut; a number of a line may differ in its last places.
+vectors_close() {
+    awk 'function bad() { print FILENAME ": line " FNR ": " $0; exit 1 }
+        { gsub(/[][,]/, " "); n = split($0, x, " ") }
+        NR == FNR { for (i = 1; i <= n; i++) right[FNR, i] = x[i]; size[FNR] = n; next }
+        { if (n != size[FNR]) bad(); for (i = 1; i <= n; i++) { d = x[i] - right[FNR, i]; if (d > 2e-5 || d < -2e-5) bad() } }' "$1" "$2" ||
+        fail "vectors differ"
+}
+numbers_of() {      # numbers_of FILE.npy WIDTH   a row a line: version 1.0, little-endian f32
+    od -An -v -tf4 -w$(($2 * 4)) -j128 "$1"
+}
+begin st6-max-length
+long="$(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf 'good film '; done)bad city"
+printf '%s\n' "the dog barks" "$long" > texts
+"$program" embed -q -m model -f jsonl texts > vectors || fail "embed"
+numbers_of expected.npy 32 > right
+vectors_close right vectors
+expect 0 '' "$program" info -m model --json
+holds out '"max_length": 8'
+expect 0 '' "$program" convert -q model-roformer converted
+holds converted/sentence_bert_config.json '"max_seq_length": 16'
+"$program" embed -q -m model-roformer -f jsonl texts > before && "$program" embed -q -m converted -f jsonl texts > after
+same before after
+printf '{"max_seq_length": null, "tokenizer_args": {"model_max_length": 6}}' > model/sentence_bert_config.json
+expect 0 '' "$program" info -m model --json
+holds out '"max_length": 6'
+printf '{"tokenizer_args": {"padding_side": "left"}}' > model/sentence_bert_config.json
+expect 3 'sentence_bert_config.json: tokenizer_args.padding_side: expected' "$program" embed -m model texts -o v.npy
+begin st-truncate-dim
+printf 'the dog barks\ngood film\n' > texts
+"$program" embed -q -m model -f jsonl texts > vectors || fail "embed"
+numbers_of expected.npy 8 > right
+vectors_close right vectors
+expect 0 '' "$program" info -m model --json
+holds out '"truncate_dim": 8'
+
+# What is kept beside a model about its texts goes with it.
+begin convert-loses-generation
+printf 'the dog barks\n' > text
+for model in model old; do
+    "$program" translate -q -m $model text > before || fail "translate $model"
+    expect 0 '' "$program" convert -q $model new-$model
+    "$program" translate -q -m new-$model text > after || fail "translate new-$model"
+    same before after "convert lost what $model says of its translations"
+done
+"$program" convert -q old old --overwrite > /dev/null && "$program" translate -q -m old text > after || fail "convert in place"
+same before after "convert in place lost the keys of config.json"
+rm old/generation_config.json
+# An end token among the words that are never written is dropped, as in transformers: the text ends all the same.
+sed 's/"eos_token_id": 1/"eos_token_id": 1, "bad_words_ids": [[62], [1]]/' "$cases/convert-loses-generation/model/generation_config.json" | sed 's/"bad_words_ids": \[\[62\]\], //' > model/generation_config.json
+"$program" translate -q -m model text > after || fail "translate with an end token among bad_words_ids"
+"$program" translate -q -m new-model text > before
+same before after "an end token in bad_words_ids changes the text"
+
 done_testing

@@ -61,6 +61,11 @@ rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *
     if (s && s->max_length && given->max_length < 0) out->max_length = s->max_length;
     out->batch_tokens = given->batch_tokens;
     out->dimensions = given->dimensions;
+    const int64_t C = rf_model_config(rf_pipeline_model(p))->hidden_size;
+    if (s && s->truncate_dim && s->truncate_dim < C && !cli_given(parsed, "dimensions")) {
+        out->dimensions = s->truncate_dim;
+        out->cut_last = 1;
+    }
     return RF_OK;
 }
 

@@ -26,6 +26,7 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
     const float *v;
     char counted[64];
     o.normalize = 1;
+    o.cut_last = 0;
     const int64_t n = (int64_t)out->lines.n;
     const int64_t width = out->width = o.dimensions ? o.dimensions : rf_model_config(rf_pipeline_model(p))->hidden_size;
     const char *const *text = cli_window_texts(&out->lines);
