@@ -27,6 +27,7 @@
 #define RF_FILE_TOKENIZER "tokenizer.json"
 #define RF_FILE_TOKENIZER_CONFIG "tokenizer_config.json"
 #define RF_FILE_SPECIAL_TOKENS "special_tokens_map.json"
+#define RF_FILE_ADDED_TOKENS "added_tokens.json"          /* of older folders: read, never written                    */
 #define RF_FILE_DICTIONARY "dictionary.words"             /* of Chinese words, compiled: the folder's own            */
 
 /* Vectors of texts, as sentence-transformers records them. */

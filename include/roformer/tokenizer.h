@@ -160,7 +160,8 @@ const char *rf_utf8_advice(const char *text, size_t size);
 
 /* The text of ids, those outside the vocabulary left out, special tokens too if asked; `clean_up` tidies it by
  * transformers' list (clean_up_tokenization_spaces).  WordPiece joins pieces as transformers 5 does.  It ends with a
- * zero that *size (or NULL) does not count; freed with rf_text_free; NULL: no memory.
+ * zero that *size (or NULL) does not count; freed with rf_text_free; NULL: no memory,
+ * or no tokenizer or ids (`t` or `id` is NULL).
  *
  * The text of n tokens begins that of n + 1, but for U+FFFD at its end, which the next token may complete.           */
 char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up, size_t *size);

@@ -119,6 +119,11 @@ json_t *rf__json_load(const char *text, size_t size, size_t flags, json_error_t 
 
 json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why)
 {
+    if (size >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3)) {
+        rf_fail(why, RF_EDATA, "%s: starts with a byte order mark (EF BB BF): expected JSON in UTF-8 without one; "
+                "take it out: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE", name);
+        return NULL;
+    }
     const measure m = measure_of(text, size);
     if (m.values > RF__MAX_VALUES) {
         rf_fail(why, RF_EDATA, "%s: JSON of %zu values, the limit is %d", name, m.values, RF__MAX_VALUES);

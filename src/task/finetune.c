@@ -259,6 +259,8 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
 {
     rf__finetune_run *f = r->task;
     const char *const *labels = rf__labelled_names(&f->source);
+    if (rf__items_fit_types(&f->train, c->type_vocab_size, why)) return why->code;
+    if (rf__items_fit_types(&f->dev, c->type_vocab_size, why)) return why->code;
     *head = f->head = rf__config_nearest_head(c, f->o.pooled && rf__task_has(f->task, "head") ? RF_HEAD_POOLED
                                                                                                 : f->task->head);
     if (!*r->from && *head == RF_HEAD_CHOICE) c->summary = RF_SUMMARY_FIRST;

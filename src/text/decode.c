@@ -30,6 +30,7 @@ size_t rf__replace_all(char *text, size_t size, const rf_change *change, size_t 
 char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up, size_t *size)
 {
     size_t bytes = 0;
+    if (!t || (!id && n)) return NULL;
     char *text = t->row->decode(t, id, n, skip_special != 0, &bytes);
     if (!text) return NULL;
     if (clean_up) bytes = rf__replace_all(text, bytes, in_text, RF_COUNT(in_text));

@@ -78,15 +78,37 @@ static size_t folds_to(const rf_tokenizer *t, const char *text, size_t at, size_
     return k == a->size ? i - at : 0;
 }
 
-/* The longest added token at `at`. */
-static const rf_added *added_at(const rf_tokenizer *t, const char *text, size_t at, size_t size, size_t *bytes)
+/* The same of text that reads its key when it is normalized. */
+static size_t normalizes_to(const rf_tokenizer *t, const char *text, size_t at, size_t size, const rf_added *a)
+{
+    size_t i = at, k = 0;
+    while (k < a->key_size && i < size) {
+        uint32_t to[RF_NORMAL_MOST];
+        const size_t n = t->row->normalize(t, rf__utf8_get((const unsigned char *)text, &i), to);
+        if (!n && !k) return 0;
+        for (size_t j = 0; j < n; j++) {
+            char utf8[4];
+            const size_t bytes = rf__utf8_put(to[j], utf8);
+            if (bytes > a->key_size - k || memcmp(a->key + k, utf8, bytes) != 0) return 0;
+            k += bytes;
+        }
+    }
+    return k && k == a->key_size ? i - at : 0;
+}
+
+/* The longest added token at `at`, among those that are found in normalized text or those that are not. */
+static const rf_added *added_at(const rf_tokenizer *t, const char *text, size_t at, size_t size, bool normalized,
+                                size_t *bytes)
 {
     const rf_added *best = NULL;
     for (size_t i = 0; i < t->added_n; i++) {
         const rf_added *a = &t->added[i];
-        if (best && a->size <= best->size) continue;
-        size_t n = a->size <= size - at && !memcmp(text + at, a->text, a->size) ? a->size : 0;
-        if (!n && t->fold) n = folds_to(t, text, at, size, a);
+        const bool other = t->normalized && a->normalized;
+        if (other != normalized || (best && a->size <= best->size)) continue;
+        size_t n = 0;
+        if (other) n = normalizes_to(t, text, at, size, a);
+        else if (a->size <= size - at && !memcmp(text + at, a->text, a->size)) n = a->size;
+        if (!n && !other && t->fold) n = folds_to(t, text, at, size, a);
         if (!n) continue;
         best = a;
         *bytes = n;
@@ -95,12 +117,14 @@ static const rf_added *added_at(const rf_tokenizer *t, const char *text, size_t 
 }
 
 /* The first added token in [at, size): its place, widened by the white space that it takes along. */
-static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_t at, size_t size, size_t *from,
-                                  size_t *to)
+static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_t at, size_t size,
+                                  bool normalized, size_t *from, size_t *to)
 {
     const unsigned char *p = (const unsigned char *)text;
     for (size_t i = at; i < size; i++) {
-        if (t->opener >= 0) {
+        if (normalized) {
+            if ((p[i] & 0xC0) == 0x80) continue;
+        } else if (t->opener >= 0) {
             const unsigned char *q = memchr(p + i, t->opener, size - i);
             if (!q) break;
             i = (size_t)(q - p);
@@ -108,7 +132,7 @@ static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_
             continue;
         }
         size_t bytes = 0;
-        const rf_added *a = added_at(t, text, i, size, &bytes);
+        const rf_added *a = added_at(t, text, i, size, normalized, &bytes);
         if (!a) continue;
         *from = i;
         *to = i + bytes;
@@ -129,6 +153,24 @@ static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_
     return NULL;
 }
 
+/* Text without other added tokens: those that are found in normalized text, and what is between them. */
+static bool encode_between(const rf_tokenizer *t, rf_encoding *e, rf_passage p, void *own)
+{
+    const size_t end = p.to;
+    if (!t->normalized || p.plain) return t->row->encode(t, e, &p, own);
+    for (size_t at = p.from; at < end;) {
+        size_t from = end, to = end;
+        const rf_added *a = next_added(t, p.text, at, end, true, &from, &to);
+        p.from = at;
+        p.to = from;
+        if (from > at && !t->row->encode(t, e, &p, own)) return false;
+        if (a && !rf__reserve_tokens(e, 1)) return false;
+        if (a) rf__put_token(e, a->id, (uint32_t)from, (uint32_t)to, false);
+        at = to;
+    }
+    return true;
+}
+
 static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text, size_t size,
                         const rf_sample_options *sample, int flags)
 {
@@ -136,8 +178,8 @@ static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text,
     const bool plain = flags & RF_ENCODE_NO_SPECIALS;
     for (size_t at = 0; at < size;) {
         size_t from = size, to = size;
-        const rf_added *a = plain ? NULL : next_added(t, text, at, size, &from, &to);
-        if (from > at && !t->row->encode(t, e, &(rf_passage){text, at, from, size, plain, sample}, s->own))
+        const rf_added *a = plain ? NULL : next_added(t, text, at, size, false, &from, &to);
+        if (from > at && !encode_between(t, e, (rf_passage){text, at, from, size, plain, sample}, s->own))
             return false;
         if (a) {
             if (!rf__reserve_tokens(e, 1)) return false;

@@ -335,21 +335,10 @@ static rf_status read_added(rf_tokenizer_folder *f, const fast *t)
             return rf_fail(f->why, RF_ENOMEM, "%s: no memory", f->fast_path);
         if (!status) status = rf__folder_added(f, f->fast_path, x, rf__whole_number(json_object_get(x, "id")));
     }
-    return status;
+    return status ? status : rf__folder_decoder(f);
 }
 
-/* Special tokens that the settings name are found in raw text. */
-static rf_status add_named(rf_tokenizer_folder *f, const fast *t)
-{
-    rf_status status = RF_OK;
-    for (size_t i = 0; i < RF_SPECIALS && !status; i++) {
-        const char *text = f->parts.special[i];
-        const int32_t id = text ? id_of(&t->base, text) : -1;
-        if (id >= 0)
-            status = rf__folder_add(f, f->config_path, (rf_added){text, strlen(text), id, true, false, false});
-    }
-    return status;
-}
+static int32_t find_piece(const void *t, const char *text) { return id_of(t, text); }
 
 /* A token of the settings that is named otherwise than those of BERT. */
 static void name_ends(rf_tokenizer_folder *f)
@@ -381,10 +370,10 @@ static rf_status read_parts(rf_tokenizer_folder *f, fast *t)
         status = rf__normal_read(&t->normal, ctx, json_object_get(f->fast, "normalizer"), f->fast_path, f->why);
     if (!status) status = read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
     if (!status) status = rf__pieces_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->fast_path, f->why);
-    if (!status) status = add_named(f, t);
     if (!status) status = read_frame(f);
     if (!status) status = read_added(f, t);
     if (status) return status;
+    rf__added_resolve(f->parts.added, f->parts.added_n, t->pieces.n, find_piece, t);
     name_ends(f);
     t->base.n = t->pieces.n;
     if (!f->parts.special[RF_UNK] && t->pieces.unk >= 0) f->parts.special[RF_UNK] = t->pieces.token[t->pieces.unk];

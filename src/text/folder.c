@@ -2,6 +2,7 @@
  *
  *   tokenizer_config.json     the class, which names the row, and settings
  *   special_tokens_map.json   names of special tokens, which win unless the settings have added_tokens_decoder
+ *   added_tokens.json         added tokens by id, unless the settings have added_tokens_decoder
  *   tokenizer.json            looked into here when it alone says what the tokenizer is
  *
  * Everything else is the row's.                                                                                      */
@@ -156,8 +157,22 @@ static rf_status read_specials(rf_tokenizer_folder *f)
     return RF_OK;
 }
 
+static rf_added *added_as(const rf_tokenizer_folder *f, const char *text)
+{
+    for (size_t i = 0; i < f->parts.added_n; i++)
+        if (!strcmp(f->parts.added[i].text, text)) return &f->parts.added[i];
+    return NULL;
+}
+
+/* What comes later says more of a token of the same text, but that it is special stays. */
 rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a)
 {
+    rf_added *old = added_as(f, a.text);
+    if (old) {
+        a.special |= old->special;
+        *old = a;
+        return RF_OK;
+    }
     if (f->parts.added_n == MAX_ADDED)
         return rf_fail(f->why, RF_EDATA, "%s: more than %d added tokens", path, MAX_ADDED);
     if (!f->parts.added) f->parts.added = rf__calloc(f->ctx, MAX_ADDED, sizeof *f->parts.added);
@@ -171,7 +186,7 @@ rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_
 {
     const char *text = token_text(x);
     int single = 0, normal = 0, lstrip = 0, rstrip = 0, special = 0;
-    if (!json_is_object(x) || !text || !text[0] || id < 0 || id >= INT32_MAX)
+    if (!json_is_object(x) || !text || !text[0] || id < RF_ADDED_OPEN || id >= INT32_MAX)
         return rf_fail(f->why, RF_EDATA, "%s: added token %lld: an object with \"content\" and an id were expected",
                        path, (long long)id);
     rf_status status = rf__folder_flag(f, path, x, "single_word", 0, &single);
@@ -180,13 +195,14 @@ rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_
     if (!status) status = rf__folder_flag(f, path, x, "rstrip", 0, &rstrip);
     if (!status) status = rf__folder_flag(f, path, x, "special", 0, &special);
     if (status) return status;
-    if (single || normal)
-        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: added token %.40s: %s is not supported", path, text,
-                       single ? "single_word" : "normalized");
-    return rf__folder_add(f, path, (rf_added){text, strlen(text), (int32_t)id, special != 0, lstrip != 0, rstrip != 0});
+    if (single)
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: added token %.40s: single_word is not supported", path, text);
+    return rf__folder_add(f, path, (rf_added){.text = text, .size = strlen(text), .id = (int32_t)id,
+                                              .special = special != 0, .lstrip = lstrip != 0, .rstrip = rstrip != 0,
+                                              .normalized = normal != 0});
 }
 
-static rf_status read_decoder(rf_tokenizer_folder *f)
+rf_status rf__folder_decoder(rf_tokenizer_folder *f)
 {
     const char *key;
     json_t *x;
@@ -201,6 +217,112 @@ static rf_status read_decoder(rf_tokenizer_folder *f)
     return RF_OK;
 }
 
+/* A special token that is named: with the id of the vocabulary, or the next one behind it. */
+static rf_status add_special(rf_tokenizer_folder *f, const char *key, const json_t *x)
+{
+    const char *text = token_text(x);
+    if (!x || json_is_null(x)) return RF_OK;
+    if (!text || !text[0])
+        return rf_fail(f->why, RF_EDATA, "%s: %.60s: a token was expected, as a string or an object with \"content\"",
+                       f->config_path, rf__printable(key).text);
+    if (added_as(f, text)) return RF_OK;
+    const rf_added own = {.text = text, .size = strlen(text), .id = RF_ADDED_OPEN, .special = true};
+    const rf_status status = json_is_object(x) ? rf__folder_added(f, f->config_path, x, RF_ADDED_OPEN)
+                                               : rf__folder_add(f, f->config_path, own);
+    if (!status) f->parts.added[f->parts.added_n - 1].special = true;
+    return status;
+}
+
+/* A list of such tokens, or an object of them by name. */
+static rf_status add_specials(rf_tokenizer_folder *f, const char *key, const json_t *list)
+{
+    const char *name;
+    json_t *x;
+    size_t i;
+    rf_status status = RF_OK;
+    if (list && !json_is_null(list) && !json_is_array(list) && !json_is_object(list))
+        return rf_fail(f->why, RF_EDATA, "%s: %s: a list or an object of tokens was expected", f->config_path, key);
+    json_array_foreach(list, i, x) if (!status) status = add_special(f, key, x);
+    json_object_foreach((json_t *)(uintptr_t)list, name, x) if (!status) status = add_special(f, name, x);
+    return status;
+}
+
+#define EXTRA "extra_special_tokens"
+#define ADDITIONAL "additional_special_tokens"
+
+/* What ends in _token and is a token: the usual ones, and those of a model's own (image_token). */
+static bool names_token(const char *key, const json_t *x)
+{
+    const size_t size = strlen(key), end = strlen("_token");
+    return size > end && !strcmp(key + size - end, "_token") && token_text(x);
+}
+
+/* In transformers' order, which gives ids to those that the vocabulary has not; the map's value wins. */
+static rf_status read_named(rf_tokenizer_folder *f)
+{
+    static const char *const usual[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                        "pad_token", "cls_token", "mask_token"};
+    json_t *const from[] = {f->config, f->map};
+    const char *key;
+    json_t *x;
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < RF_COUNT(usual) && !status; i++) {
+        x = json_object_get(f->map, usual[i]);
+        status = add_special(f, usual[i], x ? x : json_object_get(f->config, usual[i]));
+    }
+    for (size_t i = 0; i < RF_COUNT(from); i++)
+        json_object_foreach(from[i], key, x)
+            if (!status && names_token(key, x) && (i || !json_object_get(f->map, key))) status = add_special(f, key, x);
+    return status;
+}
+
+/* Unnamed ones: additional_special_tokens is the older name, and counts beside the newer one in the map alone. */
+static rf_status read_extra(rf_tokenizer_folder *f)
+{
+    const json_t *own = json_object_get(f->config, EXTRA), *map = json_object_get(f->map, EXTRA);
+    const char *key = own && !json_is_null(own) ? EXTRA : ADDITIONAL;
+    rf_status status = RF_OK;
+    own = json_object_get(f->config, key);
+    for (int objects = 1; objects >= 0 && !status; objects--) {
+        if (own && json_is_object(own) == objects) status = add_specials(f, key, own);
+        if (!status && map && json_is_object(map) == objects) status = add_specials(f, EXTRA, map);
+    }
+    return status;
+}
+
+/* added_tokens.json, {"token": id}: what is not named as special is found in normalized text. */
+static rf_status read_legacy(rf_tokenizer_folder *f)
+{
+    char path[RF_PATH];
+    const char *text;
+    json_t *x;
+    rf_status status = rf__folder_json(f, RF_FILE_ADDED_TOKENS, path, &f->legacy);
+    json_object_foreach(f->legacy, text, x) {
+        rf_added *a = added_as(f, text);
+        const int64_t id = rf__whole_number(x);
+        if (id < 0 || !*text)
+            return rf_fail(f->why, RF_EDATA, "%s: \"%.60s\": a token with its id was expected", path,
+                           rf__printable(text).text);
+        if (a) a->id = (int32_t)id;
+        else
+            status = rf__folder_add(f, path, (rf_added){.text = text, .size = strlen(text), .id = (int32_t)id,
+                                                        .normalized = true});
+        if (status) return status;
+    }
+    return status;
+}
+
+/* All added tokens of the settings.  Classes of this program alone have their own in added_tokens_decoder. */
+static rf_status read_added(rf_tokenizer_folder *f, const rf_tokenizer_row *row)
+{
+    rf_status status = rf__folder_decoder(f);
+    if (status || !row->transformers) return status;
+    status = read_named(f);
+    if (!status) status = read_extra(f);
+    if (!status && !json_object_get(f->config, "added_tokens_decoder")) status = read_legacy(f);
+    return status ? status : add_specials(f, ADDITIONAL, json_object_get(f->map, ADDITIONAL));
+}
+
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
@@ -212,7 +334,7 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     if (!status && !json_object_get(f->config, "added_tokens_decoder"))
         status = rf__folder_json(f, RF_FILE_SPECIAL_TOKENS, map_path, &f->map);
     if (!status) status = read_specials(f);
-    if (!status) status = read_decoder(f);
+    if (!status) status = read_added(f, row);
     f->parts.name = f->config_path;
     return status ? status : row->open(f, out);
 }
@@ -222,6 +344,7 @@ static void close_folder(rf_tokenizer_folder *f)
     json_decref(f->config);
     json_decref(f->map);
     json_decref(f->fast);
+    json_decref(f->legacy);
     rf__free(f->ctx, f->parts.added);
 }
 

@@ -315,6 +315,11 @@ static void describe(const rf_tokenizer *any, json_t **about)
     rf__json_set(about, "dictionary", about_dictionary(as_jieba(any)));
 }
 
+static size_t normalize(const rf_tokenizer *any, uint32_t c, uint32_t out[RF_NORMAL_MOST])
+{
+    return rf__normal_scalar(&as_jieba(any)->pieces.normal, false, c, out);
+}
+
 static uint64_t fingerprint(const rf_tokenizer *any, uint64_t seed)
 {
     const uint64_t hash = as_jieba(any)->dictionary.header->hash + (uint64_t)as_jieba(any)->kind;
@@ -361,6 +366,7 @@ const rf_tokenizer_row rf__tokenizer_jieba = {
     .settings = settings,
     .describe = describe,
     .fingerprint = fingerprint,
+    .normalize = normalize,
     .clear = clear,
     .encode = encode,
     .scratch = get_scratch,

@@ -30,8 +30,8 @@ static json_t *added_tokens(const rf_tokenizer *t)
         char id[16];
         snprintf(id, sizeof id, "%d", (int)a->id);
         rf__json_set(&all, id, json_pack("{s:s%, s:b, s:b, s:b, s:b, s:b}", "content", a->text, a->size,
-                                         "lstrip", a->lstrip, "normalized", 0, "rstrip", a->rstrip, "single_word", 0,
-                                         "special", a->special));
+                                         "lstrip", a->lstrip, "normalized", a->normalized, "rstrip", a->rstrip,
+                                         "single_word", 0, "special", a->special));
     }
     return all;
 }

@@ -48,6 +48,46 @@ static rf_status name_specials(rf_tokenizer *t, const rf_tokenizer_parts *parts,
     return RF_OK;
 }
 
+void rf__added_resolve(rf_added *added, size_t n, int32_t own, int32_t (*find)(const void *user, const char *text),
+                       const void *user)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (added[i].id != RF_ADDED_OPEN) continue;
+        int32_t id = RF_ADDED_OPEN, next = own;
+        for (size_t k = 0; k < n; k++) {
+            if (added[k].id >= next) next = added[k].id + 1;
+            if (added[k].size == added[i].size && !memcmp(added[k].text, added[i].text, added[i].size) &&
+                added[k].id != RF_ADDED_OPEN)
+                id = added[k].id;
+        }
+        if (id == RF_ADDED_OPEN) id = find(user, added[i].text);
+        added[i].id = id < 0 ? next : id;
+    }
+}
+
+static int32_t find_in_row(const void *t, const char *text)
+{
+    return ((const rf_tokenizer *)t)->row->id(t, text);
+}
+
+/* What the token reads in normalized text. */
+static rf_status put_key(rf_tokenizer *t, rf_added *a, rf_error *why)
+{
+    if (!a->normalized || a->key) return RF_OK;
+    if (!t->row->normalize)
+        return rf_fail(why, RF_EUNSUPPORTED, "added token %.40s: normalized is not supported by a tokenizer of %s",
+                       a->text, t->row->title);
+    t->normalized |= !t->lower;
+    a->key = rf__alloc(t->ctx, a->size * RF_NORMAL_MOST * 4 + 1);
+    if (!a->key) return no_memory(why);
+    for (size_t at = 0; at < a->size;) {
+        uint32_t to[RF_NORMAL_MOST];
+        const size_t n = t->row->normalize(t, rf__utf8_get((const unsigned char *)a->text, &at), to);
+        for (size_t i = 0; i < n; i++) a->key_size += rf__utf8_put(to[i], a->key + a->key_size);
+    }
+    return RF_OK;
+}
+
 /* Adds a token to those that are cut out of raw text, or changes the one of that text. */
 static rf_status add(rf_tokenizer *t, const rf_added *a, rf_error *why)
 {
@@ -56,7 +96,8 @@ static rf_status add(rf_tokenizer *t, const rf_added *a, rf_error *why)
             t->added[i].lstrip |= a->lstrip;
             t->added[i].rstrip |= a->rstrip;
             t->added[i].special |= a->special;
-            return RF_OK;
+            t->added[i].normalized |= a->normalized;
+            return put_key(t, &t->added[i], why);
         }
     char *text = rf__alloc(t->ctx, a->size + 1);
     if (!text) return no_memory(why);
@@ -64,7 +105,7 @@ static rf_status add(rf_tokenizer *t, const rf_added *a, rf_error *why)
     text[a->size] = 0;
     t->added[t->added_n] = *a;
     t->added[t->added_n++].text = text;
-    return RF_OK;
+    return put_key(t, &t->added[t->added_n - 1], why);
 }
 
 /* A token of small letters that is found in capitals too. */
@@ -106,6 +147,7 @@ rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row
 
 rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why)
 {
+    rf__added_resolve(parts->added, parts->added_n, t->n, find_in_row, t);
     rf_status status = name_specials(t, parts, why);
     if (status) return status;
     t->bare = parts->bare;
@@ -117,7 +159,7 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
     t->added = rf__calloc(t->ctx, parts->added_n + RF_SPECIALS, sizeof *t->added);
     if (!t->added) return no_memory(why);
     for (int i = 0; i < RF_SPECIALS && !parts->hidden && !status; i++)
-        status = add(t, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], true, false, false}, why);
+        status = add(t, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], .special = true}, why);
     for (size_t i = 0; i < parts->added_n && !status; i++) status = add(t, &parts->added[i], why);
     if (status) return status;
     list_openers(t);
@@ -148,7 +190,10 @@ void rf_tokenizer_free(rf_tokenizer *t)
     if (!t) return;
     const rf_ctx *ctx = t->ctx;
     rf_tokenizer_free(t->target);
-    for (size_t i = 0; i < t->added_n; i++) rf__free(ctx, (char *)(uintptr_t)t->added[i].text);
+    for (size_t i = 0; i < t->added_n; i++) {
+        rf__free(ctx, (char *)(uintptr_t)t->added[i].text);
+        rf__free(ctx, t->added[i].key);
+    }
     rf__free(ctx, t->added);
     for (int i = 0; i < RF_SPECIALS; i++) rf__free(ctx, t->name[i]);
     if (t->row->clear) t->row->clear(t);
@@ -235,6 +280,8 @@ uint64_t rf_tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed)
         const char *token = rf_tokenizer_token(t, id);
         hash = token ? rf__hash64(token, strlen(token), hash) : rf__hash64("", 0, hash);
     }
+    for (size_t i = 0; i < t->added_n; i++)
+        if (t->added[i].normalized) hash = rf__hash64(t->added[i].text, t->added[i].size, hash);
     return hash;
 }
 

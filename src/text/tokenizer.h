@@ -27,9 +27,13 @@ typedef struct rf_ready_files rf_ready_files;
 typedef struct rf_added {
     const char *text;
     size_t size;
-    int32_t id;
+    int32_t id;                         /* RF_ADDED_OPEN: that of the vocabulary, or the next free one                */
     bool special, lstrip, rstrip;
+    bool normalized;                    /* found in normalized text, in which it reads `key`                          */
+    char *key;
+    size_t key_size;
 } rf_added;
+enum { RF_ADDED_OPEN = -1, RF_NORMAL_MOST = 16 };         /* RF_NORMAL_MOST: scalars that one scalar may become       */
 
 /* ---- learning from text (trainer.c) ---------------------------------------------------------------------------- */
 
@@ -75,6 +79,7 @@ struct rf_tokenizer {
     bool slow;                          /* of a pair that is cut in half, the first text keeps the odd token          */
     const rf_unicode *lower;            /* or NULL: added tokens without capitals are found in capitals too           */
     bool fold;                          /* there are such tokens                                                      */
+    bool normalized;                    /* there are added tokens that are found in normalized text                   */
     uint8_t opens[256];                 /* bytes with which an added token may begin                                  */
     int opener;                         /* that byte, when it is one only; otherwise -1                               */
     uint64_t mark;                      /* of this tokenizer and no other, ever: scratch belongs to it                */
@@ -118,6 +123,8 @@ struct rf_tokenizer_row {
      * cut a character.  `scratch` is what the hook `scratch` gave.  False: no memory. */
     bool (*encode)(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *scratch);
     bool samples;                       /* it goes by a passage's `sample`                                            */
+    /* What normalizing makes of a scalar, 0 to RF_NORMAL_MOST of them; NULL: `normalized` of added tokens is refused */
+    size_t (*normalize)(const rf_tokenizer *t, uint32_t c, uint32_t out[RF_NORMAL_MOST]);
     /* Scratch of an encoding: `own` is NULL at first, and later what was given before; `others`: when another tokenizer
      * used it last.  NULL: no memory.  Both hooks or neither. */
     void *(*scratch)(const rf_ctx *ctx, void *own, bool others);
@@ -151,6 +158,10 @@ typedef struct rf_tokenizer_parts {
     size_t more_middle;                 /* [SEP] between the texts of a pair besides one (ends_alone: none)           */
 } rf_tokenizer_parts;
 
+/* Gives ids to those that are open: that of an equal token, that which `find` has, or the next behind `own` and all. */
+void rf__added_resolve(rf_added *added, size_t n, int32_t own, int32_t (*find)(const void *user, const char *text),
+                       const void *user);
+
 /* Zeros of row->size, with row and context; NULL and a reason: no memory. */
 rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_error *why);
 /* Names, special and added tokens, once the row's `id` and `n` answer.  On failure rf_tokenizer_free it. */
@@ -170,6 +181,7 @@ struct rf_tokenizer_folder {
     bool all;                           /* it leaves everything to tokenizer.json                                     */
     json_t *fast;                       /* tokenizer.json: always when `all`, otherwise when the row reads it         */
     char fast_path[RF_PATH];
+    json_t *legacy;                     /* added_tokens.json, or NULL                                                 */
     rf_tokenizer_parts parts;           /* special: by the settings; strings belong to the JSON texts                 */
     rf_error *why;
 };
@@ -183,6 +195,7 @@ int64_t rf__whole_number(const json_t *x);                            /* 0 .. RF
 rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a);
 /* One added token: `x` an object with content, lstrip, rstrip, special, single_word, normalized. */
 rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_t *x, int64_t id);
+rf_status rf__folder_decoder(rf_tokenizer_folder *f);     /* added_tokens_decoder, which wins over tokenizer.json     */
 
 /* Files that are ready to be written; texts are freed with rf__free. */
 enum { RF_READY_FILES = 6 };                              /* its own, and two of settings */

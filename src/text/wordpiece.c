@@ -181,6 +181,12 @@ bool rf__wordpiece_continues(const rf_tokenizer *any, int32_t id)
     return token && token[0] == '#' && token[1] == '#';
 }
 
+size_t rf__wordpiece_normalize(const rf_tokenizer *any, uint32_t c, uint32_t out[RF_NORMAL_MOST])
+{
+    const rf_normal *n = &rf__as_wordpiece(any)->normal;
+    return rf__normal_scalar(n, n->han, c, out);
+}
+
 uint64_t rf__wordpiece_fingerprint(const rf_tokenizer *any, uint64_t seed)
 {
     const rf_tokenizer_options *o = &rf__as_wordpiece(any)->options;
@@ -249,6 +255,7 @@ const rf_tokenizer_row rf__tokenizer_wordpiece = {
     .decode = rf__wordpiece_decode,
     .token = rf__wordpiece_token,
     .id = rf__wordpiece_id,
+    .normalize = rf__wordpiece_normalize,
     .continues = rf__wordpiece_continues,
 };
 
@@ -273,7 +280,8 @@ rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_
         [RF_UNK] = &o->unk, [RF_CLS] = &o->cls, [RF_SEP] = &o->sep, [RF_PAD] = &o->pad, [RF_MASK] = &o->mask};
     rf_tokenizer_parts all = *parts;
     for (int i = 0; i < RF_SPECIALS; i++) all.special[i] = *name[i];
-    if (!strncmp(t->vocab.text, "\xEF\xBB\xBF", 3)) all.remark = " (it starts with a byte order mark)";
+    if (!strncmp(t->vocab.text, "\xEF\xBB\xBF", 3))
+        all.remark = " (it starts with a byte order mark; take it out: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE)";
     const rf_status status = rf__tokenizer_begin(any, &all, why);
     if (status) {
         rf_tokenizer_free(any);

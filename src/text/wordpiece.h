@@ -160,6 +160,9 @@ char *rf__wordpiece_decode(const rf_tokenizer *t, const int32_t id[], size_t n, 
 const char *rf__wordpiece_token(const rf_tokenizer *t, int32_t id);
 int32_t rf__wordpiece_id(const rf_tokenizer *t, const char *token);
 bool rf__wordpiece_continues(const rf_tokenizer *t, int32_t id);
+size_t rf__wordpiece_normalize(const rf_tokenizer *t, uint32_t c, uint32_t out[RF_NORMAL_MOST]);
+/* A scalar under Rust rules, a Han character with a space at each side when `han`. */
+size_t rf__normal_scalar(const rf_normal *n, bool han, uint32_t c, uint32_t out[RF_NORMAL_MOST]);
 uint64_t rf__wordpiece_fingerprint(const rf_tokenizer *t, uint64_t seed);
 void rf__wordpiece_settings(const rf_tokenizer *t, json_t **config);
 void rf__wordpiece_describe(const rf_tokenizer *t, json_t **about);

@@ -83,7 +83,7 @@ static rf_status read_fast_added(source *s)
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
         if ((status = rf__folder_added(f, f->fast_path, x, rf__whole_number(json_object_get(x, "id"))))) break;
     }
-    return status;
+    return status ? status : rf__folder_decoder(f);
 }
 
 /* ---- tokenizer.json ---------------------------------------------------------------------------------------------- */
@@ -189,12 +189,18 @@ static rf_status put_entry(source *s, entry **list, size_t *n, size_t *capacity,
     return RF_OK;
 }
 
+static int32_t find_entry(const void *vocab, const char *text)
+{
+    return (int32_t)rf__whole_number(json_object_get(vocab, text));
+}
+
 /* The tokens of tokenizer.json by id; an id without a token gets an empty, hidden one. */
 static rf_status read_fast_vocab(source *s)
 {
     json_t *vocab = json_object_get(json_object_get(s->f->fast, "model"), "vocab");
     if (!json_object_size(vocab))
         return rf_fail(s->f->why, RF_EDATA, "%s: model.vocab: an object of tokens was expected", s->f->fast_path);
+    rf__added_resolve(s->f->parts.added, s->f->parts.added_n, (int32_t)json_object_size(vocab), find_entry, vocab);
     entry *list = NULL;
     size_t n = 0, capacity = 0, bytes = 0;
     const size_t most =
@@ -243,19 +249,6 @@ static rf_status read_fast_vocab(source *s)
 
 /* ---- opening ---- */
 
-/* Where tokenizer.json says all, special tokens that the settings name are found in raw text; others may frame it. */
-static rf_status add_named(source *s)
-{
-    rf_status status = RF_OK;
-    for (size_t i = 0; i < RF_SPECIALS && s->f->all && !status; i++) {
-        const char *text = s->f->parts.special[i];
-        const int32_t id = text ? rf__vocab_find(&s->vocab, text, strlen(text)) : -1;
-        if (id >= 0)
-            status = rf__folder_add(s->f, s->f->config_path, (rf_added){text, strlen(text), id, true, false, false});
-    }
-    return status;
-}
-
 /* Added tokens must be where the vocabulary has them, or follow it. */
 static rf_status check_added(source *s, const char *path)
 {
@@ -275,6 +268,8 @@ static rf_status check_added(source *s, const char *path)
     return RF_OK;
 }
 
+static int32_t find_line(const void *v, const char *text) { return rf__vocab_find(v, text, strlen(text)); }
+
 static rf_status read_lines(source *s, const char *path)
 {
     rf_tokenizer_folder *f = s->f;
@@ -282,8 +277,13 @@ static rf_status read_lines(source *s, const char *path)
     size_t size;
     rf_status status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &text, &size, f->why);
     if (status) return status;
-    status = rf__vocab_lines(&s->vocab, f->ctx, text, size, path, s->options.rules, f->parts.added, f->parts.added_n,
-                             f->why);
+    status = rf__vocab_lines(&s->vocab, f->ctx, text, size, path, s->options.rules, NULL, 0, f->why);
+    if (!status && f->parts.added_n) {
+        rf__added_resolve(f->parts.added, f->parts.added_n, s->vocab.n, find_line, &s->vocab);
+        rf__vocab_clear(&s->vocab);
+        status = rf__vocab_lines(&s->vocab, f->ctx, text, size, path, s->options.rules, f->parts.added,
+                                 f->parts.added_n, f->why);
+    }
     rf__free(f->ctx, text);
     return status;
 }
@@ -319,8 +319,7 @@ rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *
     if (!status) status = read_source(&s, vocab_path, &lines);
     if (status) return status;
     f->parts.name = lines ? vocab_path : f->fast_path;
-    status = add_named(&s);
-    if (!status) status = check_added(&s, f->parts.name);
+    status = check_added(&s, f->parts.name);
     if (!status) return rf__wordpiece_make(f->ctx, row, &s.vocab, &s.options, &f->parts, out, f->why);
     rf__vocab_clear(&s.vocab);
     return status;

@@ -31,6 +31,27 @@ void rf__normal_uncut(rf_normal *n)
     for (int b = 0; b < 256; b++) n->ascii[b] &= (uint8_t)~RF_PUNCT;
 }
 
+size_t rf__normal_scalar(const rf_normal *n, bool han, uint32_t c, uint32_t out[RF_NORMAL_MOST])
+{
+    const rf_unicode *u = &n->unicode;
+    const unsigned f = rf__unicode_flags(u, c);
+    const bool alone = han && f & RF_HAN;
+    uint32_t part[4] = {c};
+    size_t k = 0;
+    if (f & RF_DROP) return 0;
+    if (f & RF_SPACE) return out[0] = ' ', 1;
+    if (alone) out[k++] = ' ';
+    const int parts = n->strip ? rf__unicode_decompose(c, f, part) : 1;
+    for (int i = 0; i < parts; i++) {
+        const unsigned g = part[i] == c ? f : rf__unicode_flags(u, part[i]);
+        uint32_t low[2] = {part[i]};
+        const int lows = n->lowercase ? rf__unicode_lower(u, part[i], g, low) : 1;
+        for (int j = 0; j < lows && !(n->strip && g & RF_MARK); j++) out[k++] = low[j];
+    }
+    if (alone) out[k++] = ' ';
+    return k;
+}
+
 void rf__words_init(rf_words *w, const rf_ctx *ctx)
 {
     *w = (rf_words){.ctx = ctx};

@@ -80,5 +80,63 @@ sed 's/"eos_token_id": 1/"eos_token_id": 1, "bad_words_ids": [[62], [1]]/' "$cas
 "$program" translate -q -m model text > after || fail "translate with an end token among bad_words_ids"
 "$program" translate -q -m new-model text > before
 same before after "an end token in bad_words_ids changes the text"
+# case_of NAME   a copy of the case's folder, in which its command runs: what it writes is in got, errors among it
+case_of() {
+    name=$1
+    [ -d "$cases/$name" ] || { fail "$cases/$name is not there"; return; }
+    begin "$name"
+    R=$program bash ./cmd > "$work/$name.got" 2>&1 < /dev/null
+    code=$?
+    mv "$work/$name.got" got
+}
+# golden FILE   the lines of ids and offsets are those of another program; a case may say less
+golden() { python3 - "$1" got <<'P' || fail "$name: not the ids and offsets of $1"
+import json, sys
+def lines(name): return [json.loads(l) for l in open(name, encoding="utf-8") if l.strip()]
+a, b = lines(sys.argv[1]), lines(sys.argv[2])
+bad = len(b) % len(a) or not b
+for i, y in enumerate(b):
+    x = a[i % len(a)]
+    x = x if isinstance(x, dict) else {"ids": x}
+    for key in ("ids", "offsets"):
+        if key in x and x[key] != y[key]:
+            print("line %d: %s %s, expected %s" % (i + 1, key, y[key], x[key]), file=sys.stderr)
+            bad = 1
+sys.exit(bool(bad))
+P
+}
+kept() { same "$cases/$name/got" got "$name"; }
+
+for name in added-tokens-strip bracket-specials char-model control-chars-offsets; do case_of $name; golden hf.jsonl; done
+case_of added-tokens-legacy
+[ "$(grep -c '^{"ids":\[2,87,106,89,3\],' got)" -eq 6 ] || fail "$name: $(cat got)"
+case_of added-token-normalized
+[ "$(awk '{ printf "%s ", $2 }' got)" = "2 87 106 89 3 " ] || fail "$name: $(cat got)"
+
+# What convert writes has the same tokens, in capitals too where they are found in normalized text.
+cp "$cases/added-tokens-legacy/added/model.safetensors" "$work/added-token-normalized/model/"
+for model in "$work"/added-tokens-legacy/*/ "$work/added-token-normalized/model"; do
+    "$program" convert "$model" "$work/kept" > "$work/log" 2>&1 || fail "convert $model: $(cat "$work/log")"
+    for m in "$model" "$work/kept"; do "$program" tokenize -m "$m" --json "the <new> <NEW>dog" "a<new2>"; done > "$work/two"
+    [ "$(sed -n '1,2p' "$work/two")" = "$(sed -n '3,4p' "$work/two")" ] && [ "$(wc -l < "$work/two")" -eq 4 ] || fail "$model: not the same after convert"
+    rm -rf "$work/kept"
+done
+
+case_of spm-user-symbols
+if "$program" --version 2>&1 | grep -q 'no SentencePiece' || grep -q 'without SentencePiece' got; then echo "$name: skipped, this build has no SentencePiece"
+else golden spm.jsonl; fi
+case_of jieba-offsets
+if grep -q 'there is none: make one' got; then echo "$name: skipped, no dictionary is installed"
+else kept; fi
+
+case_of prefixed-names
+[ "$code" -eq 3 ] || fail "$name: exit $code"
+[ "$(grep -c 'word_embeddings.weight is missing' got)" -eq 3 ] || fail "$name: $(cat got)"
+case_of gamma-beta
+[ "$(grep -c '"score": 0.0997.*"token_str": "\[UNK\]"' got)" -eq 2 ] || fail "$name: $(cat got)"
+case_of pair-type-vocab-1
+[ "$code" -ne 0 ] && holds got 'config.json: type_vocab_size: expected 2 for pairs of texts, got 1' && [ ! -e out ] || fail "$name: $(cat got)"
+case_of json-bom
+[ "$(grep -c 'byte order mark' got)" -eq 3 ] && [ "$(grep -c 'sed -i' got)" -eq 3 ] || fail "$name: $(cat got)"
 
 done_testing

@@ -74,6 +74,8 @@ static void comes_back(const rf_tokenizer *t, rf_encoding *e, const char *text, 
             if (((unsigned char)text[k] & 0xC0) != 0x80) fail_msg("byte %zu: of two characters", i);
     }
     size_t bytes = 0;
+    assert_null(rf_decode(NULL, e->id, e->n, 0, 0, &bytes));
+    assert_null(rf_decode(t, NULL, 1, 0, 0, &bytes));
     char *back = rf_decode(t, e->id, e->n, 0, 0, &bytes);
     assert_non_null(back);
     assert_int_equal(bytes, size);

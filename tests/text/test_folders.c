@@ -1,5 +1,5 @@
 /* Folders of tokenizers, class by settings by parts of tokenizer.json, against transformers 5
- * (tests/golden/text/folders.txt, written by tools/golden_folders.py).
+ * (tests/golden/text/folders.txt and added.txt, written by tools/golden_folders.py and golden_added.py).
  * mirrors folder.c */
 #define _GNU_SOURCE
 #include "one_context.h"
@@ -31,6 +31,8 @@ static bool same(const rf_encoding *e, const char *ids)
     }
 }
 
+struct golden { const char *path; size_t folders; };
+
 static void told(const rf_encoding *e, const char *name, const char *expected)
 {
     char got[1024];
@@ -42,8 +44,8 @@ static void told(const rf_encoding *e, const char *name, const char *expected)
 
 static void as_transformers_reads_them(void **state)
 {
-    (void)state;
-    FILE *f = fopen("tests/golden/text/folders.txt", "r");
+    const struct golden *golden = *state;
+    FILE *f = fopen(golden->path, "r");
     assert_non_null(f);
     char *line = malloc(LONGEST), name[256] = "", *folder = strdup(t_folder());
     bytes text[MOST_TEXTS], file[MOST_FILES] = {{0}};
@@ -66,7 +68,7 @@ static void as_transformers_reads_them(void **state)
             next = 0;
             folders++;
             static const char *const all[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
-                                              "special_tokens_map.json"};
+                                              "special_tokens_map.json", "added_tokens.json"};
             for (size_t i = 0; i < RF_COUNT(all); i++) {
                 char path[512];
                 snprintf(path, sizeof path, "%s/%s", folder, all[i]);
@@ -83,7 +85,7 @@ static void as_transformers_reads_them(void **state)
         told(&e, name, line + 1);
     }
     print_message("           %zu folders\n", folders);
-    assert_true(folders > 300);
+    assert_true(folders > golden->folders);
     assert_int_equal(wrong, 0);
     rf_tokenizer_free(t);
     rf_encoding_clear(&e);
@@ -96,6 +98,8 @@ static void as_transformers_reads_them(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_transformers_reads_them)};
+    static struct golden folders = {"tests/golden/text/folders.txt", 300}, added = {"tests/golden/text/added.txt", 150};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(as_transformers_reads_them, &folders),
+                                       cmocka_unit_test_prestate(as_transformers_reads_them, &added)};
     return cmocka_run_group_tests_name("text/folders", tests, setup, teardown);
 }
