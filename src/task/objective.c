@@ -43,6 +43,7 @@ static rf_status balanced(const rf__items *t, float weight[], rf_error *why)
 
 rf_status rf__class_weights(const char *text, const rf__items *t, float weight[], rf_error *why)
 {
+    bool any = false;
     if (!strcmp(text, "balanced")) return balanced(t, weight, why);
     for (int64_t k = 0; k < t->K; k++) {
         char *end;
@@ -54,7 +55,10 @@ rf_status rf__class_weights(const char *text, const rf__items *t, float weight[]
                 "class_weights: expected \"balanced\" or %lld numbers from 0 to 1e6 with commas between them",
                 (long long)t->K);
         weight[k] = (float)x;
+        any = any || weight[k] > 0;
         text = end + !last;
     }
-    return RF_OK;
+    if (any) return RF_OK;
+    return rf_fail(why, RF_EARG, "class_weights: expected a number above 0 among them, got 0 for each of %lld labels: "
+                   "nothing would be learned", (long long)t->K);
 }

@@ -26,6 +26,7 @@ expect 0 '' "$program" similarity -m model --json lines
 [ "$(grep -c '^\[' out)" -eq 4 ] || fail "json: $(cat out)"
 expect 0 '' "$program" similarity -m model --pairs --json lines others
 awk '{ printf "%.4f\n", $1 }' out | paste - "$PWD/pairs4" | awk '$1 != $2 { exit 1 }' || fail "json of pairs: $(cat out)"
+expect 2 'expected standard input once, got it twice' "$program" similarity -m model - - < /dev/null
 expect 2 'two files, 1 given' "$program" similarity -m model --pairs lines
 head -2 others > two
 expect 3 'lines has 4 lines, two 2' "$program" similarity -m model --pairs lines two

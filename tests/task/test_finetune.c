@@ -348,6 +348,8 @@ static void class_weights_balance(void **state)
     assert_int_equal(rf__class_weights("1,0.5,2", &t, w, &why), RF_OK);
     assert_true(w[1] < 0.6F && w[2] > 1.9F);
     assert_int_equal(rf__class_weights("1,0.5", &t, w, &why), RF_EARG);
+    assert_int_equal(rf__class_weights("0,0,0", &t, w, &why), RF_EARG);
+    assert_int_equal(rf__class_weights("0,0,1", &t, w, &why), RF_OK);
     assert_int_equal(rf__class_weights("1,2,3,4", &t, w, &why), RF_EARG);
     assert_int_equal(rf__class_weights("1,-2,3", &t, w, &why), RF_EARG);
 }

@@ -34,6 +34,9 @@ static rf_status compare(const struct args *a, cli_io *io, rf_pipeline *p, cli_v
     const int files = a->files.n;
     if (a->pairs && files != 2)
         return rf_fail(&io->why, RF_EARG, "--pairs compares the lines of two files, %d given", files);
+    if (files == 2 && !strcmp(a->files.item[0], "-") && !strcmp(a->files.item[1], "-"))
+        return rf_fail(&io->why, RF_EARG, "similarity - -: expected standard input once, got it twice: put one of the "
+                       "two into a file");
     rf_status status = cli_embedding_settle(io, p, &a->embedding, &o);
     if (!status) status = cli_vectors_read(io, p, &o, files ? a->files.item[0] : "-", x);
     if (!status && files > 1) status = cli_vectors_read(io, p, &o, a->files.item[1], y);
