@@ -206,6 +206,9 @@ typedef struct rf_tokenizer_trainer rf_tokenizer_trainer;
 rf_status rf_tokenizer_trainer_new(const rf_ctx *ctx, const char *type, const rf_tokenizer_train_options *options,
                                    rf_tokenizer_trainer **out, rf_error *why);
 rf_status rf_tokenizer_trainer_feed(rf_tokenizer_trainer *t, const char *text, size_t size, rf_error *why);
+/* Lines that were split because sub-words are learned from lines of at most 4,192 bytes, as SentencePiece's own program
+ * has it: at blanks, or between characters where a stretch has none. */
+int64_t rf_tokenizer_trainer_split_lines(const rf_tokenizer_trainer *t);
 rf_status rf_tokenizer_trainer_finish(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *why);
 void rf_tokenizer_trainer_free(rf_tokenizer_trainer *t);        /* NULL is fine                                      */
 

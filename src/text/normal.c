@@ -11,7 +11,7 @@
 
 #include "normal.h"
 
-enum { CLUSTER = 6, LONGEST_CHUNK = 1024 };
+enum { CLUSTER = 6, LONGEST_CHUNK = 1024, MOST_GROWTH = 256 };
 
 /* ---- mapped texts ------------------------------------------------------------------------------------------------ */
 
@@ -155,8 +155,9 @@ static rf_status read_charsmap(rf__normalizer *n, const json_t *x, const char *p
     memmove(n->charsmap, n->charsmap + 4, (size_t)bytes - 4);
     n->units = trie / 4;
     n->strings = (const char *)n->charsmap + trie;
-    for (size_t i = 0; i < n->strings_size; i += strlen(n->strings + i) + 1) {
-        const size_t one = strlen(n->strings + i);
+    for (size_t i = 0, one; i < n->strings_size; i += one + 1) {
+        one = strlen(n->strings + i);
+        if ((double)one > n->charsmap_growth) n->charsmap_growth = (double)one;
         if (rf_utf8_check(n->strings + i, one) != one)
             return rf_fail(why, RF_EDATA, "%s: normalizer: precompiled_charsmap has a text that is not UTF-8", path);
     }
@@ -396,6 +397,22 @@ static rf_status read_step(rf__normalizer *n, const json_t *x, const char *path,
     return status;
 }
 
+/* Steps multiply: of three that each make one letter a thousand, five letters would become five billion. */
+static rf_status check_growth(const rf__normalizer *n, const char *path, rf_error *why)
+{
+    double growth = n->charsmap_growth > 1 ? n->charsmap_growth : 1;
+    for (size_t i = 0; i < n->steps; i++) {
+        const rf__normal_step *s = &n->step[i];
+        if (s->go != replace && s->go != collapse) continue;
+        const double by = (double)s->to_size / (s->go == collapse ? 2 : (double)s->from_size);
+        growth *= by > 1 ? by : 1;
+    }
+    if (growth <= MOST_GROWTH) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: normalizer: its Replace and Precompiled steps together make a text up to "
+                   "%.0f times as long: expected at most %d times; shorten their \"content\"", path, growth,
+                   MOST_GROWTH);
+}
+
 static rf_status read_part(rf__normalizer *n, const json_t *x, int depth, const char *path, rf_error *why)
 {
     const char *type = json_string_value(json_object_get(x, "type"));
@@ -413,7 +430,8 @@ static rf_status read_part(rf__normalizer *n, const json_t *x, int depth, const 
 rf_status rf__normal_read(rf__normalizer *n, const rf_ctx *ctx, const json_t *part, const char *path, rf_error *why)
 {
     *n = (rf__normalizer){.ctx = ctx};
-    return read_part(n, part, 0, path, why);
+    const rf_status status = read_part(n, part, 0, path, why);
+    return status ? status : check_growth(n, path, why);
 }
 
 void rf__normal_clear(rf__normalizer *n)

@@ -44,6 +44,7 @@ struct rf__normalizer {
     size_t units;
     const char *strings;
     size_t strings_size;
+    double charsmap_growth;             /* bytes that its longest text has: a byte becomes no more than that          */
     rf_unicode *lower;                  /* or NULL                                                                    */
     bool prepends;                      /* one of the steps puts U+2581 before a text                                 */
 };

@@ -39,6 +39,10 @@ rf_status rf__spm_decode(const rf__spm *m, const int32_t *id, size_t n, rf__spm_
 rf_status rf__spm_join(const rf__spm *m, const char *const *piece, size_t n, rf__spm_take *take, void *user,
                        rf_error *why);                                /* the text of pieces, also of those of others  */
 
+/* As rf__spm_train, in a process of its own (spm_child.c): one that crashes or exits is a status here. */
+rf_status rf__spm_learn(const char *const option[], const char *text, size_t size, rf__spm_take *take, void *user,
+                        rf_error *why);
+
 /* Learns from lines of text; `option` are names and values of spm_train, NULL at the end.  `take` gets the serialised
  * model. */
 rf_status rf__spm_train(const char *const option[], const char *text, size_t size, rf__spm_take *take, void *user,

@@ -284,6 +284,8 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
 
+enum { LONGEST_LINE = 4192 };           /* bytes, as SentencePiece's own program has it (max_sentence_length)         */
+
 static rf_status begin_training(rf_tokenizer_trainer *t, rf_error *why)
 {
     rf__growing *lines = rf__calloc(t->ctx, 1, sizeof *lines);
@@ -293,9 +295,36 @@ static rf_status begin_training(rf_tokenizer_trainer *t, rf_error *why)
     return RF_OK;
 }
 
+/* Where a line of more than LONGEST_LINE bytes is cut: behind its last blank, or before a character. */
+static size_t cut_line(const char *line, size_t size)
+{
+    size_t to = size < LONGEST_LINE ? size : LONGEST_LINE, at = to;
+    if (to == size) return size;
+    while (at && line[at - 1] != ' ') at--;
+    if (at) return at;
+    while (to && ((unsigned char)line[to] & 0xC0) == 0x80) to--;
+    return to;
+}
+
+static bool feed_line(rf_tokenizer_trainer *t, const char *line, size_t size)
+{
+    t->split += size > LONGEST_LINE;
+    for (size_t n; size; line += n, size -= n) {
+        n = cut_line(line, size);
+        if (!rf__subwords_append(t->own, line, n) || !rf__subwords_append(t->own, "\n", 1)) return false;
+    }
+    return true;
+}
+
 static rf_status feed(rf_tokenizer_trainer *t, const char *data, size_t size, rf_error *why)
 {
-    if (rf__subwords_append(t->own, data, size) && rf__subwords_append(t->own, "\n", 1)) return RF_OK;
+    bool good = true;
+    for (size_t at = 0, to; at < size && good; at = to + 1) {
+        const char *end = memchr(data + at, '\n', size - at);
+        to = end ? (size_t)(end - data) : size;
+        good = feed_line(t, data + at, to - at);
+    }
+    if (good) return RF_OK;
     return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %zu bytes of text", ((rf__growing *)t->own)->n);
 }
 
@@ -319,9 +348,9 @@ static rf_status train(rf_tokenizer_trainer *t, const char *type, rf__growing *m
         "normalization_rule_name", o->normalization ? o->normalization : "nmt_nfkc",
         "pad_id", "0", "pad_piece", "[PAD]", "unk_id", "1", "unk_piece", "[UNK]", "bos_id", "2", "bos_piece", "[CLS]",
         "eos_id", "3", "eos_piece", "[SEP]", "control_symbols", "[MASK]", "hard_vocab_limit", "false",
-        "max_sentence_length", "1048576", "num_threads", "16", "minloglevel", "5", NULL};
+        "max_sentence_length", "8192", "num_threads", "16", "minloglevel", "5", NULL};
     if (!lines->n) return rf_fail(why, RF_EDATA, "vocabulary: there is no text to learn from");
-    return rf__spm_train(option, lines->at, lines->n, rf__subwords_append, model, why);
+    return rf__spm_learn(option, lines->at, lines->n, rf__subwords_append, model, why);
 }
 
 static rf_status finish(rf_tokenizer_trainer *trainer, rf_tokenizer **out, rf_error *why)

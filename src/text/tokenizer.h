@@ -42,6 +42,7 @@ struct rf_tokenizer_trainer {
     const rf_ctx *ctx;
     rf_tokenizer_train_options options;
     void *own;                          /* the row's                                                                  */
+    int64_t split;                      /* lines that were too long and were split                                    */
 };
 
 /* Of a row that neither learns nor is made. */

@@ -67,6 +67,8 @@ rf_status rf_tokenizer_trainer_finish(rf_tokenizer_trainer *t, rf_tokenizer **ou
     return t->row->training->finish(t, out, why);
 }
 
+int64_t rf_tokenizer_trainer_split_lines(const rf_tokenizer_trainer *t) { return t ? t->split : 0; }
+
 void rf_tokenizer_trainer_free(rf_tokenizer_trainer *t)
 {
     if (!t) return;

@@ -37,6 +37,16 @@ expect 3 'no mask token .*in the text$' "$program" fill-mask -m model model
 [ -s expected ] && same expected got "int8"
 expect 2 'dtype' "$program" fill-mask -m model --dtype f8 'the [MASK]'
 
+# A vocabulary is a file of anyone's: what is printed to a terminal has no escape sequences.
+escape=$(printf '\033') bell=$(printf '\007')
+cp -r model dirty
+sed "s/^the\$/${escape}]0;title$bell/; s/^city\$/${escape}[2J/" model/vocab.txt > dirty/vocab.txt
+"$program" fill-mask -m dirty -k 100000 'a [MASK]' > got || fail "a dirty vocabulary"
+grep -q '?]0;title?' got || fail "the token is not shown: $(head -5 got | cat -v)"
+grep -q "[$escape$bell]" got && fail "an escape sequence is printed"
+"$program" tokenize -m dirty "${escape}[2J" > got || fail "tokenize: a dirty vocabulary"
+grep -q "$escape" got && fail "tokenize prints an escape sequence"
+
 # For people: a table with as many rows as asked for, no colour unless asked for.
 expect 0 '' "$program" fill-mask -m model -k 3 'the [MASK]' 'a [MASK] [MASK]'
 [ "$(grep -c ' %' out)" -eq 9 ] || fail "rows: $(cat out)"

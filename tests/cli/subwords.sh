@@ -26,6 +26,11 @@ expect 2 '--byte-fallback has no effect on --type chars' "$program" vocab --type
 expect 3 'SentencePiece: Vocabulary size is smaller than required_chars' "$program" vocab --type bpe --size 16 --text text.txt -o x
 [ ! -e x ] || fail "a folder was made although it was refused"
 expect 0 'fewer than the 9000 asked for' "$program" vocab --type unigram --size 9000 --text text.txt -o few
+printf '\342\226\201\342\226\201\n' > blanks.txt
+expect 3 'vocabulary: SentencePiece' "$program" vocab --type unigram --text blanks.txt -o x
+[ ! -e x ] || fail "a folder was made although nothing was learned"
+i=0; while [ $i -lt 600 ]; do printf 'ab cd efgh '; i=$((i + 1)); done > long.txt
+expect 0 '1 line is longer than 4,192 bytes: split' "$program" vocab --type unigram --text long.txt -o long
 expect 4 'base/spiece.model exists.*--overwrite' "$program" vocab --type unigram --text text.txt -o base
 
 # Text and back.

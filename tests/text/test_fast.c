@@ -179,6 +179,11 @@ static void refused_by_name(void **state)
         {"bpe", "\"single\":[", "\"single\":[{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},", "single text",
          RF_EUNSUPPORTED},
         {"unigram", " {2,}", " {3,}", "the Regex", RF_EUNSUPPORTED},
+        {"bpe", "{\"type\":\"NFKC\"}",
+         "{\"type\":\"Sequence\",\"normalizers\":["
+         "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aaaaaaaaaaaaaaaa\"},"
+         "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aaaaaaaaaaaaaaaaa\"}]}",
+         "272 times as long: expected at most 256", RF_EUNSUPPORTED},
         {"unigram", "\"unk_id\":1", "\"unk_id\":null", "unk_id", RF_EUNSUPPORTED},
         {"unigram", "\"unk_id\":1", "\"unk_id\":9999", "unk_id", RF_EUNSUPPORTED},
         {"unigram", "\"vocab\":[[", "\"vocab\":[[1,2],[", "piece 0", RF_EDATA},

@@ -1,6 +1,8 @@
 /* Sub-words: ids, offsets and texts of Python's sentencepiece (tools/golden_subwords.py) with models of its own;
  * learned here, from folders, sampled; what is no model.  A build without SentencePiece says what to install.
- * mirrors subwords.c, spm_none.c */
+ * mirrors subwords.c, spm_none.c, spm_child.c */
+#include <sys/wait.h>
+
 #include "one_context.h"
 
 #include "base/json.h"
@@ -261,6 +263,40 @@ static void refused(void **state)
     rf_encoding_clear(&e);
 }
 
+/* Texts that made SentencePiece crash, end its process or take minutes: a status and a sentence, or a tokenizer, soon;
+ * this process goes on, has no child left and wrote nothing of its own twice. */
+static void hostile_texts_are_a_status(void **state)
+{
+    (void)state;
+    static const struct { const char *type, *unit; size_t times; rf_status status; int split; } row[] = {
+        {"bpe", "a", 40000, RF_OK, 1},
+        {"bpe", "\xE6\xBC\xA2\xE5\xAD\x97", 35000, RF_OK, 1},
+        {"unigram", "\xE2\x96\x81", 2, RF_EDATA, 0},
+        {"unigram", "\x01\x02", 3, RF_EDATA, 0},
+        {"unigram", "ab", 200000, RF_OK, 1},
+        {"unigram", "ab cd ", 2000, RF_OK, 1},
+    };
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        rf_tokenizer_trainer *trainer = NULL;
+        rf_tokenizer *t = NULL;
+        rf_error why = {0};
+        const size_t unit = strlen(row[i].unit), size = unit * row[i].times;
+        char *text = rf__alloc(ctx, size);
+        assert_non_null(text);
+        for (size_t k = 0; k < size; k++) text[k] = row[i].unit[k % unit];
+        assert_int_equal(rf_tokenizer_trainer_new(ctx, row[i].type, NULL, &trainer, NULL), RF_OK);
+        assert_int_equal(rf_tokenizer_trainer_feed(trainer, text, size, NULL), RF_OK);
+        const rf_status status = rf_tokenizer_trainer_finish(trainer, &t, &why);
+        if (status != row[i].status) fail_msg("row %zu: %d, %s", i, (int)status, why.text);
+        if (status) t_failed(&why, RF_EDATA, "SentencePiece");
+        assert_int_equal(rf_tokenizer_trainer_split_lines(trainer), row[i].split);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+        rf_tokenizer_trainer_free(trainer);
+        rf_tokenizer_free(t);
+        rf__free(ctx, text);
+    }
+}
+
 static rf_status there_and_back(const rf_ctx *c, void *folder, rf_error *why)
 {
     rf_tokenizer *t = NULL;
@@ -295,6 +331,7 @@ int main(void)
         cmocka_unit_test(as_sentencepiece_has_it),      cmocka_unit_test(learned_and_saved),
         cmocka_unit_test(sampled),                      cmocka_unit_test(bytes_for_unknown_characters),
         cmocka_unit_test(refused),                      cmocka_unit_test(memory_that_ends),
+        cmocka_unit_test(hostile_texts_are_a_status),
     };
     return cmocka_run_group_tests_name("text/subwords", tests, setup, teardown);
 }

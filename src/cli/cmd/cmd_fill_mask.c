@@ -120,15 +120,16 @@ static rf_status print_table(const job *j, const rf_mask *mask, rf_error *why)
     const char *plain = j->io->color_out ? "\033[0m" : "";
     int width = 0;
     for (int64_t i = 0; i < mask->words; i++) {
-        const int cells = cli_cells(mask->word[i].token);
+        const int cells = cli_put_token(NULL, mask->word[i].token);
         width = cells > width ? cells : width;
     }
     for (int64_t i = 0; i < mask->words; i++) {
         const rf_mask_word *w = &mask->word[i];
         cli_bar((double)w->score, 30, bar, sizeof bar);
         for (size_t n = strlen(bar); n && bar[n - 1] == ' '; n--) bar[n - 1] = 0;
-        printf("  %s%s%s%*s  %6.2f %%  %s%s%s\n", bold, w->token, plain, width - cli_cells(w->token), "",
-               100 * (double)w->score, cyan, bar, plain);
+        printf("  %s", bold);
+        const int cells = cli_put_token(stdout, w->token);
+        printf("%s%*s  %6.2f %%  %s%s%s\n", plain, width - cells, "", 100 * (double)w->score, cyan, bar, plain);
     }
     return ferror(stdout) ? cli_flush(why) : RF_OK;
 }

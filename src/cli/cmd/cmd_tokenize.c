@@ -45,14 +45,16 @@ static rf_status print_table(const cli_io *io, const rf_tokenizer *t, const rf_e
     cursor at = {text, 0, 0};
     int width = 0;
     for (size_t i = 0; i < e->n; i++) {
-        const int cells = cli_cells(rf_tokenizer_token(t, e->id[i]));
+        const int cells = cli_put_token(NULL, rf_tokenizer_token(t, e->id[i]));
         width = cells > width ? cells : width;
     }
     for (size_t i = 0; i < e->n; i++) {
         const char *token = rf_tokenizer_token(t, e->id[i]);
         const size_t from = characters(&at, e->start[i]), to = characters(&at, e->end[i]);
         const bool dim = io->color_out && rf_tokenizer_is_special(t, e->id[i]);
-        printf("%s%s%*s  %6d", dim ? "\033[2m" : "", token, width - cli_cells(token), "", (int)e->id[i]);
+        fputs(dim ? "\033[2m" : "", stdout);
+        const int cells = cli_put_token(stdout, token);
+        printf("%*s  %6d", width - cells, "", (int)e->id[i]);
         if (!e->added[i]) printf("  %zu..%zu", from, to);
         printf("%s\n", dim ? "\033[0m" : "");
     }

@@ -150,6 +150,10 @@ static rf_status learn(job *j)
         cli_note(j->io, "%s: %d tokens learned from %sB of text in %.1f s", j->a->output, (int)rf_tokenizer_size(t),
                  size, cli_progress_seconds(&j->bar));
         explain_size(j, rf_tokenizer_size(t));
+        const long long split = (long long)rf_tokenizer_trainer_split_lines(j->trainer);
+        if (split)
+            cli_note(j->io, "%lld %s longer than 4,192 bytes: split at blanks, or between characters, for "
+                     "SentencePiece", split, split == 1 ? "line is" : "lines are");
     }
     rf_tokenizer_free(t);
     return status;

@@ -207,6 +207,9 @@ rf_status cli_no_memory(cli_io *io);                    /* RF_ENOMEM, in io->why
 
 /* Cells that a text takes on a terminal. */
 int cli_cells(const char *text);
+/* A token of a vocabulary, which is a file of anyone's: '?' stands for control characters, so that a terminal gets no
+ * escape sequence. Returns the cells that it takes; `out` may be NULL, to count alone. */
+int cli_put_token(FILE *out, const char *token);
 
 /* A bar of eighths, `width` cells wide, in UTF-8 (or '#' when the locale is not). */
 void cli_bar(double share, int width, char *out, size_t size);

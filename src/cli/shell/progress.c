@@ -68,6 +68,20 @@ int cli_cells(const char *text)
     return cells;
 }
 
+int cli_put_token(FILE *out, const char *token)
+{
+    int cells = 0;
+    for (const utf8proc_uint8_t *p = (const utf8proc_uint8_t *)token; *p;) {
+        utf8proc_int32_t c = 0;
+        const utf8proc_ssize_t n = utf8proc_iterate(p, -1, &c), size = n > 0 ? n : 1;
+        const bool clean = n > 0 && !(c < 32 || (c >= 127 && c < 160));
+        if (out) fwrite(clean ? (const char *)p : "?", 1, clean ? (size_t)size : 1, out);
+        cells += clean ? utf8proc_charwidth(c) : 1;
+        p += size;
+    }
+    return cells;
+}
+
 void cli_bar(double share, int width, char *out, size_t size)
 {
     static const char *const part[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
