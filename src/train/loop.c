@@ -238,26 +238,22 @@ static void tell_of_zeros(rf__run *r)
                    r->state.step, n);
 }
 
-/* A loss that rose by a quarter and one nat more does not come back by itself: weights that predict by frequency alone
- * have hardly a gradient.  Without a word the rest of the run would be for nothing. */
-static void tell_of_divergence(rf__run *r, double loss)
+/* Without a word the rest of the run would be for nothing. */
+static void note_divergence(rf__run *r, double loss)
 {
-    const int64_t step = r->state.step;
-    const bool above = r->lowest.step && loss > 1.25 * r->lowest.loss + 1;
-    if (above && !r->lowest.above)
-        rf__run_notify(r, "note",
-                       "step %" PRId64 ": the loss is %.4g, it was %.4g at step %" PRId64 ": the run has diverged; go "
-                       "on from a checkpoint before that step (--resume) with a smaller learning rate",
-                       step, loss, r->lowest.loss, r->lowest.step);
-    r->lowest.above = above;
-    if (!r->lowest.step || loss < r->lowest.loss) r->lowest.loss = loss, r->lowest.step = step;
+    const rf__losses *const l = &r->losses;
+    if (!rf__losses_diverged(&r->losses, r->state.step, loss)) return;
+    rf__run_notify(r, "note",
+                   "step %" PRId64 ": the mean loss of %d updates is %.4g, it was %.4g up to step %" PRId64 ": the run "
+                   "has diverged; go on from a checkpoint before that step (--resume) with a smaller learning rate",
+                   l->last.step, (int)RF_LOSS_BLOCK, l->last.mean, l->lowest.mean, l->lowest.step);
 }
 
 static void log_step(rf__run *r, const step_result *s)
 {
     rf__state *t = &r->state;
     rf_train_progress *p = &r->progress;
-    if (!s->skipped) {
+    if (!s->skipped && s->labels) {
         t->interval.loss += s->loss_sum;
         t->interval.labels += s->labels;
         t->total.loss += s->loss_sum / (double)s->labels;
@@ -290,7 +286,7 @@ static void log_step(rf__run *r, const step_result *s)
         t->interval.labels = t->interval.tokens = t->interval.capacity = 0;
     }
     if (due) tell_of_zeros(r);
-    if (due) tell_of_divergence(r, p->loss);
+    if (!s->skipped && s->labels) note_divergence(r, s->loss_sum / (double)s->labels);
     rf__run_notify(r, "step", NULL);
 }
 

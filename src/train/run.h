@@ -9,6 +9,7 @@
 
 #include "train/log/card.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/divergence.h"
 #include "train/evaluate.h"
 #include "train/log/events.h"
 #include "dist/exchange.h"
@@ -97,8 +98,7 @@ struct rf__run {
     struct { double loss, accuracy, bleu; bool known; } final;          /* pre-training, translators: evaluation of the
                                            weights that it leaves                                                     */
     int64_t zeros_told;                 /* queries without a denominator that a note told of                          */
-    struct { double loss; int64_t step; bool above; } lowest;           /* of the logged losses of this process; step 0:
-                                           none; above: the last one was far above, which a note told                 */
+    rf__losses losses;                  /* of the updates of this process                                             */
     double eval_seconds;                /* of the last evaluation of this process; 0: none                            */
     rf_train_progress progress;
     double began;                       /* when this run's first step began                                           */

@@ -2,6 +2,7 @@
  * to the same bits, means of weights end in the model, spikes are skipped. */
 #define _GNU_SOURCE
 #include "roformer/checkpoint.h"
+#include "train/divergence.h"
 #include "whole_run.h"
 
 /* ---- the same bits ---- */
@@ -260,27 +261,68 @@ static void spikes_are_skipped(void **state)
     end(&r);
 }
 
-/* A learning rate that jumps from small to absurd: the loss is not far above what it was but once, and that is said. */
-static void divergence_is_told(void **state)
+/* By the rule of docs/reliability.md (T10b), from the losses in the log. */
+static bool has_diverged(const run *r)
+{
+    char *path = tiny_path(r->out, "metrics.jsonl"), line[1024];
+    double x[RF_LOSS_BLOCK], lowest = INFINITY, noise = 0;
+    int n = 0, above = 0;
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (above < 2 && fgets(line, sizeof line, f)) {
+        json_t *j = json_loads(line, 0, NULL);
+        const json_t *value = json_object_get(j, "loss");
+        if (json_is_number(value) && !json_is_true(json_object_get(j, "skipped"))) x[n++] = json_number_value(value);
+        json_decref(j);
+        if (n < RF_LOSS_BLOCK) continue;
+        double sum = 0, squares = 0;
+        while (n) n--, sum += x[n], squares += x[n] * x[n];
+        const double mean = sum / RF_LOSS_BLOCK, own = (squares / RF_LOSS_BLOCK - mean * mean) / (RF_LOSS_BLOCK - 1);
+        above = mean > 1.25 * lowest + 1 && mean - lowest > 5 * sqrt(fmax(own, 0) + noise) ? above + 1 : 0;
+        if (mean < lowest) lowest = mean, noise = fmax(own, 0);
+    }
+    fclose(f);
+    free(path);
+    return above == 2;
+}
+
+static int times_noted(const run *r, const char *part)
+{
+    int n = 0;
+    for (const char *at = r->notes; (at = strstr(at, part)); at++) n++;
+    return n;
+}
+
+/* A learning rate that jumps from small to absurd.  What then happens is chaotic, and differs by processor: the run
+ * may end with skipped updates (T9); the loss may stay high, or come back; the note is there when the log says so,
+ * once.  test_divergence.c shows the series that must be found. */
+static void divergence_is_noted(void **state)
 {
     (void)state;
     run r = with_options(1);
-    r.o.max_steps = 60;
-    r.o.logging_steps = 5;
+    r.o.max_steps = 100;
+    r.o.logging_steps = 1;
     r.o.eval_steps = 0;
     r.o.save_steps = 0;
     r.o.learning_rate = 1;
     r.o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE;
-    r.o.lr_schedule = "20:0.001,21:1";
-    must(&r, RF_OK);
-    noted(&r, "the run has diverged; go on from a checkpoint before that step (--resume)");
+    r.o.lr_schedule = "30:0.001,31:1";
+    const rf_status status = go(&r);
+    if (status && status != RF_ENUMERIC) fail_msg("%s", r.why.text);
+    const bool diverged = has_diverged(&r);
+    print_message("           status %d, diverged: %d\n", status, diverged);
+    const char *note = "the run has diverged; go on from a checkpoint before that step (--resume)";
+    assert_int_equal(times_noted(&r, note), diverged);
     end(&r);
 
-    r = with_options(1);
-    r.o.max_steps = 60;
-    r.o.logging_steps = 5;
+    r = with_options(1);                                             /* a handful of masked tokens in a batch */
+    r.o.max_steps = 300;
+    r.o.logging_steps = 1;
+    r.o.eval_steps = 0;
+    r.o.save_steps = 0;
     must(&r, RF_OK);
-    assert_null(strstr(r.notes, "diverged"));
+    assert_false(has_diverged(&r));
+    assert_int_equal(times_noted(&r, "diverged"), 0);
     end(&r);
 }
 
@@ -293,7 +335,7 @@ int main(void)
         cmocka_unit_test(the_last_checkpoints_are_averaged),
         cmocka_unit_test(the_best_checkpoints_are_averaged),
         cmocka_unit_test(spikes_are_skipped),
-        cmocka_unit_test(divergence_is_told),
+        cmocka_unit_test(divergence_is_noted),
     };
     return cmocka_run_group_tests_name("train/rules", tests, NULL, NULL);
 }
