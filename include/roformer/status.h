@@ -9,6 +9,10 @@
 #define ROFORMER_STATUS_H
 /* home: src/base */
 
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "big endian: roformer reads and writes numbers in the processor's order; build for a little-endian machine"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -396,7 +396,7 @@ static void settle_dev(rf__run *r, const rf__finetune_run *f)
     t->held = held;
 }
 
-static rf_status open(rf__run *r, rf_error *why)
+static rf_status open_job(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
     const rf_train_options *o = &r->o;
@@ -472,7 +472,7 @@ static const rf__job job = {.usual = run_defaults,
                             .configure = configure,
                             .memory = rf__finetune_memory,
                             .begin = begin,
-                            .open = open,
+                            .open = open_job,
                             .gather = rf__finetune_gather,
                             .gradient = rf__finetune_gradient,
                             .evaluate = rf__finetune_evaluate,

@@ -333,7 +333,7 @@ static void report_bleu(rf__run *r)
             rf__run_notify(r, "note", "given, but without effect: %s (eval_bleu is false)", of[i]);
 }
 
-static rf_status open(rf__run *r, rf_error *why)
+static rf_status open_job(rf__run *r, rf_error *why)
 {
     rf__pair_training *t = r->task;
     rf_status status = need_held_out(r, t, why);
@@ -394,7 +394,7 @@ static const rf__job job = {.usual = run_defaults,
                             .configure = configure,
                             .memory = memory,
                             .begin = begin,
-                            .open = open,
+                            .open = open_job,
                             .gather = rf__translation_gather,
                             .gradient = rf__translation_gradient,
                             .evaluate = rf__translation_evaluate,
