@@ -112,7 +112,6 @@ static void bad_settings_are_refused(void **state)
         {"{\"added_tokens_decoder\":{\"x\":{\"content\":\"a\"}}}", RF_EDATA, "added_tokens_decoder"},
         {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"e\"}}}", RF_EDATA, "has id 5"},
         {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"a\",\"single_word\":true}}}", RF_EUNSUPPORTED, "single_word"},
-        {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"a\",\"normalized\":true}}}", RF_EUNSUPPORTED, "normalized"},
         {"{\"roformer_rules\":\"python\",\"do_basic_tokenize\":false}", RF_EUNSUPPORTED, "do_basic_tokenize"},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
@@ -171,7 +170,6 @@ static void other_parts_are_refused_by_name(void **state)
         {"WordPiece", "WordLevel", "model WordLevel", RF_EUNSUPPORTED},
         {"\"##\"", "\"@@\"", "@@", RF_EUNSUPPORTED},
         {"\"clean_text\":true", "\"clean_text\":false", "clean_text", RF_EUNSUPPORTED},
-        {"\"normalized\":false", "\"normalized\":true", "normalized", RF_EUNSUPPORTED},
         {"\"A\":9", "\"A\":-9", "token A", RF_EDATA},
         {"\"A\":9", "\"A\":5", "id 5", RF_EDATA},
         {"\"A\":9", "\"A\":99999999", "token A", RF_EDATA},
