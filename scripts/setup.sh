@@ -11,7 +11,7 @@ if [ "${1:-}" = --check ]; then
     shift
 fi
 
-packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libdnnl-dev libjansson-dev libutf8proc-dev libxxhash-dev
+packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libjansson-dev libutf8proc-dev libxxhash-dev
   libsentencepiece-dev libzip-dev libzstd-dev zlib1g-dev libcmocka-dev gnuplot-nox python3-jieba"
 if [ "${1:-}" = fuzz ]; then
     packages="clang libclang-rt-14-dev libjansson-dev libutf8proc-dev libxxhash-dev libzip-dev libzstd-dev zlib1g-dev"

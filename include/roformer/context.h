@@ -41,7 +41,7 @@ typedef struct rf_ctx_options {
     rf_allocator allocator;   /* of both functions; both NULL: the C library's                                 */
     int threads;              /* workers inside one call; 0, rf_processors(), at most RF_MAX_THREADS           */
     const char *isa;          /* highest rung of the kernel ladder: "ref", or a name of rungs.def; NULL: the best   */
-    const char *products;     /* who computes matrix products: "built-in" (NULL means this) or "onednn"         */
+    const char *products;     /* NULL or "built-in", which mean the same; programs of 0.2 may name it             */
     const char *dictionary;   /* of Chinese words, compiled, for tokenizers whose folder has none; NULL: none    */
 } rf_ctx_options;
 
@@ -53,7 +53,7 @@ void rf_ctx_options_init(rf_ctx_options *o, size_t size);
  *   options    NULL means all defaults; copied
  *   out        the context, freed with rf_ctx_free; untouched on error
  *   RF_EARG    options that were not filled in, half an allocator, threads < 0 or > RF_MAX_THREADS, an isa that is no
- *              rung of this machine, or products that this build has not
+ *              rung of this machine, or products other than "built-in"
  *   RF_ENOMEM  the allocator gave nothing                                                                      */
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
 void rf_ctx_free(rf_ctx *ctx);

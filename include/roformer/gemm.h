@@ -1,7 +1,6 @@
 /* gemm.h — matrix products, with bias and activation at the store.
  *
- * Blocked products of our own, or oneDNN's when the context was made with products "onednn"; on the rung "ref" the
- * triple loop.
+ * Blocked and packed products (docs/architecture.md); on the rung "ref" the triple loop.
  *
  * threads   any number of threads may share a context; its products take turns, one at a time on all its workers, but
  *           those with a packed matrix, which where another is at work are computed by the caller's thread           */
@@ -78,7 +77,7 @@ rf_status rf_quantise_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float 
 rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
                             const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why);
 
-/* What does the products of this context, for people: "built-in", "oneDNN 2.6.3", "ref". */
+/* What does the products of this context, for people: "built-in" or "ref". */
 const char *rf_gemm_backend(const rf_ctx *ctx);
 
 #ifdef __cplusplus

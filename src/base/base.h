@@ -23,13 +23,11 @@ struct rf_ctx {
     rf_allocator allocator;
     int threads;
     const char *isa;
-    bool capped;                        /* a better rung exists on this machine, but was not asked for */
     const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/context.c) */
     void (*thread_start)(void);         /* what the rung does once in each worker, and at its end: of the same table */
     void (*thread_end)(void);
     struct rf__thread_pool *pool;       /* workers (src/base/parallel.c); NULL with one thread */
     char *dictionary;                   /* path of a compiled one, or NULL */
-    bool onednn;                        /* products by oneDNN, which the caller asked for */
     /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */
     struct rf__product_state *products;
     struct rf__kept_bytes *kept;              /* what rf__ctx_keep keeps, behind a lock of its own */

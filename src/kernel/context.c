@@ -24,8 +24,8 @@ static rf_status refuse(const char *asked, const char *best, rf_error *why)
     return rf_fail(why, RF_EARG, "isa: \"%s\" is not one of %s; the best rung here is \"%s\"", asked, all, best);
 }
 
-/* The rung that `asked` names, or the best, which is not an emulated one.  *capped: the best is another. */
-static rf_status choose(const char *asked, rfk_table *out, bool *capped, rf_error *why)
+/* The rung that `asked` names, or the best, which is not an emulated one. */
+static rf_status choose(const char *asked, rfk_table *out, rf_error *why)
 {
     int best = 0, chosen = -1;
     for (int i = 0; rfk_rung(i, out); i++) {
@@ -33,7 +33,6 @@ static rf_status choose(const char *asked, rfk_table *out, bool *capped, rf_erro
         if (asked && !strcmp(asked, out->isa)) chosen = i;
     }
     rfk_rung(chosen < 0 ? best : chosen, out);
-    *capped = chosen >= 0 && chosen != best;
     return asked && chosen < 0 ? refuse(asked, out->isa, why) : RF_OK;
 }
 
@@ -57,7 +56,7 @@ static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products,
     ctx->thread_end = kernels->thread_end;
     rf_status status = rf__kept_bytes_new(ctx, why);
     if (!status) status = rf__product_state_new(ctx, why);
-    if (!status) status = rf__products_choose(ctx, products, why);
+    if (!status) status = rf__products_choose(products, why);
     return status ? status : rf__pool_new(ctx, why);
 }
 
@@ -71,7 +70,6 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     if (!out) return rf__missing("rf_ctx_new", "out", why);
     rf_ctx_options o;
     rfk_table best = {0};
-    bool capped = false;
     rf_ctx_defaults(&o);
     if (rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_ctx_options, products), options, "rf_ctx_options", why))
         return RF_EARG;
@@ -79,7 +77,7 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
         return rf_fail(why, RF_EARG, "threads: %d is not in 0..%d", o.threads, RF_MAX_THREADS);
     if (!o.allocator.alloc != !o.allocator.release)
         return rf_fail(why, RF_EARG, "allocator: alloc and release, or neither of them");
-    rf_status status = choose(o.isa, &best, &capped, why);
+    rf_status status = choose(o.isa, &best, why);
     if (status) return status;
     if (!o.allocator.alloc) o.allocator = (rf_allocator){rf__system_alloc, rf__system_release, NULL};
 
@@ -88,7 +86,6 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     *ctx = (rf_ctx){
         .allocator = o.allocator,
         .threads = o.threads ? o.threads : threads_of_machine(),
-        .capped = o.isa && capped,
     };
     if (o.dictionary && !(ctx->dictionary = rf__strdup(ctx, o.dictionary)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: a path");

@@ -146,7 +146,7 @@ static void report_changes(rf__run *r)
                        rf_version(), what);
     if (*r->state.kernels && strcmp(r->state.kernels, kernels))
         rf__run_notify(r, "note",
-                       "the checkpoint was computed by kernels \"%s\", this run's are \"%s\": %s (--isa, --products)",
+                       "the checkpoint was computed by kernels \"%s\", this run's are \"%s\": %s (--isa)",
                        r->state.kernels, kernels, what);
 }
 
@@ -479,7 +479,7 @@ static rf_status same_options(rf__run *r, rf_error *why)
         status = rf__same(r->o.comm, rf__hash64(rf_version(), strlen(rf_version()), 0),
                           "another version of the program", why);
     if (!status)
-        status = rf__same(r->o.comm, rf__hash64(kernels, strlen(kernels), 0), "other kernels (--isa, --products)", why);
+        status = rf__same(r->o.comm, rf__hash64(kernels, strlen(kernels), 0), "other kernels (--isa)", why);
     return status;
 }
 

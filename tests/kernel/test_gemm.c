@@ -77,7 +77,7 @@ static void one(const rf_ctx *ctx, const rf__products *by, int64_t m, int64_t n,
 
 typedef void body(const rf_ctx *, const rf__products *);
 
-/* The built-in way differs from rung to rung; the reference and oneDNN do not, and are tried on one. */
+/* The built-in way differs from rung to rung; the reference does not, and is tried on one. */
 static bool worth_trying(const rf_ctx *ctx, const rf__products *by)
 {
     rfk_table table;

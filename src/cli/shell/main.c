@@ -80,7 +80,6 @@ static int run(cli_parsed *p, const char *program)
     rf_ctx_defaults(&options);
     options.threads = threads;
     options.isa = p->common.isa;
-    options.products = p->common.products;
     char dictionary[4096];
     if (cli_dictionary(dictionary, sizeof dictionary)) options.dictionary = dictionary;
     if (cli_comm() && p->command != &cmd_pretrain) {

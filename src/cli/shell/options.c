@@ -20,8 +20,6 @@ const cli_option cli_common_options[] = {
 #undef RFR
      "or ref, the printed formulas in double; without it the best of this machine",
      NULL},
-    {"products", 0, CLI_TEXT, C(products), "built-in|onednn", NULL, 0, 0, NULL,
-     "who computes matrix products; built-in when not given", NULL},
     {"quiet", 'q', CLI_FLAG, C(quiet), NULL, NULL, 0, 0, NULL, "no progress and no notes on standard error", NULL},
     {"color", 0, CLI_CHOICE, C(color), "auto|always|never", "auto", 0, 0, NULL,
      "colours in tables and progress; auto: on a terminal without NO_COLOR", NULL},

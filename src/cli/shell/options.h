@@ -71,7 +71,7 @@ typedef struct cli_command {
 /* What every command understands. */
 typedef struct cli_common {
     int64_t threads;
-    const char *isa, *products;
+    const char *isa;
     int quiet, color, help, short_help, version, man;
 } cli_common;
 enum { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };

@@ -1,7 +1,6 @@
 /* gemm.c — the public face of the products: every argument is looked at here, then one of the ways computes.
  *
- * On the rung "ref" that is the triple loop; elsewhere our own blocked products, or oneDNN when the caller asked for
- * it. */
+ * On the rung "ref" that is the triple loop, elsewhere the blocked products. */
 #include <pthread.h>
 
 #include "kernel/kernel.h"
@@ -13,7 +12,6 @@ struct rf__product_state {
     pthread_mutex_t lock;
     void *scratch;
     size_t size;
-    void *dnnl;
 };
 
 rf_status rf__product_state_new(rf_ctx *ctx, rf_error *why)
@@ -31,9 +29,6 @@ void rf__product_state_free(rf_ctx *ctx)
 {
     struct rf__product_state *s = ctx->products;
     if (!s) return;
-#ifdef RF_DNNL
-    rf__dnnl_free(s->dnnl);
-#endif
     pthread_mutex_destroy(&s->lock);
     rf__free(ctx, s->scratch);
     rf__free(ctx, s);
@@ -56,10 +51,6 @@ void *rf__product_scratch(const rf_ctx *ctx, size_t size)
 
 void rf__product_leave(const rf_ctx *ctx) { pthread_mutex_unlock(&ctx->products->lock); }
 
-#ifdef RF_DNNL
-void **rf__product_dnnl(const rf_ctx *ctx) { return &ctx->products->dnnl; }
-#endif
-
 void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t rows, int64_t n)
 {
     void (*f)(float *, const float *, int64_t) = NULL;
@@ -76,28 +67,11 @@ void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t 
 
 /* ---- which way --------------------------------------------------------------------------------------------------- */
 
-/* Our own products come first: oneDNN promises no equal bits for a row in batches of different size, compiles for every
- * shape, and waits by spinning (docs/architecture.md).  A capped rung has no oneDNN: it would choose its
- * instructions. */
 const rf__products *rf__products_at(const rf_ctx *ctx, int i)
 {
-    const rf__products *list[] = {
-        &rf__products_f32,
-#ifdef RF_DNNL
-        ctx->capped ? NULL : &rf__products_dnnl,
-#else
-        NULL,
-#endif
-        &rf__products_ref, NULL,
-    };
-    if (!strcmp(ctx->isa, "ref")) return i ? NULL : &rf__products_ref;
-    if (ctx->onednn) {
-        list[0] = list[1];
-        list[1] = &rf__products_f32;
-    }
-    for (int at = 0; at < (int)RF_COUNT(list) - 1; at++)
-        if (list[at] && !i--) return list[at];
-    return NULL;
+    static const rf__products *const list[] = {&rf__products_f32, &rf__products_ref};
+    const int first = strcmp(ctx->isa, "ref") ? 0 : 1;
+    return i >= 0 && first + i < (int)RF_COUNT(list) ? list[first + i] : NULL;
 }
 
 const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type)
@@ -107,21 +81,11 @@ const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type)
     return type == RF_BF16 && by != &rf__products_ref ? &rf__products_bf16 : by;
 }
 
-rf_status rf__products_choose(rf_ctx *ctx, const char *name, rf_error *why)
+rf_status rf__products_choose(const char *name, rf_error *why)
 {
-#ifdef RF_DNNL
-    const bool built = true;
-#else
-    const bool built = false;
-#endif
-    ctx->onednn = name && !strcmp(name, "onednn");
-    if (name && !ctx->onednn && strcmp(name, "built-in"))
-        return rf_fail(why, RF_EARG, "products: \"%s\" is neither \"built-in\" nor \"onednn\"", name);
-    if (ctx->onednn && !built) return rf_fail(why, RF_EARG, "products: this build has no oneDNN (RF_DNNL was off)");
-    if (ctx->onednn && (ctx->capped || !strcmp(ctx->isa, "ref")))
-        return rf_fail(why, RF_EARG, "products: oneDNN chooses its own instructions and does not keep to isa \"%s\"",
-                       ctx->isa);
-    return RF_OK;
+    if (!name || !strcmp(name, "built-in")) return RF_OK;
+    return rf_fail(why, RF_EARG, "products: expected \"built-in\", got \"%s\"%s", name,
+                   strcmp(name, "onednn") ? "" : "; oneDNN is no longer part of this library: leave products out");
 }
 
 const char *rf_gemm_backend(const rf_ctx *ctx) { return rf__products_at(ctx, 0)->name; }

@@ -4,7 +4,6 @@
  *   f32    blocked and packed (gemm_blocked.c), on gemm_panel             gemm_f32.c
  *   bf16   the same in bf16 with f32 sums, on gemm_panel_bf16             gemm_bf16.c
  *   i8     weights in int8 with int32 sums, on gemm_panel_i8              gemm_i8.c
- *   dnnl   oneDNN, where it is built in                                   gemm_dnnl.c
  *
  * Sizes and pointers were checked by gemm.c: m, n and k are at least 1 except for `ref`, which takes k = 0 too.     */
 #ifndef RF_PRODUCTS_H
@@ -32,9 +31,6 @@ struct rf_packed {
 };
 
 extern const rf__products rf__products_ref, rf__products_f32, rf__products_bf16, rf__products_i8;
-#ifdef RF_DNNL
-extern const rf__products rf__products_dnnl;
-#endif
 
 /* The i-th way of this build that runs on this context, or NULL past the end; 0 is what rf_gemm uses. */
 const rf__products *rf__products_at(const rf_ctx *ctx, int i);
@@ -42,8 +38,8 @@ const rf__products *rf__products_at(const rf_ctx *ctx, int i);
 /* What computes products of this type on this context. */
 const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type);
 
-/* Keeps the caller's choice ("built-in", "onednn", NULL); RF_EARG when this build or this rung has it not. */
-rf_status rf__products_choose(rf_ctx *ctx, const char *name, rf_error *why);
+/* What a caller may name: "built-in" or NULL; RF_EARG for anything else. */
+rf_status rf__products_choose(const char *name, rf_error *why);
 
 /* rf__products_i8's pack of weights that are in int8 already. */
 rf_status rf__i8_pack(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const float *scale, rf_error *why);
@@ -52,7 +48,7 @@ rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_c
 rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w,
                       rf_packed **out, rf_error *why);
 
-/* ---- what a context keeps between products: scratch that only grows, and oneDNN's primitives -------------------- */
+/* ---- what a context keeps between products: scratch that only grows --------------------------------------- */
 
 struct rf__product_state;
 rf_status rf__product_state_new(rf_ctx *ctx, rf_error *why);          /* called by rf_ctx_new                     */
@@ -64,11 +60,6 @@ void rf__product_enter(const rf_ctx *ctx);
 bool rf__product_try(const rf_ctx *ctx);                              /* false: another thread has it; no wait    */
 void *rf__product_scratch(const rf_ctx *ctx, size_t size);
 void rf__product_leave(const rf_ctx *ctx);
-
-#ifdef RF_DNNL
-void **rf__product_dnnl(const rf_ctx *ctx);                           /* oneDNN's slot in the state                */
-void rf__dnnl_free(void *slot);
-#endif
 
 /* y = act(y) for `rows` rows of n. */
 void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t rows, int64_t n);

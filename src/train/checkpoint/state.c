@@ -83,7 +83,7 @@ static bool cursor_moved(const rf__stream_position *t) { return t->tokens > 0; }
 void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS])
 {
     const int64_t piece = ctx->k->gemm_panel_shape()->piece;
-    const int n = snprintf(out, RF__KERNELS, "%s, %s", rf_ctx_isa(ctx), ctx->onednn ? "onednn" : "built-in");
+    const int n = snprintf(out, RF__KERNELS, "%s, built-in", rf_ctx_isa(ctx));
     if (piece) snprintf(out + n, RF__KERNELS - (size_t)n, ", k in pieces of %lld", (long long)piece);
 }
 
