@@ -298,6 +298,9 @@ static bool is_tag(rf__text t)
     return (t.size == 1 && *t.at == 'O') || (t.size > 2 && t.at[1] == '-' && strchr("BIESLUM", *t.at));
 }
 
+/* key=value, as in "# id 4d8e domain=train". */
+static bool is_setting(rf__text t) { return memchr(t.at, '=', t.size) != NULL; }
+
 static bool is_mark(rf__text word) { return word.size == 1 && *word.at == '#'; }
 
 static bool is_between(rf__text word) { return word.size == 10 && !memcmp(word.at, "-DOCSTART-", 10); }
@@ -322,7 +325,7 @@ typedef enum mark { MARK_NONE, MARK_COMMENT, MARK_UNCLEAR } mark;
 static mark mark_of(const sentence *s, rf__text word, rf__text tag, size_t n, size_t columns)
 {
     if (s->object || !is_mark(word) || n < 2 || (n == columns && is_tag(tag))) return MARK_NONE;
-    return n == columns ? MARK_UNCLEAR : MARK_COMMENT;
+    return n == columns && !is_setting(tag) ? MARK_UNCLEAR : MARK_COMMENT;
 }
 
 /* CoNLL-U: ten columns, the first of them numbers of words.  Its last column is no tag. */

@@ -249,7 +249,7 @@ static void refusals_are_shared(void **state)
     for (int i = 0; i < 2; i++) m[i].o = o;
     m[1].isa = "ref";                                                /* steps that round differently */
     ranks_run(2, train, m, sizeof *m, out);
-    said_by_all(out, 2, RF_EARG, "rank 1 has other kernels (--isa, --products) than rank 0");
+    said_by_all(out, 2, RF_EARG, "rank 1 has other kernels (--isa) than rank 0");
 
     const char *gone[] = {"/nowhere/at/all.txt"};
     o.text = gone;
