@@ -6,8 +6,9 @@
  * ways take turns within a round.  Printed are medians over the rounds.  Small M is held against the memory: what
  * reading the weights once takes at the bandwidth measured in the same round (every case walks through copies of its
  * weights that together exceed the caches).  Products in bf16 are held against the peak of bf16 (vdpbf16ps) where there
- * is one, and against half the bytes; oneDNN gets its operands in bf16, ours rounds them on the way.  Products in int8
- * are those of packed weights, held against the peak of int8 (vpdpbusd) and a quarter of the bytes.                  */
+ * is one, and against half the bytes.  Products in int8 are those of packed weights, held against the peak of int8
+ * (vpdpbusd) and a quarter of the bytes.  Where oneDNN is built in (dnnl_peer.c), its products of packed weights take
+ * their turns too; in bf16 it gets x rounded beforehand, ours rounds it on the way.                                  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "dnnl_peer.h"
 #include "peak.h"
 #include "roformer/kernels.h"
 #include "roformer/work.h"
@@ -90,21 +92,32 @@ typedef struct job {
     rf_packed *packed[MAX_COPIES];
     int copies, at;
     rf_type type;
-    bool rounded;                       /* operands are given in bf16 */
+    bool by_peer;                       /* by oneDNN; `way` means nothing */
+    dnnl_peer *peer;
     rf_gemm_call call;
 } job;
-
-static uint16_t *rounded(const rf_ctx *ctx, const float *x, int64_t n)
-{
-    uint16_t *y = (uint16_t *)(void *)filled(ctx, (n + 1) / 2);
-    rf_ctx_kernels(ctx)->to_bf16(y, x, n);
-    return y;
-}
 
 /* Bytes of a weight. */
 static int64_t width_of(rf_type type) { return type == RF_I8 ? 1 : type == RF_BF16 ? 2 : 4; }
 
-static void prepare(job *j, const float *a, const float *b, float *c)
+/* False when oneDNN has no product of this type on this machine, which is said once. */
+static bool prepare_peer(job *j)
+{
+    static bool said;
+    const rf_gemm_call *g = &j->call;
+    const dnnl_peer_problem p = {.m = g->m, .n = g->n, .k = g->k, .act = g->act, .half = j->type == RF_BF16,
+                                 .copies = j->copies, .threads = rf_ctx_threads(j->ctx), .x = g->a, .w = g->b,
+                                 .bias = g->bias, .y = g->c};
+    j->peer = dnnl_peer_new(&p);
+    if (!j->peer && !said) {
+        fprintf(stderr, "%s: no product in %s on this machine\n", dnnl_peer_name(), p.half ? "bf16" : "f32");
+        said = true;
+    }
+    return j->peer != NULL;
+}
+
+/* False when there is nothing to measure. */
+static bool prepare(job *j, const float *a, const float *b, float *c)
 {
     const problem *p = j->p;
     const int at = p->kind == GRADIENT, bt = p->kind == PLAIN || p->kind == PACKED;
@@ -112,19 +125,24 @@ static void prepare(job *j, const float *a, const float *b, float *c)
                              .b = b, .ldb = bt ? p->k : p->n, .b_transposed = bt, .beta = p->kind == GRADIENT,
                              .c = c, .ldc = p->n, .bias = p->kind <= PLAIN ? a : NULL, .act = p->act,
                              .type = j->type};
-    if (p->kind != PACKED) return;
+    if (p->kind != PACKED) return true;
     const int64_t bytes = p->n * p->k * width_of(j->type);
     j->copies = p->m > 64 ? 1 : 200000000 / bytes < MAX_COPIES ? (int)(200000000 / bytes) + 1 : MAX_COPIES;
+    if (j->by_peer) return prepare_peer(j);
     rf_error why = {0};
     for (int i = 0; i < j->copies; i++)
         must(rf_pack_at(j->ctx, j->way, j->call.type, p->n, p->k, b, &j->packed[i], &why), &why);
+    return true;
 }
 
 static void run(job *j)
 {
     rf_error why = {0};
     const rf_gemm_call *g = &j->call;
-    if (j->p->kind == PACKED) {
+    if (j->by_peer) {
+        dnnl_peer_run(j->peer, j->at);
+        j->at = (j->at + 1) % j->copies;
+    } else if (j->p->kind == PACKED) {
         must(rf_packed_product(j->ctx, j->packed[j->at], g->m, g->a, g->lda, g->bias, g->act, g->c, g->ldc, &why),
              &why);
         j->at = (j->at + 1) % j->copies;
@@ -154,7 +172,7 @@ static void print(const job *j, const sample *s, int rounds, bool json)
     const double gflops = 2e-6 * (double)p->m * (double)p->n * (double)p->k / m.ms;
     const char *const fma = j->type == RF_I8 ? "int8 fma" : j->type == RF_BF16 ? "bf16 fma" : "fma";
     const char *of = p->part[0] == 'm' ? "memory" : fma;
-    const char *by = rf_gemm_way(j->ctx, j->way, NULL);
+    const char *by = j->by_peer ? dnnl_peer_name() : rf_gemm_way(j->ctx, j->way, NULL);
     if (json)
         printf(
             "{\"case\": \"gemm %s m%lld n%lld k%lld act%d\", \"by\": \"%s\", \"ms\": %.4f, \"gflops\": %.1f, "
@@ -189,7 +207,7 @@ static double limit_of(const job *j)
     return peak_of_type(j->ctx, j->type, 0.02);
 }
 
-/* All that this build has of the types that were asked for; a peer's products in bf16, too, of what it gets rounded. */
+/* All that this build has of the types that were asked for, and oneDNN's products of packed weights. */
 static int find_ways(const rf_ctx *ctx, const problem *p, const char *type, job *jobs)
 {
     static const char *const names[] = {[RF_F32] = "f32", [RF_BF16] = "bf16", [RF_I8] = "int8"};
@@ -201,10 +219,9 @@ static int find_ways(const rf_ctx *ctx, const problem *p, const char *type, job 
         if (asked && !strstr(name, "(reference)") && (of != RF_I8 || p->kind == PACKED))
             jobs[ways++] = (job){.ctx = ctx, .way = i, .p = p, .type = of};
     }
-    if ((type && strcmp(type, "bf16")) || p->kind == PACKED || ways == MAX_WAYS) return ways;
-    for (int i = 0; (name = rf_gemm_way(ctx, i, &of)); i++)
-        if (!strncmp(name, "oneDNN", 6))
-            jobs[ways++] = (job){.ctx = ctx, .way = i, .p = p, .type = RF_BF16, .rounded = true};
+    for (of = RF_F32; p->kind == PACKED && dnnl_peer_name() && of <= RF_BF16; of++)
+        if ((!type || !strcmp(type, names[of])) && ways < MAX_WAYS)
+            jobs[ways++] = (job){.ctx = ctx, .p = p, .type = of, .by_peer = true};
     return ways;
 }
 
@@ -212,17 +229,14 @@ static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, 
 {
     static sample samples[MAX_WAYS][MAX_ROUNDS];
     job jobs[MAX_WAYS] = {0};
-    const int ways = find_ways(ctx, p, type, jobs);
+    const int found = find_ways(ctx, p, type, jobs);
+    int ways = 0;
     float *a = filled(ctx, p->m * p->k > p->n ? p->m * p->k : p->n), *b = filled(ctx, p->n * p->k),
           *c = filled(ctx, p->m * p->n);
-    uint16_t *a16 = NULL, *b16 = NULL;
-    for (int w = 0; w < ways; w++) {
-        prepare(&jobs[w], a, b, c);
-        if (jobs[w].rounded) {
-            jobs[w].call.a16 = a16 = rounded(ctx, a, p->m * p->k);
-            jobs[w].call.b16 = b16 = rounded(ctx, b, p->n * p->k);
-        }
+    for (int w = 0; w < found; w++) {
+        if (!prepare(&jobs[w], a, b, c)) continue;
         for (int i = 0; i <= jobs[w].copies; i++) run(&jobs[w]);
+        jobs[ways++] = jobs[w];
     }
     for (int r = 0; r < rounds; r++)
         for (int w = 0; w < ways; w++) {
@@ -234,9 +248,8 @@ static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, 
         qsort(samples[w], (size_t)rounds, sizeof(sample), by_share);
         print(&jobs[w], samples[w], rounds, json);
         for (int i = 0; i < jobs[w].copies; i++) rf_packed_free(jobs[w].packed[i]);
+        dnnl_peer_free(jobs[w].peer);
     }
-    rf_ctx_release(ctx, a16);
-    rf_ctx_release(ctx, b16);
     rf_ctx_release(ctx, a);
     rf_ctx_release(ctx, b);
     rf_ctx_release(ctx, c);
@@ -276,6 +289,7 @@ int main(int argc, char **argv)
     else
         printf("%d threads: %.1f GFLOP/s f32, %.1f bf16, %.1f int8, %.2f GB/s read, %.2f GB/s copied\n",
                rf_ctx_threads(ctx), 1e-9 * peak, 1e-9 * half, 1e-9 * i8, 1e-9 * read, 1e-9 * copy);
+    if (!dnnl_peer_name()) fprintf(json ? stderr : stdout, "oneDNN: not built in (scripts/setup.sh bench)\n");
     for (size_t i = 0; i < COUNT(problems); i++)
         if (!only || !strcmp(only, problems[i].part)) measure(ctx, &problems[i], rounds, json, type);
     rf_ctx_free(ctx);

@@ -18,7 +18,6 @@
  *
  *     FILE has a prompt a line, as ids.  Written are a line {"seconds", "prompt_tokens", "tokens"}, and a line of the
  *     new ids for each prompt.  Nothing ends a text but its length. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,21 @@ file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/bench_*.c)
 foreach(source ${bench_sources})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} EXCLUDE_FROM_ALL ${source})
+  target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)        # clock_gettime
   target_link_libraries(${name} PRIVATE rf_flags roformer-static ${rf_kernel_libraries} ${packages})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 endforeach()
+
+# oneDNN is a peer that bench_gemm measures where it is installed; nothing else is linked with it.
+target_sources(bench_gemm PRIVATE ${PROJECT_SOURCE_DIR}/bench/dnnl_peer.c)
+find_library(DNNL_LIBRARY dnnl)
+find_path(DNNL_INCLUDE dnnl.h)
+find_package(OpenMP QUIET COMPONENTS C)                # oneDNN's workers
+if(DNNL_LIBRARY AND DNNL_INCLUDE AND OpenMP_C_FOUND)
+  target_compile_definitions(bench_gemm PRIVATE BENCH_DNNL)
+  target_include_directories(bench_gemm SYSTEM PRIVATE ${DNNL_INCLUDE})
+  target_link_libraries(bench_gemm PRIVATE ${DNNL_LIBRARY} OpenMP::OpenMP_C)
+endif()
 
 include(RoformerFuzz)
 
