@@ -261,6 +261,9 @@ static inline void within_share(const char *isa, double size, const char *what, 
                  what, off / most, share);
 }
 
+/* BFDOT rounds to odd: a sum is off by up to 2 u, where the other rungs' are by u (isa_neonbf16.c). */
+static inline double share_of(const char *isa, double share) { return strcmp(isa, "neonbf16") ? share : 2 * share; }
+
 static inline void any_size(double size, int causal, double share)
 {
     rfk_table k;
@@ -270,12 +273,13 @@ static inline void any_size(double size, int causal, double share)
     for (int i = 0; i < 4; i++) y[i] = t_bytes((size_t)n * sizeof *y[i]);
     in_double(&p, y);
     for (EACH_RUNG(k)) {
+        const double allowed = share_of(k.isa, share);
         k.FORWARD(&p.a, 0, ANY_KEYS, p.scratch);
         k.BACK(&p.a, &p.g, p.back_scratch);
-        within_share(k.isa, size, "out", result_of(&p), y[0], n, share);
-        within_share(k.isa, size, "dq", dense(p.g.dq, ANY_KEYS, p.g.dq_stride, ANY_WIDTH), y[1], n, share);
-        within_share(k.isa, size, "dk", dense(p.g.dk, ANY_KEYS, p.g.dk_stride, ANY_WIDTH), y[2], n, share);
-        within_share(k.isa, size, "dv", dense(p.g.dv, ANY_KEYS, p.g.dv_stride, ANY_WIDTH), y[3], n, share);
+        within_share(k.isa, size, "out", result_of(&p), y[0], n, allowed);
+        within_share(k.isa, size, "dq", dense(p.g.dq, ANY_KEYS, p.g.dq_stride, ANY_WIDTH), y[1], n, allowed);
+        within_share(k.isa, size, "dk", dense(p.g.dk, ANY_KEYS, p.g.dk_stride, ANY_WIDTH), y[2], n, allowed);
+        within_share(k.isa, size, "dv", dense(p.g.dv, ANY_KEYS, p.g.dv_stride, ANY_WIDTH), y[3], n, allowed);
     }
     t_free_all();
 }
