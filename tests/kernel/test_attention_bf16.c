@@ -444,8 +444,8 @@ static void scores_of_any_size(void **state)
     (void)state;
     for (size_t i = 0; i < RF_COUNT(any_sizes); i++) {
         for (int causal = 0; causal < 2; causal++) {
-            any_size(any_sizes[i], causal, 6 * 0x1p-9);
-            any_size(-any_sizes[i], causal, 6 * 0x1p-9);
+            any_size(any_sizes[i], causal, 8 * 0x1p-9);
+            any_size(-any_sizes[i], causal, 8 * 0x1p-9);
         }
         weights_are_bounded(any_sizes[i]);
     }
