@@ -3,34 +3,44 @@
 
 #include "task/answers.h"
 
+/* Of batches: the most and the fewest examples. */
+typedef struct limits { size_t most, least; } limits;
+
+static limits limits_of(int64_t most, int64_t least)
+{
+    return (limits){(size_t)rf__max64(least, rf__min64(most > 0 ? most : 32, RF__ANSWER_TOKENS)), (size_t)least};
+}
+
 /* The batch that begins with example i: how many examples, and their tokens. */
-static size_t batch_at(const rf__items *t, size_t i, size_t most, size_t *tokens)
+static size_t batch_at(const rf__items *t, size_t i, limits b, size_t *tokens)
 {
     const size_t begin = i;
     *tokens = 0;
-    for (; i < t->n && i - begin < most && (i == begin || *tokens + rf__item_size(t, i) <= RF__ANSWER_TOKENS); i++)
+    for (; i < t->n && i - begin < b.most; i++) {
+        const bool fits = *tokens + rf__item_size(t, i) <= RF__ANSWER_TOKENS;
+        if (!fits && i - begin >= b.least) break;
         *tokens += rf__item_size(t, i);
+    }
+    for (const bool few = t->n - i < b.least; few && i < t->n; i++) *tokens += rf__item_size(t, i);
     return i - begin;
 }
 
-static size_t at_most(int64_t examples) { return (size_t)rf__min64(examples > 0 ? examples : 32, RF__ANSWER_TOKENS); }
-
-int64_t rf__answers_tokens(const rf__items *t, int64_t most)
+int64_t rf__answers_tokens(const rf__items *t, int64_t most, int64_t least)
 {
     size_t largest = 0, tokens;
     for (size_t i = 0; i < t->n;) {
-        i += batch_at(t, i, at_most(most), &tokens);
+        i += batch_at(t, i, limits_of(most, least), &tokens);
         if (tokens > largest) largest = tokens;
     }
     return (int64_t)largest;
 }
 
-static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t most, rf__logits *logits, void *user,
+static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], limits b, rf__logits *logits, void *user,
                       rf_error *why)
 {
     for (size_t i = 0; i < t->n;) {
         size_t tokens;
-        const size_t n = batch_at(t, i, most, &tokens);
+        const size_t n = batch_at(t, i, b, &tokens);
         for (size_t j = 0; j < n; j++) which[j] = i++;
         const float *z;
         int64_t rows;
@@ -46,16 +56,17 @@ static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t
     return RF_OK;
 }
 
-rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user,
-                           rf_error *why)
+rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, int64_t least, rf__logits *logits,
+                           void *user, rf_error *why)
 {
-    const size_t each = at_most(most);
+    const limits b = limits_of(most, least);
+    const size_t each = b.most + b.least - 1;
     size_t *which = rf__calloc(t->ctx, each, sizeof *which);
     a->ctx = t->ctx;
     a->K = t->K;
     a->rows = 0;
     if (!which) return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu examples", each);
-    const rf_status status = fill(a, t, which, each, logits, user, why);
+    const rf_status status = fill(a, t, which, b, logits, user, why);
     rf__free(t->ctx, which);
     return status;
 }

@@ -18,11 +18,12 @@ typedef struct rf__answers {
 } rf__answers;
 
 /* Batches of at most `most` examples (0: 32), in order; of long ones fewer, so that a batch of several has at most
- * RF__ANSWER_TOKENS tokens.  No answer depends on it. */
+ * RF__ANSWER_TOKENS tokens, but never fewer than `least`: a last batch of fewer joins the one before.  No answer
+ * depends on it; a loss that compares the examples of a batch does. */
 enum { RF__ANSWER_TOKENS = 4096 };
-rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user,
-                           rf_error *why);
-int64_t rf__answers_tokens(const rf__items *t, int64_t most);           /* of the largest of these batches            */
+rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, int64_t least, rf__logits *logits,
+                           void *user, rf_error *why);
+int64_t rf__answers_tokens(const rf__items *t, int64_t most, int64_t least);     /* of the largest of these batches   */
 void rf__answers_free(rf__answers *a);
 
 /* The best answer to question q of all its windows (rf__items_question), by the sum of the logits of its first and its

@@ -155,6 +155,8 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     const rf__restoring from = {&usual, &r->o, all, r->from, &f->strings, changed, sizeof changed};
     rf_status status = rf__rows_restore(rf_finetune_option, &f->o, &from, why);
     if (!status) settle_strategies(&f->o);
+    const json_t *batch = json_object_get(all, "per_device_train_batch_size");
+    r->resized |= json_integer_value(batch) != f->o.per_device_train_batch_size;
     const char *base = json_string_value(json_object_get(all, "base_model"));
     if (!status && base) status = rf__finetune_keep(f, base, &f->base, why);
     if (!status && *changed) rf__run_notify(r, "note", "options that differ from the checkpoint's: %s", changed);
@@ -194,16 +196,16 @@ static rf_status name_outputs(rf__finetune_run *f, rf_error *why)
 }
 
 /* Examples. */
-static int64_t computed_at_once(const rf_finetune_options *o)
+static int64_t computed_at_once(const rf__run *r, const rf__finetune_run *f)
 {
-    return o->mini_batch_size ? rf__min64(o->mini_batch_size, o->per_device_train_batch_size)
-                              : o->per_device_train_batch_size;
+    const int64_t largest = rf__finetune_largest(r, f);
+    return f->o.mini_batch_size ? rf__min64(f->o.mini_batch_size, largest) : largest;
 }
 
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
-    const size_t count[] = {1, 2, (size_t)computed_at_once(&f->o)};
+    size_t count[] = {1, 2, 0};
     int64_t longest[RF_COUNT(count)] = {0};
     if (!*r->from) f->base = r->o.model;
     rf__run_notify(r, "data", "reading %s", f->o.train ? f->o.train : "");
@@ -214,6 +216,8 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (!status) status = rf__labelled_check(&f->source, &f->o, f->o.train, why);
     if (!status) status = name_outputs(f, why);
     if (!status) status = rf__finetune_check(r, f, why);
+    f->least = status ? 1 : rf__task_least(f->task, &f->train, &f->o);
+    count[2] = (size_t)computed_at_once(r, f);
     if (!status) status = rf__items_longest(&f->train, count, RF_COUNT(count), longest, why);
     if (status) return status;
     const int64_t times = f->o.r_drop > 0 || f->task->train ? 2 : 1;    /* a second time, or behind the other one */
@@ -294,15 +298,15 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
 {
     const rf__finetune_run *f = r->task;
-    const int64_t n = (int64_t)f->train.n;
     const double square = f->task->square ? f->task->square(&f->train, &f->o) : 0;
     *own = (rf__memory_job){
         .example = f->longest,
         .least = square > 0 ? f->longest_two : f->longest,
-        .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size),
+        .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size,
+                                        rf__task_least(f->task, &f->dev, &f->o)),
         .copies = f->o.fgm > 0 ? (double)r->params.p[r->params.word].count * sizeof *f->words : 0,
-        .examples = rf__min64(f->o.per_device_train_batch_size, n),
-        .at_once = rf__min64(computed_at_once(&f->o), n),
+        .examples = rf__finetune_largest(r, f),
+        .at_once = computed_at_once(r, f),
         .each = f->train.teacher ? 4 * (double)f->train.teacher->C * sizeof(float) : 0,     /* rows, and their units */
         .square = square,
     };
@@ -375,6 +379,7 @@ static void settle_position(rf__run *r, const rf__finetune_run *f)
     if (*r->from && !rf__finetune_same(r, f)) {
         rf__run_notify(r, "note", "the examples are not what the checkpoint was trained with: a new epoch begins");
         *at = (rf__data_position){.epoch = at->epoch + 1};
+        r->resized = false;
     }
     r->state.data = f->train.hash;
     r->state.data_length = r->o.max_length;
@@ -396,31 +401,45 @@ static void settle_dev(rf__run *r, const rf__finetune_run *f)
     t->held = held;
 }
 
+/* A run that ended early stays so, unless the caller asks for more of it.  Where batches had another size, an epoch
+ * does not end at a multiple of its steps. */
+static void settle_steps(rf__run *r, const rf__finetune_run *f)
+{
+    const rf_train_options *o = &r->o;
+    rf__state *t = &r->state;
+    const int64_t n = o->gradient_accumulation_steps, batches = rf__finetune_batches(f, 0),
+                  left = rf__finetune_batches(f, t->position.index), epoch = (batches + n - 1) / n;
+    if (r->resized) t->epoch_ends = (t->step + (left + n - 1) / n) % epoch;
+    if (f->o.eval_strategy == RF_STRATEGY_EPOCH && f->dev.n)
+        r->o.eval_steps = epoch, r->eval_at = t->epoch_ends % epoch;
+    if (f->o.save_strategy == RF_STRATEGY_EPOCH) r->o.save_steps = epoch, r->save_at = t->epoch_ends % epoch;
+    const bool more = o->given && o->given != differed &&
+                      (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
+    if (!more && t->patience.stale && t->max_steps == t->step) return;
+    const double epochs_left = o->num_train_epochs - (double)t->position.epoch - 1;
+    rf__run_settle_steps(r, o->num_train_epochs * (double)batches / (double)n,
+                         (epochs_left * (double)batches + (double)left) / (double)n);
+}
+
 static rf_status open_job(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
     const rf_train_options *o = &r->o;
-    const int64_t n = o->gradient_accumulation_steps, epoch = (rf__finetune_batches(f) + n - 1) / n;
+    const int64_t n = o->gradient_accumulation_steps;
     if (f->task->check && f->task->check(&f->train, &f->o, &r->params.config, why)) return why->code;
     if (f->o.frozen_layers > r->params.config.num_hidden_layers)
         return rf_fail(why, RF_EARG, "frozen_layers: %lld, the model has %lld", (long long)f->o.frozen_layers,
                        (long long)r->params.config.num_hidden_layers);
     settle_position(r, f);
     settle_dev(r, f);
-    if (f->o.eval_strategy == RF_STRATEGY_EPOCH && f->dev.n) r->o.eval_steps = epoch;
-    if (f->o.save_strategy == RF_STRATEGY_EPOCH) r->o.save_steps = epoch;
-    const double steps = ceil(o->num_train_epochs * (double)rf__finetune_batches(f) / (double)n);
-    const bool more = o->given && o->given != differed &&
-                      (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
-    const bool ended = !more && r->state.patience.stale && r->state.max_steps == r->state.step;
-    if (!ended) r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
+    settle_steps(r, f);
     r->order = rf__make_key(o->seed, 0x6f726472);
     r->masking = (rf__masking){.key = rf__make_key(o->seed, 0x6d61736b), .p = MASKED, .whole_words = 1,
                                .vocab = &r->vocab};
     r->train_samples = (int64_t)f->train.n;
     r->eval_samples = (int64_t)f->dev.n;
     f->batch = rf__calloc(r->ctx, (size_t)n, sizeof *f->batch);
-    f->which = rf__calloc(r->ctx, (size_t)f->o.per_device_train_batch_size, sizeof *f->which);
+    f->which = rf__calloc(r->ctx, (size_t)rf__finetune_largest(r, f), sizeof *f->which);
     if (f->o.fgm > 0) f->words = rf__alloc(r->ctx, r->params.p[r->params.word].count * sizeof *f->words);
     if (!f->batch || !f->which || (f->o.fgm > 0 && !f->words)) return rf_fail(why, RF_ENOMEM, "out of memory: batches");
     set_rates(r, f);

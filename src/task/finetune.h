@@ -27,7 +27,8 @@ typedef struct rf__finetune_run {
     float *class_weight;                /* [K] or NULL                                                                */
     rf_graph *compared;                 /* vectors of a batch and their loss                                          */
     rf__item_batch *batch;              /* [gradient_accumulation_steps]                                              */
-    size_t *which;                      /* [per_device_train_batch_size]                                              */
+    int64_t least;                      /* the fewest examples of a batch (rf__task)                                  */
+    size_t *which;                      /* [rf__finetune_largest]                                                     */
     float *words;                       /* FGM: the word embeddings as they were                                      */
     rf__answers answers;                /* of the last evaluation                                                     */
     rf_scores scores;
@@ -67,6 +68,9 @@ rf_status rf__finetune_options_read(rf_finetune_options *own, const rf_finetune_
 /* One run; `fold`: the part of the training file that is held out, with o->k_fold. */
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,
                            void *user, rf_scores *scores, rf_error *why);
-int64_t rf__finetune_batches(const rf__finetune_run *f);                /* micro-batches of an epoch                  */
+
+/* Micro-batches of an epoch from its example `at` on; the most examples that one has, of this epoch or a later one. */
+int64_t rf__finetune_batches(const rf__finetune_run *f, int64_t at);
+int64_t rf__finetune_largest(const rf__run *r, const rf__finetune_run *f);
 
 #endif

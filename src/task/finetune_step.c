@@ -1,6 +1,8 @@
 /* finetune_step.c — the gradient of a batch of examples, and the evaluation of a file of them.
  *
- *     an epoch      visits the examples in an order that is a function of (seed, epoch); its last batch may be smaller
+ *     an epoch      visits the examples in an order that is a function of (seed, epoch); its last batch may be smaller,
+ *                   but where examples of a batch are compared with each other, one that would be alone joins the
+ *                   batch before
  *     R-Drop        every example is in the batch twice, under two dropouts (objective.c)
  *     GradCache    (Gao et al. 2021) a batch of B examples, of which each is compared with all others, in the memory of
  *                  M: their vectors, M at a time; the loss and its gradient dz at all of them; M at a time once more,
@@ -18,10 +20,22 @@
 
 /* ---- batches ---- */
 
-int64_t rf__finetune_batches(const rf__finetune_run *f)
+int64_t rf__finetune_batches(const rf__finetune_run *f, int64_t at)
 {
-    const int64_t n = (int64_t)f->train.n, each = f->o.per_device_train_batch_size;
-    return (n + each - 1) / each;
+    const int64_t more = (int64_t)f->train.n - at - f->least;
+    return more < 0 ? 0 : 1 + more / f->o.per_device_train_batch_size;
+}
+
+/* Of the batches from example `at` on. */
+static int64_t largest_from(const rf__finetune_run *f, int64_t at)
+{
+    const int64_t n = (int64_t)f->train.n - at, each = f->o.per_device_train_batch_size;
+    return n <= each ? n : rf__max64(each, n - (rf__finetune_batches(f, at) - 1) * each);
+}
+
+int64_t rf__finetune_largest(const rf__run *r, const rf__finetune_run *f)
+{
+    return rf__max64(largest_from(f, 0), largest_from(f, r->state.position.index));
 }
 
 void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens)
@@ -30,8 +44,10 @@ void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *to
     rf__data_position *at = &r->state.position;
     rf__item_batch *b = &f->batch[micro];
     size_t n = 0;
-    if (at->index >= (int64_t)f->train.n) *at = (rf__data_position){.epoch = at->epoch + 1};
-    while (n < (size_t)f->o.per_device_train_batch_size && at->index < (int64_t)f->train.n)
+    if (!rf__finetune_batches(f, at->index)) *at = (rf__data_position){.epoch = at->epoch + 1};
+    const bool last = rf__finetune_batches(f, at->index) == 1;
+    const int64_t end = last ? (int64_t)f->train.n : at->index + f->o.per_device_train_batch_size;
+    while (at->index < end)
         f->which[n++] = (size_t)rf__shuffled((uint64_t)at->index++, f->train.n, r->order, (uint64_t)at->epoch);
     rf__item_batch_fill(b, &f->train, f->which, n, f->o.r_drop > 0, &f->failed);
     *labels += b->labels;
@@ -252,7 +268,8 @@ rf_status rf__finetune_score(rf__run *r, rf_error *why)
     rf__finetune_run *f = r->task;
     rf__state *t = &r->state;
     evaluation e = {.r = r};
-    rf_status status = rf__answers_fill(&f->answers, &f->dev, f->o.per_device_eval_batch_size, logits, &e, why);
+    rf_status status = rf__answers_fill(&f->answers, &f->dev, f->o.per_device_eval_batch_size,
+                                        rf__task_least(f->task, &f->dev, &f->o), logits, &e, why);
     if (status || !e.labels) return status;
     t->eval_loss = e.loss / (double)e.labels;
     f->scores = (rf_scores){.n = 1, .score = {{"loss", t->eval_loss}}};

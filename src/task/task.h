@@ -43,6 +43,10 @@ typedef struct rf__task {
     rf_tensor *(*train)(rf_graph *g, rf_encoder *e, const rf__item_batch *b, const rf__task_objective *o, double weight,
                         double *sum);
 
+    /* The fewest examples that a batch of these can have: 2 where the loss compares them with each other, so that one
+     * alone would teach nothing.  NULL: 1 */
+    int64_t (*least)(const rf__items *t, const rf_finetune_options *o);
+
     /* Bytes that a batch of these examples holds for every two of them: cosines of each with all.  NULL: none */
     double (*square)(const rf__items *t, const rf_finetune_options *o);
 
@@ -81,6 +85,11 @@ void rf__task_list(const char *option, char *out, size_t size);
 static inline bool rf__task_of_vectors(const rf__task *task)
 {
     return task->head == RF_HEAD_EMBED || task->head == RF_HEAD_MLM;
+}
+
+static inline int64_t rf__task_least(const rf__task *task, const rf__items *t, const rf_finetune_options *o)
+{
+    return task->least && t->n ? task->least(t, o) : 1;
 }
 
 /* Columns of what the model gives for each row: of vectors hidden_size, else its logits. */

@@ -359,7 +359,7 @@ static rf_status evaluate(rf__run *r, rf_error *why)
 
 /* ---- all of it ---- */
 
-static bool due(int64_t step, int64_t every) { return every > 0 && step % every == 0; }
+static bool due(int64_t step, int64_t every, int64_t at) { return every > 0 && step % every == at; }
 
 /* early_stopping_patience evaluations in a row without a better number: this step becomes the last. */
 static void count_patience(rf__run *r)
@@ -415,7 +415,7 @@ static rf_status end_step(rf__saves *l, bool evaluating, rf_error *why)
     const bool end = step == r->state.max_steps;
     if (!status) status = handle_requests(r, why);
     const bool saved = r->state.eval_owed && step == r->began_at;
-    const bool saving = !saved && (due(step, r->o.save_steps) || end || r->stop || r->save);
+    const bool saving = !saved && (due(step, r->o.save_steps, r->save_at) || end || r->stop || r->save);
     r->save = false;
     return status || !saving ? status : rf__saves_write(l, end || r->stop, why);
 }
@@ -428,7 +428,7 @@ static rf_status after_step(rf__saves *l, const step_result *s, const rf__data_p
     if (status) return status;
     log_step(r, s);
     const bool end = step == r->state.max_steps || rf__run_stage_ends(r);
-    return end_step(l, due(step, r->o.eval_steps) || (end && r->o.eval_steps), why);
+    return end_step(l, due(step, r->o.eval_steps, r->eval_at) || (end && r->o.eval_steps), why);
 }
 
 static rf_status run_steps(rf__saves *l, rf_error *why)

@@ -62,12 +62,14 @@ struct rf__run {
     char folder[4096];                  /* output_dir                                                                 */
     char from[4096];                    /* the checkpoint that is resumed, or ""                                      */
     bool own;                           /* that checkpoint is of this folder */
+    bool resized;                       /* it had batches of another size */
     bool ran;                           /* a run has been in this folder, and left its lock                           */
     bool fresh;                         /* the folder is ours and holds nothing but the lock yet                      */
     int lock;
     rf__metrics metrics;
     rf__events events;
     json_t *options;                    /* for checkpoints                                                            */
+    json_t *base;                       /* of a resumed run: the folder that it began with, or NULL                   */
 
     rf_tokenizer *tokenizer;
     rf__prompts prompts;                /* of a model that makes vectors: those that it began with                    */
@@ -93,6 +95,7 @@ struct rf__run {
     rf__stages stages;                  /* n 0: the run is one                                                        */
     int stage;                          /* the one that options are of                                                */
     rf_train_options given;             /* the options before a stage changed them: what checkpoints keep             */
+    int64_t eval_at, save_at;           /* step mod eval_steps, save_steps at which that is due                       */
     rf__state state;
     int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                       */
     struct { double loss, accuracy, bleu; bool known; } final;          /* pre-training, translators: evaluation of the
@@ -136,6 +139,11 @@ static inline bool rf__run_next(const rf__run *r) { return !r->job && r->params.
 /* Settles which folder is written and which checkpoint is resumed; takes the lock (start_folder.c). */
 rf_status rf__run_take_folder(rf__run *r, rf_error *why);
 
+/* Options of a checkpoint keep what the run began with.  RF_EARG: another model, chosen beside the checkpoint, that is
+ * not the run's folder either; it would have no effect. */
+void rf__run_keep_model(rf__run *r);
+rf_status rf__run_compare_model(rf__run *r, const json_t *saved, rf_error *why);
+
 /* Checkpoints of an abandoned future are set aside, then the logs are cut to what the checkpoint knows and opened. */
 rf_status rf__run_open_logs(rf__run *r, rf_error *why);
 
@@ -150,6 +158,10 @@ static inline bool rf__run_stage_ends(const rf__run *r)
 }
 void rf__run_free_batches(rf__run *r);
 void rf__run_score_stage(rf__run *r);                                 /* its end: the evaluation that it has          */
+
+/* The last step, as max_steps says or the epochs: `all` steps for a whole run with these batches, `left` from here on,
+ * by which a run goes on whose batches had another size before. */
+void rf__run_settle_steps(rf__run *r, double all, double left);
 
 /* Opens texts or caches, and settles the steps that they are enough for. */
 rf_status rf__run_open_text(rf__run *r, rf_error *why);

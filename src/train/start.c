@@ -150,6 +150,23 @@ static void report_changes(rf__run *r)
                        r->state.kernels, kernels, what);
 }
 
+/* Were the checkpoint's batches of another size?  Of fine-tuning the job knows. */
+static bool other_batches(const rf__run *r, const json_t *saved)
+{
+    const int64_t then = json_integer_value(json_object_get(saved, "tokens_per_batch")),
+                  now = rf__ranks(r->o.comm) * r->o.gradient_accumulation_steps;
+    const bool in_tokens = !r->job || r->job->tokens;
+    return (in_tokens && then != r->o.tokens_per_batch) || (r->state.micro_batches && r->state.micro_batches != now);
+}
+
+void rf__run_settle_steps(rf__run *r, double all, double left)
+{
+    rf__state *t = &r->state;
+    all = fmax(1, ceil(all));
+    if (r->resized) t->steps_moved = (double)t->step + fmax(0, ceil(left)) - all;
+    t->max_steps = r->o.max_steps ? r->o.max_steps : (int64_t)fmax(1, all + t->steps_moved);
+}
+
 static rf_status open_checkpoint(rf__run *r, rf_error *why)
 {
     char path[4096], changed[512];
@@ -160,8 +177,10 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
     if (!status) status = rf__state_load(r->ctx, path, &r->state, &saved, why);
     if (!status) status = rf__options_restore(&r->o, &r->usual, saved, &r->strings, path, changed, sizeof changed, why);
     if (!status) rf__options_settle(&r->o, &r->usual);
+    if (!status) status = rf__run_compare_model(r, saved, why);
     if (!status) status = resume_stages(r, saved, stages, why);
     if (!status && !r->stages.n) status = share_again(r, saved, why);
+    if (!status && !r->stages.n) r->resized = other_batches(r, saved);
     if (!status && r->job && r->job->restore) status = r->job->restore(r, saved, why);
     json_decref(saved);
     if (!status) report_changes(r);
@@ -525,6 +544,7 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     if (!status && !rf__rank(r->o.comm)) status = rf__run_open_logs(r, why);
     if (!status) {
         r->options = rf__options_json(r->stages.n ? &r->given : &r->o);
+        rf__run_keep_model(r);
         if (r->job && r->job->keep) r->job->keep(r, &r->options);
         if (r->stages.n) rf__json_set(&r->options, "stages_settled", rf__stages_json(&r->stages));
         if (!r->options) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
@@ -556,6 +576,7 @@ void rf__run_end(rf__run *r)
     rf_tokenizer_free(r->tokenizer);
     rf__free(ctx, r->prompts.text);
     json_decref(r->options);
+    json_decref(r->base);
     rf__journal_close(&r->metrics);
     rf__journal_close(&r->events);
     rf__arena_clear(&r->strings);

@@ -131,6 +131,30 @@ rf_status rf__run_take_folder(rf__run *r, rf_error *why)
     return r->o.resume_from_checkpoint ? find_checkpoint(r, why) : RF_OK;
 }
 
+static const char base_model[] = "base_model";
+
+void rf__run_keep_model(rf__run *r)
+{
+    char *whole = r->o.model && !r->base ? realpath(r->o.model, NULL) : NULL;
+    const char *base = r->base ? json_string_value(r->base) : whole ? whole : r->o.model;
+    if (base) rf__json_set(&r->options, base_model, rf__json_text(base, strlen(base)));
+    free(whole);
+}
+
+rf_status rf__run_compare_model(rf__run *r, const json_t *saved, rf_error *why)
+{
+    const json_t *base = json_object_get(saved, base_model);
+    const char *const now = r->o.model;
+    if (!base) base = json_object_get(json_object_get(saved, "finetune"), base_model);      /* an older file */
+    const char *const then = json_string_value(base);
+    if (!then) return RF_OK;
+    r->base = json_incref((json_t *)(uintptr_t)base);
+    if (!now || !rf__options_chosen(&r->o, &r->usual, "model") || !strcmp(now, then)) return RF_OK;
+    if (same_folder(now, then) || same_folder(now, r->folder) || same_folder(now, r->from)) return RF_OK;
+    return rf_fail(why, RF_EARG, "model: %s, but the run of %s began with %s, and a resumed run has the weights and "
+                   "the tokenizer of its checkpoint: leave it out", now, r->from, then);
+}
+
 /* The checkpoints go before the lines: whoever is killed in between has both or neither of that future. */
 static rf_status leave_the_future(rf__run *r, rf_error *why)
 {
@@ -155,7 +179,10 @@ rf_status rf__run_open_logs(rf__run *r, rf_error *why)
     if (!status) status = rf__metrics_open(r->folder, metrics, &r->metrics, why);
     if (!status && r->o.report_to == RF_REPORT_TENSORBOARD)
         status = rf__events_open(r->folder, events, rf__wall_seconds(), &r->events, why);
-    if (!status && r->metrics.bytes < r->state.metrics_bytes)
+    if (!status && r->own && r->metrics.bytes < r->state.metrics_bytes)
         rf__run_notify(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
+    if (!status && !r->own && r->state.metrics_bytes)
+        rf__run_notify(r, "note", "metrics.jsonl of %s begins behind step %" PRId64 "; the steps before are in that of "
+                       "the folder of %s", r->folder, r->state.step, r->from);
     return status;
 }

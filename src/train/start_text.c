@@ -43,6 +43,7 @@ static rf_status settle_position(rf__run *r, rf_error *why)
                            "on all the same",
                            r->from);
         rf__run_notify(r, "note", "the text is not what the checkpoint was trained with: a new epoch begins");
+        r->resized = false;
         begin_epoch(at);
     }
     r->state.data = data;
@@ -54,8 +55,8 @@ static void settle_steps(rf__run *r)
 {
     const rf_train_options *o = &r->o;
     const double each = (double)o->tokens_per_batch * (double)r->state.micro_batches;
-    const double steps = ceil(o->num_train_epochs * (double)r->pieces.tokens / each);
-    r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
+    const double epochs_left = o->num_train_epochs - rf__run_epoch(r), tokens = (double)r->pieces.tokens;
+    rf__run_settle_steps(r, o->num_train_epochs * tokens / each, epochs_left * tokens / each);
     const double between = each * (double)o->eval_steps;
     if (o->eval_steps && (double)r->held.tokens > 0.6 * between)           /* a forward is a third of a step */
         rf__run_notify(r, "note",

@@ -246,6 +246,7 @@ static void settle_position(rf__run *r, const rf__pair_training *t)
     rf__data_position *at = &r->state.position;
     if (*r->from && !same_pairs(r, t)) {
         rf__run_notify(r, "note", "the pairs are not what the checkpoint was trained with: a new epoch begins");
+        r->resized = false;
         *at = (rf__data_position){.epoch = at->epoch + 1};
     }
     r->state.data = data_hash(t);
@@ -262,10 +263,10 @@ static void settle_steps(rf__run *r, rf__pair_training *t)
                  tokens = ratio * (double)rf__translation_tokens(&t->train, &source);
     if (o->subword_sampling > 0)
         rf__run_notify(r, "note", "sub-words are drawn anew in each epoch: %.2f times as many tokens", ratio);
-    const double steps = ceil(o->num_train_epochs * tokens / each);
     const bool more = o->given && (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
     if (!more && r->state.patience.stale && r->state.max_steps == r->state.step) return;
-    r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
+    const double epochs_left = o->num_train_epochs - rf__run_epoch(r);
+    rf__run_settle_steps(r, o->num_train_epochs * tokens / each, epochs_left * tokens / each);
 }
 
 static rf_status need_held_out(rf__run *r, const rf__pair_training *t, rf_error *why)

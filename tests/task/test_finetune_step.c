@@ -1,5 +1,5 @@
-/* test_finetune_step.c — one gradient of fine-tuning: FGM and R-Drop against what their papers say, and the rate at
- * which each layer learns. */
+/* test_finetune_step.c — one gradient of fine-tuning: FGM and R-Drop against what their papers say, the rate at which
+ * each layer learns, and the batches of an epoch. */
 #define _GNU_SOURCE
 #include "random_weights.h"
 #include "task/finetune.h"
@@ -288,6 +288,186 @@ static void layers_learn_at_decayed_rates(void **state)
     t_free_all();
 }
 
+/* ---- batches: where examples of a batch are compared with each other, none is alone ---- */
+
+/* N pairs in batches of `each`; tasks whose loss compares them. */
+typedef struct compared { const char *task; bool scored; int n, each; } compared;
+
+typedef struct told { int steps, lone, epochs; double last_epoch, eval_loss; } told;
+
+static int tell(void *user, const rf_train_progress *p)
+{
+    told *t = user;
+    if (!isnan(p->eval_loss)) t->eval_loss = p->eval_loss;
+    if (strcmp(p->event, "step")) return RF_TRAIN_GO;
+    t->steps++;
+    t->lone += !(p->loss > 0);
+    t->epochs += fabs(p->epoch - round(p->epoch)) < 1e-9;
+    t->last_epoch = p->epoch;
+    return RF_TRAIN_GO;
+}
+
+static char *write_compared(const char *folder, const compared *c)
+{
+    char text[4096];
+    size_t n = (size_t)sprintf(text, "text\tpair%s\n", c->scored ? "\tscore" : "");
+    for (int i = 0; i < c->n; i++) {
+        n += (size_t)sprintf(text + n, "the %s %s\tthe %s is %s", tiny_adjectives[i / 12], tiny_nouns[i % 12],
+                             tiny_nouns[i % 12], tiny_verbs[i % 6]);
+        n += (size_t)sprintf(text + n, c->scored ? "\t%g\n" : "\n", i % 5 / 4.0);
+    }
+    t_write(folder, "compared.tsv", text, n);
+    return tiny_path(folder, "compared.tsv");
+}
+
+static rf_finetune_options compared_options(const compared *c, const char *model, const char *train, const char *out)
+{
+    rf_finetune_options o;
+    rf_finetune_defaults(&o);
+    o.task = c->task;
+    o.train = o.dev = train;
+    o.t.model = model;
+    o.t.output_dir = out;
+    o.t.max_length = 16;
+    o.t.num_train_epochs = 3;
+    o.t.learning_rate = 1e-4;
+    o.t.save_synchronously = 1;
+    o.dropout = 0;
+    o.save_strategy = RF_STRATEGY_STEPS;
+    o.t.save_steps = 1;
+    o.per_device_train_batch_size = o.per_device_eval_batch_size = c->each;
+    return o;
+}
+
+/* N mod batch = 1: the example that would be alone, with nothing to tell it from and the loss 0, is in the batch
+ * before.  No step has the loss 0, an epoch has floor(N / batch) steps, and a run that stops after any of them ends
+ * with the same bits. */
+static void nobody_is_alone_in_a_batch(void **state)
+{
+    (void)state;
+    static const compared all[] = {{"embed", false, 13, 12}, {"embed", false, 13, 4}, {"embed", false, 5, 2},
+                                   {"embed", true, 13, 6},   {"sim", false, 9, 4},    {"embed", false, 17, 16}};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    char *model = tiny_model();
+    random_weights(ctx, model, 3);
+    for (size_t i = 0; i < RF_COUNT(all); i++) {
+        const compared *c = &all[i];
+        char *train = write_compared(model, c), *out = strdup(t_folder());
+        rf_finetune_options o = compared_options(c, model, train, out);
+        rf_error why = {0};
+        told t = {0};
+        if (rf_finetune(ctx, &o, tell, &t, NULL, &why)) fail_msg("%s", why.text);
+        if (t.steps != 3 * (c->n / c->each) || t.lone || t.epochs != 3)
+            fail_msg("%s, %d in batches of %d: %d steps, %d without a loss, %d epochs", c->task, c->n, c->each,
+                     t.steps, t.lone, t.epochs);
+        for (int stop = 1; stop < 3; stop++) {
+            char *again = strdup(t_folder());
+            o.t.output_dir = again;
+            o.t.resume_from_checkpoint = NULL;
+            o.t.stop_after = stop;
+            assert_int_equal(rf_finetune(ctx, &o, NULL, NULL, NULL, &why), RF_ESTOPPED);
+            o.t.stop_after = 0;
+            o.t.resume_from_checkpoint = "latest";
+            if (rf_finetune(ctx, &o, NULL, NULL, NULL, &why)) fail_msg("%s", why.text);
+            assert_int_equal(tiny_crc(out, "model.safetensors"), tiny_crc(again, "model.safetensors"));
+            free(again);
+        }
+        free(train);
+        free(out);
+    }
+    rf_ctx_free(ctx);
+    free(model);
+    t_free_all();
+}
+
+/* A run of 3 epochs that goes on with batches of another size, twice, ends with epoch 3; it is evaluated at the end of
+ * each epoch, and one that stops between ends with the same bits. */
+typedef struct places { int evals, whole; double last; } places;
+
+static int note_places(void *user, const rf_train_progress *p)
+{
+    places *t = user;
+    t->last = p->epoch;
+    if (strcmp(p->event, "eval")) return RF_TRAIN_GO;
+    t->evals++;
+    t->whole += fabs(p->epoch - round(p->epoch)) < 1e-9;
+    return RF_TRAIN_GO;
+}
+
+static void other_batches_end_with_the_last_epoch(void **state)
+{
+    (void)state;
+    static const struct { int64_t first, then, accumulated; } sizes[] = {{4, 8, 1}, {8, 3, 1}, {4, 5, 1}, {4, 8, 2}};
+    static const compared data = {"embed", false, 24, 4};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    char *model = tiny_model();
+    random_weights(ctx, model, 3);
+    char *train = write_compared(model, &data);
+    for (size_t i = 0; i < RF_COUNT(sizes); i++) {
+        uint32_t crc[2];
+        for (int stopped = 0; stopped < 2; stopped++) {
+            char *out = strdup(t_folder());
+            rf_finetune_options o = compared_options(&data, model, train, out);
+            rf_error why = {0};
+            places t = {0};
+            o.per_device_train_batch_size = sizes[i].first;
+            o.t.stop_after = 2;
+            assert_int_equal(rf_finetune(ctx, &o, NULL, NULL, NULL, &why), RF_ESTOPPED);
+            o.t.resume_from_checkpoint = "latest";
+            o.per_device_train_batch_size = sizes[i].then;
+            o.t.gradient_accumulation_steps = sizes[i].accumulated;
+            o.t.stop_after = stopped ? 3 : 0;
+            rf_status status = rf_finetune(ctx, &o, note_places, &t, NULL, &why);
+            o.t.stop_after = 0;
+            if (stopped) status = status == RF_ESTOPPED ? rf_finetune(ctx, &o, note_places, &t, NULL, &why) : status;
+            if (status) fail_msg("%s", why.text);
+            if (t.last < 3 || t.last > 3 + (double)(sizes[i].accumulated - 1) / 3)
+                fail_msg("batches of %d, then %d: the last epoch is %g", (int)sizes[i].first, (int)sizes[i].then,
+                         t.last);
+            if (sizes[i].accumulated == 1 && (t.evals != 3 || t.whole != 3))
+                fail_msg("batches of %d, then %d: %d evaluations, %d at the end of an epoch", (int)sizes[i].first,
+                         (int)sizes[i].then, t.evals, t.whole);
+            crc[stopped] = tiny_crc(out, "model.safetensors");
+            free(out);
+        }
+        assert_int_equal(crc[0], crc[1]);
+    }
+    rf_ctx_free(ctx);
+    free(model);
+    free(train);
+    t_free_all();
+}
+
+/* The loss of an evaluation of N in batches of N - 1 is that of all N at once: not that of N - 1, and of one, 0. */
+static void nobody_is_alone_in_an_evaluation(void **state)
+{
+    (void)state;
+    static const char *const tasks[] = {"embed", "sim", "embed"};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    char *model = tiny_model();
+    random_weights(ctx, model, 3);
+    for (int i = 0; i < 3; i++) {
+        double loss[2];
+        for (int k = 0; k < 2; k++) {
+            const compared c = {tasks[i], i == 2, 13, 12 + k};
+            char *train = write_compared(model, &c), *out = strdup(t_folder());
+            rf_finetune_options o = compared_options(&c, model, train, out);
+            rf_error why = {0};
+            told t = {0};
+            o.per_device_train_batch_size = 13;
+            if (rf_finetune(ctx, &o, tell, &t, NULL, &why)) fail_msg("%s", why.text);
+            loss[k] = t.eval_loss;
+            free(train);
+            free(out);
+        }
+        assert_true(loss[0] > 0);
+        t_near(loss[0], loss[1], 1e-6 * loss[1]);
+    }
+    rf_ctx_free(ctx);
+    free(model);
+    t_free_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +476,9 @@ int main(void)
         cmocka_unit_test(fgm_without_a_gradient_moves_nothing),
         cmocka_unit_test(r_drop_is_two_passes_under_two_dropouts),
         cmocka_unit_test(layers_learn_at_decayed_rates),
+        cmocka_unit_test(nobody_is_alone_in_a_batch),
+        cmocka_unit_test(nobody_is_alone_in_an_evaluation),
+        cmocka_unit_test(other_batches_end_with_the_last_epoch),
     };
     return cmocka_run_group_tests_name("train/finetune_step", tests, NULL, NULL);
 }

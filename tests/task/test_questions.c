@@ -259,7 +259,7 @@ static void batches_are_at_most_as_large_as_asked(void **state)
     for (size_t i = 0; i < RF_COUNT(sizes); i++) {
         rf__answers a = {0};
         batches c = {0};
-        assert_int_equal(rf__answers_fill(&a, &t, sizes[i], count, &c, NULL), RF_OK);
+        assert_int_equal(rf__answers_fill(&a, &t, sizes[i], 1, count, &c, NULL), RF_OK);
         assert_int_equal(c.examples, 1000);
         assert_int_equal(a.rows, t.tokens);
         if (sizes[i] < 100) assert_int_equal(c.largest, sizes[i] ? sizes[i] : 32);

@@ -43,6 +43,47 @@ static void other_text_is_refused(void **state)
     end(&r);
 }
 
+static int last_epoch(void *user, const rf_train_progress *p)
+{
+    double *last = user;
+    if (!strcmp(p->event, "step")) *last = p->epoch;
+    return RF_TRAIN_GO;
+}
+
+/* Two epochs, begun with small batches and ended with large ones, or the other way round, end where two epochs of one
+ * size do, up to a batch; stopped once more on the way, with the same bits. */
+static void other_batches_end_with_the_last_epoch(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{128, 512, 1}, {512, 128, 1}, {256, 256, 4}};
+    for (size_t i = 0; i < RF_COUNT(sizes); i++) {
+        uint32_t crc[2];
+        double last = 0;
+        for (int stopped = 0; stopped < 2; stopped++) {
+            run r = with_options(1);
+            r.text[0] = r.corpus;
+            r.o.max_steps = 0;
+            r.o.num_train_epochs = 2;
+            r.o.gradient_accumulation_steps = 1;
+            r.o.tokens_per_batch = sizes[i][0];
+            r.o.stop_after = 20;
+            must(&r, RF_ESTOPPED);
+            r.o.resume_from_checkpoint = "latest";
+            r.o.tokens_per_batch = sizes[i][1];
+            r.o.gradient_accumulation_steps = sizes[i][2];
+            r.o.stop_after = 2;
+            if (stopped) must(&r, RF_ESTOPPED);
+            r.o.stop_after = 0;
+            if (rf_pretrain(r.ctx, &r.o, last_epoch, &last, &r.why)) fail_msg("%s", r.why.text);
+            if (!(last > 1.95 && last < 2.05))
+                fail_msg("%d tokens, then %d: the last epoch is %g", (int)sizes[i][0], (int)sizes[i][1], last);
+            crc[stopped] = tiny_crc(r.out, "model.safetensors");
+            end(&r);
+        }
+        assert_int_equal(crc[0], crc[1]);
+    }
+}
+
 static void other_architecture_is_refused(void **state)
 {
     (void)state;
@@ -261,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_run_in_a_folder),
         cmocka_unit_test(other_text_is_refused),
+        cmocka_unit_test(other_batches_end_with_the_last_epoch),
         cmocka_unit_test(other_architecture_is_refused),
         cmocka_unit_test(other_versions_are_told),
         cmocka_unit_test(text_may_be_gone),

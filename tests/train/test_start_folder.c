@@ -115,7 +115,8 @@ static result another_future(const run *r, const char *checkpoint)
     other.o.resume_from_checkpoint = checkpoint;
     other.o.learning_rate = 2e-3;
     must(&other, RF_OK);
-    noted(&other, "metrics.jsonl is shorter than it was");
+    assert_null(strstr(other.notes, "metrics.jsonl is shorter"));
+    noted(&other, " begins behind step 8; the steps before are in that of the folder of ");
     const result expected = result_of(out, 20);
     free(out);
     return expected;
@@ -180,6 +181,40 @@ static void a_refusal_sets_nothing_aside(void **state)
     assert_int_equal(tiny_count(r.out, "abandoned"), 0);
     is_kept(r.out, &k);
     free(eight);
+    end(&r);
+}
+
+/* What a resumed run would not look at: it has the weights and the tokenizer of its checkpoint.  The model that the run
+ * began with may be said again, by any path. */
+static void another_model_beside_a_checkpoint_is_refused(void **state)
+{
+    (void)state;
+    run r = with_options(1);
+    r.o.stop_after = 4;
+    must(&r, RF_ESTOPPED);
+    char *other = tiny_model(), *four = tiny_path(r.out, "checkpoint-4"), *same = tiny_path(r.model, ".");
+    kept k = keep(r.out);
+    const char *const resume[] = {"latest", four};
+    for (size_t i = 0; i < RF_COUNT(resume); i++) {
+        r.o.resume_from_checkpoint = resume[i];
+        r.o.model = other;
+        must(&r, RF_EARG);
+        t_failed(&r.why, RF_EARG, "model: ");
+        t_failed(&r.why, RF_EARG, "a resumed run has the weights and the tokenizer of its checkpoint: leave it out");
+        is_kept(r.out, &k);
+        k = keep(r.out);
+    }
+    const char *const fine[] = {same, r.out, four, NULL};
+    for (size_t i = 0; i < RF_COUNT(fine); i++) {
+        r.o.resume_from_checkpoint = four;
+        r.o.model = fine[i];
+        r.o.stop_after = 1;
+        must(&r, RF_ESTOPPED);
+    }
+    free(k.metrics);
+    free(other);
+    free(four);
+    free(same);
     end(&r);
 }
 
@@ -283,6 +318,7 @@ int main(void)
         cmocka_unit_test(does_not_run_over_an_earlier_run),
         cmocka_unit_test(going_back_leaves_the_future),
         cmocka_unit_test(a_refusal_sets_nothing_aside),
+        cmocka_unit_test(another_model_beside_a_checkpoint_is_refused),
         cmocka_unit_test(not_into_another_runs_folder),
         cmocka_unit_test(a_log_is_known_by_its_bytes),
         cmocka_unit_test(a_log_counts_its_bytes),

@@ -160,6 +160,12 @@ static rf_status check(const rf__items *t, const rf_finetune_options *o, const r
                        "per_device_train_batch_size 1: example %zu would be alone in its batch, with nothing to tell "
                        "its second text from",
                        lacking + 1);
+    if (what == RF_EMBED_COSENT && o->per_device_train_batch_size < 2)
+        return rf_fail(why, RF_EARG,
+                       "per_device_train_batch_size 1: loss cosent compares the scores of a batch's examples, and "
+                       "there would be one alone; loss cosine learns each by itself");
+    if (what == RF_EMBED_COSENT && t->n < 2)
+        return rf_fail(why, RF_EDATA, "one example alone: loss cosent has nothing to compare its score with");
     if (what == RF_EMBED_INFONCE && t->n < 2 && lacking < t->n)
         return rf_fail(why, RF_EDATA, "one example alone: there is nothing to tell its second text from");
     if (same == t->n && !(c->hidden_dropout_prob > 0 || c->attention_probs_dropout_prob > 0))
@@ -304,6 +310,15 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return all;
 }
 
+/* Second texts, or scores, of the others are what an example is told from. */
+static int64_t least(const rf__items *t, const rf_finetune_options *o)
+{
+    const rf_embed_loss what = loss_of(o, t->teacher, !isnan(t->target[0]));
+    size_t own = 0;
+    while (own < t->n && texts_of(t, own) > 2) own++;
+    return what == RF_EMBED_COSENT || (what == RF_EMBED_INFONCE && own < t->n) ? 2 : 1;
+}
+
 /* Cosines of first texts with all others, and their adjoints, at each width. */
 static double square(const rf__items *t, const rf_finetune_options *o)
 {
@@ -344,6 +359,7 @@ const rf__task rf__task_embed = {
     .recognise = recognise,
     .check = check,
     .loss = loss,
+    .least = least,
     .square = square,
     .metric = "spearmanr",
     .other_metric = "mrr_at_10",

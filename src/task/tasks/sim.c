@@ -188,7 +188,7 @@ static bool reserve(rf_graph *g, const rf__item_batch *b, both_ways *w)
 /* Masks a first part between its [CLS] and [SEP], or leaves it: a function of (key, stream, sequence, place). */
 static void mask_source(int32_t id[], int64_t n, int64_t sequence, const rf__task_objective *o)
 {
-    enum { COIN = -2, SEQUENCES = 17 };                              /* twice the largest batch is below 2^17 */
+    enum { COIN = -2, SEQUENCES = 18 };                              /* twice the largest batch is below 2^18 */
     const uint64_t stream = o->stream << SEQUENCES | (uint64_t)sequence;
     uint32_t word[4];
     rf__philox(o->masking->key, (uint64_t)COIN, stream, word);
@@ -240,6 +240,13 @@ static rf_tensor *train(rf_graph *g, rf_encoder *e, const rf__item_batch *b, con
     return rf_add(g, next, alike);
 }
 
+/* The two texts of a pair alone have nothing to be told from. */
+static int64_t least(const rf__items *t, const rf_finetune_options *o)
+{
+    (void)t, (void)o;
+    return 2;
+}
+
 /* Cosines of the 2 texts with 2 others, what is left out, their sum, and an adjoint; or cosines, the teacher's, and
  * an adjoint. */
 static double square(const rf__items *t, const rf_finetune_options *o)
@@ -274,6 +281,7 @@ const rf__task rf__task_sim = {
     .check = check,
     .loss = loss,
     .train = train,
+    .least = least,
     .square = square,
     .metric = "spearmanr",
     .other_metric = "mrr_at_10",

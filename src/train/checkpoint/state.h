@@ -28,6 +28,9 @@ typedef struct rf__state {
     int64_t data_length;
     uint64_t held;                      /* the hash of the examples to evaluate on; 0: none, or an older file         */
     int64_t micro_batches;              /* of a step, of all ranks; 0: an older file                                  */
+    double steps_moved;                 /* how much later the run ends than its options say, since its batches have had
+                                           other sizes                                                                */
+    int64_t epoch_ends;                 /* step mod steps of an epoch at which one ends, likewise                     */
     struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike         */
     struct { double best; int64_t seen, stale; } patience;              /* evaluations, for early stopping            */
     struct { double loss; int64_t steps; } total;       /* of steps that were not skipped: sum of their mean losses   */
