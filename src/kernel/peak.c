@@ -44,12 +44,15 @@
 #define FOR(UNITS) __attribute__((target(UNITS)))
 #define FMA_512(v, x) _mm512_fmadd_ps(v, x, x)
 #define FMA_256(v, x) _mm256_fmadd_ps(v, x, x)
+#define MUL_ADD_128(v, x) _mm_add_ps(_mm_mul_ps(v, x), x)
 #define DOT_BF16(v, x) _mm512_dpbf16_ps(v, (__m512bh)(x), (__m512bh)(x))              /* two in each lane */
 #define DOT_I8(v, x) _mm512_dpbusd_epi32(v, x, x)                                     /* four in each lane */
 #define DOT_I8_256(v, x) _mm256_dpbusd_avx_epi32(v, x, x)
+#define DOT_I16_128(v, x) _mm_add_epi32(_mm_madd_epi16(v, x), v)
 #define DOT_I16_256(v, x) _mm256_add_epi32(_mm256_madd_epi16(v, x), v)       /* bytes as int16, two a lane */
 SPIN(spin_avx512, FOR("avx512f"), 20, __m512, _mm512_set1_ps(1.0F), _mm512_set1_ps(0.5F), FMA_512, "+v", 16 * 2)
 SPIN(spin_avx2, FOR("avx2,fma"), 14, __m256, _mm256_set1_ps(1.0F), _mm256_set1_ps(0.5F), FMA_256, "+x", 8 * 2)
+SPIN(spin_sse2, , 14, __m128, _mm_set1_ps(1.0F), _mm_set1_ps(0.5F), MUL_ADD_128, "+x", 4 * 2)
 SPIN(spin_bf16, FOR("avx512f,avx512bf16"), 20, __m512, _mm512_set1_ps(1.0F), (__m512)_mm512_set1_epi32(0x3e803e80),
      DOT_BF16, "+v", 16 * 4)
 SPIN(spin_i8, FOR("avx512f,avx512vnni"), 20, __m512i, _mm512_setzero_si512(), _mm512_set1_epi8(1), DOT_I8, "+v", 16 * 8)
@@ -57,6 +60,7 @@ SPIN(spin_i8_256, FOR("avx2,avxvnni"), 14, __m256i, _mm256_setzero_si256(), _mm2
      8 * 8)
 
 SPIN(spin_i16_256, FOR("avx2"), 14, __m256i, _mm256_set1_epi32(1), _mm256_set1_epi16(1), DOT_I16_256, "+x", 8 * 4)
+SPIN(spin_i16_128, , 14, __m128i, _mm_set1_epi32(1), _mm_set1_epi16(1), DOT_I16_128, "+x", 4 * 4)
 
 /* Four sums of tiles, as the kernels have (gemm_amx.inc): a product takes 16 cycles, and its sum is ready after 52. */
 #define TILE_SPIN(NAME, DOT, FLOPS)                        \
@@ -114,10 +118,10 @@ static spin *spin_of(const rf_ctx *ctx, rf_type type)
         return __builtin_cpu_supports("avx512vnni") ? spin_i8
                : has_rung("avxvnni")                ? spin_i8_256
                : __builtin_cpu_supports("avx2")     ? spin_i16_256
-                                                    : NULL;
+                                                    : spin_i16_128;
     if (type != RF_F32) return NULL;
     if (__builtin_cpu_supports("avx512f")) return spin_avx512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? spin_avx2 : NULL;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? spin_avx2 : spin_sse2;
 #elif defined(__aarch64__)
     if (type == RF_BF16) return rf__processor_has("bf16") ? spin_bf16 : NULL;
     if (type == RF_I8) return rf__processor_has("i8mm") ? spin_i8mm : rf__processor_has("asimddp") ? spin_i8 : NULL;
@@ -171,10 +175,7 @@ static void span(const buffer *b, int64_t i, size_t *first, size_t *last)
     *last = i + 1 == b->shares ? b->words : *first + step;
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2")))
-#endif
-static uint64_t fold(const uint64_t *from, size_t n)
+static inline __attribute__((always_inline)) uint64_t fold_words(const uint64_t *from, size_t n)
 {
     typedef uint64_t wide __attribute__((vector_size(32), may_alias));
     wide s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
@@ -182,6 +183,18 @@ static uint64_t fold(const uint64_t *from, size_t n)
     for (size_t i = 0; i + 4 <= n / 4; i += 4) s0 ^= p[i], s1 ^= p[i + 1], s2 ^= p[i + 2], s3 ^= p[i + 3];
     s0 ^= s1 ^ s2 ^ s3;
     return s0[0] ^ s0[1] ^ s0[2] ^ s0[3];
+}
+
+#if defined(__x86_64__)
+FOR("avx2") static uint64_t fold_avx2(const uint64_t *from, size_t n) { return fold_words(from, n); }
+#endif
+
+static uint64_t fold(const uint64_t *from, size_t n)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) return fold_avx2(from, n);
+#endif
+    return fold_words(from, n);
 }
 
 static void read_body(void *arg, int64_t i, int worker)

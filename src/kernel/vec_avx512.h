@@ -36,7 +36,8 @@ static inline vf v_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 static inline vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
 static inline vf v_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 static inline vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
-static inline vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }        /* a b + c */
+static inline vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }   /* a b + c, rounded twice at most   */
+static inline vf v_fused(vf a, vf b, vf c) { return v_fma(a, b, c); }                /* a b + c, rounded once         */
 static inline vf v_fms(vf a, vf b, vf c) { return _mm512_fmsub_ps(a, b, c); }        /* a b - c */
 static inline vf v_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }      /* c - a b */
 static inline vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }

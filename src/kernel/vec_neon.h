@@ -42,6 +42,7 @@ static inline vf v_mul(vf a, vf b) { return vmulq_f32(a, b); }
 static inline vf v_div(vf a, vf b) { return vdivq_f32(a, b); }
 static inline vf v_sqrt(vf a) { return vsqrtq_f32(a); }
 static inline vf v_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
+static inline vf v_fused(vf a, vf b, vf c) { return v_fma(a, b, c); }
 static inline vf v_fms(vf a, vf b, vf c) { return vnegq_f32(vfmsq_f32(c, a, b)); }
 static inline vf v_fnma(vf a, vf b, vf c) { return vfmsq_f32(c, a, b); }
 static inline vf v_max(vf a, vf b) { return vmaxq_f32(a, b); }

@@ -56,9 +56,9 @@ awk -F '\t' 'NR == 1 { first = $1 } END { exit !(NR == 2 && first > $1 && $4 == 
 
 # In int8 and bf16, too: near the same numbers.
 for type in bf16 int8; do
-    expect 0 '' "$program" score -m whole --dtype $type 'the old river'
+    expect 0 '' "$program" score -q -m whole --dtype $type 'the old river'
     awk 'NR == FNR { s = $1; next } { d = s - $1; exit !(d && d < 0.1 && d > -0.1) }' out sum || fail "score in $type: $(cat out sum)"
-    expect 0 '' "$program" evaluate -m whole --dtype $type --text text.txt --eval_documents 20 --max_length 16 --stride 4
+    expect 0 '' "$program" evaluate -q -m whole --dtype $type --text text.txt --eval_documents 20 --max_length 16 --stride 4
     holds out 'in windows of 16'
 done
 

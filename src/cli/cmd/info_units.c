@@ -11,6 +11,7 @@
 /* A unit as /proc/cpuinfo calls it.  With a rung: what that uses it for; without: why nothing does. */
 static const struct unit { const char *flag, *rung, *what; } units[] = {
 #if defined(__x86_64__)
+    {"sse4_1", "sse4", "vectors of 4 numbers"},
     {"avx2", "avx2", "vectors of 8 numbers"},
     {"fma", "avx2", "multiply-adds"},
     {"f16c", "avx2", "weights in f16"},

@@ -45,6 +45,9 @@ void cli_error(const char *format, ...) RF_PRINTF(1, 2);                /* "rofo
 void cli_note(const cli_io *io, const char *format, ...) RF_PRINTF(2, 3);       /* the same, unless --quiet           */
 
 
+/* What the user should know of the rung that computes. */
+void cli_note_rung(const cli_io *io);
+
 /* Joins the name of a place and a failure: "standard input: line 7: ..." */
 rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_error *inner);
 

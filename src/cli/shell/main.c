@@ -89,6 +89,7 @@ static int run(cli_parsed *p, const char *program)
         return cli_exit(&io);
     }
     if (rf_ctx_new(&options, &io.ctx, &io.why)) return cli_exit(&io);
+    cli_note_rung(&io);
     const int code = p->command->run(p->args, &io);
     rf_ctx_free(io.ctx);
     return code;

@@ -17,7 +17,7 @@ const rfk_panel_shape *rfk_ref_gemm_panel_bf16_shape(void)
 {
     static const rfk_panel_shape shape = {
         .rows = 1, .columns = COLUMNS, .interleave = 2,
-        .depth = DEPTH, .stride = DEPTH, .block = BLOCK, .group = COLUMNS,
+        .depth = DEPTH, .stride = DEPTH, .block = BLOCK, .group = COLUMNS, .widened = 1,
     };
     return &shape;
 }

@@ -1,0 +1,14 @@
+/* isa_sse4.c — the whole file is one table: the bodies in the words of vec_sse4.h. */
+#include <math.h>
+
+#include "kernel/kernel.h"
+#include "kernel/vec_sse4.h"
+
+#include "kernel/bodies.inc"
+
+const rfk_table rfk_sse4 = {
+    .isa = "sse4",
+#define RFK(name, result, parameters) .name = k_##name,
+#include "roformer/kernels.def"
+#undef RFK
+};
