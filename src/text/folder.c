@@ -78,8 +78,8 @@ static rf_status unknown_class(const rf_tokenizer_folder *f)
         if (!strcmp((*r)->classes[0], json_classes[0])) continue;
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", (*r)->classes[0]);
     }
-    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class %.60s is not supported, expected one of %s%s",
-                   f->config_path, f->class, known, hint);
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class %.60s is not supported%s, expected one of %s",
+                   f->config_path, f->class, hint, known);
 }
 
 static rf_status row_of_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)

@@ -28,6 +28,7 @@ typedef struct marian {
     char *model;
     size_t bytes;
     int32_t *id;                        /* [pieces of spm] their ids; -1: vocab.json has it not                       */
+    int32_t unk;                        /* the piece of spm for what it does not know; -1: none                       */
 } marian;
 
 const rf_tokenizer_row rf__tokenizer_marian;
@@ -42,6 +43,21 @@ static int32_t find(const vocabulary *v, const char *name)
 {
     const word key = {name, 0}, *x = bsearch(&key, v->sorted, (size_t)v->n, sizeof key, by_name);
     return x ? x->id : -1;
+}
+
+/* The same of `size` bytes, which have no end of their own. */
+static int32_t find_part(const vocabulary *v, const char *name, size_t size)
+{
+    for (int32_t low = 0, high = v->n; low < high;) {
+        const int32_t middle = low + (high - low) / 2;
+        const word *x = &v->sorted[middle];
+        const size_t own = strlen(x->text), least = own < size ? own : size;
+        const int order = memcmp(x->text, name, least);
+        if (!order && own == size) return x->id;
+        if (order ? order < 0 : own < size) low = middle + 1;
+        else high = middle;
+    }
+    return -1;
 }
 
 static const char *token_of(const rf_tokenizer *t, int32_t id)
@@ -63,11 +79,11 @@ static bool continues(const rf_tokenizer *t, int32_t id)
 typedef struct putting { const marian *t; rf_encoding *e; size_t from; } putting;
 
 /* What the model does not know is looked for by its letters: the other side's pieces are in the vocabulary, too. */
-static bool put(void *user, const char *piece, int32_t id, uint32_t begin, uint32_t end)
+static bool put(void *user, const char *piece, size_t size, int32_t id, size_t begin, size_t end)
 {
     const putting *x = user;
     int32_t token = x->t->id[id];
-    if (token < 0 || id == rf__spm_reserved(x->t->spm, RF_SPM_UNK)) token = find(x->t->words, piece);
+    if (token < 0 || id == x->t->unk) token = find_part(x->t->words, piece, size);
     if (!rf__reserve_tokens(x->e, 1)) return false;
     rf__put_token(x->e, token < 0 ? x->t->base.special[RF_UNK] : token, (uint32_t)(x->from + begin),
                   (uint32_t)(x->from + end), false);
@@ -97,10 +113,9 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
 {
     const marian *t = as_marian(any);
     const size_t code = language(p);
-    (void)scratch;
     if (code && !put_language(t, e, p, code)) return false;
     putting to = {t, e, p->from + code};
-    return rf__subwords_cut(t->spm, p, to.from, put, &to);
+    return rf__subwords_cut(t->spm, scratch, p, to.from, put, &to);
 }
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
@@ -128,7 +143,7 @@ static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool 
         const bool special = i < n && rf_tokenizer_is_special(any, id[i]);
         if (token && !special) piece[k++] = token;
         if (i < n && (!special || skip)) continue;                  /* a token that is shown ends a run of pieces     */
-        good = !k || !rf__spm_join(t->spm, piece, k, rf__subwords_append, &out, NULL);
+        good = !k || rf__spm_join(t->spm, piece, k, rf__subwords_append, &out);
         k = 0;
         if (token) good = good && rf__subwords_append(&out, token, strlen(token)) && rf__subwords_append(&out, " ", 1);
     }
@@ -230,10 +245,11 @@ static rf_status read_side(rf_tokenizer_folder *f, const char *name, marian *t)
     char path[RF_PATH];
     rf_status status = rf__path(path, sizeof path, f->path, name, f->why);
     if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &t->model, &t->bytes, f->why);
-    if (!status) status = rf__spm_load(t->model, t->bytes, path, &t->spm, f->why);
+    if (!status) status = rf__spm_load(f->ctx, t->model, t->bytes, path, &t->spm, f->why);
     if (status) return status;
     const int32_t n = rf__spm_size(t->spm);
     int32_t known = 0;
+    t->unk = rf__spm_reserved(t->spm, RF_SPM_UNK);
     t->id = rf__calloc(f->ctx, (size_t)n + 1, sizeof *t->id);
     if (!t->id) return no_memory(path, f->why);
     for (int32_t i = 0; i < n; i++) known += (t->id[i] = find(t->words, rf__spm_piece(t->spm, i))) >= 0;
@@ -336,6 +352,8 @@ const rf_tokenizer_row rf__tokenizer_marian = {
     .fingerprint = fingerprint,
     .clear = clear,
     .encode = encode,
+    .scratch = rf__subwords_scratch,
+    .scratch_free = rf__subwords_scratch_free,
     .samples = true,
     .decode = decode,
     .token = token_of,

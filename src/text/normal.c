@@ -7,6 +7,7 @@
  *     Replace                 a text, or blanks in a row (" {2,}")
  *     Prepend                 before a text that is not empty
  *     Strip Lowercase StripAccents Sequence                                                                          */
+#include <stdio.h>
 #include <utf8proc.h>
 
 #include "normal.h"
@@ -55,33 +56,6 @@ static bool put_char(rf__mapped *out, uint32_t c, uint32_t from, uint32_t to)
 
 /* ---- Precompiled ------------------------------------------------------------------------------------------------- */
 
-static uint32_t unit(const rf__normalizer *n, size_t i)
-{
-    const unsigned char *p = n->charsmap + 4 * i;
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static size_t offset(uint32_t u) { return (size_t)(u >> 10) << ((u & 1u << 9) >> 6); }
-
-/* The shortest entry that begins text[0, size): what it becomes; NULL: there is none. */
-static const char *entry(const rf__normalizer *n, const char *text, size_t size)
-{
-    size_t at = n->units ? offset(unit(n, 0)) : 0;
-    for (size_t i = 0; i < size && text[i]; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        at ^= c;
-        if (at >= n->units) return NULL;
-        const uint32_t u = unit(n, at);
-        if ((u & (1u << 31 | 0xFF)) != c) return NULL;
-        at ^= offset(u);
-        if (at >= n->units) return NULL;
-        if (!(u >> 8 & 1)) continue;
-        const size_t value = unit(n, at) & 0x7FFFFFFF;
-        return value < n->strings_size ? n->strings + value : NULL;
-    }
-    return NULL;
-}
-
 /* The end of the grapheme cluster at `at`. */
 static size_t cluster_end(const rf__mapped *in, size_t at)
 {
@@ -100,14 +74,14 @@ static bool precompiled(const rf__normalizer *n, const rf__normal_step *s, const
     (void)s;
     for (size_t at = 0, end; at < in->n; at = end) {
         end = cluster_end(in, at);
-        const char *whole = end - at < CLUSTER ? entry(n, in->at + at, end - at) : NULL;
+        const char *whole = end - at < CLUSTER ? rf__charsmap_shortest(&n->charsmap, in->at + at, end - at) : NULL;
         if (whole) {
             if (!rf__mapped_put(out, whole, strlen(whole), in->from[at], in->to[end - 1])) return false;
             continue;
         }
         for (size_t c = at, next = at; c < end; c = next) {
             rf__mapped_next(in, &next);
-            const char *one = entry(n, in->at + c, next - c);
+            const char *one = rf__charsmap_shortest(&n->charsmap, in->at + c, next - c);
             if (one ? !rf__mapped_put(out, one, strlen(one), in->from[c], in->to[next - 1]) : !keep(in, c, next, out))
                 return false;
         }
@@ -145,23 +119,17 @@ static rf_status read_charsmap(rf__normalizer *n, const json_t *x, const char *p
     const json_t *map = json_object_get(x, "precompiled_charsmap");
     const char *text = json_string_value(map);
     const size_t size = json_string_length(map);
-    if (n->charsmap) return rf_fail(why, RF_EUNSUPPORTED, "%s: normalizer: two Precompiled are not supported", path);
-    if (text && !(n->charsmap = rf__alloc(n->ctx, size + 4))) return rf_fail(why, RF_ENOMEM, "%s: no memory", path);
-    const int64_t bytes = text ? from_base64(text, size, n->charsmap) : -1;
-    const size_t trie = bytes >= 4 ? unit(n, 0) : 0;
-    if (bytes < 4 || trie % 4 || trie > (size_t)bytes - 4 || ((size_t)bytes > trie + 4 && n->charsmap[bytes - 1]))
-        return rf_fail(why, RF_EDATA, "%s: normalizer: precompiled_charsmap is none of SentencePiece's", path);
-    n->strings_size = (size_t)bytes - 4 - trie;
-    memmove(n->charsmap, n->charsmap + 4, (size_t)bytes - 4);
-    n->units = trie / 4;
-    n->strings = (const char *)n->charsmap + trie;
-    for (size_t i = 0, one; i < n->strings_size; i += one + 1) {
-        one = strlen(n->strings + i);
-        if ((double)one > n->charsmap_growth) n->charsmap_growth = (double)one;
-        if (rf_utf8_check(n->strings + i, one) != one)
-            return rf_fail(why, RF_EDATA, "%s: normalizer: precompiled_charsmap has a text that is not UTF-8", path);
-    }
-    return RF_OK;
+    char where[RF_PATH + 64];
+    rf_status status = RF_OK;
+    snprintf(where, sizeof where, "%s: normalizer: precompiled_charsmap", path);
+    if (n->charsmap.unit) return rf_fail(why, RF_EUNSUPPORTED, "%s: two Precompiled are not supported", where);
+    unsigned char *data = text ? rf__alloc(n->ctx, size + 4) : NULL;
+    if (text && !data) return rf_fail(why, RF_ENOMEM, "%s: no memory", path);
+    const int64_t bytes = text ? from_base64(text, size, data) : -1;
+    if (bytes < 0) status = rf_fail(why, RF_EDATA, "%s: base 64 was expected", where);
+    if (!status) status = rf__charsmap_read(&n->charsmap, n->ctx, data, (size_t)bytes, where, why);
+    rf__free(n->ctx, data);
+    return status;
 }
 
 /* ---- normal forms ------------------------------------------------------------------------------------------------ */
@@ -400,7 +368,7 @@ static rf_status read_step(rf__normalizer *n, const json_t *x, const char *path,
 /* Steps multiply: of three that each make one letter a thousand, five letters would become five billion. */
 static rf_status check_growth(const rf__normalizer *n, const char *path, rf_error *why)
 {
-    double growth = n->charsmap_growth > 1 ? n->charsmap_growth : 1;
+    double growth = n->charsmap.longest > 1 ? (double)n->charsmap.longest : 1;
     for (size_t i = 0; i < n->steps; i++) {
         const rf__normal_step *s = &n->step[i];
         if (s->go != replace && s->go != collapse) continue;
@@ -440,6 +408,6 @@ void rf__normal_clear(rf__normalizer *n)
         rf__free(n->ctx, n->step[i].from);
         rf__free(n->ctx, n->step[i].to);
     }
-    rf__free(n->ctx, n->charsmap);
+    rf__charsmap_clear(n->ctx, &n->charsmap);
     rf__free(n->ctx, n->lower);
 }

@@ -2,6 +2,7 @@
 #ifndef RF_TEXT_NORMAL_H
 #define RF_TEXT_NORMAL_H
 
+#include "charsmap.h"
 #include "tokenizer.h"
 
 /* A text, and for each of its bytes the bytes [from, to) of the raw text that it comes from. */
@@ -35,16 +36,11 @@ struct rf__normal_step {
     bool left, right;
 };
 
-/* The charsmap of Precompiled: a double-array trie (Darts-clone) whose values are places in `strings`. */
 struct rf__normalizer {
     const rf_ctx *ctx;
     rf__normal_step step[RF_NORMAL_STEPS];
     size_t steps;
-    unsigned char *charsmap;
-    size_t units;
-    const char *strings;
-    size_t strings_size;
-    double charsmap_growth;             /* bytes that its longest text has: a byte becomes no more than that          */
+    rf__charsmap charsmap;              /* of Precompiled                                                             */
     rf_unicode *lower;                  /* or NULL                                                                    */
     bool prepends;                      /* one of the steps puts U+2581 before a text                                 */
 };

@@ -15,81 +15,9 @@
 enum { MOST_PIECES = 1 << 24 };
 static const double UNKNOWN = 10;
 
-/* ---- numbers by a key -------------------------------------------------------------------------------------------- */
-
-static size_t spread(uint64_t x)
-{
-    x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD;
-    x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53;
-    return (size_t)(x ^ x >> 33);
-}
-
-/* The slot of a key, or the free one where it would be. */
-static rf__pair_slot *slot_of(const rf__pair_map *m, uint64_t key)
-{
-    size_t i = spread(key) & m->mask;
-    while (m->slot[i].a != UINT32_MAX && m->slot[i].key != key) i = (i + 1) & m->mask;
-    return &m->slot[i];
-}
-
-static bool widen(const rf_ctx *ctx, rf__pair_map *m)
-{
-    const size_t size = m->slot ? 2 * (m->mask + 1) : 256;
-    rf__pair_map more = {.slot = rf__calloc(ctx, size, sizeof *more.slot), .mask = size - 1, .n = m->n};
-    if (!more.slot) return false;
-    for (size_t i = 0; i < size; i++) more.slot[i].a = UINT32_MAX;
-    for (size_t i = 0; m->slot && i <= m->mask; i++)
-        if (m->slot[i].a != UINT32_MAX) *slot_of(&more, m->slot[i].key) = m->slot[i];
-    rf__free(ctx, m->slot);
-    *m = more;
-    return true;
-}
-
-/* The slot of a key, made when it is new: then a is UINT32_MAX and must be set.  NULL: no memory. */
-static rf__pair_slot *slot_for(const rf_ctx *ctx, rf__pair_map *m, uint64_t key)
-{
-    if ((!m->slot || 2 * m->n >= m->mask) && !widen(ctx, m)) return NULL;
-    rf__pair_slot *s = slot_of(m, key);
-    if (s->a == UINT32_MAX) m->n++, s->key = key;
-    return s;
-}
-
-static uint64_t both(uint32_t a, uint32_t b) { return (uint64_t)a << 32 | b; }
-
-/* ---- names ------------------------------------------------------------------------------------------------------- */
-
-/* Later ids of the same name replace earlier ones. */
-static bool insert(rf__pieces *p, const char *name, int32_t id)
-{
-    uint32_t node = 0;
-    const size_t size = strlen(name);
-    for (size_t at = 0; at < size;) {
-        rf__pair_slot *s = slot_for(p->ctx, &p->edges, both(node, rf__utf8_get((const unsigned char *)name, &at)));
-        if (!s) return false;
-        if (s->a == UINT32_MAX) s->a = ++p->nodes, s->b = UINT32_MAX;
-        node = s->a;
-        if (at == size) s->b = (uint32_t)id;
-    }
-    return true;
-}
-
-/* One step down: the piece that ends there, -1 for none; *node 0: nothing begins so. */
-static inline int32_t step(const rf__pieces *p, uint32_t *node, uint32_t c)
-{
-    const rf__pair_slot *s = slot_of(&p->edges, both(*node, c));
-    *node = s->a == UINT32_MAX ? 0 : s->a;
-    return *node ? (int32_t)s->b : -1;
-}
-
 int32_t rf__pieces_find(const rf__pieces *p, const char *text, size_t size)
 {
-    uint32_t node = 0;
-    int32_t id = -1;
-    for (size_t at = 0; at < size;) {
-        id = step(p, &node, rf__utf8_get((const unsigned char *)text, &at));
-        if (!node) return -1;
-    }
-    return id;
+    return rf__trie_find(&p->names_trie, text, size);
 }
 
 /* ---- Unigram ----------------------------------------------------------------------------------------------------- */
@@ -111,7 +39,7 @@ static void search(const rf__pieces *p, const char *word, size_t size, best b[])
         const double so_far = b[at].score;
         for (size_t end = at; end < size;) {
             const bool first = end == at;
-            const int32_t id = step(p, &node, rf__utf8_get((const unsigned char *)word, &end));
+            const int32_t id = rf__trie_step(&p->names_trie, &node, rf__utf8_get((const unsigned char *)word, &end));
             if (first) next = end, single = id >= 0;
             if (!node) break;
             if (id >= 0) offer(&b[end], p->score[id] + so_far, at, id);
@@ -166,45 +94,17 @@ static bool cut_unigram(const rf__pieces *p, rf__cut *c, const char *word, size_
 
 /* A piece of the word in a list; gone: it was merged into the one before. */
 typedef struct symbol { uint32_t id, from, to; int32_t before, after; bool gone; } symbol;
-typedef struct merge { uint32_t rank, at, to; } merge;
-
-static bool sooner(const merge *a, const merge *b) { return a->rank != b->rank ? a->rank < b->rank : a->at < b->at; }
-
-static bool push(rf__cut *c, merge x)
-{
-    if (!rf__grow(c->ctx, &c->heap, &c->heap_capacity, c->heap_n + 1, sizeof(merge))) return false;
-    merge *h = c->heap;
-    size_t i = c->heap_n++;
-    for (; i && sooner(&x, &h[(i - 1) / 2]); i = (i - 1) / 2) h[i] = h[(i - 1) / 2];
-    h[i] = x;
-    return true;
-}
-
-static merge pop(rf__cut *c)
-{
-    merge *h = c->heap;
-    const merge top = h[0], x = h[--c->heap_n];
-    size_t i = 0;
-    for (size_t k; (k = 2 * i + 1) < c->heap_n; i = k) {
-        if (k + 1 < c->heap_n && sooner(&h[k + 1], &h[k])) k++;
-        if (!sooner(&h[k], &x)) break;
-        h[i] = h[k];
-    }
-    if (c->heap_n) h[i] = x;
-    return top;
-}
-
 /* The merge of symbol i and the one behind it, if there is one. */
 static const rf__pair_slot *merge_of(const rf__pieces *p, const symbol *s, int32_t i)
 {
-    const rf__pair_slot *m = p->merges.slot ? slot_of(&p->merges, both(s[i].id, s[s[i].after].id)) : NULL;
+    const rf__pair_slot *m = p->merges.slot ? rf__pair_find(&p->merges, rf__pair_key(s[i].id, s[s[i].after].id)) : NULL;
     return m && m->a != UINT32_MAX ? m : NULL;
 }
 
 static bool push_pair(const rf__pieces *p, rf__cut *c, const symbol *s, int32_t i)
 {
     const rf__pair_slot *m = i >= 0 && s[i].after >= 0 ? merge_of(p, s, i) : NULL;
-    return !m || push(c, (merge){m->a, (uint32_t)i, m->b});
+    return !m || rf__merge_push(c->ctx, &c->heap, (rf__merge){m->a, (uint32_t)i, m->b});
 }
 
 /* Characters, or what stands for those that are not known; how many symbols. */
@@ -214,7 +114,7 @@ static size_t characters(const rf__pieces *p, const char *word, size_t size, sym
     bool unknown = false;                                           /* the last symbol is an unknown that may grow    */
     for (size_t at = 0, next = 0; at < size; at = next) {
         uint32_t node = 0;
-        const int32_t id = step(p, &node, rf__utf8_get((const unsigned char *)word, &next));
+        const int32_t id = rf__trie_step(&p->names_trie, &node, rf__utf8_get((const unsigned char *)word, &next));
         if (id < 0 && has_bytes(p, word, at, next)) {
             for (size_t i = at; i < next; i++)
                 s[n++] = (symbol){(uint32_t)p->byte[(unsigned char)word[i]], (uint32_t)at, (uint32_t)next, 0, 0, false};
@@ -237,11 +137,11 @@ static bool cut_bpe(const rf__pieces *p, rf__cut *c, const char *word, size_t si
     if (!rf__grow(c->ctx, &c->symbol, &c->symbol_capacity, size + 1, sizeof(symbol))) return false;
     symbol *s = c->symbol;
     const size_t n = characters(p, word, size, s);
-    c->heap_n = 0;
+    c->heap.n = 0;
     for (size_t i = 0; i + 1 < n; i++)
         if (!push_pair(p, c, s, (int32_t)i)) return false;
-    while (c->heap_n) {
-        const merge top = pop(c);
+    while (c->heap.n) {
+        const rf__merge top = rf__merge_pop(&c->heap);
         symbol *left = &s[top.at];
         const rf__pair_slot *m = left->gone || left->after < 0 ? NULL : merge_of(p, s, (int32_t)top.at);
         if (!m || m->b != top.to) continue;                         /* what it was found for is no more               */
@@ -269,7 +169,7 @@ void rf__cut_clear(rf__cut *c)
     rf__free(c->ctx, c->best);
     rf__free(c->ctx, c->order);
     rf__free(c->ctx, c->symbol);
-    rf__free(c->ctx, c->heap);
+    rf__free(c->ctx, c->heap.merge);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -282,7 +182,7 @@ static bool prepare(rf__pieces *p, size_t bytes, int32_t n)
     p->n = n;
     p->names = rf__alloc(p->ctx, bytes + 1);
     p->token = rf__calloc(p->ctx, (size_t)n + 1, sizeof *p->token);
-    return p->names && p->token && slot_for(p->ctx, &p->edges, both(UINT32_MAX, 0));      /* a key that none has      */
+    return p->names && p->token && rf__trie_begin(&p->names_trie, p->ctx);
 }
 
 static rf_status put_piece(rf__pieces *p, char **name, const char *text, int64_t id, const char *path, rf_error *why)
@@ -296,7 +196,7 @@ static rf_status put_piece(rf__pieces *p, char **name, const char *text, int64_t
     const size_t size = strlen(text) + 1;
     p->token[id] = memcpy(*name, text, size);
     *name += size;
-    return insert(p, p->token[id], (int32_t)id) ? RF_OK : no_memory(path, why);
+    return rf__trie_add(&p->names_trie, p->ctx, text, size - 1, (int32_t)id) ? RF_OK : no_memory(path, why);
 }
 
 static void find_bytes(rf__pieces *p)
@@ -359,7 +259,7 @@ static rf_status read_merge(rf__pieces *p, const json_t *x, size_t rank, rf__gro
     if (left < 0 || right < 0 || to < 0)
         return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu, of \"%.60s\": the vocabulary has not all of its "
                        "pieces", path, rank, rf__printable(a).text);
-    rf__pair_slot *s = slot_for(p->ctx, &p->merges, both((uint32_t)left, (uint32_t)right));
+    rf__pair_slot *s = rf__pair_make(p->ctx, &p->merges, rf__pair_key((uint32_t)left, (uint32_t)right));
     if (!s) return no_memory(path, why);
     s->a = (uint32_t)rank;
     s->b = (uint32_t)to;
@@ -445,7 +345,7 @@ void rf__pieces_clear(rf__pieces *p)
 {
     rf__free(p->ctx, p->names);
     rf__free(p->ctx, (void *)p->token);
-    rf__free(p->ctx, p->edges.slot);
+    rf__trie_clear(&p->names_trie, p->ctx);
     rf__free(p->ctx, p->merges.slot);
     rf__free(p->ctx, p->score);
 }

@@ -2,11 +2,9 @@
 #ifndef RF_TEXT_PIECES_H
 #define RF_TEXT_PIECES_H
 
+#include "merge_heap.h"
+#include "piece_trie.h"
 #include "tokenizer.h"
-
-/* Two numbers by a key. */
-typedef struct rf__pair_slot { uint64_t key; uint32_t a, b; } rf__pair_slot;          /* a == UINT32_MAX: free        */
-typedef struct rf__pair_map { rf__pair_slot *slot; size_t mask, n; } rf__pair_map;
 
 typedef struct rf__pieces {
     const rf_ctx *ctx;
@@ -14,8 +12,7 @@ typedef struct rf__pieces {
     int32_t n;                          /* ids are below it                                                           */
     char *names;
     const char **token;                 /* [n]; NULL: an id without a piece                                           */
-    rf__pair_map edges;                 /* node and character: the next node, and the piece that ends there or -1     */
-    uint32_t nodes;
+    rf__piece_trie names_trie;          /* ids by name; of equal names the later id                                   */
     int32_t unk;                        /* -1: none                                                                   */
     bool bytes;                         /* what is not known becomes pieces of its bytes ...                          */
     int32_t byte[256];                  /* ... which these are; -1: none                                              */
@@ -32,8 +29,9 @@ int32_t rf__pieces_find(const rf__pieces *p, const char *text, size_t size);    
 /* Scratch of words that are cut, and what is done with a piece of bytes [from, to). */
 typedef struct rf__cut {
     const rf_ctx *ctx;
-    void *best, *order, *symbol, *heap;
-    size_t best_capacity, order_capacity, symbol_capacity, heap_capacity, heap_n;
+    void *best, *order, *symbol;
+    size_t best_capacity, order_capacity, symbol_capacity;
+    rf__merge_heap heap;
 } rf__cut;
 typedef bool rf__piece_put(void *user, int32_t id, size_t from, size_t to);
 

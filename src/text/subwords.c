@@ -1,4 +1,4 @@
-/* subwords.c — sub-words, joint BPE (Sennrich et al. 2016) and unigram (Kudo 2018), by SentencePiece.
+/* subwords.c — models of SentencePiece (spm.h): BPE (Sennrich et al. 2016), unigram (Kudo 2018), words, characters.
  *
  *     id < n       pieces of the model, as SentencePiece numbers them
  *     id >= n      special tokens that the model has not, then added tokens
@@ -20,34 +20,49 @@ typedef struct subwords {
 
 static const subwords *as_subwords(const rf_tokenizer *t) { return (const subwords *)(const void *)t; }
 
-const rf_tokenizer_row rf__tokenizer_bpe, rf__tokenizer_unigram;
+const rf_tokenizer_row rf__tokenizer_bpe, rf__tokenizer_unigram, rf__tokenizer_spm_word, rf__tokenizer_spm_char;
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
 typedef struct target { rf_encoding *e; size_t from; } target;
 
-static bool put(void *user, const char *piece, int32_t id, uint32_t begin, uint32_t end)
+static bool put(void *user, const char *piece, size_t size, int32_t id, size_t begin, size_t end)
 {
     const target *t = user;
-    (void)piece;
+    (void)piece, (void)size;
     if (!rf__reserve_tokens(t->e, 1)) return false;
     rf__put_token(t->e, id, (uint32_t)(t->from + begin), (uint32_t)(t->from + end), false);
     return true;
 }
 
-bool rf__subwords_cut(const rf__spm *m, const rf_passage *p, size_t from, rf__spm_put *each, void *user)
+bool rf__subwords_cut(const rf__spm *m, void *scratch, const rf_passage *p, size_t from, rf__spm_put *each, void *user)
 {
     const rf_sample_options *s = p->sample;
     const uint64_t at = from;
-    const uint32_t seed = s ? (uint32_t)rf__hash64(&at, sizeof at, s->seed) : 0;
-    return !rf__spm_encode(m, p->text + from, p->to - from, s ? s->nbest : 0, s ? s->alpha : 0, seed, each, user, NULL);
+    rf__spm_sample sample = {0};
+    if (s) {
+        sample = (rf__spm_sample){s->nbest, s->alpha, (uint32_t)rf__hash64(&at, sizeof at, s->seed)};
+        if (sample.seed == UINT32_MAX) sample.seed = 0;             /* which seeds the library otherwise              */
+    }
+    return rf__spm_encode(m, scratch, p->text + from, p->to - from, s ? &sample : NULL, each, user);
+}
+
+void *rf__subwords_scratch(const rf_ctx *ctx, void *own, bool others)
+{
+    (void)others;
+    return own ? own : rf__spm_work_new(ctx);
+}
+
+void rf__subwords_scratch_free(const rf_ctx *ctx, void *own)
+{
+    (void)ctx;
+    rf__spm_work_free(own);
 }
 
 static bool encode(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *scratch)
 {
-    (void)scratch;
     target to = {e, p->from};
-    return rf__subwords_cut(as_subwords(t)->spm, p, p->from, put, &to);
+    return rf__subwords_cut(as_subwords(t)->spm, scratch, p, p->from, put, &to);
 }
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
@@ -69,7 +84,7 @@ static bool is_text(const rf_tokenizer *t, int32_t id)
            !rf__spm_control(as_subwords(t)->spm, id);
 }
 
-/* Runs of text go to the library, which takes the space before a run away: it stays where something is before it. */
+/* Runs of text are decoded together, which takes the space before a run away: it stays where something is before it. */
 static char *decode(const rf_tokenizer *t, const int32_t id[], size_t n, bool skip, size_t *size)
 {
     const rf__spm *m = as_subwords(t)->spm;
@@ -79,7 +94,7 @@ static char *decode(const rf_tokenizer *t, const int32_t id[], size_t n, bool sk
         for (to = i; to < n && is_text(t, id[to]);) to++;
         if (to > i) {
             if (out.n && rf__subwords_begin_word(rf__spm_piece(m, id[i]))) good = rf__subwords_append(&out, " ", 1);
-            good = good && !rf__spm_decode(m, id + i, to - i, rf__subwords_append, &out, NULL);
+            good = good && rf__spm_decode(m, id + i, to - i, rf__subwords_append, &out);
             continue;
         }
         to = i + 1;
@@ -116,52 +131,6 @@ static void describe(const rf_tokenizer *t, json_t **about)
     rf__json_set(about, "pieces", json_integer(as_subwords(t)->own));
 }
 
-/* ---- the model's type -------------------------------------------------------------------------------------------- */
-
-/* A number of protobuf's at *at; 0 and *at = size where it does not end. */
-static uint64_t varint(const unsigned char *p, size_t size, size_t *at)
-{
-    uint64_t x = 0;
-    for (unsigned shift = 0; *at < size && shift < 64; shift += 7) {
-        const unsigned char byte = p[(*at)++];
-        x |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128) return x;
-    }
-    *at = size;
-    return 0;
-}
-
-/* The last field `number` of a message: of length (wire type 2) its bytes, of type 0 its value. */
-static bool field(const unsigned char *p, size_t size, unsigned number, size_t *from, uint64_t *value)
-{
-    bool found = false;
-    for (size_t at = 0; at < size;) {
-        const uint64_t tag = varint(p, size, &at);
-        uint64_t x = 0;
-        if ((tag & 7) == 0 || (tag & 7) == 2) x = varint(p, size, &at);
-        const size_t begin = at;
-        const uint64_t skip = (tag & 7) == 2 ? x : (tag & 7) == 1 ? 8 : (tag & 7) == 5 ? 4 : 0;
-        if ((tag & 7) > 2 && (tag & 7) != 5) return false;
-        if (skip > size - at) return false;
-        at += (size_t)skip;
-        if (tag >> 3 != number) continue;
-        found = true;
-        *from = begin;
-        *value = x;
-    }
-    return found;
-}
-
-/* ModelProto.trainer_spec (2) .model_type (3): 1 unigram, 2 BPE, 3 words, 4 characters. */
-static const rf_tokenizer_row *row_of(const char *model, size_t size)
-{
-    const unsigned char *p = (const unsigned char *)model;
-    size_t from = 0, unused;
-    uint64_t bytes = 0, type = 1;
-    if (field(p, size, 2, &from, &bytes)) field(p + from, (size_t)bytes, 3, &unused, &type);
-    return type == 1 ? &rf__tokenizer_unigram : type == 2 ? &rf__tokenizer_bpe : NULL;
-}
-
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 
 static void clear(rf_tokenizer *any)
@@ -171,15 +140,17 @@ static void clear(rf_tokenizer *any)
     rf__free(any->ctx, t->model);
 }
 
+static const rf_tokenizer_row *const rows[] = {
+    [RF_SPM_UNIGRAM] = &rf__tokenizer_unigram, [RF_SPM_BPE] = &rf__tokenizer_bpe,
+    [RF_SPM_WORD] = &rf__tokenizer_spm_word, [RF_SPM_CHAR] = &rf__tokenizer_spm_char,
+};
+
 /* Of `model`, of which it becomes the owner, on failure too; not begun. */
 static rf_status load(const rf_ctx *ctx, char *model, size_t size, const char *name, subwords **out, rf_error *why)
 {
     rf__spm *spm = NULL;
-    rf_status status = rf__spm_load(model, size, name, &spm, why);
-    const rf_tokenizer_row *row = status ? NULL : row_of(model, size);
-    if (!status && !row)
-        status = rf_fail(why, RF_EUNSUPPORTED,
-                         "%s: a SentencePiece model of words or characters; BPE and unigram are read", name);
+    rf_status status = rf__spm_load(ctx, model, size, name, &spm, why);
+    const rf_tokenizer_row *row = status ? NULL : rows[rf__spm_kind_of(spm)];
     subwords *t = status ? NULL : (subwords *)(void *)rf__tokenizer_alloc(ctx, row, why);
     if (!status && !t) status = RF_ENOMEM;
     if (status) {
@@ -375,13 +346,22 @@ static const rf_tokenizer_training training = {
 
 static const char *const bpe_classes[] = {"RoFormerBPETokenizer", NULL};
 static const char *const unigram_classes[] = {"RoFormerUnigramTokenizer", NULL};
+static const char *const word_classes[] = {"RoFormerSentencePieceWordTokenizer", NULL};
+static const char *const char_classes[] = {"RoFormerSentencePieceCharTokenizer", NULL};
 
 #define SHARED                                                                                                        \
-    .files = files, .holds = holds, .size = sizeof(subwords), .open = open_folder, .training = &training,             \
-    .save = save, .describe = describe, .fingerprint = fingerprint, .clear = clear, .encode = encode,                 \
-    .samples = true, .decode = decode, .token = token_of, .id = id_of, .continues = continues
+    .files = files, .holds = holds, .size = sizeof(subwords), .open = open_folder, .save = save,                      \
+    .describe = describe, .fingerprint = fingerprint, .clear = clear, .encode = encode,                               \
+    .scratch = rf__subwords_scratch, .scratch_free = rf__subwords_scratch_free, .decode = decode, .token = token_of,  \
+    .id = id_of, .continues = continues
 
 const rf_tokenizer_row rf__tokenizer_unigram = {
-    .name = "unigram", .title = "sub-words, unigram (SentencePiece)", .classes = unigram_classes, SHARED};
+    .name = "unigram", .title = "sub-words, unigram (SentencePiece)", .classes = unigram_classes, SHARED,
+    .training = &training, .samples = true};
 const rf_tokenizer_row rf__tokenizer_bpe = {
-    .name = "bpe", .title = "sub-words, BPE (SentencePiece)", .classes = bpe_classes, SHARED};
+    .name = "bpe", .title = "sub-words, BPE (SentencePiece)", .classes = bpe_classes, SHARED,
+    .training = &training, .samples = true};
+const rf_tokenizer_row rf__tokenizer_spm_word = {
+    .name = "spm_word", .title = "words (SentencePiece)", .classes = word_classes, SHARED};
+const rf_tokenizer_row rf__tokenizer_spm_char = {
+    .name = "spm_char", .title = "characters (SentencePiece)", .classes = char_classes, SHARED};

@@ -5,8 +5,11 @@
 #include "spm.h"
 #include "tokenizer.h"
 
-/* The pieces of a passage from `from` on, or those that its sample draws: the same for the same seed and place. */
-bool rf__subwords_cut(const rf__spm *m, const rf_passage *p, size_t from, rf__spm_put *put, void *user);
+/* The pieces of a passage from `from` on, or those that its sample draws: the same for the same seed and place.
+ * `scratch` is what rf__subwords_scratch gave. */
+bool rf__subwords_cut(const rf__spm *m, void *scratch, const rf_passage *p, size_t from, rf__spm_put *put, void *user);
+void *rf__subwords_scratch(const rf_ctx *ctx, void *own, bool others);               /* hooks of a row               */
+void rf__subwords_scratch_free(const rf_ctx *ctx, void *own);
 
 /* Ends with a zero as soon as something was appended, were it nothing. */
 typedef struct rf__growing { const rf_ctx *ctx; char *at; size_t n, capacity; } rf__growing;

@@ -44,7 +44,7 @@ cp "$here/../golden/subwords/bpe.model" others/spiece.model
 expect 0 '' "$program" tokenize -m others --json '[MASK] Ishmael.'
 holds out '"tokens":["<s>","[MASK]"'
 printf 'no model\n' > others/spiece.model
-expect 3 'others/spiece.model: SentencePiece: ' "$program" tokenize -m others x
+expect 3 'others/spiece.model: SentencePiece model: ' "$program" tokenize -m others x
 
 tokens=$("$program" vocab --type unigram --text text.txt --size 300 -o again0 2>&1 | sed -n 's/.*: \([0-9]*\) tokens.*/\1/p')
 title='unigram (SentencePiece)' files=spiece.model card='transformers has no class for its tokenizer'

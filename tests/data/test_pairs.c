@@ -208,7 +208,6 @@ static void every_line(void **state)
 }
 
 /* Marian's folders have a model for each side. */
-#ifdef T_SENTENCEPIECE
 static void copy_model(const rf_ctx *ctx, const char *folder, const char *from, const char *to)
 {
     char *data;
@@ -261,7 +260,6 @@ static void each_side_has_its_sub_words(void **state)
     rf__free(ctx, data);
     rf_ctx_free(ctx);
 }
-#endif
 
 /* Lines longer than what is read at once, and as many of them. */
 static void long_lines(void **state)
@@ -473,9 +471,7 @@ int main(void)
         cmocka_unit_test(lines_are_pairs), cmocka_unit_test(what_does_not_fit_is_counted),
         cmocka_unit_test(what_is_refused), cmocka_unit_test(several_files),
         cmocka_unit_test(every_line),      cmocka_unit_test(long_lines),
-#ifdef T_SENTENCEPIECE
         cmocka_unit_test(each_side_has_its_sub_words),
-#endif
         cmocka_unit_test(memory_that_ends), cmocka_unit_test(batches), cmocka_unit_test(sub_words_are_drawn),
     };
     return cmocka_run_group_tests_name("data/pairs", tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Sub-words: ids, offsets and texts of Python's sentencepiece (tools/golden_subwords.py) with models of its own;
- * learned here, from folders, sampled; what is no model.  A build without SentencePiece says what to install.
- * mirrors subwords.c, spm_none.c, spm_child.c */
+ * learned here, from folders, sampled; what is no model.  A build without SentencePiece learns none and says what to
+ * install.
+ * mirrors subwords.c, spm_learn_none.c, spm_child.c */
 #include <sys/wait.h>
 
 #include "one_context.h"
@@ -8,7 +9,6 @@
 #include "base/json.h"
 #include "roformer/tokenizer.h"
 
-#ifdef T_SENTENCEPIECE
 #define GOLDEN "tests/golden/subwords/"
 
 static char *read_whole(const char *path, size_t *size)
@@ -86,6 +86,66 @@ static void as_sentencepiece_has_it(void **state)
     rf_encoding_clear(&e);
 }
 
+static void refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "this is no model", "\x0A\xFF\xFF\xFF\xFF\x0F", "\x12\x02\x18\x03"};
+    rf_tokenizer *t = NULL;
+    rf_tokenizer_trainer *trainer = NULL;
+    rf_tokenizer_train_options o;
+    rf_error why = {0};
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        const char *folder = t_folder();
+        why = (rf_error){0};
+        t_write(folder, "spiece.model", bad[i], strlen(bad[i]));
+        const rf_status status = rf_tokenizer_open(ctx, folder, &t, &why);
+        if (status != RF_EDATA && status != RF_EUNSUPPORTED) fail_msg("case %zu: %d %s", i, (int)status, why.text);
+        assert_non_null(strstr(why.text, "spiece.model"));
+        assert_null(t);
+    }
+    rf_tokenizer_train_defaults(&o);
+    o.coverage = 0;
+    assert_int_equal(rf_tokenizer_trainer_new(ctx, "bpe", &o, &trainer, NULL), RF_EARG);
+    assert_int_equal(rf_tokenizer_type_uses("unigram"), RF_TRAIN_SUBWORDS);
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    assert_int_equal(rf_tokenizer_make(ctx, "bytes", &t, NULL), RF_OK);
+    why = (rf_error){0};
+    assert_int_equal(rf_encode_sample(t, "a", 1, NULL, 0, &e, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "one segmentation alone");
+    rf_tokenizer_free(t);
+    rf_encoding_clear(&e);
+}
+
+static rf_status there_and_back(const rf_ctx *c, void *folder, rf_error *why)
+{
+    rf_tokenizer *t = NULL;
+    rf_encoding e;
+    rf_encoding_init(&e, c);
+    rf_status status = rf_tokenizer_open(c, folder, &t, why);
+    if (!status) status = rf_encode(t, "the sea", 7, NULL, 0, 0, 0, &e, NULL, why);
+    if (!status) {
+        char *back = rf_decode(t, e.id, e.n, 1, 0, NULL);
+        if (!back) status = RF_ENOMEM;
+        rf_text_free(t, back);
+    }
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+    return status;
+}
+
+static void memory_that_ends(void **state)
+{
+    (void)state;
+    size_t size;
+    char *data = read_whole(GOLDEN "bpe.model", &size), folder[256];
+    snprintf(folder, sizeof folder, "%s", t_folder());
+    t_write(folder, "spiece.model", data, size);
+    rf__free(ctx, data);
+    assert_int_equal(t_fail_allocations(1, NULL, there_and_back, folder), 0);
+}
+
+#ifdef T_SENTENCEPIECE
 static const char lines[] = "the rivers of the river rise\nthe sea and the rivers of the sea\n"
                             "a river rises in the sea of rivers\nthere and there the rivers rest\n";
 
@@ -222,23 +282,13 @@ static void bytes_for_unknown_characters(void **state)
     rf_tokenizer_free(t);
 }
 
-static void refused(void **state)
+static void too_little_text_to_learn_from(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "this is no model", "\x0A\xFF\xFF\xFF\xFF\x0F", "\x12\x02\x18\x03"};
     rf_tokenizer *t = NULL;
     rf_tokenizer_trainer *trainer = NULL;
     rf_tokenizer_train_options o;
     rf_error why = {0};
-    for (size_t i = 0; i < RF_COUNT(bad); i++) {
-        const char *folder = t_folder();
-        why = (rf_error){0};
-        t_write(folder, "spiece.model", bad[i], strlen(bad[i]));
-        const rf_status status = rf_tokenizer_open(ctx, folder, &t, &why);
-        if (status != RF_EDATA && status != RF_EUNSUPPORTED) fail_msg("case %zu: %d %s", i, (int)status, why.text);
-        assert_non_null(strstr(why.text, "spiece.model"));
-        assert_null(t);
-    }
     rf_tokenizer_train_defaults(&o);
     o.tokens = 10;
     assert_int_equal(rf_tokenizer_trainer_new(ctx, "bpe", &o, &trainer, NULL), RF_OK);
@@ -250,17 +300,6 @@ static void refused(void **state)
     assert_int_equal(rf_tokenizer_trainer_finish(trainer, &t, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "Vocabulary size is smaller");
     rf_tokenizer_trainer_free(trainer);
-    o.coverage = 0;
-    assert_int_equal(rf_tokenizer_trainer_new(ctx, "bpe", &o, &trainer, NULL), RF_EARG);
-    assert_int_equal(rf_tokenizer_type_uses("unigram"), RF_TRAIN_SUBWORDS);
-    rf_encoding e;
-    rf_encoding_init(&e, ctx);
-    assert_int_equal(rf_tokenizer_make(ctx, "bytes", &t, NULL), RF_OK);
-    why = (rf_error){0};
-    assert_int_equal(rf_encode_sample(t, "a", 1, NULL, 0, &e, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "one segmentation alone");
-    rf_tokenizer_free(t);
-    rf_encoding_clear(&e);
 }
 
 /* Texts that made SentencePiece crash, end its process or take minutes: a status and a sentence, or a tokenizer, soon;
@@ -296,69 +335,36 @@ static void hostile_texts_are_a_status(void **state)
         rf__free(ctx, text);
     }
 }
-
-static rf_status there_and_back(const rf_ctx *c, void *folder, rf_error *why)
-{
-    rf_tokenizer *t = NULL;
-    rf_encoding e;
-    rf_encoding_init(&e, c);
-    rf_status status = rf_tokenizer_open(c, folder, &t, why);
-    if (!status) status = rf_encode(t, "the sea", 7, NULL, 0, 0, 0, &e, NULL, why);
-    if (!status) {
-        char *back = rf_decode(t, e.id, e.n, 1, 0, NULL);
-        if (!back) status = RF_ENOMEM;
-        rf_text_free(t, back);
-    }
-    rf_encoding_clear(&e);
-    rf_tokenizer_free(t);
-    return status;
-}
-
-static void memory_that_ends(void **state)
-{
-    (void)state;
-    size_t size;
-    char *data = read_whole(GOLDEN "bpe.model", &size), folder[256];
-    snprintf(folder, sizeof folder, "%s", t_folder());
-    t_write(folder, "spiece.model", data, size);
-    rf__free(ctx, data);
-    assert_int_equal(t_fail_allocations(1, NULL, there_and_back, folder), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_sentencepiece_has_it),      cmocka_unit_test(learned_and_saved),
-        cmocka_unit_test(sampled),                      cmocka_unit_test(bytes_for_unknown_characters),
-        cmocka_unit_test(refused),                      cmocka_unit_test(memory_that_ends),
-        cmocka_unit_test(hostile_texts_are_a_status),
-    };
-    return cmocka_run_group_tests_name("text/subwords", tests, setup, teardown);
-}
-
 #else
-
 static void says_what_to_install(void **state)
 {
     (void)state;
-    const char *folder = t_folder();
     rf_tokenizer *t = NULL;
     rf_tokenizer_trainer *trainer = NULL;
     rf_error why = {0};
-    t_write(folder, "spiece.model", "x", 1);
-    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "libsentencepiece-dev");
     assert_int_equal(rf_tokenizer_trainer_new(ctx, "unigram", NULL, &trainer, NULL), RF_OK);
     assert_int_equal(rf_tokenizer_trainer_feed(trainer, "a b", 3, NULL), RF_OK);
-    why = (rf_error){0};
     assert_int_equal(rf_tokenizer_trainer_finish(trainer, &t, &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED, "libsentencepiece-dev");
     rf_tokenizer_trainer_free(trainer);
 }
+#endif
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(says_what_to_install)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_sentencepiece_has_it),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(memory_that_ends),
+#ifdef T_SENTENCEPIECE
+        cmocka_unit_test(learned_and_saved),
+        cmocka_unit_test(sampled),
+        cmocka_unit_test(bytes_for_unknown_characters),
+        cmocka_unit_test(too_little_text_to_learn_from),
+        cmocka_unit_test(hostile_texts_are_a_status),
+#else
+        cmocka_unit_test(says_what_to_install),
+#endif
+    };
     return cmocka_run_group_tests_name("text/subwords", tests, setup, teardown);
 }
-#endif

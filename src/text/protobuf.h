@@ -1,0 +1,25 @@
+/* protobuf.h — the fields of a protobuf message, one after another; every length is checked. */
+#ifndef RF_TEXT_PROTOBUF_H
+#define RF_TEXT_PROTOBUF_H
+
+#include "base/base.h"
+
+typedef enum rf__wire_type { RF_WIRE_VARINT = 0, RF_WIRE_8_BYTES = 1, RF_WIRE_LENGTH = 2, RF_WIRE_4_BYTES = 5 }
+    rf__wire_type;
+
+/* A message, and how far it was read. */
+typedef struct rf__wire { const unsigned char *data; size_t size, at; } rf__wire;
+
+typedef struct rf__field {
+    uint32_t number;
+    rf__wire_type type;
+    uint64_t value;                     /* of a varint; of 4 and 8 bytes their bits                                   */
+    const unsigned char *data;          /* RF_WIRE_LENGTH                                                             */
+    size_t size;
+} rf__field;
+
+/* The next field; false: there is none, and *fault is NULL at the end of the message and says what is wrong where it is
+ * damaged. */
+bool rf__wire_next(rf__wire *w, rf__field *f, const char **fault);
+
+#endif
