@@ -30,13 +30,22 @@ typedef struct rf_index_options {
     int64_t dimensions;         /* numbers of a vector, 1 to RF_MAX_INDEX_DIMENSIONS; no default                     */
     uint64_t fingerprint;       /* of the model (rf_pipeline_fingerprint); 0                                         */
     rf_pooling pooling;         /* RF_POOL_MEAN                                                                      */
-    int64_t max_length;         /* as rf_embed_options has it: -1                                                    */
+    int64_t max_length;         /* tokens; 0: no text was cut; -1: to max_position_embeddings; -1                    */
     const char *prompt;         /* UTF-8, what was put before every text; NULL: nothing                              */
     const char *model_name;     /* UTF-8, what people call the model; NULL: not said                                 */
     rf_type type;               /* what the model computed with (rf_pipeline_open): RF_F32                           */
 } rf_index_options;
 void rf_index_options_init(rf_index_options *o, size_t size);
 #define rf_index_defaults(o) rf_index_options_init((o), sizeof *(o))
+
+/* The options of an index of the vectors that rf_embed_texts makes with these options (NULL: the defaults); `prompt`
+ * is the caller's or the pipeline's, model_name is NULL.
+ *
+ *   cost       all weights are read once (rf_pipeline_fingerprint)
+ *   others     as rf_embed_settle, rf_pipeline_fingerprint                                                           */
+rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options *embed, rf_index_options *o,
+                                    size_t size, rf_error *why);
+#define rf_index_options_of(p, embed, o, why) rf_index_options_of_sized((p), (embed), (o), sizeof *(o), (why))
 
 /* A number that goes by the model's weights and tokenizer, whatever they are kept as in memory.
  *
@@ -85,6 +94,11 @@ void rf_index_close(rf_index *index);                           /* NULL is fine 
 
 int64_t rf_index_count(const rf_index *index);                  /* texts, blank ones included                        */
 const rf_index_options *rf_index_made_with(const rf_index *index);      /* the index's                               */
+
+/* The options by which rf_embed_texts makes a query's vector as those of the index were made, of length 1; `prompt` is
+ * the index's.  `p` is of the same model: its fingerprint is that of rf_index_made_with. */
+void rf_index_query_options_sized(const rf_index *index, const rf_pipeline *p, rf_embed_options *o, size_t size);
+#define rf_index_query_options(index, p, o) rf_index_query_options_sized((index), (p), (o), sizeof *(o))
 
 /* Text `row`, from 0; not ended by a zero; the index's. */
 const char *rf_index_text(const rf_index *index, int64_t row, size_t *bytes);

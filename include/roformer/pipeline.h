@@ -10,7 +10,7 @@
  * call and however many threads work.  For batches of your own, see model.h.
  *
  * Results    belong to the pipeline and hold until its next call
- * Options    NULL means the defaults; else begin with rf_embed_defaults, rf_fill_defaults, rf_generate_defaults
+ * Options    NULL means what the folder says; else begin with rf_embed_defaults, rf_fill_defaults, ...
  * threads    an rf_pipeline belongs to one thread at a time; inside it uses the workers of its context             */
 #ifndef ROFORMER_PIPELINE_H
 #define ROFORMER_PIPELINE_H
@@ -65,29 +65,45 @@ typedef struct rf_texts_report {
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------- */
 
+/* The defaults leave to the folder what it says of its vectors (rf_pipeline_sentence); where it says nothing, vectors
+ * are means of all tokens, neither normalized nor cut, of texts without a prompt.  rf_embed_defaults_of shows which. */
 typedef struct rf_embed_options {
     size_t size;                /* of this struct, set by rf_embed_defaults                                          */
-    rf_pooling pooling;         /* how the vectors of tokens become one: RF_POOL_MEAN                                */
-    int normalize;              /* 1: every vector has length 1; 0                                                   */
-    int64_t max_length;         /* texts are cut to so many tokens; 0: never; -1: to max_position_embeddings; -1     */
+    rf_pooling pooling;         /* how the vectors of tokens become one: RF_POOL_AUTO                                */
+    int normalize;              /* 1: every vector has length 1; 0: as it is; -1: as the folder says; -1             */
+    int64_t max_length;         /* texts are cut to so many tokens; 0: never; -1: as the folder says, or to
+                                 * max_position_embeddings; -1                                                       */
     int64_t batch_tokens;       /* tokens that a thread computes together: 192                                       */
-    int64_t dimensions;         /* above 0: vectors are cut to their first so many numbers, before normalize; 0      */
-    const char *prompt;         /* put before every text; NULL: nothing                                              */
+    int64_t dimensions;         /* above 0: vectors are cut to their first so many numbers, before normalize; 0: they
+                                 * are not; -1: to the folder's truncate_dim, after normalize; -1                    */
+    const char *prompt;         /* put before every text; "": nothing; NULL: the folder's default prompt; NULL       */
     int cut_last;               /* 1: cut to dimensions after normalize, as truncate_dim is: lengths are below 1; 0   */
+    const char *prompt_name;    /* the folder's prompt of this name, in place of `prompt`; NULL                      */
 } rf_embed_options;
 void rf_embed_options_init(rf_embed_options *o, size_t size);
 #define rf_embed_defaults(o) rf_embed_options_init((o), sizeof *(o))
 
+/* What rf_embed_texts goes by when it is given these options (NULL: the defaults): *out has them with what the folder
+ * says in the place of what they leave to it, and a `prompt` in that of prompt_name.
+ *
+ *   out        may be `given`; its prompt is the folder's or the caller's
+ *   RF_EARG    an option outside its limits; prompt and prompt_name; the folder has no prompt of this name
+ *   RF_EUNSUPPORTED  RF_POOL_CLS of a causal model, whose first token has seen no other; a prompt, and include_prompt
+ *              is false
+ *   others     as rf_pipeline_sentence                                                                              */
+rf_status rf_embed_settle_sized(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out, size_t size,
+                                rf_error *why);
+#define rf_embed_settle(p, given, out, why) rf_embed_settle_sized((p), (given), (out), sizeof *(out), (why))
+#define rf_embed_defaults_of(p, out, why) rf_embed_settle((p), NULL, (out), (why))
+
 /* One vector for each text: [n,C], C = hidden_size of the model's config, or `dimensions`.  An empty text has one, too.
- * Options are as they are here, not as the folder says (rf_pipeline_sentence).
  *
  *   n          0: only the options are looked at
  *   report     or NULL
  *   threads    where there are batches enough, each computes its own; the bits of a vector do not depend on it
  *   cost       4 C n bytes; tokens of at most 4,096 texts at a time
- *   RF_EUNSUPPORTED  RF_POOL_CLS of a causal model, whose first token has seen no other
  *   RF_EDATA, RF_ERANGE  a text (rf_encode)         RF_ENUMERIC  a vector is not finite
- *   RF_EARG    an option outside its limits                                                                          */
+ *   others     as rf_embed_settle                                                                                    */
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                          const rf_embed_options *options, const float **vectors, rf_texts_report *report,
                          rf_error *why);

@@ -274,7 +274,12 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
 rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n);
 
 /* One vector for each sequence: its first token, the mean, or the largest of each column.     [N,C] -> [B,C]         */
-typedef enum rf_pooling { RF_POOL_CLS, RF_POOL_MEAN, RF_POOL_MAX } rf_pooling;
+typedef enum rf_pooling {
+    RF_POOL_AUTO = -1,                  /* rf_embed_options alone: what the model's folder says                       */
+    RF_POOL_CLS,
+    RF_POOL_MEAN,
+    RF_POOL_MAX
+} rf_pooling;
 rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how);
 
 /* y[n,:] = x[n,:width] / |x[n,:width]|, width 0: all columns.  RF_ENUMERIC names a row without a direction.          */

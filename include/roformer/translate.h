@@ -60,7 +60,8 @@ typedef int rf_translate_done(void *user, int64_t source, const rf_translation *
 
 /* Translates sources.
  *
- *   options    NULL: rf_translate_defaults; num_return_sequences above 1: the best of num_beams, or so many samples
+ *   options    NULL: rf_translate_defaults; num_return_sequences above 1: the best of num_beams, or so many samples.
+ *              stop NULL, suppress NULL: what ends a text and what is never written by the model's files
  *   limit      as rf_session_generate_all; rf_sequence_source_bytes besides for each source that is there
  *   RF_EARG          an option outside its limits; a beam wider than the vocabulary
  *   RF_EUNSUPPORTED  the model has no decoder                                                                        */

@@ -114,6 +114,8 @@ rf_status rf_session_translate(rf_session *session, const rf_translate_source so
     rf_status status = m->config.is_encoder_decoder && options ? RF_OK : rf_translate_check(m, why);
     rf_translate_defaults(m, &o);
     if (!status && options) status = rf__generate_options_read(&o, options, why);
+    if (!o.stop) o.stop = m->generation.stop, o.stops = m->generation.stops;
+    if (!o.suppress) o.suppress = m->generation.suppress, o.suppressed = m->generation.suppressed;
     if (!status && o.max_new_tokens < 1)
         status = rf_fail(why, RF_EARG, "max_new_tokens: %lld, at least 1", (long long)o.max_new_tokens);
     if (!status && n < 0) status = rf_fail(why, RF_EARG, "sources: %lld", (long long)n);

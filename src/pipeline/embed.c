@@ -4,28 +4,84 @@
  * lengths, and their vectors go where the text's place is: memory is a window's, however many texts there are. */
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "pipeline/pipeline.h"
+#include "store/task.h"
 
 enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18 };
 
 void rf_embed_options_init(rf_embed_options *o, size_t size)
 {
-    const rf_embed_options own = {.pooling = RF_POOL_MEAN, .max_length = -1, .batch_tokens = 192};
+    const rf_embed_options own = {
+        .pooling = RF_POOL_AUTO, .normalize = -1, .max_length = -1, .batch_tokens = 192, .dimensions = -1};
     rf__options_init(o, size, &own, sizeof own);
+}
+
+/* ---- options: what is given, else what the folder says, else what is usual --------------------------------------- */
+
+static rf_status no_prompt(const rf_sentence *s, const char *name, rf_error *why)
+{
+    char all[200] = "";
+    size_t n = 0;
+    for (int64_t i = 0; s && i < s->prompts && n + 40 < sizeof all; i++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%.30s", i ? ", " : "", s->prompt[i].name);
+    if (!*all)
+        return rf_fail(why, RF_EARG, "prompt_name: the folder has no prompts, got \"%.60s\"; give its text", name);
+    return rf_fail(why, RF_EARG, "prompt_name: expected one of the folder's prompts (%s), got \"%.60s\"", all, name);
+}
+
+/* A prompt by its text, or by its name among the folder's; without either the folder's default. */
+static rf_status settle_prompt(const rf_sentence *s, rf_embed_options *o, rf_error *why)
+{
+    if (o->prompt && o->prompt_name)
+        return rf_fail(why, RF_EARG, "prompt, prompt_name: expected one of them, got both; leave one out");
+    if (o->prompt_name) {
+        int64_t i = 0;
+        while (s && i < s->prompts && strcmp(s->prompt[i].name, o->prompt_name)) i++;
+        if (!s || i == s->prompts) return no_prompt(s, o->prompt_name, why);
+        o->prompt = s->prompt[i].text;
+        o->prompt_name = NULL;
+    }
+    if (!o->prompt) o->prompt = s && s->default_prompt >= 0 ? s->prompt[s->default_prompt].text : "";
+    if (*o->prompt && s && !s->include_prompt)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "include_prompt is false: this model leaves a prompt's tokens out of the pooling, which is not "
+                       "here; an empty prompt embeds without one");
+    return RF_OK;
+}
+
+static rf_status settle(const rf_pipeline *p, rf_embed_options *o, rf_error *why)
+{
+    const rf_sentence *s = NULL;
+    rf_status status = rf_pipeline_sentence(p, &s, why);
+    if (!status) status = settle_prompt(s, o, why);
+    if (status) return status;
+    const int64_t C = rf_model_config(p->model)->hidden_size;
+    if (o->pooling == RF_POOL_AUTO) o->pooling = s ? (rf_pooling)rf__pooling_of(s->pooling) : RF_POOL_MEAN;
+    if (o->normalize == -1) o->normalize = s && s->normalize;
+    if (o->max_length == -1)
+        o->max_length = s && s->max_length ? s->max_length : rf_model_config(p->model)->max_position_embeddings;
+    if (o->dimensions == -1) {
+        o->cut_last = s && s->truncate_dim && s->truncate_dim < C;
+        o->dimensions = o->cut_last ? s->truncate_dim : 0;
+    }
+    return RF_OK;
 }
 
 static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error *why)
 {
     if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_MAX)
         return rf_fail(why, RF_EARG, "pooling: %d is none of rf_pooling", (int)o->pooling);
+    if (o->normalize < 0 || o->normalize > 1)
+        return rf_fail(why, RF_EARG, "normalize: %d is not in -1 to 1", o->normalize);
     if (o->max_length < -1 || o->max_length > INT32_MAX)
         return rf_fail(why, RF_EARG, "max_length: %lld is not in -1 to %d", (long long)o->max_length, INT32_MAX);
     if (o->batch_tokens < 1 || o->batch_tokens > INT32_MAX)
         return rf_fail(why, RF_EARG, "batch_tokens: %lld is not in 1 to %d", (long long)o->batch_tokens, INT32_MAX);
     if (o->dimensions < 0 || o->dimensions > rf_model_config(p->model)->hidden_size)
-        return rf_fail(why, RF_EARG, "dimensions: %lld is not in 0 to %lld, the width of the model",
+        return rf_fail(why, RF_EARG, "dimensions: %lld is not in -1 to %lld, the width of the model",
                        (long long)o->dimensions, (long long)rf_model_config(p->model)->hidden_size);
     if (rf_model_config(p->model)->is_decoder && !rf_model_config(p->model)->linear_pooler &&
         o->pooling == RF_POOL_CLS)
@@ -33,6 +89,31 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
                        "the model is causal: a text's first token has seen no other; pool by mean or max, not cls");
     return RF_OK;
 }
+
+/* The options that are given (NULL: none), settled. */
+static rf_status read_options(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out, rf_error *why)
+{
+    rf_embed_options o;
+    rf_embed_defaults(&o);
+    rf_status status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_embed_options, batch_tokens), given,
+                                        "rf_embed_options", why);
+    if (!status) status = settle(p, &o, why);
+    if (!status) status = check(p, &o, why);
+    if (!status) *out = o;
+    return status;
+}
+
+rf_status rf_embed_settle_sized(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out, size_t size,
+                                rf_error *why)
+{
+    rf_embed_options o;
+    if (!(p && out)) return rf__missing("rf_embed_settle", "pipeline, out", why);
+    const rf_status status = read_options(p, given, &o, why);
+    if (!status) rf__options_init(out, size, &o, sizeof o);
+    return status;
+}
+
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b)
 {
@@ -146,7 +227,7 @@ static rf_status add_text(rf_pipeline *p, const char *prompt, const char *text, 
 {
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     size_t all;
-    if (!prompt || !*prompt || !text) return rf__window_add(&p->window, t, text, bytes, limit, cut, why);
+    if (!*prompt || !text) return rf__window_add(&p->window, t, text, bytes, limit, cut, why);
     if (!rf__join(p->ctx, &p->joined, &p->joineds, prompt, text, bytes, &all))
         return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", bytes);
     return rf__window_add(&p->window, t, p->joined, all, limit, cut, why);
@@ -167,23 +248,19 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
     rf_embed_options o;
     rf_texts_report local, *r = rf__report_begin(report, &local);
     rf_error inner = {0};
-    rf_embed_defaults(&o);
     rf_status status = rf__pipeline_check(p, text, n, why);
-    if (!status)
-        status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_embed_options, batch_tokens), options,
-                                  "rf_embed_options", why);
-    if (!status) status = check(p, &o, why);
+    if (!status) status = read_options(p, options, &o, why);
     if (!status) status = reserve(p, n, (size_t)width_of(p, &o), why);
     if (status) return status;
-    const rf_config *c = rf_model_config(p->model);
     const int64_t D = width_of(p, &o);
-    const int64_t limit = o.max_length < 0 ? c->max_position_embeddings : o.max_length;
     rf__text_window *w = &p->window;
     for (int64_t i = 0; i < n && !status && !inner.code;) {
         int64_t cut = 0;
         for (w->n = 0; i < n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS); i++) {
             bool one;
-            if (add_text(p, o.prompt, text[i], rf__text_bytes(text, bytes, i), limit, &one, &inner)) break;
+            if (add_text(p, o.prompt, text[i], rf__text_bytes(text, bytes, i), o.max_length, &one,
+                         &inner))
+                break;
             cut += one;
         }
         status = compute(p, &o, p->vectors + r->done * D, why);

@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "base/path.h"
+#include "model/model.h"
 #include "pipeline/index_file.h"
 #include "pipeline/pipeline.h"
 #include "roformer/files.h"
@@ -39,6 +40,25 @@ void rf_index_options_init(rf_index_options *o, size_t size)
 {
     const rf_index_options own = {.pooling = RF_POOL_MEAN, .max_length = -1};
     rf__options_init(o, size, &own, sizeof own);
+}
+
+rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options *embed, rf_index_options *o,
+                                    size_t size, rf_error *why)
+{
+    rf_embed_options e;
+    rf_index_options own;
+    if (!(p && o)) return rf__missing("rf_index_options_of", "pipeline, o", why);
+    rf_index_defaults(&own);
+    rf_status status = rf_embed_settle(p, embed, &e, why);
+    if (!status) status = rf_pipeline_fingerprint(p, &own.fingerprint, why);
+    if (status) return status;
+    own.dimensions = e.dimensions ? e.dimensions : rf_model_config(p->model)->hidden_size;
+    own.pooling = e.pooling;
+    own.max_length = e.max_length;
+    own.prompt = *e.prompt ? e.prompt : NULL;
+    own.type = p->model->type;
+    rf__options_init(o, size, &own, sizeof own);
+    return RF_OK;
 }
 
 static rf_status failed(rf_error *why, const char *path, const char *verb)

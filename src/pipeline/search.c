@@ -194,6 +194,18 @@ void rf_index_close(rf_index *x)
 int64_t rf_index_count(const rf_index *x) { return x->n; }
 const rf_index_options *rf_index_made_with(const rf_index *x) { return &x->o; }
 
+void rf_index_query_options_sized(const rf_index *x, const rf_pipeline *p, rf_embed_options *o, size_t size)
+{
+    rf_embed_options own;
+    rf_embed_defaults(&own);
+    own.pooling = x->o.pooling;
+    own.normalize = 1;
+    own.max_length = x->o.max_length;
+    own.dimensions = x->o.dimensions == rf_model_config(p->model)->hidden_size ? 0 : x->o.dimensions;
+    own.prompt = x->o.prompt ? x->o.prompt : "";
+    rf__options_init(o, size, &own, sizeof own);
+}
+
 const char *rf_index_text(const rf_index *x, int64_t row, size_t *bytes)
 {
     if (row < 0 || row >= x->n) return NULL;

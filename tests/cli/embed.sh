@@ -95,8 +95,8 @@ same expected got "the default prompt"
 "$program" embed -q -m st --prompt '' --format f32 < lines > other
 "$program" embed -q -m model --pooling max --format f32 < lines > expected
 same expected got "a prompt by name" && same expected other "no prompt"
-expect 2 'no such prompt, but .*query' "$program" embed -m st --prompt-name other lines
-expect 2 'exclude one another' "$program" embed -m st --prompt-name query --prompt x lines
+expect 2 'prompt_name: expected one of the folder.s prompts .document, passage, query., got "other"' "$program" embed -m st --prompt-name other lines
+expect 2 'prompt, prompt_name: expected one of them, got both' "$program" embed -m st --prompt-name query --prompt x lines
 "$program" embed -q -m model --dimensions 8 --normalize --format jsonl < lines > got
 [ "$(head -1 got | tr -cd , | wc -c)" -eq 7 ] || fail "numbers of a vector cut to 8: $(head -1 got)"
 "$program" embed -q -m model --format jsonl < lines | head -3 | tr -d '[] ' | awk -F, '{ s = 0; for (i = 1; i <= 8; i++) s += $i * $i; printf "%.4f\n", $1 / sqrt(s) }' > expected

@@ -67,8 +67,8 @@ expect 0 '' "$program" search -m named --query-prompt 'of the ' --top-k 1 prompt
 expect 0 '' "$program" rank -m named --query-prompt-name query --top-k 1 river full; same out found "rank's prompt by its name"
 expect 0 '' "$program" search -m named --top-k 1 prompted river
 cmp -s out found && fail "the lines' prompt is the query's"
-expect 2 '--query-prompt-name no: the folder has no such prompt, but query, line' "$program" rank -m named --query-prompt-name no a full
-expect 2 '--query-prompt and --query-prompt-name exclude' "$program" rank -m named --query-prompt-name query --query-prompt a a full
+expect 2 'query: prompt_name: expected one of the folder.s prompts .query, line., got "no"' "$program" rank -m named --query-prompt-name no a full
+expect 2 'query: prompt, prompt_name: expected one of them, got both' "$program" rank -m named --query-prompt-name query --query-prompt a a full
 printf '{"word_embedding_dimension": %s, "pooling_mode_mean_tokens": true, "include_prompt": false}' "$width" > named/1_Pooling/config.json
 expect 3 'include_prompt is false' "$program" rank -m named --prompt '' --query-prompt 'of ' river full
 "$program" index -q -m model --dtype int8 -o small.index full

@@ -94,6 +94,27 @@ static void same(const taken *a, const taken *b)
     assert_memory_equal(a->id, b->id, sizeof a->id);
 }
 
+/* No options are the folder's; options that know of no model (rf_generate_defaults) still end where its texts end. */
+static void texts_end_as_the_folder_says(void **state)
+{
+    (void)state;
+    setup *s = begin(t_ctx(1, NULL));
+    static taken own, none, given;
+    rf_error why = {0};
+    own = none = given = (taken){0};
+    if (translate(s, &own, &why)) fail_msg("%s", why.text);
+    rf_generate_defaults(&s->g);
+    s->g.max_new_tokens = NEW;
+    if (translate(s, &given, &why)) fail_msg("%s", why.text);
+    same(&own, &given);
+    int64_t ended = 0;
+    for (int i = 0; i < TEXTS; i++) ended += own.n[i] < NEW;
+    assert_true(ended > TEXTS / 2);
+    if (rf_translate_texts(s->p, s->text, NULL, TEXTS, NULL, take, &none, &why)) fail_msg("%s", why.text);
+    same(&own, &none);
+    end(s);
+}
+
 /* Greedily and with beams, twice by the same pipeline. */
 static void threads_are_one(void **state)
 {
@@ -163,7 +184,7 @@ static void memory_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_are_one),
+        cmocka_unit_test(texts_end_as_the_folder_says), cmocka_unit_test(threads_are_one),
         cmocka_unit_test(enough),
         cmocka_unit_test(memory_ends),
     };

@@ -159,14 +159,13 @@ static rf_status embed_file(job *j, const char *path)
 
 static rf_status prepare(job *j)
 {
-    rf_error *why = &j->io->why;
     rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
     if (status) return status;
     if (cli_given(j->io->parsed, "normalize")) j->o.normalize = j->a->normalize;
     const int64_t width = rf_model_config(rf_pipeline_model(j->model))->hidden_size;
     j->C = (size_t)(j->o.dimensions ? j->o.dimensions : width);
-    return rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);         /* are the options possible? */
+    return RF_OK;
 }
 
 /* A name that is not there is told before hours go into the files before it, and before anything is written. */
@@ -207,7 +206,7 @@ static int run(void *arguments, cli_io *io)
         rf_error last = {0};
         if (close_output(j, &last)) rf_fail(&io->why, last.code, "%s", last.text);
     }
-    if (whole) cli_embedding_note(io, j->model, &j->o, &j->all, "lines", false);
+    if (whole) cli_embedding_note(io, &j->o, &j->all, "lines", false);
     cli_out_discard(&j->out);
     cli_out_discard(&j->spool);
     cli_window_clear(&j->window);

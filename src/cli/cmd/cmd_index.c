@@ -90,18 +90,11 @@ static rf_status begin(job *j)
     if (!j->a->output) return rf_fail(why, RF_EARG, "index needs -o DIR, a folder for the index");
     rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
-    if (!status) status = rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);
-    if (status) return status;
     j->o.normalize = 1;
-    rf_index_defaults(&o);
-    o.dimensions = j->o.dimensions ? j->o.dimensions : rf_model_config(rf_pipeline_model(j->model))->hidden_size;
-    o.pooling = j->o.pooling;
-    o.max_length = j->o.max_length;
-    o.prompt = j->o.prompt;
-    o.type = cli_dtype(j->a->dtype);
+    if (!status) status = rf_index_options_of(j->model, &j->o, &o, why);
+    if (status) return status;
     o.model_name = cli_sentence_name(j->a->model, name, sizeof name);
-    status = rf_pipeline_fingerprint(j->model, &o.fingerprint, why);
-    return status ? status : rf_index_create(j->io->ctx, j->a->output, &o, &j->writer, why);
+    return rf_index_create(j->io->ctx, j->a->output, &o, &j->writer, why);
 }
 
 static rf_status end(job *j)
@@ -112,7 +105,7 @@ static rf_status end(job *j)
     if (j->blank)
         cli_note(j->io, "%lld of %lld lines are empty: they keep their numbers and are never found",
                  (long long)j->blank, (long long)j->all.done);
-    cli_embedding_note(j->io, j->model, &j->o, &j->all, "lines", false);
+    cli_embedding_note(j->io, &j->o, &j->all, "lines", false);
     return RF_OK;
 }
 

@@ -49,14 +49,10 @@ static rf_status open_both(job *j)
                        folder, made->model_name ? made->model_name : "one without a name", made->fingerprint,
                        (long long)made->dimensions, own ? own : "another", fingerprint, (long long)C);
     }
-    rf_embed_defaults(&j->o);
-    j->o.normalize = 1;
-    j->o.pooling = made->pooling;
-    j->o.max_length = made->max_length;
-    j->o.dimensions = made->dimensions == C ? 0 : made->dimensions;
-    j->o.prompt = made->prompt;
-    status = cli_query_prompt(j->io, j->model, j->a->query_prompt, j->a->query_prompt_name, &j->o.prompt);
-    return status ? status : rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);
+    rf_embed_options o;
+    rf_index_query_options(j->index, j->model, &o);
+    status = cli_query_prompt(j->io, j->model, j->a->query_prompt, j->a->query_prompt_name, &o);
+    return status ? status : rf_embed_settle(j->model, &o, &j->o, why);
 }
 
 static rf_status print(const job *j, uint64_t query, const rf_hit *h)
@@ -115,7 +111,7 @@ static rf_status search_all(job *j)
     if (!status && j->blank)
         cli_note(j->io, "%lld of %lld queries are empty: nothing is near to them", (long long)j->blank,
                  (long long)(j->all.done + j->blank));
-    if (!status) cli_embedding_note(j->io, j->model, &j->o, &j->all, "queries", true);
+    if (!status) cli_embedding_note(j->io, &j->o, &j->all, "queries", true);
     return status;
 }
 

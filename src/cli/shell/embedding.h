@@ -38,10 +38,10 @@ typedef struct cli_embedding {
             "put the folder's prompt of this name before the query", NULL                                              \
     }
 
-/* *prompt, that of the lines, becomes what is put before the query; io->why on failure. */
-rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const char *name, const char **prompt);
+/* The options of lines become those of a query, by its prompt or that prompt's name; io->why on failure. */
+rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const char *name, rf_embed_options *o);
 
-/* What rf_embed_texts is to be asked with, normalize as the folder says; io->why on failure. */
+/* What rf_embed_texts is asked with, settled (rf_embed_settle), normalize as the folder says; io->why on failure. */
 rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out);
 
 /* Tokens of a query of its own: blanks and control characters have none, and nothing is near to such a one. */
@@ -54,7 +54,7 @@ void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some);
 
 /* Says what of texts (`what`: "lines") their vectors do not have: tokens beyond a limit, words without a token; and
  * what changes that, which is not up to a command that goes by an index. */
-void cli_embedding_note(const cli_io *io, const rf_pipeline *p, const rf_embed_options *o, const rf_texts_report *all,
+void cli_embedding_note(const cli_io *io, const rf_embed_options *o, const rf_texts_report *all,
                         const char *what, bool by_index);
 
 #endif

@@ -30,7 +30,6 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
     const int64_t n = (int64_t)out->lines.n;
     const int64_t width = out->width = o.dimensions ? o.dimensions : rf_model_config(rf_pipeline_model(p))->hidden_size;
     const char *const *text = cli_window_texts(&out->lines);
-    if (rf_embed_texts(p, NULL, NULL, 0, &o, NULL, NULL, &io->why)) return io->why.code;    /* impossible options     */
     if (!(out->v = calloc(n ? (size_t)n : 1, (size_t)width * sizeof *v)))
         return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld vectors", (long long)n);
     cli_progress_init(&bar, io, 30);
@@ -52,7 +51,7 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
     }
     cli_progress_clear(&bar);
     if (inner.code) return rf_fail(&io->why, inner.code, "%s", inner.text);
-    if (!cli_stopped()) cli_embedding_note(io, p, &o, &all, what, false);
+    if (!cli_stopped()) cli_embedding_note(io, &o, &all, what, false);
     return RF_OK;
 }
 

@@ -48,6 +48,7 @@ static void pool_back(void *arg, int64_t b, int worker)
     const float *dy = a->x + b * C;
     memset(dx, 0, (size_t)((last - first) * C) * sizeof *dx);
     switch (a->s->how) {
+    case RF_POOL_AUTO: break;                                           /* rf_pool refuses it */
     case RF_POOL_CLS: memcpy(dx, dy, (size_t)C * sizeof *dx); break;
     case RF_POOL_MEAN:
         for (int32_t n = first; n < last; n++, dx += C) a->k->scale(dx, dy, 1 / (float)(last - first), C);

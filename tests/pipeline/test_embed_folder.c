@@ -1,0 +1,186 @@
+/* test_embed_folder.c — mirrors src/pipeline/embed.c: without options, vectors are made as the folder says, by the
+ * tokenizer and the session alone. */
+#define _GNU_SOURCE
+#include "small_pipeline.h"
+
+enum { C = 32, TEXTS = 3 };
+static const char *const text[TEXTS] = {"the old river is big and the red cat is shy .", "the dog", ""};
+static const char prompt[] = "the big ";
+
+/* What modules.json and the files that it names say. */
+typedef struct says { rf_pooling pooling; int normalize, prompt, length, cut; } says;
+
+static void write_text(const char *folder, const char *name, const char *all)
+{
+    t_write(folder, name, all, strlen(all));
+}
+
+static setup folder_of(const says *x)
+{
+    static const char *const way[] = {"cls", "mean", "max"};
+    char all[512];
+    setup s = {.ctx = t_ctx(2, NULL), .folder = tiny_model()};
+    random_weights(s.ctx, s.folder, 5);
+    snprintf(all, sizeof all,
+             "[{\"type\": \"sentence_transformers.models.Transformer\", \"path\": \"\"}, "
+             "{\"type\": \"sentence_transformers.models.Pooling\", \"path\": \"pooling\"}%s]",
+             x->normalize ? ", {\"type\": \"sentence_transformers.models.Normalize\", \"path\": \"n\"}" : "");
+    write_text(s.folder, "modules.json", all);
+    char *below = tiny_path(s.folder, "pooling");
+    assert_int_equal(mkdir(below, 0777), 0);
+    snprintf(all, sizeof all, "{\"pooling_mode\": \"%s\"}", way[x->pooling]);
+    write_text(below, "config.json", all);
+    free(below);
+    snprintf(all, sizeof all, "{\"max_seq_length\": %s}", x->length ? "7" : "null");
+    write_text(s.folder, "sentence_bert_config.json", all);
+    snprintf(all, sizeof all, "{\"prompts\": {\"query\": \"%s\", \"other\": \"is \"}%s, \"truncate_dim\": %s}", prompt,
+             x->prompt ? ", \"default_prompt_name\": \"query\"" : "", x->cut ? "5" : "null");
+    write_text(s.folder, "config_sentence_transformers.json", all);
+    open_pipeline(&s);
+    return s;
+}
+
+/* One text's vector, of `width` numbers, step by step; `before` is put before it. */
+static void alone(const setup *s, const says *x, const char *before, const char *one, int width, double *v)
+{
+    const rf_model *m = rf_pipeline_model(s->p);
+    const int64_t most = rf_model_config(m)->max_position_embeddings;
+    char all[256];
+    rf_session *session;
+    rf_encoding e;
+    rf_error why = {0};
+    const float *row;
+    double square = 0;
+    snprintf(all, sizeof all, "%s%s", before, one);
+    rf_encoding_init(&e, s->ctx);
+    if (rf_session_open(m, &session, &why) || rf_encode(rf_model_tokenizer(m), all, strlen(all), NULL, 0,
+                                                        x->length ? 7 : (size_t)most, 0, &e, NULL, &why))
+        fail_msg("%s", why.text);
+    const int32_t start[] = {0, (int32_t)e.n};
+    const rf_batch b = {.N = start[1], .B = 1, .id = e.id, .start = start};
+    if (rf_session_embed(session, &b, x->pooling, &row, &why)) fail_msg("%s", why.text);
+    for (int c = 0; c < C; c++) square += (double)row[c] * (double)row[c];
+    for (int c = 0; c < width; c++) v[c] = x->normalize ? (double)row[c] / sqrt(square) : (double)row[c];
+    rf_encoding_clear(&e);
+    rf_session_close(session);
+}
+
+static void check_vectors(setup *s, const says *x, const rf_embed_options *o, const char *before, int width)
+{
+    const float *v;
+    double one[C];
+    if (rf_embed_texts(s->p, text, NULL, TEXTS, o, &v, NULL, &s->why)) fail_msg("%s", s->why.text);
+    for (int i = 0; i < TEXTS; i++) {
+        alone(s, x, before, text[i], width, one);
+        for (int c = 0; c < width; c++) t_near((double)v[i * width + c], one[c], 1e-6);        /* f32's roundings */
+    }
+}
+
+/* Every combination: no options, the defaults, and what rf_embed_defaults_of shows, give the same; a member that is
+ * given goes before the folder, and leaves the others to it. */
+static void the_folder_says_how_vectors_are_made(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 48; way++) {
+        const says x = {(rf_pooling)(way % 3), way / 3 % 2, way / 6 % 2, way / 12 % 2, way / 24 % 2};
+        const char *const before = x.prompt ? prompt : "";
+        const int width = x.cut ? 5 : C;
+        setup s = folder_of(&x);
+        rf_embed_options o, shown;
+        check_vectors(&s, &x, NULL, before, width);
+        rf_embed_defaults(&o);
+        check_vectors(&s, &x, &o, before, width);
+        if (rf_embed_defaults_of(s.p, &shown, &s.why)) fail_msg("%s", s.why.text);
+        assert_int_equal(shown.pooling, x.pooling);
+        assert_int_equal(shown.normalize, x.normalize);
+        const int64_t most = rf_model_config(rf_pipeline_model(s.p))->max_position_embeddings;
+        assert_int_equal(shown.max_length, x.length ? 7 : most);
+        assert_int_equal(shown.dimensions, x.cut ? 5 : 0);
+        assert_string_equal(shown.prompt, before);
+        check_vectors(&s, &x, &shown, before, width);
+
+        o.prompt_name = "other";
+        check_vectors(&s, &x, &o, "is ", width);
+        o.prompt_name = NULL;
+        o.prompt = "";
+        check_vectors(&s, &x, &o, "", width);
+        o.pooling = (rf_pooling)((way + 1) % 3);
+        o.dimensions = 0;
+        says given = x;
+        given.pooling = o.pooling;
+        check_vectors(&s, &given, &o, "", C);
+        end(&s);
+    }
+}
+
+/* A folder that says nothing of vectors: means. */
+static void without_a_word_of_the_folder(void **state)
+{
+    (void)state;
+    const says x = {.pooling = RF_POOL_MEAN};
+    setup s = {.ctx = t_ctx(1, NULL), .folder = tiny_model()};
+    rf_embed_options o;
+    random_weights(s.ctx, s.folder, 5);
+    open_pipeline(&s);
+    check_vectors(&s, &x, NULL, "", C);
+    rf_embed_defaults(&o);
+    o.prompt_name = "query";
+    assert_int_equal(rf_embed_settle(s.p, &o, &o, &s.why), RF_EARG);
+    t_failed(&s.why, RF_EARG, "prompt_name: the folder has no prompts, got \"query\"");
+    end(&s);
+}
+
+static void refuse(setup *s, const rf_embed_options *o, rf_status code, const char *sentence)
+{
+    rf_embed_options out;
+    s->why = (rf_error){0};
+    assert_int_equal(rf_embed_texts(s->p, text, NULL, TEXTS, o, NULL, NULL, &s->why), code);
+    t_failed(&s->why, code, sentence);
+    assert_int_equal(rf_embed_settle(s->p, o, &out, NULL), code);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    const says x = {.pooling = RF_POOL_MEAN, .prompt = 1};
+    setup s = folder_of(&x);
+    rf_embed_options o;
+    rf_embed_defaults(&o);
+    o.prompt = "the ";
+    o.prompt_name = "other";
+    refuse(&s, &o, RF_EARG, "prompt, prompt_name: expected one of them, got both");
+    o.prompt = NULL;
+    o.prompt_name = "third";
+    refuse(&s, &o, RF_EARG, "expected one of the folder's prompts (query, other), got \"third\"");
+    o.prompt_name = NULL;
+    o.normalize = 2;
+    refuse(&s, &o, RF_EARG, "normalize: 2 is not in -1 to 1");
+    o.normalize = 0;
+    o.dimensions = C + 1;
+    refuse(&s, &o, RF_EARG, "dimensions: 33 is not in -1 to 32");
+    rf_pipeline_close(s.p);
+
+    char *below = tiny_path(s.folder, "pooling");           /* what the folder asks for is not here */
+    write_text(below, "config.json", "{\"pooling_mode\": \"mean\", \"include_prompt\": false}");
+    open_pipeline(&s);
+    refuse(&s, NULL, RF_EUNSUPPORTED, "include_prompt is false");
+    rf_embed_defaults(&o);
+    o.prompt = "";
+    check_vectors(&s, &x, &o, "", C);
+    rf_pipeline_close(s.p);
+    write_text(below, "config.json", "{\"pooling_mode\": \"lasttoken\"}");
+    open_pipeline(&s);
+    refuse(&s, NULL, RF_EUNSUPPORTED, "lasttoken");
+    free(below);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_folder_says_how_vectors_are_made),
+        cmocka_unit_test(without_a_word_of_the_folder),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests_name("pipeline/embed_folder", tests, NULL, NULL);
+}
