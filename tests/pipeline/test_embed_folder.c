@@ -87,6 +87,9 @@ static void the_folder_says_how_vectors_are_made(void **state)
         const int width = x.cut ? 5 : C;
         setup s = folder_of(&x);
         rf_embed_options o, shown;
+        const rf_sentence *sentence;
+        if (rf_pipeline_sentence(s.p, &sentence, &s.why)) fail_msg("%s", s.why.text);
+        assert_int_equal(sentence->prompts, 2);
         check_vectors(&s, &x, NULL, before, width);
         rf_embed_defaults(&o);
         check_vectors(&s, &x, &o, before, width);
@@ -120,8 +123,11 @@ static void without_a_word_of_the_folder(void **state)
     const says x = {.pooling = RF_POOL_MEAN};
     setup s = {.ctx = t_ctx(1, NULL), .folder = tiny_model()};
     rf_embed_options o;
+    const rf_sentence *sentence;
     random_weights(s.ctx, s.folder, 5);
     open_pipeline(&s);
+    assert_int_equal(rf_pipeline_sentence(s.p, &sentence, &s.why), RF_OK);
+    assert_null(sentence);
     check_vectors(&s, &x, NULL, "", C);
     rf_embed_defaults(&o);
     o.prompt_name = "query";
