@@ -84,7 +84,7 @@ static void print_text(const job *j, const row *r)
 {
     const int width = (int)j->a->width;
     const rf_mt_score *s = &r->score;
-    if (r->system) printf("%s: ", r->system);
+    if (r->system) cli_put_name(r->system), printf(": ");
     printf("%s|%s = %.*f", rf_mt_name(r->result), r->signature, width, s->score);
     if (r->interval.mean > 0) printf(" (μ = %.*f ± %.*f)", width, r->interval.mean, width, r->interval.half);
     if (r->p >= 0) printf(" (p = %.4f)", r->p);

@@ -24,9 +24,11 @@ static void show(void *user, const rf_weight *t, const char *to)
     size_t n = 0;
     for (int i = 0; i < t->rank && n < sizeof shape; i++)
         n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%lld", i ? "," : "", (long long)t->dim[i]);
-    if (!to) printf("%s  %s [%s]  not written\n", t->name, t->dtype, shape);
-    else if (!strcmp(t->name, to)) printf("%s  %s [%s]\n", t->name, t->dtype, shape);
-    else printf("%s  %s [%s]  as %s\n", t->name, t->dtype, shape, to);
+    cli_put_name(t->name);
+    printf("  %s [%s]", t->dtype, shape);
+    if (!to) printf("  not written");
+    else if (strcmp(t->name, to) != 0) printf("  as "), cli_put_name(to);
+    putchar('\n');
 }
 
 static int run(void *arguments, cli_io *io)

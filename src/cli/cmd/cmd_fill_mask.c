@@ -141,7 +141,11 @@ static rf_status answer(job *j, const char *text, const rf_mask *mask)
     const bool listed = j->a->json && mask->of > 1;
     json_t *all = listed ? json_array() : NULL;
     rf_status status = RF_OK;
-    if (!j->a->json) printf("%s%s\n", j->printed ? "\n" : "", text);
+    if (!j->a->json) {
+        if (j->printed) putchar('\n');
+        cli_put_name(text);
+        putchar('\n');
+    }
     j->printed = true;
     for (int64_t m = 0; m < mask->of && !status; m++) {
         if (!j->a->json) {

@@ -33,18 +33,24 @@ static void print_object(const json_t *object, int indent)
         width = json_is_object(value) || (int)strlen(key) <= width ? width : (int)strlen(key);
     json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         if (json_is_object(value)) {
-            printf("%*s%s\n", indent, "", key);
+            printf("%*s", indent, "");
+            cli_put_name(key);
+            putchar('\n');
             print_object(value, indent + 2);
             continue;
         }
-        printf("%*s%-*s  ", indent, "", width, key);
-        if (json_is_string(value)) printf("%s", json_string_value(value));
+        printf("%*s", indent, "");
+        cli_put_name(key);
+        printf("%*s  ", width - (int)strlen(key), "");
+        if (json_is_string(value)) cli_put_name(json_string_value(value));
         else if (json_is_integer(value)) printf("%lld", (long long)json_integer_value(value));
         else if (json_is_real(value)) printf("%g", json_real_value(value));
         else if (json_is_boolean(value)) printf("%s", json_is_true(value) ? "yes" : "no");
         else if (json_is_array(value))
-            for (size_t i = 0; i < json_array_size(value); i++)
-                printf("%s%s", i ? " " : "", json_string_value(json_array_get(value, i)));
+            for (size_t i = 0; i < json_array_size(value); i++) {
+                if (i) putchar(' ');
+                cli_put_name(json_string_value(json_array_get(value, i)));
+            }
         else printf("none");
         printf("\n");
     }
@@ -330,8 +336,9 @@ static void print_tensors(const json_t *list)
         for (size_t k = 0; k < json_array_size(shape) && n < sizeof text; k++)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%lld", k ? " x " : "",
                                   (long long)json_integer_value(json_array_get(shape, k)));
-        printf("  %-5s %-14s %s\n", json_string_value(json_object_get(t, "type")), text,
-               json_string_value(json_object_get(t, "name")));
+        printf("  %-5s %-14s ", json_string_value(json_object_get(t, "type")), text);
+        cli_put_name(json_string_value(json_object_get(t, "name")));
+        putchar('\n');
     }
 }
 

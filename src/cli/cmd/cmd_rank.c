@@ -32,7 +32,7 @@ static rf_status print(const struct args *a, const hit *h, const char *text, siz
                                         cli_text_json(text, size)),
                               0, why);
     printf("%.4f\t%lld\t", h->cosine, (long long)h->line + 1);
-    fwrite(text, 1, size, stdout);
+    cli_put_text(text, size);
     putchar('\n');
     return cli_flush(why);
 }

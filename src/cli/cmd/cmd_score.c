@@ -29,7 +29,7 @@ static rf_status print(const struct args *a, const char *text, size_t size, cons
 {
     if (a->json) return cli_print_json(as_json(s), 0, why);
     printf("%.4f\t%lld\t%.2f\t", s->total, (long long)s->n, s->n ? exp(-s->total / (double)s->n) : 1);
-    fwrite(text, 1, size, stdout);
+    cli_put_text(text, size);
     putchar('\n');
     return cli_flush(why);
 }

@@ -68,7 +68,7 @@ static rf_status print(const job *j, uint64_t query, const rf_hit *h)
     }
     if (j->many) printf("%" PRIu64 "\t", query);
     printf("%.4f\t%lld\t", h->score, line);
-    fwrite(text, 1, size, stdout);
+    cli_put_text(text, size);
     putchar('\n');
     return RF_OK;
 }

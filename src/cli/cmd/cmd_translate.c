@@ -241,7 +241,7 @@ static rf_status print_score(const job *j, const char *text, size_t size, const 
     const double mean = s->n ? s->total / (double)s->n : 0;
     if (!j->a->json) {
         printf("%.4f\t%lld\t%.2f\t", s->total, (long long)s->n, exp(-mean));
-        fwrite(text, 1, size, stdout);
+        cli_put_text(text, size);
         putchar('\n');
         return cli_flush(why);
     }

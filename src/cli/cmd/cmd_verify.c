@@ -26,8 +26,12 @@ static void report(void *user, const char *file, const char *damage)
     if (v->a->json)
         cli_json_add(&v->files, json_pack("{s:o, s:o}", "name", cli_text_json(file, strlen(file)), "damage",
                                                   damage ? json_string(damage) : json_null()));
-    else if (damage) printf("%s/%s: damaged (%s)\n", v->folder, file, damage);
-    else if (v->a->verbose) printf("%s/%s: intact\n", v->folder, file);
+    if (v->a->json || !(damage || v->a->verbose)) return;
+    cli_put_name(v->folder);
+    putchar('/');
+    cli_put_name(file);
+    if (damage) printf(": damaged (%s)\n", damage);
+    else puts(": intact");
 }
 
 /* What lies beside the weights, of a list or not, may be read, too: a dictionary, a tokenizer.json, modules. */
@@ -85,12 +89,13 @@ static void say(const verdict *v, const char *folder, bool listed, const verdict
 {
     const long long folders = v->folders - before->folders, damaged = v->damaged - before->damaged;
     if (v->a->json) return;
-    if (damaged) printf("%s: damaged: %lld of %lld folders\n", folder, damaged, folders);
+    cli_put_name(folder);
+    if (damaged) printf(": damaged: %lld of %lld folders\n", damaged, folders);
     else if (listed)
-        printf("%s: intact: %lld files in %lld folder%s\n", folder, (long long)(v->read - before->read), folders,
+        printf(": intact: %lld files in %lld folder%s\n", (long long)(v->read - before->read), folders,
                folders == 1 ? "" : "s");
     else
-        printf("%s: has no checksums; configuration%s can be read and fit together\n", folder,
+        printf(": has no checksums; configuration%s can be read and fit together\n",
                rf_tokenizer_found(v->io->ctx, folder) ? ", weights and vocabulary" : " and weights");
 }
 

@@ -116,7 +116,8 @@ static void print_status(const curve_run *r, double max_steps, bool alive)
 {
     char eta[32];
     const double step = number(r->last, "step"), seconds = number(r->last, "seconds");
-    printf("%s: ", r->name);
+    cli_put_name(r->name);
+    printf(": ");
     if (!r->last) {
         printf("%s\n", alive ? "running, nothing is logged yet" : "nothing is logged");
         return;
@@ -172,7 +173,8 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
     *alive = rf_run_alive(folder);
     snprintf(path, sizeof path, "%s/" RF_FILE_METRICS, folder);
     if (*alive && access(path, F_OK)) {
-        printf("%s: running, nothing is logged yet\n", folder);
+        cli_put_name(folder);
+        printf(": running, nothing is logged yet\n");
         return cli_flush(&io->why);
     }
     const rf_status status = curves_read(folder, &r, &io->why);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/plot/svg.h"
+#include "cli/shell/io.h"
 
 enum { WIDTH = 760, HEIGHT = 240, LEFT = 64, RIGHT = 12, TOP = 10, BOTTOM = 30 };
 
@@ -14,15 +15,23 @@ static double down(const frame *f, double y)
     return HEIGHT - BOTTOM - (y - f->y0) / (f->y1 - f->y0) * (HEIGHT - TOP - BOTTOM);
 }
 
+static void put_escaped(FILE *to, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '&') fputs("&amp;", to);
+        else if (text[i] == '<') fputs("&lt;", to);
+        else if (text[i] == '>') fputs("&gt;", to);
+        else if (text[i] == '"') fputs("&quot;", to);
+        else fputc(text[i], to);
+    }
+}
+
 void svg_text(FILE *to, const char *text)
 {
-    for (; *text; text++) {
-        if (*text == '&') fputs("&amp;", to);
-        else if (*text == '<') fputs("&lt;", to);
-        else if (*text == '>') fputs("&gt;", to);
-        else if (*text == '"') fputs("&quot;", to);
-        else if ((unsigned char)*text >= ' ' || *text == '\n' || *text == '\t') fputc(*text, to);
-        else fputc('?', to);
+    for (size_t size = strlen(text), n, control; size; text += n + control, size -= n + control) {
+        n = cli_shown(text, size, true, &control);
+        put_escaped(to, text, n);
+        if (control) fputc('?', to);
     }
 }
 

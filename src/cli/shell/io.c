@@ -39,8 +39,12 @@ int cli_exit_code(rf_status status)
 /* Control characters of file names and texts must not reach the terminal. */
 static void say(char *line)
 {
-    for (char *p = line; *p; p++)
-        if ((unsigned char)*p < 32 || *p == 127) *p = '?';
+    size_t control;
+    for (char *p = line + cli_shown(line, strlen(line), false, &control); control;
+         p += cli_shown(p, strlen(p), false, &control)) {
+        memmove(p + 1, p + control, strlen(p + control) + 1);
+        *p++ = '?';
+    }
     fprintf(stderr, "roformer: %s\n", line);
 }
 
@@ -357,6 +361,7 @@ rf_status cli_out_open(cli_out *o, const char *path, rf_error *why)
         const int flags = fcntl(o->fd, F_GETFL);
         const bool regular = !fstat(o->fd, &st) && S_ISREG(st.st_mode);
         if (regular && flags >= 0 && !(flags & O_APPEND)) o->begin = lseek(o->fd, 0, SEEK_CUR);
+        o->terminal = isatty(o->fd);
     } else {
         cli_out_discard(o);
     }
@@ -396,7 +401,7 @@ rf_status cli_out_copy(cli_out *to, cli_out *spool, rf_error *why)
     return status;
 }
 
-static rf_status write_bytes(cli_out *o, const char *p, size_t size, rf_error *why)
+static rf_status write_all(cli_out *o, const char *p, size_t size, rf_error *why)
 {
     while (size) {
         const ssize_t n = write(o->fd, p, size);
@@ -406,6 +411,19 @@ static rf_status write_bytes(cli_out *o, const char *p, size_t size, rf_error *w
         size -= (size_t)n;
     }
     return RF_OK;
+}
+
+/* What is written together is whole characters, or bytes that no terminal gets (cmd_embed.c). */
+static rf_status write_bytes(cli_out *o, const char *p, size_t size, rf_error *why)
+{
+    rf_status status = RF_OK;
+    if (!o->terminal) return write_all(o, p, size, why);
+    for (size_t n, control; size && !status; p += n + control, size -= n + control) {
+        n = cli_shown(p, size, true, &control);
+        status = write_all(o, p, n, why);
+        if (!status && control) status = write_all(o, "?", 1, why);
+    }
+    return status;
 }
 
 rf_status cli_out_flush(cli_out *o, rf_error *why)

@@ -116,6 +116,7 @@ typedef struct cli_out {
     size_t used;
     uint64_t written;           /* bytes so far, buffered ones included                                               */
     int64_t begin;              /* where in the file we began, -1: cannot go back                                     */
+    bool terminal;              /* which gets no control characters                                                   */
 } cli_out;
 rf_status cli_out_open(cli_out *o, const char *path, rf_error *why);
 rf_status cli_out_write(cli_out *o, const void *data, size_t size, rf_error *why);
@@ -207,6 +208,15 @@ bool cli_text_add_json(cli_text *t, json_t *value, size_t flags);
 bool cli_text_print(cli_text *t);
 
 rf_status cli_no_memory(cli_io *io);                    /* RF_ENOMEM, in io->why                              */
+
+/* A text of a file, of the user or of a model on standard output: as it is, but '?' for each control character where
+ * that is a terminal, which would take escape sequences for orders; tabs and ends of lines stay.  false: not
+ * written. */
+bool cli_put_text(const char *text, size_t size);
+void cli_put_name(const char *name);
+/* Bytes at the beginning of a text that do nothing but show on a terminal, and bytes of the control character behind
+ * them, 0 at the end.  `lines`: tabs and ends of lines are text. */
+size_t cli_shown(const char *text, size_t size, bool lines, size_t *control);
 
 /* Cells that a text takes on a terminal. */
 int cli_cells(const char *text);

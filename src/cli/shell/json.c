@@ -47,6 +47,24 @@ json_t *cli_text_json(const char *text, size_t size)
     return value;
 }
 
+/* U+007F to U+009F, which JSON may have as they are and terminals take for orders, as \u007F to \u009F: they stand in
+ * strings alone.  `text` is given back; NULL: no memory. */
+static char *escape_controls(char *text)
+{
+    size_t n = 0, found = 0;
+    for (const unsigned char *p = (unsigned char *)text; p && *p; p++, n++)
+        found += *p == 127 || (*p == 0xC2 && p[1] < 0xA0);
+    if (!found) return text;
+    char *out = malloc(n + 5 * found + 1), *to = out;
+    for (const unsigned char *p = (unsigned char *)text; out && *p; p++) {
+        if (*p != 127 && !(*p == 0xC2 && p[1] < 0xA0)) *to++ = (char)*p;
+        else to += sprintf(to, "\\u%04X", *p == 127 ? 127u : (unsigned)*++p);
+    }
+    if (out) *to = 0;
+    free(text);
+    return out;
+}
+
 /* By a stream: json_dumps leaves out keys for which there was no memory. */
 char *cli_json_dump(const json_t *value, size_t flags)
 {
@@ -55,7 +73,7 @@ char *cli_json_dump(const json_t *value, size_t flags)
     FILE *to = value ? open_memstream(&text, &size) : NULL;
     bool whole = to && !json_dumpf(value, to, flags);
     if (to) whole = !fclose(to) && whole;
-    if (whole) return text;
+    if (whole) return escape_controls(text);
     free(text);
     return NULL;
 }

@@ -71,13 +71,18 @@ int cli_cells(const char *text)
 int cli_put_token(FILE *out, const char *token)
 {
     int cells = 0;
-    for (const utf8proc_uint8_t *p = (const utf8proc_uint8_t *)token; *p;) {
-        utf8proc_int32_t c = 0;
-        const utf8proc_ssize_t n = utf8proc_iterate(p, -1, &c), size = n > 0 ? n : 1;
-        const bool clean = n > 0 && !(c < 32 || (c >= 127 && c < 160));
-        if (out) fwrite(clean ? (const char *)p : "?", 1, clean ? (size_t)size : 1, out);
-        cells += clean ? utf8proc_charwidth(c) : 1;
-        p += size;
+    for (size_t size = strlen(token), n, control; size; token += n + control, size -= n + control) {
+        n = cli_shown(token, size, false, &control);
+        for (size_t at = 0; at < n;) {
+            utf8proc_int32_t c = 0;
+            const utf8proc_ssize_t one =
+                utf8proc_iterate((const utf8proc_uint8_t *)token + at, (utf8proc_ssize_t)(n - at), &c);
+            cells += one > 0 ? utf8proc_charwidth(c) : 1;
+            at += one > 0 ? (size_t)one : 1;
+        }
+        if (out) fwrite(token, 1, n, out);
+        if (out && control) fputc('?', out);
+        cells += control > 0;
     }
     return cells;
 }
