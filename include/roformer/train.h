@@ -77,9 +77,10 @@ typedef struct rf_train_progress {
     const char *metric;                /* what eval_accuracy is: "eval_accuracy", of a fine-tuning run its own metric */
     rf_objective objective;             /* MLM or CLM                                                                 */
     const char *event;                  /* "step", "eval", "save", "data" (reading, before the first step), "note";
+                                           "best", at the end of a grid of learning rates: each run of the best one;
                                            "batch" between two batches of a step or of an evaluation: who stops there
                                            gives it up; a resumed run begins with it */
-    const char *note;                   /* with "note", "save": a sentence or a path                                  */
+    const char *note;                   /* with "note", "save", "best": a sentence, or a path                         */
     double eval_bleu;                   /* of the last evaluation, in per cent; NaN: nothing was translated           */
 } rf_train_progress;
 

@@ -127,13 +127,19 @@ static bool has_score(const rf_scores *s, const char *name)
     return false;
 }
 
+static void tell(rf_train_report *report, void *user, const char *event, double rate, const char *note)
+{
+    const rf_train_progress p = {.event = event, .note = note, .learning_rate = rate};
+    if (report) report(user, &p);
+}
+
 static void report_point(rf_train_report *report, void *user, const char *what, double rate, const char *metric,
                          double value)
 {
-    char note[160];
-    snprintf(note, sizeof note, "learning rate %g: %s%s %.4f", rate, what, metric, value);
-    const rf_train_progress p = {.event = "note", .note = note};
-    if (report) report(user, &p);
+    char note[160], number[32] = "nan";
+    if (!isnan(value)) snprintf(number, sizeof number, "%.4f", value);
+    snprintf(note, sizeof note, "learning rate %g: %s%s %s", rate, what, metric, number);
+    tell(report, user, "note", rate, note);
 }
 
 /* All seeds of one rate. */
@@ -153,11 +159,57 @@ static rf_status one_point(const rf_ctx *ctx, const rf_finetune_options *o, doub
     return status;
 }
 
+/* The rates so far: which is best, and which are as good as it. */
+typedef struct best { double rate, value; char ties[400]; bool known; } best;
+
+static bool is_better(best *b, double rate, double value, bool less)
+{
+    const size_t n = strlen(b->ties);
+    if (isnan(value)) return false;
+    if (b->known && (less ? value > b->value : value < b->value)) return false;
+    if (b->known && value >= b->value && value <= b->value) {
+        snprintf(b->ties + n, sizeof b->ties - n, "%s%g", n ? ", " : "", rate);
+        return false;
+    }
+    *b = (best){.rate = rate, .value = value, .known = true};
+    return true;
+}
+
+/* And the folders of its runs, as an event of each. */
+static rf_status report_best(rf_train_report *report, void *user, const rf_finetune_options *o, const best *b,
+                             const char *metric, rf_error *why)
+{
+    char note[500], folder[4096];
+    report_point(report, user, "the best, ", b->rate, metric, b->value);
+    snprintf(note, sizeof note, "as good as the best, which is the first of them: learning rate %s", b->ties);
+    if (*b->ties) tell(report, user, "note", b->rate, note);
+    for (int64_t s = 0; s < o->seeds; s++) {
+        char name[80];
+        name_point(name, b->rate, o->seeds, o->t.seed + (uint64_t)s);
+        const rf_status status = rf__path(folder, sizeof folder, o->t.output_dir, name, why);
+        if (status) return status;
+        tell(report, user, "best", b->rate, folder);
+    }
+    return RF_OK;
+}
+
+/* A rate at which a run diverges is no answer, and no reason to end the others. */
+static bool has_diverged(rf_train_report *report, void *user, double rate, rf_status status, rf_error *failed)
+{
+    char note[sizeof failed->text + 64];
+    if (status != RF_ENUMERIC) return false;
+    snprintf(note, sizeof note, "learning rate %g: has no score: %s", rate, failed->text);
+    tell(report, user, "note", rate, note);
+    return true;
+}
+
 /* The rate whose mean over the seeds is best. */
 static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
                       rf_scores *scores, rf_error *why)
 {
-    double rate[RATES], top = NAN, at = 0;
+    double rate[RATES];
+    best top = {.known = false};
+    rf_error failed = {0};
     int n;
     const rf__task *task;
     rf__preset preset;
@@ -171,17 +223,22 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     rf_scores *run = rf__calloc(ctx, (size_t)o->seeds, sizeof *run), mean;
     if (!run) return rf_fail(why, RF_ENOMEM, "out of memory: %lld runs", (long long)o->seeds);
     for (int i = 0; i < n && !status; i++) {
-        status = one_point(ctx, o, rate[i], report, user, run, &mean, why);
+        failed = (rf_error){0};
+        status = one_point(ctx, o, rate[i], report, user, run, &mean, &failed);
+        if (has_diverged(report, user, rate[i], status, &failed)) {
+            status = RF_OK;
+            continue;
+        }
         if (status) break;
         if (!o->metric && !has_score(&mean, metric)) metric = "accuracy";
         const double value = score_of(&mean, metric);
         report_point(report, user, "", rate[i], metric, value);
-        if (!isnan(top) && (isnan(value) || (less ? value >= top : value <= top))) continue;
-        top = value;
-        at = rate[i];
-        if (scores) *scores = mean;
+        if (is_better(&top, rate[i], value, less) && scores) *scores = mean;
     }
-    if (!status) report_point(report, user, "the best, ", at, metric, top);
+    if (status) rf_fail(why, status, "%s", failed.text);
+    else if (top.known) status = report_best(report, user, o, &top, metric, why);
+    else status = rf_fail(why, RF_ENUMERIC, "learning_rates: no run has a score that is finite%s%s",
+                          *failed.text ? "; the last one: " : "", failed.text);
     rf__free(ctx, run);
     return status;
 }

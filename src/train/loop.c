@@ -200,9 +200,13 @@ void rf__run_line(rf__run *r, json_t *line)
 
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
-static rf_status count_skip(rf__run *r, const step_result *s, const rf__data_position *before, rf_error *why)
+static rf_status count_skip(rf__saves *l, const step_result *s, const rf__data_position *before, rf_error *why)
 {
+    rf__run *r = l->run;
+    char good[320];
     rf__state *t = &r->state;
+    r->lost = s->labels && !isfinite(s->loss_sum);
+    if (s->labels && !r->lost) t->good_step = rf__max64(t->good_step, t->step - 1);
     const char *what = s->spike                ? "loss is far above what it was"
                        : isfinite(s->loss_sum) ? "gradient is not finite"
                                                : "loss is not finite";
@@ -220,10 +224,10 @@ static rf_status count_skip(rf__run *r, const step_result *s, const rf__data_pos
                  t->skipped_in_a_row);
     if (t->skipped_in_a_row < SKIPS) return RF_OK;
     if (r->o.comm) r->o.comm->agreed = 1;                /* all ranks count the same */
-    return rf_fail(why, RF_ENUMERIC,
-                   "step %" PRId64 ": %d updates in a row were skipped: the %s; %s keeps what was saved before; a "
-                                   "smaller learning_rate may help",
-                   t->step, (int)SKIPS, what, r->folder);
+    (void)rf__saves_settle(l, true, NULL);
+    rf__run_name_good(r, good, sizeof good);
+    return rf_fail(why, RF_ENUMERIC, "step %" PRId64 ": %d updates in a row were skipped: the %s; %s", t->step,
+                   (int)SKIPS, what, good);
 }
 
 /* Queries of linear attention without a denominator, when there are twice as many as were told of. */
@@ -397,6 +401,8 @@ static rf_status handle_requests(rf__run *r, rf_error *why)
 static rf_status evaluate_unless_stopped(rf__run *r, rf_error *why)
 {
     const rf_status status = evaluate(r, why);
+    const bool seen = !status && r->state.eval_step == r->state.step;
+    if (seen && isfinite(r->state.eval_loss)) r->state.good_step = r->state.step;
     r->state.eval_owed = status == RF_ESTOPPED;
     if (!r->state.eval_owed) return status;
     *why = (rf_error){0};
@@ -424,7 +430,7 @@ static rf_status after_step(rf__saves *l, const step_result *s, const rf__data_p
 {
     rf__run *r = l->run;
     const int64_t step = r->state.step;
-    const rf_status status = count_skip(r, s, before, why);
+    const rf_status status = count_skip(l, s, before, why);
     if (status) return status;
     log_step(r, s);
     const bool end = step == r->state.max_steps || rf__run_stage_ends(r);

@@ -62,6 +62,7 @@ struct rf__run {
     char folder[4096];                  /* output_dir                                                                 */
     char from[4096];                    /* the checkpoint that is resumed, or ""                                      */
     bool own;                           /* that checkpoint is of this folder */
+    bool lost;                          /* the last step's loss was not finite                                        */
     bool resized;                       /* it had batches of another size */
     bool ran;                           /* a run has been in this folder, and left its lock                           */
     bool fresh;                         /* the folder is ours and holds nothing but the lock yet                      */

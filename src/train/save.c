@@ -49,6 +49,15 @@ static void judge(rf__saves *l)
 
 /* ---- checkpoints ---- */
 
+void rf__run_name_good(const rf__run *r, char *out, size_t size)
+{
+    const int64_t good = rf__checkpoint_newest(r->ctx, r->folder, r->state.good_step);
+    if (good)
+        snprintf(out, size, "%.150s/checkpoint-%" PRId64 " is the last good one, from which --resume goes on with a "
+                 "smaller learning_rate", r->folder, good);
+    else snprintf(out, size, "%.150s has no checkpoint from before; a smaller learning_rate may help", r->folder);
+}
+
 /* How the save of `step` went.  A failed one costs a note; the third in a row, the last chance of a run, or weights
  * that are not finite end it. */
 static rf_status saved(rf__saves *l, int64_t step, rf_status status, const char *path, const rf_error *failed,
@@ -64,7 +73,12 @@ static rf_status saved(rf__saves *l, int64_t step, rf_status status, const char 
     r->state.best_metric = l->best.metric;
     r->state.best_step = l->best.step;
     l->failed++;
-    if (last || status == RF_ENUMERIC) return rf_fail(why, status, "%s", failed->text);
+    char good[320];
+    if (status == RF_ENUMERIC) {
+        rf__run_name_good(r, good, sizeof good);
+        return rf_fail(why, status, "step %" PRId64 ": the run has diverged: %s; %s", step, failed->text, good);
+    }
+    if (last) return rf_fail(why, status, "%s", failed->text);
     if (l->failed >= FAILED_SAVES)
         return rf_fail(why, status, "%d checkpoints in a row could not be saved: %s", l->failed, failed->text);
     if (r->o.comm) r->o.comm->agreed = 0;
@@ -227,6 +241,13 @@ static json_t *pretraining_defaults(void)
     return rf__options_json(&o);
 }
 
+/* What the card says of the model; without an evaluation, nothing. */
+static void scores_of(const rf__run *r, rf__card *c)
+{
+    if (r->job && r->job->card) r->job->card(r, c);
+    else card_of_tokens(r, c);
+}
+
 static rf_status write_card(const rf__run *r, rf_error *why)
 {
     json_t *stages = r->stages.n ? rf__stages_scores(&r->stages, &r->state) : NULL;
@@ -240,8 +261,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
                   .stages = stages,
                   .steps = r->state.step,
                   .epochs = rf__run_epoch(r)};
-    if (r->job && r->job->card) r->job->card(r, &c);
-    else card_of_tokens(r, &c);
+    scores_of(r, &c);
     const rf__results results = {.ctx = r->ctx,
                                  .folder = r->folder,
                                  .state = &r->state,
@@ -266,6 +286,21 @@ static rf_status save_form(const rf__run *r, rf_error *why)
     return status ? status : rf__sentence_prompts_write(r->ctx, r->folder, &r->prompts, why);
 }
 
+/* A model whose loss is not finite is none.  Without an evaluation the last step knows. */
+static rf_status check_loss(const rf__run *r, rf_error *why)
+{
+    rf__card c = {.ctx = r->ctx};
+    bool known = false, finite = true;
+    scores_of(r, &c);
+    for (int i = 0; i < c.scores.n; i++)
+        if (!strcmp(c.scores.score[i].name, "loss")) known = true, finite = isfinite(c.scores.score[i].value);
+    if (known ? finite : !r->lost) return RF_OK;
+    char good[320];
+    rf__run_name_good(r, good, sizeof good);
+    return rf_fail(why, RF_ENUMERIC, "step %" PRId64 ": the run ends with a loss that is not finite (skipped "
+                   "updates: %" PRId64 "): no model is written; %s", r->state.step, r->state.skipped, good);
+}
+
 /* Its list goes first and comes last: at no moment does it belong to files of another run. */
 static rf_status save_model(rf__run *r, rf_error *why)
 {
@@ -278,6 +313,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
     r->final.known = r->state.eval_step && r->state.eval_step == r->state.step;
     rf_status status = load_best(r, why);
     if (!status && r->job) status = r->job->finish(r, why);
+    if (!status) status = check_loss(r, why);
     if (!status) status = rf__checksums_remove(r->folder, why);
     if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
     if (!status && rf_config_head(&r->params.config) == RF_HEAD_EMBED) status = save_form(r, why);

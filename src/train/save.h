@@ -22,7 +22,11 @@ rf_status rf__saves_settle(rf__saves *l, bool wait, rf_error *why);
  * come together where all of them wait. */
 rf_status rf__saves_write(rf__saves *l, bool last, rf_error *why);
 
-/* The trained model into the run's folder; the first rank writes, all learn how it went. */
+/* "run/checkpoint-4 is the last good one, ...": the newest checkpoint whose weights gave a loss that is finite. */
+void rf__run_name_good(const rf__run *r, char *out, size_t size);
+
+/* The trained model into the run's folder; the first rank writes, all learn how it went.  RF_ENUMERIC: its loss is not
+ * finite, and nothing is written. */
 rf_status rf__run_save_model(rf__run *r, rf_error *why);
 
 #endif

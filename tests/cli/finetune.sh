@@ -282,6 +282,9 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     expect 0 'learning rate 0.005: the best, accuracy' "$program" finetune $rates -o grid --json
     cp out scores
     holds scores 'eval_accuracy_std'
+    holds scores '{"learning_rate": 0.005, "folders": ["grid/lr-0.005-seed-42", "grid/lr-0.005-seed-43"], '
+    grep -q 'the best model is in grid/lr-0.005-seed-42$' err || fail "the folder: $(tail -3 err)"
+    sed -i 's|grid/|parts-of-grid/|g' scores
     expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --warmup_ratio 0.1 --learning_rate 5e-3 --seed 43 -o point
     same point/model.safetensors grid/lr-0.005-seed-43/model.safetensors 'a point of the grid'
     expect 0 'the same command with --resume latest goes on' "$program" finetune $rates -o parts-of-grid --stop_after 9

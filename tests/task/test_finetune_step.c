@@ -468,6 +468,82 @@ static void nobody_is_alone_in_an_evaluation(void **state)
     t_free_all();
 }
 
+/* ---- a run that is lost: the loss is not finite, and there are too few steps left to skip ten updates ---- */
+
+static rf_finetune_options lost_options(const char *model, const char *train, const char *out, bool dev)
+{
+    rf_finetune_options o;
+    rf_finetune_defaults(&o);
+    o.train = train;
+    o.dev = dev ? train : NULL;
+    o.t.model = model;
+    o.t.output_dir = out;
+    o.t.max_length = 16;
+    o.t.learning_rate = 10;
+    o.t.lr_scheduler_type = RF_SCHEDULE_CONSTANT;
+    o.t.optim = RF_OPTIM_SGD;
+    o.t.weight_decay = 10;                                            /* each update multiplies the matrices by -99 */
+    o.t.max_grad_norm = 0;
+    o.t.save_synchronously = 1;
+    o.t.save_total_limit = 2;
+    o.save_strategy = RF_STRATEGY_STEPS;
+    o.t.save_steps = 1;
+    return o;
+}
+
+static int skips(void *user, const rf_train_progress *p)
+{
+    *(int *)user += p->note && strstr(p->note, "the loss is not finite: the update is skipped");
+    return RF_TRAIN_GO;
+}
+
+/* Exit code 6 instead of a model; the last good checkpoint is named, and there, though only two are to be kept and
+ * later ones were saved. */
+static void a_lost_run_leaves_no_model(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    char *model = tiny_model();
+    t_write(model, "train.tsv", examples, sizeof examples - 1);
+    char *train = tiny_path(model, "train.tsv");
+    random_weights(ctx, model, 3);
+    for (int dev = 0; dev < 2; dev++) {
+        int skipped = 0;
+        for (int steps = 2; !skipped; steps++) {
+            char *out = strdup(t_folder());
+            rf_finetune_options o = lost_options(model, train, out, dev);
+            rf_error why = {0};
+            assert_true(steps < 20);
+            o.t.max_steps = steps;
+            const rf_status status = rf_finetune(ctx, &o, skips, &skipped, NULL, &why);
+            if (status) {
+                t_failed(&why, RF_ENUMERIC, "the run ends with a loss that is not finite");
+                t_failed(&why, RF_ENUMERIC, "no model is written");
+                assert_int_equal(status, RF_ENUMERIC);
+                assert_false(tiny_has(out, "model.safetensors") || tiny_has(out, "config.json"));
+                const char *name = strstr(why.text, "/checkpoint-"), *end = name ? strchr(name, ' ') : NULL;
+                if (!end || strncmp(end, " is the last good one", 21)) fail_msg("%s", why.text);
+                char good[64];
+                snprintf(good, sizeof good, "%.*s", (int)(end - name - 1), name + 1);
+                assert_true(tiny_has(out, good));
+                char *path = tiny_path(out, good);
+                o.t.resume_from_checkpoint = path;
+                o.t.learning_rate = 0;                                        /* its loss is finite, and stays */
+                why = (rf_error){0};
+                if (rf_finetune(ctx, &o, NULL, NULL, NULL, &why)) fail_msg("%s", why.text);
+                assert_true(tiny_has(out, "model.safetensors"));
+                free(path);
+            }
+            assert_true(status || !skipped);
+            free(out);
+        }
+    }
+    rf_ctx_free(ctx);
+    free(train);
+    free(model);
+    t_free_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,6 +555,7 @@ int main(void)
         cmocka_unit_test(nobody_is_alone_in_a_batch),
         cmocka_unit_test(nobody_is_alone_in_an_evaluation),
         cmocka_unit_test(other_batches_end_with_the_last_epoch),
+        cmocka_unit_test(a_lost_run_leaves_no_model),
     };
     return cmocka_run_group_tests_name("train/finetune_step", tests, NULL, NULL);
 }

@@ -375,6 +375,7 @@ static char *state_of(const char *folder)
     json_object_del(all, "metrics_crc");
     json_t *options = json_object_get(all, "options");
     json_object_del(options, "text");
+    json_object_del(options, "base_model");
     char *text = json_dumps(all, JSON_SORT_KEYS);
     json_decref(all);
     free(path);

@@ -65,7 +65,8 @@ static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *wh
 
 static void print_score(const rf_mlm_score *s, int64_t length)
 {
-    printf("loss        %.4f\nperplexity  %.2f\naccuracy    %.2f %%\n", s->loss, exp(s->loss), 100 * s->accuracy);
+    printf("loss        %s\nperplexity  %s\naccuracy    %.2f %%\n", cli_fixed(s->loss, 4).text,
+           cli_fixed(exp(s->loss), 2).text, 100 * s->accuracy);
     printf("predicted   %lld of %lld tokens in %lld documents, in pieces of at most %lld (--max_length)\n",
            (long long)s->labels, (long long)s->tokens, (long long)s->documents, (long long)length);
 }
@@ -147,7 +148,8 @@ static int on_pairs(const evaluate_args *a, cli_io *io)
                                  (json_int_t)s.tokens, "pairs", (json_int_t)s.documents),
                        0, &print);
     } else {
-        printf("loss        %.4f\nperplexity  %.2f\naccuracy    %.2f %%\n", s.loss, exp(s.loss), 100 * s.accuracy);
+        printf("loss        %s\nperplexity  %s\naccuracy    %.2f %%\n", cli_fixed(s.loss, 4).text,
+               cli_fixed(exp(s.loss), 2).text, 100 * s.accuracy);
         printf("predicted   %lld tokens of %lld targets, each from its source and the tokens before it\n",
                (long long)s.labels, (long long)s.documents);
     }
@@ -195,7 +197,7 @@ static void print_windows(const evaluate_args *a, const windows *w, rf_error *wh
                        0, why);
         return;
     }
-    printf("loss        %.4f\nperplexity  %.2f\n", loss, exp(loss));
+    printf("loss        %s\nperplexity  %s\n", cli_fixed(loss, 4).text, cli_fixed(exp(loss), 2).text);
     printf("predicted   %lld tokens of %lld documents, in windows of %lld (--max_length) that begin every %lld\n",
            (long long)w->labels, (long long)w->documents, (long long)a->f.t.max_length, (long long)a->stride);
 }

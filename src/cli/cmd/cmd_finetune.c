@@ -20,7 +20,15 @@ static void prepare(void *args)
     rf_finetune_defaults(&a->f);
 }
 
-typedef struct watch { cli_io *io; cli_progress bar; double loss; int64_t every; bool folds; char saved[1024]; } watch;
+typedef struct watch {
+    cli_io *io;
+    cli_progress bar;
+    double loss, rate;                  /* rate: the best of several                                                  */
+    int64_t every;
+    bool folds;
+    char saved[1024];
+    json_t *best;                       /* folders of the runs of that rate                                           */
+} watch;
 
 static void show_step(watch *w, const rf_train_progress *p)
 {
@@ -44,26 +52,49 @@ static int report(void *user, const rf_train_progress *p)
     } else if (!strcmp(p->event, "data")) {
         cli_progress_show(&w->bar, "reading ", -1, p->note ? p->note : "the examples");
     } else if (!strcmp(p->event, "eval")) {
-        snprintf(text, sizeof text, "step %lld: dev loss %.4f, %s %.4f", (long long)p->step, p->eval_loss,
-                 strncmp(p->metric, "eval_", 5) ? p->metric : p->metric + 5, p->eval_accuracy);
+        snprintf(text, sizeof text, "step %lld: dev loss %s, %s %s", (long long)p->step,
+                 cli_fixed(p->eval_loss, 4).text, strncmp(p->metric, "eval_", 5) ? p->metric : p->metric + 5,
+                 cli_fixed(p->eval_accuracy, 4).text);
         cli_progress_line(&w->bar, text);
+    } else if (!strcmp(p->event, "best")) {
+        w->rate = p->learning_rate;
+        if (json_array_append_new(w->best, json_string(p->note)))
+            rf_fail(&w->io->why, RF_ENOMEM, "out of memory: a name");
+        if (json_array_size(w->best) == 1) snprintf(text, sizeof text, "the best model is in %s", p->note);
+        if (json_array_size(w->best) == 1) cli_progress_line(&w->bar, text);
     } else {
         cli_training_event(&w->bar, w->saved, sizeof w->saved, p);
     }
     return cli_training_goes_on();
 }
 
-int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
+/* Which of several runs the scores are of. */
+static json_t *best_json(const watch *w)
 {
-    json_t *all = json ? json_object() : NULL;
+    json_t *all = json_object();
+    const bool one = json_array_size(w->best) == 1;
+    if (!json_array_size(w->best)) return all;
+    cli_json_set(&all, "learning_rate", json_real(w->rate));
+    cli_json_set(&all, one ? "folder" : "folders", json_incref(one ? json_array_get(w->best, 0) : w->best));
+    return all;
+}
+
+/* Takes `all`, to which the scores are added. */
+static int show_scores(const rf_scores *s, json_t *all, bool json, rf_error *why)
+{
     for (int i = 0; i < s->n; i++) {
         const rf_score *x = &s->score[i];
         char name[48];
         snprintf(name, sizeof name, "eval_%s", x->name);
         if (json) cli_json_set(&all, name, isfinite(x->value) ? json_real(x->value) : json_null());
-        else printf("%-22s %.4f\n", x->name, x->value);
+        else printf("%-22s %s\n", x->name, cli_fixed(x->value, 4).text);
     }
     return json ? (int)cli_print_json(all, 0, why) : 0;
+}
+
+int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
+{
+    return show_scores(s, json ? json_object() : NULL, json, why);
 }
 
 /* On the output, too: a program that reads scores there must not take nothing for them. */
@@ -121,12 +152,13 @@ static int run(void *arguments, cli_io *io)
     cli_signals_catch();
     cli_signals_catch_save();
     cli_progress_init(&w.bar, io, 10);
+    w.best = json_array();
     const rf_status status = rf_finetune(io->ctx, f, report, &w, &scores, &io->why);
     cli_progress_clear(&w.bar);
-    if (status == RF_ESTOPPED) return stopped(&w, a->json, io);
-    if (!status) cli_show_scores(&scores, a->json, &io->why);
+    if (!status) show_scores(&scores, a->json ? best_json(&w) : NULL, a->json, &io->why);
     if (!status && a->report) write_report(&w, io);
-    return cli_exit(io);
+    json_decref(w.best);
+    return status == RF_ESTOPPED ? stopped(&w, a->json, io) : cli_exit(io);
 }
 
 static const cli_option options[] = {

@@ -194,6 +194,10 @@ void cli_progress_show(cli_progress *p, const char *label, double share, const c
 void cli_progress_line(cli_progress *p, const char *text);              /* a line that stays, above the bar           */
 void cli_progress_clear(cli_progress *p);
 double cli_progress_seconds(const cli_progress *p);
+/* "2.3026"; of 10^9 and more "1.365e+12"; "nan" without a sign, "inf", "-inf". */
+typedef struct cli_number { char text[32]; } cli_number;
+cli_number cli_fixed(double x, int digits);
+
 void cli_loss(double loss, char *out, size_t size);                     /* "2.3026"; "-" when nothing was predicted   */
 double cli_seconds(void);                               /* of a clock that never goes back                    */
 void cli_duration(double seconds, char *out, size_t size);              /* "4:05", "1:02:33"                          */

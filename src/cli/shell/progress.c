@@ -31,10 +31,17 @@ void cli_duration(double seconds, char *out, size_t size)
     else snprintf(out, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
 }
 
+cli_number cli_fixed(double x, int digits)
+{
+    cli_number n;
+    if (isnan(x)) snprintf(n.text, sizeof n.text, "nan");                   /* printf has "-nan", too */
+    else snprintf(n.text, sizeof n.text, isfinite(x) && fabs(x) < 1e9 ? "%.*f" : "%.*g", digits, x);
+    return n;
+}
+
 void cli_loss(double loss, char *out, size_t size)
 {
-    if (isfinite(loss)) snprintf(out, size, "%.4f", loss);
-    else snprintf(out, size, "-");
+    snprintf(out, size, "%s", isnan(loss) ? "-" : cli_fixed(loss, 4).text);
 }
 
 void cli_count(double n, char *out, size_t size)

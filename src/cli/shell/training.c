@@ -20,7 +20,8 @@ static void step_text(const rf_train_progress *p, double loss, char *out, size_t
     int n = snprintf(out, size, "step %lld/%lld  loss %s%s  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
                      (long long)p->max_steps, shown, perplexity, p->learning_rate, rate, eta);
     if (!isnan(p->eval_loss) && n > 0 && (size_t)n < size)
-        n += snprintf(out + n, size - (size_t)n, "  eval %.4f (%.1f %%)", p->eval_loss, 100 * p->eval_accuracy);
+        n += snprintf(out + n, size - (size_t)n, "  eval %s (%.1f %%)", cli_fixed(p->eval_loss, 4).text,
+                      100 * p->eval_accuracy);
     if (!isnan(p->eval_bleu) && n > 0 && (size_t)n < size)
         snprintf(out + n, size - (size_t)n, "  BLEU %.2f", p->eval_bleu);
 }
@@ -69,8 +70,9 @@ int cli_training_report(void *user, const rf_train_progress *p)
     } else if (!strcmp(p->event, "eval")) {
         char bleu[32] = "";
         if (!isnan(p->eval_bleu)) snprintf(bleu, sizeof bleu, ", BLEU %.2f", p->eval_bleu);
-        snprintf(text, sizeof text, "step %lld: held-out loss %.4f, perplexity %.2f, accuracy %.2f %%%s",
-                 (long long)p->step, p->eval_loss, exp(p->eval_loss), 100 * p->eval_accuracy, bleu);
+        snprintf(text, sizeof text, "step %lld: held-out loss %s, perplexity %s, accuracy %.2f %%%s",
+                 (long long)p->step, cli_fixed(p->eval_loss, 4).text, cli_fixed(exp(p->eval_loss), 2).text,
+                 100 * p->eval_accuracy, bleu);
         cli_progress_line(&w->bar, text);
     } else {
         cli_training_event(&w->bar, w->saved, sizeof w->saved, p);

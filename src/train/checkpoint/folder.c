@@ -332,6 +332,17 @@ rf_status rf__checkpoints_abandon(const rf_ctx *ctx, const char *folder, int64_t
     return status || !leaves ? status : rf__sync_folder(folder, why);
 }
 
+int64_t rf__checkpoint_newest(const rf_ctx *ctx, const char *folder, int64_t most)
+{
+    int64_t *step;
+    size_t n;
+    if (rf__checkpoint_steps(ctx, folder, &step, &n, NULL)) return 0;
+    while (n && step[n - 1] > most) n--;
+    const int64_t newest = n ? step[n - 1] : 0;
+    rf__free(ctx, step);
+    return newest;
+}
+
 static bool among(int64_t step, const int64_t best[], size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -34,6 +34,7 @@ void rf__folder_unmake(const char *folder);
 bool rf__holds_weights(const char *folder);
 
 /* Steps of checkpoint-<step> folders, ascending; freed with rf__free. */
+int64_t rf__checkpoint_newest(const rf_ctx *ctx, const char *folder, int64_t most);     /* up to step `most`; 0: none */
 rf_status rf__checkpoint_steps(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why);
 
 /* Renames those above `newest` to abandoned-checkpoint-<step>, with -2, -3, ... behind it when there is one: the

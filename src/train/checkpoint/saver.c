@@ -3,6 +3,7 @@
  * It shares with the run what neither of them changes: weights and moments until they have been read, which the run
  * waits for; tokenizer, config and options, which are constant; of the logs the descriptors, which it syncs.         */
 #define _GNU_SOURCE
+#include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,14 +21,21 @@ static rf_status sync_logs(const rf__save *s, rf_error *why)
 
 static rf_status read_in_place(void *user, rf_error *why) { return sync_logs(user, why); }
 
-/* Where the best cannot be told, all stay. */
+/* Are these weights known to be bad? */
+static bool is_ill(const rf__state *t)
+{
+    return t->skipped_in_a_row || (t->eval_step == t->step && !isfinite(t->eval_loss));
+}
+
+/* Where the best cannot be told, all stay.  Beside one of bad weights the last good one does. */
 static void prune(const rf__save *s)
 {
     const rf__checkpoint *c = &s->checkpoint;
-    int64_t best[RF__RANKED + 1];
+    int64_t best[RF__RANKED + 2];
     size_t n;
     if (rf__checkpoints_best(c->ctx, s->folder, c->state->step, &s->best, best, &n, NULL)) return;
     best[n++] = c->state->best_step;
+    if (is_ill(c->state)) best[n++] = rf__checkpoint_newest(c->ctx, s->folder, c->state->good_step);
     rf__checkpoints_prune(c->ctx, s->folder, c->state->step, s->keep, best, n);
 }
 

@@ -49,6 +49,7 @@ static const row rows[] = {
     {"total_steps", AT(total.steps), false, true},
     {"micro_batches", AT(micro_batches), false, true},
     {"eval_bleu", AT(eval_bleu), true, true},
+    {"good_step", AT(good_step), false, true},
     {"steps_moved", AT(steps_moved), true, true},
     {"epoch_ends", AT(epoch_ends), false, true},
 };

@@ -28,6 +28,7 @@ typedef struct rf__state {
     int64_t data_length;
     uint64_t held;                      /* the hash of the examples to evaluate on; 0: none, or an older file         */
     int64_t micro_batches;              /* of a step, of all ranks; 0: an older file                                  */
+    int64_t good_step;                  /* the last one whose weights gave a loss that is finite                      */
     double steps_moved;                 /* how much later the run ends than its options say, since its batches have had
                                            other sizes                                                                */
     int64_t epoch_ends;                 /* step mod steps of an epoch at which one ends, likewise                     */
