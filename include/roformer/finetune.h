@@ -89,7 +89,11 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
  *   SQUAD   {"<id>": "<answer>", ...}, one object over all lines, as SQuAD's script reads it: "" when there is no
  *           answer
  *
- *   RF_EARG  SQUAD of another task than qa       RF_EDATA  SQUAD, and a question has no id                           */
+ * Tables have no quotes: what would read back as something else is refused, and JSONL holds it.
+ *
+ *   RF_EARG  SQUAD of another task than qa
+ *   RF_EDATA SQUAD, and a question has no id, or that of another; TSV, GLUE: an id, label or answer with a tab or
+ *            a line end, a label with a comma among labels, a tag with a space */
 typedef enum rf_prediction_format {
     RF_PREDICTIONS_TSV,
     RF_PREDICTIONS_JSONL,

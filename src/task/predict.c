@@ -1,4 +1,5 @@
 /* predict.c — what a fine-tuned model says about every example of a file, as lines of text. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,7 +36,7 @@ static json_t *prediction(const rf__prediction *p, size_t i)
     return all;
 }
 
-/* ---- lines ---- */
+/* ---- lines: a table has no quotes, and so cannot hold every text ---- */
 
 /* An element of a list as part of a field: null is "-". */
 static rf__text element(const json_t *list, size_t i)
@@ -44,52 +45,94 @@ static rf__text element(const json_t *list, size_t i)
     return json_is_string(s) ? rf__json_string(s) : (rf__text){"-", 1};
 }
 
-/* A value as a field: lists joined, tabs and line ends as spaces. */
-static char *field(const json_t *v, char between)
+/* What ends a field or a line, or NULL. */
+static const char *what_ends(rf__text t)
 {
-    size_t n = 1;
-    for (size_t i = 0; i < json_array_size(v); i++) n += element(v, i).size + 1;
-    if (json_is_string(v)) n += json_string_length(v);
-    if (!json_is_array(v) && !json_is_string(v)) return rf__json_dump(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-    char *out = malloc(n), *to = out;
-    for (size_t i = 0; out && i < json_array_size(v); i++) {
-        const rf__text s = element(v, i);
-        if (i) *to++ = between;
-        memcpy(to, s.at, s.size);
-        to += s.size;
+    static const struct { char c; const char *name; } all[] = {
+        {'\t', "a tab"}, {'\n', "a line feed"}, {'\r', "a carriage return"}, {0, "a NUL"}};
+    for (size_t i = 0; i < RF_COUNT(all); i++)
+        if (t.size && memchr(t.at, all[i].c, t.size)) return all[i].name;
+    return NULL;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/* What an element has that makes another list, or another element, of it when it is read; or NULL. */
+static const char *what_splits(const rf__prediction *p, const json_t *list, size_t i)
+{
+    const rf__text t = element(list, i);
+    const char between = p->task->between;
+    bool dash = false;
+    for (int64_t k = 0; k < p->labels->n; k++) dash |= !strcmp(p->labels->name[k], "-");
+    if (!json_is_string(json_array_get(list, i)))
+        return dash ? "no label, which is written as \"-\", and that is a label of this model" : NULL;
+    if (!t.size) return "no characters";
+    if (memchr(t.at, between, t.size)) return between == ',' ? "a comma, which separates labels" : "a space";
+    return is_blank(t.at[0]) || is_blank(t.at[t.size - 1]) ? "a blank at its end" : NULL;
+}
+
+static rf_status cannot_hold(const rf__prediction *p, size_t i, const char *key, rf__text t, const char *what,
+                             rf_error *why)
+{
+    const char *const format = p->format == RF_PREDICTIONS_GLUE ? "glue" : "tsv";
+    return rf_fail(why, RF_EDATA,
+                   "example %zu: %s '%s': has %s: --format %s has no way to write it; --format jsonl has", i + 1, key,
+                   rf__show(t, 60).text, what, format);
+}
+
+/* A value as a field: lists joined. */
+static rf_status write_field(const rf__prediction *p, size_t i, const char *key, const json_t *v, FILE *to,
+                             rf_error *why)
+{
+    const rf__text text = rf__json_string(v);
+    const char *what = json_is_string(v) ? what_ends(text) : NULL;
+    if (what) return cannot_hold(p, i, key, text, what, why);
+    if (json_is_string(v)) fwrite(text.at, 1, text.size, to);
+    for (size_t k = 0; k < json_array_size(v); k++) {
+        const rf__text one = element(v, k);
+        if (!(what = what_ends(one))) what = what_splits(p, v, k);
+        if (what) return cannot_hold(p, i, key, one, what, why);
+        if (k) putc(p->task->between, to);
+        fwrite(one.at, 1, one.size, to);
     }
-    if (out && json_is_string(v)) {
-        memcpy(out, json_string_value(v), json_string_length(v));
-        to += json_string_length(v);
+    if (json_is_array(v) || json_is_string(v)) return RF_OK;
+    char *number = rf__json_dump(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+    if (!number) return rf_fail(why, RF_ENOMEM, "out of memory: a number");
+    fputs(number, to);
+    free(number);
+    return RF_OK;
+}
+
+/* In GLUE's format the number of the line where there is no id, and of the answer its first member. */
+static rf_status write_fields(const rf__prediction *p, const json_t *j, size_t i, FILE *to, rf_error *why)
+{
+    const bool glue = p->format == RF_PREDICTIONS_GLUE;
+    const char *key;
+    json_t *value;
+    bool first = true;
+    rf_status status = RF_OK;
+    json_object_foreach((json_t *)(uintptr_t)j, key, value) {
+        const bool id = !strcmp(key, "id");
+        if (glue && first && !id) fprintf(to, "%zu\t", i);
+        else if (!first) putc('\t', to);
+        first = false;
+        status = write_field(p, i, key, value, to, why);
+        if (status || (glue && !id)) break;
     }
-    if (out) *to = 0;
-    for (char *c = out; c && *c; c++)
-        if (*c == '\t' || *c == '\n' || *c == '\r') *c = ' ';
-    return out;
+    return status;
 }
 
 static rf_status table_line(const rf__prediction *p, const json_t *j, size_t i, rf_prediction_line *line, void *user,
                             rf_error *why)
 {
-    const char *key;
-    json_t *value;
     char *text = NULL;
-    const bool glue = p->format == RF_PREDICTIONS_GLUE;
-    json_object_foreach((json_t *)(uintptr_t)j, key, value) {
-        char *one = field(value, p->task->between);
-        const size_t n = (text ? strlen(text) : 0) + (one ? strlen(one) : 0) + 40;
-        char *all = one ? malloc(n) : NULL;
-        if (all && text) snprintf(all, n, "%s\t%s", text, one);
-        else if (all && glue && strcmp(key, "id")) snprintf(all, n, "%zu\t%s", i, one);
-        else if (all) snprintf(all, n, "%s", one);
-        free(text);
-        free(one);
-        text = all;
-        if (!text) break;
-        if (glue && strcmp(key, "id")) break;                                /* the prediction alone */
-    }
-    const rf_status status =
-        text ? line(user, text, strlen(text), why) : rf_fail(why, RF_ENOMEM, "out of memory: a line");
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) return rf_fail(why, RF_ENOMEM, "out of memory: a line");
+    rf_status status = write_fields(p, j, i, to, why);
+    const bool whole = !ferror(to);
+    if ((fclose(to) || !whole) && !status) status = rf_fail(why, RF_ENOMEM, "out of memory: a line");
+    if (!status) status = line(user, text, size, why);
     free(text);
     return status;
 }
@@ -146,9 +189,39 @@ static rf_status one_line(const rf__prediction *p, size_t i, rf_prediction_line 
     return status;
 }
 
+typedef struct named { rf__text name; size_t question; } named;
+
+static int by_name(const void *a, const void *b)
+{
+    const named *x = a, *y = b;
+    const size_t least = x->name.size < y->name.size ? x->name.size : y->name.size;
+    const int order = least ? memcmp(x->name.at, y->name.at, least) : 0;
+    return order ? order : (x->name.size > y->name.size) - (x->name.size < y->name.size);
+}
+
+/* One object has one answer for an id. */
+static rf_status check_names(const rf__prediction *p, rf_error *why)
+{
+    const size_t n = p->t->questions;
+    named *all = p->format == RF_PREDICTIONS_SQUAD && n ? rf__calloc(p->t->ctx, n, sizeof *all) : NULL;
+    rf_status status = RF_OK;
+    if (p->format != RF_PREDICTIONS_SQUAD || !n) return RF_OK;
+    if (!all) return rf_fail(why, RF_ENOMEM, "out of memory: names of %zu questions", n);
+    for (size_t q = 0; q < n; q++) all[q] = (named){rf__items_name(p->t, q), q};
+    qsort(all, n, sizeof *all, by_name);
+    for (size_t q = 1; q < n && !status; q++)
+        if (all[q].name.at && !by_name(&all[q - 1], &all[q]))
+            status = rf_fail(why, RF_EDATA, "questions %zu and %zu: have one id, '%s': --format squad has one answer "
+                             "for each; --format jsonl writes both", all[q - 1].question + 1, all[q].question + 1,
+                             rf__show(all[q].name, 60).text);
+    rf__free(p->t->ctx, all);
+    return status;
+}
+
 static rf_status all_lines(const rf__prediction *p, rf_prediction_line *line, void *user, rf_error *why)
 {
-    rf_status status = header(p, line, user, why);
+    rf_status status = check_names(p, why);
+    if (!status) status = header(p, line, user, why);
     for (size_t i = 0; i < rf__items_asked(p->t) && !status; i++) status = one_line(p, i, line, user, why);
     return status;
 }

@@ -86,7 +86,8 @@ const cli_command cmd_predict = {
     "--input FILE",
     "label a file of examples with a fine-tuned model",
     "Reads the columns that fine-tuning read, labels excepted, and writes a line for every example, in their order: "
-    "its id where the file has one, its label and probability, number, tags, answer or choice.",
+    "its id where the file has one, its label and probability, number, tags, answer or choice.  What a table cannot "
+    "hold (a tab or line end in an id, label or answer, a comma in one of several labels) is refused; jsonl holds it.",
     examples,
     options,
     sizeof(predict_args),
