@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "roformer/status.h"
+
 enum { RF_LOSS_BLOCK = 16, RF_LOSS_BLOCKS_ABOVE = 2 };
 
 /* The losses of RF_LOSS_BLOCK updates in a row: the step of the last one, their mean, and the variance of that mean. */

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "roformer/status.h"
+
 __extension__ typedef unsigned __int128 rf__uint128;
 
 typedef struct rf__pcg64 {
