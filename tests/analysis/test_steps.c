@@ -183,6 +183,7 @@ static rf_status exchange(rf_comm *c, void *arg, rf_error *why)
     rf_ctx_options o;
     rf_ctx_defaults(&o);
     o.threads = 1;
+    o.isa = t_isa();
     rf_status status = rf_ctx_new(&o, &ctx, why);
     if (status) return status;
     const rf_config config = small(ctx, "rotary");

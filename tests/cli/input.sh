@@ -45,7 +45,7 @@ expect 4 'nowhere' "$program" info -m nowhere
 strange="$work/a b é
 c"
 mkdir "$strange" && cp model/* "$strange"
-env -i "$program" embed -m "$strange" --format f32 "$work/lines" > got 2> err && same expected got "env -i"
+env -i ${ROFORMER_ISA:+"ROFORMER_ISA=$ROFORMER_ISA"} "$program" embed -m "$strange" --format f32 "$work/lines" > got 2> err && same expected got "env -i"
 (umask 077; LC_ALL=C "$program" embed -m "$strange" --format f32 -o "$strange/out put.f32" lines) && same expected "$strange/out put.f32"
 case $(ls -l "$strange/out put.f32") in -rw-------*) ;; *) fail "umask is not kept" ;; esac
 LC_ALL=C "$program" fill-mask -m model 'the [MASK]' > got && grep -q '#' got || fail "no bar in the C locale"

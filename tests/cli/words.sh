@@ -15,7 +15,7 @@ same whole out "batches of one text"
 gzip -k text.txt
 expect 0 '' "$program" evaluate -m model --text text.txt.gz --words 20 --json
 same whole out "a compressed file"
-expect 0 '' "$program" evaluate -m model --text text.txt --words 20 --json --dtype bf16
+expect 0 '' "$program" evaluate -q -m model --text text.txt --words 20 --json --dtype bf16
 
 for other in '--seed 1' '--mlm_probability 0.2' '--max_length 64' '--max_lengths 16,32' '--stride 8' '--eval_documents 2' --whole_word_mask; do
     # shellcheck disable=SC2086

@@ -91,7 +91,7 @@ static rf_status train(rf_comm *c, void *arg, rf_error *why)
 {
     member *m = arg;
     rf_ctx *ctx = NULL;
-    const rf_ctx_options options = {.size = sizeof(options), .threads = 1, .isa = m->isa};
+    const rf_ctx_options options = {.size = sizeof(options), .threads = 1, .isa = m->isa ? m->isa : t_isa()};
     rf_status status = rf_ctx_new(&options, &ctx, why);
     m->o.comm = c->size > 1 ? c : NULL;
     m->notes[0] = 0;

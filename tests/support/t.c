@@ -8,12 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* T_ISA is the rung of tests that name none. */
+const char *t_isa(void) { return getenv("T_ISA"); }
+
 rf_ctx *t_ctx(int threads, const char *isa)
 {
     rf_ctx *ctx = NULL;
     rf_error why = {0};
-    if (!isa) isa = getenv("T_ISA");
+    if (!isa) isa = t_isa();
     if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = threads, .isa = isa}, &ctx, &why))
         fail_msg("%s", why.text);
     return ctx;
@@ -65,6 +66,7 @@ rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory)
     rf_ctx *ctx = NULL;
     rf_error why = {0};
     memory->fail = 0;
+    if (!isa) isa = t_isa();
     if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .allocator = a, .threads = threads, .isa = isa},
                    &ctx, &why))
         fail_msg("no context: %s", why.text);

@@ -29,7 +29,10 @@ _Noreturn void _fail(const char *file, int line);
 #include "roformer/context.h"
 #include "roformer/kernels.h"
 
-/* A context of `threads` workers on rung `isa` (NULL: best); freed by the caller. */
+/* The rung of what names none, from the environment: T_ISA.  NULL: the best. */
+const char *t_isa(void);
+
+/* A context of `threads` workers on rung `isa` (NULL: t_isa()); freed by the caller. */
 rf_ctx *t_ctx(int threads, const char *isa);
 const rf_ctx *t_shared(void);                   /* one of a single thread, which ends with the program */
 

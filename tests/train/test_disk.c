@@ -361,7 +361,8 @@ static rf_status train(rf_comm *c, void *arg, rf_error *why)
     o.eval_steps = 4;
     o.resume_from_checkpoint = "latest";
     o.comm = c;
-    rf_status status = rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, why);
+    rf_status status =
+        rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1, .isa = t_isa()}, &ctx, why);
     if (!status) status = rf_pretrain(ctx, &o, member_heard, m, why);
     rf_ctx_free(ctx);
     return status;

@@ -43,7 +43,7 @@ static int train(const char *model, const char *out, const char *steps)
     char *corpus = tiny_path(model, "corpus.txt"), *second_step = tiny_path(out, "checkpoint-2");
     const char *text[] = {corpus};
     rf_train_options o = tiny_options(model, text, out);
-    const rf_ctx_options c = {.size = sizeof(c), .threads = 1};
+    const rf_ctx_options c = {.size = sizeof(c), .threads = 1, .isa = t_isa()};
     rf_ctx *ctx;
     rf_error why = {0};
     o.max_steps = atoi(steps);

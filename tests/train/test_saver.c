@@ -53,8 +53,8 @@ static rf_ctx *waiting_ctx(void)
     own = pthread_self();
     atomic_store(&slow_ms, 0);
     atomic_store(&elsewhere, 0);
-    assert_int_equal(
-        rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .allocator = a, .threads = 1}, &ctx, NULL), RF_OK);
+    const rf_ctx_options o = {.size = sizeof(o), .allocator = a, .threads = 1, .isa = t_isa()};
+    assert_int_equal(rf_ctx_new(&o, &ctx, NULL), RF_OK);
     return ctx;
 }
 
