@@ -255,7 +255,7 @@ int32_t rf__spm_find(const rf__spm *m, const char *name, size_t size) { return m
 int32_t rf__spm_piece_of(const rf__spm *m, const char *text, size_t size)
 {
     const int32_t id = rf__spm_find(m, text, size);
-    return id >= 0 && rf__spm_of_text(m, id) ? id : m->unk;
+    return id >= 0 && m->piece[id].type != RF_PIECE_CONTROL ? id : m->unk;
 }
 
 static rf_status twice(reader *r, int32_t id, const char *what)

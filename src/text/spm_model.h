@@ -55,7 +55,7 @@ static inline bool rf__spm_of_text(const rf__spm *m, int32_t id)
 }
 
 int32_t rf__spm_find(const rf__spm *m, const char *name, size_t size);                /* -1: none                     */
-/* The piece of a text, m->unk where none of those that text becomes has its name. */
+/* The piece of a whole segment, m->unk where none but a control piece has its name. */
 int32_t rf__spm_piece_of(const rf__spm *m, const char *text, size_t size);
 
 int rf__spm_byte(const rf__spm *m, int32_t id);                                       /* of a byte's piece; -1: none  */

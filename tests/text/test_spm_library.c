@@ -325,6 +325,7 @@ static void learned_here(void **state)
         {"split_by_whitespace", "false", "allow_whitespace_only_pieces", "true", "remove_extra_whitespaces", "false",
          NULL},
         {"pad_id", "3", "unk_id", "1", "bos_id", "-1", "eos_id", "0", "unk_piece", "?", NULL},
+        {"byte_fallback", "true", "add_dummy_prefix", "false", NULL},
         {"treat_whitespace_as_suffix", "true", "add_dummy_prefix", "false", "user_defined_symbols", "the,sea ", NULL},
     };
     static bytes model, ties;
