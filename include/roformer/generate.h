@@ -72,6 +72,9 @@ typedef struct rf_generate_options {
     int32_t forced_eos;         /* that of index max_new_tokens - 1, where a text gets so far; -1: free */
     int renormalize_logits;     /* of beam search: what is never chosen has no share of the probabilities either */
     double max_length_factor;   /* of translations: at most so many new tokens for each of the source's; 0: no matter */
+    int64_t max_length;         /* tokens of prompt and text together, at most; a prompt that has as many is refused; */
+                                /* 0: no limit.  Translations: no effect */
+    int special_tokens;         /* of rf_generate and rf_generate_texts: 1 lets [PAD], [UNK], [CLS], [MASK] come, too */
 } rf_generate_options;
 
 /* Greedy, one beam, length_penalty 1, 64 tokens, temperature 1, top_k 0, top_p 1, min_p 0, typical_p 1,
@@ -79,6 +82,16 @@ typedef struct rf_generate_options {
  * suppressed, nothing is forced. */
 void rf_generate_options_init(rf_generate_options *o, size_t size);
 #define rf_generate_defaults(o) rf_generate_options_init((o), sizeof *(o))
+
+/* The same as a model that writes has them by its files: the keys of generation_config.json, or those of config.json
+ * where there is no such file, over rf_generate_defaults, or, of a translator, rf_translate_defaults (translate.h).
+ * do_sample without top_k takes the 50 likeliest, as transformers does.  Lists belong to the model. */
+void rf_generate_model_init(const rf_model *m, rf_generate_options *o, size_t size);
+#define rf_generate_model_defaults(m, o) rf_generate_model_init((m), (o), sizeof *(o))
+
+/* Whether its files can be followed.  RF_EUNSUPPORTED, RF_EDATA: a key that is not supported, or has a value that it
+ * cannot have; options of one's own can do without. */
+rf_status rf_generate_model_check(const rf_model *m, rf_error *why);
 
 typedef struct rf_generated {
     int32_t id;

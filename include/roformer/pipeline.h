@@ -211,8 +211,9 @@ typedef int rf_text_sink(void *user, const char *text, size_t bytes);
 /* Continues a prompt: [CLS] and its tokens, without the [SEP] that would end it.  The text of n tokens begins that of
  * n + 1.
  *
- *   options    `stop` without stops: [SEP] ends a text; `suppress` without suppressed: special tokens, and ids
- *              that the tokenizer has no token for, are never chosen; num_return_sequences is 1
+ *   options    NULL: rf_generate_model_defaults.  `stop` without stops: [SEP] ends a text; `suppress` without
+ *              suppressed, or the model's own list: never chosen are [PAD], [UNK], [CLS] and [MASK], but with
+ *              special_tokens, ids that the tokenizer has no token for, and that list; num_return_sequences is 1
  *   sink       or NULL                        out      or NULL
  *   others     as rf_session_generate (generate.h) */
 rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf_generate_options *options,

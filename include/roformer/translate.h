@@ -38,8 +38,8 @@ typedef struct rf_translation {
     rf_generate_end end;        /* RF_GENERATE_STOP, or RF_GENERATE_LENGTH: it is as long as it may be */
     int64_t n;
     const int32_t *id;          /* [n] behind the prefix, without the token that ends it */
-    int64_t logprobs;           /* n, or n + 1 with the token that ends it */
-    const double *logprob;      /* [logprobs] log softmax(logits)[id] */
+    int64_t logprobs;           /* n, or n + 1 with the token that ends it; of joined parts n and their ends */
+    const double *logprob;      /* [logprobs] log softmax(logits)[id]; that of id[i] is logprob[i] */
     double total, score;        /* sum of all logprob; what beams are compared by */
 } rf_translation;
 

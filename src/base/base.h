@@ -118,6 +118,9 @@ bool rf__holds_lock(long pid);
 rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why);
 rf_status rf__read_named(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why);
 
+/* A file that stands beside weights and goes where they go; text NULL: there is none. */
+typedef struct rf__kept_file { char *text; size_t size; } rf__kept_file;
+
 /* All bytes, through short writes and EINTR. */
 rf_status rf__write_all(int fd, const void *data, size_t size, const char *path, rf_error *why);
 

@@ -48,6 +48,7 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
         {"forced_bos", (double)o->forced_bos, -1, INT32_MAX},
         {"forced_eos", (double)o->forced_eos, -1, INT32_MAX},
         {"max_length_factor", o->max_length_factor, 0, RF_NEW_TOKENS_MOST},
+        {"max_length", (double)o->max_length, 0, RF_NEW_TOKENS_MOST},
     };
     for (size_t i = 0; i < RF_COUNT(limits); i++)
         if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))

@@ -99,13 +99,18 @@ static rf_status check_prompt(const rf__writer *w, int64_t number, rf_error *why
     const rf_translate_source *s = source_of(w, number);
     const rf_prompt p = prompt_of(w, number);
     const rf_status status = s ? check_ids(w, "source", s->id, s->n, 1, why) : RF_OK;
+    if (!s && w->o->max_length && p.n >= w->o->max_length)
+        return rf_fail(why, RF_ERANGE, "a prompt of %lld tokens: expected fewer than max_length, %lld; shorten it, or "
+                       "give max_new_tokens", (long long)p.n, (long long)w->o->max_length);
     return status ? status : check_ids(w, s ? "prefix" : "prompt", p.id, p.n, s ? 0 : 1, why);
 }
 
 /* New tokens of a text, at most. */
-static int64_t most_of(const rf__writer *w, const rf_translate_source *s)
+static int64_t most_of(const rf__writer *w, const rf_translate_source *s, int64_t prompt)
 {
+    const int64_t whole = w->o->max_length;
     const double most = s ? ceil(w->o->max_length_factor * (double)s->n) : 0;
+    if (!s && whole) return rf__min64(w->o->max_new_tokens, whole - prompt);
     return most > 0 && most < (double)w->o->max_new_tokens ? (int64_t)most : w->o->max_new_tokens;
 }
 
@@ -117,7 +122,8 @@ static rf__writing *make(rf__writer *w, int64_t number)
     const int64_t first = s ? 1 : 0;
     rf__writing *t = rf__calloc(w->ctx, 1, sizeof *t);
     if (!t) return NULL;
-    *t = (rf__writing){.number = number, .n = first + p.n, .prompt = first + p.n, .most = most_of(w, s), .source = s};
+    *t = (rf__writing){.number = number, .n = first + p.n, .prompt = first + p.n, .source = s};
+    t->most = most_of(w, s, p.n);
     if (!rf__writing_space(w, t)) {
         rf__writing_free(w, t);
         return NULL;

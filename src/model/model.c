@@ -201,7 +201,6 @@ static rf_status begin(const rf_ctx *ctx, const rf_config *config, rf_type type,
     m->config = *config;
     m->config.hidden_dropout_prob = m->config.attention_probs_dropout_prob = 0;
     pthread_mutex_init(&m->lock, NULL);
-    m->generation = rf__translate_usual;
     const rf_status status = rf__params_new_head(ctx, &m->config, rf_config_head(config), &m->params, why);
     if (!status) {
         m->value = rf__calloc(ctx, m->params.n, sizeof *m->value);
@@ -252,7 +251,7 @@ rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type typ
     rf_status status = begin(ctx, config, type, &m, why);
     if (status) rf__config_named(folder, why);
     if (!status) status = load(m, folder, why);
-    if (!status && config->is_encoder_decoder) status = rf__translate_open(m, folder, why);
+    if (!status) status = rf__generation_open(m, folder, why);
     if (!status && rf_tokenizer_found(ctx, folder)) {
         status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
         if (!status && rf_tokenizer_size(m->tokenizer) > config->vocab_size)
@@ -278,7 +277,7 @@ static rf_status make(const rf_ctx *ctx, const rf_config *config, const struct s
     if (!status) status = rf__config_keep(ctx, &own, why);
     if (!status) status = begin(ctx, &own, type, &m, why);
     if (!status) status = gather(m, from, why);
-    if (!status && own.is_encoder_decoder) status = rf__translate_open(m, NULL, why);
+    if (!status) status = rf__generation_open(m, NULL, why);
     if (status) {
         rf_model_close(m);
         return status;

@@ -15,7 +15,7 @@ struct rf_model {
     rf_params params;
     rf_weights *file;           /* stays mapped while word embeddings are used where they lie */
     rf_tokenizer *tokenizer;
-    rf__generation_config generation;  /* of a translator: generation_config.json over the defaults */
+    rf__generation_config generation;  /* generation_config.json over the defaults */
     char *ignored;
     bool has_head;
     float *vectors;             /* biases, norms, small tables */
@@ -48,9 +48,8 @@ rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type typ
  * asks of the model as it is.  The head is the config's own. */
 rf_status rf__model_of_slab(const rf_params *params, const float *slab, rf_type type, rf_model **out, rf_error *why);
 
-/* How translations are found: the defaults, and what a folder (or NULL) says over them. */
-extern const rf__generation_config rf__translate_usual;
-rf_status rf__translate_open(rf_model *m, const char *folder, rf_error *why);
+/* How texts are found: the defaults, and what a folder (or NULL) says over them. */
+rf_status rf__generation_open(rf_model *m, const char *folder, rf_error *why);
 
 /* The layers that write: the decoder's, or all that there are. */
 const rf_stack *rf__model_writer(const rf_model *m);

@@ -1,5 +1,4 @@
-/* translate.c — sources to translations: options as the model's files have them, and what is handed out; see
- * include/roformer/translate.h.
+/* translate.c — sources to translations; see include/roformer/translate.h.  Options are generation.c's.
  *
  *     source s </s>  ->  encoder  ->  <start> [prefix] t_1 ... t_n </s>
  *
@@ -8,66 +7,6 @@
 
 #include "model/attention_probe.h"
 #include "model/writer.h"
-
-enum { MOST = 256, BATCH = 128 };        /* new tokens; translations at a time */
-
-/* ---- options ---- */
-
-const rf__generation_config rf__translate_usual = {
-    .num_beams = 1, .max_new_tokens = MOST, .forced_bos = -1, .forced_eos = -1, .length_penalty = 1,
-    .repetition_penalty = 1, .temperature = 1, .top_p = 1, .typical_p = 1};
-
-static rf_status one_id(const rf_ctx *ctx, int32_t **list, int64_t *n, int64_t id, rf_error *why)
-{
-    if (*list) return RF_OK;
-    *list = rf__calloc(ctx, 1, sizeof **list);
-    if (!*list) return rf_fail(why, RF_ENOMEM, "out of memory: a list of one id");
-    **list = (int32_t)id;
-    *n = 1;
-    return RF_OK;
-}
-
-rf_status rf__translate_open(rf_model *m, const char *folder, rf_error *why)
-{
-    rf__generation_config *x = &m->generation;
-    const rf_config *c = &m->config;
-    rf_status status = folder ? rf__generation_read(m->ctx, folder, c->decoder_start_token_id, x, why) : RF_OK;
-    if (!status) status = one_id(m->ctx, &x->stop, &x->stops, c->eos_token_id, why);
-    if (!status && c->decoder_start_token_id != c->eos_token_id)
-        status = one_id(m->ctx, &x->suppress, &x->suppressed, c->decoder_start_token_id, why);
-    return status;
-}
-
-/* Members that options and generation_config.json have by the same names. */
-#define OF_THE_FOLDER(X) \
-    X(max_new_tokens) X(temperature) X(top_k) X(top_p) X(min_p) X(typical_p) X(repetition_penalty) \
-    X(no_repeat_ngram_size) X(stop) X(stops) X(suppress) X(suppressed) X(num_beams) X(length_penalty)
-
-void rf_translate_init(const rf_model *m, rf_generate_options *o, size_t size)
-{
-    const rf__generation_config *x = m ? &m->generation : &rf__translate_usual;
-    rf_generate_options own;
-    rf_generate_defaults(&own);
-    own.do_sample = x->do_sample && x->num_beams == 1;
-#define TAKE(member) own.member = x->member;
-    OF_THE_FOLDER(TAKE)
-#undef TAKE
-    own.early_stopping = (rf_stop_search)x->early;
-    own.forced_bos = (int32_t)x->forced_bos;
-    own.forced_eos = (int32_t)x->forced_eos;
-    own.renormalize_logits = x->renormalize;
-    own.batch_size = BATCH;
-    rf__options_init(o, size, &own, sizeof own);
-}
-
-rf_status rf_translate_check(const rf_model *m, rf_error *why)
-{
-    if (!m) return rf__missing("rf_translate_check", "model", why);
-    if (!m->config.is_encoder_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "this model has no decoder beside an encoder: it does not translate");
-    const rf_error *own = &m->generation.why;
-    return own->code ? rf_fail(why, own->code, "%s", own->text) : RF_OK;
-}
 
 /* ---- translating ---- */
 

@@ -11,6 +11,7 @@
 #include "roformer/tokenizer.h"
 #include "store/generation.h"
 #include "store/store.h"
+#include "store/task.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 
@@ -19,7 +20,8 @@ struct conversion {
     const char *from, *to;
     rf_convert_options o;
     rf_config config;
-    rf_labels labels;
+    rf_labels outputs, labels;          /* what the model answers, and what of the task that stands for            */
+    rf__kept_file generation;
     rf_tokenizer *tokenizer, *words;    /* words: of the vocabulary that takes the place of the source's, or NULL */
     rf_weights *w;
     rf_params params;
@@ -125,6 +127,22 @@ static rf_status read_weights(struct conversion *c)
     return status;
 }
 
+/* Labels that are not the outputs' names are those of an order. */
+static rf_status read_labels(struct conversion *c)
+{
+    const rf_labels *outputs = &c->outputs, *labels = &c->labels;
+    rf_status status = rf__output_names_read(c->ctx, c->from, &c->outputs, c->why);
+    if (!status) status = rf_labels_read(c->ctx, c->from, &c->labels, c->why);
+    if (status) return status;
+    bool same = labels->n == outputs->n;
+    for (int64_t i = 0; i < labels->n && same; i++) same = !strcmp(labels->name[i], outputs->name[i]);
+    c->config.label = (const char *const *)outputs->name;
+    if (same) return RF_OK;
+    c->config.task_label = (const char *const *)labels->name;
+    c->config.num_task_labels = labels->n;
+    return RF_OK;
+}
+
 static rf_status read_source(struct conversion *c)
 {
     rf_status status = rf_config_read(c->ctx, c->from, &c->config, c->why);
@@ -132,8 +150,7 @@ static rf_status read_source(struct conversion *c)
     const rf_head head = rf_config_head(&c->config);
     rf_config_set_head(&c->config, head);
     if (head != RF_HEAD_MLM) {
-        if ((status = rf_labels_read(c->ctx, c->from, &c->labels, c->why))) return status;
-        c->config.label = (const char *const *)c->labels.name;
+        if ((status = read_labels(c))) return status;
     }
     if (rf_tokenizer_found(c->ctx, c->from)) status = rf_tokenizer_open(c->ctx, c->from, &c->tokenizer, c->why);
     if (!status && c->tokenizer) status = rf_tokenizer_savable(c->tokenizer, c->to, c->why);
@@ -205,7 +222,8 @@ static rf_status write_files(struct conversion *c)
     char path[4096];
     rf_status status = rf__path(path, sizeof path, c->to, RF_FILE_WEIGHTS, c->why);
     if (!status) status = rf__checksums_remove(c->to, c->why);
-    if (!status) status = rf__generation_copy(c->ctx, c->from, c->to, c->why);
+    if (!status) status = rf__generation_keep(c->ctx, c->from, &c->generation, c->why);
+    if (!status) status = rf__generation_write(c->ctx, c->to, &c->generation, c->why);
     if (!status) status = write_config(c);
     const bool checkpoint = rf_config_head(&c->config) == RF_HEAD_EMBED && !rf__folder_has(c->from, RF_FILE_MODULES);
     if (!status && checkpoint)                                          /* which has not all of the files             */
@@ -323,6 +341,8 @@ rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const 
     rf_weights_close(c.w);
     rf_tokenizer_free(c.tokenizer);
     rf_tokenizer_free(c.words);
+    rf_labels_free(&c.outputs);
     rf_labels_free(&c.labels);
+    rf__free(ctx, c.generation.text);
     return status;
 }

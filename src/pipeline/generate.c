@@ -238,19 +238,22 @@ static rf_status write_all(writer *w, const uint64_t occurrence[], int64_t n, rf
     return status;
 }
 
-/* What is never chosen: special tokens, and ids of the model that the tokenizer has no token for. */
+/* What is never chosen: special tokens, ids of the model that the tokenizer has no token for, and what the model's
+ * files say. */
 static rf_status suppress(const rf_pipeline *p, rf_generate_options *o, int32_t **list, rf_error *why)
 {
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     const int32_t V = (int32_t)rf_model_config(p->model)->vocab_size;
     const int32_t special[SPECIALS] = {rf_tokenizer_pad(t), rf_tokenizer_unk(t), rf_tokenizer_cls(t),
                                        rf_tokenizer_mask(t)};
-    int64_t n = SPECIALS;
+    const int64_t specials = o->special_tokens ? 0 : SPECIALS;
+    int64_t n = specials + o->suppressed;
     for (int32_t id = 0; id < V; id++) n += !rf_tokenizer_token(t, id);
-    *list = rf__calloc(p->ctx, (size_t)n, sizeof **list);
+    *list = rf__calloc(p->ctx, (size_t)n + 1, sizeof **list);
     if (!*list) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %lld ids", (long long)n);
-    memcpy(*list, special, sizeof special);
-    n = SPECIALS;
+    memcpy(*list, special, (size_t)specials * sizeof *special);
+    if (o->suppressed) memcpy(*list + specials, o->suppress, (size_t)o->suppressed * sizeof **list);
+    n = specials + o->suppressed;
     for (int32_t id = 0; id < V; id++)
         if (!rf_tokenizer_token(t, id)) (*list)[n++] = id;
     o->suppress = *list;
@@ -258,14 +261,22 @@ static rf_status suppress(const rf_pipeline *p, rf_generate_options *o, int32_t 
     return RF_OK;
 }
 
+/* Options that are not given are the model's. */
+static rf_status options_of(const rf_pipeline *p, const rf_generate_options *given, rf_generate_options *o,
+                            rf_error *why)
+{
+    rf_generate_model_defaults(p->model, o);
+    return given ? rf__generate_options_read(o, given, why) : rf_generate_model_check(p->model, why);
+}
+
 rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const size_t bytes[],
                             const uint64_t occurrence[], int64_t n, const rf_generate_options *options,
                             rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why)
 {
-    rf_generate_options o;
+    rf_generate_options o, own;
     rf_status status = rf__pipeline_check(p, prompt, n, why);
     if (!status && !done) status = rf__missing("rf_generate_texts", "done", why);
-    if (!status) status = rf__generate_options_read(&o, options, why);
+    if (!status) status = options_of(p, options, &o, why);
     if (!status) status = rf__generate_check(&o, why);
     if (status || !n) return status;
     writer w = {.p = p, .t = rf_model_tokenizer(p->model), .o = &o, .text = prompt, .bytes = bytes, .sink = sink,
@@ -277,7 +288,8 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
     for (int64_t i = 0; i < o.stop_strings; i++)
         if (!o.stop_string[i] || !*o.stop_string[i]) return rf_fail(why, RF_EARG, "stop_strings: an empty one");
     int32_t *never = NULL;
-    if (!o.suppressed) status = suppress(p, &o, &never, why);
+    rf_generate_model_defaults(p->model, &own);
+    if (!o.suppressed || o.suppress == own.suppress) status = suppress(p, &o, &never, why);
     if (!status) status = write_all(&w, occurrence, n, why);
     rf__free(p->ctx, never);
     return status;
@@ -333,7 +345,7 @@ rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf
     one x = {.p = p, .sink = sink, .user = user, .out = out};
     rf_generate_options o;
     rf_status status = rf__pipeline_check(p, prompt, 1, why);
-    if (!status) status = rf__generate_options_read(&o, options, why);
+    if (!status) status = options_of(p, options, &o, why);
     if (!status && o.num_return_sequences > 1)
         status = rf_fail(why, RF_EARG, "num_return_sequences: %lld texts are for rf_generate_texts",
                          (long long)o.num_return_sequences);

@@ -256,8 +256,8 @@ static bool keep(translator *x, int64_t part, const rf_translation *t)
     return true;
 }
 
-/* The parts of text i, one after the other: their tokens, the tokens' log-probabilities, and as one score their sum
- * over the norm of all tokens, ends included. */
+/* The parts of text i, one after the other: their tokens, the tokens' log-probabilities, behind all of these those of
+ * the ends, and as one score their sum over the norm of all tokens, ends included. */
 static void join(translator *x, int64_t i, int64_t rank)
 {
     const rf_ctx *ctx = x->p->ctx;
@@ -277,12 +277,13 @@ static void join(translator *x, int64_t i, int64_t rank)
     int32_t *id = whole ? rf__calloc(ctx, (size_t)all.n + 1, sizeof *id) : NULL;
     double *logprob = whole ? rf__calloc(ctx, (size_t)all.logprobs + 1, sizeof *logprob) : NULL;
     if (whole && (!id || !logprob)) no_memory(&x->why);
-    int64_t n = 0, m = 0;
+    int64_t n = 0, end = all.n;
     for (int64_t k = 0; k < s->parts && id && logprob; k++) {
-        memcpy(id + n, part[k]->id, (size_t)part[k]->n * sizeof *id);
-        memcpy(logprob + m, part[k]->logprob, (size_t)part[k]->logprobs * sizeof *logprob);
-        n += part[k]->n;
-        m += part[k]->logprobs;
+        const rf_translation *one = part[k];
+        memcpy(id + n, one->id, (size_t)one->n * sizeof *id);
+        memcpy(logprob + n, one->logprob, (size_t)one->n * sizeof *logprob);
+        n += one->n;
+        for (int64_t e = one->n; e < one->logprobs; e++) logprob[end++] = one->logprob[e];
     }
     all.id = id;
     all.logprob = logprob;

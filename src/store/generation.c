@@ -10,7 +10,7 @@
 #include "store/generation.h"
 #include "store/store.h"
 
-enum { MOST = 1 << 20, LISTED = 65536 };
+enum { MOST = 1 << 20, LISTED = 65536, USUAL_TOP_K = 50 };   /* the last: of transformers, where texts are drawn */
 
 typedef struct reading { const rf_ctx *ctx; const char *path; const json_t *root; rf_error *why; } reading;
 
@@ -139,11 +139,12 @@ static void look_for_others(const reading *r, rf__generation_config *out)
 
 static rf_status read_all(const reading *r, int64_t start, rf__generation_config *x)
 {
-    int64_t length = 0, begins = start;
+    int64_t length = 0, begins = start, fresh = 0;
     rf_status status = whole(r, "num_beams", 1, 4096, &x->num_beams);
     if (!status) status = whole(r, "max_length", 2, MOST, &length);
-    if (length) x->max_new_tokens = length - 1;
-    if (!status) status = whole(r, "max_new_tokens", 1, MOST, &x->max_new_tokens);
+    if (!status) status = whole(r, "max_new_tokens", 1, MOST, &fresh);
+    if (fresh || length) x->max_new_tokens = fresh ? fresh : length - 1;
+    x->max_length = start < 0 && !fresh ? length : 0;
     if (!status) status = whole(r, "no_repeat_ngram_size", 0, MOST, &x->no_repeat_ngram_size);
     if (!status) status = whole(r, "top_k", 0, 1 << 24, &x->top_k);
     if (!status) status = whole(r, "forced_bos_token_id", 0, INT32_MAX, &x->forced_bos);
@@ -157,11 +158,18 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
     if (!status) status = number(r, "typical_p", 1e-6, 1, &x->typical_p);
     if (!status) status = truth(r, "do_sample", &x->do_sample);
     if (!status) status = truth(r, "renormalize_logits", &x->renormalize);
+    if (x->do_sample && !value_of(r, "top_k")) x->top_k = USUAL_TOP_K;
     if (!status) status = early(r, &x->early);
     if (!status) status = ids(r, "eos_token_id", value_of(r, "eos_token_id"), &x->stop, &x->stops);
     if (!status) status = ids(r, "suppress_tokens", value_of(r, "suppress_tokens"), &x->suppress, &x->suppressed);
     if (!status) status = bad_words(r, x);
-    if (!status && begins != start)
+    if (!status && x->do_sample && x->num_beams > 1)
+        rf_fail(&x->why, RF_EUNSUPPORTED, "%s: do_sample: expected false beside num_beams %lld, got true: beams are "
+                "not drawn here; take one of the two out", r->path, (long long)x->num_beams);
+    if (!status && start < 0 && x->forced_bos >= 0)
+        rf_fail(&x->why, RF_EUNSUPPORTED, "%s: forced_bos_token_id: expected null, as the model continues a prompt, "
+                "got %lld; take it out", r->path, (long long)x->forced_bos);
+    if (!status && start >= 0 && begins != start)
         status = rf_fail(r->why, RF_EDATA, "%s: decoder_start_token_id is %lld, but %lld in %s", r->path,
                          (long long)begins, (long long)start, RF_FILE_CONFIG);
     if (!status) look_for_others(r, x);
@@ -210,30 +218,35 @@ static json_t *kept_of_config(const json_t *config)
     return out;
 }
 
-rf_status rf__generation_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+rf_status rf__generation_keep(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why)
 {
-    char path[4096], target[4096], *text;
-    size_t size;
-    rf_status status = rf__path(path, sizeof path, from, RF_FILE_GENERATION, why);
+    char path[4096];
+    rf_status status = rf__path(path, sizeof path, folder, RF_FILE_GENERATION, why);
     const bool own = !status && !access(path, F_OK);
-    if (!status && !own) status = rf__path(path, sizeof path, from, RF_FILE_CONFIG, why);
-    if (!status) status = rf__path(target, sizeof target, to, RF_FILE_GENERATION, why);
-    if (!status) status = rf__read_file(ctx, path, MOST, &text, &size, why);
+    if (own) return rf__read_file(ctx, path, MOST, &out->text, &out->size, why);
+    json_t *root = NULL;
+    if (!status) status = rf__config_root(ctx, folder, path, &root, why);
     if (status) return status;
-    rf_error bad = {0};
-    json_t *root = own ? NULL : rf__json_parse(text, size, 0, path, &bad);
-    if (own) status = rf__replace_file(ctx, target, text, size, why);
-    else if (!root) status = rf_fail(why, bad.code, "%s", bad.text);
-    rf__free(ctx, text);
-    if (status || own) return status;
     json_t *kept = kept_of_config(root);
     json_decref(root);
     char *dump = kept ? rf__json_dump(kept, JSON_INDENT(2)) : NULL;
-    if (!dump) status = rf_fail(why, RF_ENOMEM, "out of memory: %s", target);
-    else if (json_object_size(kept)) status = rf__replace_file(ctx, target, dump, strlen(dump), why);
-    free(dump);
+    const bool none = kept && !json_object_size(kept);
     json_decref(kept);
+    if (dump && !none) {
+        out->size = strlen(dump);
+        out->text = rf__strdup(ctx, dump);
+    }
+    if (!dump || (!none && !out->text)) status = rf_fail(why, RF_ENOMEM, "out of memory: %s", path);
+    free(dump);
     return status;
+}
+
+rf_status rf__generation_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *f, rf_error *why)
+{
+    char path[4096];
+    if (!f->text) return RF_OK;
+    const rf_status status = rf__path(path, sizeof path, folder, RF_FILE_GENERATION, why);
+    return status ? status : rf__replace_file(ctx, path, f->text, f->size, why);
 }
 
 void rf__generation_clear(const rf_ctx *ctx, rf__generation_config *x)

@@ -7,6 +7,7 @@
 /* What a key that is not there leaves as it is. */
 typedef struct rf__generation_config {
     int64_t num_beams, max_new_tokens, no_repeat_ngram_size, top_k;
+    int64_t max_length;                 /* of a model of one side: with the prompt; 0: no key                         */
     int64_t forced_bos, forced_eos;
     double length_penalty, repetition_penalty, temperature, top_p, min_p, typical_p;
     int do_sample, renormalize;
@@ -16,16 +17,18 @@ typedef struct rf__generation_config {
     rf_error why;                       /* code RF_OK, or what it asks for that cannot be had                         */
 } rf__generation_config;
 
-/* Reads the folder's file, or config.json where there is none, over what is there.  max_length becomes max_new_tokens
- * with one token before the new ones.
+/* Reads the folder's file, or config.json where there is none, over what is there.  Of a translator max_length becomes
+ * max_new_tokens with one token before the new ones.
  *
- *   start       decoder_start_token_id of config.json, which this file may not contradict
+ *   start       decoder_start_token_id of config.json, which this file may not contradict; -1: a model of one side
  *   RF_EDATA    a key with a value that it cannot have                                                               */
 rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,
                               rf_error *why);
 
-/* Writes `to`'s file: a copy of `from`'s, or the keys of this kind that its config.json has; with neither, nothing. */
-rf_status rf__generation_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why);
+/* The folder's file as it is, or one of the keys of this kind that its config.json has; with neither, text stays NULL,
+ * and nothing is written.  text: freed with rf__free. */
+rf_status rf__generation_keep(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why);
+rf_status rf__generation_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *f, rf_error *why);
 void rf__generation_clear(const rf_ctx *ctx, rf__generation_config *x);
 
 #endif

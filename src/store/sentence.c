@@ -402,12 +402,12 @@ rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, 
     return status ? status : keep_length(ctx, from, to, why);
 }
 
-rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__prompts *out, rf_error *why)
+rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why)
 {
     return take(ctx, folder, RF_FILE_PROMPTS, &out->text, &out->size, why);
 }
 
-rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__prompts *p, rf_error *why)
+rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *p, rf_error *why)
 {
     return p->text ? put_text(ctx, folder, RF_FILE_PROMPTS, p->text, p->size, why) : RF_OK;
 }

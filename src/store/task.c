@@ -187,9 +187,9 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     return status;
 }
 
-rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why)
+/* Names of the labels, or of the model's outputs: of most tasks they are the same. */
+static rf_status read_names(const rf_ctx *ctx, const char *folder, bool outputs, rf_labels *out, rf_error *why)
 {
-    if (!(ctx && folder && out)) return rf__missing("rf_labels_read", "ctx, folder, out", why);
     char path[RF_CONFIG_PATH];
     json_t *root;
     rf_config c;
@@ -203,7 +203,8 @@ rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, 
         json_decref(root);
         return status;
     }
-    const json_t *names = json_object_get(root, "id2label"), *task = json_object_get(root, "task_labels");
+    const json_t *names = json_object_get(root, "id2label");
+    const json_t *task = outputs ? NULL : json_object_get(root, "task_labels");
     const int64_t n = task ? (int64_t)json_array_size(task) : c.num_labels;
     out->name = rf__calloc(ctx, (size_t)n, sizeof *out->name);
     bool fine = out->name != NULL;
@@ -219,6 +220,17 @@ rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, 
     if (fine) return RF_OK;
     rf_labels_free(out);
     return rf_fail(why, RF_ENOMEM, "out of memory: %lld labels", (long long)n);
+}
+
+rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why)
+{
+    if (!(ctx && folder && out)) return rf__missing("rf_labels_read", "ctx, folder, out", why);
+    return read_names(ctx, folder, false, out, why);
+}
+
+rf_status rf__output_names_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why)
+{
+    return read_names(ctx, folder, true, out, why);
 }
 
 void rf_labels_free(rf_labels *l)

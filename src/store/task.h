@@ -8,10 +8,9 @@
 #include "roformer/checkpoint.h"
 
 /* The file that holds a sentence model's prompts: text NULL where there is none, then nothing is written. */
-typedef struct rf__prompts { char *text; size_t size; } rf__prompts;    /* text: freed with rf__free                  */
-rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__prompts *out, rf_error *why);
+rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why);
 const char *rf__sentence_default_prompt(const rf_sentence *s);            /* its text; "": there is none              */
-rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__prompts *p, rf_error *why);
+rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *p, rf_error *why);
 
 extern const char *const rf__poolings[];                 /* of sentence_pooling, in the order of rf_pooling; NULL     */
 int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: there is none of this name             */
@@ -20,6 +19,9 @@ int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: t
  *   RF_EDATA         ids that are not 0, 1, ..., too many labels, strings that are too long, wrong types
  *   RF_EUNSUPPORTED  a summary that is computed in another way (only for RoFormerForMultipleChoice)                  */
 rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
+
+/* As rf_labels_read, but the names of the outputs (id2label) where the labels are others (task_labels). */
+rf_status rf__output_names_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why);
 
 /* The same keys, to be written: an empty object for a masked language model.  NULL: no memory. */
 json_t *rf__task_json(const rf_config *c);

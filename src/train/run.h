@@ -73,7 +73,8 @@ struct rf__run {
     json_t *base;                       /* of a resumed run: the folder that it began with, or NULL                   */
 
     rf_tokenizer *tokenizer;
-    rf__prompts prompts;                /* of a model that makes vectors: those that it began with                    */
+    rf__kept_file prompts;              /* of a model that makes vectors: those that it began with                    */
+    rf__kept_file generation;           /* of one that writes: the generation_config.json that it began with          */
     rf__token_kinds vocab;
     rf_params params;
     rf__optimizer optimizer;

@@ -128,6 +128,7 @@ rf_status rf__saves_write(rf__saves *l, bool last, rf_error *why)
                                           .state = t,
                                           .options = r->options,
                                           .prompts = &r->prompts,
+                                          .generation = &r->generation,
                                           .epoch = rf__run_epoch(r)},
                            .metrics = &r->metrics,
                            .events = &r->events,
@@ -317,6 +318,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
     if (!status) status = rf__checksums_remove(r->folder, why);
     if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
     if (!status && rf_config_head(&r->params.config) == RF_HEAD_EMBED) status = save_form(r, why);
+    if (!status) status = rf__generation_write(r->ctx, r->folder, &r->generation, why);
     if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, RF_FILE_WEIGHTS, why);
     if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);

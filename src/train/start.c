@@ -413,6 +413,8 @@ static rf_status check_lengths(const rf__run *r, rf_error *why)
     return status;
 }
 
+static bool writes_text(const rf_config *c) { return c->is_decoder || c->is_encoder_decoder; }
+
 static rf_status open_model(rf__run *r, rf_error *why)
 {
     char note[256];
@@ -429,6 +431,8 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status && r->o.cut_sentences) rf__vocab_sentences(&r->vocab, r->tokenizer);
     if (!status && r->job) status = r->job->prepare(r, why);
     if (!status) status = read_config(r, trained, why);
+    if (!status && trained && writes_text(&r->params.config))
+        status = rf__generation_keep(r->ctx, *r->from ? r->from : r->o.model, &r->generation, why);
     if (!status) status = compare_config(r, why);
     if (!status && !r->job) status = check_lengths(r, why);
     const double left = rf__memory_left(r->ctx) / (r->o.comm ? r->o.comm->local : 1);
@@ -575,6 +579,7 @@ void rf__run_end(rf__run *r)
     rf__vocab_free(ctx, &r->vocab);
     rf_tokenizer_free(r->tokenizer);
     rf__free(ctx, r->prompts.text);
+    rf__free(ctx, r->generation.text);
     json_decref(r->options);
     json_decref(r->base);
     rf__journal_close(&r->metrics);

@@ -90,6 +90,44 @@ expect 0 '' "$program" generate -m whole -n 5 --json --return_full_text=false 't
 for key in generated_text finish_reason prompt_tokens ids logprobs; do holds out "\"$key\": "; done
 expect 0 '' "$program" generate -m whole -n 0 'the old river'
 [ "$(cat out)" = 'the old river' ] || fail "no new token: $(cat out)"
+# As generation_config.json says, unless the command line says otherwise; training on keeps the file.
+expect 0 '' "$program" generate -m whole -n 7 'the old river' && mv out seven
+expect 0 '' "$program" generate -m whole --num_beams 3 -n 7 --repetition_penalty 2 'the old river' && mv out beams
+expect 0 '' "$program" generate -m whole --top_k 50 --seed 4 -n 7 'the old river' && mv out drawn
+printf '{"max_new_tokens": 7}' > whole/generation_config.json
+expect 0 '' "$program" generate -m whole 'the old river' && same seven out "max_new_tokens"
+expect 0 '' "$program" generate -m whole -n 0 'the old river' && holds out 'the old river'
+printf '{"max_length": 11}' > whole/generation_config.json
+expect 0 '' "$program" generate -m whole 'the old river' && same seven out "max_length, prompt included"
+expect 3 'a prompt of 12 tokens: expected fewer than max_length, 11' "$program" generate -m whole 'the the the the the the the the the the the'
+expect 0 '' "$program" generate -m whole -n 2 'the the the the the the the the the the the'
+printf '{"num_beams": 3, "max_new_tokens": 7, "repetition_penalty": 2.0}' > whole/generation_config.json
+expect 0 '' "$program" generate -m whole 'the old river' && same beams out "num_beams"
+expect 0 '' "$program" generate -m whole --num_beams 1 --repetition_penalty 1 'the old river' && same seven out "the command line first"
+expect 0 '' "$program" generate -m whole --length_penalty 0.5 'the old river'
+printf '{"do_sample": true, "max_new_tokens": 7}' > whole/generation_config.json
+expect 0 '' "$program" generate -m whole --seed 4 'the old river' && same drawn out "do_sample draws among 50"
+expect 0 '' "$program" generate -m whole --do_sample=false 'the old river' && same seven out "--do_sample=false"
+expect 0 '' "$program" generate -m whole --num_beams 3 --repetition_penalty 2 'the old river' && same beams out "--num_beams draws nothing"
+printf '{"stop_strings": ["the"], "num_beam_groups": 2}' > whole/generation_config.json
+expect 3 'whole/generation_config.json: (num_beam_groups|stop_strings)' "$program" generate -m whole 'the old river'
+expect 0 '' "$program" score -m whole 'the old river'
+printf '{"max_new_tokens": 5}' > whole/generation_config.json
+# shellcheck disable=SC2086
+expect 0 'step 1/1' "$program" pretrain --text text.txt -m whole --tokens_per_batch 512 --max_length 64 --objective clm --max_steps 1 -o further
+same whole/generation_config.json further/generation_config.json "training on"
+same whole/generation_config.json further/checkpoint-1/generation_config.json "a checkpoint"
+expect 0 '' "$program" pretrain -q --resume further/checkpoint-1 --max_steps 2 -o resumed
+same whole/generation_config.json resumed/generation_config.json "resumed elsewhere"
+rm whole/generation_config.json
+
+# Special tokens are never written, unless they may be: a model that has learned nothing writes them, too.
+ids_of() { tr -d '\n' < out | grep -oE '"ids": \[[^]]*\]' | tr -dc '0-9,\n' | tr ',' '\n' | sort -n | sed -n 1p; }
+expect 0 '' "$program" generate -m whole --temperature 1000 -n 400 --json --seed 2 'the'
+[ "$(ids_of)" -ge 5 ] || fail "a special token: $(cat out)"
+expect 0 '' "$program" generate -m whole --temperature 1000 -n 400 --json --seed 2 --special_tokens 'the'
+[ "$(ids_of)" -lt 5 ] || fail "no special token: $(cat out)"
+grep -q '\[MASK\]' out && fail "special tokens in a text: $(cat out)"
 expect 2 'temperature' "$program" generate -m whole --temperature 0 'the'
 expect 2 'exclude one another' "$program" generate -m whole --prompt_file prompt 'the'
 expect 4 'nowhere' "$program" generate -m whole --prompt_file nowhere

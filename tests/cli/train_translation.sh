@@ -59,7 +59,10 @@ gzip -k train.en train.de
 # shellcheck disable=SC2086
 expect 0 'step 2/2' "$program" train-translation $run --model subwords --source train.en.gz val.en --target train.de.gz val.de -o many --max_steps 2
 # shellcheck disable=SC2086
+printf '{"num_beams": 2, "max_new_tokens": 33}' > whole/generation_config.json
 expect 0 'goes on from the weights' "$program" train-translation --model whole --source train.en --target train.de -o more --max_steps 2 --max_tokens 512
+same whole/generation_config.json more/generation_config.json "how it translates is lost"
+rm whole/generation_config.json
 
 # What is left out is counted and listed.
 { cat train.en; printf 'a\n\n'; } > odd.en

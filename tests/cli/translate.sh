@@ -65,6 +65,13 @@ expect 0 '' "$program" translate -m model --json --nbest 2 "one two three"
 holds out '"translation": "four three two"'
 holds out '"finish_reason": "stop", "ids": [6, 5, 4]'
 holds out '"source_tokens": 4, "parts": 1, "nbest": [{'
+# A log-probability for each id, whatever was joined, and the ends' apart: together they are that of the translation.
+as_many() { python3 -c '
+import json, sys
+for x in map(json.loads, open("out")):
+    assert len(x["ids"]) == len(x["logprobs"]) > 0, x
+    assert abs(sum(x["logprobs"]) + x["end_logprob"] - x["logprob"]) < 1e-4, x' || fail "ids and logprobs: $(cat out)"; }
+as_many
 expect 0 '' "$program" translate -m model --temperature 0.01 --nbest 2 --seed 3 "one two three"
 [ "$(cut -d' ' -f3-5 out | sort -u)" = "four three two" ] || fail "samples: $(cat out)"
 expect 0 '' "$program" translate -m model --prefix "four three" "one two three"
@@ -102,6 +109,7 @@ input=long expect 0 'text 2: a source of [0-9]+ tokens, translated in [23] parts
 [ "$(wc -l < out)" -eq 3 ] && [ "$(tail -1 out)" = ten ] || fail "parts: $(cat out)"
 expect 0 'line|text' "$program" translate -m model --max_source_length 9 --long_source split --json "one two three. four five six, seven eight nine ten eleven twelve one"
 grep -qE '"parts": [23]' out || fail "parts: $(cat out)"
+as_many
 
 # What cannot be done.
 printf 'one\n\377\n' > bad

@@ -90,7 +90,7 @@ static void open_fixture(fixture *f)
     assert_int_equal(rf__optimizer_new(&f->params, &rule, &f->optimizer, NULL), RF_OK);
     rf__params_init(&f->params, f->optimizer.value, 1);
     rf__state_init(&f->state);
-    f->c = (rf__checkpoint){f->ctx, f->tokenizer, &f->optimizer, &f->state, json_object(), NULL, 0, NULL, NULL};
+    f->c = (rf__checkpoint){f->ctx, f->tokenizer, &f->optimizer, &f->state, json_object(), NULL, 0, NULL, NULL, NULL};
 }
 
 static void close_fixture(fixture *f)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
+#include "cli/shell/generating.h"
 #include "cli/shell/io.h"
 #include "roformer/pipeline.h"
 #include "roformer/sequence.h"
@@ -190,17 +191,28 @@ static rf_status answer(job *j, const cli_texts *in)
 
 /* ---- all texts --------------------------------------------------------------------------------------------------- */
 
-/* Any of these asks for sampling. */
-static const char *const drawing[] = {"temperature", "top_k", "top_p", "min_p", "typical_p"};
-
 static rf_status check(const job *j, rf_error *why)
 {
-    const cli_parsed *p = j->io->parsed;
     if (j->a->prompt_file && j->a->texts.n) return rf_fail(why, RF_EARG, "--prompt_file and TEXT exclude one another");
-    for (size_t i = 0; i < CLI_COUNT(drawing); i++)
-        if (cli_given(p, drawing[i]) && cli_given(p, "do_sample") && !j->a->o.do_sample)
-            return rf_fail(why, RF_EARG, "--do_sample=false and --%s exclude one another", drawing[i]);
-    const bool beams = j->a->o.num_beams > 1;
+    return cli_generate_check(j->io->parsed, &j->a->o, why);
+}
+
+/* What was given in the place of what the model's files say. */
+static rf_status read_options(job *j)
+{
+    const cli_parsed *p = j->io->parsed;
+    rf_error *why = &j->io->why;
+    const rf_status status = rf_generate_model_check(j->m.model, why);
+    if (status) return status;
+    rf_generate_model_defaults(j->m.model, &j->o);
+    cli_generate_given(p, &j->a->o, &j->o);
+    j->o.seed = (uint64_t)j->a->seed;
+    if (j->o.num_return_sequences > 1 && j->o.num_beams == 1 && !cli_given(p, "do_sample")) j->o.do_sample = 1;
+    if (cli_given(p, "early_stopping")) j->o.early_stopping = (rf_stop_search)j->a->early;
+    j->o.cache_type = (rf_type)j->a->cache_dtype;
+    j->o.stop_string = j->a->stop.item;
+    j->o.stop_strings = j->a->stop.n;
+    const bool beams = j->o.num_beams > 1;
     if (cli_needs(p, "length_penalty", beams, "--num_beams above 1", why)) return why->code;
     return cli_needs(p, "early_stopping", beams, "--num_beams above 1", why);
 }
@@ -218,17 +230,8 @@ static rf_status prepare(job *j)
                        "the model sees tokens on both sides (is_decoder false), so it cannot write text; "
                        "roformer pretrain --objective clm trains one that can");
     j->full = j->a->full && (!j->m.config->linear_pooler || cli_given(j->io->parsed, "return_full_text"));
-    j->o = j->a->o;
-    j->o.seed = (uint64_t)j->a->seed;
-    for (size_t i = 0; i < CLI_COUNT(drawing); i++)
-        if (cli_given(j->io->parsed, drawing[i])) j->o.do_sample = 1;
-    if (j->o.num_return_sequences > 1 && j->o.num_beams == 1 && !cli_given(j->io->parsed, "do_sample"))
-        j->o.do_sample = 1;
-    j->o.early_stopping = (rf_stop_search)j->a->early;
-    j->o.cache_type = (rf_type)j->a->cache_dtype;
-    j->o.stop_string = j->a->stop.item;
-    j->o.stop_strings = j->a->stop.n;
-    if (j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);
+    status = read_options(j);
+    if (!status && j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);
     if (status) return status;
     j->seen = json_object();
     return j->seen ? RF_OK : cli_no_memory(j->io);
@@ -333,6 +336,9 @@ static const cli_option options[] = {
      RF_REPETITION_PENALTY_MOST, NULL, "above 1: tokens of the text so far become less likely", NULL},
     {"no_repeat_ngram_size", 0, CLI_INT, A(o.no_repeat_ngram_size), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
      "no N tokens in a row come twice, prompt included; 0: they may", NULL},
+    {"special_tokens", 0, CLI_FLAG, A(o.special_tokens), NULL, NULL, 0, 0, NULL,
+     "[PAD], [UNK], [CLS] and [MASK] may be written, too (off: never); they have no place in the text, but in --json's "
+     "ids", NULL},
     {"stop", 0, CLI_EACH, A(stop), "STRING", NULL, 0, 0, NULL,
      "a text ends behind STRING, wherever it comes; may be given again", NULL},
     {"num_beams", 0, CLI_INT, A(o.num_beams), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
@@ -379,7 +385,10 @@ const cli_command cmd_generate = {
     "generate text with a causal model",
     "Each TEXT, each line of standard input when there is none, or the whole of --prompt_file is a prompt.  Without "
     "sampling the likeliest token is taken each time.  A text ends with [SEP], which training puts at the end of "
-    "documents, behind a --stop string, or after --max_new_tokens.  RoFormer-Sim sees a prompt as a whole and writes "
+    "documents, behind a --stop string, or after --max_new_tokens.  [PAD], [UNK], [CLS] and [MASK] are never written, "
+    "but with --special_tokens.  What is not given here is as the model's generation_config.json says, else as below; "
+    "there eos_token_id takes the place of [SEP], and max_length counts the prompt, too.  "
+    "RoFormer-Sim sees a prompt as a whole and writes "
     "texts that mean the like.  "
     "Prompts are written side by side, --batch_size at a "
     "time, what they have in common at the beginning is computed once, and they are printed in their order, tokens as "

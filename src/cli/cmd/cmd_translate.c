@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
+#include "cli/shell/generating.h"
 #include "cli/shell/io.h"
 #include "roformer/pipeline.h"
 #include "roformer/sequence.h"
@@ -67,14 +68,16 @@ static json_t *as_json(const job *j, const rf_text_translation *t)
     const rf_translation *x = &t->of;
     json_t *ids = json_array(), *logprobs = json_array();
     for (int64_t i = 0; i < x->n; i++) cli_json_add(&ids, json_integer(x->id[i]));
-    for (int64_t i = 0; i < x->logprobs; i++) cli_json_add(&logprobs, json_real(x->logprob[i]));
+    double end = 0;
+    for (int64_t i = 0; i < x->n; i++) cli_json_add(&logprobs, json_real(x->logprob[i]));
+    for (int64_t i = x->n; i < x->logprobs; i++) end += x->logprob[i];
     json_t *pairs = j->t.alignments ? json_array() : NULL;
     for (int64_t i = 0; i < t->alignments; i++)
         cli_json_add(&pairs, json_pack("[I, I]", (json_int_t)t->alignment[i].source,
                                        (json_int_t)t->alignment[i].target));
-    return json_pack("{s:o, s:f, s:f, s:s, s:o, s:o, s:o*}", "translation", cli_text_json(t->text, t->bytes), "score",
-                     x->score, "logprob", x->total, "finish_reason", x->end == RF_GENERATE_STOP ? "stop" : "length",
-                     "ids", ids, "logprobs", logprobs, "alignment", pairs);
+    return json_pack("{s:o, s:f, s:f, s:s, s:o, s:o, s:f, s:o*}", "translation", cli_text_json(t->text, t->bytes),
+                     "score", x->score, "logprob", x->total, "finish_reason", x->end == RF_GENERATE_STOP ? "stop" : "length",
+                     "ids", ids, "logprobs", logprobs, "end_logprob", end, "alignment", pairs);
 }
 
 /* One line for a text: the best translation, and all of them as `nbest`. */
@@ -292,28 +295,12 @@ static rf_status score_all(job *j)
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-/* Any of these asks for sampling. */
-static const char *const drawing[] = {"temperature", "top_k", "top_p", "min_p"};
-
-#define O(name) {#name, offsetof(rf_generate_options, name), sizeof ((rf_generate_options *)0)->name}
-static const struct { const char *name; size_t at, size; } given[] = {
-    O(num_beams),   O(length_penalty), O(max_new_tokens),     O(max_length_factor),    O(do_sample), O(temperature),
-    O(top_k),       O(top_p),          O(min_p),              O(no_repeat_ngram_size), O(batch_size),
-    O(repetition_penalty),
-};
-#undef O
-
 /* What was given in the place of what the model's files say. */
 static void read_options(job *j)
 {
     const cli_parsed *p = j->io->parsed;
     rf_translate_defaults(j->m.model, &j->o);
-    for (size_t i = 0; i < CLI_COUNT(given); i++)
-        if (cli_given(p, given[i].name))
-            memcpy((char *)&j->o + given[i].at, (const char *)&j->a->o + given[i].at, given[i].size);
-    for (size_t i = 0; i < CLI_COUNT(drawing); i++)
-        if (cli_given(p, drawing[i])) j->o.do_sample = 1;
-    if (j->o.do_sample && !cli_given(p, "num_beams")) j->o.num_beams = 1;
+    cli_generate_given(p, &j->a->o, &j->o);
     if (cli_given(p, "early_stopping")) j->o.early_stopping = (rf_stop_search)j->a->early;
     j->o.length_norm = (rf_length_norm)j->a->norm;
     j->o.num_return_sequences = j->a->nbest;
@@ -330,7 +317,8 @@ static void read_options(job *j)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_model_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->m);
+    rf_status status = cli_generate_check(j->io->parsed, &j->a->o, why);
+    if (!status) status = cli_model_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->m);
     if (status) return status;
     if (!j->m.config->is_encoder_decoder)
         return rf_fail(why, RF_EUNSUPPORTED, "the model is no encoder and decoder (is_encoder_decoder false), so it "
@@ -443,8 +431,8 @@ const cli_command cmd_translate = {
     "With --nbest above 1 a line for each: \"number of the text from 0 ||| translation ||| logprob= X ||| score\".  "
     "The score is the log-probability divided by --length_norm.\n"
     "With --json: {\"translation\", \"score\", \"logprob\", \"finish_reason\": \"stop\" or \"length\", \"ids\", "
-    "\"logprobs\", \"source_tokens\", \"parts\"} of the best, with --alignment \"alignment\", and with --nbest all of "
-    "them as \"nbest\".\n"
+    "\"logprobs\", \"end_logprob\", \"source_tokens\", \"parts\"} of the best, with --alignment \"alignment\", and "
+    "with --nbest all of them as \"nbest\".\n"
     "With --score: the log-probability of the given translation, the number of its tokens with the one that ends it, "
     "its perplexity, and the translation, with tabs between.",
     examples,

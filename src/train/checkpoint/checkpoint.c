@@ -111,6 +111,7 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
     if (!status) status = rf_config_write(c->ctx, folder, &config, why);
     if (!status) status = rf_tokenizer_save(c->tokenizer, folder, why);
     if (!status && c->prompts) status = rf__sentence_prompts_write(c->ctx, folder, c->prompts, why);
+    if (!status && c->generation) status = rf__generation_write(c->ctx, folder, c->generation, why);
     if (!status) status = rf__path(path, sizeof path, folder, RF_FILE_STATE, why);
     if (!status) status = rf__state_save(c->ctx, c->state, c->options, c->epoch, path, why);
     return status ? status : rf__checksums_write(c->ctx, folder, complete, NULL, why);

@@ -3,6 +3,7 @@
 #define RF_TRAIN_CHECKPOINT_H
 
 #include "optim/optimizer.h"
+#include "store/generation.h"
 #include "store/task.h"
 #include "train/checkpoint/state.h"
 
@@ -12,10 +13,11 @@ typedef struct rf__checkpoint {
     rf__optimizer *optimizer;           /* its params hold the config                                                 */
     rf__state *state;
     json_t *options;
-    const rf__prompts *prompts;         /* of a model that makes vectors; or NULL                                     */
+    const rf__kept_file *prompts;       /* of a model that makes vectors; or NULL                                     */
     double epoch;
     rf_status (*read)(void *user, rf_error *why);   /* or NULL: called when values and moments have been read, before */
     void *user;                                         /* the first sync; the save ends when it fails                */
+    const rf__kept_file *generation;    /* of one that writes; or NULL                                                */
 } rf__checkpoint;
 
 /* Writes folder/checkpoint-<step>, replacing one of that name; `path` receives where.
