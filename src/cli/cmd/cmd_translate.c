@@ -76,7 +76,8 @@ static json_t *as_json(const job *j, const rf_text_translation *t)
         cli_json_add(&pairs, json_pack("[I, I]", (json_int_t)t->alignment[i].source,
                                        (json_int_t)t->alignment[i].target));
     return json_pack("{s:o, s:f, s:f, s:s, s:o, s:o, s:f, s:o*}", "translation", cli_text_json(t->text, t->bytes),
-                     "score", x->score, "logprob", x->total, "finish_reason", x->end == RF_GENERATE_STOP ? "stop" : "length",
+                     "score", x->score, "logprob", x->total, "finish_reason",
+                     x->end == RF_GENERATE_STOP ? "stop" : "length",
                      "ids", ids, "logprobs", logprobs, "end_logprob", end, "alignment", pairs);
 }
 
