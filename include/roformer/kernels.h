@@ -131,6 +131,7 @@ typedef struct rfk_panel_shape {
     int64_t cut_step;                   /* cuts of k are multiples of it; 0: 16                                       */
     int64_t piece;                      /* k that is summed before c is added to, at most; 0: depth                   */
     int64_t widened;                    /* bf16 alone: 1 where no instruction multiplies it, which is slower          */
+    int64_t held;                       /* rows that are kept of a, those of all its cuts of k together; 0: block     */
 } rfk_panel_shape;
 
 /* What makes sums of gemm_panel_i8 the product's result. */

@@ -24,3 +24,5 @@ const rfk_table rfk_amx = {
     .thread_start = k_thread_start,
     .thread_end = k_thread_end,
 };
+
+const rf__tile_products rf__amx_tiles = {amx_block_bf16, amx_block_i8};

@@ -29,3 +29,5 @@ const rfk_table rfk_amx_emulated = {
     .thread_start = k_thread_start,
     .thread_end = k_thread_end,
 };
+
+const rf__tile_products rf__amx_emulated_tiles = {amx_block_bf16, amx_block_i8};

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "kernel/gemm/gemm_tiles.h"
 #include "kernel/tiles.h"
 
 _Thread_local rf__tile_file rf__tiles;
@@ -94,3 +95,18 @@ const char *rf__tiles_lack(void)
 #else
 const char *rf__tiles_lack(void) { return "amx-tile"; }
 #endif
+
+/* ---- products in tiles ------------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+extern const rf__tile_products rf__amx_tiles;
+#endif
+extern const rf__tile_products rf__amx_emulated_tiles;
+
+const rf__tile_products *rf__tile_products_of(const rf_ctx *ctx)
+{
+#if defined(__x86_64__)
+    if (!strcmp(ctx->isa, "amx")) return &rf__amx_tiles;
+#endif
+    return strcmp(ctx->isa, "amx_emulated") ? NULL : &rf__amx_emulated_tiles;
+}

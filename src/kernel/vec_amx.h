@@ -1,6 +1,6 @@
 /* vec_amx.h — the dialect of tiles, in AMX: tile, bf16 and int8.
  *
- * The kernel bodies (gemm/gemm_amx.inc) are written once, in these eight operations; vec_amx_emulated.h says the same
+ * The kernel bodies (gemm/gemm_amx.inc) are written once, in these nine operations; vec_amx_emulated.h says the same
  * in plain C.  A tile has 16 rows of 64 bytes; t, c, a, b are the numbers 0..7, literally.
  *
  *   t_configured()           whether the calling thread's tiles are all of that size
@@ -8,6 +8,8 @@
  *   t_release()              gives them back
  *   t_zero(t)
  *   t_load(t, from, stride)  row r from `from` + r stride bytes
+ *   t_pass(t, from, stride)  t_load of what is read once, or again only after much else: it does not push what is read
+ *                            again out of the first-level cache
  *   t_store(t, to, stride)
  *   t_dot_bf16(c, a, b)      c[i,j] += sum_p a[i,2p] b[p,2j] + a[i,2p+1] b[p,2j+1]        p < 16; f32 += bf16 bf16
  *   t_dot_i8(c, a, b)        c[i,j] += sum_p,q a[i,4p+q] b[p,4j+q]                        q < 4; int32 += int8 int8
@@ -53,6 +55,8 @@ static inline void t_release(void) { __asm__ volatile("tilerelease"); }
 #define t_zero(t) __asm__ volatile("tilezero " T_NAME(t)::)
 #define t_load(t, from, stride) \
     __asm__ volatile("tileloadd (%0,%1,1), " T_NAME(t)::"r"(from), "r"((int64_t)(stride)) : "memory")
+#define t_pass(t, from, stride) \
+    __asm__ volatile("tileloaddt1 (%0,%1,1), " T_NAME(t)::"r"(from), "r"((int64_t)(stride)) : "memory")
 #define t_store(t, to, stride) \
     __asm__ volatile("tilestored " T_NAME(t) ", (%0,%1,1)" ::"r"(to), "r"((int64_t)(stride)) : "memory")
 #define t_dot_bf16(c, a, b) __asm__ volatile("tdpbf16ps " T_NAME(b) ", " T_NAME(a) ", " T_NAME(c)::)

@@ -16,6 +16,24 @@ static size_t row_of(const rfk_panel_shape *s, rf_type type)
 }
 
 /* A quarter of the cache, whole rows of tiles; as the rung has it where there is 1 MB a thread, or nothing is known. */
+/* Where all cuts of k are held together, they take 5/8 of the cache. */
+static void held_rows_fit_the_cache(const rfk_panel_shape *s, size_t row)
+{
+    static const size_t enough[] = {0, 4 * MB, 64 * MB};
+    for (size_t e = 0; e < RF_COUNT(enough); e++) {
+        const rfk_panel_shape same = rf__shape_for(s, row, enough[e]);
+        assert_memory_equal(&same, s, sizeof same);
+    }
+    for (size_t share = 1; share < 4 * MB; share = share * 2 + 1) {
+        const rfk_panel_shape less = rf__shape_for(s, row, share);
+        assert_true(less.held >= s->rows && less.held <= s->held && less.held % s->rows == 0);
+        assert_true(less.held == s->rows || (size_t)less.held * row <= share / 8 * 5);
+        assert_true(less.held == s->held || (size_t)(less.held + s->rows) * row > share / 8 * 5);
+        assert_true(less.block == (less.held < s->block ? less.held : s->block));
+        assert_true(less.depth == s->depth && less.stride == s->stride && less.columns == s->columns);
+    }
+}
+
 static void blocks_fit_the_cache(void **state)
 {
     (void)state;
@@ -27,6 +45,10 @@ static void blocks_fit_the_cache(void **state)
             const rfk_panel_shape *s = own[i].shape;
             const size_t row = row_of(s, own[i].type);
             static const size_t enough[] = {0, MB, 2 * MB, 64 * MB};
+            if (s->held) {
+                held_rows_fit_the_cache(s, row);
+                continue;
+            }
             for (size_t e = 0; e < RF_COUNT(enough); e++) {
                 const rfk_panel_shape same = rf__shape_for(s, row, enough[e]);
                 assert_memory_equal(&same, s, sizeof same);

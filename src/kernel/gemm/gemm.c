@@ -51,18 +51,23 @@ void *rf__product_scratch(const rf_ctx *ctx, size_t size)
 
 void rf__product_leave(const rf_ctx *ctx) { pthread_mutex_unlock(&ctx->products->lock); }
 
+rf__act_kernel *rf__act_of(const rf_ctx *ctx, rf_act act)
+{
+    switch (act) {
+    case RF_ACT_GELU: return ctx->k->gelu;
+    case RF_ACT_GELU_TANH: return ctx->k->gelu_tanh;
+    case RF_ACT_RELU: return ctx->k->relu;
+    case RF_ACT_SILU: return ctx->k->silu;
+    case RF_ACT_TANH: return ctx->k->tanh;
+    case RF_ACT_NONE: break;
+    }
+    return NULL;
+}
+
 void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t rows, int64_t n)
 {
-    void (*f)(float *, const float *, int64_t) = NULL;
-    switch (act) {
-    case RF_ACT_GELU: f = ctx->k->gelu; break;
-    case RF_ACT_GELU_TANH: f = ctx->k->gelu_tanh; break;
-    case RF_ACT_RELU: f = ctx->k->relu; break;
-    case RF_ACT_SILU: f = ctx->k->silu; break;
-    case RF_ACT_TANH: f = ctx->k->tanh; break;
-    case RF_ACT_NONE: return;
-    }
-    for (int64_t i = 0; i < rows; i++) f(y + i * ldy, y + i * ldy, n);
+    rf__act_kernel *const f = rf__act_of(ctx, act);
+    for (int64_t i = 0; f && i < rows; i++) f(y + i * ldy, y + i * ldy, n);
 }
 
 /* ---- which way --------------------------------------------------------------------------------------------------- */

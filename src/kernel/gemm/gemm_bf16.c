@@ -6,6 +6,7 @@
  *
  * What is stored as bf16 already is taken as it is.  k is filled up with zeros to whole steps.                       */
 #include "kernel/gemm/gemm_blocked.h"
+#include "kernel/gemm/gemm_tiles.h"
 
 enum {
     DEEP = 64,                          /* steps of k that are transposed or packed together                  */
@@ -15,11 +16,12 @@ enum {
 static const rfk_panel_shape *shape(const rf_ctx *ctx) { return ctx->k->gemm_panel_bf16_shape(); }
 
 /* A worker has a piece of a on its way to the block, that piece transposed, and the block. */
-static int64_t height(const rfk_panel_shape *s) { return s->block + RF__GEMM_WIDTH; }
+static int64_t height(const rfk_panel_shape *s) { return rf__rows_held(s) + RF__GEMM_WIDTH; }
 
 static size_t workspace(const rfk_panel_shape *s)
 {
-    return (size_t)height(s) * ((size_t)(2 * DEEP) * sizeof(float) + (size_t)s->stride * sizeof(uint16_t));
+    return (size_t)height(s) * ((size_t)(2 * DEEP) * sizeof(float) + (size_t)s->stride * sizeof(uint16_t)) +
+           rf__tile_space(s->block);
 }
 
 static uint16_t *block_of(const rfk_panel_shape *s, const void *workspace)
@@ -76,6 +78,31 @@ static void multiply(const rf__multiplying *x)
     const uint16_t *block = block_of(x->shape, x->workspace) + x->at * x->shape->stride;
     x->ctx->k->gemm_panel_bf16(x->c, x->ldc, block, x->panel, x->rows, x->n, words * group / 2, rf__from(x),
                                rf__from_stride(x));
+}
+
+static bool meet(const rf__meeting *x)
+{
+    const rf__tile_products *tiles = rf__tile_products_of(x->ctx);
+    uint16_t *const block = block_of(x->shape, x->workspace);
+    if (tiles)
+        tiles->bf16(&(rf__tile_block){
+            .a = (const char *)block,
+            .cut = x->height * x->shape->stride * 2,
+            .rows = x->rows,
+            .k = (x->k + 1) / 2 * 4,
+            .step = 2 * x->step,
+            .panel = x->panel,
+            .panel_size = x->deep * x->shape->columns * 2,
+            .n = x->n,
+            .c = x->c,
+            .ldc = x->ldc,
+            .add = x->add,
+            .last = x->last,
+            .bias = x->bias,
+            .act = x->act,
+            .space = block + height(x->shape) * x->shape->stride,
+        });
+    return tiles != NULL;
 }
 
 /* ---- panels of b ------------------------------------------------------------------------------------------------- */
@@ -140,6 +167,7 @@ static const rf__element bf16 = {
     .workspace = workspace,
     .copy = copy,
     .multiply = multiply,
+    .meet = meet,
     .pack_panel = pack_panel,
     .pack_rows = pack_rows,
 };

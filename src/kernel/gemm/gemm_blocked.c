@@ -14,6 +14,8 @@
 
 #include "base/processor.h"
 
+enum { LEAST = 192 };                   /* rows of a block that are worth reading the panels once more */
+
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static int64_t filled(const rfk_panel_shape *shape, int64_t k)
@@ -30,6 +32,11 @@ rfk_panel_shape rf__shape_for(const rfk_panel_shape *shape, size_t row, size_t s
     rfk_panel_shape fitted = *shape;
     const int64_t rows = (int64_t)(share / 4 / row), whole = ceiling(rf__max64(rows, 1), shape->rows) * shape->rows;
     if (share) fitted.block = rf__min64(shape->block, whole);
+    if (share && shape->held) {
+        const int64_t held = (int64_t)(share / 8 * 5 / row) / shape->rows * shape->rows;
+        fitted.held = rf__min64(shape->held, rf__max64(shape->rows, held));
+        fitted.block = rf__min64(shape->block, fitted.held);
+    }
     return fitted;
 }
 
@@ -143,6 +150,31 @@ static void one_panel_of_block(const blocks *g, const held *h, int64_t q)
         });
 }
 
+/* In tiles, the activation with them; false where the rung has none. */
+static bool all_panels_of_block(const blocks *g, const held *h, int64_t j, int64_t n)
+{
+    return g->e->meet && g->e->meet(&(rf__meeting){
+        .ctx = g->ctx,
+        .shape = g->shape,
+        .workspace = h->workspace,
+        .panel = g->panels + (size_t)(j * filled(g->shape, g->k) + h->from * g->shape->columns) * g->e->size,
+        .c = g->c + h->i0 * g->ldc + j,
+        .ldc = g->ldc,
+        .rows = h->rows,
+        .n = n,
+        .height = h->height,
+        .k = h->to - h->from,
+        .step = g->step,
+        .deep = filled(g->shape, g->k),
+        .add = h->from > 0 || g->add,
+        .last = h->to >= g->k,
+        .bias = g->bias ? g->bias + j : NULL,
+        .act = rf__act_of(g->ctx, g->act),
+        .own = g->own,
+        .j = j,
+    });
+}
+
 static void one_block(void *arg, int64_t task, int worker)
 {
     blocks *g = arg;
@@ -151,15 +183,24 @@ static void one_block(void *arg, int64_t task, int worker)
     held h = {.i0 = first_row(g, block), .workspace = g->workspace + (size_t)worker * g->e->workspace(g->shape)};
     h.rows = first_row(g, block + 1) - h.i0;
     h.height = rf__rows_read(g->shape, h.rows);
-    const int64_t deep = rf__max64(1, g->shape->block / rf__max64(1, h.height)) * g->step;
+    const int64_t deep = rf__max64(1, rf__rows_held(g->shape) / rf__max64(1, h.height)) * g->step;
+    const int64_t j = first * g->shape->columns, n = rf__min64(last * g->shape->columns, g->n) - j;
+    bool whole = false;
 
     for (; h.from < g->k; h.from = h.to) {
         h.to = rf__min64(h.from + deep, g->k);
         copy_block(g, &h);
-        for (int64_t q = first; q < last; q++) one_panel_of_block(g, &h, q);
+        whole = all_panels_of_block(g, &h, j, n);
+        for (int64_t q = first; !whole && q < last; q++) one_panel_of_block(g, &h, q);
     }
-    const int64_t j = first * g->shape->columns, n = rf__min64(last * g->shape->columns, g->n) - j;
-    rf__act_rows(g->ctx, g->act, g->c + h.i0 * g->ldc + j, g->ldc, h.rows, n);
+    if (!whole) rf__act_rows(g->ctx, g->act, g->c + h.i0 * g->ldc + j, g->ldc, h.rows, n);
+}
+
+/* Rows of a block, at most: where several cuts are kept, as many as leave space for all of them, or for most. */
+static int64_t highest(const blocks *g)
+{
+    const int64_t cuts = ceiling(g->k, g->step), all = g->shape->held / cuts / g->shape->rows * g->shape->rows;
+    return g->shape->held ? rf__min64(g->shape->block, rf__max64(all, LEAST)) : g->shape->block;
 }
 
 /* As many tasks as keep all workers busy to the end, of equal size; never a block higher than `block`. */
@@ -167,7 +208,7 @@ static void run(blocks *g)
 {
     const int64_t workers = g->ctx->threads, panels = ceiling(g->n, g->shape->columns);
     atomic_init(&g->wrong, INT64_MAX);
-    g->row_blocks = ceiling(g->m, g->shape->block);
+    g->row_blocks = ceiling(g->m, highest(g));
     if (g->row_blocks > workers) g->row_blocks = ceiling(g->row_blocks, workers) * workers;
     g->groups = ceiling(panels, g->shape->group / g->shape->columns);
     while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels)

@@ -59,6 +59,23 @@ typedef struct rf__multiplying {
 static inline const float *rf__from(const rf__multiplying *x) { return x->add ? x->c : x->bias; }
 static inline int64_t rf__from_stride(const rf__multiplying *x) { return x->add ? x->ldc : 0; }
 
+/* A block against panels `first`.. of b, of n columns in all, over all cuts of k from p on; what a rung of tiles has in
+ * place of `multiply` (gemm_tiles.h). */
+typedef struct rf__meeting {
+    const rf_ctx *ctx;
+    const rfk_panel_shape *shape;
+    const void *workspace, *panel;
+    float *c;
+    int64_t ldc;
+    int64_t rows, n, height;            /* height: of a cut in the block                                              */
+    int64_t k, step, deep;              /* of these cuts together, of each, and of a whole panel                      */
+    bool add, last;
+    const float *bias;
+    void (*act)(float *, const float *, int64_t);
+    const void *own;
+    int64_t j;
+} rf__meeting;
+
 /* What a type of element is to the driver.  Sizes of tiles and blocks are the rung's (rfk_panel_shape). */
 typedef struct rf__element {
     size_t size;                        /* of an element in panels                                                    */
@@ -68,6 +85,7 @@ typedef struct rf__element {
     size_t (*workspace)(const rfk_panel_shape *shape);  /* bytes of a worker: its block of a, and what `copy` needs   */
     void (*copy)(const rf__copying *x);
     void (*multiply)(const rf__multiplying *x);
+    bool (*meet)(const rf__meeting *x);                 /* false: the rung has no tiles; NULL: nor has the type       */
     /* b stored [n,k]: panel q.  b stored [k,n]: `strip` rows from number s * strip on, of all panels. */
     void (*pack_panel)(const rf__packing *p, int64_t q);
     void (*pack_rows)(const rf__packing *p, int64_t s);
@@ -79,6 +97,9 @@ rfk_panel_shape rf__shape_for(const rfk_panel_shape *shape, size_t row, size_t s
 
 /* Rows of a that are transposed together: the widest rung's vector.  Columns of a panel, at most. */
 enum { RF__GEMM_WIDTH = 16, RF__WIDEST_PANEL = 64 };
+
+/* Rows of all cuts in a worker's block. */
+static inline int64_t rf__rows_held(const rfk_panel_shape *s) { return s->held ? s->held : s->block; }
 
 /* Rows of a block that are read: whole steps of the rung. */
 static inline int64_t rf__rows_read(const rfk_panel_shape *s, int64_t rows)

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "kernel/gemm/gemm_blocked.h"
+#include "kernel/gemm/gemm_tiles.h"
 
 /* 127 is divided by sizes in SMALLEST..LARGEST, so that no scale is subnormal or infinite; the codes of k = LONGEST
  * (0..255 against -128..127) fit 32 bits. */
@@ -31,11 +32,13 @@ static const rfk_panel_shape *shape(const rf_ctx *ctx) { return ctx->k->gemm_pan
 
 /* ---- the block of a ---------------------------------------------------------------------------------------------- */
 
+static int64_t height(const rfk_panel_shape *s) { return rf__rows_held(s) + RF__GEMM_WIDTH; }
+
 static size_t scales_size(const rfk_panel_shape *s) { return (size_t)(s->block + RF__GEMM_WIDTH) * sizeof(float); }
 
 static size_t workspace(const rfk_panel_shape *s)
 {
-    return scales_size(s) + (size_t)((s->block + RF__GEMM_WIDTH) * s->stride * s->code);
+    return scales_size(s) + (size_t)(height(s) * s->stride * s->code) + rf__tile_space(s->block);
 }
 
 /* Rows smaller than SMALLEST are taken for zeros. */
@@ -73,6 +76,32 @@ static void multiply(const rf__multiplying *x)
     const rfk_i8_store store = {x->workspace, w->column + x->j, w->offset + x->j, x->bias};
     x->ctx->k->gemm_panel_i8((int32_t *)(void *)x->c, x->ldc, block_of(x->shape, x->workspace, x->at), x->panel,
                              x->rows, x->n, x->depth, x->add, x->last ? &store : NULL);
+}
+
+static bool meet(const rf__meeting *x)
+{
+    const weights *w = x->own;
+    const rf__tile_products *tiles = rf__tile_products_of(x->ctx);
+    const rfk_i8_store store = {x->workspace, w->column + x->j, w->offset + x->j, x->bias};
+    if (tiles)
+        tiles->i8(&(rf__tile_block){
+            .a = block_of(x->shape, x->workspace, 0),
+            .cut = x->height * x->shape->stride,
+            .rows = x->rows,
+            .k = x->k,
+            .step = x->step,
+            .panel = x->panel,
+            .panel_size = x->deep * x->shape->columns,
+            .n = x->n,
+            .c = x->c,
+            .ldc = x->ldc,
+            .add = x->add,
+            .last = x->last,
+            .act = x->act,
+            .store = &store,
+            .space = block_of(x->shape, x->workspace, height(x->shape)),
+        });
+    return tiles != NULL;
 }
 
 /* ---- panels of b ------------------------------------------------------------------------------------------------- */
@@ -118,6 +147,7 @@ static const rf__element i8 = {
     .workspace = workspace,
     .copy = copy,
     .multiply = multiply,
+    .meet = meet,
     .pack_panel = pack_panel,
 };
 

@@ -61,6 +61,10 @@ bool rf__product_try(const rf_ctx *ctx);                              /* false: 
 void *rf__product_scratch(const rf_ctx *ctx, size_t size);
 void rf__product_leave(const rf_ctx *ctx);
 
+/* The kernel of an activation; NULL of RF_ACT_NONE. */
+typedef void rf__act_kernel(float *y, const float *x, int64_t n);
+rf__act_kernel *rf__act_of(const rf_ctx *ctx, rf_act act);
+
 /* y = act(y) for `rows` rows of n. */
 void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t rows, int64_t n);
 
