@@ -59,9 +59,13 @@ static void gradients_of(const char *name, int64_t T, int64_t D, int64_t f, bool
     linear_formula(&h->p, p.out, NULL, h->q, h->k, h->v, p.query_top, p.key_top);
     double *const x[] = {h->q, h->k, h->v};
     rfk_table k;
-    float *d[8];
+    enum { MOST_RUNGS = 32 };
+    float *d[MOST_RUNGS];
     int rungs = 0;
-    for (EACH_RUNG(k)) d[rungs++] = adjoints(h, &k, d_out);
+    for (EACH_RUNG(k)) {
+        assert_true(rungs < MOST_RUNGS);
+        d[rungs++] = adjoints(h, &k, d_out);
+    }
     const int64_t every = samples ? rf__max64(1, T * D / samples) : 1;
     for (int part = 0; part < 3; part++)
         for (int64_t i = part; i < T * D; i += every) {

@@ -21,7 +21,7 @@ static int64_t height(const rfk_panel_shape *s) { return rf__rows_held(s) + RF__
 static size_t workspace(const rfk_panel_shape *s)
 {
     return (size_t)height(s) * ((size_t)(2 * DEEP) * sizeof(float) + (size_t)s->stride * sizeof(uint16_t)) +
-           rf__tile_space(s->block);
+           rf__tile_space(s->block + RF__GEMM_WIDTH);
 }
 
 static uint16_t *block_of(const rfk_panel_shape *s, const void *workspace)

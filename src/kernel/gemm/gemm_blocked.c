@@ -91,7 +91,8 @@ typedef struct blocks {
     _Atomic int64_t wrong;              /* the first row that could not be taken, or INT64_MAX */
 } blocks;
 
-/* Blocks of nearly equal height, at multiples of a vector when they must be transposed or rows are taken in steps. */
+/* Blocks of nearly equal height, at multiples of a vector when they must be transposed or rows are taken in steps: the
+ * last one may be up to RF__GEMM_WIDTH - 1 rows higher than `highest`. */
 static int64_t first_row(const blocks *g, int64_t block)
 {
     const int64_t i = g->m * block / g->row_blocks;

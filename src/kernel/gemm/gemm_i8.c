@@ -38,7 +38,7 @@ static size_t scales_size(const rfk_panel_shape *s) { return (size_t)(s->block +
 
 static size_t workspace(const rfk_panel_shape *s)
 {
-    return scales_size(s) + (size_t)(height(s) * s->stride * s->code) + rf__tile_space(s->block);
+    return scales_size(s) + (size_t)(height(s) * s->stride * s->code) + rf__tile_space(s->block + RF__GEMM_WIDTH);
 }
 
 /* Rows smaller than SMALLEST are taken for zeros. */
