@@ -7,13 +7,13 @@ J ?= $(shell nproc)
 SECONDS ?= 30
 
 all: ## build the library and the program (build/release); names what is missing
-	@sh scripts/setup.sh --check
+	@sh tools/setup.sh --check
 	@mkdir -p build
 	@cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build $(B) -j $(J)
 
 setup: ## install what is missing (Debian packages)
-	@sh scripts/setup.sh
+	@sh tools/setup.sh
 
 build: setup
 	@sh tools/build.sh release
@@ -45,7 +45,7 @@ bench: all ## every benchmark, into results/
 	@sh bench/run.sh $(B)
 
 fuzz: ## every fuzz harness for SECONDS each (30)
-	@sh scripts/setup.sh --check fuzz
+	@sh tools/setup.sh --check fuzz
 	@sh tools/build.sh fuzz
 	@sh tools/fuzz.sh build/fuzz $(SECONDS)
 
@@ -56,7 +56,7 @@ sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder
 	@ctest --test-dir $(B) -C sweep -L sweep --verbose
 
 abi: ## renew the description of the public ABI, tools/roformer.abi, which the next changes are compared with
-	@sh tools/check_abi.sh --renew
+	@sh tools/check/abi.sh --renew
 
 coverage: ## the suite with counters, and which lines of src/ it ran (gcovr)
 	@sh tools/coverage.sh

@@ -289,7 +289,7 @@ int main(int argc, char **argv)
     else
         printf("%d threads: %.1f GFLOP/s f32, %.1f bf16, %.1f int8, %.2f GB/s read, %.2f GB/s copied\n",
                rf_ctx_threads(ctx), 1e-9 * peak, 1e-9 * half, 1e-9 * i8, 1e-9 * read, 1e-9 * copy);
-    if (!dnnl_peer_name()) fprintf(json ? stderr : stdout, "oneDNN: not built in (scripts/setup.sh bench)\n");
+    if (!dnnl_peer_name()) fprintf(json ? stderr : stdout, "oneDNN: not built in (tools/setup.sh bench)\n");
     for (size_t i = 0; i < COUNT(problems); i++)
         if (!only || !strcmp(only, problems[i].part)) measure(ctx, &problems[i], rounds, json, type);
     rf_ctx_free(ctx);

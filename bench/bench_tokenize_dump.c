@@ -1,4 +1,4 @@
-/* bench_tokenize_dump.c — our side of tools/check_tokenizer.py, and a trainer of vocabularies for it.
+/* bench_tokenize_dump.c — our side of tools/check/tokenizer.py, and a trainer of vocabularies for it.
  *
  *     bench_tokenize_dump encode PLACE [OPTION ...] < records > answers
  *     bench_tokenize_dump decode PLACE [OPTION ...] < records > answers

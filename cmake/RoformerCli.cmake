@@ -68,8 +68,8 @@ if(rf_dictionary AND rf_self)
   add_custom_command(OUTPUT ${rf_words}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/dictionary
     COMMAND ${rf_self} dictionary -q --name jieba -o ${rf_words} ${rf_dictionary}
-    DEPENDS ${rf_dictionary} ${PROJECT_SOURCE_DIR}/src/text/dictionary_compile.c
-            ${PROJECT_SOURCE_DIR}/src/text/dictionary_layout.c VERBATIM)
+    DEPENDS ${rf_dictionary} ${PROJECT_SOURCE_DIR}/src/text/chinese/dictionary_compile.c
+            ${PROJECT_SOURCE_DIR}/src/text/chinese/dictionary_layout.c VERBATIM)
   add_custom_target(roformer-dictionary ALL DEPENDS ${rf_words})
   add_dependencies(roformer-dictionary roformer-program)
 endif()

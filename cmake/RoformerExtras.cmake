@@ -62,17 +62,17 @@ endif()
 # Checks of the tree itself.
 if(BUILD_TESTING)
   foreach(check floors headers mirror docs words tasks lines files byte_order)
-    add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_${check}.sh)
+    add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/${check}.sh)
   endforeach()
-  add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_symbols.sh $<TARGET_FILE:roformer-static>)
+  add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/symbols.sh $<TARGET_FILE:roformer-static>)
   if(TARGET roformer-shared)
-    add_test(NAME check/callers COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_callers.sh $<TARGET_FILE:roformer-shared>)
+    add_test(NAME check/callers COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/callers.sh $<TARGET_FILE:roformer-shared>)
     if(TARGET roformer-program)
-      add_test(NAME check/linked COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_linked.sh $<TARGET_FILE:roformer-shared>
+      add_test(NAME check/linked COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/linked.sh $<TARGET_FILE:roformer-shared>
         $<TARGET_OBJECTS:roformer-program>)
     endif()
     if(NOT RF_SANITIZE)                                     # it links a program of its own
-      add_test(NAME check/null COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_null.sh $<TARGET_FILE:roformer-shared>)
+      add_test(NAME check/null COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/null.sh $<TARGET_FILE:roformer-shared>)
     endif()
   endif()
 endif()

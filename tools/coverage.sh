@@ -3,7 +3,7 @@
 # build/coverage/index.html shows them.
 set -eu
 cd "$(dirname "$0")/.."
-command -v gcovr > /dev/null || { echo "coverage: gcovr is not installed (sh scripts/setup.sh ci)" >&2; exit 1; }
+command -v gcovr > /dev/null || { echo "coverage: gcovr is not installed (sh tools/setup.sh ci)" >&2; exit 1; }
 sh tools/build.sh coverage
 find build/coverage -name '*.gcda' -delete
 ctest --test-dir build/coverage -j "${J:-$(nproc)}" --output-on-failure "$@" || failed=yes

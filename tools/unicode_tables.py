@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode_tables.inc: what the two BERT normalisers think of every Unicode scalar.
+"""Writes src/text/unicode/unicode_tables.inc: what the two BERT normalisers think of every Unicode scalar.
 
-    python tools/unicode_tables.py > src/text/unicode_tables.inc
+    python tools/unicode_tables.py > src/text/unicode/unicode_tables.inc
 
 Two oracles are asked about all 1,112,064 scalars:
 

@@ -3,7 +3,7 @@
  * threads   one conversion, one thread; inside it uses the workers of its context                                    */
 #ifndef ROFORMER_CONVERT_H
 #define ROFORMER_CONVERT_H
-/* home: src/pipeline */
+/* home: src/convert */
 
 #include "roformer/checkpoint.h"
 

@@ -1,6 +1,6 @@
 /* files.h — the names of what a model folder and a run's folder hold.
  *
- * A path is made of these, nowhere of a name in quotes (tools/check_files.sh); a message may name a file.
+ * A path is made of these, nowhere of a name in quotes (tools/check/files.sh); a message may name a file.
  * docs/formats.md says what is in them.
  *
  * threads   constants: safe everywhere                                                                              */

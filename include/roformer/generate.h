@@ -14,7 +14,7 @@
  * threads   as the session's                                                                                         */
 #ifndef ROFORMER_GENERATE_H
 #define ROFORMER_GENERATE_H
-/* home: src/model */
+/* home: src/decode */
 
 #include "roformer/model.h"
 

@@ -1,4 +1,4 @@
-/* metrics.h — how good answers are, as scikit-learn and scipy compute it (tools/golden_scores.py).
+/* metrics.h — how good answers are, as scikit-learn and scipy compute it (tools/golden/golden_scores.py).
  *
  * Where a metric is not defined it is what those give: 0 for F1 of a class without answers, 0 for Matthews of one
  * class, NaN for a correlation with a constant.  All sums in double.

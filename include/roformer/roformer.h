@@ -24,6 +24,6 @@
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
 #include "roformer/translate.h"
-#include "roformer/translation.h"
+#include "roformer/mt_score.h"
 #include "roformer/version.h"
 #endif

@@ -5,7 +5,7 @@
  * threads   a step belongs to one thread at a time                                                                   */
 #ifndef ROFORMER_STEPS_H
 #define ROFORMER_STEPS_H
-/* home: src/analysis */
+/* home: src/measure */
 
 #include "roformer/comm.h"
 #include "roformer/model.h"

@@ -15,7 +15,7 @@
 #include "roformer/model.h"
 #include "roformer/options.h"
 #include "roformer/reader.h"
-#include "roformer/translation.h"
+#include "roformer/mt_score.h"
 #include "roformer/train_options.def"         /* the lists of words */
 
 #ifdef __cplusplus

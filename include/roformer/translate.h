@@ -15,7 +15,7 @@
  * threads   as the session's                                                                                         */
 #ifndef ROFORMER_TRANSLATE_H
 #define ROFORMER_TRANSLATE_H
-/* home: src/model */
+/* home: src/decode */
 
 #include "roformer/generate.h"
 

@@ -1,5 +1,5 @@
 /* position_text.c — stretches of text long enough to be cut at every length that is to be compared. */
-#include "data/feed.h"
+#include "data/encode_corpus.h"
 #include "data/pieces.h"
 #include "roformer/probe.h"
 

@@ -18,7 +18,7 @@
 #include "data/source.h"
 #include "data/wiki.h"
 #include "store/store.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 
 enum { LINE = 256 << 10, MAX_JSON_LINE = 64 << 20 };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 #include "data/records.h"
 #include "data/source.h"
 

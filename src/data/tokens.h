@@ -2,7 +2,7 @@
 #ifndef RF_TOKENS_H
 #define RF_TOKENS_H
 
-#include "data/feed.h"
+#include "data/encode_corpus.h"
 
 #define RF__TOKENS_MAGIC "RFTOKENS"       /* how the file begins */
 

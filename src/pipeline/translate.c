@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "model/cache.h"
-#include "model/generate.h"
+#include "decode/generate.h"
 #include "model/model.h"
 #include "pipeline/pipeline.h"
 

@@ -1,5 +1,5 @@
 /* scores.h — how good answers are: the metrics of GLUE, SQuAD and CoNLL, as scikit-learn, scipy, SQuAD's script and
- * seqeval compute them (tools/golden_scores.py).
+ * seqeval compute them (tools/golden/golden_scores.py).
  *
  * Where a metric is not defined it is what those give: 0 for F1 of a class without answers, 0 for Matthews of one
  * class, NaN for a correlation with a constant.  All sums in double.                                                 */

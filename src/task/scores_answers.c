@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <utf8proc.h>
 
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 #include "task/scores.h"
 
 static bool white(uint32_t c) { return rf__unicode_white(c) || (c >= 0x1C && c <= 0x1F); }          /* Python's split */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "letters.h"
+#include "text/unicode/letters.h"
 #include "tokenizer.h"
 
 enum { FIRST = 5, MOST = FIRST + RF_SCALARS, BLOCK = 256, BLOCKS = RF_SCALARS / BLOCK };

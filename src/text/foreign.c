@@ -5,7 +5,7 @@
  * of common characters at least four fifths of them lie.  Sources: GB 18030-2005, Big5-2003 as in the WHATWG's Encoding
  * Standard.                                                                                                          */
 #include "roformer/tokenizer.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 
 /* The bytes of the character at p, whose first is above 0x7F; 0: there is none.  *common: one of everyday text. */
 typedef size_t character(const unsigned char *p, size_t size, bool *common);

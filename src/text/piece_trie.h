@@ -4,7 +4,7 @@
 #define RF_TEXT_PIECE_TRIE_H
 
 #include "base/base.h"
-#include "unicode.h"
+#include "text/unicode/unicode.h"
 
 /* Two numbers by a key. */
 typedef struct rf__pair_slot { uint64_t key; uint32_t a, b; } rf__pair_slot;          /* a == UINT32_MAX: free        */

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "roformer/files.h"
 #include "roformer/tokenizer.h"
-#include "unicode.h"
+#include "text/unicode/unicode.h"
 
 enum { RF_UNK, RF_CLS, RF_SEP, RF_PAD, RF_MASK, RF_SPECIALS };
 enum { RF_PATH = 4096, RF_TOKENIZER_FILE = 1 << 28 };     /* bytes of a path; of a file that is read                  */

@@ -14,7 +14,7 @@ expect 2 'option --pooling needs a value: cls\|mean\|max' "$program" embed --poo
 expect 2 'option --output needs a value: FILE' "$program" embed -o --normalize
 expect 2 "pooling: 'median' is none of cls\|mean\|max" "$program" embed --pooling median
 
-# Options of transformers' Trainer: each is one here, or is answered with what to do instead (tools/golden_trainer_options.py).
+# Options of transformers' Trainer: each is one here, or is answered with what to do instead (tools/golden/golden_trainer_options.py).
 expect 2 '--fp16 is not an option of roformer finetune: --bf16 computes' "$program" finetune --fp16
 expect 2 '--do_train is not an option of roformer pretrain: this command trains' "$program" pretrain --do_train --do_eval
 expect 2 '--group-by-length is not an option of roformer finetune: batches are packed' "$program" finetune --group-by-length

@@ -1,5 +1,5 @@
 # What the program says of the rung that computes: bf16 where no instruction multiplies it takes longer than f32.  (That a processor without
-# any rung is told so: tools/check_processors.sh.)
+# any rung is told so: tools/check/processors.sh.)
 . "$(dirname "$0")/lib" "$1"
 "$make_model" model || exit 1
 note='has no instruction for it'

@@ -12,13 +12,13 @@ step 3: the gradient is not finite: the update is skipped (1 in a row)
 [  SKIPPED ] no data: set ROFORMER_DATA to the folder of data sets
 [  SKIPPED ] 2 test(s), listed below:
 3/4 Testing: mpi/pretrain-mpich
-SKIPPED: no MPI (scripts/setup.sh mpi)
+SKIPPED: no MPI (tools/setup.sh mpi)
 4/4 Testing: train/test_faults
            skipped: processes cannot be traced here
 EOL
 cat > expected << 'EOL'
 skipped: data/real: no data: set ROFORMER_DATA to the folder of data sets
-skipped: mpi/pretrain-mpich: no MPI (scripts/setup.sh mpi)
+skipped: mpi/pretrain-mpich: no MPI (tools/setup.sh mpi)
 skipped: train/test_faults: processes cannot be traced here
 skipped: 3 in all
 EOL

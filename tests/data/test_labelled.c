@@ -441,7 +441,7 @@ static void files_of_a_folder(void **state)
     free(folder);
 }
 
-/* ---- real data against what another reader says of it (tools/golden_labelled.py) ---- */
+/* ---- real data against what another reader says of it (tools/golden/golden_labelled.py) ---- */
 
 static uint32_t add_to_crc(uint32_t crc, rf__text t, char end)
 {

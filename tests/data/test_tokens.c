@@ -1,4 +1,4 @@
-/* test_tokens.c — mirrors src/data/tokens.c, src/data/content.c and src/data/feed.c. */
+/* test_tokens.c — mirrors src/data/tokens.c, src/data/content.c and src/data/encode_corpus.c. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <time.h>

@@ -2,7 +2,7 @@
  * with a sentence, or every character of the text is in one word. */
 #define _GNU_SOURCE
 #include "folder.h"
-#include "text/dictionary.h"
+#include "text/chinese/dictionary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "task/task.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
  * What comes out is UTF-8 of at most max_document bytes, is never empty, and comes out again after a seek.           */
 #include <stdlib.h>
 
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 #include "data/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

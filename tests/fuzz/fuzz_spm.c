@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 #include "roformer/tokenizer.h"
-#include "text/spm.h"
+#include "text/subword/spm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "folder.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 #include "data/batch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
 #include "rungs.h"
 
 #include "base/processor.h"
-#include "kernel/gemm/behind.h"
+#include "kernel/gemm/prefetch.h"
 #include "kernel/gemm/gemm_blocked.h"
 #include "roformer/gemm.h"
 

@@ -1,5 +1,5 @@
 /* test_adafactor.c — mirrors src/optim/adafactor.c on matrices that several threads update, against transformers
- * (tools/golden_adafactor.py says how numbers are made). */
+ * (tools/golden/golden_adafactor.py says how numbers are made). */
 #include "optim/optimizer.h"
 #include "t.h"
 

@@ -78,7 +78,7 @@ static void follows_the_formula(void **state)
     rf_ctx_free(ctx);
 }
 
-/* ---- what others compute (tools/golden_optimizers.py) ---- */
+/* ---- what others compute (tools/golden/golden_optimizers.py) ---- */
 
 enum { ROWS = 5, COLUMNS = 3, VECTOR = 7, NUMBERS = ROWS * COLUMNS + VECTOR, UPDATES = 6 };
 

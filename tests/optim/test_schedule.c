@@ -63,7 +63,7 @@ static void warmup_by_share(void **state)
     t_near(rf__learning_rate(&o, 1, 1000), 0.002 * 1000 / 1001, 1e-17);         /* already falling */
 }
 
-/* ---- what transformers and torch compute (tools/golden_optimizers.py); a few roundings in double ---- */
+/* ---- what transformers and torch compute (tools/golden/golden_optimizers.py); a few roundings in double ---- */
 
 static rf_schedule kind_of(const char *name)
 {

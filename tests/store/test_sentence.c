@@ -1,4 +1,5 @@
-/* test_sentence.c — mirrors src/store/sentence.c: folders of sentence-transformers (tools/golden_embed.py) say what
+/* test_sentence.c — mirrors src/store/sentence.c: folders of sentence-transformers (tools/golden/golden_embed.py)
+ * say what
  * they say there, what is written is read again, and what is not here is named. */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-/* A line for each operation whose case passed goes into the file T_GRADIENTS: tools/check_gradients.sh. */
+/* A line for each operation whose case passed goes into the file T_GRADIENTS: tools/check/gradients.sh. */
 static void record(rf_op_id op)
 {
     static bool seen[RF_OP_COUNT], begun;

@@ -1,4 +1,5 @@
-/* test_scores.c — mirrors src/task/scores.c.  The cases are those of tools/golden_scores.py, drawn in the same order;
+/* test_scores.c — mirrors src/task/scores.c.  The cases are those of tools/golden/golden_scores.py, drawn in the
+ * same order;
  * the results in tests/golden/train/scores.txt are scikit-learn's, scipy's, transformers' and seqeval's. */
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "one_context.h"
-#include "text/dictionary.h"
-#include "text/unicode.h"
+#include "text/chinese/dictionary.h"
+#include "text/unicode/unicode.h"
 
 enum { WORDS = 20000, LONGEST = 5, MOST = 400 };
 

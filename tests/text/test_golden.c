@@ -1,4 +1,5 @@
-/* Against Hugging Face's own answers (tests/golden/text, written by tools/golden_text.py): ids, offsets, types, limits
+/* Against Hugging Face's own answers (tests/golden/text, written by tools/golden/golden_text.py): ids, offsets,
+ * types, limits
  * and decoded texts of awkward strings; every Unicode scalar between letters and among marks.
  * mirrors src/text: unicode.c, words.c, encode.c, decode.c */
 #define _GNU_SOURCE
@@ -152,7 +153,7 @@ static size_t utf8(uint32_t c, char *to)
            to[3] = (char)(0x80 | (c & 63)), 4;
 }
 
-/* The vocabulary of every scalar, as tools/check_tokenizer.py writes it. */
+/* The vocabulary of every scalar, as tools/check/tokenizer.py writes it. */
 static char *every_scalar(size_t *size)
 {
     char *text = malloc(32u << 20), *to = text + sprintf(text, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");

@@ -9,7 +9,7 @@
 #include "one_context.h"
 #include "roformer/tokenizer.h"
 #include "data/batch.h"
-#include "text/dictionary.h"
+#include "text/chinese/dictionary.h"
 #include "text/tokenizer.h"
 
 #define GOLDEN "tests/golden/text/jieba/"

@@ -1,11 +1,12 @@
-/* SentencePiece models: pieces, places, texts and samples of version 0.1.97 (tools/golden_spm.py), also in a build
+/* SentencePiece models: pieces, places, texts and samples of version 0.1.97 (tools/golden/golden_spm.py), also in a
+ * build
  * without the library; files that are damaged, and settings that are not known, refused by name; memory that ends.
  * mirrors spm_model.c, spm_encode.c, spm_bpe.c, spm_normal.c, spm_sample.c, spm_decode.c, charsmap.c, protobuf.c,
  * piece_trie.c */
 #include "base/json.h"
 #include "roformer/tokenizer.h"
 #include "text/protobuf.h"
-#include "text/spm_model.h"
+#include "text/subword/spm_model.h"
 
 #include "one_context.h"
 

@@ -7,7 +7,7 @@
 
 #include "roformer/tokenizer.h"
 #include "text/protobuf.h"
-#include "text/spm_model.h"
+#include "text/subword/spm_model.h"
 
 #include "one_context.h"
 

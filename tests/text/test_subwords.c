@@ -1,4 +1,4 @@
-/* Sub-words: ids, offsets and texts of Python's sentencepiece (tools/golden_subwords.py) with models of its own;
+/* Sub-words: ids, offsets and texts of Python's sentencepiece (tools/golden/golden_subwords.py) with models of its own;
  * learned here, from folders, sampled; what is no model.  A build without SentencePiece learns none and says what to
  * install.
  * mirrors subwords.c, spm_learn_none.c, spm_child.c */

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "roformer/tokenizer.h"
-#include "text/wordpiece.h"
+#include "text/wordpiece/wordpiece.h"
 
 #define SPECIALS "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 static const char small[] = SPECIALS "a\nb\n##a\n##b\nab\n##ab\n!\n[\n]\nmask\nthe\n\xC3\xA9\n\xE6\xBC\xA2\n";

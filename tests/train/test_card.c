@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "t.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 #include "tiny.h"
 #include "train/log/card.h"
 

@@ -1,7 +1,7 @@
-/* test_recipes.c — mirrors src/train/recipes.c: models and options of known experiments. */
+/* test_recipes.c — mirrors src/train/pairs/recipes.c: models and options of known experiments. */
 #include "t.h"
 
-#include "train/translation.h"
+#include "train/pairs/translation_job.h"
 
 /* Every recipe is whole: its model can be made, its options are known and within their limits, and what the caller
  * chose comes first. */

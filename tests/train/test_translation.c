@@ -1,11 +1,11 @@
-/* test_translation.c — mirrors src/train/translation.c, translation_step.c and translation_bleu.c, and of
+/* test_translation.c — mirrors src/train/pairs/translation_job.c, translation_step.c and translation_bleu.c, and of
  * evaluate.c what has to do with pairs: whole runs on sentences and their words backwards. */
 #define _GNU_SOURCE
 #include "folder_bleu.h"
 #include "ranks.h"
 #include "result.h"
 
-#include "train/translation.h"
+#include "train/pairs/translation_job.h"
 
 enum { PAIRS = 120, HELD = 16 };
 

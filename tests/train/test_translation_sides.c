@@ -1,4 +1,5 @@
-/* test_translation_sides.c — mirrors src/train/translation_sides.c: notes where source and target seem to be exchanged,
+/* test_translation_sides.c — mirrors src/train/pairs/translation_sides.c: notes where source and target seem to be
+ * exchanged,
  * and none where they do not. */
 #define _GNU_SOURCE
 #include "tiny.h"

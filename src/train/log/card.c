@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "store/family.h"
 #include "store/store.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 #include "train/log/card.h"
 
 static const char mark[] = "<!-- roformer wrote this card, and writes it again at the end of every run in this folder; "

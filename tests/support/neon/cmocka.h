@@ -1,4 +1,4 @@
-/* cmocka.h — the few words of cmocka that the kernel tests use, for machines without it (tools/check_neon.sh).
+/* cmocka.h — the few words of cmocka that the kernel tests use, for machines without it (tools/check/neon.sh).
  *
  * The first failure prints its place and ends the program with 1.  CMOCKA_SKIP names tests to leave out. */
 #ifndef CMOCKA_H

@@ -1,0 +1,348 @@
+/* convert.c — a published folder rewritten: every tensor of the source is used, known to be of no use, or named by the
+ * caller; every tensor that is written is read back. */
+#include <stdio.h>
+
+#include "model/family.h"
+#include "model/params.h"
+#include "convert/convert_int8.h"
+#include "convert/extend.h"
+#include "roformer/convert.h"
+#include "roformer/files.h"
+#include "roformer/tokenizer.h"
+#include "store/generation.h"
+#include "store/store.h"
+#include "store/task.h"
+#include "train/checkpoint/checksums.h"
+#include "train/checkpoint/folder.h"
+
+struct conversion {
+    const rf_ctx *ctx;
+    const char *from, *to;
+    rf_convert_options o;
+    rf_config config;
+    rf_labels outputs, labels;          /* what the model answers, and what of the task that stands for            */
+    rf__kept_file generation;
+    rf_tokenizer *tokenizer, *words;    /* words: of the vocabulary that takes the place of the source's, or NULL */
+    rf_weights *w;
+    rf_params params;
+    const rf_weight **match;
+    float *slab;
+    float **scale;                      /* for each parameter: NULL, or the scales of its rows, which is then in int8 */
+    rf_type rest;                       /* of what is not in int8                                                     */
+    rf_error *why;
+};
+
+void rf_convert_options_init(rf_convert_options *o, size_t size)
+{
+    const rf_convert_options own = {.keep_type = 1, .type = RF_F32};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+/* ---- what the source has --------------------------------------------------------------------------------------- */
+
+static bool names(const char *pattern, const char *name, size_t size)
+{
+    const size_t n = strlen(pattern);
+    if (n && pattern[n - 1] == '*') return size >= n - 1 && !memcmp(name, pattern, n - 1);
+    return size == n && !memcmp(name, pattern, n);
+}
+
+static bool is_dropped(const struct conversion *c, const char *name, size_t size)
+{
+    for (size_t i = 0; i < c->o.drops; i++)
+        if (names(c->o.drop[i], name, size)) return true;
+    return false;
+}
+
+/* The parameter that a tensor, or the matrix that it is the scale of, is; params.n: none. */
+static size_t param_of(const struct conversion *c, const rf_weight *t)
+{
+    const rf_weight *owner = rf__quantised_owner(c->w, t);
+    size_t i = 0;
+    while (i < c->params.n && c->match[i] != t && !(owner && c->match[i] == owner)) i++;
+    return i;
+}
+
+static bool is_used(const struct conversion *c, const rf_weight *t) { return param_of(c, t) < c->params.n; }
+
+/* What is to be dropped is there, and the model can do without it: a name with a slip in it leaves nothing out. */
+static rf_status check_drops(const struct conversion *c)
+{
+    for (size_t i = 0; i < c->o.drops; i++) {
+        const rf_weight *needed = NULL;
+        bool found = false;
+        for (size_t k = 0; k < rf_weights_count(c->w) && !found; k++) {
+            const rf_weight *t = rf_weights_at(c->w, k);
+            if (!names(c->o.drop[i], t->name, strlen(t->name))) continue;
+            found = !is_used(c, t);
+            if (!found) needed = t;
+        }
+        if (!found)
+            return rf_fail(c->why, RF_EARG, "--drop %.100s: %s", c->o.drop[i],
+                           needed ? "the model needs what is called so" : "the source has no tensor of this name");
+    }
+    return RF_OK;
+}
+
+static rf_status check_left_over(const struct conversion *c)
+{
+    char *ignored = rf__params_ignored(&c->params, c->w, c->match), left[192] = "";
+    size_t n = 0, count = 0;
+    if (!ignored) return rf_fail(c->why, RF_ENOMEM, "out of memory: names of tensors");
+    for (const char *name = ignored; *name;) {
+        const char *comma = strstr(name, ", ");
+        const size_t size = comma ? (size_t)(comma - name) : strlen(name);
+        if (!is_dropped(c, name, size)) {
+            count++;
+            if (n + size + 3 < sizeof left)
+                n += (size_t)snprintf(left + n, sizeof left - n, "%s%.*s", n ? ", " : "", (int)size, name);
+        }
+        name += size + (comma ? 2 : 0);
+    }
+    rf__free(c->ctx, ignored);
+    if (!count) return RF_OK;
+    return rf_fail(c->why, RF_EDATA,
+                   "%s: %zu tensors are left over, for which %s has no use: %s; --drop NAME leaves one out",
+                   rf__weights_name(c->w), count, c->config.architecture, rf__printable(left).text);
+}
+
+static rf_status read_weights(struct conversion *c)
+{
+    bool head = false;
+    rf_status status = rf_weights_open(c->ctx, c->from, &c->w, c->why);
+    if (!status) status = rf__params_new_head(c->ctx, &c->config, rf_config_head(&c->config), &c->params, c->why);
+    if (status) return status;
+    c->match = rf__calloc(c->ctx, c->params.n, sizeof *c->match);
+    if (!c->match) return rf_fail(c->why, RF_ENOMEM, "out of memory: a list of %zu parameters", c->params.n);
+    status = rf__params_match(&c->params, c->w, c->match, &head, c->why);
+    if (!status) status = check_drops(c);
+    if (!status) status = check_left_over(c);
+    if (status) return status;
+    c->slab = rf__calloc(c->ctx, c->params.total, sizeof *c->slab);
+    if (!c->slab)
+        return rf_fail(c->why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)c->params.total * 4e-6);
+    for (size_t i = 0; i < c->params.n && !status; i++)
+        if (c->match[i]) status = rf_weights_read(c->w, c->match[i], c->slab + c->params.p[i].offset, 1, c->why);
+    while (!head && c->params.n && c->params.p[c->params.n - 1].head) c->params.n--; /* an encoder alone         */
+    return status;
+}
+
+/* Labels that are not the outputs' names are those of an order. */
+static rf_status read_labels(struct conversion *c)
+{
+    const rf_labels *outputs = &c->outputs, *labels = &c->labels;
+    rf_status status = rf__output_names_read(c->ctx, c->from, &c->outputs, c->why);
+    if (!status) status = rf_labels_read(c->ctx, c->from, &c->labels, c->why);
+    if (status) return status;
+    bool same = labels->n == outputs->n;
+    for (int64_t i = 0; i < labels->n && same; i++) same = !strcmp(labels->name[i], outputs->name[i]);
+    c->config.label = (const char *const *)outputs->name;
+    if (same) return RF_OK;
+    c->config.task_label = (const char *const *)labels->name;
+    c->config.num_task_labels = labels->n;
+    return RF_OK;
+}
+
+static rf_status read_source(struct conversion *c)
+{
+    rf_status status = rf_config_read(c->ctx, c->from, &c->config, c->why);
+    if (status) return status;
+    const rf_head head = rf_config_head(&c->config);
+    rf_config_set_head(&c->config, head);
+    if (head != RF_HEAD_MLM) {
+        if ((status = read_labels(c))) return status;
+    }
+    if (rf_tokenizer_found(c->ctx, c->from)) status = rf_tokenizer_open(c->ctx, c->from, &c->tokenizer, c->why);
+    if (!status && c->tokenizer) status = rf_tokenizer_savable(c->tokenizer, c->to, c->why);
+    return status ? status : read_weights(c);
+}
+
+/* What is no parameter: left out, or what belongs to a matrix in int8. */
+static void report_rest(const struct conversion *c, const rf_weight *t, size_t i)
+{
+    char name[sizeof c->params.p->name + 8];
+    const bool kept = i < c->params.n && c->scale && c->scale[i] && t == rf__quantised_scale(c->w, c->match[i]);
+    if (kept) snprintf(name, sizeof name, "%s_scale", c->params.p[i].name);
+    c->o.report(c->o.user, t, kept ? name : NULL);
+}
+
+static void report(const struct conversion *c)
+{
+    if (!c->o.report) return;
+    for (size_t i = 0; i < c->params.n; i++)
+        if (c->match[i]) c->o.report(c->o.user, c->match[i], c->params.p[i].name);
+    for (size_t k = 0; k < rf_weights_count(c->w); k++) {
+        const rf_weight *t = rf_weights_at(c->w, k);
+        const size_t i = param_of(c, t);
+        if (i == c->params.n || c->match[i] != t) report_rest(c, t, i);
+    }
+}
+
+/* ---- what is written --------------------------------------------------------------------------------------------- */
+
+/* Number k of parameter i as it must be read back. */
+static float expected(const struct conversion *c, size_t i, size_t k)
+{
+    const rf_param *p = &c->params.p[i];
+    const float x = c->slab[p->offset + k];
+    if (c->scale && c->scale[i]) return x * c->scale[i][k / (size_t)p->dim[1]];
+    return c->rest == RF_BF16 ? rf__from_bf16(rf__bf16(x)) : c->rest == RF_F16 ? rf__from_f16(rf__f16(x)) : x;
+}
+
+static rf_status read_back(const struct conversion *c, const char *path)
+{
+    rf_weights *w = NULL;
+    rf_status status = rf_weights_open(c->ctx, path, &w, c->why);
+    for (size_t i = 0; i < c->params.n && !status; i++) {
+        const rf_param *p = &c->params.p[i];
+        const rf_weight *t = rf_weights_find(w, p->name);
+        float *x = t && t->count == p->count ? rf__alloc(c->ctx, p->count * sizeof *x) : NULL;
+        if (!x)
+            status = t ? rf_fail(c->why, RF_ENOMEM, "out of memory: %zu numbers", p->count)
+                       : rf_fail(c->why, RF_EDATA, "%s: %s is missing after it was written", path, p->name);
+        if (!status) status = rf_weights_read(w, t, x, 1, c->why);
+        for (size_t k = 0; k < p->count && !status; k++)
+            if (x[k] != expected(c, i, k))
+                status = rf_fail(c->why, RF_EDATA, "%s: %s: element %zu is not what was written", path, p->name, k);
+        rf__free(c->ctx, x);
+    }
+    rf_weights_close(w);
+    return status;
+}
+
+static rf_status write_config(struct conversion *c)
+{
+    if (!c->scale) return rf_config_write(c->ctx, c->to, &c->config, c->why);
+    json_t *quantised = rf__convert_int8_config(&c->params, c->scale);
+    return rf__config_write_with(c->ctx, c->to, &c->config, quantised, c->why);
+}
+
+static rf_status write_files(struct conversion *c)
+{
+    char path[4096];
+    rf_status status = rf__path(path, sizeof path, c->to, RF_FILE_WEIGHTS, c->why);
+    if (!status) status = rf__checksums_remove(c->to, c->why);
+    if (!status) status = rf__generation_keep(c->ctx, c->from, &c->generation, c->why);
+    if (!status) status = rf__generation_write(c->ctx, c->to, &c->generation, c->why);
+    if (!status) status = write_config(c);
+    const bool checkpoint = rf_config_head(&c->config) == RF_HEAD_EMBED && !rf__folder_has(c->from, RF_FILE_MODULES);
+    if (!status && checkpoint)                                          /* which has not all of the files             */
+        status = rf_sentence_write(c->ctx, c->to, &c->config, c->why);
+    if (!status) status = rf_sentence_copy(c->ctx, c->from, c->to, c->why);
+    if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
+    if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, path, c->why);
+    if (!status) status = read_back(c, path);
+    const char *const *files = c->tokenizer ? rf_tokenizer_files(c->tokenizer) : NULL;
+    return status ? status : rf__checksums_of_model(c->ctx, c->to, &c->config, files, c->why);
+}
+
+/* No run may begin there meanwhile. */
+static rf_status write_target(struct conversion *c)
+{
+    int lock = -1;
+    rf_status status = rf__folder_make(c->to, c->why);
+    const bool ran = !status && rf__folder_has(c->to, RF_FILE_LOCK);
+    if (!status) status = rf__folder_lock(c->to, &lock, c->why);
+    if (status) return status;
+    status = write_files(c);
+    rf__folder_unlock(c->to, lock, !ran);
+    return status;
+}
+
+/* Nobody's model may be lost by it, nor come to stand beside another one's tokenizer. */
+static rf_status check_target(const struct conversion *c)
+{
+    if (rf_run_alive(c->to))
+        return rf_fail(c->why, RF_EBUSY, "%s: a run holds this folder, and writes into it at its end: name another "
+                       "folder, or wait", c->to);
+    if (!c->o.overwrite && !rf__holds_weights(c->to)) {
+        const char *tokenizer = rf_tokenizer_found(c->ctx, c->from);
+        return rf__folder_lacks_model(c->to, tokenizer, "name another folder, or --overwrite", c->why);
+    }
+    if (!rf__holds_weights(c->to)) return RF_OK;
+    if (!c->o.overwrite)
+        return rf_fail(c->why, RF_EIO, "%s: holds weights already: name another folder, or --overwrite", c->to);
+    if (rf__folder_has(c->to, RF_FILE_COMPLETE))
+        return rf_fail(c->why, RF_EIO, "%s: is a checkpoint, which a run goes on from as it is: name another folder",
+                       c->to);
+    const char *old = rf_tokenizer_found(c->ctx, c->from) ? NULL : rf_tokenizer_found(c->ctx, c->to);
+    if (!old) return RF_OK;
+    return rf_fail(c->why, RF_EIO,
+                   "%s: %s is of the weights that are to be replaced, and %s has no tokenizer: name another folder",
+                   c->to, old, c->from);
+}
+
+/* The other vocabulary, once everything that was published has been read. */
+static rf_status extend(struct conversion *c)
+{
+    if (!c->o.vocabulary) return RF_OK;
+    if (!c->tokenizer)
+        return rf_fail(c->why, RF_EDATA, "%s: has no tokenizer, so no words whose vectors could make those of others",
+                       c->from);
+    rf__extension x;
+    rf_status status = rf_tokenizer_open(c->ctx, c->o.vocabulary, &c->words, c->why);
+    if (!status) status = rf_tokenizer_savable(c->words, c->to, c->why);
+    if (!status) status = rf__extend_vocabulary(c->tokenizer, c->words, &c->params, &c->slab, &x, c->why);
+    if (status) return status;
+    c->config.vocab_size = c->params.config.vocab_size;
+    c->config.pad_token_id = c->params.config.pad_token_id;
+    if (c->o.extended) c->o.extended(c->o.user, x.kept, x.means, x.unknown, x.lost);
+    rf_tokenizer_free(c->tokenizer);
+    c->tokenizer = c->words;
+    c->words = NULL;
+    return RF_OK;
+}
+
+/* What is not in int8 keeps the type of the word embeddings, where the caller names none. */
+static rf_status choose_types(struct conversion *c)
+{
+    const rf_weight *word = c->match[c->params.word];
+    const bool as_they_are = c->o.keep_type && c->config.quantised;
+    const rf_type usual = word && word->readable ? word->type : RF_F32;
+    const bool int8 = as_they_are || (!c->o.keep_type && c->o.type == RF_I8);
+    c->rest = int8 || c->o.keep_type ? usual : c->o.type;
+    if (!int8) return RF_OK;
+    c->scale = rf__calloc(c->ctx, c->params.n, sizeof *c->scale);
+    if (!c->scale) return rf_fail(c->why, RF_ENOMEM, "out of memory: a list of %zu parameters", c->params.n);
+    return rf__convert_int8(&c->params, c->w, c->match, as_they_are, c->slab, c->scale, c->why);
+}
+
+static rf_status convert(struct conversion *c)
+{
+    rf_status status = check_target(c);
+    if (!status) status = read_source(c);
+    if (status) return status;
+    status = extend(c);
+    if (!status) status = choose_types(c);
+    if (!status) report(c);
+    return status ? status : write_target(c);
+}
+
+rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
+                     rf_error *why)
+{
+    if (!(ctx && from && to)) return rf__missing("rf_convert", "ctx, from, to", why);
+    rf_error local = {0};
+    struct conversion c = {.ctx = ctx, .from = from, .to = to, .why = why ? why : &local};
+    rf_convert_defaults(&c.o);
+    if (rf__options_read(&c.o, sizeof c.o, RF_SIZE_TO(rf_convert_options, user), options, "rf_convert_options", why))
+        return RF_EARG;
+    if (c.o.type != RF_F32 && c.o.type != RF_BF16 && c.o.type != RF_F16 && c.o.type != RF_I8)
+        return rf_fail(why, RF_EARG, "rf_convert: type %d, expected RF_F32, RF_BF16, RF_F16 or RF_I8", (int)c.o.type);
+    if (c.o.drops && !c.o.drop) return rf_fail(why, RF_EARG, "rf_convert: %zu names to drop, and no list", c.o.drops);
+    for (size_t i = 0; i < c.o.drops; i++)
+        if (!c.o.drop[i]) return rf_fail(why, RF_EARG, "rf_convert: name %zu to drop is NULL", i + 1);
+    const rf_status status = convert(&c);
+    for (size_t i = 0; c.scale && i < c.params.n; i++) rf__free(ctx, c.scale[i]);
+    rf__free(ctx, (void *)c.scale);
+    rf__free(ctx, c.slab);
+    rf__free(ctx, (void *)c.match);
+    rf__params_free(&c.params);
+    rf_weights_close(c.w);
+    rf_tokenizer_free(c.tokenizer);
+    rf_tokenizer_free(c.words);
+    rf_labels_free(&c.outputs);
+    rf_labels_free(&c.labels);
+    rf__free(ctx, c.generation.text);
+    return status;
+}

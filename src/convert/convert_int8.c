@@ -1,0 +1,113 @@
+/* convert_int8.c — a model's matrices in int8, and the list of its modules that have none.
+ *
+ *     q[j,p] = w[j,p] / scale[j] to nearest         scale[j] = max_p |w[j,p]| / 127        rf_quantise_int8          */
+#include <stdio.h>
+
+#include "model/family.h"
+#include "convert/convert_int8.h"
+
+/* In int8, and not of another size since (a table of words that has been extended). */
+static bool is_whole(const rf_weight *t, const rf_param *p) { return rf__quantised(t) && t->count == p->count; }
+
+static rf_status own_codes(const rf_weights *w, const rf_weight *t, int8_t *q, float *scale, rf_error *why)
+{
+    rf__weights_codes(t, q);
+    return rf_weights_read(w, rf__quantised_scale(w, t), scale, 1, why);
+}
+
+static rf_status one_matrix(const rf_params *params, const rf_weights *w, const rf_weight *t, const rf_param *p,
+                            float *x, float *scale, rf_error *why)
+{
+    int8_t *q = rf__alloc(params->ctx, p->count);
+    rf_error part = {0};
+    if (!q) return rf_fail(why, RF_ENOMEM, "out of memory: %zu numbers", p->count);
+    const rf_status status = is_whole(t, p) ? own_codes(w, t, q, scale, &part)
+                                              : rf_quantise_int8(params->ctx, p->dim[0], p->dim[1], x, q, scale, &part);
+    if (status) rf_fail(why, status, "tensor \"%s\": %s", p->name, part.text);
+    for (size_t i = 0; i < p->count && !status; i++) x[i] = q[i];
+    rf__free(params->ctx, q);
+    return status;
+}
+
+rf_status rf__convert_int8(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
+                           bool as_they_are, float *slab, float **scale, rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < params->n && !status; i++) {
+        const rf_param *p = &params->p[i];
+        if (!match[i] || !p->count) continue;
+        if (!is_whole(match[i], p) && (as_they_are || !rf__param_in_int8(params, p))) continue;
+        scale[i] = rf__alloc(params->ctx, (size_t)p->dim[0] * sizeof **scale);
+        if (!scale[i]) return rf_fail(why, RF_ENOMEM, "out of memory: %lld scales", (long long)p->dim[0]);
+        status = one_matrix(params, w, match[i], p, slab + p->offset, scale[i], why);
+    }
+    return status;
+}
+
+/* ---- modules without int8 ---------------------------------------------------------------------------------------- */
+
+typedef char module_name[sizeof ((rf_param *)0)->name];
+struct list { module_name *name; const char **item; size_t n; };
+
+static void module_of(const char *tensor, module_name to)
+{
+    const char *dot = strrchr(tensor, '.');
+    snprintf(to, sizeof(module_name), "%.*s", dot ? (int)(dot - tensor) : (int)strlen(tensor), tensor);
+}
+
+static void add(struct list *l, const char *module)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!strcmp(l->name[i], module)) return;
+    snprintf(l->name[l->n], sizeof *l->name, "%s", module);
+    l->item[l->n] = l->name[l->n];
+    l->n++;
+}
+
+static bool has_int8(const rf_params *params, float *const *scale, const char *module)
+{
+    module_name other;
+    for (size_t i = 0; i < params->n; i++) {
+        if (!scale[i]) continue;
+        module_of(params->p[i].name, other);
+        if (!strcmp(other, module)) return true;
+    }
+    return false;
+}
+
+/* The head's matrix where it is the word embeddings': a module without a tensor of its own. */
+static void add_tied(struct list *l, const rf_params *params)
+{
+    module_name module;
+    const rf_head_row *top = rf__family_head(params->family, params->head);
+    for (const rf_family_row *r = top ? top->row : NULL; r && r->row.name; r++) {
+        if (!(r->row.flags & RF_ROW_UNTIED) || !params->config.tie_word_embeddings) continue;
+        module_of(r->row.name, module);
+        add(l, module);
+    }
+}
+
+/* A class without a head calls its modules by their names without the family's prefix. */
+json_t *rf__convert_int8_config(const rf_params *params, float *const *scale)
+{
+    const size_t most = 2 * params->n + 8, prefix = strlen(params->family->prefix);
+    struct list l = {.name = rf__calloc(params->ctx, most, sizeof *l.name),
+                     .item = rf__calloc(params->ctx, most, sizeof *l.item)};
+    json_t *all = NULL;
+    for (size_t i = 0; l.name && l.item && i < params->n; i++) {
+        module_name module;
+        const rf_param *p = &params->p[i];
+        module_of(p->name, module);
+        if (strcmp(p->name + strlen(module), ".weight") || has_int8(params, scale, module)) continue;
+        add(&l, module);
+        if (p->rank == 2 && !p->looked_up && prefix && !strncmp(module, params->family->prefix, prefix))
+            add(&l, module + prefix);
+    }
+    if (l.name && l.item) {
+        add_tied(&l, params);
+        all = rf__quantised_json(l.item, l.n);
+    }
+    rf__free(params->ctx, (void *)l.item);
+    rf__free(params->ctx, l.name);
+    return all;
+}

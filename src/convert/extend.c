@@ -1,0 +1,112 @@
+/* extend.c — rows of a vocabulary with more words, as WoBERT's were made from BERT's.
+ *
+ *     row(w) = row of w, where the old vocabulary has it
+ *            = (1/n) sum_i row(t_i),    t_1 .. t_n what the old tokenizer makes of w: its characters, or pieces
+ *
+ * of every parameter with a row for each token: word embeddings, an untied decoder, biases of the decoder.           */
+#include "convert/extend.h"
+
+#include "base/base.h"
+
+typedef struct source { int32_t *id; size_t *first; } source;       /* tokens [first[w], first[w + 1]) make word w    */
+
+static rf_status add(const rf_ctx *ctx, source *s, size_t *capacity, size_t n, int32_t id, rf_error *why)
+{
+    if (!rf__grow(ctx, &s->id, capacity, n + 1, sizeof *s->id)) return rf_fail(why, RF_ENOMEM, "out of memory: tokens");
+    s->id[n] = id;
+    return RF_OK;
+}
+
+static rf_status find_sources(const rf_ctx *ctx, const rf_tokenizer *from, const rf_tokenizer *to, source *s,
+                              rf__extension *out, rf_error *why)
+{
+    const int32_t V = rf_tokenizer_size(to);
+    size_t n = 0, capacity = 0;
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    s->first = rf__alloc(ctx, ((size_t)V + 1) * sizeof *s->first);
+    rf_status status = s->first ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: %d tokens", (int)V);
+    for (int32_t w = 0; w < V && !status; w++) {
+        const char *token = rf_tokenizer_token(to, w);
+        const int32_t same = token ? rf_tokenizer_id(from, token) : -1;
+        s->first[w] = n;
+        if (same >= 0) {
+            out->kept++;
+            status = add(ctx, s, &capacity, n++, same, why);
+            continue;
+        }
+        if (token && !strncmp(token, "##", 2) && token[2]) token += 2;
+        if (token) status = rf_encode(from, token, strlen(token), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, why);
+        const bool unknown = !token || !e.n || (e.n == 1 && e.id[0] == rf_tokenizer_unk(from));
+        *(unknown ? &out->unknown : &out->means) += 1;
+        if (!status && unknown) status = add(ctx, s, &capacity, n++, rf_tokenizer_unk(from), why);
+        for (size_t i = 0; i < e.n && !unknown && !status; i++) status = add(ctx, s, &capacity, n++, e.id[i], why);
+    }
+    if (!status) s->first[V] = n;
+    for (int32_t w = 0; w < rf_tokenizer_size(from) && !status; w++) {
+        const char *token = rf_tokenizer_token(from, w);
+        out->lost += token && rf_tokenizer_id(to, token) < 0;
+    }
+    rf_encoding_clear(&e);
+    return status;
+}
+
+static void mean_rows(const source *s, int64_t V, int64_t width, const float *from, float *to)
+{
+    for (int64_t w = 0; w < V; w++) {
+        const double share = 1 / (double)(s->first[w + 1] - s->first[w]);
+        for (int64_t k = 0; k < width; k++) {
+            double sum = 0;
+            for (size_t i = s->first[w]; i < s->first[w + 1]; i++) sum += (double)from[s->id[i] * width + k];
+            to[w * width + k] = (float)(sum * share);
+        }
+    }
+}
+
+/* `probe` is for a vocabulary of one token more: what has another shape there has a row for each token. */
+static void fill(const rf_params *old, const rf_params *probe, const rf_params *fresh, const source *s,
+                 const float *from, float *to)
+{
+    for (size_t i = 0; i < fresh->n; i++) {
+        const rf_param *p = &old->p[i], *q = &fresh->p[i];
+        const int64_t width = p->rank > 1 ? p->dim[1] : 1;
+        if (probe->p[i].dim[0] == p->dim[0]) memcpy(to + q->offset, from + p->offset, p->count * sizeof *to);
+        else mean_rows(s, q->dim[0], width, from + p->offset, to + q->offset);
+    }
+}
+
+rf_status rf__extend_vocabulary(const rf_tokenizer *from, const rf_tokenizer *to, rf_params *params, float **slab,
+                                rf__extension *out, rf_error *why)
+{
+    const rf_ctx *ctx = params->ctx;
+    rf_config c = params->config;
+    rf_params probe = {0}, fresh = {0};
+    source s = {0};
+    float *rows = NULL;
+    *out = (rf__extension){0};
+    if (rf_tokenizer_size(from) > c.vocab_size)
+        return rf_fail(why, RF_EDATA, "config.json: vocab_size is %lld, the tokenizer has %d tokens",
+                       (long long)c.vocab_size, (int)rf_tokenizer_size(from));
+    c.vocab_size++;
+    rf_status status = rf__params_new_head(ctx, &c, params->head, &probe, why);
+    c.vocab_size = rf_tokenizer_size(to);
+    if (rf_tokenizer_pad(to) >= 0) c.pad_token_id = rf_tokenizer_pad(to);
+    if (!status) status = rf__params_new_head(ctx, &c, params->head, &fresh, why);
+    if (!status) status = find_sources(ctx, from, to, &s, out, why);
+    fresh.n = fresh.n < params->n ? fresh.n : params->n;                    /* an encoder alone */
+    if (!status && !(rows = rf__calloc(ctx, fresh.total, sizeof *rows)))
+        status = rf_fail(why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)fresh.total * 4e-6);
+    if (!status) {
+        fill(params, &probe, &fresh, &s, *slab, rows);
+        rf__free(ctx, *slab);
+        rf__params_free(params);
+        *slab = rows;
+        *params = fresh;
+    } else {
+        rf__params_free(&fresh);
+    }
+    rf__params_free(&probe);
+    rf__free(ctx, s.id);
+    rf__free(ctx, s.first);
+    return status;
+}

@@ -1,0 +1,345 @@
+/* choose.c — what comes next, of a model's scores: options, and the tokens that they leave.
+ *
+ *     score(w)  repetition_penalty, suppress, no_repeat_ngram_size;    the likeliest, or of score / temperature
+ *     top_k     the k largest
+ *     top_p     the fewest whose probabilities add up to top_p                                     Holtzman et al. 2020
+ *     min_p     those with at least min_p of the largest probability                                 Nguyen et al. 2024
+ *     typical_p the fewest, those whose -log p is nearest to the entropy first, that add up to it   Meister et al. 2022
+ *
+ * one after the other, each on what the one before left, as transformers' warpers do. */
+#include "decode/generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void rf_generate_options_init(rf_generate_options *o, size_t size)
+{
+    const rf_generate_options own = {
+        .max_new_tokens = 64, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .seed = 42, .typical_p = 1,
+        .num_return_sequences = 1, .batch_size = 64,
+        .num_beams = 1, .length_penalty = 1, .forced_bos = -1, .forced_eos = -1};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why)
+{
+    rf_generate_defaults(own);
+    return rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_generate_options, suppressed), given, "rf_generate_options",
+                            why);
+}
+
+rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
+{
+    const struct { const char *name; double value, least, most; } limits[] = {
+        {"max_new_tokens", (double)o->max_new_tokens, 0, RF_NEW_TOKENS_MOST},
+        {"temperature", o->temperature, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST},
+        {"top_k", (double)o->top_k, 0, RF_TOP_K_MOST},
+        {"top_p", o->top_p, RF_TOP_P_LEAST, 1},
+        {"repetition_penalty", o->repetition_penalty, RF_REPETITION_PENALTY_LEAST, RF_REPETITION_PENALTY_MOST},
+        {"min_p", o->min_p, 0, 1},
+        {"typical_p", o->typical_p, RF_TOP_P_LEAST, 1},
+        {"no_repeat_ngram_size", (double)o->no_repeat_ngram_size, 0, RF_NEW_TOKENS_MOST},
+        {"num_return_sequences", (double)o->num_return_sequences, 1, RF_RETURN_SEQUENCES_MOST},
+        {"batch_size", (double)o->batch_size, 1, RF_BATCH_SIZE_MOST},
+        {"num_beams", (double)o->num_beams, 1, RF_BATCH_SIZE_MOST},
+        {"length_penalty", o->length_penalty, -RF_LENGTH_PENALTY_MOST, RF_LENGTH_PENALTY_MOST},
+        {"early_stopping", (double)o->early_stopping, RF_STOP_HEURISTIC, RF_STOP_NEVER},
+        {"length_norm", (double)o->length_norm, RF_LENGTH_POWER, RF_LENGTH_GNMT},
+        {"forced_bos", (double)o->forced_bos, -1, INT32_MAX},
+        {"forced_eos", (double)o->forced_eos, -1, INT32_MAX},
+        {"max_length_factor", o->max_length_factor, 0, RF_NEW_TOKENS_MOST},
+        {"max_length", (double)o->max_length, 0, RF_NEW_TOKENS_MOST},
+    };
+    for (size_t i = 0; i < RF_COUNT(limits); i++)
+        if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
+            return rf_fail(why, RF_EARG, "%s: %g is not in %g to %g", limits[i].name, limits[i].value, limits[i].least,
+                           limits[i].most);
+    if (o->stops < 0 || o->suppressed < 0 || (o->stops && !o->stop) || (o->suppressed && !o->suppress) ||
+        o->stop_strings < 0 || (o->stop_strings && !o->stop_string))
+        return rf_fail(why, RF_EARG, "stop, suppress, stop_string: lists of %lld, %lld and %lld",
+                       (long long)o->stops, (long long)o->suppressed, (long long)o->stop_strings);
+    if (o->num_beams > 1 && o->do_sample)
+        return rf_fail(why, RF_EARG, "num_beams: %lld, and do_sample; beam search draws nothing",
+                       (long long)o->num_beams);
+    if (o->num_beams > 1 && o->num_return_sequences > o->num_beams)
+        return rf_fail(why, RF_EARG, "num_return_sequences: %lld of %lld beams", (long long)o->num_return_sequences,
+                       (long long)o->num_beams);
+    if (o->num_beams > 1 && o->stop_strings)
+        return rf_fail(why, RF_EARG, "stop_strings: beam search does not look for them");
+    if (o->num_beams == 1 && o->num_return_sequences > 1 && !o->do_sample)
+        return rf_fail(why, RF_EARG, "num_return_sequences: %lld, but without sampling all are the same",
+                       (long long)o->num_return_sequences);
+    if (o->cache_type != RF_F32 && o->cache_type != RF_BF16)
+        return rf_fail(why, RF_EARG, "cache_type: %d, neither RF_F32 nor RF_BF16", (int)o->cache_type);
+    return RF_OK;
+}
+
+/* ---- choosing; p holds a score until softmax ---- */
+
+typedef int comparison(const void *a, const void *b);
+
+/* n tokens, of which so many are in order, before all others: a choice seldom needs the order of a vocabulary. */
+typedef struct ranking { rf__candidate *c; int64_t n, ranked; comparison *order; } ranking;
+
+static bool before(const rf__candidate *a, const rf__candidate *b)
+{
+    return a->p > b->p || (a->p == b->p && a->id < b->id);
+}
+
+static int by_share(const void *a, const void *b) { return before(a, b) ? -1 : 1; }
+
+static int by_distance(const void *a, const void *b)
+{
+    const rf__candidate *x = a, *y = b;
+    return x->distance != y->distance ? (x->distance < y->distance ? -1 : 1) : by_share(a, b);
+}
+
+static void swap(rf__candidate *a, rf__candidate *b)
+{
+    const rf__candidate kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* A heap whose root is the last: c[i] is not before any of those under it. */
+static void sink_down(rf__candidate *c, int64_t i, int64_t n, comparison *order)
+{
+    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && order(&c[child], &c[child + 1]) < 0) child++;
+        if (order(&c[i], &c[child]) > 0) return;
+        swap(&c[i], &c[child]);
+    }
+}
+
+/* The first k come first, in no order. */
+static void select_first(rf__candidate *c, int64_t n, int64_t k, comparison *order)
+{
+    for (int64_t i = k / 2 - 1; i >= 0; i--) sink_down(c, i, k, order);
+    for (int64_t i = k; i < n; i++)
+        if (order(&c[i], &c[0]) < 0) {
+            swap(&c[0], &c[i]);
+            sink_down(c, 0, k, order);
+        }
+}
+
+/* At least the first `most` in order: each time four times as many as there were. */
+static void rank(ranking *r, int64_t most)
+{
+    enum { FIRST = 64 };
+    while (r->ranked < rf__min64(most, r->n)) {
+        rf__candidate *rest = r->c + r->ranked;
+        const int64_t n = r->n - r->ranked, more = rf__min64(n, rf__max64(FIRST, 3 * r->ranked));
+        if (more < n) select_first(rest, n, more, r->order);
+        qsort(rest, (size_t)more, sizeof *rest, r->order);
+        r->ranked += more;
+    }
+}
+
+/* Of scores whose largest is 0. */
+static void softmax(rf__candidate *c, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += c[i].p = exp(c[i].p);
+    for (int64_t i = 0; i < n; i++) c[i].p /= sum;
+}
+
+/* The first m are left; `sum` is that of their probabilities. */
+static void keep(ranking *r, int64_t m, double sum)
+{
+    r->n = m;
+    r->ranked = rf__min64(r->ranked, m);
+    for (int64_t i = 0; i < m; i++) r->c[i].p /= sum;
+}
+
+/* The fewest whose probabilities reach top_p: a token stays if those before it do not. */
+static void cut(ranking *r, double top_p)
+{
+    double sum = 0;
+    int64_t m = 0;
+    for (; m < r->n && sum < top_p; m++) {
+        rank(r, m + 1);
+        sum += r->c[m].p;
+    }
+    keep(r, m, sum);
+}
+
+/* Those with at least min_p of the largest share. */
+static void cut_low(ranking *r, double min_p)
+{
+    rank(r, 1);
+    double sum = r->c[0].p;
+    int64_t m = 1;
+    for (; m < r->n; m++) {
+        rank(r, m + 1);
+        if (r->c[m].p < min_p * r->c[0].p) break;
+        sum += r->c[m].p;
+    }
+    keep(r, m, sum);
+}
+
+/* The fewest whose shares reach `mass`, those first whose surprise is nearest to the mean; of equal ones all. */
+static void cut_untypical(ranking *r, double mass)
+{
+    rf__candidate *c = r->c;
+    double entropy = 0, sum = 0, all = 0;
+    int64_t m = 0;
+    for (int64_t i = 0; i < r->n; i++) entropy -= c[i].p > 0 ? c[i].p * log(c[i].p) : 0;
+    for (int64_t i = 0; i < r->n; i++) c[i].distance = fabs(-log(c[i].p) - entropy);
+    r->order = by_distance;
+    r->ranked = 0;
+    for (rank(r, 1); m + 1 < r->n && (sum += c[m].p) < mass; m++) rank(r, m + 2);
+    const double farthest = c[m].distance;
+    for (m = 0; m < r->n; m++) {
+        rank(r, m + 1);
+        if (c[m].distance > farthest) break;
+        all += c[m].p;
+    }
+    keep(r, m, all);
+    r->order = by_share;
+    r->ranked = 0;
+}
+
+static bool repeats(const int32_t id[], int64_t at, const int32_t end[], int64_t n)
+{
+    return !memcmp(id + at, end, (size_t)n * sizeof *id);
+}
+
+void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag, bool on)
+{
+    const int64_t begin = n - (size - 1);
+    for (int64_t i = 0; size && i < begin; i++)
+        if (repeats(id, i, id + begin, size - 1)) {
+            uint8_t *f = &flag[id[i + size - 1]];
+            *f = (uint8_t)(on ? *f | RF__REPEATS : *f & ~RF__REPEATS);
+        }
+}
+
+/* log softmax of what is left. */
+static void renormalize(rf__candidate *c, int64_t n)
+{
+    double most = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++) most = fmax(most, c[i].p);
+    for (int64_t i = 0; i < n; i++) sum += exp(c[i].p - most);
+    for (int64_t i = 0; i < n; i++) c[i].p -= most + log(sum);
+}
+
+/* Tokens that may be among the `most` best, where scores are logits less a sum.  The largest logits of blocks of the
+ * vocabulary are found first: so many of them as tokens are looked for, and as may not come, bound all others. */
+enum { BLOCKS = 512, LEAST = 64, FEW = 256 };
+
+static int64_t few_candidates(const rfk_table *k, const float *logits, int64_t V, const uint8_t *flag, int64_t most,
+                              int64_t excluded, rf__candidate *c)
+{
+    const int64_t each = rf__max64(LEAST, (V + BLOCKS - 1) / BLOCKS), blocks = (V + each - 1) / each;
+    float top[BLOCKS];
+    int64_t n = 0;
+    if (most + excluded > FEW || most + excluded > blocks) return 0;
+    for (int64_t b = 0; b < blocks; b++) {
+        top[b] = k->largest(logits + b * each, rf__min64(each, V - b * each));
+        c[b] = (rf__candidate){.p = (double)top[b], .id = (int32_t)b};
+    }
+    select_first(c, blocks, most + excluded, by_share);
+    const double bound = c[0].p;                                    /* the worst of a heap                            */
+    for (int64_t b = 0; b < blocks; b++) {
+        if ((double)top[b] < bound) continue;
+        for (int64_t i = b * each; i < rf__min64(V, (b + 1) * each); i++)
+            if ((double)logits[i] >= bound && !(flag[i] & (RF__SUPPRESSED | RF__REPEATS)))
+                c[n++] = (rf__candidate){.p = (double)logits[i], .id = (int32_t)i};
+    }
+    return n;
+}
+
+static double penalized(const rf_generate_options *o, float logit, uint8_t flag)
+{
+    const double score = (double)logit;
+    if (!(flag & RF__SEEN)) return score;
+    return score > 0 ? score / o->repetition_penalty : score * o->repetition_penalty;
+}
+
+static int64_t sort_best(rf__candidate *c, int64_t n, int64_t most)
+{
+    if (n > most) {
+        select_first(c, n, most, by_share);
+        n = most;
+    }
+    qsort(c, (size_t)n, sizeof *c, by_share);
+    return n;
+}
+
+int64_t rf__best_scores(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
+                        const uint8_t *flag, int64_t most, rf__candidate *c)
+{
+    const bool plain = o->repetition_penalty == 1 && !o->renormalize_logits && !o->no_repeat_ngram_size;
+    int64_t n = plain ? few_candidates(k, logits, V, flag, most, o->suppressed, c) : 0;
+    for (int64_t i = 0; i < n; i++) c[i].p -= sum;
+    if (n) return sort_best(c, n, most);
+    for (int64_t i = 0; i < V; i++) {
+        const double score = (double)logits[i] - sum;               /* not above 0 */
+        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        c[n++] = (rf__candidate){.p = flag[i] & RF__SEEN ? score * o->repetition_penalty : score, .id = (int32_t)i};
+    }
+    if (o->renormalize_logits) renormalize(c, n);
+    return sort_best(c, n, most);
+}
+
+/* The likeliest token alone, without a list of all. */
+static int64_t likeliest(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
+                         rf__candidate *c)
+{
+    int64_t n = 0;
+    double most = 0;
+    for (int64_t i = 0; i < V; i++) {
+        if (n && !(flag[i] & RF__SEEN) && !((double)logits[i] > most)) continue;        /* nearly all */
+        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        const rf__candidate x = {.p = penalized(o, logits[i], flag[i]), .id = (int32_t)i};
+        if (!n++ || before(&x, c)) *c = x, most = x.p;
+    }
+    if (!n) return 0;
+    c->p = 1;
+    return 1;
+}
+
+/* What may be drawn, with its probabilities. */
+static ranking may_come(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
+                        rf__candidate *c)
+{
+    ranking r = {.c = c, .order = by_share};
+    double most = -INFINITY;
+    for (int64_t i = 0; i < V; i++) {
+        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        c[r.n++] = (rf__candidate){.p = penalized(o, logits[i], flag[i]), .id = (int32_t)i};
+        most = fmax(most, c[r.n - 1].p);
+    }
+    if (!r.n) return r;
+    for (int64_t i = 0; i < r.n; i++) c[i].p = (c[i].p - most) / o->temperature;      /* at most 0 now */
+    if (o->top_k && o->top_k < r.n) {
+        r.n = sort_best(c, r.n, o->top_k);
+        r.ranked = r.n;
+    }
+    softmax(c, r.n);
+    if (o->top_p < 1) cut(&r, o->top_p);
+    if (o->min_p > 0) cut_low(&r, o->min_p);
+    if (o->typical_p < 1) cut_untypical(&r, o->typical_p);
+    return r;
+}
+
+int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
+                       rf__candidate *c)
+{
+    if (!o->do_sample) return likeliest(o, logits, V, flag, c);
+    ranking r = may_come(o, logits, V, flag, c);
+    rank(&r, r.n);
+    return r.n;
+}
+
+int32_t rf__draw(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag, double left,
+                 rf__candidate *c)
+{
+    if (!o->do_sample) return likeliest(o, logits, V, flag, c) ? c->id : -1;
+    ranking r = may_come(o, logits, V, flag, c);
+    for (int64_t i = 0; i < r.n; i++) {
+        rank(&r, i + 1);
+        if ((left -= c[i].p) < 0 || i + 1 == r.n) return c[i].id;
+    }
+    return -1;
+}

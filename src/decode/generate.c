@@ -1,0 +1,562 @@
+/* generate.c — texts that are written side by side, a token each in every batch; see include/roformer/generate.h and
+ * translate.h.
+ *
+ *     enter     prompts, in their order, while there is space; the beginning that one shares with a text that is there
+ *               already is forked from it; sources are read by the encoder, all that enter in a batch
+ *     step      one batch: of each text the token that came last, or a piece of its prompt
+ *     choose    of each text whose tokens are all computed, the next one (choose.c)
+ *     leave     texts that are done
+ *
+ * A text's bits do not depend on what else is in a batch, nor on how its prompt is cut: so its tokens do not either. */
+#include "decode/generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/model.h"
+#include "model/position.h"
+#include "decode/writer.h"
+
+/* Tokens of prompts in a step (of whole texts, where no keys are kept); tokens in common for which a prompt waits. */
+enum { PIECE = RF__PIECE, WORTH = 32 };
+
+/* ---- a text's beginning and end ---- */
+
+void rf__writing_free(rf__writer *w, rf__writing *t)
+{
+    rf__search_leave(w, t);
+    if (t->sequence) rf_sequence_drop(w->session, t->sequence, NULL);
+    rf__free(w->ctx, t->id);
+    rf__free(w->ctx, t->logprob);
+    rf__free(w->ctx, t->flag);
+    rf__free(w->ctx, t);
+}
+
+bool rf__writing_space(const rf__writer *w, rf__writing *t)
+{
+    t->id = rf__calloc(w->ctx, (size_t)(t->prompt + t->most), sizeof *t->id);
+    t->logprob = rf__calloc(w->ctx, (size_t)t->most + 1, sizeof *t->logprob);
+    t->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
+    return t->id && t->logprob && t->flag;
+}
+
+static void hand_over(const rf__writer *w, const rf__writing *t, rf_generate_end end)
+{
+    const int64_t n = t->n - t->prompt;
+    double sum = 0;
+    if (!w->written) return;
+    for (int64_t i = 0; i < n; i++) sum += t->logprob[i];
+    w->written(w->user, &(rf__written){t->number, n, t->id + t->prompt, t->logprob,
+                                       n ? sum / rf__norm_of_length(w->o, n) : 0, end == RF_GENERATE_STOP,
+                                       w->o->forced_eos >= 0 && n == t->most});
+}
+
+void rf__writing_end(rf__writer *w, rf__writing *t, rf_generate_end end, const rf_error *why)
+{
+    if (t->search) {
+        if (why) rf__search_fail(w, t->search, why);
+        return;
+    }
+    t->over = true;
+    if (!why) hand_over(w, t, end);
+    if (why && !w->first.code) w->first = *why;
+    if (w->done && w->done(w->user, t->number, end, why)) w->stopped = true;
+}
+
+static rf_status check_ids(const rf__writer *w, const char *what, const int32_t id[], int64_t n, int64_t least,
+                           rf_error *why)
+{
+    if ((!id && n) || n < least || n > INT32_MAX - w->o->max_new_tokens - 1)
+        return rf_fail(why, RF_EARG, "%s: %lld tokens; at least %lld", what, (long long)n, (long long)least);
+    for (int64_t i = 0; i < n; i++)
+        if (id[i] < 0 || id[i] >= w->V)
+            return rf_fail(why, RF_ERANGE, "%s: token %lld is %d, the vocabulary has %lld", what, (long long)i,
+                           (int)id[i], (long long)w->V);
+    return RF_OK;
+}
+
+/* The first text of unit i, and the prompt of a text. */
+static int64_t number_of(const rf__writer *w, int64_t unit)
+{
+    return w->o->num_beams > 1 ? unit * w->o->num_return_sequences : unit;
+}
+
+static const rf_translate_source *source_of(const rf__writer *w, int64_t number)
+{
+    return w->source ? &w->source[number / w->o->num_return_sequences] : NULL;
+}
+
+/* A prompt, or what a translation begins with behind the decoder's first token. */
+static rf_prompt prompt_of(const rf__writer *w, int64_t number)
+{
+    const rf_translate_source *s = source_of(w, number);
+    if (!s) return w->prompt[number / w->o->num_return_sequences];
+    return (rf_prompt){.id = s->prefix, .n = s->prefixes, .occurrence = s->occurrence};
+}
+
+static rf_status check_prompt(const rf__writer *w, int64_t number, rf_error *why)
+{
+    const rf_translate_source *s = source_of(w, number);
+    const rf_prompt p = prompt_of(w, number);
+    const rf_status status = s ? check_ids(w, "source", s->id, s->n, 1, why) : RF_OK;
+    if (!s && w->o->max_length && p.n >= w->o->max_length)
+        return rf_fail(why, RF_ERANGE, "a prompt of %lld tokens: expected fewer than max_length, %lld; shorten it, or "
+                       "give max_new_tokens", (long long)p.n, (long long)w->o->max_length);
+    return status ? status : check_ids(w, s ? "prefix" : "prompt", p.id, p.n, s ? 0 : 1, why);
+}
+
+/* New tokens of a text, at most. */
+static int64_t most_of(const rf__writer *w, const rf_translate_source *s, int64_t prompt)
+{
+    const int64_t whole = w->o->max_length;
+    const double most = s ? ceil(w->o->max_length_factor * (double)s->n) : 0;
+    if (!s && whole) return rf__min64(w->o->max_new_tokens, whole - prompt);
+    return most > 0 && most < (double)w->o->max_new_tokens ? (int64_t)most : w->o->max_new_tokens;
+}
+
+static rf__writing *make(rf__writer *w, int64_t number)
+{
+    const rf_generate_options *o = w->o;
+    const rf_translate_source *s = source_of(w, number);
+    const rf_prompt p = prompt_of(w, number);
+    const int64_t first = s ? 1 : 0;
+    rf__writing *t = rf__calloc(w->ctx, 1, sizeof *t);
+    if (!t) return NULL;
+    *t = (rf__writing){.number = number, .n = first + p.n, .prompt = first + p.n, .source = s};
+    t->most = most_of(w, s, p.n);
+    if (!rf__writing_space(w, t)) {
+        rf__writing_free(w, t);
+        return NULL;
+    }
+    if (s) t->id[0] = (int32_t)w->model->config.decoder_start_token_id;
+    if (p.n) memcpy(t->id + first, p.id, (size_t)p.n * sizeof *t->id);
+    const uint64_t hash = s ? rf__hash64(s->id, (size_t)s->n * sizeof *s->id, 0x6d616368) : 0x67656e65;
+    t->key = rf__make_key(o->seed, rf__hash64(p.id, (size_t)p.n * sizeof *p.id, hash));
+    t->occurrence = (o->occurrence + p.occurrence) * (uint64_t)o->num_return_sequences +
+                    (uint64_t)(number % o->num_return_sequences);
+    for (int64_t i = 0; i < o->suppressed; i++)
+        if (o->suppress[i] >= 0 && o->suppress[i] < w->V) t->flag[o->suppress[i]] |= RF__SUPPRESSED;
+    for (int64_t i = 0; i < t->n; i++) t->flag[t->id[i]] |= RF__SEEN;
+    return t;
+}
+
+/* ---- entering ---- */
+
+static int64_t in_common(const int32_t *a, const int32_t *b, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n && a[i] == b[i]) i++;
+    return i;
+}
+
+/* The text that has computed most of what t begins with; NULL: none has any.  *soon: as much as some will have. */
+static const rf__writing *nearest(const rf__writer *w, const rf__writing *t, int64_t *tokens, int64_t *soon)
+{
+    const rf__writing *best = NULL;
+    for (int64_t i = 0; i < w->lives; i++) {
+        const rf__writing *x = w->live[i];
+        if (!x->sequence) continue;
+        const int64_t most = rf__min64(t->prompt - 1, x->over ? x->known : rf__max64(x->prompt, x->known));
+        const int64_t shared = in_common(t->id, x->id, most), now = rf__min64(shared, x->known);
+        *soon = rf__max64(*soon, shared);
+        if (now <= *tokens) continue;
+        *tokens = now;
+        best = x;
+    }
+    return best;
+}
+
+/* The sequence of a text that enters.  *waits: until another has computed what both begin with. */
+static rf_status take_sequence(rf__writer *w, rf__writing *t, bool *waits, rf_error *why)
+{
+    int64_t tokens = 0, soon = 0;
+    const bool cuts = rf__cache_cuts(w->cache) && !w->model->config.linear_pooler;    /* it sees a prompt as a whole */
+    const rf__writing *from = cuts ? nearest(w, t, &tokens, &soon) : NULL;
+    *waits = soon >= tokens + WORTH;
+    if (*waits) return RF_OK;
+    if (!from)
+        return rf__cache_add(w->cache, rf__sequence_type(w->model, w->o->cache_type), &t->sequence, why);
+    t->known = tokens;
+    return rf__cache_fork(w->cache, from->sequence, tokens, &t->sequence, why);
+}
+
+/* Texts that it stands for. */
+static int64_t beams_of(const rf__writer *w, const rf__writing *t)
+{
+    return rf__search_beams(t) < 0 ? w->o->num_beams : 1;
+}
+
+/* Bytes that are promised to those that write. */
+static size_t promised(const rf__writer *w)
+{
+    size_t sum = w->others;
+    for (int64_t i = 0; i < w->lives; i++) {
+        const rf__writing *t = w->live[i];
+        if (!t->over) sum += (size_t)beams_of(w, t) * t->bytes + (rf__search_leads(t) ? t->source_bytes : 0);
+    }
+    return sum;
+}
+
+static rf_status too_long(const rf__writer *w, const rf__writing *t, size_t limit, rf_error *why)
+{
+    const rf_type type = rf__sequence_type(w->model, w->o->cache_type);
+    const size_t most = rf__cache_most(w->cache), bytes = t->bytes * (size_t)w->o->num_beams + t->source_bytes;
+    const char *what = t->source ? "source" : "prompt";
+    return rf_fail(why, RF_ERANGE,
+                   "a %s of %lld tokens%s: keys and values of %s%zu bytes, and %s %zu: a shorter %s, %s%smore memory%s",
+                   what, (long long)(t->source ? t->source->n : t->prompt), most ? " and max_new_tokens" : "",
+                   w->o->num_beams > 1 ? "all beams, " : "", bytes, most ? "the limit is" : "the machine has", limit,
+                   what, most ? "fewer max_new_tokens, " : "", type == RF_F32 ? "keys in bf16 (half), " : "",
+                   t->source ? ""
+                             : ", or a model with linear attention (attention_type), which needs the same for any "
+                               "length");
+}
+
+/* Whether its keys fit beside those of the others, at its longest; where no limit was set, whether its prompt's do.
+ * RF_ERANGE: not even alone. */
+static rf_status fits(const rf__writer *w, rf__writing *t, bool *yes, rf_error *why)
+{
+    rf_sequence_options o;
+    rf_sequence_defaults(&o);
+    o.type = w->o->cache_type;
+    const size_t most = w->cache ? rf__cache_most(w->cache) : 0, limit = most ? most : w->left, used = promised(w);
+    *yes = true;
+    if (!limit || !w->cache) return RF_OK;
+    t->bytes = rf_sequence_bytes(w->model, &o, t->prompt + (most ? t->most : 1));
+    if (t->source) t->source_bytes = rf_sequence_source_bytes(w->model, &o, t->source->n);
+    const size_t left = limit > used ? limit - used : 0;
+    *yes = t->source_bytes <= left && t->bytes <= (left - t->source_bytes) / (size_t)w->o->num_beams;
+    return *yes || used > w->others ? RF_OK : too_long(w, t, limit - w->others, why);
+}
+
+static int64_t writing_now(const rf__writer *w)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->lives; i++) n += w->live[i]->over ? 0 : beams_of(w, w->live[i]);
+    return n;
+}
+
+/* The end of what has not begun: a text, or all of a search. */
+static void refuse(rf__writer *w, int64_t number, rf_generate_end end, const rf_error *why)
+{
+    const int64_t texts = w->o->num_beams > 1 ? w->o->num_return_sequences : 1;
+    if (why && !w->first.code) w->first = *why;
+    for (int64_t i = 0; i < texts && w->done && !w->stopped; i++)
+        w->stopped = w->done(w->user, number + i, end, why) != 0;
+}
+
+/* The next text; *entered is false when there is none, or no space. */
+static rf_status enter_one(rf__writer *w, bool *entered, rf_error *why)
+{
+    bool yes = true, waits = false;
+    rf_error own = {0};
+    *entered = false;
+    const int64_t now = writing_now(w), number = number_of(w, w->entered);
+    if (w->entered == w->units || (now && now + w->o->num_beams > w->o->batch_size)) return RF_OK;
+    rf_status status = check_prompt(w, number, &own);
+    rf__writing *t = status ? NULL : make(w, number);
+    if (!status && !t) return rf_fail(why, RF_ENOMEM, "out of memory: a text beside %lld others", (long long)w->lives);
+    if (!status) status = fits(w, t, &yes, &own);
+    if (!status && yes && w->cache && !w->source) {
+        status = take_sequence(w, t, &waits, why);
+        if (status) return rf__writing_free(w, t), status;
+    }
+    if (status || !yes || waits) {
+        if (t) rf__writing_free(w, t);
+        if (!status) return RF_OK;
+        w->entered++;
+        *entered = true;
+        refuse(w, number, RF_GENERATE_FAILED, &own);
+        return RF_OK;
+    }
+    w->live[w->lives++] = t;
+    w->entered++;
+    *entered = true;
+    if (!t->most) t->over = true, refuse(w, number, RF_GENERATE_LENGTH, NULL);
+    else if (w->o->num_beams > 1) return rf__search_begin(w, t, why);
+    return RF_OK;
+}
+
+static void leave(rf__writer *w)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->lives; i++)
+        if (w->live[i]->over) rf__writing_free(w, w->live[i]);
+        else w->live[n++] = w->live[i];
+    w->lives = n;
+}
+
+/* Those that are over go last: others may begin as they did.  With a limit they go first. */
+static rf_status enter(rf__writer *w, rf_error *why)
+{
+    bool entered = true;
+    if (w->cache && rf__cache_most(w->cache)) leave(w);
+    while (entered && !w->stopped && w->lives < w->capacity / 2) {
+        const rf_status status = enter_one(w, &entered, why);
+        if (status) return status;
+    }
+    const rf_status status = w->source && w->cache && !w->stopped ? rf__sources_take(w, false, why) : RF_OK;
+    leave(w);
+    return status;
+}
+
+/* ---- a step ---- */
+
+/* In [0, 1), of 53 bits: a function of seed, prompt, occurrence and index. */
+static double chance(const rf__writing *t, int64_t index)
+{
+    uint32_t word[4];
+    rf__philox(t->key, (uint64_t)index, t->occurrence, word);
+    return (double)((uint64_t)word[0] << 21 | word[1] >> 11) * 0x1p-53;
+}
+
+double rf__log_sum(const rfk_table *k, const float *logits, int64_t V)
+{
+    const float most = k->largest(logits, V);
+    return (double)most + log(k->sum_exp(logits, most, V));
+}
+
+static void choose(void *arg, int64_t i, int worker)
+{
+    const rf__writer *w = arg;
+    rf__writing *t = w->member[i];
+    rf__candidate *c = w->candidate + worker * w->V;
+    if (!t->logits) return;
+    const int64_t index = t->n - t->prompt, size = w->o->no_repeat_ngram_size;
+    t->next = (rf_generated){.id = -1, .index = index, .text = t->number};
+    rf__mark_ngrams(t->id, t->n, size, t->flag, true);
+    if (t->search) rf__search_look(w, t, c);
+    if (!t->search && rf__forced(w, t) >= 0) t->next.id = rf__forced(w, t);
+    else if (!t->search) t->next.id = rf__draw(w->o, t->logits, w->V, t->flag, chance(t, index), c);
+    rf__mark_ngrams(t->id, t->n, size, t->flag, false);
+    if (t->next.id < 0) return;
+    t->next.logprob = (double)t->logits[t->next.id] - rf__log_sum(w->ctx->k, t->logits, w->V);
+    t->next.stops = rf__stops(w->o, t->next.id);
+}
+
+/* The token that was chosen goes out. */
+static void hand_out(rf__writer *w, rf__writing *t)
+{
+    rf_error why = {0};
+    if (t->search && t->bests) return;                              /* its search decides */
+    if (t->next.id < 0) {
+        rf_fail(&why, RF_EARG, "suppress, no_repeat_ngram_size: all %lld tokens of the vocabulary are excluded",
+                (long long)w->V);
+        rf__writing_end(w, t, RF_GENERATE_FAILED, &why);
+        return;
+    }
+    t->flag[t->next.id] |= RF__SEEN;
+    t->logprob[t->next.index] = t->next.logprob;
+    t->id[t->n++] = t->next.id;
+    const int enough = w->sink ? w->sink(w->user, &t->next) : 0;
+    if (t->next.stops) rf__writing_end(w, t, RF_GENERATE_STOP, NULL);
+    else if (enough) rf__writing_end(w, t, RF_GENERATE_SINK, NULL);
+    else if (t->n - t->prompt == t->most) rf__writing_end(w, t, RF_GENERATE_LENGTH, NULL);
+}
+
+/* The batch of members [from, to). */
+static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
+{
+    const int64_t B = to - from;
+    int64_t N = 0, n = 0;
+    const float *logits;
+    for (int64_t i = from; i < to; i++) N += w->member[i]->piece;
+    if (!rf__grow(w->ctx, &w->id, &w->ids, (size_t)N, sizeof *w->id) ||
+        !rf__grow(w->ctx, &w->start, &w->starts, (size_t)B + 1, sizeof *w->start) ||
+        !rf__grow(w->ctx, &w->row, &w->rows, (size_t)B, sizeof *w->row) ||
+        !rf__grow(w->ctx, &w->which, &w->whiches, (size_t)B, sizeof *w->which))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);
+    w->start[0] = 0;
+    for (int64_t i = 0; i < B; i++) {
+        const rf__writing *t = w->member[from + i];
+        memcpy(w->id + w->start[i], t->id + t->known, (size_t)t->piece * sizeof *t->id);
+        w->start[i + 1] = w->start[i] + (int32_t)t->piece;
+        w->which[i] = t->sequence;
+        if (t->known + t->piece == t->n) w->row[n++] = w->start[i + 1] - 1;
+    }
+    const rf_batch b = {.N = N, .B = B, .id = w->id, .start = w->start};
+    const rf_status status = w->cache    ? rf_session_continue(w->session, w->which, &b, w->row, n, &logits, why)
+                             : w->source ? rf__sources_compute(w, from, &b, n, &logits, why)
+                                         : rf_session_scores(w->session, &b, w->row, n, &logits, why);
+    if (status) return status;
+    n = 0;
+    for (int64_t i = from; i < to; i++) {
+        rf__writing *t = w->member[i];
+        t->logits = t->known + t->piece == t->n ? logits + n++ * w->V : NULL;
+        if (w->cache) t->known += t->piece;
+    }
+    return RF_OK;
+}
+
+/* Members [from, to) go on by a token, or by a piece of the prompt.  What one of them has done wrong stops it alone. */
+static rf_status step(rf__writer *w, int64_t from, int64_t to, rf_error *why)
+{
+    rf_error own = {0};
+    rf_status status = compute(w, from, to, &own);
+    if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own.text);
+    if (status && to - from == 1) {
+        rf__writing_end(w, w->member[from], RF_GENERATE_FAILED, &own);
+        return RF_OK;
+    }
+    if (status) {
+        for (int64_t i = from; i < to && !w->stopped; i++)
+            if (!w->member[i]->over && (status = step(w, i, i + 1, why))) return status;
+        return RF_OK;
+    }
+    rf__writer part = *w;
+    part.member += from;
+    rf__parallel(w->ctx, to - from, choose, &part);
+    for (int64_t i = from; i < to && !w->stopped; i++)
+        if (w->member[i]->logits) hand_out(w, w->member[i]);
+    return RF_OK;
+}
+
+/* Where a prompt is seen as a whole: prompts, as they are, in steps of their own. */
+static void gather_whole(rf__writer *w)
+{
+    int64_t left = PIECE;
+    bool begins = false;
+    w->members = 0;
+    for (int64_t i = 0; i < w->lives; i++) begins |= !w->live[i]->known;
+    for (int64_t i = 0; i < w->lives; i++) {
+        rf__writing *t = w->live[i];
+        t->piece = (t->search && t->bests) || !t->known != begins ? 0 : t->n - t->known;
+        if (!t->piece || (begins && w->members && t->piece > left)) continue;
+        if (begins) left -= t->piece;
+        w->member[w->members++] = t;
+    }
+}
+
+/* Every text that writes goes on; prompts share PIECE tokens, the first in line first. */
+static void gather(rf__writer *w)
+{
+    int64_t left = PIECE;
+    w->members = 0;
+    for (int64_t i = 0; i < w->lives; i++) {
+        rf__writing *t = w->live[i];
+        const int64_t needed = t->search && t->bests ? 0 : t->n - t->known;
+        t->piece = needed == 1 ? 1 : rf__min64(needed, left);
+        if (!w->cache) t->piece = needed <= left || !w->members ? needed : 0;
+        if (!t->piece) continue;
+        if (needed > 1) left = rf__max64(0, left - t->piece);
+        w->member[w->members++] = t;
+    }
+}
+
+/* ---- all texts ---- */
+
+static rf_status begin(rf__writer *w, rf_error *why)
+{
+    const rf_stack *stack = rf__model_writer(w->model);
+    const rf_config *c = &stack->config;
+    const size_t most = 4 * (size_t)(w->o->batch_size + w->o->num_beams);
+    w->capacity = (int64_t)most;
+    if (!c->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "this model sees tokens on both sides (is_decoder false): it cannot write text");
+    w->ctx = w->model->ctx;
+    w->V = c->vocab_size;
+    if (c->is_encoder_decoder != (w->source != NULL))
+        return rf_fail(why, RF_EUNSUPPORTED, w->source ? "this model has no decoder: it does not translate"
+                                                       : "this model translates: it writes nothing without a source");
+    if (w->o->forced_bos >= w->V || w->o->forced_eos >= w->V)
+        return rf_fail(why, RF_ERANGE, "forced_bos %d, forced_eos %d: the vocabulary has %lld", (int)w->o->forced_bos,
+                       (int)w->o->forced_eos, (long long)w->V);
+    if (w->o->num_beams > 1 && rf__search_width(w->o) > w->V)
+        return rf_fail(why, RF_EARG,
+                       "num_beams: %lld beams choose among %lld tokens in each step, the vocabulary has %lld",
+                       (long long)w->o->num_beams, (long long)rf__search_width(w->o), (long long)w->V);
+    if (!rf__position_caches(stack->position, c, NULL)) {
+        const rf_status status = rf__session_cache(w->session, &w->cache, why);
+        if (status) return status;
+        w->others = rf__cache_bytes(w->cache);
+        const double left = rf__memory_left(w->ctx);
+        w->left = left > 0 && left < (double)(SIZE_MAX / 2) ? (size_t)left + w->others : 0;
+    }
+    w->live = rf__calloc(w->ctx, most, sizeof *w->live);
+    w->member = rf__calloc(w->ctx, most, sizeof *w->member);
+    w->candidate = rf__calloc(w->ctx, (size_t)w->V, (size_t)w->ctx->threads * sizeof *w->candidate);
+    if (w->live && w->member && w->candidate) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "out of memory: a choice among %lld tokens", (long long)w->V);
+}
+
+static void end(rf__writer *w)
+{
+    for (int64_t i = 0; i < w->lives; i++) rf__writing_free(w, w->live[i]);
+    if (!w->ctx) return;
+    rf__free(w->ctx, w->live);
+    rf__free(w->ctx, w->member);
+    rf__free(w->ctx, w->candidate);
+    rf__free(w->ctx, w->id);
+    rf__free(w->ctx, w->source_id);
+    rf__free(w->ctx, w->start);
+    rf__free(w->ctx, w->row);
+    rf__free(w->ctx, w->which);
+}
+
+rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_options *options, rf_error *why)
+{
+    rf_generate_options o;
+    rf_status status = rf__generate_options_read(&o, options, why);
+    if (!status) status = rf__generate_check(&o, why);
+    if (!status && (texts < 0 || texts > INT64_MAX / o.num_return_sequences))
+        status = rf_fail(why, RF_EARG, "%s: %lld", w->source ? "sources" : "prompts", (long long)texts);
+    w->o = &o;
+    w->model = rf__session_model(w->session);
+    if (!status) status = begin(w, why);
+    w->units = o.num_beams > 1 ? texts : texts * o.num_return_sequences;
+    while (!status && !w->stopped && (w->lives || w->entered < w->units)) {
+        status = enter(w, why);
+        if (status || w->stopped) break;
+        (w->model->config.linear_pooler ? gather_whole : gather)(w);
+        if (w->members) status = step(w, 0, w->members, why);
+        if (!status) status = rf__search_advance(w, why);
+    }
+    end(w);
+    w->o = NULL;
+    if (status || w->done || !w->first.code) return status;
+    return rf_fail(why, w->first.code, "%s", w->first.text);
+}
+
+rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[], int64_t prompts,
+                                  const rf_generate_options *options, rf_generate_sink *sink, rf_generate_done *done,
+                                  void *user, rf_error *why)
+{
+    if (!(session && options && (prompt || !prompts)))
+        return rf__missing("rf_session_generate_all", "session, options, prompts", why);
+    rf__writer w = {.session = session, .prompt = prompt, .sink = sink, .done = done, .user = user};
+    return rf__write_texts(&w, prompts, options, why);
+}
+
+/* ---- one text ---- */
+
+struct one { rf_generate_sink *sink; void *user; rf_generate_end end; rf_error why; };
+
+static int pass_on(void *user, const rf_generated *token)
+{
+    const struct one *x = user;
+    return x->sink ? x->sink(x->user, token) : 0;
+}
+
+static int note_end(void *user, int64_t text, rf_generate_end end, const rf_error *why)
+{
+    struct one *x = user;
+    (void)text;
+    x->end = end;
+    if (why && !x->why.code) x->why = *why;
+    return 0;
+}
+
+rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
+                              rf_generate_sink *sink, void *user, rf_generate_end *end, rf_error *why)
+{
+    struct one x = {.sink = sink, .user = user};
+    const rf_prompt p = {.id = id, .n = n};
+    if (!session || !options || (!id && n > 0))
+        return rf_fail(why, RF_EARG, "generate: no %s given", !session ? "session" : !options ? "options" : "prompt");
+    const rf_status status = rf_session_generate_all(session, &p, 1, options, pass_on, note_end, &x, why);
+    if (status) return status;
+    if (x.why.code) return rf_fail(why, x.why.code, "%s", x.why.text);
+    if (end) *end = x.end;
+    return RF_OK;
+}

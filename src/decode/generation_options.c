@@ -1,0 +1,105 @@
+/* generation_options.c — options of generate and translate for a model: the defaults, then what its
+ * generation_config.json says.  See include/roformer/generate.h and translate.h. */
+#include "model/model.h"
+#include "roformer/translate.h"
+
+enum { TRANSLATED = 256, TRANSLATIONS = 128 };        /* new tokens at most; at a time: of translators */
+
+#define USUAL \
+    .num_beams = 1, .forced_bos = -1, .forced_eos = -1, .length_penalty = 1, .repetition_penalty = 1, \
+    .temperature = 1, .top_p = 1, .typical_p = 1
+
+static const rf__generation_config translator = {USUAL, .max_new_tokens = TRANSLATED};
+
+static rf__generation_config usual_of(const rf_config *c)
+{
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    return c->is_encoder_decoder ? translator : (rf__generation_config){USUAL, .max_new_tokens = o.max_new_tokens};
+}
+
+static rf_status one_id(const rf_ctx *ctx, int32_t **list, int64_t *n, int64_t id, rf_error *why)
+{
+    if (*list) return RF_OK;
+    *list = rf__calloc(ctx, 1, sizeof **list);
+    if (!*list) return rf_fail(why, RF_ENOMEM, "out of memory: a list of one id");
+    **list = (int32_t)id;
+    *n = 1;
+    return RF_OK;
+}
+
+/* Ids that are never written, or that end a text, must be the vocabulary's: another model's file says other things. */
+static void check_ids(const rf_model *m, const char *key, const int32_t id[], int64_t n, rf_error *why)
+{
+    for (int64_t i = 0; i < n && !why->code; i++)
+        if (id[i] >= m->config.vocab_size)
+            rf_fail(why, RF_EDATA, "generation_config.json: %s: expected ids below vocab_size %lld, got %d; is it "
+                    "another model's file?", key, (long long)m->config.vocab_size, (int)id[i]);
+}
+
+/* A file that is wrong is told to whoever writes texts: a model does other things, too. */
+rf_status rf__generation_open(rf_model *m, const char *folder, rf_error *why)
+{
+    rf__generation_config *x = &m->generation;
+    const rf_config *c = &m->config;
+    rf_error bad = {0};
+    *x = usual_of(c);
+    if (!c->is_encoder_decoder && !c->is_decoder) return RF_OK;
+    const int64_t start = c->is_encoder_decoder ? c->decoder_start_token_id : -1;
+    rf_status status = folder ? rf__generation_read(m->ctx, folder, start, x, &bad) : RF_OK;
+    if (status == RF_ENOMEM || (status && c->is_encoder_decoder)) return rf_fail(why, status, "%s", bad.text);
+    if (status) x->why = bad;
+    check_ids(m, "eos_token_id", x->stop, x->stops, &x->why);
+    check_ids(m, "suppress_tokens, bad_words_ids", x->suppress, x->suppressed, &x->why);
+    if (!c->is_encoder_decoder) return RF_OK;
+    status = one_id(m->ctx, &x->stop, &x->stops, c->eos_token_id, why);
+    if (!status && c->decoder_start_token_id != c->eos_token_id)
+        status = one_id(m->ctx, &x->suppress, &x->suppressed, c->decoder_start_token_id, why);
+    return status;
+}
+
+/* Members that options and generation_config.json have by the same names. */
+#define OF_THE_FOLDER(X) \
+    X(max_new_tokens) X(temperature) X(top_k) X(top_p) X(min_p) X(typical_p) X(repetition_penalty) \
+    X(no_repeat_ngram_size) X(stop) X(stops) X(suppress) X(suppressed) X(num_beams) X(length_penalty) X(max_length)
+
+static void options_of(const rf__generation_config *x, bool translates, rf_generate_options *o, size_t size)
+{
+    rf_generate_options own;
+    rf_generate_defaults(&own);
+    own.do_sample = x->do_sample && x->num_beams == 1;
+#define TAKE(member) own.member = x->member;
+    OF_THE_FOLDER(TAKE)
+#undef TAKE
+    own.early_stopping = (rf_stop_search)x->early;
+    own.forced_bos = (int32_t)x->forced_bos;
+    own.forced_eos = (int32_t)x->forced_eos;
+    own.renormalize_logits = x->renormalize;
+    if (translates) own.batch_size = TRANSLATIONS;
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+void rf_translate_init(const rf_model *m, rf_generate_options *o, size_t size)
+{
+    options_of(m ? &m->generation : &translator, true, o, size);
+}
+
+void rf_generate_model_init(const rf_model *m, rf_generate_options *o, size_t size)
+{
+    if (m) options_of(&m->generation, m->config.is_encoder_decoder, o, size);
+    else rf_generate_options_init(o, size);
+}
+
+rf_status rf_generate_model_check(const rf_model *m, rf_error *why)
+{
+    if (!m) return rf__missing("rf_generate_model_check", "model", why);
+    const rf_error *own = &m->generation.why;
+    return own->code ? rf_fail(why, own->code, "%s", own->text) : RF_OK;
+}
+
+rf_status rf_translate_check(const rf_model *m, rf_error *why)
+{
+    if (!m) return rf__missing("rf_translate_check", "model", why);
+    if (m->config.is_encoder_decoder) return rf_generate_model_check(m, why);
+    return rf_fail(why, RF_EUNSUPPORTED, "this model has no decoder beside an encoder: it does not translate");
+}

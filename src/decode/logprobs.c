@@ -1,0 +1,108 @@
+/* logprobs.c — what a causal model makes of a text that is there: the log-probability of every token.
+ *
+ *     window k      tokens [k stride, k stride + window)
+ *     logprob_i     log softmax(logits of token i - 1 in the first window that holds i)[id_i]
+ *
+ * as transformers computes the perplexity of models of fixed length: but for the first window's tokens, every one has
+ * at least window - stride others before it. */
+#include "model/position.h"
+#include "decode/writer.h"
+#include "roformer/generate.h"
+#include "roformer/sequence.h"
+
+enum { PIECE = 256 };                   /* tokens whose logits are there together                                     */
+
+struct rows { const rfk_table *k; const float *logits; const int32_t *id; double *out; int64_t V; };
+
+static void one_row(void *arg, int64_t i, int worker)
+{
+    const struct rows *r = arg;
+    const float *logits = r->logits + i * r->V;
+    (void)worker;
+    r->out[i] = (double)logits[r->id[i]] - rf__log_sum(r->k, logits, r->V);
+}
+
+void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[])
+{
+    rf__parallel(ctx, n, one_row, &(struct rows){ctx->k, logits, id, out, V});
+}
+
+/* Tokens [at, at + n) of the window's, of which those from `from` on predict the next; the window's last predicts
+ * none. */
+typedef struct reading { rf_session *session; rf_sequence sequence; const int32_t *id; int64_t V, from, end; } reading;
+
+static rf_status read_piece(const reading *x, int64_t at, int64_t n, double logprob[], rf_error *why)
+{
+    const rf_ctx *ctx = rf__session_model(x->session)->ctx;
+    const int64_t first = rf__max64(at, x->from), last = rf__min64(at + n, x->end - 1);
+    const int64_t rows = rf__max64(0, last - first);
+    int32_t *row = rf__calloc(ctx, (size_t)rows + 1, sizeof *row);
+    const float *logits;
+    if (!row) return rf_fail(why, RF_ENOMEM, "out of memory: %lld rows", (long long)rows);
+    for (int64_t i = 0; i < rows; i++) row[i] = (int32_t)(first - at + i);
+    const int32_t start[2] = {0, (int32_t)n};
+    const rf_batch b = {.N = n, .B = 1, .id = x->id + at, .start = start};
+    const rf_status status = x->sequence
+                                 ? rf_session_continue(x->session, &x->sequence, &b, row, rows, &logits, why)
+                                 : rf_session_scores(x->session, &b, row, rows, &logits, why);
+    if (!status) rf__logprobs_of(ctx, logits, x->id + first + 1, rows, x->V, logprob + first + 1);
+    rf__free(ctx, row);
+    return status;
+}
+
+/* Tokens [begin, end), of which those from `from` on are asked for.  Where no keys can be kept, in one piece. */
+static rf_status read_window(reading *x, int64_t begin, double logprob[], bool cached, rf_error *why)
+{
+    rf_status status = RF_OK;
+    if (!cached) return read_piece(x, begin, x->end - begin, logprob, why);
+    status = rf_sequence_new(x->session, NULL, &x->sequence, why);
+    for (int64_t at = begin, n; at < x->end && !status; at += n) {
+        n = rf__min64(PIECE, x->end - at);
+        status = read_piece(x, at, n, logprob, why);
+    }
+    if (x->sequence) rf_sequence_drop(x->session, x->sequence, NULL);
+    x->sequence = 0;
+    return status;
+}
+
+rf_status rf_session_logprobs(rf_session *session, const int32_t id[], int64_t n, int64_t window, int64_t stride,
+                              double logprob[], rf_error *why)
+{
+    if (!(session && id && logprob)) return rf__missing("rf_session_logprobs", "session, ids, logprobs", why);
+    const rf_model *m = rf__session_model(session);
+    if (m->config.is_encoder_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "this model translates: what is probable follows from a source "
+                       "(roformer translate --score)");
+    if (!m->config.is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "this model sees tokens on both sides (is_decoder false): "
+                       "a token has no probability of its own");
+    if (m->config.linear_pooler)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "this model (RoFormer-Sim, pooler_activation \"linear\") sees all of a text at once: a token "
+                       "has no probability of its own");
+    if (n < 1 || n > INT32_MAX) return rf_fail(why, RF_EARG, "a text of %lld tokens; at least 1", (long long)n);
+    if (!window) window = n;
+    if (!stride) stride = rf__max64(1, window - 1);
+    if (window < 2 && n > 1) return rf_fail(why, RF_EARG, "window: %lld; at least 2 tokens", (long long)window);
+    if (stride < 1 || (stride >= window && n > window))
+        return rf_fail(why, RF_EARG,
+                       "stride: %lld is not in 1 to %lld, one less than the window's tokens: one has to be before each",
+                       (long long)stride, (long long)window - 1);
+    for (int64_t i = 0; i < n; i++)
+        if (id[i] < 0 || id[i] >= m->config.vocab_size)
+            return rf_fail(why, RF_ERANGE, "token %lld is %d, the vocabulary has %lld", (long long)i, (int)id[i],
+                           (long long)m->config.vocab_size);
+    const bool cached = !rf__position_caches(m->params.position, &m->config, NULL);
+    reading x = {.session = session, .id = id, .V = m->config.vocab_size};
+    rf_status status = RF_OK;
+    logprob[0] = 0;
+    for (int64_t begin = 0, known = 1; known < n && !status; begin += stride) {
+        x.end = rf__min64(n, begin + window);
+        if (x.end <= known) continue;
+        x.from = rf__max64(known - 1, begin);
+        status = read_window(&x, begin, logprob, cached, why);
+        known = x.end;
+    }
+    return status;
+}

@@ -1,0 +1,79 @@
+/* sources.c — what translations look at: the sources of texts that enter are read by the encoder, all in a batch, and
+ * kept by the texts' sequences; see writer.h. */
+#include "decode/writer.h"
+
+/* A text that is there already and translates the same source, from whose sequence another can begin. */
+static const rf__writing *twin_of(const rf__writer *w, const rf__writing *t)
+{
+    for (int64_t i = 0; i < w->lives; i++) {
+        const rf__writing *x = w->live[i];
+        if (x->source == t->source && x->sequence && (!x->known || rf__cache_cuts(w->cache))) return x;
+    }
+    return NULL;
+}
+
+/* Texts [from, to) of `fresh`, whose sources are read.  What is wrong with one of them stops it alone. */
+static rf_status read_sources(rf__writer *w, rf__writing *const fresh[], int64_t from, int64_t to, rf_error *why)
+{
+    const int64_t B = to - from;
+    rf_error own = {0};
+    int64_t N = 0;
+    for (int64_t i = from; i < to; i++) N += fresh[i]->source->n;
+    if (!rf__grow(w->ctx, &w->id, &w->ids, (size_t)N, sizeof *w->id) ||
+        !rf__grow(w->ctx, &w->start, &w->starts, (size_t)B + 1, sizeof *w->start) ||
+        !rf__grow(w->ctx, &w->which, &w->whiches, (size_t)B, sizeof *w->which))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);
+    w->start[0] = 0;
+    for (int64_t i = 0; i < B; i++) {
+        const rf_translate_source *s = fresh[from + i]->source;
+        memcpy(w->id + w->start[i], s->id, (size_t)s->n * sizeof *s->id);
+        w->start[i + 1] = w->start[i] + (int32_t)s->n;
+    }
+    const rf_batch b = {.N = N, .B = B, .id = w->id, .start = w->start};
+    rf_status status = rf__session_read(w->session, w->o->cache_type, &b, w->which, &own);
+    if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own.text);
+    for (int64_t i = 0; i < B && !status; i++) fresh[from + i]->sequence = w->which[i];
+    if (status && B == 1) rf__writing_end(w, fresh[from], RF_GENERATE_FAILED, &own);
+    for (int64_t i = from; status && B > 1 && i < to && !w->stopped; i++)
+        if (read_sources(w, fresh, i, i + 1, why)) return why->code;
+    return RF_OK;
+}
+
+rf_status rf__sources_take(rf__writer *w, bool again, rf_error *why)
+{
+    int64_t n = 0, tokens = 0;
+    rf_status status = RF_OK;
+    for (int64_t i = 0; i < w->lives && !status && !w->stopped; i++) {
+        rf__writing *t = w->live[i];
+        const rf__writing *twin = t->sequence || t->over ? NULL : twin_of(w, t);
+        if (twin) status = rf__cache_fork(w->cache, twin->sequence, 0, &t->sequence, why);
+        if (t->sequence || t->over || (!again && i && w->live[i - 1]->source == t->source)) continue;
+        if (n && tokens + t->source->n > RF__PIECE) {
+            status = read_sources(w, w->member, 0, n, why);
+            n = tokens = 0;
+        }
+        w->member[n++] = t;
+        tokens += t->source->n;
+    }
+    if (n && !status && !w->stopped) status = read_sources(w, w->member, 0, n, why);
+    return status || again ? status : rf__sources_take(w, true, why);
+}
+
+rf_status rf__sources_compute(rf__writer *w, int64_t from, const rf_batch *target, int64_t n, const float **logits,
+                              rf_error *why)
+{
+    const int64_t B = target->B;
+    int64_t N = 0;
+    for (int64_t i = 0; i < B; i++) N += w->member[from + i]->source->n;
+    if (!rf__grow(w->ctx, &w->source_id, &w->source_ids, (size_t)(N + B + 1), sizeof *w->source_id))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);
+    int32_t *start = w->source_id + N;
+    start[0] = 0;
+    for (int64_t i = 0; i < B; i++) {
+        const rf_translate_source *s = w->member[from + i]->source;
+        memcpy(w->source_id + start[i], s->id, (size_t)s->n * sizeof *s->id);
+        start[i + 1] = start[i] + (int32_t)s->n;
+    }
+    const rf_batch source = {.N = N, .B = B, .id = w->source_id, .start = start};
+    return rf_session_pair_scores(w->session, &source, target, w->row, n, logits, why);
+}

@@ -1,0 +1,100 @@
+/* jieba.h — the inside of the tokenizer for Chinese words: normalised runs of text, the tokenizer, learning it.
+ *
+ *     jieba_runs.c      text -> what lies between white space, normalised
+ *     jieba.c           runs -> words of the dictionary -> tokens
+ *     jieba_slow.c      text -> words -> tokens as transformers' slow class made them
+ *     jieba_bert4keras.c  the same as bert4keras makes them
+ *     jieba_words.c     tokens -> which of them make a word
+ *     jieba_trainer.c   words of a text, counted -> a vocabulary                                                     */
+#ifndef RF_TEXT_JIEBA_H
+#define RF_TEXT_JIEBA_H
+
+#include "dictionary.h"
+#include "text/wordpiece/wordpiece.h"
+
+typedef struct jieba {
+    rf_wordpiece pieces;                /* first: hooks of WordPiece take this struct                                 */
+    rf_normal run;                      /* of what lies between white space                                           */
+    rf_dictionary dictionary;
+    int32_t *known;                     /* [units] the token of a word of the dictionary + 1; 0: there is none        */
+    int32_t *alone;                     /* [RF_DICTIONARY_PLANE] the same of a character                              */
+    rf_jieba kind;                      /* whose classes of characters, whose total                                   */
+    bool own;                           /* the dictionary is the folder's                                             */
+} jieba;
+
+/* ---- runs (jieba_runs.c) ----------------------------------------------------------------------------------------- */
+
+/* How runs are normalised: as words, but Han characters and punctuation do not end them. */
+void rf__jieba_normal(rf_normal *out, const rf_tokenizer_options *options);
+
+typedef struct rf_jieba_runs {
+    rf_words words;                     /* of a run that normalising changes                                          */
+    const rf_normal *normal;
+    rf_passage passage;
+    size_t at;
+    bool inside, failed;                /* inside: `words` has more of a run; failed: no memory                       */
+    char *lowered;
+    size_t capacity;
+} rf_jieba_runs;
+
+void rf__jieba_runs_init(rf_jieba_runs *r, const rf_ctx *ctx);
+void rf__jieba_runs_clear(rf_jieba_runs *r);
+void rf__jieba_runs_start(rf_jieba_runs *r, const rf_normal *normal, const rf_passage *p);
+bool rf__jieba_runs_next(rf_jieba_runs *r, rf_word *run);             /* false: the end, or failed                    */
+
+/* ---- the slow class (jieba_slow.c) ------------------------------------------------------------------------------- */
+
+typedef struct rf_jieba_slow {
+    const rf_ctx *ctx;
+    char *text;                         /* lowered; byte i came from bytes [from[i], to[i]) of the text               */
+    uint32_t *from, *to;
+    size_t size, texts, froms, tos;
+    uint32_t *first, *last;             /* the same of a word                                                         */
+    size_t firsts, lasts;
+    rf_words words;
+    char *part;                         /* a word of it as bert4keras cuts it                                         */
+    size_t parts;
+} rf_jieba_slow;
+
+void rf__jieba_slow_init(rf_jieba_slow *s, const rf_ctx *ctx);
+void rf__jieba_slow_clear(rf_jieba_slow *s);
+bool rf__jieba_slow_put(rf_jieba_slow *s, uint32_t c, size_t from, size_t to);
+
+/* Puts a word of the vocabulary as it is, and gives [from, to) of another one to `put_rest`. */
+typedef bool rf_jieba_put_pieces(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, size_t from,
+                                 size_t to);
+bool rf__jieba_slow_cut(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, rf_jieba_cutter *cut,
+                        rf_jieba_put_pieces *put_rest);
+bool rf__jieba_slow_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s, rf_piecer *piecer,
+                           rf_jieba_cutter *cut);
+bool rf__jieba_bert4keras_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s,
+                                 rf_piecer *piecer, rf_jieba_cutter *cut);
+
+/* ---- words of tokens (jieba_words.c) ----------------------------------------------------------------------------- */
+
+typedef struct rf_jieba_joined {
+    char *text;
+    size_t *begin;                      /* of each token                                                              */
+    size_t size, capacity, begins;
+} rf_jieba_joined;
+
+void rf__jieba_joined_clear(rf_jieba_joined *s, const rf_ctx *ctx);
+bool rf__jieba_find_joined(const jieba *t, const int32_t id[], size_t n, uint8_t joined[], rf_jieba_joined *s,
+                           rf_jieba_cutter *cut);
+
+/* ---- the tokenizer (jieba.c) and its training (jieba_trainer.c) -------------------------------------------------- */
+
+extern const rf_tokenizer_row rf__tokenizer_jieba;
+extern const rf_tokenizer_training rf__jieba_training;
+
+/* The dictionary that is named, or the one of the context; NULL: neither. */
+static inline const char *rf__jieba_dictionary(const rf_tokenizer_train_options *o, const rf_ctx *ctx)
+{
+    return o->dictionary ? o->dictionary : ctx->dictionary;
+}
+
+/* One of a vocabulary in memory, with the trainer's dictionary; one that was named goes along. */
+rf_status rf__jieba_learned(const rf_tokenizer_trainer *from, const char *vocab, size_t size,
+                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why);
+
+#endif

@@ -1,0 +1,428 @@
+/* tokenizer_json.c — sub-words of a tokenizer.json, as Hugging Face's tokenizers cuts them: Unigram and BPE with
+ * U+2581 for
+ * blanks, such as transformers makes of SentencePiece's models and as that library learns itself.
+ *
+ *     added tokens | normalizer (normalizer.c) | WhitespaceSplit, Metaspace | Unigram, BPE (pieces.c) | template
+ *
+ * Each part that would give other ids and is not here is refused by its name.  SentencePiece is not needed.  What is
+ * saved is the file as it was read.                                                                                  */
+#include <stdlib.h>
+
+#include "normalizer.h"
+#include "pieces.h"
+#include "subwords.h"
+
+#define BLANK "\xE2\x96\x81"
+
+typedef enum scheme { ALWAYS, FIRST, NEVER } scheme;
+
+typedef struct fast {
+    rf_tokenizer base;
+    rf__normalizer normal;
+    rf__pieces pieces;
+    bool white;                         /* words end at white space, which goes                                       */
+    bool metaspace, split;              /* blanks become U+2581, before which words end                               */
+    scheme before;                      /* which words get one in front                                               */
+    char *file;                         /* as it was read                                                             */
+    size_t bytes;
+} fast;
+
+const rf_tokenizer_row rf__tokenizer_fast_unigram, rf__tokenizer_fast_bpe;
+
+static const fast *as_fast(const rf_tokenizer *t) { return (const fast *)(const void *)t; }
+
+/* ---- text to ids ------------------------------------------------------------------------------------------------- */
+
+typedef struct work { rf__mapped text, spare, word; rf__cut cut; } work;
+typedef struct target { rf_encoding *e; const rf__mapped *word; size_t from; } target;
+
+static void *scratch(const rf_ctx *ctx, void *own, bool others)
+{
+    (void)others;
+    work *w = own ? own : rf__calloc(ctx, 1, sizeof *w);
+    if (w) w->text.ctx = w->spare.ctx = w->word.ctx = w->cut.ctx = ctx;
+    return w;
+}
+
+static void scratch_free(const rf_ctx *ctx, void *own)
+{
+    work *w = own;
+    rf__mapped_clear(&w->text);
+    rf__mapped_clear(&w->spare);
+    rf__mapped_clear(&w->word);
+    rf__cut_clear(&w->cut);
+    rf__free(ctx, w);
+}
+
+static bool put(void *user, int32_t id, size_t from, size_t to)
+{
+    const target *t = user;
+    if (!rf__reserve_tokens(t->e, 1)) return false;
+    rf__put_token(t->e, id, t->word->from[t->from + from], t->word->to[t->from + to - 1], false);
+    return true;
+}
+
+static bool put_words(const fast *t, rf_encoding *e, work *w, const rf__mapped *in, size_t from, size_t to)
+{
+    for (size_t at = from, end; at < to; at = end) {
+        end = to;
+        for (size_t i = at + 1; t->split && i + 3 <= to && end == to; i++)
+            if (!memcmp(in->at + i, BLANK, 3)) end = i;
+        target each = {e, in, at};
+        if (!rf__pieces_cut(&t->pieces, &w->cut, in->at + at, end - at, put, &each)) return false;
+    }
+    return true;
+}
+
+/* A word [from, to) of the normalised text; `first`: it is the beginning of the raw one. */
+static bool put_word(const fast *t, rf_encoding *e, work *w, size_t from, size_t to, bool first)
+{
+    const rf__mapped *in = &w->text;
+    if (from == to) return true;
+    if (!t->metaspace) return put_words(t, e, w, in, from, to);
+    const bool begun = in->at[from] == ' ' || (to - from >= 3 && !memcmp(in->at + from, BLANK, 3));
+    w->word.n = 0;
+    bool good = true;
+    if (!begun && (t->before == ALWAYS || (t->before == FIRST && first)))
+        good = rf__mapped_put(&w->word, BLANK, 3, in->from[from], in->from[from]);
+    for (size_t at = from, next = from; at < to && good; at = next) {
+        const bool blank = rf__mapped_next(in, &next) == ' ';
+        good = rf__mapped_put(&w->word, blank ? BLANK : in->at + at, blank ? 3 : next - at, in->from[at],
+                              in->to[next - 1]);
+    }
+    return good && put_words(t, e, w, &w->word, 0, w->word.n);
+}
+
+static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *own)
+{
+    const fast *t = as_fast(any);
+    work *w = own;
+    bool good = true;
+    w->text.n = 0;
+    for (size_t at = p->from, next = p->from; at < p->to && good; at = next) {
+        rf__utf8_get((const unsigned char *)p->text, &next);
+        good = rf__mapped_put(&w->text, p->text + at, next - at, (uint32_t)at, (uint32_t)next);
+    }
+    good = good && rf__normal_run(&t->normal, &w->text, &w->spare) && w->text.n < UINT32_MAX / 4;
+    if (!good || !t->white) return good && put_word(t, e, w, 0, w->text.n, !p->from);
+    for (size_t at = 0, next = 0, from = 0; at <= w->text.n && good; at = next) {
+        const bool end = at == w->text.n, white = end || rf__unicode_white(rf__mapped_next(&w->text, &next));
+        if (end) next = at + 1;
+        if (!white) continue;
+        good = from == at || put_word(t, e, w, from, at, !w->text.from[from]);
+        from = next;
+    }
+    return good;
+}
+
+/* ---- ids to text ------------------------------------------------------------------------------------------------- */
+
+static bool is_text(const rf_tokenizer *t, int32_t id)
+{
+    return id >= 0 && id < as_fast(t)->pieces.n && as_fast(t)->pieces.token[id] && !rf_tokenizer_is_special(t, id);
+}
+
+/* The byte that a piece <0x41> stands for, or -1. */
+static int byte_of(const fast *t, int32_t id)
+{
+    const char *name = t->pieces.bytes ? t->pieces.token[id] : "";
+    if (strlen(name) != 6 || memcmp(name, "<0x", 3) != 0) return -1;
+    const long byte = strtol(name + 3, NULL, 16);
+    return byte >= 0 && byte < 256 && t->pieces.byte[byte] == id ? (int)byte : -1;
+}
+
+/* Bytes that are no UTF-8 become U+FFFD, each of them. */
+static bool put_bytes(rf__growing *out, const char *bytes, size_t n)
+{
+    if (rf_utf8_check(bytes, n) == n) return rf__subwords_append(out, bytes, n);
+    for (size_t i = 0; i < n; i++)
+        if (!rf__subwords_append(out, "\xEF\xBF\xBD", 3)) return false;
+    return true;
+}
+
+static bool put_piece(rf__growing *out, const char *piece)
+{
+    for (const char *blank; (blank = strstr(piece, BLANK)) != NULL; piece = blank + 3)
+        if (!rf__subwords_append(out, piece, (size_t)(blank - piece)) || !rf__subwords_append(out, " ", 1))
+            return false;
+    return rf__subwords_append(out, piece, strlen(piece));
+}
+
+static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool skip, size_t *size)
+{
+    const fast *t = as_fast(any);
+    rf__growing out = {.ctx = any->ctx}, bytes = {.ctx = any->ctx};
+    bool good = rf__subwords_append(&out, "", 0), begun = false;
+    for (size_t i = 0; i < n && good; i++) {
+        const bool text = is_text(any, id[i]);
+        const int byte = text ? byte_of(t, id[i]) : -1;
+        const char *token = rf_tokenizer_token(any, id[i]);
+        if (byte >= 0) {
+            good = rf__subwords_append(&bytes, &(char){(char)byte}, 1);
+            continue;
+        }
+        good = put_bytes(&out, bytes.at, bytes.n);
+        bytes.n = 0;
+        if (!token || (!text && skip && rf_tokenizer_is_special(any, id[i]))) continue;
+        if (!begun && text && (t->before != NEVER || t->normal.prepends) && rf__subwords_begin_word(token)) token += 3;
+        begun = true;
+        good = good && (text ? put_piece(&out, token) : rf__subwords_append(&out, token, strlen(token)));
+    }
+    good = good && put_bytes(&out, bytes.at, bytes.n);
+    rf__free(any->ctx, bytes.at);
+    if (!good) rf__free(any->ctx, out.at), out.at = NULL;
+    *size = out.n;
+    return out.at;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static const char *token_of(const rf_tokenizer *t, int32_t id)
+{
+    return id < as_fast(t)->pieces.n ? as_fast(t)->pieces.token[id] : NULL;
+}
+
+static int32_t id_of(const rf_tokenizer *t, const char *token)
+{
+    return rf__pieces_find(&as_fast(t)->pieces, token, strlen(token));
+}
+
+static bool continues(const rf_tokenizer *t, int32_t id)
+{
+    return is_text(t, id) && !rf__subwords_begin_word(as_fast(t)->pieces.token[id]);
+}
+
+static uint64_t fingerprint(const rf_tokenizer *t, uint64_t seed)
+{
+    return rf__hash64(as_fast(t)->file, as_fast(t)->bytes, seed);
+}
+
+static void describe(const rf_tokenizer *t, json_t **about)
+{
+    rf__json_set(about, "pieces", json_integer(as_fast(t)->pieces.n));
+}
+
+/* ---- the parts of the file --------------------------------------------------------------------------------------- */
+
+static rf_status unsupported(const rf_tokenizer_folder *f, const char *part, const char *what, const char *expected)
+{
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: %s %.60s is not supported beside sub-words, %s", f->fast_path, part,
+                   what ? rf__printable(what).text : "without type", expected);
+}
+
+static rf_status read_metaspace(const rf_tokenizer_folder *f, fast *t, const json_t *x)
+{
+    static const char *const name[] = {[ALWAYS] = "always", [FIRST] = "first", [NEVER] = "never"};
+    const char *stands = json_string_value(json_object_get(x, "replacement"));
+    const char *before = json_string_value(json_object_get(x, "prepend_scheme"));
+    const json_t *split = json_object_get(x, "split");
+    if (stands && strcmp(stands, BLANK) != 0)
+        return unsupported(f, "pre_tokenizer: the replacement", stands, "U+2581 is");
+    t->metaspace = true;
+    t->split = !split || json_is_true(split);
+    t->before = json_is_false(json_object_get(x, "add_prefix_space")) ? NEVER : ALWAYS;
+    for (int i = 0; i < 3 && before; i++)
+        if (!strcmp(before, name[i])) return t->before = (scheme)i, RF_OK;
+    return before ? unsupported(f, "pre_tokenizer: prepend_scheme", before, "always, first and never are") : RF_OK;
+}
+
+static rf_status read_splitter(const rf_tokenizer_folder *f, fast *t, const json_t *x)
+{
+    static const char expected[] = "null, WhitespaceSplit, Metaspace and a Sequence of the two are";
+    const char *type = json_string_value(json_object_get(x, "type"));
+    size_t i;
+    json_t *one;
+    rf_status status = RF_OK;
+    if (!x || json_is_null(x)) return RF_OK;
+    if (type && !strcmp(type, "Metaspace") && !t->metaspace) return read_metaspace(f, t, x);
+    if (type && !strcmp(type, "WhitespaceSplit") && !t->metaspace) return t->white = true, RF_OK;
+    const json_t *list = json_object_get(x, "pretokenizers");
+    if (!type || strcmp(type, "Sequence") != 0 || t->white || t->metaspace || json_array_size(list) > 2)
+        return unsupported(f, "pre_tokenizer", type, expected);
+    json_array_foreach(list, i, one) {
+        const char *kind = json_string_value(json_object_get(one, "type"));
+        if (kind && !strcmp(kind, "Sequence"))
+            return unsupported(f, "pre_tokenizer", "Sequence in a Sequence", expected);
+        if (!status) status = read_splitter(f, t, one);
+    }
+    return status;
+}
+
+/* A template as letters: A, B the texts, c what begins, s what ends; '?' something else. */
+static void letters_of(const json_t *list, const rf_tokenizer_parts *parts, char out[16], bool *one_type)
+{
+    size_t i, n = 0;
+    json_t *x;
+    json_array_foreach(list, i, x) {
+        const json_t *text = json_object_get(x, "Sequence");
+        const char *name = json_string_value(json_object_get(text ? text : json_object_get(x, "SpecialToken"), "id"));
+        char c = '?';
+        if (text && name && (!strcmp(name, "A") || !strcmp(name, "B"))) c = name[0];
+        else if (name && parts->special[RF_SEP] && !strcmp(name, parts->special[RF_SEP])) c = 's';
+        else if (name && parts->special[RF_CLS] && !strcmp(name, parts->special[RF_CLS])) c = 'c';
+        if (c == 'B') *one_type = json_number_value(json_object_get(text, "type_id")) == 0;
+        if (n + 1 < 16) out[n++] = c;
+    }
+    out[n] = 0;
+}
+
+static const char *special_at(const json_t *list, size_t i)
+{
+    return json_string_value(json_object_get(json_object_get(json_array_get(list, i), "SpecialToken"), "id"));
+}
+
+/* What stands around one text, and between two: forms that are not there make pairs impossible. */
+static rf_status read_template(rf_tokenizer_folder *f, const json_t *x)
+{
+    static const struct { const char *single, *pair; size_t middle; bool bare, alone, open; } form[] = {
+        {"A", "AB", 0, true, true, false},    {"cAs", "cAsBs", 0, false, false, false},
+        {"cAs", "cAssBs", 1, false, false, false}, {"As", "ABs", 0, false, true, false},
+        {"As", "AsBs", 1, false, true, false},
+    };
+    rf_tokenizer_parts *p = &f->parts;
+    const json_t *single = json_object_get(x, "single"), *pair = json_object_get(x, "pair");
+    const size_t n = json_array_size(single);
+    char one[16], two[16];
+    bool unused = false;
+    const char *first = n ? special_at(single, 0) : NULL, *last = n > 1 ? special_at(single, n - 1) : NULL;
+    if (first) p->special[RF_CLS] = first;
+    if (last) p->special[RF_SEP] = last;
+    letters_of(single, p, one, &unused);
+    letters_of(pair, p, two, &p->one_type);
+    for (size_t i = 0; i < RF_COUNT(form); i++) {
+        if (strcmp(one, form[i].single) != 0) continue;
+        p->bare = form[i].bare;
+        p->ends_alone = form[i].alone;
+        p->more_middle = form[i].middle;
+        p->no_pairs = strcmp(two, form[i].pair) != 0;
+        if (!p->no_pairs) break;
+    }
+    if (strcmp(one, "A") && strcmp(one, "As") && strcmp(one, "cAs") && strcmp(one, "cA"))
+        return unsupported(f, "post_processor: the template", "of a single text", "a token before it, one behind it, "
+                           "both or none are");
+    if (!strcmp(one, "cA")) p->open_end = p->no_pairs = true;
+    if (p->ends_alone && !p->bare) p->special[RF_CLS] = p->special[RF_SEP];
+    return RF_OK;
+}
+
+static rf_status read_frame(rf_tokenizer_folder *f)
+{
+    const json_t *x = json_object_get(f->fast, "post_processor");
+    const char *type = json_string_value(json_object_get(x, "type"));
+    f->parts.bare = f->parts.hidden = true;
+    if (!x || json_is_null(x)) return RF_OK;
+    if (type && !strcmp(type, "TemplateProcessing")) return read_template(f, x);
+    const bool roberta = type && !strcmp(type, "RobertaProcessing");
+    if (!roberta && !(type && !strcmp(type, "BertProcessing")))
+        return unsupported(f, "post_processor", type, "TemplateProcessing, BertProcessing and RobertaProcessing are");
+    f->parts.bare = false;
+    f->parts.special[RF_CLS] = json_string_value(json_array_get(json_object_get(x, "cls"), 0));
+    f->parts.special[RF_SEP] = json_string_value(json_array_get(json_object_get(x, "sep"), 0));
+    f->parts.one_type = roberta;
+    f->parts.more_middle = roberta;
+    return RF_OK;
+}
+
+/* ---- special and added tokens ------------------------------------------------------------------------------------ */
+
+/* Where there is no normalizer, it makes no difference whether a token is looked for before or behind it. */
+static rf_status read_added(rf_tokenizer_folder *f, const fast *t)
+{
+    size_t i;
+    json_t *x;
+    rf_status status = RF_OK;
+    json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
+        if (!t->normal.steps && json_is_object(x) && json_object_set_new(x, "normalized", json_false()))
+            return rf_fail(f->why, RF_ENOMEM, "%s: no memory", f->fast_path);
+        if (!status) status = rf__folder_added(f, f->fast_path, x, rf__whole_number(json_object_get(x, "id")));
+    }
+    return status ? status : rf__folder_decoder(f);
+}
+
+static int32_t find_piece(const void *t, const char *text) { return id_of(t, text); }
+
+/* A token of the settings that is named otherwise than those of BERT. */
+static void name_ends(rf_tokenizer_folder *f)
+{
+    static const struct { int special; const char *key; } row[] = {{RF_CLS, "bos_token"}, {RF_SEP, "eos_token"}};
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        const json_t *x = json_object_get(f->map, row[i].key);
+        if (!x) x = json_object_get(f->config, row[i].key);
+        if (!f->parts.special[row[i].special])
+            f->parts.special[row[i].special] = json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
+    }
+}
+
+/* ---- a folder ---------------------------------------------------------------------------------------------------- */
+
+static void clear(rf_tokenizer *any)
+{
+    fast *t = (fast *)(void *)any;
+    rf__normal_clear(&t->normal);
+    rf__pieces_clear(&t->pieces);
+    rf__free(any->ctx, t->file);
+}
+
+static rf_status read_parts(rf_tokenizer_folder *f, fast *t)
+{
+    const rf_ctx *ctx = f->ctx;
+    rf_status status = rf__read_file(ctx, f->fast_path, RF_TOKENIZER_FILE, &t->file, &t->bytes, f->why);
+    if (!status)
+        status = rf__normal_read(&t->normal, ctx, json_object_get(f->fast, "normalizer"), f->fast_path, f->why);
+    if (!status) status = read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
+    if (!status) status = rf__pieces_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->fast_path, f->why);
+    if (!status) status = read_frame(f);
+    if (!status) status = read_added(f, t);
+    if (status) return status;
+    rf__added_resolve(f->parts.added, f->parts.added_n, t->pieces.n, find_piece, t);
+    name_ends(f);
+    t->base.n = t->pieces.n;
+    if (!f->parts.special[RF_UNK] && t->pieces.unk >= 0) f->parts.special[RF_UNK] = t->pieces.token[t->pieces.unk];
+    return RF_OK;
+}
+
+static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out)
+{
+    fast *t = (fast *)(void *)rf__tokenizer_alloc(f->ctx, row, f->why);
+    if (!t) return RF_ENOMEM;
+    t->normal.ctx = t->pieces.ctx = f->ctx;
+    t->before = NEVER;
+    const rf_status status = read_parts(f, t);
+    f->parts.name = f->fast_path;
+    if (!status) return rf__subwords_begin(&t->base, t->pieces.n, &f->parts, NULL, out, f->why);
+    rf_tokenizer_free(&t->base);
+    return status;
+}
+
+static rf_status open_unigram(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    return open_as(f, &rf__tokenizer_fast_unigram, out);
+}
+
+static rf_status open_bpe(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    return open_as(f, &rf__tokenizer_fast_bpe, out);
+}
+
+static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
+{
+    if (rf__ready_copy(t, to, RF_FILE_TOKENIZER, as_fast(t)->file, as_fast(t)->bytes)) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "%s: no memory for its pieces", to->folder);
+}
+
+/* ---- the rows ---------------------------------------------------------------------------------------------------- */
+
+static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER, RF_FILE_TOKENIZER_CONFIG, NULL};
+static const char *const classes[] = {"PreTrainedTokenizerFast", NULL};
+
+#define SHARED                                                                                                        \
+    .classes = classes, .files = files, .transformers = "PreTrainedTokenizerFast", .size = sizeof(fast),              \
+    .save = save, .describe = describe, .fingerprint = fingerprint, .clear = clear, .encode = encode,                 \
+    .scratch = scratch, .scratch_free = scratch_free, .decode = decode, .token = token_of, .id = id_of,               \
+    .continues = continues
+
+const rf_tokenizer_row rf__tokenizer_fast_unigram = {
+    .name = "fast_unigram", .title = "sub-words, unigram (tokenizer.json)", .model = "Unigram", .open = open_unigram,
+    SHARED};
+const rf_tokenizer_row rf__tokenizer_fast_bpe = {
+    .name = "fast_bpe", .title = "sub-words, BPE (tokenizer.json)", .model = "BPE", .open = open_bpe, SHARED};

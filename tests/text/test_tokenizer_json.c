@@ -1,0 +1,297 @@
+/* Sub-words of a tokenizer.json: ids of Hugging Face's tokenizers (tools/golden/golden_fast.py) with files that
+ * transformers'
+ * converters and tokenizers itself made; saved, sampled, refused by the name of the part, memory that ends.
+ * mirrors fast.c, normal.c, pieces.c */
+#include "one_context.h"
+
+#include "base/json.h"
+#include "roformer/tokenizer.h"
+
+#define GOLDEN "tests/golden/fast/"
+
+static const char *const names[] = {"t5", "xlmr", "albert", "llama", "llama_new", "unigram", "bpe", "plain"};
+
+static char *read_whole(const char *name, const char *ending, size_t *size)
+{
+    char path[256], *data;
+    rf_error why = {0};
+    snprintf(path, sizeof path, GOLDEN "%s%s", name, ending);
+    if (rf__read_file(ctx, path, 1 << 24, &data, size, &why)) fail_msg("%s", why.text);
+    return data;
+}
+
+/* A folder with nothing but a tokenizer.json. */
+static const char *folder_of(const char *name)
+{
+    size_t size;
+    char *data = read_whole(name, ".tokenizer.json", &size);
+    const char *folder = t_folder();
+    t_write(folder, "tokenizer.json", data, size);
+    rf__free(ctx, data);
+    return folder;
+}
+
+static rf_tokenizer *opened(const char *folder)
+{
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+static json_t *golden(const char *name)
+{
+    size_t size;
+    rf_error why = {0};
+    char *data = read_whole(name, ".json", &size);
+    json_t *all = rf__json_parse(data, size, JSON_ALLOW_NUL, name, &why);
+    if (!all) fail_msg("%s", why.text);
+    rf__free(ctx, data);
+    return all;
+}
+
+static void same_ids(const rf_encoding *e, const json_t *ids, const char *name, size_t i)
+{
+    bool good = e->n == json_array_size(ids);
+    for (size_t k = 0; k < e->n && good; k++) good = e->id[k] == json_integer_value(json_array_get(ids, k));
+    if (!good) fail_msg("%s %zu: %zu tokens, expected %zu, or other ones", name, i, e->n, json_array_size(ids));
+}
+
+/* Offsets do not cut characters and do not go back. */
+static void whole_characters(const rf_encoding *e, const char *text, size_t size)
+{
+    for (size_t k = 0; k < e->n; k++) {
+        assert_true(e->start[k] <= e->end[k] && e->end[k] <= size);
+        assert_true(e->start[k] == size || ((unsigned char)text[e->start[k]] & 0xC0) != 0x80);
+        assert_true(e->end[k] == size || ((unsigned char)text[e->end[k]] & 0xC0) != 0x80);
+        assert_true(e->added[k] || !k || e->added[k - 1] || e->start[k] >= e->start[k - 1]);
+    }
+}
+
+static void as_tokenizers_has_it(void **state)
+{
+    (void)state;
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    for (size_t m = 0; m < RF_COUNT(names); m++) {
+        json_t *all = golden(names[m]), *x;
+        rf_tokenizer *t = opened(folder_of(names[m]));
+        size_t i;
+        rf_error why = {0};
+        assert_true(json_array_size(json_object_get(all, "cases")) > 50);
+        json_array_foreach(json_object_get(all, "cases"), i, x) {
+            const char *text = json_string_value(json_object_get(x, "text"));
+            const size_t size = json_string_length(json_object_get(x, "text"));
+            if (rf_encode(t, text, size, NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+            same_ids(&e, json_object_get(x, "ids"), names[m], i);
+            whole_characters(&e, text, size);
+        }
+        const json_t *pair = json_object_get(all, "pair");
+        if (rf_encode(t, "the whale", 9, "a ship", 6, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+        same_ids(&e, json_object_get(pair, "ids"), names[m], 0);
+        for (size_t k = 0; k < e.n && strncmp(names[m], "llama", 5) && strcmp(names[m], "plain"); k++)
+            assert_int_equal(e.type[k], json_integer_value(json_array_get(json_object_get(pair, "types"), k)));
+        rf_tokenizer_free(t);
+        json_decref(all);
+    }
+    rf_encoding_clear(&e);
+}
+
+/* Known words come back as they were, with the blanks that a tokenizer keeps. */
+static void text_again(void **state)
+{
+    (void)state;
+    static const char text[] = "the old whale and the sea of the ship";
+    static const char fresh[] = "caf\xC3\xA9 \xF0\x9F\x99\x82!";
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    for (size_t m = 0; m < RF_COUNT(names); m++) {
+        rf_tokenizer *t = opened(folder_of(names[m]));
+        assert_int_equal(rf_encode(t, text, sizeof text - 1, NULL, 0, 0, 0, &e, NULL, NULL), RF_OK);
+        char *back = rf_decode(t, e.id, e.n, 1, 0, NULL);
+        assert_string_equal(back, text);
+        rf_text_free(t, back);
+        if (!strncmp(names[m], "llama", 5)) {
+            assert_int_equal(rf_encode(t, fresh, sizeof fresh - 1, NULL, 0, 0, 0, &e, NULL, NULL), RF_OK);
+            back = rf_decode(t, e.id, e.n, 1, 0, NULL);
+            assert_string_equal(back, fresh);
+            rf_text_free(t, back);
+            back = rf_decode(t, e.id + e.n - 2, 1, 1, 0, NULL);     /* one byte of four, which is no text             */
+            assert_string_equal(back, "\xEF\xBF\xBD");
+            rf_text_free(t, back);
+        }
+        rf_tokenizer_free(t);
+    }
+    rf_encoding_clear(&e);
+}
+
+/* What is saved is the file that was read, and a folder that opens as the same tokenizer, whatever its class. */
+static void saved(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < RF_COUNT(names); m++) {
+        const char *to = t_folder();
+        char path[512], *copy;
+        size_t size, copied;
+        rf_error why = {0};
+        const char *folder = folder_of(names[m]);
+        static const char class[] = "{\"tokenizer_class\": \"SomeTokenizerFast\"}";
+        rf_tokenizer *t = opened(folder), *again;
+        t_write(folder, "tokenizer_config.json", class, sizeof class - 1);
+        rf_tokenizer_free(opened(folder));
+        if (rf_tokenizer_save(t, to, &why)) fail_msg("%s", why.text);
+        again = opened(to);
+        assert_int_equal(rf_tokenizer_fingerprint(t, 1), rf_tokenizer_fingerprint(again, 1));
+        assert_int_equal(rf_tokenizer_size(t), rf_tokenizer_size(again));
+        char *whole = read_whole(names[m], ".tokenizer.json", &size), *about = rf_tokenizer_describe(again);
+        snprintf(path, sizeof path, "%s/tokenizer.json", to);
+        assert_int_equal(rf__read_file(ctx, path, 1 << 24, &copy, &copied, NULL), RF_OK);
+        assert_int_equal(size, copied);
+        assert_memory_equal(whole, copy, size);
+        assert_non_null(strstr(about, "(tokenizer.json)"));
+        rf_text_free(again, about);
+        rf__free(ctx, whole);
+        rf__free(ctx, copy);
+        rf_tokenizer_free(t);
+        rf_tokenizer_free(again);
+    }
+}
+
+/* Each case replaces a part of a good file. */
+static void refused_by_name(void **state)
+{
+    (void)state;
+    static const struct { const char *file, *from, *to, *part; rf_status status; } bad[] = {
+        {"bpe", "\"NFKC\"", "\"ByteLevel\"", "normalizer ByteLevel", RF_EUNSUPPORTED},
+        {"bpe", "{\"type\":\"Metaspace\"", "{\"type\":\"ByteLevel\"", "pre_tokenizer ByteLevel", RF_EUNSUPPORTED},
+        {"bpe", "\"first\"", "\"second\"", "prepend_scheme second", RF_EUNSUPPORTED},
+        {"bpe", "\"replacement\":\"\xE2\x96\x81\"", "\"replacement\":\"_\"", "replacement _", RF_EUNSUPPORTED},
+        {"bpe", "\"dropout\":null", "\"dropout\":0.1", "dropout 0.1", RF_EUNSUPPORTED},
+        {"bpe", "\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"", "end_of_word_suffix",
+         RF_EUNSUPPORTED},
+        {"bpe", "\"unk_token\":\"[UNK]\"", "\"unk_token\":null", "what is not known", RF_EUNSUPPORTED},
+        {"bpe", "\"merges\":[[", "\"merges\":[[\"zz\",\"y\"],[", "merge 0", RF_EDATA},
+        {"bpe", "\"merges\":[[", "\"merges\":[7,[", "merge 0", RF_EDATA},
+        {"bpe", "\"[UNK]\":1", "\"[UNK]\":0", "id 0 belongs to", RF_EDATA},
+        {"bpe", "\"[UNK]\":1", "\"[UNK]\":-1", "an id from 0", RF_EDATA},
+        {"bpe", "\"single_word\":false", "\"single_word\":true", "single_word", RF_EUNSUPPORTED},
+        {"bpe", "\"normalized\":false", "\"normalized\":true", "normalized", RF_EUNSUPPORTED},
+        {"bpe", "\"TemplateProcessing\"", "\"ByteLevel\"", "post_processor ByteLevel", RF_EUNSUPPORTED},
+        {"bpe", "\"single\":[", "\"single\":[{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},", "single text",
+         RF_EUNSUPPORTED},
+        {"unigram", " {2,}", " {3,}", "the Regex", RF_EUNSUPPORTED},
+        {"bpe", "{\"type\":\"NFKC\"}",
+         "{\"type\":\"Sequence\",\"normalizers\":["
+         "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aaaaaaaaaaaaaaaa\"},"
+         "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aaaaaaaaaaaaaaaaa\"}]}",
+         "272 times as long: expected at most 256", RF_EUNSUPPORTED},
+        {"unigram", "\"unk_id\":1", "\"unk_id\":null", "unk_id", RF_EUNSUPPORTED},
+        {"unigram", "\"unk_id\":1", "\"unk_id\":9999", "unk_id", RF_EUNSUPPORTED},
+        {"unigram", "\"vocab\":[[", "\"vocab\":[[1,2],[", "piece 0", RF_EDATA},
+        {"unigram", "\"vocab\":", "\"vocabulary\":", "model.vocab", RF_EDATA},
+        {"t5", "\"precompiled_charsmap\":\"A", "\"precompiled_charsmap\":\"!", "precompiled_charsmap", RF_EDATA},
+        {"t5", "\"precompiled_charsmap\":\"AAQAA", "\"precompiled_charsmap\":\"AAQAf", "precompiled_charsmap",
+         RF_EDATA},
+        {"t5", "\"type\":\"Unigram\"", "\"type\":\"WordLevel\"", "WordLevel", RF_EUNSUPPORTED},
+    };
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        size_t size;
+        char *good = read_whole(bad[i].file, ".tokenizer.json", &size);
+        const char *folder = t_folder(), *at = strstr(good, bad[i].from);
+        rf_tokenizer *t = NULL;
+        rf_error why = {0};
+        if (!at) fail_msg("case %zu: the file has no %s", i, bad[i].from);
+        char *text = malloc(size + 256);
+        assert_non_null(text);
+        snprintf(text, size + 256, "%.*s%s%s", (int)(at - good), good, bad[i].to, at + strlen(bad[i].from));
+        t_write(folder, "tokenizer.json", text, strlen(text));
+        if (rf_tokenizer_open(ctx, folder, &t, &why) != bad[i].status) fail_msg("case %zu: \"%s\"", i, why.text);
+        t_failed(&why, bad[i].status, bad[i].part);
+        free(text);
+        rf__free(ctx, good);
+    }
+}
+
+/* A template of two texts that is not known makes pairs an error, not another template. */
+static void pairs_of_another_kind(void **state)
+{
+    (void)state;
+    size_t size;
+    rf_error why = {0};
+    rf_encoding e;
+    char *good = read_whole("bpe", ".tokenizer.json", &size), *at = strstr(good, "\"pair\":[");
+    const char *folder = t_folder();
+    assert_non_null(at);
+    memcpy(strstr(at, "\"B\""), "\"A\"", 3);
+    t_write(folder, "tokenizer.json", good, size);
+    rf__free(ctx, good);
+    rf_tokenizer *t = opened(folder);
+    rf_encoding_init(&e, ctx);
+    assert_int_equal(rf_encode(t, "a", 1, NULL, 0, 0, 0, &e, NULL, NULL), RF_OK);
+    assert_int_equal(rf_encode(t, "a", 1, "b", 1, 0, RF_ENCODE_PLAIN, &e, NULL, NULL), RF_OK);
+    assert_int_equal(rf_encode(t, "a", 1, "b", 1, 0, 0, &e, NULL, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "template of two texts");
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+}
+
+/* A word of a million letters, marks without end, blanks: time is linear, which the test's own limit sees. */
+static void long_texts(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"a", "\xCC\x81", " ", "\xE2\x96\x81", "\xEF\xBE\x9E", "<0x41>"};
+    enum { SIZE = 1 << 18 };
+    char *text = malloc(SIZE + 8);
+    assert_non_null(text);
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    for (size_t m = 0; m < RF_COUNT(names); m++) {
+        rf_tokenizer *t = opened(folder_of(names[m]));
+        for (size_t i = 0; i < RF_COUNT(parts); i++) {
+            size_t n = 0;
+            for (const size_t one = strlen(parts[i]); n < SIZE; n += one) memcpy(text + n, parts[i], one);
+            assert_int_equal(rf_encode(t, text, n, NULL, 0, 0, 0, &e, NULL, NULL), RF_OK);
+        }
+        rf_tokenizer_free(t);
+    }
+    rf_encoding_clear(&e);
+    free(text);
+}
+
+static rf_status there_and_back(const rf_ctx *c, void *folder, rf_error *why)
+{
+    rf_tokenizer *t = NULL;
+    rf_encoding e;
+    rf_encoding_init(&e, c);
+    rf_status status = rf_tokenizer_open(c, folder, &t, why);
+    if (!status) status = rf_encode(t, "the \xEF\xBC\xA1\xCC\x80 sea", 13, NULL, 0, 0, 0, &e, NULL, why);
+    if (!status) {
+        char *back = rf_decode(t, e.id, e.n, 1, 0, NULL);
+        if (!back) status = RF_ENOMEM;
+        rf_text_free(t, back);
+    }
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+    return status;
+}
+
+static void memory_that_ends(void **state)
+{
+    (void)state;
+    static const char *const few[] = {"albert", "llama", "bpe"};
+    for (size_t i = 0; i < RF_COUNT(few); i++) {
+        char folder[256];
+        snprintf(folder, sizeof folder, "%s", folder_of(few[i]));
+        assert_int_equal(t_fail_allocations(1, NULL, there_and_back, folder), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_tokenizers_has_it), cmocka_unit_test(text_again),            cmocka_unit_test(saved),
+        cmocka_unit_test(refused_by_name),      cmocka_unit_test(pairs_of_another_kind), cmocka_unit_test(long_texts),
+        cmocka_unit_test(memory_that_ends),
+    };
+    return cmocka_run_group_tests_name("text/fast", tests, setup, teardown);
+}

@@ -1,0 +1,30 @@
+#!/bin/sh
+# abi.sh [--renew] — the shared library's public ABI is what tools/roformer.abi describes.
+#
+# What abidiff finds needs a new soname (SOVERSION in CMakeLists.txt, and the version node in cmake/roformer.map) and a renewed description,
+# or, if no program can notice it, a suppression with its reason in tools/roformer.abignore.  Functions and types that are only added
+# are no change.  --renew (`make abi`) writes the description anew: when headers have settled, with the commit that changes them.
+# The library is compiled for it apart, in build/abi, with all debug information and without what is optional.  Ends with 77 where
+# abigail-tools are not installed.
+set -eu
+cd "$(dirname "$0")/../.."
+command -v abidw > /dev/null || { echo "check_abi: abigail-tools are not installed (sh tools/setup.sh ci)"; exit 77; }
+mkdir -p build
+{ cmake -S . -B build/abi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-O0 -g" -DRF_ZIP=OFF -DRF_SENTENCEPIECE=OFF -DBUILD_TESTING=OFF &&
+    cmake --build build/abi --target roformer-shared; } > build/abi.log 2>&1 || { tail -20 build/abi.log; exit 1; }
+describe() {
+    abidw --headers-dir include/roformer --drop-private-types --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed \
+        --out-file "$1" build/abi/libroformer.so
+    sed -i "s|path='$PWD/|path='|; s|path='\.\./\.\./|path='|" "$1"
+}
+if [ "${1:-}" = --renew ]; then
+    describe tools/roformer.abi
+    echo "tools/roformer.abi: $(grep -c '<elf-symbol ' tools/roformer.abi) symbols"
+    exit 0
+fi
+describe build/abi/now.abi
+code=0
+abidiff --no-added-syms --suppressions tools/roformer.abignore tools/roformer.abi build/abi/now.abi > build/abi/report.txt 2>&1 || code=$?
+# 1, 2: abidiff failed; 4: a change; 8: an incompatible one
+[ $code -eq 0 ] || { cat build/abi/report.txt; echo "check_abi: the public ABI has changed: tools/check/abi.sh says what to do" >&2; exit 1; }
+echo "check_abi: $(grep -c '<elf-symbol ' build/abi/now.abi) symbols as described"

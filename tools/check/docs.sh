@@ -1,0 +1,41 @@
+#!/bin/sh
+# docs.sh — what the documentation names must exist: paths in backticks or links, and functions rf_*, rf__*, rfk_*.
+# A path may hold * (at least one file fits) or <name> (read as *).
+set -eu
+cd "$(dirname "$0")/../.."
+bad=0
+for page in README.md README.zh.md CONTRIBUTING.md CHANGELOG.md docs/*.md examples/README.md results/README.md tests/golden/README.md; do
+    [ -f "$page" ] || continue
+    folder=$(dirname "$page")
+    for path in $(grep -oE '`(\.\./)?(src|include|tests|tools|bench|examples|cmake|scripts|docs|experiments|results|\.ci)/[^` ]*`' "$page" | tr -d '`' | sort -u); do
+        pattern=$(printf '%s' "$path" | sed 's/<[^>]*>/*/g')
+        case $pattern in ../*) pattern=$folder/$pattern ;; esac
+        # shellcheck disable=SC2086
+        ls -d $pattern > /dev/null 2>&1 || { echo "$page: $path does not exist"; bad=1; }
+    done
+    for path in $(grep -oE '\]\([^)#: ]+[)#]' "$page" | sed 's/^](//; s/[)#]$//' | sort -u); do
+        [ -e "$folder/$path" ] || { echo "$page: link to $path, which does not exist"; bad=1; }
+    done
+    for name in $(grep -oE '`(rf_|rf__|rfk_|RF_)[A-Za-z0-9_]+`' "$page" | tr -d '`' | sort -u); do
+        grep -rqw -e "$name" include src CMakeLists.txt cmake || { echo "$page: $name is not in the code"; bad=1; }
+    done
+    # `test_x.c`: `case_name`, the way docs/paper-to-code.md points at a test
+    grep -oE '`tests/[^` ]+\.c`: `[a-z_0-9]+`' "$page" | tr -d '`:' | sort -u > "${TMPDIR:-/tmp}/docs.$$"
+    while read -r file name; do
+        grep -qw -e "$name" "$file" || { echo "$page: $file has no $name"; bad=1; }
+    done < "${TMPDIR:-/tmp}/docs.$$"
+    rm -f "${TMPDIR:-/tmp}/docs.$$"
+    # `train/test_x`: `case`, `case`, the way docs/reliability.md does
+    for row in $(grep -oE '`([a-z]+/)?test_[a-z_]+`: `[a-z_]+`(, `[a-z_]+`)*' "$page" | tr -d '`' | tr ', ' '::' | sort -u); do
+        file=$(ls tests/*/"$(basename "${row%%:*}")".c 2> /dev/null) || { echo "$page: no test ${row%%:*}"; bad=1; continue; }
+        for name in $(printf '%s' "${row#*:}" | tr ':' ' '); do
+            # shellcheck disable=SC2086
+            grep -qw -e "cmocka_unit_test($name" $file || { echo "$page: ${row%%:*} has no $name"; bad=1; }
+        done
+    done
+done
+# The ladder is listed once, in rungs.def; what README.md and the tests name are its rows.
+for rung in $(sed -n 's/^RFR(\([a-z0-9_]*\),.*/\1/p' include/roformer/rungs.def); do
+    grep -q "isa ref|.*\b$rung\b" README.md || { echo "README.md: --isa lacks $rung"; bad=1; }
+done
+exit $bad

@@ -1,0 +1,20 @@
+#!/bin/sh
+# files.sh — what a model folder holds has its names once, in include/roformer/files.h: no other source makes a path of
+# such a name in quotes, and none outside src/text uses or names the files that only one type of tokenizer has.
+set -eu
+cd "$(dirname "$0")/../.."
+bad=0
+header=include/roformer/files.h
+sources=$(find src bench experiments -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | grep -v "^$header\$")
+
+for name in $(sed -n 's/^#define RF_FILE_[A-Z_]* "\(.*\)".*/\1/p' $header); do
+    plain=$(printf '%s' "$name" | sed 's/\./\\./g')
+    # shellcheck disable=SC2086
+    grep -nE "\"([^\" ]*/)?$plain\"" $sources | grep -vE ':[0-9]+: ?[/*]' && { echo "$name: its name is in $header"; bad=1; }
+done
+# shellcheck disable=SC2086
+only=$(printf '%s\n' $sources | grep -v '^src/text/')
+# shellcheck disable=SC2086
+grep -nE 'vocab\.txt|special_tokens_map|RF_FILE_(VOCAB|SPECIAL_TOKENS|TOKENIZER)\b' $only && {
+    echo "only src/text knows which files a tokenizer has: rf_tokenizer_files, rf_tokenizer_found"; bad=1; }
+exit $bad

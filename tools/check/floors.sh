@@ -1,0 +1,49 @@
+#!/bin/sh
+# floors.sh — a file includes its own folder and those on lower floors, never up, nor across to another folder on the
+# same floor.  A public header says in a line of its own where it belongs ("home: src/data"): the lowest folder that needs it.
+# Only cli reads the environment, prints or exits; of the library it, bench/ and experiments/ include public headers alone.
+set -eu
+cd "$(dirname "$0")/../.."
+
+awk '
+BEGIN {
+    split("base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 dist:5 optim:6 train:7 task:8 measure:8 analysis:8 convert:9 pipeline:9 cli:10", pair, " ")
+    for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
+}
+function folder(path,   part) { split(path, part, "/"); return part[2] }
+function header(path) { sub(/.*roformer\//, "", path); return path }
+FILENAME ~ /^include\// {
+    public[header(FILENAME)] = 1
+    if (match($0, /home: src\/[a-z]+/)) home[header(FILENAME)] = substr($0, RSTART + 10, RLENGTH - 10)
+    next
+}
+!checked {
+    checked = 1
+    for (h in public) if (!(h in home) || !(home[h] in floor)) {
+        print "include/roformer/" h ": has no home: a line \"/* home: src/FOLDER */\" is missing, or there is no such folder"
+        bad = 1
+    }
+}
+/^#include "/ {
+    split($0, q, "\""); name = q[2]; from = folder(FILENAME)
+    if (name ~ /^roformer\//) to = home[header(name)]
+    else { to = name; sub(/\/.*/, "", to); if (!(to in floor)) to = from }
+    if (to == "") next
+    if (floor[to] > floor[from]) { print FILENAME ":" FNR ": floor " floor[from] " (" from ") includes floor " floor[to] ": " name; bad = 1 }
+    else if (floor[to] == floor[from] && to != from) { print FILENAME ":" FNR ": " from " includes " to ": " name; bad = 1 }
+}
+/(^|[^a-z_])(printf|puts|exit|abort|getenv|alloca|strcpy|sprintf|atoi)\(/ && folder(FILENAME) != "cli" {
+    print FILENAME ":" FNR ": only the program prints, exits or reads the environment; alloca, strcpy, sprintf, atoi never: " $0; bad = 1
+}
+END { exit bad }
+' include/roformer/*.h include/roformer/*.def $(find src -name '*.[ch]' -o -name '*.inc' | grep '^src/' | sort)
+
+# The programs: "roformer/...", "cli/..." and files beside their own.
+bad=0
+for file in $(find src/cli bench experiments -name '*.[ch]' -o -name '*.def' | sort); do
+    for name in $(sed -n 's/^ *# *include "\([^"]*\)".*/\1/p' "$file"); do
+        case $name in *src/*) there=/nowhere ;; roformer/*) there=include/$name ;; cli/*) there=src/$name ;; *) there=$(dirname "$file")/$name ;; esac
+        [ -f "$there" ] || { echo "$file: includes $name, which is neither public (roformer/...) nor the programs' own"; bad=1; }
+    done
+done
+exit $bad

@@ -1,0 +1,18 @@
+#!/bin/sh
+# headers.sh — every public header compiles alone in C11, C17 and C++17, without a warning; roformer.h has all for users,
+# inspect.h all for tools.
+set -eu
+cd "$(dirname "$0")/../.."
+for header in include/roformer/*.h; do
+    name=roformer/$(basename "$header")
+    case $name in roformer/roformer.h | roformer/inspect.h) ;; *)
+        grep -qF "#include \"$name\"" include/roformer/roformer.h include/roformer/inspect.h ||
+            { echo "neither roformer.h nor inspect.h includes $name"; exit 1; } ;;
+    esac
+    for mode in "gcc -xc -std=c11" "gcc -xc -std=c17" "g++ -xc++ -std=c++17"; do
+        set -- $mode
+        command -v "$1" > /dev/null || { echo "skipped: no $1"; continue; }
+        printf '#include "%s"\ntypedef int unit;\n' "$name" | "$@" -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -Iinclude -fsyntax-only - ||
+            { echo "$name does not compile alone: $mode"; exit 1; }
+    done
+done

@@ -1,0 +1,13 @@
+#!/bin/sh
+# linked.sh LIBRARY.so OBJECT... — the program's objects need nothing of the library but what the shared one exports: they would
+# link against it.
+set -eu
+library=$1
+shift
+exported=$(mktemp)
+trap 'rm -f "$exported"' EXIT
+nm -D --defined-only "$library" | sed -n 's/^[0-9a-f]* [A-Z] \(rf[a-z0-9_]*\).*/\1/p' | sort -u > "$exported"
+[ -s "$exported" ] || { echo "$library: exports nothing"; exit 1; }
+[ $# -gt 0 ] || { echo "no object of the program"; exit 1; }
+inner=$(nm -u "$@" | sed -n 's/^ *U \(rf[a-z0-9_]*\)$/\1/p' | sort -u | comm -23 - "$exported")
+[ -z "$inner" ] || { printf '%s is not exported by the shared library, and the program uses it\n' $inner; exit 1; }

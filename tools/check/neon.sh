@@ -1,0 +1,63 @@
+#!/bin/sh
+# neon.sh — cross-compiles floors 0 and 1 for AArch64, without oneDNN, and runs the kernel tests under
+# user-mode emulation: the rungs of Arm against the reference.  What only the rung neon has runs on a processor that has
+# no other, which halves the time.
+#
+#     tools/check/neon.sh [test name ...]          needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross, qemu-user
+#
+# CC and RUN name another compiler or emulator, PLAIN the emulator of a processor without the newer rungs.  Ends with 77 where there is none.
+set -eu
+cd "$(dirname "$0")/../.."
+CC=${CC:-aarch64-linux-gnu-gcc}
+PLAIN=${PLAIN:-${RUN:-qemu-aarch64 -cpu cortex-a72}}
+RUN=${RUN:-qemu-aarch64 -cpu max}
+for tool in "$CC" "${RUN%% *}"; do
+    command -v "$tool" > /dev/null || { echo "check_neon: $tool is not installed"; exit 77; }
+done
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# The one header of another package that floor 0 needs is the same for every machine.
+mkdir "$build/include"
+for dir in /usr/include /usr/local/include; do
+    [ -e "$dir/xxhash.h" ] && ln -sf "$dir/xxhash.h" "$build/include/xxhash.h"
+done
+
+# Rungs at -O3 with their flags of rungs.def and the rest at -O2, as they ship; the tests at -O1, because gcc 12.2 for AArch64 fails on some of them when it vectorises.
+flags="-std=c11 -pthread -static -Iinclude -Isrc -Itests/support/neon -Itests/support -I$build/include -DROFORMER_VERSION=\"neon\"
+       -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wvla -Werror
+       -fno-math-errno -fno-trapping-math -ffp-contract=off"
+# Without what reads and writes JSON, which no kernel calls.
+sources=$(find src/base src/kernel -name "*.c" | grep -vE "isa_(sse|avx)|isa_amx\.c|base/json" | sort)
+# shellcheck disable=SC2086
+printf '%s\n' $sources tests/support/t.c |
+    xargs -P 2 -I{} sh -c '
+        O=-O2
+        case $3 in */isa_*)
+            rung=${3##*/isa_}
+            O="-O3 $(sed -n "/^RFR(${rung%.c},/{n;s/.*\"\(.*\)\".*/\1/p}" include/roformer/rungs.def)" ;;
+        esac
+        exec "$0" $1 $O -c "$3" -o "$2/$(echo "$3" | tr / _).o"' "$CC" "$flags" "$build" {}
+
+# Each rung exports its table and nothing else, as symbols.sh asks of the x86 ones; and the processor that is emulated has them all.
+rungs=$(sed -n 's/^RFR(\([a-z0-9_]*\), *aarch64,.*/\1/p' include/roformer/rungs.def)
+for rung in $rungs; do
+    exports=$("${CC%gcc}nm" -g --defined-only "$build/src_kernel_isa_$rung.c.o" | awk '{ print $3 }')
+    [ "$exports" = "rfk_$rung" ] || { echo "check_neon: isa_$rung.c exports: $exports"; exit 1; }
+done
+newer=" ladder convert gemm_bf16 gemm_i8 attention_bf16 attention_relate_bf16 attention_pages "
+
+# These multiply large matrices, which takes many minutes here; the others meet every path of the rung.
+export CMOCKA_SKIP="${CMOCKA_SKIP-every_size_and_transpose every_activation training_shapes packed_weights a_row_does_not_see_the_others threads_do_not_show a_row_sees_itself_alone every_size_transpose_and_storage scores_of_any_size biases_of_any_size}"
+
+[ $# -gt 0 ] || set -- $(ls tests/kernel/test_*.c | sed 's|.*/test_||; s|\.c$||')
+for name; do
+    # shellcheck disable=SC2086
+    $CC $flags -O1 "tests/kernel/test_$name.c" "$build"/*.o -o "$build/test_$name" -lm
+done
+printf '%s\n' "$@" | xargs -P 2 -I{} sh -c '
+    case "$4" in *" $3 "*) run=$0 ;; *) run=$1 ;; esac
+    start=$(date +%s)
+    $run "$2/test_$3" > "$2/$3.log" 2>&1 && echo "$(tail -n 1 "$2/$3.log") ($(($(date +%s) - start)) s)" ||
+    { cat "$2/$3.log"; exit 255; }' "$RUN" "$PLAIN" "$build" {} "$newer"

@@ -1,0 +1,21 @@
+#!/bin/sh
+# tasks.sh — nothing asks which task it has before it: a task is named in its row of tasks.def, in its own file, in
+# the presets of tasks.c and in tests, nowhere else in src or include.
+set -eu
+cd "$(dirname "$0")/../.."
+bad=0
+fail() { echo "$1"; bad=1; }
+names=$(sed -n 's/^RFT(\([a-z_]*\),.*/\1/p' include/roformer/tasks.def)
+[ -n "$names" ] || fail "tasks.def has no row"
+files=$(find src include -name '*.[ch]' -o -name '*.inc' -o -name '*.def')
+for name in $names; do
+    [ -f "src/task/tasks/$name.c" ] || fail "src/task/tasks/$name.c is not there"
+    # shellcheck disable=SC2086
+    if grep -nE "rf__task_$name\b|[^A-Za-z0-9_ ]\"$name\"|\(\"$name\"" $files |
+        grep -vE "^[^:]*:[0-9]*: *(/\*| \*)|^src/task/tasks/$name\.c:|\.text = |^src/task/tasks\.c:[0-9]*:    \{\"[a-z0-9]+\", \"$name\""; then
+        fail "task $name is named outside of its file"
+    fi
+done
+# shellcheck disable=SC2086
+if grep -n 'RF_TASK_' $files | grep -vE 'define RF_TASK_[A-Z]*_?H$|ifndef RF_TASK_[A-Z]*_?H$'; then fail "tasks are no enumeration"; fi
+exit $bad

@@ -1,0 +1,35 @@
+#!/bin/sh
+# words.sh — words that docs/glossary.md retires are neither in the code nor in the pages, and no two names differ by
+# one underscore (rf_x and rf__x).  Data, results and golden files are as they are.
+set -eu
+cd "$(dirname "$0")/../.."
+bad=0
+files=$(find include src docs README.md CONTRIBUTING.md examples -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.md' |
+    grep -v -e docs/glossary.md -e unicode_tables)
+
+# WORDS EXCEPTIONS INSTEAD: a line with one of the words that no exception explains
+retired() {
+    # shellcheck disable=SC2086
+    grep -nE -e "$1" $files | grep -vE -e "$2" > "${TMPDIR:-/tmp}/words.$$" || true
+    [ -s "${TMPDIR:-/tmp}/words.$$" ] && { sed "s/^/retired word, $3: /" "${TMPDIR:-/tmp}/words.$$"; bad=1; }
+    rm -f "${TMPDIR:-/tmp}/words.$$"
+}
+edge='(^|[^A-Za-z])' end='([^A-Za-z]|$)'
+# In turn, in turns, taking turns; sentences of the demonstration; its tokens in README.md.
+retired "$edge([Uu]n)?[Tt]urn(s|ed|ing)?$end|${edge}TURN" \
+    "in turns?$end|turns on the same arrays|turns with Hugging|(takes?|took) turns|its turn|turn vectors|leaves turn red|^README.md:[0-9]*:turn " 'rotate, transpose, unit, cursor'
+# trainer_state.json has the key since its first version; a sentence of the demonstration.
+retired "$edge[Rr]ooms?$end" 'interval_room|because the room was' 'workspace, capacity, reserve, space'
+retired "$edge(wants?|wanted|WANT)$end" 'You have cloned the repository and want' 'expected, needed, asked for'
+retired "$edge[Pp]ictures?$end" ' %% ' 'plot'
+retired "${edge}guess(es|ed|ing|er)?$end" ' %% ' 'predict, prediction'
+retired '(largest )?step size' ' %% ' 'learning rate'
+retired "$edge[qkv]2?_step$end|out_step|band_step|RFK_STEP" ' %% ' 'stride'
+retired "$edge(heed|soften|rf_place|rfk__place)$end" ' %% ' 'the glossary'
+
+names=$(find include src -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | xargs grep -hoE '\brf__?[a-z0-9_]+\b' | sort -u)
+for name in $(printf '%s\n' "$names" | sed 's/^rf__/rf_/' | sort | uniq -d); do
+    echo "$name and $(printf '%s' "$name" | sed 's/^rf_/rf__/') differ by one underscore"
+    bad=1
+done
+exit $bad

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/models/int8: a small RoFormer whose layers compressed-tensors has quantised (W8A8: a scale for each
+row of weights, one for each token of activations), and what transformers computes with it: golden.txt with the weights
+that the numbers stand for, int8.txt with activations in int8, too.  Or loads what roformer wrote and compares.
+
+    python tools/golden/golden_int8.py                                # writes tests/golden/models/int8 anew
+    python tools/golden/golden_int8.py --check build/release/roformer # roformer convert --dtype int8, read by transformers
+
+Needs torch, transformers 5, compressed-tensors and, for --check, nothing else; the tests need none of them.
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import compressed_tensors
+import torch
+import transformers
+from compressed_tensors.quantization import QuantizationConfig, apply_quantization_config
+from compressed_tensors.quantization.utils import calculate_qparams
+from compressed_tensors.compressors import ModelCompressor
+from golden_models import ROOT, case, make, numbers
+from transformers import RoFormerForMaskedLM
+
+CONFIG = dict(vocab_size=97, embedding_size=48, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=160,
+              hidden_act="gelu", max_position_embeddings=64)
+SEED = 41
+ARGUMENTS = dict(num_bits=8, type="int", symmetric=True)
+SCHEME = {
+    "quant_method": "compressed-tensors",
+    "format": "int-quantized",
+    "quantization_status": "compressed",
+    "ignore": ["roformer.embeddings_project", "cls.predictions.transform.dense", "cls.predictions.decoder"],
+    "config_groups": {"group_0": {
+        "targets": ["Linear"],
+        "weights": dict(ARGUMENTS, strategy="channel"),
+        "input_activations": dict(ARGUMENTS, strategy="token", dynamic=True),
+    }},
+}
+
+
+def quantise(model):
+    """The package's own scales (127.5 steps to the largest) and its own rounding."""
+    config = QuantizationConfig.model_validate(SCHEME)
+    apply_quantization_config(model, config)
+    with torch.no_grad():
+        for module in model.modules():
+            scheme = getattr(module, "quantization_scheme", None)
+            if scheme is None:
+                continue
+            low, high = module.weight.amin(dim=1, keepdim=True), module.weight.amax(dim=1, keepdim=True)
+            scale, _ = calculate_qparams(low, high, scheme.weights)
+            module.weight_scale.data.copy_(scale)
+    compressor = ModelCompressor.from_pretrained_model(model, quantization_format="int-quantized")
+    compressor.compress_model(model)
+    return config
+
+
+def quiet():
+    torch.set_num_threads(1)
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+
+
+def answers(path, model, generator, title):
+    with open(path, "w") as out:
+        print(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, compressed-tensors "
+              f"{compressed_tensors.__version__}, {datetime.date.today()}, seed {SEED}, {title}", file=out)
+        for lengths in ([1], [5], [33], [7, 2, 12]):
+            case(out, f"length-{lengths[0]}" if len(lengths) == 1 else "padded", model, lengths, generator, False,
+                 exact=title.startswith("float32"))
+        print("end", file=out)
+
+
+def products(path, model, generator):
+    """y = x w^T + bias of two matrices, four rows of x each."""
+    with open(path, "w") as out:
+        print("# as int8.txt: name, rows n k; x; y", file=out)
+        for name in ("encoder.layer.0.intermediate.dense", "encoder.layer.1.output.dense"):
+            module = model.roformer.get_submodule(name)
+            x = torch.randn(4, module.in_features, generator=generator)
+            with torch.no_grad():
+                y = module(x)
+            print(f"roformer.{name} {len(x)} {module.out_features} {module.in_features}", file=out)
+            print(numbers(x.flatten().tolist()), file=out)
+            print(numbers(y.flatten().tolist()), file=out)
+        print("end", file=out)
+
+
+def write():
+    folder = ROOT / "int8"
+    shutil.rmtree(folder, ignore_errors=True)
+    torch.manual_seed(SEED)
+    model = make(CONFIG, torch.Generator().manual_seed(SEED))
+    quantise(model)
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = dict(QuantizationConfig.model_validate(SCHEME).to_dict())
+    (folder / "config.json").write_text(json.dumps(config, indent=2, default=str) + "\n")
+    dense = RoFormerForMaskedLM.from_pretrained(
+        folder, quantization_config=transformers.CompressedTensorsConfig(dequantize=True)).eval().float()
+    answers(folder / "golden.txt", dense, torch.Generator().manual_seed(SEED + 1), "float32 on the CPU")
+    whole = RoFormerForMaskedLM.from_pretrained(folder).eval()
+    answers(folder / "int8.txt", whole, torch.Generator().manual_seed(SEED + 1), "W8A8 on the CPU")
+    products(folder / "products.txt", whole, torch.Generator().manual_seed(SEED + 2))
+    for file in folder.iterdir():
+        file.chmod(0o644)
+    print(sum(f.stat().st_size for f in folder.iterdir()), "bytes")
+
+
+TEXTS = ["The capital of France is [MASK].", "In 1990 the [MASK] was elected as president.", "He was born in [MASK] and died in London."]
+
+
+def check(program):
+    """The shipped model, converted: probabilities of masked words, by transformers and by roformer."""
+    source = pathlib.Path(__file__).resolve().parents[2] / "models" / "roformer-small-en"
+    with tempfile.TemporaryDirectory() as folder:
+        target = pathlib.Path(folder) / "int8"
+        subprocess.run([program, "convert", "-q", source, target, "--dtype", "int8"], check=True, stdout=subprocess.DEVNULL)
+        model, info = RoFormerForMaskedLM.from_pretrained(target, output_loading_info=True)
+        left = {k for k in info["missing_keys"] if "embed_positions" not in k} | info["unexpected_keys"]
+        assert not left and not info["mismatched_keys"], info
+        inner = model.roformer.encoder.layer[0].intermediate.dense
+        assert inner.weight.dtype == torch.int8 and inner.quantization_scheme.input_activations.dynamic
+        worst = 0.0
+        vocabulary = (target / "vocab.txt").read_text().splitlines()
+        for text in TEXTS:
+            tokens = subprocess.run([program, "tokenize", "-m", source, "--json", text], check=True,
+                                    stdout=subprocess.PIPE).stdout
+            ids = torch.tensor([json.loads(tokens)["ids"]])
+            place = int((ids[0] == vocabulary.index("[MASK]")).nonzero()[0])
+            with torch.no_grad():
+                theirs = model(ids).logits[0, place].double()
+            ours = json.loads(subprocess.run([program, "fill-mask", "-m", target, "--dtype", "int8", "--json", "--top-k", "200", text],
+                                             check=True, stdout=subprocess.PIPE).stdout)
+            ours = ours[0] if isinstance(ours[0], list) else ours
+            index = torch.tensor([row["token"] for row in ours])
+            log = torch.tensor([row["score"] for row in ours]).double().log()
+            theirs = theirs.log_softmax(0)[index]
+            off = float(((log - theirs).norm() / theirs.norm()))
+            print(f"{text:50} {off:.1e} of the log-probabilities of {len(index)} words")
+            worst = max(worst, off)
+        # A product is off by 0.0076 of its size (docs/numerics.md); a layer has four, and there are four layers.
+        assert worst <= 0.0076 * 16 ** 0.5, worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", metavar="PROGRAM")
+    given = parser.parse_args()
+    quiet()
+    if given.check:
+        check(given.check)
+    else:
+        write()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+#!/bin/sh
+# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench] — installs the Debian packages that building and testing need, and only those that are
+# missing.  Works as root or through sudo; does nothing, and needs no network, when all is there.  --check names what is missing and
+# fails when there is something.
+set -eu
+cd "$(dirname "$0")/.."
+mkdir -p build
+check=
+if [ "${1:-}" = --check ]; then
+    check=yes
+    shift
+fi
+
+packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libjansson-dev libutf8proc-dev libxxhash-dev
+  libsentencepiece-dev libzip-dev libzstd-dev zlib1g-dev libcmocka-dev gnuplot-nox python3-jieba"
+if [ "${1:-}" = fuzz ]; then
+    packages="clang libclang-rt-14-dev libjansson-dev libutf8proc-dev libxxhash-dev libzip-dev libzstd-dev zlib1g-dev"
+elif [ "${1:-}" = mpi ]; then
+    packages="openmpi-bin libopenmpi-dev mpich libmpich-dev"
+elif [ "${1:-}" = tests ]; then                 # without which a test leaves something out
+    packages="fish libxml2-utils mandoc procps python3-numpy zsh zstd"
+elif [ "${1:-}" = arm ]; then
+    packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+elif [ "${1:-}" = rungs ]; then
+    packages="musl-tools qemu-user gcc-s390x-linux-gnu"
+elif [ "${1:-}" = bench ]; then                 # a peer that bench_gemm measures
+    packages="libdnnl-dev"
+elif [ "${1:-}" = ci ]; then
+    packages="clang clang-tidy cppcheck libclang-rt-14-dev abigail-tools gcovr git"
+fi
+
+if ! command -v dpkg-query > /dev/null; then
+    [ -z "$check" ] || exit 0                   # the build says what it does not find
+    echo "setup: not a Debian system; please install the counterparts of:" $packages
+    exit 0
+fi
+missing=
+for p in $packages; do
+    dpkg-query -W -f '${Status}' "$p" 2> /dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+if [ -n "$check" ]; then
+    echo "setup: missing:$missing" >&2
+    echo "setup: install them with your package manager, or: sh tools/setup.sh${1:+ $1}" >&2
+    exit 1
+fi
+
+root=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo > /dev/null || { echo "setup: needs root (or sudo) to install:$missing" >&2; exit 1; }
+    root=sudo
+fi
+echo "setup: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+if ! $root apt-get install -y -qq $missing > build/setup.log 2>&1; then      # lists of packages may be old or absent
+    $root apt-get update -qq >> build/setup.log 2>&1
+    $root apt-get install -y -qq $missing >> build/setup.log 2>&1 || { tail -5 build/setup.log >&2; exit 1; }
+fi
