@@ -15,9 +15,9 @@ retired() {
     rm -f "${TMPDIR:-/tmp}/words.$$"
 }
 edge='(^|[^A-Za-z])' end='([^A-Za-z]|$)'
-# In turn, in turns, taking turns; sentences of the demonstration; its tokens in README.md.
+# In turn, in turns, taking turns; sentences of the demonstration; its tokens in quickstart.md.
 retired "$edge([Uu]n)?[Tt]urn(s|ed|ing)?$end|${edge}TURN" \
-    "in turns?$end|turns on the same arrays|turns with Hugging|(takes?|took) turns|its turn|turn vectors|leaves turn red|^README.md:[0-9]*:turn " 'rotate, transpose, unit, cursor'
+    "in turns?$end|turns on the same arrays|turns with Hugging|(takes?|took) turns|its turn|turn vectors|leaves turn red|^docs/quickstart.md:[0-9]*:turn " 'rotate, transpose, unit, cursor'
 # trainer_state.json has the key since its first version; a sentence of the demonstration.
 retired "$edge[Rr]ooms?$end" 'interval_room|because the room was' 'workspace, capacity, reserve, space'
 retired "$edge(wants?|wanted|WANT)$end" 'You have cloned the repository and want' 'expected, needed, asked for'

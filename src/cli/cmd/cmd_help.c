@@ -9,7 +9,7 @@ static int help(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
     if (a->markdown) {
-        cli_options_page(stdout);
+        (a->markdown == 1 ? cli_options_page : cli_commands_page)(stdout);
         return CLI_DONE;
     }
     if (!a->word.n) {
@@ -37,8 +37,8 @@ static int completion(void *arguments, cli_io *io)
 }
 
 static const cli_option help_options[] = {
-    {"markdown", 0, CLI_FLAG, offsetof(struct args, markdown), NULL, NULL, 0, 0, NULL,
-     "print the page of all options of training, docs/options.md", NULL},
+    {"markdown", 0, CLI_CHOICE, offsetof(struct args, markdown), "no|options|commands", "no", 0, 0, NULL,
+     "print a page of the documentation: options of training (docs/options.md), or commands (docs/commands.md)", NULL},
     {"COMMAND", 0, CLI_OPERANDS, offsetof(struct args, word), NULL, NULL, 0, 1, NULL, "", NULL},
     {0},
 };

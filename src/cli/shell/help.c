@@ -14,6 +14,19 @@
 
 enum { COLUMN = 34 };
 
+const cli_exit_row cli_exit_codes[] = {
+    {"0", "done"},
+    {"1", "another failure"},
+    {"2", "usage: an option or argument is not accepted"},
+    {"3", "a model, text or other file has invalid content"},
+    {"4", "reading or writing failed (no such file, disk full)"},
+    {"5", "out of memory"},
+    {"6", "a result is not finite"},
+    {"75", "try again later: another run holds the folder, or training was interrupted and saved"},
+    {"128 + n", "ended by signal n (130: Ctrl-C, 141: the reader went away, 143: a request to terminate)"},
+    {0},
+};
+
 /* The arguments of a command with nothing given are where the defaults that help shows come from.  One outside the
  * limits is none: something else decides. */
 void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size)
@@ -233,13 +246,6 @@ static void man_command(FILE *to, const cli_command *c)
 void cli_manual(FILE *to)
 {
     static const char *const after =
-        ".SH EXIT STATUS\n"
-        ".TP\n0\nall done\n.TP\n1\nfailure of another kind\n.TP\n2\nusage: an option or argument is not acceptable\n"
-        ".TP\n3\na model, text or other file does not hold what it must\n"
-        ".TP\n4\nreading or writing failed (no such file, disk full)\n.TP\n5\nout of memory\n"
-        ".TP\n6\na result is not finite\n"
-        ".TP\n75\ntry again later: another run holds the folder, or training was interrupted\nand saved\n"
-        ".TP\n130, 141, 143\nended by Ctrl\\-C, by a reader that went away, by a request to terminate\n"
         ".SH ENVIRONMENT\n"
         ".TP\n.B ROFORMER_MODEL\nmodel folder when no \\fB\\-m\\fR is given\n"
         ".TP\n.B ROFORMER_THREADS\nas \\fB\\-\\-threads\\fR\n.TP\n.B ROFORMER_ISA\nas \\fB\\-\\-isa\\fR\n"
@@ -263,5 +269,11 @@ void cli_manual(FILE *to)
     man_options(to, NULL, cli_common_options);
     fputs(".SH COMMANDS\n", to);
     for (int i = 0; cli_commands[i]; i++) man_command(to, cli_commands[i]);
+    fputs(".SH EXIT STATUS\n", to);
+    for (const cli_exit_row *e = cli_exit_codes; e->code; e++) {
+        fprintf(to, ".TP\n%s\n", e->code);
+        roff_text(to, e->meaning);
+        fputc('\n', to);
+    }
     fputs(after, to);
 }

@@ -18,5 +18,9 @@ void cli_default_value(const cli_command *c, const cli_option *o, char *out, siz
 void cli_depends(const char *name, char *out, size_t size);
 
 void cli_options_page(FILE *to);                                        /* docs/options.md                            */
+void cli_commands_page(FILE *to);                                       /* docs/commands.md                           */
+
+typedef struct cli_exit_row { const char *code, *meaning; } cli_exit_row;
+extern const cli_exit_row cli_exit_codes[];                            /* code is NULL at the end                    */
 
 #endif

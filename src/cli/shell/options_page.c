@@ -117,7 +117,7 @@ void cli_options_page(FILE *to)
           "`prepare`;\n"
           "what is behind the options is in [training.md](training.md). Each is a row of\n"
           "`include/roformer/train_options.def` or `include/roformer/finetune_options.def`.\n"
-          "`roformer help --markdown` writes this page; a test compares them.\n", to);
+          "`roformer help --markdown options` writes this page; a test compares them.\n", to);
     put_table(to, rf_train_option);
     put_table(to, rf_finetune_option);
 }
