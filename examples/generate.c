@@ -18,11 +18,10 @@ int main(int argc, char **argv)
     rf_error why = {0};
     rf_pipeline *p = NULL;
     rf_generate_options o;
-    rf_generate_defaults(&o);
-    o.max_new_tokens = 20;
-    o.do_sample = 1;
-    o.top_p = 0.9;
-    if (!rf_pipeline_open(NULL, argv[1], RF_F32, &p, &why)) {
+    if (!rf_pipeline_open(NULL, argv[1], RF_F32, &p, &why) && !rf_generate_defaults_of(p, &o, &why)) {
+        o.max_new_tokens = 20;                                   /* all else is as generation_config.json says */
+        o.do_sample = 1;
+        o.top_p = 0.9;
         printf("%s", argv[2]);
         if (!rf_generate(p, argv[2], RF_STRING, &o, show, NULL, NULL, &why)) printf("\n");
     }

@@ -114,6 +114,7 @@ typedef enum rf_generate_end {
 /* Continues id[0..n), n at least 1, until max_new_tokens are there, a stop token comes or the sink takes no more.
  *
  *   session     its sequences (sequence.h) stay as they are
+ *   options     NULL: rf_generate_model_defaults; then also what rf_generate_model_check says
  *   end         why it ended; or NULL
  *   cost        a token costs one pass and attention over those before it.  With an encoding whose keys cannot be kept
  *               (dynamic, longrope, rerope) the whole text is computed again for each

@@ -135,6 +135,7 @@ typedef struct rf_mask {
 
 /* The likeliest words for each mask token (rf_tokenizer_options.mask, "[MASK]") of the texts.
  *
+ *   options    NULL: rf_fill_defaults; a folder says nothing of them
  *   mask       [masks], in the order of the texts; every text has at least one
  *   RF_EUNSUPPORTED  no language-model head; a causal model: what follows a mask does not reach it
  *   RF_EDATA         a text without a mask; the tokenizer has none
@@ -185,7 +186,9 @@ rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, con
 typedef struct rf_label_score { const char *label; double score; } rf_label_score;
 
 /* What a fine-tuned model says about a text or a pair: all labels with their probabilities, the most likely first; of a
- * regression its numbers.
+ * regression its numbers.  All that there is to say comes from the folder: problem_type decides between softmax and
+ * one sigmoid for each label, and texts are cut to the length of fine-tuning (rf_answerer_reading shows it, and how
+ * many were cut).
  *
  *   text              NULL: only whether the model can
  *   pair, pair_bytes  the second text, or NULL and 0
@@ -205,15 +208,25 @@ typedef struct rf_generation {
     const double *logprob;      /* [n] rf_generated.logprob                                                          */
 } rf_generation;
 
+/* The options that rf_generate and rf_generate_texts go by when they are given none: rf_generate_model_defaults, with
+ * [SEP] as the token that ends a text where the folder names none.
+ *
+ *   out              its lists belong to the pipeline and its model
+ *   RF_EUNSUPPORTED, RF_EDATA  a key of generation_config.json cannot be followed (rf_generate_model_check): options
+ *                    of one's own can do without                                                                    */
+rf_status rf_generate_defaults_of_sized(const rf_pipeline *p, rf_generate_options *out, size_t size, rf_error *why);
+#define rf_generate_defaults_of(p, out, why) rf_generate_defaults_of_sized((p), (out), sizeof *(out), (why))
+
 /* Called with text as it comes, for every token; anything but 0 ends the generation (RF_GENERATE_SINK). */
 typedef int rf_text_sink(void *user, const char *text, size_t bytes);
 
 /* Continues a prompt: [CLS] and its tokens, without the [SEP] that would end it.  The text of n tokens begins that of
  * n + 1.
  *
- *   options    NULL: rf_generate_model_defaults.  `stop` without stops: [SEP] ends a text; `suppress` without
- *              suppressed, or the model's own list: never chosen are [PAD], [UNK], [CLS] and [MASK], but with
- *              special_tokens, ids that the tokenizer has no token for, and that list; num_return_sequences is 1
+ *   options    NULL: rf_generate_defaults_of.  Without stops the folder's own tokens end a text, or, where it names
+ *              none, [SEP].  Without suppressed, or with the folder's own list, what is never chosen is that list, ids
+ *              that the tokenizer has no token for, and, unless special_tokens is 1, [PAD], [UNK], [CLS] and [MASK].
+ *              num_return_sequences is 1
  *   sink       or NULL                        out      or NULL
  *   others     as rf_session_generate (generate.h) */
 rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf_generate_options *options,

@@ -522,8 +522,15 @@ rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[],
                                   const rf_generate_options *options, rf_generate_sink *sink, rf_generate_done *done,
                                   void *user, rf_error *why)
 {
-    if (!(session && options && (prompt || !prompts)))
-        return rf__missing("rf_session_generate_all", "session, options, prompts", why);
+    rf_generate_options own;
+    if (!(session && (prompt || !prompts)))
+        return rf__missing("rf_session_generate_all", "session, prompts", why);
+    if (!options) {
+        const rf_status status = rf_generate_model_check(rf__session_model(session), why);
+        if (status) return status;
+        rf_generate_model_defaults(rf__session_model(session), &own);
+        options = &own;
+    }
     rf__writer w = {.session = session, .prompt = prompt, .sink = sink, .done = done, .user = user};
     return rf__write_texts(&w, prompts, options, why);
 }
@@ -552,8 +559,8 @@ rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n
 {
     struct one x = {.sink = sink, .user = user};
     const rf_prompt p = {.id = id, .n = n};
-    if (!session || !options || (!id && n > 0))
-        return rf_fail(why, RF_EARG, "generate: no %s given", !session ? "session" : !options ? "options" : "prompt");
+    if (!session || (!id && n > 0))
+        return rf_fail(why, RF_EARG, "generate: no %s given", !session ? "session" : "prompt");
     const rf_status status = rf_session_generate_all(session, &p, 1, options, pass_on, note_end, &x, why);
     if (status) return status;
     if (x.why.code) return rf_fail(why, x.why.code, "%s", x.why.text);

@@ -261,12 +261,29 @@ static rf_status suppress(const rf_pipeline *p, rf_generate_options *o, int32_t 
     return RF_OK;
 }
 
-/* Options that are not given are the model's. */
+/* Options that are not given are the folder's, and so are lists of tokens without any. */
 static rf_status options_of(const rf_pipeline *p, const rf_generate_options *given, rf_generate_options *o,
                             rf_error *why)
 {
-    rf_generate_model_defaults(p->model, o);
-    return given ? rf__generate_options_read(o, given, why) : rf_generate_model_check(p->model, why);
+    rf_generate_options own;
+    rf_generate_model_defaults(p->model, &own);
+    if (!own.stops) own.stop = &p->sep, own.stops = 1;
+    *o = own;
+    if (!given) return rf_generate_model_check(p->model, why);
+    const rf_status status = rf__generate_options_read(o, given, why);
+    if (status) return status;
+    if (!o->stops) o->stop = own.stop, o->stops = own.stops;
+    if (!o->suppressed) o->suppress = own.suppress, o->suppressed = own.suppressed;
+    return RF_OK;
+}
+
+rf_status rf_generate_defaults_of_sized(const rf_pipeline *p, rf_generate_options *out, size_t size, rf_error *why)
+{
+    rf_generate_options o;
+    if (!(p && out)) return rf__missing("rf_generate_defaults_of", "pipeline, out", why);
+    const rf_status status = options_of(p, NULL, &o, why);
+    if (!status) rf__options_init(out, size, &o, sizeof o);
+    return status;
 }
 
 rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const size_t bytes[],
@@ -281,8 +298,6 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
     if (status || !n) return status;
     writer w = {.p = p, .t = rf_model_tokenizer(p->model), .o = &o, .text = prompt, .bytes = bytes, .sink = sink,
                 .done = done, .user = user};
-    const int32_t stop = rf_tokenizer_sep(w.t);
-    if (!o.stops) o.stop = &stop, o.stops = 1;
     for (int64_t i = 0; i < n; i++)
         if (!prompt[i]) return rf_fail(why, RF_EARG, "prompt %lld: none given", (long long)i);
     for (int64_t i = 0; i < o.stop_strings; i++)

@@ -34,7 +34,7 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     if (!status && rf_model_task(p->model) == RF_HEAD_SEQ2SEQ)
         status = rf__checksums_tokenizer(p->ctx, folder, rf_tokenizer_files(rf_model_tokenizer(p->model)), why);
     if (!status) status = rf_session_open(p->model, &p->session, why);
-    if (!status) p->worker[0].session = p->session;
+    if (!status) p->worker[0].session = p->session, p->sep = rf_tokenizer_sep(rf_model_tokenizer(p->model));
     if (!status && rf_model_task(p->model) != RF_HEAD_MLM && rf_model_task(p->model) != RF_HEAD_SEQ2SEQ)
         status = rf__answerer_of(p->ctx, folder, type, p->model, p->session, &p->answerer, why);
     if (status) {

@@ -68,6 +68,7 @@ struct rf_pipeline {
     size_t vectors_capacity;
     rf__fills fills;
     rf_label_score *label;              /* [labels] */
+    int32_t sep;                        /* what ends a text where the folder does not say                             */
     int32_t *id;                        /* a prompt, and what was generated */
     double *logprob;
     char *text;

@@ -3,17 +3,6 @@
 #define _GNU_SOURCE
 #include "small_pipeline.h"
 
-static void write_config_of(const char *folder, int words, const char *more)
-{
-    char config[1024];
-    const int n = snprintf(config, sizeof config,
-                           "{\"model_type\": \"roformer\", \"vocab_size\": %d, \"embedding_size\": 16,"
-                           " \"hidden_size\": 32, \"num_hidden_layers\": 2, \"num_attention_heads\": 2,"
-                           " \"intermediate_size\": 64,"
-                           " \"max_position_embeddings\": 48%s}", words, more);
-    t_write(folder, "config.json", config, (size_t)n);
-}
-
 static void write_config(const char *folder, const char *more) { write_config_of(folder, 34, more); }
 
 static setup begin_in(rf_ctx *ctx, const char *more)
