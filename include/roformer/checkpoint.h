@@ -179,7 +179,7 @@ typedef struct rf_config {
     char problem_type[32];       /* "single_label_classification", "multi_label_classification", "regression" or ""   */
     char finetuning_task[32];    /* "cls", "glue/mrpc", ... or ""                                                     */
     int64_t task_max_length;     /* tokens of a text in fine-tuning; 0: not said                                      */
-    /* columns of labelled files, when named; or "" */
+    /* columns of labeled files, when named; or "" */
     char task_text_column[128], task_pair_column[128], task_label_column[128];
     int task_pairs;              /* fine-tuned on pairs of texts                                                      */
     char task_header[8], task_separator[8];     /* of tables, when told: "yes" or "no"; "tab" or the character; or "" */

@@ -1,4 +1,4 @@
-/* finetune.h — a model folder, labelled examples, and a folder that answers: training, evaluating, predicting.
+/* finetune.h — a model folder, labeled examples, and a folder that answers: training, evaluating, predicting.
  *
  * Tasks ("cls", "qa", ...) are the rows of tasks.def; "glue/NAME" is one of GLUE's, with its columns and metric.
  *
@@ -79,7 +79,7 @@ const rf_reading *rf_answerer_reading(const rf_answerer *a);
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
                                const float **probability, rf_error *why);
 
-/* A line for every example of a file, labelled or not, without its end; text lent until `line` returns.  Where the file
+/* A line for every example of a file, labeled or not, without its end; text lent until `line` returns.  Where the file
  * says what its examples are called, that comes first: a column or member "id".
  *
  *   TSV     a header, then label and probability; number; labels with commas; tags with spaces; answer; choice
@@ -104,7 +104,7 @@ typedef rf_status rf_prediction_line(void *user, const char *line, size_t size, 
 rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file,
                               rf_prediction_format format, rf_prediction_line *line, void *user, rf_error *why);
 
-/* Scores on a labelled file, read as o->task (NULL: the folder's own) says, with the columns of `o`, or those that the
+/* Scores on a labeled file, read as o->task (NULL: the folder's own) says, with the columns of `o`, or those that the
  * folder was fine-tuned with, cut to o->t.max_length tokens (0: as in fine-tuning).  rf_answerer_predict reads in the
  * same way, and in both `o` NULL means the defaults, of which the task is no part.  The loss is the first score; class
  * weights and R-Drop of the training are no part of it. */

@@ -32,7 +32,7 @@ rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, r
  *
  *   RF_F32
  *   RF_BF16    half the memory and, where the processor has AVX512_BF16, about twice the speed
- *   RF_I8      matrices of the layers in int8, quantised while they are read: a quarter of the memory and, with
+ *   RF_I8      matrices of the layers in int8, quantized while they are read: a quarter of the memory and, with
  *              AVX512_VNNI, up to twice the speed of bf16; attention and the other matrices are as with RF_BF16, all
  *              else f32.  RF_ENUMERIC names a tensor that has no scale: all zero, or too large or small
  *

@@ -25,7 +25,7 @@ extern "C" {
 typedef enum rf_mt_metric { RF_MT_BLEU, RF_MT_CHRF, RF_MT_TER } rf_mt_metric;
 
 /* What BLEU takes for words: mteval-v13a's, mteval-v14's international ones, Chinese characters besides 13a's, every
- * character, what white space separates.  RF_MT_COMPOUNDS: text that is tokenised already, whose hyphens within words
+ * character, what white space separates.  RF_MT_COMPOUNDS: text that is tokenized already, whose hyphens within words
  * become " ##AT##-##AT## " as in tensor2tensor's get_ende_bleu.sh; unsmoothed, that is multi-bleu.perl's BLEU. */
 typedef enum rf_mt_words { RF_MT_13A, RF_MT_INTL, RF_MT_ZH, RF_MT_CHAR, RF_MT_NONE, RF_MT_COMPOUNDS } rf_mt_words;
 
@@ -78,7 +78,7 @@ void rf_mt_free(rf_mt_result *r);                               /* NULL is fine 
 
 void rf_mt_corpus(const rf_mt_result *r, rf_mt_score *out);
 void rf_mt_segment(const rf_mt_result *r, int64_t i, rf_mt_score *out);         /* BLEU: set effective_order         */
-const char *rf_mt_name(const rf_mt_result *r);                  /* "BLEU", "chrF2++", "TER"; "tokenised BLEU"        */
+const char *rf_mt_name(const rf_mt_result *r);                  /* "BLEU", "chrF2++", "TER"; "tokenized BLEU"        */
 
 /* sacreBLEU's signature, "nrefs:1|case:mixed|...|version:2.6.0", which says what has to be the same for two scores to
  * be comparable; `more` ("bs:1000|seed:12345" or "") is put in where it belongs.  Ended by a zero, cut at `size`. */

@@ -134,8 +134,8 @@ rf_status rf_probe_lengths(const rf_probe *p, rf_length_loss out[], int *lengths
 rf_status rf_position_vectors(const rf_model *m, int64_t T, float *p, rf_error *why);
 
 /* The subspaces that vectors of positions and of words span, by principal angles.  A subspace is that of the fewest
- * principal directions (not centred) which hold `share` of the vectors' sum of squares: all directions that occur would
- * span the whole width. */
+ * principal directions (not centered) which hold `share` of the vectors' sum of squares: all directions that occur
+ * would span the whole width. */
 #define RF_SUBSPACE_SHARE 0.9
 typedef struct rf_subspaces {
     int64_t positions, words, width;    /* vectors; their columns E                                                   */

@@ -1,7 +1,7 @@
 /* reader.h — documents from text files, one after the other, in bounded memory.
  *
  * A file is plain text, JSON lines, or WikiExtractor's `<doc ...>` ... `</doc>`; each may be compressed with gzip or
- * zstd (recognised by its first bytes); "-" is standard input.  Text is UTF-8, with or without BOM, with LF or CRLF;
+ * zstd (recognized by its first bytes); "-" is standard input.  Text is UTF-8, with or without BOM, with LF or CRLF;
  * what is given out is valid UTF-8 with LF (a JSON string: as it is).  Documents of nothing but white space are left
  * out.
  *

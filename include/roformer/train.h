@@ -97,7 +97,7 @@ typedef int rf_train_report(void *user, const rf_train_progress *progress);
  * Runs until max_steps, or saves and stops on request.  Leaves in output_dir
  *
  *     config.json model.safetensors vocab.txt ...   the trained model, at the end, with checksums.json
- *     checkpoint-<step>/                            complete model folders with the optimiser's state
+ *     checkpoint-<step>/                            complete model folders with the optimizer's state
  *     all_results.json                              at the end: results as transformers' Trainer writes them
  *     metrics.jsonl                                 a line for each logging interval and evaluation
  *     events.out.tfevents.roformer                  the same for TensorBoard, when report_to asks for it

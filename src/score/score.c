@@ -127,13 +127,13 @@ static rf_status count_all(job *j, rf_error *why)
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 /* BLEU of another kind, whose scores are never beside sacreBLEU's. */
-static bool tokenised(const rf_mt_result *r) { return r->o.metric == RF_MT_BLEU && r->o.words == RF_MT_COMPOUNDS; }
+static bool tokenized(const rf_mt_result *r) { return r->o.metric == RF_MT_BLEU && r->o.words == RF_MT_COMPOUNDS; }
 
 static void name_it(rf_mt_result *r)
 {
     if (r->o.metric == RF_MT_CHRF)
         snprintf(r->name, sizeof r->name, "%s%d%.*s", r->row->name, r->o.beta, r->o.word_order, "++++++++");
-    else snprintf(r->name, sizeof r->name, "%s%s", tokenised(r) ? "tokenised " : "", r->row->name);
+    else snprintf(r->name, sizeof r->name, "%s%s", tokenized(r) ? "tokenized " : "", r->row->name);
 }
 
 static rf_status evaluate(job *j, const rf_mt_options *options, rf_error *why)
@@ -215,5 +215,5 @@ void rf_mt_signature(const rf_mt_result *r, const char *more, char *out, size_t 
     char own[128];
     r->row->signature(&r->o, own, sizeof own);
     snprintf(out, size, "nrefs:%d%s%s|%s%s|program:roformer-%s", r->references, *more ? "|" : "", more, own,
-             tokenised(r) ? "" : "|version:2.6.0", ROFORMER_VERSION);
+             tokenized(r) ? "" : "|version:2.6.0", ROFORMER_VERSION);
 }

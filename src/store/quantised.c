@@ -53,7 +53,7 @@ static rf_status keep_rules(const char *file, const char *path, const json_t *ob
         const bool fine = text && (!strcmp(text, r->value) || (r->other && !strcmp(text, r->other)));
         if (!fine)
             rf_fail(why, RF_EUNSUPPORTED,
-                    "%s: %s.%s is %.60s, expected %s: of quantised weights those in int8 are read that have a scale "
+                    "%s: %s.%s is %.60s, expected %s: of quantized weights those in int8 are read that have a scale "
                     "for each row and meet activations in int8 with one for each token (W8A8 of compressed-tensors)",
                     file, path, r->key, text ? rf__printable(text).text : "missing", r->value);
         free(text);

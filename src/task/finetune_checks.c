@@ -30,7 +30,7 @@ static rf_status check_labels(const rf__finetune_run *f, rf_error *why)
     const rf__items *t = &f->train;
     for (size_t i = 0; i < t->tokens; i++)
         if (f->task->examples.kind != RF__LABEL_TOKENS || t->label[i] >= 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labelled", f->o.train);
+    return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labeled", f->o.train);
 }
 
 /* What works on one label at a place. */

@@ -45,8 +45,8 @@ sed -n 3p out | grep -q '"p_value":0.000999' || fail "a system against itself: $
 # BLEU of tokenised text is another thing, and says so.
 printf 'a well-known two-by-two test\n' > tok
 expect 0 '' "$program" bleu --tokenized tok -i tok
-grep -qE '^tokenised BLEU\|.*\|tok:compounds\|smooth:none\|program.* = 100\.00 .*hyp_len = 10 ' out || fail "tokenised: $(cat out)"
-grep -q version out && fail "tokenised BLEU claims to be sacreBLEU's"
+grep -qE '^tokenized BLEU\|.*\|tok:compounds\|smooth:none\|program.* = 100\.00 .*hyp_len = 10 ' out || fail "tokenized: $(cat out)"
+grep -q version out && fail "tokenized BLEU claims to be sacreBLEU's"
 expect 2 'leave --tokenize out' "$program" bleu --tokenized --tokenize intl tok -i tok
 expect 2 'leave ter out of --metrics' "$program" bleu --tokenized --metrics bleu,ter tok -i tok
 

@@ -157,7 +157,7 @@ static void compounds_are_split(void **state)
         rf_mt_corpus(r, &s);
         t_near(s.score, json_number_value(json_object_get(e, "score")), 1e-9);
         assert_int_equal(s.length, json_integer_value(json_object_get(e, "sys_len")));
-        assert_string_equal(rf_mt_name(r), "tokenised BLEU");
+        assert_string_equal(rf_mt_name(r), "tokenized BLEU");
         rf_mt_free(r);
     }
     json_decref(all);

@@ -1,5 +1,7 @@
 #!/bin/sh
-# lines.sh — no line of a C source is longer than 120 columns, a character counting as one.  Generated tables and golden files are as they are.
+# lines.sh — no line of a C source or of a page is longer than 120 columns, a character counting as one.  Generated tables
+# and golden files are not checked; in pages, neither are tables, code, formulas, headings, and Chinese, which has no blanks
+# at which a line could end.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
@@ -9,5 +11,14 @@ for file in $(find include src tests bench experiments examples \( -name '*.[ch]
         { line = $0; gsub(/[\200-\277]/, "", line) }
         length(line) > 120 { print file ":" FNR ": " length(line) " columns, 120 are the limit"; bad = 1 }
         END { exit bad }' "$file" || bad=1
+done
+for page in docs/*.md CONTRIBUTING.md SECURITY.md examples/README.md results/README.md; do
+    case $page in *.zh.md) continue ;; esac
+    LC_ALL=C awk -v page="$page" '
+        /^ *```/ { code = !code }
+        code || /^ *\|/ || /^ *\$\$/ || /^#/ { next }
+        { line = $0; gsub(/[\200-\277]/, "", line) }
+        length(line) > 120 && line ~ /[^ ] +[^ ]/ { print page ":" FNR ": " length(line) " columns, 120 are the limit"; bad = 1 }
+        END { exit bad }' "$page" || bad=1
 done
 exit $bad

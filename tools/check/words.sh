@@ -1,6 +1,7 @@
 #!/bin/sh
 # words.sh — words that docs/glossary.md retires are neither in the code nor in the pages, and no two names differ by
-# one underscore (rf_x and rf__x).  Data, results and golden files are as they are.
+# one underscore (rf_x and rf__x).  Pages, headers and tables of options use American spelling; names in code,
+# paths and what stands in backquotes are not checked for that.  Data, results and golden files are not checked.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
@@ -26,6 +27,23 @@ retired "${edge}guess(es|ed|ing|er)?$end" ' %% ' 'predict, prediction'
 retired '(largest )?step size' ' %% ' 'learning rate'
 retired "$edge[qkv]2?_step$end|out_step|band_step|RFK_STEP" ' %% ' 'stride'
 retired "$edge(heed|soften|rf_place|rfk__place)$end" ' %% ' 'the glossary'
+
+# British spellings, as extended regular expressions for the beginning of a word or all of it.
+british='(ana|para|cata)lys(e|ed|es|ing)\>|(normal|organ|optim|initial|token|serial|vector|quant|recogn|general|regular|summar|minim|maxim|synchron|penal|custom|parallel|util|emphas|memor|character|factor|random|standard|visual|local|linear|material|categor|capital)is(e|ed|es|er|ers|ing|ation|ations)\>|behaviour|colour|favour|neighbour|honour|flavour|centred?\>|metres?\>|fibres?\>|labell|modell|travell|cancell(ed|ing)|licence|defence|grey\>|catalogue|programme\>|fulfil\>|artefact|learnt\>|whilst\>|spelt\>|judgement|ageing'
+# Words in the code and in paths: identifiers, `...`, names of files.
+code='s/`[^`]*`//g; s/[A-Za-z0-9]*_[A-Za-z0-9_]*//g; s,[A-Za-z]*/[A-Za-z./]*,,g; s/[a-z]*\.[ch]\>//g'
+spelling() {
+    grep -niE -e "\<($british)" "$@" /dev/null | while IFS=: read -r file line text; do
+        printf '%s\n' "$text" | sed -E "$code" | grep -qiE -e "\<($british)" && echo "$file:$line: British spelling: $text"
+    done
+}
+pages=$(ls docs/*.md CONTRIBUTING.md SECURITY.md examples/README.md results/README.md results/*/README.md models/*/README.md \
+    experiments/README.md tests/golden/README.md | grep -v -e '\.zh\.md$' -e docs/glossary.md)
+# shellcheck disable=SC2046,SC2086
+found=$(spelling $pages $(find include src -name '*.h' -o -name '*.def' | grep -v -e '^src/.*\.h$'))
+# A member of a public struct, which keeps its name.
+found=$(printf '%s\n' "$found" | grep -v -e 'int quantised;' || true)
+[ -z "$found" ] || { printf '%s\n' "$found"; bad=1; }
 
 names=$(find include src -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | xargs grep -hoE '\brf__?[a-z0-9_]+\b' | sort -u)
 for name in $(printf '%s\n' "$names" | sed 's/^rf__/rf_/' | sort | uniq -d); do

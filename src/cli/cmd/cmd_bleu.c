@@ -338,7 +338,7 @@ static const cli_option options[] = {
     {"seed", 0, CLI_INT, A(seed), "N", "12345", 0, 9e15, NULL, "of intervals and tests", NULL},
     {"sentence-level", 0, CLI_FLAG, A(segments), NULL, NULL, 0, 0, NULL, "a score for each line", NULL},
     {"tokenized", 0, CLI_FLAG, A(tokenized), NULL, NULL, 0, 0, NULL,
-     "texts are tokenised already: multi-bleu.perl's BLEU with hyphenated words split, as tensor2tensor's", NULL},
+     "texts are tokenized already: multi-bleu.perl's BLEU with hyphenated words split, as tensor2tensor's", NULL},
     {"width", 'w', CLI_INT, A(width), "N", "2", 0, 12, NULL, "decimals of scores", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one object for each score, on a line", NULL},
     {0},

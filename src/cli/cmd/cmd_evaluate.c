@@ -1,5 +1,5 @@
 /* cmd_evaluate.c — roformer evaluate: loss and accuracy of a model on text that it has not seen, or the scores of a
- * fine-tuned one on labelled examples. */
+ * fine-tuned one on labeled examples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,7 +375,7 @@ static const cli_option options[] = {
     CLI_TRAIN_ROW("text", evaluate_args, text, NULL),
     CLI_TRAIN_ROW("source", evaluate_args, source, NULL),
     CLI_TRAIN_ROW("target", evaluate_args, target, NULL),
-    CLI_FINETUNE_ROW("dev", evaluate_args, f, "labelled examples, for a fine-tuned model"),
+    CLI_FINETUNE_ROW("dev", evaluate_args, f, "labeled examples, for a fine-tuned model"),
     CLI_FINETUNE_ROW("task", evaluate_args, f, "how they are read; without it as in fine-tuning"),
     CLI_FINETUNE_ROWS(evaluate_args, f, RF_OPTION_EVALUATE),
     CLI_TRAIN_ROWS(evaluate_args, f.t, RF_OPTION_EVALUATE),
@@ -412,7 +412,7 @@ const cli_command cmd_evaluate = {
     "predicts every next token instead.  Documents are cut into pieces of --max_length tokens, which see nothing of "
     "each other: measure with the length that matters to you.  Of a text that cannot be read to its end the scores of "
     "what was read are printed (with --json \"incomplete\" says why), and the exit code is not 0.\n"
-    "With --dev, the scores of a fine-tuned model, or of a folder of sentence-transformers, on labelled examples: "
+    "With --dev, the scores of a fine-tuned model, or of a folder of sentence-transformers, on labeled examples: "
     "loss, accuracy, F1, correlations, as the task defines them.\n"
     "With --source and --target, a translator's loss, perplexity and accuracy on parallel text: every token of a "
     "target predicted from its source and the tokens before it.",

@@ -1,4 +1,4 @@
-/* cmd_finetune.c — roformer finetune: a model folder and labelled examples become a model that answers. */
+/* cmd_finetune.c — roformer finetune: a model folder and labeled examples become a model that answers. */
 #include <math.h>
 #include <string.h>
 
@@ -201,7 +201,7 @@ static const char *const examples[] = {
 const cli_command cmd_finetune = {
     "finetune",
     "--train FILE -o DIR",
-    "train a model on labelled examples",
+    "train a model on labeled examples",
     "Option names are those of transformers' Trainer.  Texts are in the column text (or sentence, sentence1, ...), "
     "a second text in pair (sentence2, ...), labels in label (score, ...); --text_column and the like name others, "
     "or number them in a file "

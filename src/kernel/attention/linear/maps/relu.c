@@ -1,4 +1,4 @@
-/* relu.c: generalised attention with random features.                                       Choromanski et al. 2021
+/* relu.c: generalized attention with random features.                                       Choromanski et al. 2021
  *
  *     phi(x) = psi(x) = max(W x, 0) + epsilon,     x = q / D^(1/4) or k / D^(1/4) */
 #include "kernel/attention/linear/feature_maps.h"
@@ -18,7 +18,7 @@ static float back(const rfk__mapping *m, float *dy, const float *y)
 const rfk__feature_map rfk__map_relu = {
     .name = "relu",
     .equation = "phi(x) = psi(x) = max(W x, 0) + epsilon, x = q / D^(1/4) or k / D^(1/4)",
-    .source = "Choromanski et al. 2021 (generalised attention)",
+    .source = "Choromanski et al. 2021 (generalized attention)",
     .projects = true,
     .quarter = true,
     .epsilon = 1e-3,
