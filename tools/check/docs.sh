@@ -19,8 +19,8 @@ for page in README.md README.zh.md CONTRIBUTING.md CHANGELOG.md docs/*.md exampl
     for name in $(grep -oE '`(rf_|rf__|rfk_|RF_)[A-Za-z0-9_]+`' "$page" | tr -d '`' | sort -u); do
         grep -rqw -e "$name" include src CMakeLists.txt cmake || { echo "$page: $name is not in the code"; bad=1; }
     done
-    # `test_x.c`: `case_name`, the way docs/paper-to-code.md points at a test
-    grep -oE '`tests/[^` ]+\.c`: `[a-z_0-9]+`' "$page" | tr -d '`:' | sort -u > "${TMPDIR:-/tmp}/docs.$$"
+    # `test_x.c`: `case_name` and `source.c`: `function`, the way docs/paper-to-code.md and docs/tour.md point at code
+    grep -oE '`(tests|src|include)/[^` ]+\.(c|h|inc|def)`: `[a-z_0-9]+`' "$page" | tr -d '`:' | sort -u > "${TMPDIR:-/tmp}/docs.$$"
     while read -r file name; do
         grep -qw -e "$name" "$file" || { echo "$page: $file has no $name"; bad=1; }
     done < "${TMPDIR:-/tmp}/docs.$$"
