@@ -249,7 +249,7 @@ void cli_manual(FILE *to)
         ".SH ENVIRONMENT\n"
         ".TP\n.B ROFORMER_MODEL\nmodel folder when no \\fB\\-m\\fR is given\n"
         ".TP\n.B ROFORMER_THREADS\nas \\fB\\-\\-threads\\fR\n.TP\n.B ROFORMER_ISA\nas \\fB\\-\\-isa\\fR\n"
-        ".TP\n.B NO_COLOR\nno colours when set and not empty\n"
+        ".TP\n.B NO_COLOR\nno colors when set and not empty\n"
         ".SH FILES\n"
         ".TP\n.I config.json, model.safetensors, and the files of a tokenizer\na model folder, as Hugging Face's "
         "transformers reads and writes it\n"
@@ -260,9 +260,9 @@ void cli_manual(FILE *to)
     fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n",
           to);
     fputs("Trains, runs and measures RoFormer models: a vocabulary from raw text,\n"
-          "masked and causal language models, fine-tuning on labelled examples, all of\n"
+          "masked and causal language models, fine-tuning on labeled examples, all of\n"
           "which can be killed at any moment and go on with the same bits; filling of\n"
-          "blanks, writing on, embedding and labelling of texts; every position encoding\n"
+          "blanks, writing on, embedding and labeling of texts; every position encoding\n"
           "that the paper compares with.\n"
           "Data goes to standard output, everything else to standard error.\n"
           "Long options are written with \\- or _ alike.\n.SH OPTIONS OF EVERY COMMAND\n", to);

@@ -22,7 +22,7 @@ const cli_option cli_common_options[] = {
      NULL},
     {"quiet", 'q', CLI_FLAG, C(quiet), NULL, NULL, 0, 0, NULL, "no progress and no notes on standard error", NULL},
     {"color", 0, CLI_CHOICE, C(color), "auto|always|never", "auto", 0, 0, NULL,
-     "colours in tables and progress; auto: on a terminal without NO_COLOR", NULL},
+     "colors in tables and progress; auto: on a terminal without NO_COLOR", NULL},
     {"help", 0, CLI_FLAG, C(help), NULL, NULL, 0, 0, NULL, "the whole help with examples (-h: the options alone)",
      NULL},
     {0},
