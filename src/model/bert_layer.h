@@ -22,6 +22,47 @@ rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b);
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h);
 rf_footprint rf__bert_footprint(const rf_config *c, bool bf16);
 
+/* A tensor's row: the member of a struct that it is bound to, its name, shape, start, weight decay, RF_ROW_*. */
+#define RF_TENSOR(type, member, name, shape, init, decay, flags)                    \
+    {                                                                               \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(type, member)         \
+    }
+
+/* Words, token types and their norm, with which embeddings of BERT's kind begin. */
+#define RF_BERT_WORDS                                                                                                  \
+    RF_TENSOR(rf_bert_embedding, word, "embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS),         \
+    RF_TENSOR(rf_bert_embedding, type, "embeddings.token_type_embeddings.weight", "TE", NORMAL, true, RF_ROW_TABLE)
+#define RF_BERT_WORDS_NORM                                                                                             \
+    RF_TENSOR(rf_bert_embedding, norm, "embeddings.LayerNorm.weight", "E", ONES, false, 0),                            \
+    RF_TENSOR(rf_bert_embedding, norm_bias, "embeddings.LayerNorm.bias", "E", ZEROS, false, 0)
+
+/* BERT's pooler, which may be in the base model already, and a classifier of K columns, or of one. */
+#define RF_BERT_POOLED(labels, label, pretrained)                                                                      \
+    RF_TENSOR(rf_head_weights, dense, "pooler.dense.weight", "CC", NORMAL, true, RF_ROW_BASE | (pretrained)),          \
+    RF_TENSOR(rf_head_weights, dense_bias, "pooler.dense.bias", "C", ZEROS, false, RF_ROW_BASE | (pretrained)),        \
+    RF_TENSOR(rf_head_weights, out, "classifier.weight", labels, NORMAL, true, 0),                                     \
+    RF_TENSOR(rf_head_weights, out_bias, "classifier.bias", label, ZEROS, false, 0)
+
+/* Heads that look at all tokens, or at a text pooled: every family of this kind has them. */
+#define RF_BERT_HEADS                                                         \
+    {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},             \
+    {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},               \
+    {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none}
+
+/* RoFormer's heads of texts and of choices. */
+#define RF_ROFORMER_HEADS                                                     \
+    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense},        \
+    {RF_HEAD_CHOICE, RF_LOOK_SUMMARY, rf__rows_choice, rf__head_plain}
+
+/* transformers' classes whose names differ by the family's alone; `text` is the head of those for texts. */
+#define RF_BERT_CLASSES(family, text)                                         \
+    {RF_HEAD_MLM, family "ForMaskedLM", false, false},                        \
+    {text, family "ForSequenceClassification", false, false},                 \
+    {RF_HEAD_TOKEN, family "ForTokenClassification", false, false},           \
+    {RF_HEAD_SPAN, family "ForQuestionAnswering", false, false},              \
+    {RF_HEAD_CHOICE, family "ForMultipleChoice", false, false},               \
+    {RF_HEAD_EMBED, family "ForSentenceEmbedding", false, true}
+
 /* The layer's rows with biases and norms of their own. */
 extern const rf_family_row rf__rows_bert_layer[];
 

@@ -194,6 +194,51 @@ static inline void a_sick_key_is_not_hidden(void **state)
     t_free_all();
 }
 
+/* Equal values, of few digits, come out as they are, whatever the scores: the weights that are summed are those that
+ * the values are multiplied by.  Two roundings at most, and those of a sum. */
+static inline void weights_sum_to_one(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {1, 9, 100, 1030};
+    rfk_table k;
+    for (size_t n = 0; n < RF_COUNT(length); n++) {
+        problem p = make((shape){.queries = length[n], .width = 12, .rotary = 12, .causal = n % 2 == 1});
+        float *v = t_floats(length[n] * 12);
+        for (int64_t i = 0; i < length[n] * 12; i++) v[i] = (float)(i % 12) - 5.5F;
+        p.a.v = v, p.a.v_stride = 12;
+        for (EACH_RUNG(k)) {
+            k.FORWARD(&p.a, 0, length[n], p.scratch);
+            t_close(result_of(&p), v, length[n] * 12, 0, 4 * sqrt((double)length[n]) * EPS);
+        }
+        t_free_all();
+    }
+}
+
+/* The future is not seen, and what is not seen may change: not a bit. */
+static inline void the_future_changes_nothing(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 300, .width = 16, .rotary = 16, .causal = 1});
+    float *key = copied(p.a.k, 299 * p.a.k_stride + 16, 0), *value = copied(p.a.v, 299 * p.a.v_stride + 16, 0);
+    for (EACH_RUNG(k))
+        for (int64_t now = 1; now < 300; now += 37) {
+            p.a.k = key, p.a.v = value;
+            k.FORWARD(&p.a, 0, 300, p.scratch);
+            const float *before = result_of(&p);
+            float *other_key = copied(key, 299 * p.a.k_stride + 16, 0),
+                  *other_value = copied(value, 299 * p.a.v_stride + 16, 0);
+            for (int64_t i = now * p.a.k_stride; i < 299 * p.a.k_stride + 16; i++)
+                other_key[i] *= -2, other_value[i] = 1;
+            p.a.k = other_key, p.a.v = other_value;
+            k.FORWARD(&p.a, 0, 300, p.scratch);
+            const float *after = result_of(&p);
+            same_bits(after, before, now * 16, "rows before the change");
+            assert_memory_not_equal(after + now * 16, before + now * 16, 16 * sizeof(float));
+        }
+    t_free_all();
+}
+
 /* ---- scores of any size ------------------------------------------------------------------------------------------ */
 
 enum { ANY_KEYS = 150, ANY_WIDTH = 8 };              /* two blocks of the backward, the second one with a tail */
@@ -284,8 +329,6 @@ static inline void any_size(double size, int causal, double share)
     t_free_all();
 }
 
-static const double any_sizes[] = {0.1, 1, 20, 31, 33, 1.3e3, 1e5, 1e6, 5e6, 8e7, 1.3e9};
-
 /* Random scores: rounding may choose another key, but no weight is above 1. */
 static inline void weights_are_bounded(double size)
 {
@@ -304,6 +347,18 @@ static inline void weights_are_bounded(double size)
         }
     }
     t_free_all();
+}
+
+static inline void scores_of_sizes(double share)
+{
+    static const double size[] = {0.1, 1, 20, 31, 33, 1.3e3, 1e5, 1e6, 5e6, 8e7, 1.3e9};
+    for (size_t i = 0; i < RF_COUNT(size); i++) {
+        for (int causal = 0; causal < 2; causal++) {
+            any_size(size[i], causal, share);
+            any_size(-size[i], causal, share);
+        }
+        weights_are_bounded(size[i]);
+    }
 }
 
 #endif

@@ -329,26 +329,6 @@ static void a_row_does_not_see_the_partition(void **state)
 
 /* ---- properties -------------------------------------------------------------------------------------------------- */
 
-/* Equal values come out as they are, whatever the scores: weights sum to one.  Two roundings at most, and those of a
- * sum. */
-static void weights_sum_to_one(void **state)
-{
-    (void)state;
-    static const int64_t length[] = {1, 9, 100, 1030};
-    rfk_table k;
-    for (size_t n = 0; n < RF_COUNT(length); n++) {
-        problem p = make((shape){.queries = length[n], .width = 12, .rotary = 12, .causal = n % 2 == 1});
-        float *v = t_floats(length[n] * 12);
-        for (int64_t i = 0; i < length[n] * 12; i++) v[i] = (float)(i % 12) - 5.5F;
-        p.a.v = v, p.a.v_stride = 12;
-        for (EACH_RUNG(k)) {
-            k.attention(&p.a, 0, length[n], p.scratch);
-            t_close(result_of(&p), v, length[n] * 12, 0, 4 * sqrt((double)length[n]) * EPS);
-        }
-        t_free_all();
-    }
-}
-
 /* Scores too large to exponentiate, and too far apart to sum. */
 static void large_scores(void **state)
 {
@@ -367,31 +347,6 @@ static void large_scores(void **state)
         if (expected) t_close(out, expected, 600 * 8, 0.2, 0);
         else expected = out;
     }
-    t_free_all();
-}
-
-/* The future is not seen, and what is not seen may change: not a bit. */
-static void the_future_changes_nothing(void **state)
-{
-    (void)state;
-    rfk_table k;
-    problem p = make((shape){.queries = 300, .width = 16, .rotary = 16, .causal = 1});
-    float *key = copied(p.a.k, 299 * p.a.k_stride + 16, 0), *value = copied(p.a.v, 299 * p.a.v_stride + 16, 0);
-    for (EACH_RUNG(k))
-        for (int64_t now = 1; now < 300; now += 37) {
-            p.a.k = key, p.a.v = value;
-            k.attention(&p.a, 0, 300, p.scratch);
-            const float *before = result_of(&p);
-            float *other_key = copied(key, 299 * p.a.k_stride + 16, 0),
-                  *other_value = copied(value, 299 * p.a.v_stride + 16, 0);
-            for (int64_t i = now * p.a.k_stride; i < 299 * p.a.k_stride + 16; i++)
-                other_key[i] *= -2, other_value[i] = 1;
-            p.a.k = other_key, p.a.v = other_value;
-            k.attention(&p.a, 0, 300, p.scratch);
-            const float *after = result_of(&p);
-            same_bits(after, before, now * 16, "rows before the change");
-            assert_memory_not_equal(after + now * 16, before + now * 16, 16 * sizeof(float));
-        }
     t_free_all();
 }
 
@@ -441,13 +396,7 @@ static void long_texts(void **state)
 static void scores_of_any_size(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < RF_COUNT(any_sizes); i++) {
-        for (int causal = 0; causal < 2; causal++) {
-            any_size(any_sizes[i], causal, 1e-5);
-            any_size(-any_sizes[i], causal, 1e-5);
-        }
-        weights_are_bounded(any_sizes[i]);
-    }
+    scores_of_sizes(1e-5);
 }
 
 int main(void)

@@ -8,52 +8,22 @@
  *     logits  = norm(act(h W_t + b_t)) word^T + b */
 #include "model/bert_layer.h"
 
-#define ROW(name, shape, init, decay, flags, member) \
-    { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_bert_embedding, member) \
-    }
-static const rf_family_row embedding[] = {
-    ROW("embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS, word),
-    ROW("embeddings.token_type_embeddings.weight", "TE", NORMAL, true, RF_ROW_TABLE, type),
-    ROW("embeddings.LayerNorm.weight", "E", ONES, false, 0, norm),
-    ROW("embeddings.LayerNorm.bias", "E", ZEROS, false, 0, norm_bias),
-    {{0}, 0},
-};
-#undef ROW
-
-#define ROW(name, shape, init, decay, flags, member) \
-    { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_head_weights, member) \
-    }
-#define POOLER(labels, label)                                                                       \
-    ROW("pooler.dense.weight", "CC", NORMAL, true, RF_ROW_BASE | RF_ROW_PRETRAINED, dense),         \
-    ROW("pooler.dense.bias", "C", ZEROS, false, RF_ROW_BASE | RF_ROW_PRETRAINED, dense_bias),       \
-    ROW("classifier.weight", labels, NORMAL, true, 0, out),                                         \
-    ROW("classifier.bias", label, ZEROS, false, 0, out_bias),                                       \
-    {{0}, 0}
-static const rf_family_row pooled[] = {POOLER("KC", "K")};
-static const rf_family_row choice[] = {POOLER("1C", "1")};
-#undef ROW
+static const rf_family_row embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, {{0}, 0}};
+static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRAINED), {{0}, 0}};
+static const rf_family_row choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_masked, rf__head_masked},
     {RF_HEAD_POOLED, RF_LOOK_FIRST, pooled, rf__head_pooled},
-    {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},
-    {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},
     {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
-    {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none},
+    RF_BERT_HEADS,
     {0},
 };
 
 static const rf_class_row classes[] = {
-    {RF_HEAD_MLM, "BertForMaskedLM", false, false},
+    RF_BERT_CLASSES("Bert", RF_HEAD_POOLED),
     {RF_HEAD_MLM, "BertLMHeadModel", true, false},
     {RF_HEAD_MLM, "BertForPreTraining", false, false},
-    {RF_HEAD_POOLED, "BertForSequenceClassification", false, false},
-    {RF_HEAD_TOKEN, "BertForTokenClassification", false, false},
-    {RF_HEAD_SPAN, "BertForQuestionAnswering", false, false},
-    {RF_HEAD_CHOICE, "BertForMultipleChoice", false, false},
-    {RF_HEAD_EMBED, "BertForSentenceEmbedding", false, true},
     {0},
 };
 

@@ -12,34 +12,22 @@
  * two keys that transformers passes over: there the weights load without a word and compute something else. */
 #include "model/bert_layer.h"
 
-#define ROW(name, shape, flags, member) \
-    { \
-        {name, shape, RF_INIT_NORMAL, true, flags}, offsetof(rf_bert_embedding, member) \
-    }
-static const rf_family_row embedding[] = {
-    ROW("embeddings.word_embeddings.weight", "VE", RF_ROW_WORDS, word),
-    ROW("embeddings.token_type_embeddings.weight", "TE", RF_ROW_TABLE, type),
-    {{0}, 0},
-};
-#undef ROW
+static const rf_family_row embedding[] = {RF_BERT_WORDS, {{0}, 0}};
 
-#define ROW(name, shape, flags, member) \
-    { \
-        {name, shape, RF_INIT_NORMAL, true, flags}, offsetof(rf_bert_layer, member) \
-    }
+#define MATRIX(member, name, shape, flags) RF_TENSOR(rf_bert_layer, member, name, shape, NORMAL, true, flags)
 static const rf_family_row layer[] = {
-    ROW("attention.self.query.weight", "CC", 0, qkv),
-    ROW("attention.self.key.weight", "CC", RF_ROW_JOINED, qkv),
-    ROW("attention.self.value.weight", "CC", RF_ROW_JOINED, qkv),
-    ROW("attention.output.dense.weight", "CC", 0, out),
-    ROW("intermediate.dense.weight", "FC", 0, up),
-    ROW("output.dense.weight", "CF", 0, down),
+    MATRIX(qkv, "attention.self.query.weight", "CC", 0),
+    MATRIX(qkv, "attention.self.key.weight", "CC", RF_ROW_JOINED),
+    MATRIX(qkv, "attention.self.value.weight", "CC", RF_ROW_JOINED),
+    MATRIX(out, "attention.output.dense.weight", "CC", 0),
+    MATRIX(up, "intermediate.dense.weight", "FC", 0),
+    MATRIX(down, "output.dense.weight", "CF", 0),
     {{0}, 0},
 };
-#undef ROW
+#undef MATRIX
 
 static const rf_family_row masked[] = {
-    {{"cls.predictions.decoder.weight", "VE", RF_INIT_NORMAL, true, RF_ROW_UNTIED}, offsetof(rf_head_weights, out)},
+    RF_TENSOR(rf_head_weights, out, "cls.predictions.decoder.weight", "VE", NORMAL, true, RF_ROW_UNTIED),
     {{0}, 0},
 };
 
@@ -53,22 +41,14 @@ static rf_footprint footprint(const rf_config *c, bool bf16)
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_none},
-    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense},
-    {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},
-    {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},
-    {RF_HEAD_CHOICE, RF_LOOK_SUMMARY, rf__rows_choice, rf__head_plain},
-    {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none},
+    RF_ROFORMER_HEADS,
+    RF_BERT_HEADS,
     {0},
 };
 
 static const rf_class_row classes[] = {
-    {RF_HEAD_MLM, "RoFormerForMaskedLM", false, false},
+    RF_BERT_CLASSES("RoFormer", RF_HEAD_SEQUENCE),
     {RF_HEAD_MLM, "RoFormerForCausalLM", true, false},
-    {RF_HEAD_SEQUENCE, "RoFormerForSequenceClassification", false, false},
-    {RF_HEAD_TOKEN, "RoFormerForTokenClassification", false, false},
-    {RF_HEAD_SPAN, "RoFormerForQuestionAnswering", false, false},
-    {RF_HEAD_CHOICE, "RoFormerForMultipleChoice", false, false},
-    {RF_HEAD_EMBED, "RoFormerForSentenceEmbedding", false, true},
     {0},
 };
 
