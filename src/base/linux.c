@@ -135,7 +135,7 @@ enum { LINE = 64 };                     /* bytes of a cache line: what every blo
  * and the memory of a step are read from end to end again and again, and the C library would keep what is given
  * back.  A last page of which half is used is a huge one, too: a text's next token reads all weights once, and reads
  * them up to a tenth faster so (results/generate.txt). */
-enum { HUGE = 2 << 20 };
+enum { HUGE_PAGE = 2 << 20 };
 #ifdef __SANITIZE_ADDRESS__
 #define LARGE SIZE_MAX                  /* which watches the C library's blocks only */
 #else
@@ -144,7 +144,7 @@ enum { HUGE = 2 << 20 };
 
 static size_t size_of_pages(size_t size)
 {
-    const size_t small = (size_t)sysconf(_SC_PAGESIZE), page = size % HUGE < HUGE / 2 ? small : HUGE;
+    const size_t small = (size_t)sysconf(_SC_PAGESIZE), page = size % HUGE_PAGE < HUGE_PAGE / 2 ? small : HUGE_PAGE;
     return (size + page - 1) / page * page;
 }
 
@@ -155,10 +155,10 @@ void *rf__system_alloc(void *user, size_t size)
     if (size < LARGE) return posix_memalign(&p, LINE, size) ? NULL : p;
 
     size_t whole;
-    if (!rf__checked_add(size, 2 * HUGE, &whole)) return NULL;
+    if (!rf__checked_add(size, 2 * HUGE_PAGE, &whole)) return NULL;
     char *map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) return NULL;
-    const size_t before = (HUGE - (uintptr_t)map % HUGE) % HUGE;
+    const size_t before = (HUGE_PAGE - (uintptr_t)map % HUGE_PAGE) % HUGE_PAGE;
     if (before) munmap(map, before);
     munmap(map + before + size_of_pages(size), whole - before - size_of_pages(size));
 #ifdef MADV_HUGEPAGE

@@ -12,7 +12,7 @@ struct rf_session {
     void *observer_user;
 };
 
-static rf_status bind(rf_session *s, rf_error *why)
+static rf_status bind_model(rf_session *s, rf_error *why)
 {
     const rf_model *m = s->model;
     rf_encoder *fresh;
@@ -48,7 +48,7 @@ rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why
     }
     if (!status) {
         rf_graph_products(s->graph, model->type == RF_F32 ? RF_F32 : RF_BF16);
-        status = bind(s, why);
+        status = bind_model(s, why);
     }
     if (status) {
         rf_session_close(s);
@@ -145,7 +145,7 @@ static rf_status get_words(rf_session *s, rf_error *why)
     const rf_packed **packed = &s->packed[s->model->params.word];
     if (*packed || !s->model->config.tie_word_embeddings) return RF_OK;
     rf_status status = rf__model_head(s->model, packed, why);
-    if (!status) status = bind(s, why);
+    if (!status) status = bind_model(s, why);
     if (status) *packed = NULL;
     return status;
 }

@@ -61,7 +61,7 @@ double rf__exchange_bytes(const rf_params *params, int ranks)
 
 /* ---- transfers, none after a failure ---- */
 
-static void send(rf__exchange *x, int number, int to, const float *data, size_t n)
+static void send_floats(rf__exchange *x, int number, int to, const float *data, size_t n)
 {
     if (!x->why.code && n) x->comm->send(x->comm, number, to, data, n * sizeof *data, &x->why);
 }
@@ -71,7 +71,7 @@ static void receive(rf__exchange *x, int number, int from, float *data, size_t n
     if (!x->why.code && n) x->comm->receive(x->comm, number, from, data, n * sizeof *data, &x->why);
 }
 
-static void wait(rf__exchange *x, int number)
+static void wait_for(rf__exchange *x, int number)
 {
     if (!x->why.code) x->comm->wait(x->comm, number, &x->why);
 }
@@ -100,7 +100,7 @@ static void finish_bucket(rf__exchange *x)
 {
     const size_t order = x->finished++;
     const rf__share *mine = rf__share_of(x->shares, bucket_of(x, order), x->comm->rank);
-    wait(x, number_of(order));
+    wait_for(x, number_of(order));
     if (x->why.code || !mine->n) return;
     locate(x, order, mine);
     rf__tree_fold(x->ctx, x->node, x->from, x->first[x->comm->size], x->tree->slab[0] + mine->at, (int64_t)mine->n);
@@ -121,7 +121,7 @@ static void start_bucket(rf__exchange *x)
     for (int k = 1; k < x->comm->size; k++) {
         const int to = other(x, k);
         const rf__share *theirs = rf__share_of(x->shares, b, to);
-        for (int i = 0; i < x->tree->nodes; i++) send(x, number, to, x->tree->slab[i] + theirs->at, theirs->n);
+        for (int i = 0; i < x->tree->nodes; i++) send_floats(x, number, to, x->tree->slab[i] + theirs->at, theirs->n);
     }
 }
 
@@ -190,9 +190,9 @@ void rf__exchange_parts(rf__exchange *x, float *slab)
             const rf__share *theirs = rf__share_of(s, b, from);
             receive(x, RF__FIRST_BUCKET, from, slab + theirs->at, theirs->n);
         }
-        for (int k = 1; k < s->ranks; k++) send(x, RF__FIRST_BUCKET, other(x, k), slab + mine->at, mine->n);
+        for (int k = 1; k < s->ranks; k++) send_floats(x, RF__FIRST_BUCKET, other(x, k), slab + mine->at, mine->n);
     }
-    wait(x, RF__FIRST_BUCKET);
+    wait_for(x, RF__FIRST_BUCKET);
 }
 
 void rf__exchange_to_first(rf__exchange *x, const float *kept, float *slab, size_t at, size_t n)
@@ -205,9 +205,9 @@ void rf__exchange_to_first(rf__exchange *x, const float *kept, float *slab, size
                 const rf__span *span = &x->span[i];
                 if (span->at < at || span->at >= at + n) continue;
                 if (!span->away && !s->rank) memcpy(slab + span->at, kept + span->slot, span->n * sizeof *slab);
-                else if (!span->away) send(x, RF__FIRST_BUCKET, 0, kept + span->slot, span->n);
+                else if (!span->away) send_floats(x, RF__FIRST_BUCKET, 0, kept + span->slot, span->n);
                 else if (!s->rank) receive(x, RF__FIRST_BUCKET, r, slab + span->at, span->n);
             }
         }
-    wait(x, RF__FIRST_BUCKET);
+    wait_for(x, RF__FIRST_BUCKET);
 }

@@ -78,7 +78,7 @@ rf_status rf_attention_pass_open(const rf_ctx *ctx, const rf_config *c, rf_type 
 }
 
 /* The encoding's parameters, of the embeddings and of the first layer; false: there are more than expected. */
-static bool bind(rf_attention_pass *p, bool back, rf_tensor *shared[], rf_tensor *layer[])
+static bool bind_pass(rf_attention_pass *p, bool back, rf_tensor *shared[], rf_tensor *layer[])
 {
     size_t n[2] = {0, 0};
     for (size_t i = 0; i < p->params.n; i++) {
@@ -127,7 +127,7 @@ rf_status rf_attention_pass_run(rf_attention_pass *p, int keep, int back, double
     rf_graph_products(g, p->type);
     const rf_batch b = {.N = (int64_t)p->B * p->T, .B = p->B, .id = p->id, .start = p->start};
     const bool bound = rf__positions_bind(g, p->kept, &p->params.config, &b, &at);
-    if (bound && !bind(p, back != 0, shared, layer))
+    if (bound && !bind_pass(p, back != 0, shared, layer))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: more than %d tensors in a layer", p->params.position->name,
                        PARAMETERS);
     if (bound) {

@@ -193,7 +193,7 @@ static void *owner_of(rf_encoder *e, const rf_param *p)
 
 static rf_tensor **member(void *weights, size_t at) { return (rf_tensor **)(void *)((char *)weights + at); }
 
-static void bind(rf_graph *g, rf_encoder *e)
+static void bind_weights(rf_graph *g, rf_encoder *e)
 {
     const rf_params *params = e->params;
     rf_tensor **position[RF_STACKS] = {e->side[0].position, e->side[1].position};
@@ -365,7 +365,7 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
                          int64_t rows)
 {
     rf_block common;
-    bind(g, e);
+    bind_weights(g, e);
     if (!common_of(g, e, &e->side[0], b, &common)) return &g->nil.t;
     common.at.cache = cache;
     if (common.config->is_decoder && common.config->linear_pooler && begins(b, cache))
@@ -393,7 +393,7 @@ rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, 
 {
     rf_block from, to;
     if (e->params->stacks < 2) return rf__stop(g, RF_EUNSUPPORTED, "this model has no decoder: it reads no pairs");
-    bind(g, e);
+    bind_weights(g, e);
     if (!common_of(g, e, &e->side[0], source, &from) || !common_of(g, e, &e->side[1], target, &to)) return &g->nil.t;
     if (source->B != target->B)
         return rf__stop(g, RF_EARG, "pairs: %lld sources, but %lld targets", (long long)source->B,
@@ -419,7 +419,7 @@ static rf_tensor *keys_to_keep(rf_graph *g, const rf_block *b)
 void rf__source_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, rf_cache *cache)
 {
     rf_block from, to;
-    bind(g, e);
+    bind_weights(g, e);
     if (!common_of(g, e, &e->side[0], source, &from) || !common_of(g, e, &e->side[1], source, &to)) return;
     const looked_at seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
     for (int64_t i = 0; i < to.config->num_hidden_layers && !g->error.code; i++) {
@@ -434,7 +434,7 @@ void rf__source_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, rf_c
 rf_tensor *rf__target_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *target, rf_cache *cache)
 {
     rf_block to;
-    bind(g, e);
+    bind_weights(g, e);
     if (!common_of(g, e, &e->side[1], target, &to)) return &g->nil.t;
     to.at.cache = cache;
     return run(g, e, &e->side[1], &to, NULL);

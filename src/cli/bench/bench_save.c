@@ -92,7 +92,7 @@ static double bytes_of(const char *folder)
     return sum;
 }
 
-static int listen(void *user, const rf_train_progress *p)
+static int note_step(void *user, const rf_train_progress *p)
 {
     saving *s = user;
     if (!strcmp(p->event, "step") && p->step <= STEPS) {
@@ -131,7 +131,7 @@ static rf_status train(saving *s, const char *folder, bool synchronously, rf_err
     o.gradient_checkpointing = j->a->checkpoints;
     o.save_synchronously = synchronously;
     s->seen = 0;
-    status = rf_pretrain(j->b.io->ctx, &o, listen, s, why);
+    status = rf_pretrain(j->b.io->ctx, &o, note_step, s, why);
     remove_folder(out);
     return status;
 }

@@ -70,13 +70,13 @@ static rf_status start(int number, int peer, const void *from, void *to, size_t 
     return said(code, from ? "send to" : "receive from", peer, why);
 }
 
-static rf_status send(rf_comm *c, int number, int to, const void *data, size_t bytes, rf_error *why)
+static rf_status send_to(rf_comm *c, int number, int to, const void *data, size_t bytes, rf_error *why)
 {
     (void)c;
     return start(number, to, data, NULL, bytes, why);
 }
 
-static rf_status receive(rf_comm *c, int number, int from, void *data, size_t bytes, rf_error *why)
+static rf_status receive_from(rf_comm *c, int number, int from, void *data, size_t bytes, rf_error *why)
 {
     (void)c;
     return start(number, from, NULL, data, bytes, why);
@@ -112,7 +112,7 @@ static rf_status check_peers(rf_error *why)
 }
 
 /* Looks without a pause for a moment, then ever more seldom, up to five thousand times a second. */
-static rf_status wait(rf_comm *c, int number, rf_error *why)
+static rf_status wait_for(rf_comm *c, int number, rf_error *why)
 {
     enum { HOT = 200, LONGEST = 200000, EVERY = 100000000 };
     long slept = 0, pause = 10000;
@@ -152,10 +152,10 @@ rf_comm *cli_comm_begin(int *argc, char ***argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &team.c.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &team.c.size);
-    team.c.send = send;
-    team.c.receive = receive;
+    team.c.send = send_to;
+    team.c.receive = receive_from;
     team.c.progress = progress;
-    team.c.wait = wait;
+    team.c.wait = wait_for;
     meet();
     return cli_comm();
 }

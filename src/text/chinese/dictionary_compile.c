@@ -161,7 +161,7 @@ static rf_dictionary_entry *entries_of(const builder *b)
     return entry;
 }
 
-static rf_status write(builder *b, const char *path, const char *name)
+static rf_status write_compiled(builder *b, const char *path, const char *name)
 {
     rf_dictionary_entry *entry = entries_of(b);
     if (!entry || !rf__dictionary_old_hash(b->ctx, entry, b->nodes, &b->header.hash))
@@ -188,7 +188,7 @@ rf_status rf_dictionary_compile(const rf_ctx *ctx, const char *const *text, size
     rf_status status = rf__replaceable(path, "RFWORDS", "compiled dictionary", why);
     for (size_t i = 0; i < texts && !status; i++)
         status = text[i] ? add_file(&b, text[i]) : rf__missing("rf_dictionary_compile", "each text", why);
-    if (!status) status = write(&b, path, name);
+    if (!status) status = write_compiled(&b, path, name);
     rf__free(ctx, b.node);
     rf__free(ctx, b.table);
     return status;

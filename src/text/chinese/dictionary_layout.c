@@ -10,7 +10,7 @@
 
 enum { CHARACTERS = 0x110000 };
 
-typedef struct group { uint32_t begin, count; } group;                /* entries of one parent                        */
+typedef struct { uint32_t begin, count; } group;                /* entries of one parent                        */
 
 typedef struct layout {
     const rf_ctx *ctx;

@@ -6,7 +6,7 @@
 
 struct flat { const rfk_table *k; float *y; const float *a, *b; };
 
-static void times(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+static void multiply_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
     const struct flat *f = arg;
@@ -15,7 +15,7 @@ static void times(void *arg, int64_t first, int64_t last, int64_t block, int wor
 
 static void multiply(rf_graph *g, float *y, const float *a, const float *b, int64_t n)
 {
-    rf__spans(g, n, RF_SPAN, times, &(struct flat){g->k, y, a, b});
+    rf__spans(g, n, RF_SPAN, multiply_span, &(struct flat){g->k, y, a, b});
 }
 
 void rf__mul_back(rf_graph *g, rf_node *n)
