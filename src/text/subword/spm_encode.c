@@ -11,7 +11,8 @@
 
 /* The best way to a place: its score, and the last piece. */
 struct rf__spm_best { float score; uint32_t from; int32_t id; };
-enum { NOWHERE = UINT32_MAX, LONGEST_TEXT = 1 << 30 };
+#define NOWHERE UINT32_MAX
+enum { LONGEST_TEXT = 1 << 30 };
 
 rf__spm_work *rf__spm_work_new(const rf_ctx *ctx)
 {
