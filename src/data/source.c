@@ -187,11 +187,13 @@ rf_status rf_source_read(rf_source *s, char *to, size_t capacity, size_t *got, r
 {
     if (!(s && to && got)) return rf__missing("rf_source_read", "source, to, got", why);
     for (*got = 0; capacity;) {
+        const uint64_t used = rf__source_used(s);
         rf_status status = s->kind == PLAIN  ? copy(s, to, capacity, got)
                            : s->kind == GZIP ? inflate_some(s, to, capacity, got, why)
                                              : unpack_some(s, to, capacity, got, why);
         if (status) return status;
         if (*got) break;
+        if (rf__source_used(s) != used) continue;                  /* a member or frame without text, or a part of one */
         if (s->ended) {
             if (s->inside || s->at < s->end) return damaged(s, "the compressed data is cut off", why);
             break;

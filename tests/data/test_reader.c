@@ -341,6 +341,36 @@ static void compressed(void **state)
     t_free_all();
 }
 
+/* Members and frames without text, any number of them in a row, in front of, between and behind others. */
+static void parts_without_text(void **state)
+{
+    (void)state;
+    enum { MANY = 6000 };                                          /* more bytes than the source takes at once        */
+    static const char text[] = "one\n\n", skipped[] = "\x50\x2A\x4D\x18\3\0\0\0any";
+    for (int kind = 0; kind < 3; kind++) {
+        size_t n, empty = sizeof skipped - 1, at = 0;
+        rf_error why = {0};
+        const void *part = kind ? zstandard(text, strlen(text), &n) : gzipped(text, strlen(text), &n);
+        const void *none = kind == 0 ? gzipped("", 0, &empty) : kind == 1 ? zstandard("", 0, &empty) : skipped;
+        unsigned char *file = t_bytes(3 * MANY * empty + 2 * n);
+        for (int i = 0; i < 3 * MANY; i++) {
+            memcpy(file + at, none, empty);
+            at += empty;
+            if (i % MANY || !i) continue;
+            memcpy(file + at, part, n);
+            at += n;
+        }
+        rf_reader *r = reader(file, at, "anything", NULL);
+        assert_string_equal(all(r, &why), "[one][one]");
+        rf_reader_close(r);
+        r = reader(file, at - 1, "anything", NULL);                /* and a last one that is not whole                */
+        all(r, &why);
+        assert_non_null(strstr(why.text, "the compressed data is cut off at byte"));
+        rf_reader_close(r);
+    }
+    t_free_all();
+}
+
 /* All that a source gives in reads of at most `piece` bytes, with a zero behind it. */
 static const char *whole(rf_source *s, size_t piece)
 {
@@ -618,6 +648,7 @@ int main(void)
         cmocka_unit_test(ends_of_lines_of_old_macs),
         cmocka_unit_test(bad_bytes),     cmocka_unit_test(cuts),              cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(random_text),   cmocka_unit_test(compressed),        cmocka_unit_test(bombs),
+        cmocka_unit_test(parts_without_text),
         cmocka_unit_test(several_files), cmocka_unit_test(doors),             cmocka_unit_test(standard_input),
         cmocka_unit_test(allocations_fail), cmocka_unit_test(real_files),
         cmocka_unit_test(sources_continue), cmocka_unit_test(source_doors),
