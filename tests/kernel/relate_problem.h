@@ -152,7 +152,7 @@ static inline void even_weights(const char *isa, forward_kernel *forward, back_k
     for (size_t b = 0; b < RF_COUNT(bias); b++) {
         problem p;
         make_even(&p, bias[b]);
-        double *dv = t_bytes((size_t)p.n[2] * sizeof *dv), most = 0;
+        double *dv = memset(t_bytes((size_t)p.n[2] * sizeof *dv), 0, (size_t)p.n[2] * sizeof *dv), most = 0;
         for (int i = 5; i < INPUTS; i++) memset(p.dx[i], 0, (size_t)p.n[i] * sizeof(float));
         forward(&p.a, 0, 150, p.scratch);
         backward(&p.a, &p.g, p.back_scratch);
