@@ -193,7 +193,7 @@ rf_status rf_source_read(rf_source *s, char *to, size_t capacity, size_t *got, r
                                              : unpack_some(s, to, capacity, got, why);
         if (status) return status;
         if (*got) break;
-        if (rf__source_used(s) != used) continue;                  /* a member or frame without text, or a part of one */
+        if (rf__source_used(s) != used) continue;                  /* a part without text */
         if (s->ended) {
             if (s->inside || s->at < s->end) return damaged(s, "the compressed data is cut off", why);
             break;
