@@ -8,17 +8,14 @@ Values and gradients are numbers that a test can make again: u = (x >> 8) / 2^24
 x -> 1664525 x + 1013904223 mod 2^32, in the order of storage, with x = 1 before the first;
 gradients are u 2^-(row mod 14) 2^-(7 column mod 11).  Values begin at 0.
 
-Usage: golden_adafactor.py   (writes beside this script's ../tests/golden/train)
+Usage: golden_adafactor.py   (writes tests/golden/train/adafactor.txt)
 """
-import datetime
-import pathlib
-
 import numpy as np
 import torch
-import transformers
 from transformers.optimization import Adafactor
 
-out = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "train" / "adafactor.txt"
+import golden
+
 UPDATES, SAMPLES, STRIDE = 4, 64, 52711
 
 
@@ -31,8 +28,7 @@ def draw(n):
     return u
 
 
-lines = [f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, {datetime.date.today()}, "
-         "float64",
+lines = [golden.made_with("float64"),
          f"# case <rows> <columns> <beta1>; behind each of {UPDATES} updates the norm of all values, then "
          f"values number i {STRIDE} mod n, i < {SAMPLES}"]
 for rows, columns, beta1 in [(1024, 256, 0.0), (256, 1024, 0.0), (300, 700, 0.9), (256, 256, 0.0)]:
@@ -48,4 +44,4 @@ for rows, columns, beta1 in [(1024, 256, 0.0), (256, 1024, 0.0), (300, 700, 0.9)
         flat = p.detach().numpy().ravel()
         sampled = flat[np.arange(SAMPLES) * STRIDE % flat.size]
         lines.append(" ".join(repr(float(v)) for v in [np.linalg.norm(flat), *sampled]))
-out.write_text("\n".join(lines + ["end"]) + "\n")
+golden.write_lines(golden.GOLDEN / "train" / "adafactor.txt", lines + ["end"])

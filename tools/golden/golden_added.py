@@ -5,12 +5,10 @@
 
 The format is that of tools/golden/golden_folders.py, which also asks transformers."""
 import json
-import os
-import sys
 
 import golden_folders as g
 
-OUT = os.path.join(os.path.dirname(g.OUT), "added.txt")
+OUT = g.OUT.with_name("added.txt")
 g.TEXTS = ["a <x> Ab <X> é", "<y><x>b aa<É>aa", "a <s> b [MASK] e", "a <xy> A<X>漢字<x> <é> aNEW wordb new word"]
 
 

@@ -21,6 +21,8 @@ import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
+import golden
+
 assert sacrebleu.__version__ == "2.6.0", sacrebleu.__version__
 
 ENGLISH = """Call me Ishmael.
@@ -189,9 +191,7 @@ PATTERN = {k: regex.compile(rf"\p{{{k}}}") for k in "NPS"}
 
 
 def write(folder, name, value):
-    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-        json.dump(value, f, ensure_ascii=False, separators=(",", ":"), default=float)
-        f.write("\n")
+    golden.write_json(os.path.join(folder, name), value, ensure_ascii=False, default=float)
 
 
 def main():

@@ -4,13 +4,13 @@
 Needs transformers 5 and torch; the tests themselves need neither.  MAKE_MODEL is build/release/tests/make_model.
 """
 import json
-import os
 import subprocess
 import sys
 import tempfile
 
-import transformers
 from transformers import BertTokenizer, RoFormerForMaskedLM, pipeline
+
+import golden
 
 LINES = [
     "The capital of France is Paris, an old town.",
@@ -33,14 +33,8 @@ MASKS = [
 ]
 
 
-def write(folder, name, lines):
-    with open(os.path.join(folder, name), "w", encoding="utf-8", newline="") as f:
-        f.writelines(line + "\n" for line in lines)
-
-
 def main():
-    out = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden", "cli")
-    os.makedirs(out, exist_ok=True)
+    out = golden.GOLDEN / "cli"
     folder = tempfile.mkdtemp()
     subprocess.run([sys.argv[1], folder], check=True)
     tokenizer = BertTokenizer.from_pretrained(folder)
@@ -53,14 +47,14 @@ def main():
         row = {"ids": ids, "tokens": tokenizer.convert_ids_to_tokens(ids), "offsets": e["offset_mapping"]}
         return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
-    write(out, "lines.txt", LINES)
-    write(out, "masks.txt", MASKS)
-    write(out, "tokenize.jsonl", [tokens(line, True) for line in LINES])
-    write(out, "tokenize_no_special.jsonl", [tokens(line, False) for line in LINES])
-    write(out, "fill_mask.jsonl", [json.dumps(fill(line), ensure_ascii=False) for line in MASKS])
+    golden.write_lines(out / "lines.txt", LINES)
+    golden.write_lines(out / "masks.txt", MASKS)
+    golden.write_lines(out / "tokenize.jsonl", [tokens(line, True) for line in LINES])
+    golden.write_lines(out / "tokenize_no_special.jsonl", [tokens(line, False) for line in LINES])
+    golden.write_lines(out / "fill_mask.jsonl", [json.dumps(fill(line), ensure_ascii=False) for line in MASKS])
     targets = ["paris", "london", "blue"]
-    write(out, "fill_mask_targets.jsonl", [json.dumps(fill(line, targets=targets, top_k=2), ensure_ascii=False) for line in MASKS])
-    write(out, "README", [f"Made by tools/golden/golden_cli.py with transformers {transformers.__version__}."])
+    golden.write_lines(out / "fill_mask_targets.jsonl", [json.dumps(fill(line, targets=targets, top_k=2), ensure_ascii=False) for line in MASKS])
+    golden.write_lines(out / "README", ["Made by tools/golden/golden_cli.py with transformers %s." % golden.version("transformers")])
 
 
 main()

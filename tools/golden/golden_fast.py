@@ -15,7 +15,6 @@ import io
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 from types import SimpleNamespace
@@ -23,6 +22,8 @@ from types import SimpleNamespace
 import sentencepiece as spm
 import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+import golden
 
 convert = importlib.import_module("transformers.convert_slow_tokenizer")
 
@@ -138,22 +139,18 @@ def all_of(lines, size, rules):
 
 def write(folder, name, t):
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-        json.dump(json.loads(t.to_str()), f, ensure_ascii=False, separators=(",", ":"))
-        f.write("\n")
+    golden.write_json(os.path.join(folder, name), json.loads(t.to_str()), ensure_ascii=False)
 
 
-def golden(folder):
+def write_all(folder):
     lines, odd = texts()
     for name, t in all_of([x for x in lines for _ in range(3)], 240, RULES).items():
         write(folder, name + ".tokenizer.json", t)
         named = t.token_to_id("[CLS]") is not None                     # otherwise the program adds it
         cases = [{"text": x, "ids": t.encode(x).ids} for x in lines + odd if named or "[CLS]" not in x]
         pair = t.encode("the whale", "a ship")
-        with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as f:
-            json.dump({"tokenizers": tokenizers.__version__, "pair": {"ids": pair.ids, "types": pair.type_ids}, "cases": cases}, f, ensure_ascii=True,
-                      separators=(",", ":"))
-            f.write("\n")
+        golden.write_json(os.path.join(folder, name + ".json"),
+                          {"tokenizers": tokenizers.__version__, "pair": {"ids": pair.ids, "types": pair.type_ids}, "cases": cases})
 
 
 def big(folder, text):
@@ -161,8 +158,7 @@ def big(folder, text):
         lines = [x.rstrip("\n") for x in f][:40000]
     for name, t in all_of(lines, 8000, None).items():
         write(os.path.join(folder, name), "tokenizer.json", t)
-        with open(os.path.join(folder, name, "tokenizer_config.json"), "w", encoding="utf-8") as f:
-            f.write('{"tokenizer_class": "PreTrainedTokenizerFast"}\n')
+        golden.write_lines(os.path.join(folder, name, "tokenizer_config.json"), ['{"tokenizer_class": "PreTrainedTokenizerFast"}'])
 
 
 POOL = ["a", "b", "e", "th", "the ", " ", "  ", "\t", "\u00a0", "\u0301", "\u0323", "\u0300", "\u0308", "Ａ", "ｶ", "ﾞ", "ﬁ", "①", "½", "é", "ü", "ß", "漢", "字", "🙂", "👨‍👩‍👧", "🏻", "▁", "\u200b",
@@ -183,18 +179,12 @@ def check(program, folders, text):
     bad = 0
     for folder in folders:
         t = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
-        with tempfile.TemporaryFile() as f:
-            f.write("".join(x + "\n" for x in lines).encode())
-            f.seek(0)
-            out = subprocess.run([program, "tokenize", "-m", folder, "--json"], stdin=f, stdout=subprocess.PIPE, check=True)
-        got = out.stdout.decode().split("\n")[:-1]
-        assert len(got) == len(lines), (len(got), len(lines))
         differ = 0
-        for x, y, e in zip(lines, got, t.encode_batch(lines)):
-            if json.loads(y)["ids"] != e.ids:
+        for x, y, e in zip(lines, golden.tokenized(program, folder, lines), t.encode_batch(lines)):
+            if y["ids"] != e.ids:
                 differ += 1
                 if differ < 4:
-                    print(ascii(x[:100]), e.tokens[:30], json.loads(y)["tokens"][:30])
+                    print(ascii(x[:100]), e.tokens[:30], y["tokens"][:30])
         print("%-40s %8d texts  %6d differ" % (folder, len(lines), differ))
         bad += differ
     return bad != 0
@@ -212,4 +202,4 @@ if __name__ == "__main__":
     if a.big:
         big(*a.paths)
     else:
-        golden(a.paths[0])
+        write_all(a.paths[0])

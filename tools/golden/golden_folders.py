@@ -21,11 +21,11 @@ import os
 import sys
 import tempfile
 
-import tokenizers
-import transformers
 from transformers import AutoTokenizer
 
-OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden", "text", "folders.txt")
+import golden
+
+OUT = golden.GOLDEN / "text" / "folders.txt"
 VOCAB = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b", "A", "é", "e", "漢", "字", "<s>", "##é", "漢字", "##a", "b", "aaaa"]
 OTHER = VOCAB[:5] + list(reversed(VOCAB[5:]))
 TEXTS = ["a Ab é É 漢字 aaaa", "[MASK] b<x>e <s>", "", "abab aaaaa [CLS]"]
@@ -114,8 +114,7 @@ def answers(files):
 
 
 def main():
-    lines = ["# written by tools/golden/golden_folders.py: transformers %s, tokenizers %s, Python %s" % (
-        transformers.__version__, tokenizers.__version__, sys.version.split()[0])]
+    lines = [golden.written_by("golden_folders.py")]
     lines += ["T " + (text.encode().hex() or "-") for text in TEXTS]
     known = {}
     for name, files in folders():
@@ -126,8 +125,7 @@ def main():
         lines.append("F " + name)
         lines += ["W %s %d" % (file, known[text]) for file, text in files.items()]
         lines += answers(files)
-    with open(sys.argv[1] if len(sys.argv) > 1 else OUT, "w", encoding="utf-8", newline="\n") as f:
-        f.write("\n".join(lines) + "\n")
+    golden.write_lines(sys.argv[1] if len(sys.argv) > 1 else OUT, lines)
 
 
 if __name__ == "__main__":

@@ -13,15 +13,14 @@ logits warpers leave of random scores.  Needs torch and transformers 5; the test
     <V scores>
     <V probabilities, 0 for what is not drawn from>
 """
-import datetime
-import pathlib
-
 import torch
-import transformers
 from transformers import (MinPLogitsWarper, NoRepeatNGramLogitsProcessor, RepetitionPenaltyLogitsProcessor, RoFormerForCausalLM,
                           TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper, TypicalLogitsWarper)
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
+import golden
+from golden import numbers
+
+ROOT = golden.GOLDEN
 WARPS = [(1, 0, 1, 1), (0.5, 0, 1, 1), (2, 0, 1, 1), (1, 1, 1, 1), (1, 5, 1, 1), (0.7, 7, 1, 1), (1, 0, 0.9, 1), (1, 0, 0.3, 1),
          (1.5, 0, 0.01, 1), (0.8, 10, 0.7, 1), (1, 1000, 1, 1), (1, 0, 1, 1.4), (0.9, 6, 0.8, 1.3), (1, 3, 1, 0.7)]
 # The same with min_p and typical_p.
@@ -31,10 +30,6 @@ MORE = [(1, 0, 1, 1, 0.05, 1), (2, 0, 1, 1, 0.3, 1), (1, 0, 1, 1, 1, 1), (1, 0, 
 # num_beams, length_penalty, early_stopping, num_return_sequences, repetition_penalty, no_repeat_ngram_size, stops
 BEAMS = [(3, 1.0, False, 1, 1.0, 0, []), (4, 1.0, False, 4, 1.0, 0, [14]), (5, 0.0, True, 3, 1.0, 0, [4, 14, 42]), (4, 2.0, "never", 2, 1.0, 0, [4]),
          (2, -1.0, "never", 2, 1.0, 0, [4, 12]), (6, 0.6, False, 6, 1.3, 2, [42]), (4, 1.5, True, 2, 1.0, 3, [12]), (3, -0.5, False, 1, 1.2, 0, [4, 20])]
-
-
-def words(values, form="{}"):
-    return " ".join(form.format(v) for v in values)
 
 
 def margin(model, text, length, processor):
@@ -58,7 +53,7 @@ def greedy(out, name, generator):
                                   repetition_penalty=penalty, eos_token_id=None, pad_token_id=0)[0, length:].tolist()
             assert len(made) == new
             least = margin(model, torch.cat([ids, torch.tensor([made])], 1), length, RepetitionPenaltyLogitsProcessor(penalty))
-        print("greedy", name, penalty, length, words(ids[0].tolist()), new, words(made), file=out)
+        print("greedy", name, penalty, length, numbers(ids[0].tolist(), "{}"), new, numbers(made, "{}"), file=out)
 
 
 def ngrams(out, name, generator):
@@ -70,7 +65,7 @@ def ngrams(out, name, generator):
             made = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=new,
                                   no_repeat_ngram_size=size, eos_token_id=None, pad_token_id=0)[0, length:].tolist()
             least = margin(model, torch.cat([ids, torch.tensor([made])], 1), length, NoRepeatNGramLogitsProcessor(size))
-        print("ngrams", name, size, length, words(ids[0].tolist()), new, words(made), file=out)
+        print("ngrams", name, size, length, numbers(ids[0].tolist(), "{}"), new, numbers(made, "{}"), file=out)
 
 
 def beam(out, name, num_beams, length_penalty, early, returned, penalty, size, stops, generator):
@@ -87,10 +82,10 @@ def beam(out, name, num_beams, length_penalty, early, returned, penalty, size, s
                                            pad_token_id=0)[:, length:].tolist()
             ends = [min([i + 1 for i, t in enumerate(text) if t in stops] + [len(text)]) for text in made]
             found.append([text[:n] for text, n in zip(made, ends)])
-    print("beams", name, num_beams, length_penalty, [False, True, "never"].index(early), returned, penalty, size, len(stops), words(stops),
-          length, words(ids[0].tolist()), new, file=out)
+    print("beams", name, num_beams, length_penalty, [False, True, "never"].index(early), returned, penalty, size, len(stops), numbers(stops, "{}"),
+          length, numbers(ids[0].tolist(), "{}"), new, file=out)
     for text in found[0]:
-        print(len(text), words(text), file=out)
+        print(len(text), numbers(text, "{}"), file=out)
 
 
 def stride(out, name, max_length, step, length, generator):
@@ -109,7 +104,7 @@ def stride(out, name, max_length, step, length, generator):
         previous = end
         if end == length:
             break
-    print("stride", name, max_length, step, length, words(ids[0].tolist()), file=out)
+    print("stride", name, max_length, step, length, numbers(ids[0].tolist(), "{}"), file=out)
     print(predicted, f"{total:.12g}", file=out)
 
 
@@ -129,17 +124,16 @@ def warp(out, temperature, top_k, top_p, penalty, min_p, typical_p, generator):
         x = MinPLogitsWarper(min_p)(seen, x)
     if typical_p < 1:
         x = TypicalLogitsWarper(typical_p)(seen, x)
-    print("warp", V, temperature, top_k, top_p, penalty, min_p, typical_p, 6, words(seen[0].tolist()), file=out)
-    print(words(scores[0].tolist(), "{:.9g}"), file=out)
-    print(words(x.softmax(-1)[0].tolist(), "{:.17g}"), file=out)
+    print("warp", V, temperature, top_k, top_p, penalty, min_p, typical_p, 6, numbers(seen[0].tolist(), "{}"), file=out)
+    print(numbers(scores[0].tolist()), file=out)
+    print(numbers(x.softmax(-1)[0].tolist(), "{:.17g}"), file=out)
 
 
 def main():
-    torch.set_num_threads(1)
-    transformers.utils.logging.disable_progress_bar()
+    golden.quiet()
     generator = torch.Generator().manual_seed(3)
     with open(ROOT / "generate.txt", "w") as out:
-        print(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, {datetime.date.today()}", file=out)
+        print(golden.made_with(), file=out)
         for name in ("causal", "causal_value"):
             greedy(out, name, generator)
         for options in WARPS:

@@ -15,7 +15,9 @@ import tempfile
 import torch
 from transformers import RoFormerForCausalLM
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
+import golden
+
+ROOT = golden.GOLDEN
 PROMPTS = [[66, 77, 38, 71, 30], [20], [68, 74, 38, 10, 29, 53, 58, 49, 15, 37, 52, 57]]
 SETTINGS = [
     {"max_new_tokens": 9},

@@ -5,16 +5,12 @@ tests/golden/README.md.
 
     python tools/golden/golden_heads.py            # writes tests/golden/heads anew
 """
-import datetime
-import pathlib
-import shutil
-
-import torch
-import transformers
 from transformers import (RoFormerConfig, RoFormerForMultipleChoice, RoFormerForQuestionAnswering,
                           RoFormerForSequenceClassification, RoFormerForTokenClassification)
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "heads"
+import golden
+
+ROOT = golden.GOLDEN / "heads"
 SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
              max_position_embeddings=40)
 NAMES = {0: "no", 1: "perhaps", 2: "yes"}
@@ -32,68 +28,14 @@ MODELS = {
 }
 
 
-def make(kind, config, generator):
-    """Weights that matter: biases and norms are not zero and one."""
-    model = kind(RoFormerConfig(**config)).eval()
-    with torch.no_grad():
-        for name, p in model.named_parameters():
-            if "embed_positions" in name:
-                continue
-            noise = torch.randn(p.shape, generator=generator)
-            if name.endswith("LayerNorm.weight"):
-                p.copy_(1 + 0.2 * noise)
-            elif name.endswith("bias"):
-                p.copy_(0.2 * noise)
-            elif "embeddings" in name and p.dim() == 2 and "project" not in name:
-                p.copy_(0.4 * noise)
-            else:
-                p.copy_(1.3 * noise / p.shape[1] ** 0.5)
-    return model
-
-
-def answer(model, ids, mask, types):
-    """Logits [rows, K] in the order in which a batch without padding has them."""
-    if isinstance(model, RoFormerForMultipleChoice):
-        two = lambda x: x.reshape(-1, 2, x.shape[1])                     # two candidates for each question
-        return model(input_ids=two(ids), attention_mask=two(mask), token_type_ids=two(types)).logits.reshape(-1, 1)
-    out = model(input_ids=ids, attention_mask=mask, token_type_ids=types)
-    if isinstance(model, RoFormerForQuestionAnswering):
-        return torch.stack([out.start_logits, out.end_logits], -1)[mask == 1]
-    if isinstance(model, RoFormerForTokenClassification):
-        return out.logits[mask == 1]
-    return out.logits
-
-
 def main():
-    torch.set_num_threads(1)
-    transformers.utils.logging.disable_progress_bar()
-    shutil.rmtree(ROOT, ignore_errors=True)
+    golden.quiet()
+    golden.fresh(ROOT)
     for seed, (name, (kind, config, lengths)) in enumerate(MODELS.items(), 1):
-        folder = ROOT / name
-        generator = torch.Generator().manual_seed(seed)
-        torch.manual_seed(seed)
-        model = make(kind, config, generator)
-        model.save_pretrained(folder)
-        B, L = len(lengths), max(lengths)
-        ids = torch.randint(0, SMALL["vocab_size"], (B, L), generator=generator)
-        types = torch.randint(0, 2, (B, L), generator=generator)
-        mask = torch.tensor([[int(t < n) for t in range(L)] for n in lengths])
-        ids, types = ids * mask, types * mask
-        with torch.no_grad():
-            got = answer(model, ids, mask, types)
-            exact = answer(model.double(), ids, mask, types)
-        worst = float((got - exact).abs().max())
-        assert worst < 3e-5, (name, worst)           # its own rounding leaves room in a tolerance of 1e-4
-        with open(folder / "golden.txt", "w") as out:
-            print(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, "
-                  f"{datetime.date.today()}, seed {seed}, float32 on the CPU", file=out)
-            print("lengths", B, *lengths, file=out)
-            print("ids", *ids[mask == 1].tolist(), file=out)
-            print("types", *types[mask == 1].tolist(), file=out)
-            print("logits", *got.shape, *(f"{v:.9g}" for v in got.flatten().tolist()), file=out)
-        for file in folder.iterdir():
-            file.chmod(0o644)
-        print(f"{name:14} {sum(f.stat().st_size for f in folder.iterdir()):8} bytes, float32 against float64 {worst:.1e}")
+        generator = golden.seeded(seed)
+        model = golden.randomize(kind(RoFormerConfig(**config)).eval(), generator, gain=1.3, attention=1.3)
+        golden.save(model, ROOT / name)
+        golden.finish(ROOT / name, golden.write_head(ROOT / name, model, lengths, generator, seed))
 
 
 if __name__ == "__main__":

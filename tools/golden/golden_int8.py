@@ -9,21 +9,20 @@ that the numbers stand for, int8.txt with activations in int8, too.  Or loads wh
 Needs torch, transformers 5, compressed-tensors and, for --check, nothing else; the tests need none of them.
 """
 import argparse
-import datetime
 import json
 import pathlib
-import shutil
 import subprocess
 import tempfile
 
-import compressed_tensors
 import torch
 import transformers
 from compressed_tensors.quantization import QuantizationConfig, apply_quantization_config
 from compressed_tensors.quantization.utils import calculate_qparams
 from compressed_tensors.compressors import ModelCompressor
-from golden_models import ROOT, case, make, numbers
 from transformers import RoFormerForMaskedLM
+
+import golden
+from golden_models import ROOT, make
 
 CONFIG = dict(vocab_size=97, embedding_size=48, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=160,
               hidden_act="gelu", max_position_embeddings=64)
@@ -59,19 +58,12 @@ def quantise(model):
     return config
 
 
-def quiet():
-    torch.set_num_threads(1)
-    transformers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.set_verbosity_error()
-
-
 def answers(path, model, generator, title):
     with open(path, "w") as out:
-        print(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, compressed-tensors "
-              f"{compressed_tensors.__version__}, {datetime.date.today()}, seed {SEED}, {title}", file=out)
+        print(golden.made_with(f"seed {SEED}", title, packages=("transformers", "torch", "compressed-tensors")), file=out)
         for lengths in ([1], [5], [33], [7, 2, 12]):
-            case(out, f"length-{lengths[0]}" if len(lengths) == 1 else "padded", model, lengths, generator, False,
-                 exact=title.startswith("float32"))
+            golden.write_case(out, f"length-{lengths[0]}" if len(lengths) == 1 else "padded", model, lengths, generator, False,
+                              exact=title.startswith("float32"))
         print("end", file=out)
 
 
@@ -85,19 +77,16 @@ def products(path, model, generator):
             with torch.no_grad():
                 y = module(x)
             print(f"roformer.{name} {len(x)} {module.out_features} {module.in_features}", file=out)
-            print(numbers(x.flatten().tolist()), file=out)
-            print(numbers(y.flatten().tolist()), file=out)
+            print(golden.numbers(x.flatten().tolist()), file=out)
+            print(golden.numbers(y.flatten().tolist()), file=out)
         print("end", file=out)
 
 
 def write():
     folder = ROOT / "int8"
-    shutil.rmtree(folder, ignore_errors=True)
-    torch.manual_seed(SEED)
-    model = make(CONFIG, torch.Generator().manual_seed(SEED))
+    model = make(CONFIG, golden.seeded(SEED))
     quantise(model)
-    model.save_pretrained(folder)
-    (folder / "generation_config.json").unlink(missing_ok=True)
+    golden.save(model, folder)
     config = json.loads((folder / "config.json").read_text())
     config["quantization_config"] = dict(QuantizationConfig.model_validate(SCHEME).to_dict())
     (folder / "config.json").write_text(json.dumps(config, indent=2, default=str) + "\n")
@@ -109,7 +98,7 @@ def write():
     products(folder / "products.txt", whole, torch.Generator().manual_seed(SEED + 2))
     for file in folder.iterdir():
         file.chmod(0o644)
-    print(sum(f.stat().st_size for f in folder.iterdir()), "bytes")
+    print(golden.size(folder), "bytes")
 
 
 TEXTS = ["The capital of France is [MASK].", "In 1990 the [MASK] was elected as president.", "He was born in [MASK] and died in London."]
@@ -117,7 +106,7 @@ TEXTS = ["The capital of France is [MASK].", "In 1990 the [MASK] was elected as 
 
 def check(program):
     """The shipped model, converted: probabilities of masked words, by transformers and by roformer."""
-    source = pathlib.Path(__file__).resolve().parents[2] / "models" / "roformer-small-en"
+    source = golden.TOP / "models" / "roformer-small-en"
     with tempfile.TemporaryDirectory() as folder:
         target = pathlib.Path(folder) / "int8"
         subprocess.run([program, "convert", "-q", source, target, "--dtype", "int8"], check=True, stdout=subprocess.DEVNULL)
@@ -152,7 +141,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", metavar="PROGRAM")
     given = parser.parse_args()
-    quiet()
+    golden.quiet()
     if given.check:
         check(given.check)
     else:

@@ -6,7 +6,6 @@ transformers 5; the tests need none of them.
     python tools/golden/golden_jieba.py
 """
 import json
-import pathlib
 import random
 
 import jieba
@@ -15,7 +14,9 @@ import transformers
 from tokenizers.pre_tokenizers import PreTokenizer
 from transformers.models.roformer.tokenization_utils import JiebaPreTokenizer
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "text" / "jieba"
+import golden
+
+ROOT = golden.GOLDEN / "text" / "jieba"
 WORDS = """今天 900 t
 天气 800 n
 今天天气 20
@@ -91,10 +92,9 @@ def texts():
 
 
 def main():
-    ROOT.mkdir(parents=True, exist_ok=True)
-    (ROOT / "dict.txt").write_text("\n".join(WORDS) + "\n", encoding="utf-8", newline="\n")
-    (ROOT / "vocab.txt").write_text("\n".join(VOCAB) + "\n", encoding="utf-8", newline="\n")
-    (ROOT / "tokenizer_config.json").write_text('{"tokenizer_class": "RoFormerTokenizer", "do_lower_case": true}\n')
+    golden.write_lines(ROOT / "dict.txt", WORDS)
+    golden.write_lines(ROOT / "vocab.txt", VOCAB)
+    golden.write_lines(ROOT / "tokenizer_config.json", ['{"tokenizer_class": "RoFormerTokenizer", "do_lower_case": true}'])
     python = jieba.Tokenizer(dictionary=str(ROOT / "dict.txt"))
     rust, vocab = ours(), {token: i for i, token in enumerate(VOCAB)}
     tokenizer = transformers.RoFormerTokenizer(vocab=vocab)
@@ -108,8 +108,8 @@ def main():
             case = {"text": text, "python": list(python.cut(text, HMM=False)), "rust": rust.cut(text, hmm=False), "ids": e.ids,
                     "offsets": [[byte[a], byte[b]] for a, b in e.offsets]}
             f.write(json.dumps(case, ensure_ascii=True) + "\n")
-    (ROOT / "README").write_text(f"Made by tools/golden/golden_jieba.py: transformers {transformers.__version__}, jieba {jieba.__version__}, "
-                                 "rjieba 0.2.2.\n")
+    golden.write_lines(ROOT / "README", [f"Made by tools/golden/golden_jieba.py: transformers {transformers.__version__}, "
+                                         f"jieba {jieba.__version__}, rjieba 0.2.2."])
 
 
 if __name__ == "__main__":

@@ -7,10 +7,9 @@ words by the golden dictionary, cut by jieba-rs and by python's jieba, in lower 
 import json
 
 import jieba
-import rjieba
 import transformers
 
-from golden_jieba import ROOT, VOCAB, WORDS
+from golden_jieba import ROOT, VOCAB, ours
 
 SETTINGS = [{"do_lower_case": True}, {"do_lower_case": False}, {"do_lower_case": True, "strip_accents": False}]
 
@@ -21,10 +20,7 @@ class Words:
 
 
 def main():
-    own = rjieba.Jieba.empty()
-    for line in WORDS:
-        word, frequency = line.split(" ")[:2]
-        own.add_word(word, int(frequency), "n")
+    own = ours()
     python = jieba.Tokenizer(dictionary=str(ROOT / "dict.txt"))
     cutters = {"jieba-rs": Words(lambda text, hmm: own.cut(text, hmm=hmm)), "jieba": Words(lambda text, hmm: python.cut(text, HMM=hmm))}
     texts = [json.loads(line)["text"] for line in open(ROOT / "cases.jsonl", encoding="utf-8")]

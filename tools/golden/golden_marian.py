@@ -8,16 +8,15 @@
 
 tests/golden/README.md describes the format.
 """
-import datetime
 import pathlib
-import shutil
 import sys
 
 import torch
-import transformers
 from transformers import MarianConfig, MarianMTModel
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "marian"
+import golden
+
+ROOT = golden.GOLDEN / "marian"
 V, PAD = 41, 40
 SMALL = dict(vocab_size=V, d_model=24, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
              encoder_ffn_dim=40, decoder_ffn_dim=40, max_position_embeddings=64, pad_token_id=PAD, decoder_start_token_id=PAD,
@@ -79,7 +78,7 @@ def write(folder, model, generator):
     model.float()
     assert worst < 3e-5, worst
     with open(folder / "golden.txt", "w") as f:
-        f.write(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, {datetime.date.today()}\n")
+        f.write(golden.made_with() + "\n")
         f.write(f"pairs {len(source)}\n")
         for s, t in zip(source, target):
             f.write(numbers("source", s) + numbers("target", t))
@@ -124,7 +123,7 @@ def training(folder, share=0.1):
     loss = torch.nn.functional.cross_entropy(rows, label, label_smoothing=share, reduction="sum")
     loss.backward()
     with open(folder / "training.txt", "w") as f:
-        f.write(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, {datetime.date.today()}\n")
+        f.write(golden.made_with() + "\n")
         f.write(f"smoothing {share} loss {loss.item():.9g}\n")
         for name, p in model.named_parameters():
             if p.grad is None or "embed_positions" in name:
@@ -136,26 +135,22 @@ def training(folder, share=0.1):
 
 
 def main():
-    torch.set_num_threads(1)
+    golden.quiet()
     if len(sys.argv) > 1 and sys.argv[1] == "--training":
         for name in MODELS:
             training(ROOT / name)
         return
     if len(sys.argv) > 2 and sys.argv[1] == "--check":
         return check(sys.argv[2])
-    shutil.rmtree(ROOT, ignore_errors=True)
+    golden.fresh(ROOT)
     for seed, (name, config) in enumerate(MODELS.items(), 1):
         folder = ROOT / name
-        generator = torch.Generator().manual_seed(seed)
-        torch.manual_seed(seed)
+        generator = golden.seeded(seed)
         model = make(config, generator)
-        model.save_pretrained(folder, safe_serialization=True)
-        (folder / "generation_config.json").unlink(missing_ok=True)
+        golden.save(model, folder, safe_serialization=True)
         worst = write(folder, model, generator)
         training(folder)
-        for file in folder.iterdir():
-            file.chmod(0o644)
-        print(f"{name:10} {sum(f.stat().st_size for f in folder.iterdir()):8} bytes, float32 against float64 {worst:.1e}")
+        golden.finish(folder, worst)
 
 
 if __name__ == "__main__":

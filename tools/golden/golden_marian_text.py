@@ -15,7 +15,9 @@ import sentencepiece as spm
 import transformers
 from transformers import MarianTokenizer
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "subwords"
+import golden
+
+ROOT = golden.GOLDEN / "subwords"
 TEXTS = ["Call me Ishmael.", "", " ", "  two  spaces ", ">>deu<< Some years ago", ">>deu<<Some years ago", ">>xxx<< never mind", "a >>deu<< inside",
          ">>unclosed text", ">><<", "how long </s> precisely", "pad <pad> and <unk> here", "Großmutter thought of Meung.", "🙂🙂 ok", "漢字 and kana かな",
          "▁ a▁b", "tab\there", "1,234.50 % - \"quoted\"", "Ishmael" * 6]
@@ -51,9 +53,7 @@ def main():
                       "decoded": t.decode(target, skip_special_tokens=True, use_source_tokenizer=False),
                       "whole": t.decode(target, skip_special_tokens=False, use_source_tokenizer=False)})
     words = [p for p, _ in sorted(vocab.items(), key=lambda x: x[1])]
-    with open(ROOT / "marian.json", "w") as f:
-        json.dump({"transformers": transformers.__version__, "vocab": words, "cases": cases}, f, ensure_ascii=False, separators=(",", ":"))
-        f.write("\n")
+    golden.write_json(ROOT / "marian.json", {"transformers": transformers.__version__, "vocab": words, "cases": cases}, ensure_ascii=False)
 
 
 if __name__ == "__main__":

@@ -5,25 +5,21 @@ optimizers.txt   torch's AdamW and SGD, transformers' Adafactor, torch's average
                  Algorithm 2) and Lion (Chen et al. 2023, Algorithm 2) from their printed formulas, which neither has
 schedules.txt    transformers' schedules of step t and T + 1 steps, torch's OneCycleLR
 
-Usage: golden_optimizers.py   (writes beside this script's ../tests/golden/train)
+Usage: golden_optimizers.py   (writes both)
 """
-import datetime
-import pathlib
-
 import numpy as np
 import torch
-import transformers
 from transformers import optimization as hf
 
-out = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "train"
+import golden
+
 rng = np.random.default_rng(4)
 STEPS = 6
 SHAPES = [(5, 3), (7,)]  # one that decays, one that does not
-HEAD = f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, {datetime.date.today()}, float64"
 
 
 def numbers(x):
-    return " ".join(repr(float(v)) for v in np.concatenate([np.ravel(t) for t in x]))
+    return golden.numbers(np.concatenate([np.ravel(t) for t in x]).tolist(), "{!r}")
 
 
 def draw(scale):
@@ -110,7 +106,7 @@ CASES = [
 
 
 def optimizers():
-    lines = [HEAD, f"# case <name> <optim> {' '.join(KEYS)}; values; for each of {STEPS} updates: gradients, values behind it",
+    lines = [golden.made_with("float64"), f"# case <name> <optim> {' '.join(KEYS)}; values; for each of {STEPS} updates: gradients, values behind it",
              f"# {SHAPES[0][0]} x {SHAPES[0][1]} numbers that decay, {SHAPES[1][0]} that do not; with ema_decay the mean stands for the values"]
     for name, optim, run, changes in CASES:
         o = {**USUAL, **changes}
@@ -118,7 +114,7 @@ def optimizers():
         lines += [f"case {name} {optim} " + " ".join(repr(float(o[k])) for k in KEYS), numbers(p)]
         for g, behind in zip(grads, run(p, grads, o)):
             lines += [numbers(g), numbers(behind)]
-    (out / "optimizers.txt").write_text("\n".join(lines + ["end"]) + "\n")
+    golden.write_lines(golden.GOLDEN / "train" / "optimizers.txt", lines + ["end"])
 
 
 PEAK = 0.002
@@ -136,7 +132,7 @@ def rates(make, steps):
 
 
 def schedules():
-    lines = [HEAD, f"# case <name> T w cycles lr_end power, then the step sizes of updates 1 .. T with peak {PEAK}"]
+    lines = [golden.made_with("float64"), f"# case <name> T w cycles lr_end power, then the step sizes of updates 1 .. T with peak {PEAK}"]
     for T, w in [(20, 4), (20, 0), (7, 7), (1, 0), (50, 1)]:
         n = T + 1
         table = {
@@ -154,7 +150,7 @@ def schedules():
         if w != 1 and w < T and T > 1:  # torch divides by zero elsewhere
             cycle = lambda o: torch.optim.lr_scheduler.OneCycleLR(o, PEAK, total_steps=T, pct_start=w / T, cycle_momentum=False)
             lines += [f"case one_cycle {T} {w} 3 0.0001 2", numbers([rates_within(cycle, T)])]
-    (out / "schedules.txt").write_text("\n".join(lines + ["end"]) + "\n")
+    golden.write_lines(golden.GOLDEN / "train" / "schedules.txt", lines + ["end"])
 
 
 def rates_within(make, steps):

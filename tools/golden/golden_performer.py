@@ -8,22 +8,21 @@ described in tests/golden/README.md.
 Its causal FAVOR+ takes the maximum over all tokens, those to come included, which no causal model here does: that
 case is left out.  The 1e-6 that it adds to the causal sum of keys, an argument of its own, is 0 here: no formula has it.
 """
-import datetime
 import functools
-import importlib.metadata
-import pathlib
 
 import torch
 from performer_pytorch.performer_pytorch import (FastAttention, FixedPositionalEmbedding, apply_rotary_pos_emb,
                                                  causal_linear_attention_noncuda)
 
-PATH = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "performer" / "attention.txt"
+import golden
+
+PATH = golden.GOLDEN / "performer" / "attention.txt"
 H, T, D, F = 2, 9, 4, 6
 CASES = [(m, o, c) for m in ("favor", "relu", "shen") for o in ("none", "before") for c in (0, 1) if (m, c) != ("favor", 1)]
 
 
 def line(name, x):
-    return " ".join([name, *("{:.9g}".format(v) for v in x.detach().flatten().tolist())])
+    return f"{name} {golden.numbers(x.detach().flatten().tolist())}"
 
 
 def tokens(x):
@@ -49,12 +48,11 @@ def case(name, order, causal):
 
 def main():
     torch.manual_seed(1)
-    lines = [f"# performer-pytorch {importlib.metadata.version('performer-pytorch')}, torch {torch.__version__.split('+')[0]}, "
-             f"{datetime.date.today()}, seed 1, float64 on the CPU"]
+    lines = [golden.made_with("seed 1", "float64 on the CPU", packages=("performer-pytorch", "torch"))]
     for c in CASES:
         lines += case(*c)
     PATH.parent.mkdir(parents=True, exist_ok=True)
-    PATH.write_text("\n".join(lines + ["end"]) + "\n")
+    golden.write_lines(PATH, lines + ["end"])
     print(PATH, PATH.stat().st_size)
 
 

@@ -8,13 +8,12 @@ tests/golden/README.md.
 
 TUPE, KERPLE and Sandwich are in no version: theirs come from the printed formulas, in einsums.
 """
-import datetime
-import pathlib
-
 import torch
 import transformers
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "relative"
+import golden
+
+ROOT = golden.GOLDEN / "relative"
 H, D = 3, 8
 C = H * D
 
@@ -29,7 +28,7 @@ class File:
     def put(self, name, value):
         value = torch.as_tensor(value)
         form = "{:.9g}" if value.dtype == torch.float32 else "{:.15g}" if value.is_floating_point() else "{}"
-        words = " ".join(form.format(v) for v in value.flatten().tolist())
+        words = golden.numbers(value.flatten().tolist(), form)
         self.lines.append(" ".join([name, str(value.dim()), *map(str, value.shape), words]))
         return value.double() if value.is_floating_point() else value
 
@@ -47,8 +46,7 @@ class File:
     def end(self):
         ROOT.mkdir(parents=True, exist_ok=True)
         path = ROOT / f"{self.name}.txt"
-        path.write_text(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, "
-                        f"{datetime.date.today()}, float64 on the CPU\n" + "\n".join(self.lines) + "\nend\n")
+        golden.write_lines(path, [golden.made_with("float64 on the CPU"), *self.lines, "end"])
         print(f"{self.name:24} {path.stat().st_size:8} bytes")
 
 
@@ -314,8 +312,7 @@ def transformer_xl():
 
 @torch.no_grad()
 def main():
-    torch.set_num_threads(1)
-    transformers.utils.logging.set_verbosity_error()
+    golden.quiet()
     new = (t5, alibi, xlnet, deberta, shaw_keys, sandwich, kerple, tupe)
     for make in new if transformers.__version__ >= "5" else (nezha, transformer_xl):
         make()

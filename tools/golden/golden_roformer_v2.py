@@ -8,16 +8,13 @@ The package needs an older transformers than 5; it ran here with
 
 The formats are those of golden_models.py and golden_heads.py, which tests/golden/README.md describes.
 """
-import pathlib
-import shutil
-
-import torch
 from roformer import (RoFormerConfig, RoFormerForMaskedLM, RoFormerForMultipleChoice, RoFormerForQuestionAnswering,
                       RoFormerForSequenceClassification, RoFormerForTokenClassification)
 
+import golden
 import golden_bert
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "roformer_v2"
+ROOT = golden.GOLDEN / "roformer_v2"
 SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40, hidden_act="relu",
              max_position_embeddings=64, norm_type="rms_norm", use_bias=False)
 
@@ -32,40 +29,19 @@ MODELS = {
 }
 
 
-def make(kind, config, generator):
-    """Weights that matter: attention is neither flat nor one-hot, the heads' biases are not zero."""
-    model = kind(RoFormerConfig(**config)).eval()
-    with torch.no_grad():
-        for name, p in model.named_parameters():
-            if "embed_positions" in name:
-                continue
-            assert ".encoder." not in name or not name.endswith("bias") and "LayerNorm" not in name, name
-            noise = torch.randn(p.shape, generator=generator)
-            if name.endswith("bias"):
-                p.copy_(0.2 * noise)
-            elif "embeddings" in name:
-                p.copy_(0.4 * noise)
-            else:
-                p.copy_((1.5 if ".query." in name or ".key." in name else 1.0) * noise / p.shape[1] ** 0.5)
-        model.tie_weights()
-    return model
-
-
 def main():
-    torch.set_num_threads(1)
-    shutil.rmtree(ROOT, ignore_errors=True)
+    golden.quiet()
+    golden.fresh(ROOT)
     for seed, (name, (kind, config, lengths)) in enumerate(MODELS.items(), 1):
         folder = ROOT / name
-        generator = torch.Generator().manual_seed(seed)
-        torch.manual_seed(seed)
-        model = make(kind, config, generator)
-        model.save_pretrained(folder, safe_serialization=True)
-        (folder / "generation_config.json").unlink(missing_ok=True)
-        worst = golden_bert.write_head(folder, model, lengths, generator, seed) if lengths else \
-            golden_bert.write_masked(folder, golden_bert.Masked(model), generator, seed)
-        for file in folder.iterdir():
-            file.chmod(0o644)
-        print(f"{name:10} {sum(f.stat().st_size for f in folder.iterdir()):8} bytes, float32 against float64 {worst:.1e}")
+        generator = golden.seeded(seed)
+        model = kind(RoFormerConfig(**config)).eval()
+        assert not any(".encoder." in n and (n.endswith("bias") or "LayerNorm" in n) for n, _ in model.named_parameters())
+        golden.randomize(model, generator)
+        golden.save(model, folder, safe_serialization=True)
+        worst = golden.write_head(folder, model, lengths, generator, seed) if lengths else \
+            golden.write_cases(folder, golden_bert.Masked(model), (1, 3, 40), (5, 1, 12), generator, seed)
+        golden.finish(folder, worst)
 
 
 if __name__ == "__main__":

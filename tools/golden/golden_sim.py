@@ -8,13 +8,12 @@ class takes as an attention_mask of three dimensions.  Needs what golden_roforme
     python tools/golden/golden_sim.py
 """
 import json
-import pathlib
-import shutil
 
 import torch
 from roformer import RoFormerConfig, RoFormerForCausalLM
 
-GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
+import golden
+
 SMALL = dict(vocab_size=43, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40, hidden_act="gelu", eos_token_id=3,
              max_position_embeddings=64, is_decoder=True, pooler_activation="linear", use_cache=True, norm_type="layer_norm", use_bias=True)
 PROMPTS = [[2, 7, 9, 21, 3], [2, 40, 3], [2, 5, 6, 7, 8, 9, 10, 11, 3]]
@@ -23,39 +22,19 @@ TEXTS = [[2, 7, 9, 21, 30, 12], [2], [2, 5, 6, 7, 8, 9, 10, 11, 42, 41, 5]]
 
 
 def make(seed, **more):
-    torch.manual_seed(seed)
-    generator = torch.Generator().manual_seed(seed)
-    model = RoFormerForCausalLM(RoFormerConfig(**{**SMALL, **more})).eval()
-    with torch.no_grad():
-        for name, p in model.named_parameters():
-            if "embed_positions" in name:
-                continue
-            noise = torch.randn(p.shape, generator=generator)
-            if name.endswith("LayerNorm.weight"):
-                p.copy_(1 + 0.2 * noise)
-            elif name.endswith("bias"):
-                p.copy_(0.2 * noise)
-            elif "embeddings" in name:
-                p.copy_(0.4 * noise)
-            else:
-                p.copy_((1.5 if ".query." in name or ".key." in name else 1.0) * noise / p.shape[1] ** 0.5)
-        model.tie_weights()
-    return model
+    generator = golden.seeded(seed)
+    return golden.randomize(RoFormerForCausalLM(RoFormerConfig(**{**SMALL, **more})).eval(), generator)
 
 
 def save(model, folder, lines):
-    shutil.rmtree(folder, ignore_errors=True)
-    model.save_pretrained(folder, safe_serialization=True)
-    (folder / "generation_config.json").unlink(missing_ok=True)
-    with open(folder / "golden.jsonl", "w") as f:
-        for case in lines:
-            f.write(json.dumps(case, separators=(",", ":")) + "\n")
-    (folder / "vocab.txt").write_text("".join(t + "\n" for t in ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + list(
-        "广州和深圳哪个好京津沪渝港澳台天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏闰余")[:38]), encoding="utf-8")
-    (folder / "tokenizer_config.json").write_text('{"tokenizer_class":"BertTokenizer"}\n')
+    golden.save(model, folder, safe_serialization=True)
+    golden.write_lines(folder / "golden.jsonl", [json.dumps(case, separators=(",", ":")) for case in lines])
+    golden.write_lines(folder / "vocab.txt", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + list(
+        "广州和深圳哪个好京津沪渝港澳台天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏闰余")[:38])
+    golden.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "BertTokenizer"})
     for file in folder.iterdir():
         file.chmod(0o644)
-    print(sorted(p.name for p in folder.iterdir()), sum(f.stat().st_size for f in folder.iterdir()))
+    print(sorted(p.name for p in folder.iterdir()), golden.size(folder))
 
 
 def of_sim(model):
@@ -78,12 +57,12 @@ def of_gpt(model):
 
 
 def main():
-    torch.set_num_threads(1)
+    golden.quiet()
     with torch.no_grad():
         sim = make(5)
-        save(sim, GOLDEN / "sim", list(of_sim(sim)))
+        save(sim, golden.GOLDEN / "sim", list(of_sim(sim)))
         gpt = make(6, pooler_activation="tanh")
-        save(gpt, GOLDEN / "gpt", list(of_gpt(gpt)))
+        save(gpt, golden.GOLDEN / "gpt", list(of_gpt(gpt)))
 
 
 if __name__ == "__main__":

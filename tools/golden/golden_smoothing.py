@@ -9,16 +9,13 @@ All are torch.nn.functional.cross_entropy(label_smoothing=, weight=), summed, in
 it alone has weights of classes, and transformers' LabelSmoother (what its Trainer trains with) sums in float32.  Where
 there are no weights the two must agree.
 
-Usage: golden_smoothing.py   (writes beside this script's ../tests/golden/train)
+Usage: golden_smoothing.py   (writes tests/golden/train/smoothing.txt)
 """
-import datetime
-import pathlib
-
 import torch
-import transformers
 from transformers.trainer_pt_utils import LabelSmoother
 
-out = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "train" / "smoothing.txt"
+import golden
+
 torch.manual_seed(11)
 
 
@@ -46,11 +43,10 @@ def plain(epsilon, z, label):
 
 
 def numbers(x):
-    return " ".join(repr(v) for v in x.detach().reshape(-1).tolist())
+    return golden.numbers(x.detach().reshape(-1).tolist(), "{!r}")
 
 
-lines = [f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, {datetime.date.today()}, "
-         "float64",
+lines = [golden.made_with("float64"),
          "# rows n K factor weighted; labels (-1: left out); class weights; logits; loss; gradient",
          "# vocab n K V factor; labels; x [n,K]; table [V,K]; bias [V]; loss; gradients of x, table, bias"]
 for n, K, epsilon, weighted in [(9, 3, 0.1, 0), (9, 3, 0.1, 1), (5, 2, 0.5, 0),
@@ -70,4 +66,4 @@ for n, K, V, epsilon in [(9, 8, 23, 0.1), (150, 4, 37, 0.1), (4, 6, 90, 0.4)]:
     lines += [f"vocab {n} {K} {V} {epsilon}", " ".join(str(int(v)) for v in label), numbers(x),
               numbers(table), numbers(bias),
               numbers(loss), numbers(x.grad), numbers(table.grad), numbers(bias.grad)]
-out.write_text("\n".join(lines + ["end"]) + "\n")
+golden.write_lines(golden.GOLDEN / "train" / "smoothing.txt", lines + ["end"])

@@ -7,13 +7,14 @@ their bytes, texts, and samples by seed.
 
 Later versions take other ones of equally likely pieces, and other random numbers.  Texts are made up."""
 import io
-import json
 import os
 import struct
 import sys
 import threading
 
 import sentencepiece as spm
+
+import golden
 
 LINES = ["the rivers of the river rise", "the sea and the rivers of the sea", "a river rises in the sea of rivers", "Ab aB ab AB abab 12 34 1234",
          "there and there the rivers rest", "die Großmutter im Wald", "道可道,非常道", "some <sep> tokens <cls> there", "aaaa aaa aa a"] * 3
@@ -142,9 +143,7 @@ def main(folder):
             if options["model_type"] == "bpe":
                 case["samples"] = [sample(sp, x, -1, 0.3, i)]
             cases.append(case)
-        with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as f:
-            json.dump({"sentencepiece": spm.__version__, "cases": cases}, f, ensure_ascii=True, separators=(",", ":"))
-            f.write("\n")
+        golden.write_json(os.path.join(folder, name + ".json"), {"sentencepiece": spm.__version__, "cases": cases})
         print(name, len(model), len(cases), sp.get_piece_size())
 
 

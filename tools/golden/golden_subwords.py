@@ -10,13 +10,12 @@ golden_subwords.py --check PROGRAM MODEL_FOLDER TEXT...: ids and offsets of a pr
 Texts are of books in the public domain and made up."""
 import gzip
 import io
-import json
 import os
-import subprocess
 import sys
-import tempfile
 
 import sentencepiece as spm
+
+import golden
 
 MORE = ["the rivers of the sea", "", " ", "  two  spaces ", "a\tb", "Ishmael Ishmael", "🙂🙂 ok", "▁", "a▁b", "x" * 40, "Großmutter thought of Meung."]
 
@@ -50,7 +49,7 @@ def tie(sp, model, text):
     return len(two) == 2 and abs(score(sp, two[0]) - score(sp, two[1])) < 1e-4
 
 
-def golden(folder):
+def write(folder):
     from golden_bleu import CHINESE, ENGLISH, FRENCH, GERMAN, ODD
     lines = [x for x in ENGLISH + GERMAN + FRENCH + CHINESE for _ in range(3)]
     os.makedirs(folder, exist_ok=True)
@@ -65,9 +64,7 @@ def golden(folder):
         sp = spm.SentencePieceProcessor(model_proto=model.getvalue())
         cases = [{"text": x, "pieces": spans(sp, x), "decoded": sp.decode(sp.encode(x))} for x in lines[::3] + ODD + MORE
                  if not tie(sp, name, x)]
-        with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as f:
-            json.dump({"sentencepiece": spm.__version__, "cases": cases}, f, ensure_ascii=False, separators=(",", ":"))
-            f.write("\n")
+        golden.write_json(os.path.join(folder, name + ".json"), {"sentencepiece": spm.__version__, "cases": cases}, ensure_ascii=False)
 
 
 def read_lines(path):
@@ -85,16 +82,8 @@ def check(program, folder, paths):
     bad = 0
     for path in paths:
         lines = list(read_lines(path))
-        with tempfile.NamedTemporaryFile() as f:
-            f.write("".join(x + "\n" for x in lines).encode())
-            f.flush()
-            with open(f.name, "rb") as g:
-                out = subprocess.run([program, "tokenize", "-m", folder, "--json", "--no-special"], stdin=g, stdout=subprocess.PIPE, check=True)
-        got = out.stdout.decode().splitlines()
-        assert len(got) == len(lines)
         differ = ties = 0
-        for x, y in zip(lines, got):
-            y = json.loads(y)
+        for x, y in zip(lines, golden.tokenized(program, folder, lines, "--no-special")):
             expected = characters(sp, x)
             if [[i, *o] for i, o in zip(y["ids"], y["offsets"])] != expected:
                 if abs(score(sp, y["ids"]) - score(sp, [p[0] for p in expected])) < 1e-4:
@@ -111,4 +100,4 @@ def check(program, folder, paths):
 if __name__ == "__main__":
     if sys.argv[1] == "--check":
         sys.exit(check(sys.argv[2], sys.argv[3], sys.argv[4:]))
-    golden(sys.argv[1])
+    write(sys.argv[1])

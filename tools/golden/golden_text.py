@@ -18,20 +18,20 @@ A line of rust.txt and python.txt starts with a letter:
 uint32, [CLS] and [SEP] included) of the texts "a%sb" and "%s a\\u0301%s\\u0316b" for each of them in order, with the
 vocabulary of tools/check/tokenizer.py that holds every scalar.
 """
-import os
 import random
 import sys
 import tempfile
 import zlib
 
 import numpy as np
-import transformers
 from transformers import BertTokenizer
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from check_tokenizer import SPECIALS, Check  # noqa: E402
+import golden
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden", "text")
+sys.path.insert(0, str(golden.TOP / "tools" / "check"))
+from tokenizer import SPECIALS, Check  # noqa: E402
+
+FOLDER = golden.GOLDEN / "text"
 SETTINGS = [(1, -1, 1), (0, -1, 1), (0, 1, 1), (1, 0, 1), (1, -1, 0)]
 NO_SPECIALS, PLAIN = 4, 1
 
@@ -161,19 +161,13 @@ def scalars(rust):
 def main():
     rules = sys.argv[1]
     rust = rules == "rust"
-    import tokenizers
-    source = "# written by tools/golden/golden_text.py %s: transformers %s, tokenizers %s, Python %s" % (
-        rules, transformers.__version__, tokenizers.__version__, sys.version.split()[0])
-    os.makedirs(FOLDER, exist_ok=True)
-    vocab = os.path.join(FOLDER, "vocab.txt")
+    vocab = str(FOLDER / "vocab.txt")
     if rust:
-        with open(vocab, "w", encoding="utf-8", newline="\n") as f:
-            f.write("\n".join(vocabulary()) + "\n")
+        golden.write_lines(vocab, vocabulary())
     parts = {"cases": (rules + ".txt", cases(rust, vocab)), "scalars": (rules + "_scalars.txt", scalars(rust))}
     for part in sys.argv[2:] or parts:
         name, lines = parts[part]
-        with open(os.path.join(FOLDER, name), "w", encoding="utf-8", newline="\n") as f:
-            f.write("\n".join([source] + list(lines)) + "\n")
+        golden.write_lines(FOLDER / name, [golden.written_by("golden_text.py " + rules), *lines])
 
 
 if __name__ == "__main__":

@@ -7,19 +7,18 @@ that share their storage, half types, shards.  Needs torch; the tests need neith
 """
 import collections
 import json
-import pathlib
-import shutil
 
 import torch
 from safetensors.torch import load_file
 
-GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
-ROOT = GOLDEN / "torch"
+import golden
+
+ROOT = golden.GOLDEN / "torch"
 
 
 def weights(name):
     all = collections.OrderedDict()
-    for file in sorted((GOLDEN / "models" / name).glob("*.safetensors")):
+    for file in sorted((golden.GOLDEN / "models" / name).glob("*.safetensors")):
         all.update(load_file(file))
     return all
 
@@ -41,12 +40,10 @@ def published(state):
 
 
 def folder(name, model, **changes):
-    to = ROOT / name
-    shutil.rmtree(to, ignore_errors=True)
-    to.mkdir(parents=True)
-    config = json.loads((GOLDEN / "models" / model / "config.json").read_text())
+    to = golden.fresh(ROOT / name)
+    config = json.loads((golden.GOLDEN / "models" / model / "config.json").read_text())
     config.update(changes)
-    (to / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+    golden.write_config(to / "config.json", config)
     return to
 
 
@@ -69,8 +66,8 @@ def main():
         file = f"pytorch_model-{i + 1:05}-of-00003.bin"
         save({k: state[k].clone() for k in part}, to / file, i == 1)
         index["weight_map"].update({k: file for k in part})
-    (to / "pytorch_model.bin.index.json").write_text(json.dumps(index, indent=2, sort_keys=True) + "\n")
-    (ROOT / "README").write_text(f"Made by tools/golden/golden_torch.py with torch {torch.__version__}.\n")
+    golden.write_config(to / "pytorch_model.bin.index.json", index)
+    golden.write_lines(ROOT / "README", [f"Made by tools/golden/golden_torch.py with torch {torch.__version__}."])
 
 
 if __name__ == "__main__":

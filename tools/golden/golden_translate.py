@@ -7,14 +7,10 @@ translator that has learned to turn a text round, with the files that tools/gold
 
 tests/golden/README.md describes the format.
 """
-import datetime
-import pathlib
-import shutil
-
 import torch
-import transformers
 from transformers import MarianConfig, MarianMTModel
 
+import golden
 import golden_marian as marian
 
 PAD, EOS, WORDS = marian.PAD, 0, range(3, 15)
@@ -93,7 +89,7 @@ def attention(model, source, target):
 def write(folder, model, generator):
     text = sources(generator, 8)
     with open(folder / "translate.txt", "w") as f:
-        f.write(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, {datetime.date.today()}\n")
+        f.write(golden.made_with() + "\n")
         for case in CASES:
             beams, texts, penalty, early, most, more = case
             f.write(f"case {beams} {texts} {penalty} {({False: 0, True: 1}).get(early, 2)} {most} {more.get('forced_bos_token_id', -1)} "
@@ -116,14 +112,11 @@ def write(folder, model, generator):
 
 
 def main():
-    torch.set_num_threads(1)
-    transformers.logging.set_verbosity_error()
+    golden.quiet()
     folder = marian.ROOT / "trained"
-    shutil.rmtree(folder, ignore_errors=True)
     generator = torch.Generator().manual_seed(21)
     model = train(generator)
-    model.save_pretrained(folder, safe_serialization=True)
-    (folder / "generation_config.json").unlink(missing_ok=True)
+    golden.save(model, folder, safe_serialization=True)
     marian.write(folder, model, generator)
     for seed, name in enumerate([*marian.MODELS, "trained"], 31):
         model = MarianMTModel.from_pretrained(marian.ROOT / name, attn_implementation="eager").eval()

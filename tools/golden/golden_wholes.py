@@ -22,10 +22,6 @@ How much of each model is transformers':
 Where the model ends at hidden states, the head is RoFormerOnlyMLMHead of transformers.
 """
 import contextlib
-import datetime
-import json
-import pathlib
-import shutil
 import sys
 import types
 
@@ -33,9 +29,10 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from golden_models import case, make
+import golden
+from golden_models import make
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "relative"
+ROOT = golden.GOLDEN / "relative"
 SIZES = dict(vocab_size=67, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40, max_position_embeddings=64)
 OURS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings", "hidden_act",
         "layer_norm_eps", "max_relative_position", "max_relative_positions", "position_buckets", "share_att_key")
@@ -44,42 +41,18 @@ LENGTHS, PADDED = (1, 2, 7, 20, 45), (3, 27, 1, 12)
 
 def keep(name, seed, generator, model, kind, tensors, lengths=LENGTHS, **keys):
     """The folder that this program reads: weights, config.json and the answers."""
-    c, folder = model.config, ROOT / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    c, folder = model.config, golden.fresh(ROOT / name)
     config = {"architectures": ["RoFormerForMaskedLM"], "model_type": "roformer", "position_embedding_type": kind,
               "type_vocab_size": max(1, c.type_vocab_size), "embedding_size": c.hidden_size,
               **{k: getattr(c, k) for k in OURS if hasattr(c, k)}, **keys}
     if getattr(c, "is_decoder", False):
         config.update(architectures=["RoFormerForCausalLM"], is_decoder=True)
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-    with open(folder / "golden.txt", "w") as out:
-        print(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, "
-              f"{datetime.date.today()}, seed {seed}, float32 on the CPU", file=out)
-        worst = [case(out, f"length-{n}", model, [n], generator, n <= 3) for n in lengths]
-        worst.append(case(out, "padded", model, list(PADDED), generator, False))
-        print("end", file=out)
-    for file in folder.iterdir():
-        file.chmod(0o644)
-    print(f"{name:24} {sum(f.stat().st_size for f in folder.iterdir()):8} bytes, float32 against float64 {max(worst):.1e}")
+    golden.write_config(folder / "config.json", config)
+    golden.finish(folder, golden.write_cases(folder, model, lengths, PADDED, generator, seed, full=False))
 
 
 # ---- models whose weights go over by their names -------------------------------------------------------------------------
-
-def fill(model, generator):
-    for name, p in model.named_parameters():
-        noise = torch.randn(p.shape, generator=generator)
-        if name.endswith("LayerNorm.weight"):
-            p.copy_(1 + 0.2 * noise)
-        elif name.endswith("bias"):
-            p.copy_(0.2 * noise)
-        elif "embeddings" in name:
-            p.copy_(0.4 * noise)
-        else:
-            p.copy_((1.5 if "query" in name or "key" in name else 1.0) * noise / p.shape[1] ** 0.5)
-    model.tie_weights()
-
 
 def our_name(name):
     family, rest = name.split(".", 1)
@@ -92,7 +65,7 @@ def our_name(name):
 def by_names(name, seed, model, kind):
     generator = torch.Generator().manual_seed(seed)
     model = model.eval()
-    fill(model, generator)
+    golden.randomize(model, generator)
     tensors = {our_name(k): v.clone() for k, v in model.state_dict().items() if ".decoder." not in k and "position_ids" not in k and v.is_floating_point()}
     if model.config.type_vocab_size == 0:                        # one type whose vector is zero
         tensors["roformer.embeddings.token_type_embeddings.weight"] = torch.zeros(1, model.config.hidden_size)
@@ -385,8 +358,7 @@ def mpt_model(name):
 
 @torch.no_grad()
 def main():
-    torch.set_num_threads(1)
-    transformers.utils.logging.set_verbosity_error()
+    golden.quiet()
     new = (bert_model, deberta_model, deberta_log_model, deberta_v3_model, xlnet_model, xlnet_causal_model, bloom_model, mpnet_model, t5_model,
            t5_causal_model, mpt_model)
     for one in new if transformers.__version__ >= "5" else (nezha_model, transformer_xl_model):

@@ -1,0 +1,218 @@
+"""golden.py — what the scripts beside it share: where goldens lie, the line that says what made a file, folders, lines and JSON as the tests
+read them, random weights that make a difference, and the two kinds of cases that whole models have.
+
+Nothing is imported here but what Python has: torch and transformers only inside the functions that need them."""
+import datetime
+import importlib.metadata
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = TOP / "tests" / "golden"
+
+
+# ---- where files come from -----------------------------------------------------------------------------------------------
+
+def version(package):
+    return importlib.metadata.version(package).split("+")[0]
+
+
+def made_with(*more, packages=("transformers", "torch")):
+    """The first line of a file of numbers: packages with their versions, the date, and more."""
+    return "# " + ", ".join([*(f"{p} {version(p)}" for p in packages), str(datetime.date.today()), *more])
+
+
+def written_by(script):
+    """The first line of a file of texts."""
+    return "# written by tools/golden/%s: transformers %s, tokenizers %s, Python %s" % (
+        script, version("transformers"), version("tokenizers"), sys.version.split()[0])
+
+
+# ---- files ---------------------------------------------------------------------------------------------------------------
+
+def fresh(folder):
+    """An empty folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def write_lines(path, lines):
+    pathlib.Path(path).write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
+
+
+def write_json(path, value, **more):
+    """In one line, without spaces."""
+    write_lines(path, [json.dumps(value, separators=(",", ":"), **more)])
+
+
+def write_config(path, config):
+    """config.json and its like, as transformers writes them."""
+    write_lines(path, [json.dumps(config, indent=2, sort_keys=True)])
+
+
+def size(folder):
+    return sum(f.stat().st_size for f in folder.iterdir())
+
+
+def finish(folder, worst):
+    """What everybody may read, and how far float32 was from float64."""
+    for file in folder.iterdir():
+        file.chmod(0o644)
+    print(f"{folder.name:24} {size(folder):8} bytes, float32 against float64 {worst:.1e}")
+
+
+def numbers(values, form="{:.9g}"):
+    return " ".join(form.format(v) for v in values)
+
+
+def tokenized(program, folder, lines, *options):
+    """What roformer tokenize makes of lines: an object for each."""
+    text = "".join(line + "\n" for line in lines).encode()
+    out = subprocess.run([program, "tokenize", "-m", folder, "--json", *options], input=text, stdout=subprocess.PIPE, check=True)
+    rows = [json.loads(row) for row in out.stdout.decode().split("\n")[:-1]]
+    assert len(rows) == len(lines), (len(rows), len(lines))
+    return rows
+
+
+# ---- models --------------------------------------------------------------------------------------------------------------
+
+def quiet():
+    """One thread, so that sums have one order; no bars and no advice."""
+    import torch
+    import transformers
+
+    torch.set_num_threads(1)
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+
+
+def seeded(seed):
+    """A generator; torch's own begins there, too."""
+    import torch
+
+    torch.manual_seed(seed)
+    return torch.Generator().manual_seed(seed)
+
+
+def randomize(model, generator, gain=1.0, attention=1.5):
+    """Weights that make a difference: attention is neither flat nor one-hot, biases and norms are not zero and one."""
+    import torch
+
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if "embed_positions" in name:
+                continue
+            noise = torch.randn(p.shape, generator=generator)
+            if name.endswith("LayerNorm.weight"):
+                p.copy_(1 + 0.2 * noise)
+            elif name.endswith("bias"):
+                p.copy_(0.2 * noise)
+            elif "embeddings" in name and "project" not in name:
+                p.copy_(0.4 * noise)
+            else:
+                p.copy_((attention if "query" in name or "key" in name else gain) * noise / p.shape[1] ** 0.5)
+        model.tie_weights()
+    return model
+
+
+def save(model, folder, **how):
+    """Without the settings of generation that transformers adds."""
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save_pretrained(folder, **how)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+
+
+def padded(lengths, vocab_size, types, generator):
+    """Random ids, a mask and token types [B, L]; ids and types are 0 where the mask is."""
+    import torch
+
+    B, L = len(lengths), max(lengths)
+    ids = torch.randint(0, vocab_size, (B, L), generator=generator)
+    types = torch.randint(0, types, (B, L), generator=generator)
+    mask = torch.tensor([[int(t < n) for t in range(L)] for n in lengths])
+    return ids * mask, mask, types * mask
+
+
+def some(n, k):
+    """At most k places of n, the ends included."""
+    return list(range(n)) if n <= k else sorted({round(i * (n - 1) / (k - 1)) for i in range(k)})
+
+
+def write_case(out, name, model, lengths, generator, full, exact=True):
+    """A batch of a model with a masked-LM or causal head: hidden states and logits of some rows and columns."""
+    import torch
+
+    c = model.config
+    ids, mask, types = padded(lengths, c.vocab_size, max(1, c.type_vocab_size), generator)
+    call = dict(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
+    if getattr(c, "is_decoder", False):
+        call["labels"] = ids.masked_fill(mask == 0, -100)          # the class shifts them
+    with torch.no_grad():
+        answer = model(**call)
+        double = model.double()(**call) if exact else answer
+        if exact:
+            model.float()
+    worst = max(float((answer.logits - double.logits)[mask == 1].abs().max()),
+                float((answer.hidden_states[-1] - double.hidden_states[-1])[mask == 1].abs().max()))
+    assert worst < 3e-5, (name, worst)               # its own rounding leaves room in a tolerance of 1e-4
+    columns, entries = some(c.hidden_size, 64 if full else 8), some(c.vocab_size, 128 if full else 8)
+    rows = [(b, t) for b, n in enumerate(lengths) for t in some(n, 16 if full else 8)]
+    print(f"case {name} {len(lengths)} {max(lengths)}", file=out)
+    for title, table in (("ids", ids), ("mask", mask), ("types", types)):
+        print(title, " ".join(str(int(v)) for v in table.flatten()), file=out)
+    print("columns", len(columns), *columns, file=out)
+    print("entries", len(entries), *entries, file=out)
+    print("rows", len(rows), file=out)
+    for b, t in rows:
+        print(b, t, numbers(answer.hidden_states[-1][b, t, columns].tolist()),
+              numbers(answer.logits[b, t, entries].tolist()), file=out)
+    if getattr(c, "is_decoder", False):
+        print("loss", sum(n - 1 for n in lengths), numbers([float(answer.loss) if max(lengths) > 1 else 0]), file=out)
+    return worst
+
+
+def write_cases(folder, model, singles, batch, generator, seed, full=True):
+    """golden.txt of a model: single texts, the short ones with all rows and columns, and a padded batch."""
+    with open(folder / "golden.txt", "w") as out:
+        print(made_with(f"seed {seed}", "float32 on the CPU"), file=out)
+        worst = [write_case(out, f"length-{n}", model, [n], generator, n <= 3) for n in singles]
+        worst.append(write_case(out, "padded", model, list(batch), generator, full))
+        print("end", file=out)
+    return max(worst)
+
+
+def head_answer(model, ids, mask, types):
+    """Logits [rows, K] in the order in which a batch without padding has them."""
+    import torch
+
+    kind = type(model).__name__
+    if kind.endswith("MultipleChoice"):
+        two = lambda x: x.reshape(-1, 2, x.shape[1])                     # two candidates for each question
+        return model(input_ids=two(ids), attention_mask=two(mask), token_type_ids=two(types)).logits.reshape(-1, 1)
+    out = model(input_ids=ids, attention_mask=mask, token_type_ids=types)
+    if kind.endswith("QuestionAnswering"):
+        return torch.stack([out.start_logits, out.end_logits], -1)[mask == 1]
+    if kind.endswith("TokenClassification"):
+        return out.logits[mask == 1]
+    return out.logits
+
+
+def write_head(folder, model, lengths, generator, seed):
+    """golden.txt of a model with another head: all logits of a padded batch."""
+    import torch
+
+    ids, mask, types = padded(lengths, model.config.vocab_size, 2, generator)
+    with torch.no_grad():
+        got = head_answer(model, ids, mask, types)
+        exact = head_answer(model.double(), ids, mask, types)
+    worst = float((got - exact).abs().max())
+    assert worst < 3e-5, (folder, worst)             # its own rounding leaves room in a tolerance of 1e-4
+    write_lines(folder / "golden.txt", [
+        made_with(f"seed {seed}", "float32 on the CPU"), " ".join(map(str, ["lengths", len(lengths), *lengths])),
+        " ".join(map(str, ["ids", *ids[mask == 1].tolist()])), " ".join(map(str, ["types", *types[mask == 1].tolist()])),
+        " ".join(["logits", *map(str, got.shape), numbers(got.flatten().tolist())])])
+    return worst
