@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "model/model.h"
-#include "model/position.h"
+#include "model/positions.h"
 #include "roformer/probe.h"
 
 enum { PARAMETERS = 8 };                /* of an encoding, in the embeddings */

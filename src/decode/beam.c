@@ -35,11 +35,6 @@ int64_t rf__search_width(const rf_generate_options *o)
     return (o->stops > 0 ? 1 + o->stops : 2) * o->num_beams;
 }
 
-double rf__norm_of_length(const rf_generate_options *o, int64_t n)
-{
-    return pow(o->length_norm == RF_LENGTH_GNMT ? (5 + (double)n) / 6 : (double)n, o->length_penalty);
-}
-
 bool rf__search_leads(const rf__writing *t) { return !t->search || t->search->beam[0] == t; }
 int64_t rf__search_beams(const rf__writing *t) { return t->search && t->search->beams == 1 ? -1 : 1; }
 

@@ -1,6 +1,6 @@
-/* generate.h — what is chosen from; see include/roformer/generate.h. */
-#ifndef RF_GENERATE_H
-#define RF_GENERATE_H
+/* choose.h — the tokens that may come next; see choose.c. */
+#ifndef RF_CHOOSE_H
+#define RF_CHOOSE_H
 
 #include "base/base.h"
 #include "roformer/kernels.h"
@@ -19,8 +19,6 @@ int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_
 int32_t rf__draw(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag, double left,
                  rf__candidate *c);
 
-/* The options that were given (NULL: none) over the defaults. */
-rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why);
 /* For beam search: the `most` best of log softmax(logits) with the processors of scores, in p; sum is what
  * rf__log_sum gives. */
 int64_t rf__best_scores(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
@@ -29,10 +27,5 @@ int64_t rf__best_scores(const rfk_table *k, const rf_generate_options *o, const 
 /* Sets, or takes away, RF__REPEATS of the tokens that would end a sequence of `size` tokens that the text has already;
  * size 0: none.  Ids are in the vocabulary. */
 void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag, bool on);
-
-/* What the log-probability of n tokens is divided by. */
-double rf__norm_of_length(const rf_generate_options *o, int64_t n);
-
-rf_status rf__generate_check(const rf_generate_options *o, rf_error *why);
 
 #endif

@@ -8,13 +8,12 @@
  *     leave     texts that are done
  *
  * A text's bits do not depend on what else is in a batch, nor on how its prompt is cut: so its tokens do not either. */
-#include "decode/generate.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "model/model.h"
-#include "model/position.h"
+#include "model/positions.h"
 #include "decode/writer.h"
 
 /* Tokens of prompts in a step (of whole texts, where no keys are kept); tokens in common for which a prompt waits. */

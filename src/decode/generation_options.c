@@ -1,7 +1,81 @@
 /* generation_options.c — options of generate and translate for a model: the defaults, then what its
  * generation_config.json says.  See include/roformer/generate.h and translate.h. */
+#include <math.h>
+
+#include "decode/generation_options.h"
 #include "model/model.h"
 #include "roformer/translate.h"
+
+/* ---- what may be given ------------------------------------------------------------------------------------------- */
+
+void rf_generate_options_init(rf_generate_options *o, size_t size)
+{
+    const rf_generate_options own = {
+        .max_new_tokens = 64, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .seed = 42, .typical_p = 1,
+        .num_return_sequences = 1, .batch_size = 64,
+        .num_beams = 1, .length_penalty = 1, .forced_bos = -1, .forced_eos = -1};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why)
+{
+    rf_generate_defaults(own);
+    return rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_generate_options, suppressed), given, "rf_generate_options",
+                            why);
+}
+
+rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
+{
+    const struct { const char *name; double value, least, most; } limits[] = {
+        {"max_new_tokens", (double)o->max_new_tokens, 0, RF_NEW_TOKENS_MOST},
+        {"temperature", o->temperature, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST},
+        {"top_k", (double)o->top_k, 0, RF_TOP_K_MOST},
+        {"top_p", o->top_p, RF_TOP_P_LEAST, 1},
+        {"repetition_penalty", o->repetition_penalty, RF_REPETITION_PENALTY_LEAST, RF_REPETITION_PENALTY_MOST},
+        {"min_p", o->min_p, 0, 1},
+        {"typical_p", o->typical_p, RF_TOP_P_LEAST, 1},
+        {"no_repeat_ngram_size", (double)o->no_repeat_ngram_size, 0, RF_NEW_TOKENS_MOST},
+        {"num_return_sequences", (double)o->num_return_sequences, 1, RF_RETURN_SEQUENCES_MOST},
+        {"batch_size", (double)o->batch_size, 1, RF_BATCH_SIZE_MOST},
+        {"num_beams", (double)o->num_beams, 1, RF_BATCH_SIZE_MOST},
+        {"length_penalty", o->length_penalty, -RF_LENGTH_PENALTY_MOST, RF_LENGTH_PENALTY_MOST},
+        {"early_stopping", (double)o->early_stopping, RF_STOP_HEURISTIC, RF_STOP_NEVER},
+        {"length_norm", (double)o->length_norm, RF_LENGTH_POWER, RF_LENGTH_GNMT},
+        {"forced_bos", (double)o->forced_bos, -1, INT32_MAX},
+        {"forced_eos", (double)o->forced_eos, -1, INT32_MAX},
+        {"max_length_factor", o->max_length_factor, 0, RF_NEW_TOKENS_MOST},
+        {"max_length", (double)o->max_length, 0, RF_NEW_TOKENS_MOST},
+    };
+    for (size_t i = 0; i < RF_COUNT(limits); i++)
+        if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
+            return rf_fail(why, RF_EARG, "%s: %g is not in %g to %g", limits[i].name, limits[i].value, limits[i].least,
+                           limits[i].most);
+    if (o->stops < 0 || o->suppressed < 0 || (o->stops && !o->stop) || (o->suppressed && !o->suppress) ||
+        o->stop_strings < 0 || (o->stop_strings && !o->stop_string))
+        return rf_fail(why, RF_EARG, "stop, suppress, stop_string: lists of %lld, %lld and %lld",
+                       (long long)o->stops, (long long)o->suppressed, (long long)o->stop_strings);
+    if (o->num_beams > 1 && o->do_sample)
+        return rf_fail(why, RF_EARG, "num_beams: %lld, and do_sample; beam search draws nothing",
+                       (long long)o->num_beams);
+    if (o->num_beams > 1 && o->num_return_sequences > o->num_beams)
+        return rf_fail(why, RF_EARG, "num_return_sequences: %lld of %lld beams", (long long)o->num_return_sequences,
+                       (long long)o->num_beams);
+    if (o->num_beams > 1 && o->stop_strings)
+        return rf_fail(why, RF_EARG, "stop_strings: beam search does not look for them");
+    if (o->num_beams == 1 && o->num_return_sequences > 1 && !o->do_sample)
+        return rf_fail(why, RF_EARG, "num_return_sequences: %lld, but without sampling all are the same",
+                       (long long)o->num_return_sequences);
+    if (o->cache_type != RF_F32 && o->cache_type != RF_BF16)
+        return rf_fail(why, RF_EARG, "cache_type: %d, neither RF_F32 nor RF_BF16", (int)o->cache_type);
+    return RF_OK;
+}
+
+double rf__norm_of_length(const rf_generate_options *o, int64_t n)
+{
+    return pow(o->length_norm == RF_LENGTH_GNMT ? (5 + (double)n) / 6 : (double)n, o->length_penalty);
+}
+
+/* ---- what the model's files say ---------------------------------------------------------------------------------- */
 
 enum { TRANSLATED = 256, TRANSLATIONS = 128 };        /* new tokens at most; at a time: of translators */
 

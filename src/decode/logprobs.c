@@ -5,7 +5,7 @@
  *
  * as transformers computes the perplexity of models of fixed length: but for the first window's tokens, every one has
  * at least window - stride others before it. */
-#include "model/position.h"
+#include "model/positions.h"
 #include "decode/writer.h"
 #include "roformer/generate.h"
 #include "roformer/sequence.h"

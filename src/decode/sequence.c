@@ -2,7 +2,7 @@
 #include "roformer/sequence.h"
 
 #include "model/model.h"
-#include "model/position.h"
+#include "model/positions.h"
 
 void rf_sequence_options_init(rf_sequence_options *o, size_t size)
 {

@@ -1,6 +1,6 @@
 /* session.c — one thread's workspace over a model: a graph that does not record, and the encoder bound to it. */
 #include "model/model.h"
-#include "model/position.h"
+#include "model/positions.h"
 
 struct rf_session {
     rf_model *model;

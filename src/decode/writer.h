@@ -2,8 +2,9 @@
 #ifndef RF_WRITER_H
 #define RF_WRITER_H
 
+#include "decode/choose.h"
+#include "decode/generation_options.h"
 #include "model/cache.h"
-#include "decode/generate.h"
 #include "model/model.h"
 #include "roformer/translate.h"
 

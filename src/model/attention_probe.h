@@ -3,7 +3,7 @@
 #define RF_ATTENTION_PROBE_H
 
 #include "model/model.h"
-#include "model/position.h"
+#include "model/positions.h"
 #include "roformer/probe.h"
 
 /* Probabilities p [H,T,T] of a layer whose batch is one sequence of T tokens, from inside an observer

@@ -11,6 +11,7 @@
  * Where positions come in, the row that config.json names is asked (position.h).  RoFormer adds none anywhere: they
  * enter through the rotation R(m) alone, of interleaved pairs, as the checkpoints have it. */
 #include "graph/graph.h"
+#include "model/encoder.h"
 #include "model/family.h"
 #include "model/linear.h"
 #include "store/store.h"

@@ -3,11 +3,11 @@
 #define RF_ENCODER_H
 
 #include "model/params.h"
+#include "model/position.h"
 #include "roformer/model.h"
 #include "roformer/tensor.h"
 
 typedef struct rf_encoder rf_encoder;
-struct rf_cache;
 
 /* Binds a slab of values (and gradients, or NULL for inference) to the model.  The slabs must outlive the encoder. */
 rf_status rf__encoder_new(const rf_params *params, float *value, float *grad, rf_encoder **out, rf_error *why);
@@ -33,17 +33,6 @@ void rf__encoder_recompute(rf_encoder *e, bool on);
 /* Queries of linear attention that had no denominator so far, in all batches and layers; their results are zeros. */
 int64_t rf__encoder_underflows(const rf_encoder *e);
 
-/* What attention of a layer is about to do, shown to an observer of inference. */
-struct rf_position;
-struct rf_layer_context;
-typedef struct rf__view {
-    const struct rf_position *is;
-    const struct rf_layer_context *at;
-    const rf_tensor *qkv, *rotated;     /* [N,3C]: as projected, and as attention takes it                            */
-    const rf_attention_spec *spec;      /* with what `relate` added                                                   */
-    bool cross;                         /* attention to a source: qkv and rotated are its queries [N,C]               */
-} rf__view;
-typedef void rf__observer(void *user, rf_graph *g, const rf__view *view);
 void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);   /* NULL: nobody; see attention_probe.h */
 
 /* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
@@ -57,7 +46,7 @@ rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *
 
 /* The same for tokens that continue the cache's sequences, of which b->B there are; they are counted there when the
  * caller commits. */
-rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, struct rf_cache *cache);
+rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, rf_cache *cache);
 
 /* Last hidden states of the decoder, [N of the target, C]: pair b reads sequence b of `source`, and each token of its
  * sequence of `target` sees those before it.  Both are packed; lengths differ as they like.  RF_EUNSUPPORTED: the
@@ -66,8 +55,8 @@ rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, 
 
 /* The same in two: what the decoder's layers look at of sources is kept by the cache's sequences, which rf__cache_read
  * has made; and tokens that continue such sequences.  The bits are those of rf__pair_forward. */
-void rf__source_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, struct rf_cache *cache);
-rf_tensor *rf__target_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *target, struct rf_cache *cache);
+void rf__source_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, rf_cache *cache);
+rf_tensor *rf__target_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *target, rf_cache *cache);
 
 /* What the family makes of the tokens at row[0..n) before the decoder, [n,E]; in BERT LayerNorm(act(h W^T + b)). */
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);

@@ -18,8 +18,8 @@
 #ifndef RF_FAMILY_H
 #define RF_FAMILY_H
 
-#include "model/encoder.h"
 #include "model/position.h"
+#include "roformer/tensor.h"
 #include "store/family.h"
 
 /* A tensor, and the member of a struct of rf_tensor pointers that it is bound to. */

@@ -12,6 +12,7 @@
  * A candidate's last token is its own last one.  transformers takes the last column of the padded batch, which is the
  * same where nothing is padded; heads made here take the first token, for which both agree always. */
 #include "graph/graph.h"
+#include "model/encoder.h"
 #include "model/family.h"
 #include "store/task.h"
 

@@ -1,4 +1,5 @@
-/* position.h — position encodings: the registry, and what the encoder asks of a row.
+/* position.h — position encodings: what the encoder asks of a row, and what it keeps for it.  positions.h has the
+ * registry.
  *
  * An encoding is one constant `rf_position` in src/model/positions/: its name in config.json (position_embedding_type),
  * its equation, the parameters it adds, and hooks.  A hook that is NULL changes nothing.
@@ -22,7 +23,7 @@
 
 #include "graph/graph.h"
 #include "model/cache.h"
-#include "model/params.h"
+#include "model/param_row.h"
 #include "roformer/model.h"
 #include "roformer/positions.h"
 
@@ -87,24 +88,15 @@ struct rf_position {
     void (*cost)(const rf_config *c, int64_t T, double *flops, double *bytes);
 };
 
-#define RFP(name) extern const rf_position rf__position_##name;
-#include "model/positions.def"
-#undef RFP
-
-extern const rf_position *const rf__position_list[];           /* NULL at the end                                     */
-
-/* The row that a config names, checked.  RF_EDATA: no such name (the nearest is suggested), or what `check` finds;
- * RF_EUNSUPPORTED: an encoding that this family of models cannot run. */
-rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why);
-
-/* RF_EUNSUPPORTED: a causal model of this encoding cannot keep keys of earlier tokens, with the reason. */
-rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why);
-
-/* RF_EARG: a text of so many tokens, and the encoding has a learned vector for each of fewer positions. */
-rf_status rf__position_reaches(const rf_config *c, int64_t tokens, rf_error *why);
-
-/* What a sequence of a causal model keeps at a layer, or of the embeddings (layer -1). */
-rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer);
+/* What attention of a layer is about to do, shown to an observer of inference. */
+typedef struct rf__view {
+    const rf_position *is;
+    const rf_layer_context *at;
+    const rf_tensor *qkv, *rotated;     /* [N,3C]: as projected, and as attention takes it                            */
+    const rf_attention_spec *spec;      /* with what `relate` added                                                   */
+    bool cross;                         /* attention to a source: qkv and rotated are its queries [N,C]               */
+} rf__view;
+typedef void rf__observer(void *user, rf_graph *g, const rf__view *view);
 
 /* Columns of the grid that positions lie on: position_grid_width, or the side of the smallest square that holds
  * max_position_embeddings. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "model/family.h"
+#include "model/params.h"
 #include "roformer/files.h"
 #include "store/store.h"
 

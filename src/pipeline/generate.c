@@ -4,7 +4,7 @@
  *
  * A token goes out as soon as it is there: decoding is such that the text of n tokens begins that of n + 1, but for
  * U+FFFD at its end, in place of a character that is not whole yet: that waits. */
-#include "decode/generate.h"
+#include "decode/generation_options.h"
 #include "pipeline/pipeline.h"
 
 enum { SPECIALS = 4 };                  /* that are never chosen where the caller does not say */

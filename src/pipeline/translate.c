@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "model/cache.h"
-#include "decode/generate.h"
+#include "decode/generation_options.h"
 #include "model/model.h"
 #include "pipeline/pipeline.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "roformer/kernels.h"
-#include "model/position.h"
+#include "model/positions.h"
 #include "store/family.h"
 #include "store/task.h"
 #include "task/finetune.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "graph/graph.h"
+#include "model/encoder.h"
 #include "model/family.h"
 #include "model/linear.h"
 #include "store/store.h"

@@ -11,7 +11,7 @@
 #include "roformer/files.h"
 #include "model/family.h"
 #include "model/linear.h"
-#include "model/position.h"
+#include "model/positions.h"
 #include "store/store.h"
 #include "train/checkpoint/folder.h"
 #include "train/memory.h"

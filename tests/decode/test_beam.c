@@ -1,5 +1,5 @@
 /* test_beam.c — mirrors src/decode/beam.c, and of choose.c what it asks: the best of all texts that there are. */
-#include "decode/generate.h"
+#include "decode/choose.h"
 #include "../model/translating.h"
 
 /* Tokens that may come, and texts of at most LONG of them. */

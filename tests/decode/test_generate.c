@@ -3,7 +3,7 @@
  * a caller may rely on. */
 #include "t.h"
 
-#include "decode/generate.h"
+#include "decode/choose.h"
 #include "roformer/sequence.h"
 
 /* ---- transformers: tests/golden/generate.txt --------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * generate.c what has to do with sources: kept = computed again, many = alone, scores, memory, what is refused. */
 #include "families.h"
 
-#include "decode/generate.h"
+#include "decode/generation_options.h"
 #include "../model/translating.h"
 
 /* Logits [SOURCES, TARGET, V] of all pairs seen at once. */

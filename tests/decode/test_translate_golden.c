@@ -3,7 +3,7 @@
  * (tools/golden/golden_translate.py). */
 #include "families.h"
 
-#include "decode/generate.h"
+#include "decode/generation_options.h"
 #include "../model/translated.h"
 
 enum { MOST = 8 };

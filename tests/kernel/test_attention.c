@@ -1,4 +1,4 @@
-/* test_attention.c — mirrors src/kernel/attention/attention.c, attention*.inc and src/kernel/ref/attention.c.
+/* test_attention.c — mirrors src/kernel/attention/attention_scratch.c, attention*.inc and src/kernel/ref/attention.c.
  *
  * The reference rung is held against the printed formula, written once more here with whole matrices in double, and its
  * adjoints against central differences of that.  Every other rung is held against the reference rung.                */

@@ -2,7 +2,7 @@
 #ifndef TESTS_MODEL_CAUSAL_H
 #define TESTS_MODEL_CAUSAL_H
 
-#include "model/position.h"
+#include "model/positions.h"
 #include "roformer/sequence.h"
 #include "work.h"
 

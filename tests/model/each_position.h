@@ -5,7 +5,7 @@
 #include "t.h"
 
 #include "model/model.h"
-#include "model/position.h"
+#include "model/positions.h"
 #include "roformer/model.h"
 
 /* The smallest model that has everything, with more keys of config.json. */

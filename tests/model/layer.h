@@ -7,7 +7,7 @@
 #include "t.h"
 
 #include "model/encoder.h"
-#include "model/position.h"
+#include "model/positions.h"
 #include "roformer/model.h"
 
 enum { PARAMETERS = 12 };

@@ -3,6 +3,7 @@
 #include "t.h"
 
 #include "model/attention_probe.h"
+#include "model/positions.h"
 #include "roformer/model.h"
 
 enum { T = 37, H = 4, D = 8, C = H * D };

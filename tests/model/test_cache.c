@@ -3,6 +3,7 @@
 #include "t.h"
 
 #include "causal.h"
+#include "model/positions.h"
 
 enum { SEQUENCES = 3 };
 

@@ -2,7 +2,9 @@
  * its equations). */
 #include "families.h"
 
+#include "model/encoder.h"
 #include "model/family.h"
+#include "model/positions.h"
 
 /* A small config of a family. */
 static rf_config small(const char *family)

@@ -4,6 +4,7 @@
 #include "model/attention_probe.h"
 #include "model/linear.h"
 #include "model/model.h"
+#include "model/positions.h"
 
 /* Logits of all tokens of one text at positions that begin with `first`. */
 static float *logits(const char *keys, bool decoder, int32_t first, const int32_t *id, int32_t n, int threads)

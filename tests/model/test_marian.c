@@ -1,6 +1,7 @@
 /* test_marian.c — mirrors src/model/families/marian.c: logits, gradients and folders against transformers' Marian. */
 #include "families.h"
 
+#include "model/encoder.h"
 #include "model/family.h"
 #include "model/model.h"
 #include "roformer/sequence.h"

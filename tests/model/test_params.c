@@ -1,4 +1,4 @@
-/* test_params.c — mirrors src/model/params.c. */
+/* test_params.c — mirrors src/model/params.c, params_init.c, params_load.c and params_save.c. */
 #include "t.h"
 
 #include "model/params.h"

@@ -1,4 +1,5 @@
-/* test_positions.c — mirrors src/model/position.c and src/model/positions: what every row of the registry
+/* test_positions.c — mirrors src/model/position.c, src/model/positions.c and src/model/positions: what every row of
+ * the registry
  * computes. */
 #include "each_position.h"
 #include "work.h"

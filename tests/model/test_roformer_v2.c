@@ -1,6 +1,7 @@
 /* test_roformer_v2.c — RoFormerV2 (src/model/families/roformer_v2.c) against its printed equations, in double. */
 #include "t.h"
 
+#include "model/encoder.h"
 #include "model/family.h"
 
 enum { V = 11, C = 8, H = 2, D = C / H, F = 12, L = 2, N = 6 };

@@ -4,7 +4,7 @@
 
 #include "t.h"
 
-#include "model/position.h"
+#include "model/positions.h"
 
 struct golden { const char *config; int64_t length, planes; double gain, theta[64]; };
 static const struct golden goldens[] = {

@@ -2,8 +2,10 @@
  * sides: against the printed equations in double, and what holds for every encoding. */
 #include "families.h"
 
+#include "model/encoder.h"
 #include "model/family.h"
 #include "model/model.h"
+#include "model/positions.h"
 #include "roformer/sequence.h"
 
 /* ---- the equations in double ---- */

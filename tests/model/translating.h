@@ -2,7 +2,9 @@
 #ifndef TESTS_MODEL_TRANSLATING_H
 #define TESTS_MODEL_TRANSLATING_H
 
+#include "model/encoder.h"
 #include "model/family.h"
+#include "model/positions.h"
 #include "roformer/sequence.h"
 #include "translated.h"
 

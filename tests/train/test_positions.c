@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "tiny.h"
 
-#include "model/position.h"
+#include "model/positions.h"
 
 static void every_encoding_trains(void **state)
 {

@@ -493,3 +493,13 @@ rf_status cli_flush(rf_error *why)
     return rf_fail(why, RF_EIO, "standard output: cannot write: %s", strerror(e));
 }
 
+rf_status cli_print_json(json_t *value, size_t flags, rf_error *why)
+{
+    if (!value) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
+    char *text = cli_json_dump(value, flags | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
+    json_decref(value);
+    if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
+    const bool failed = puts(text) == EOF;
+    free(text);
+    return failed ? cli_flush(why) : RF_OK;
+}

@@ -138,6 +138,9 @@ rf_status cli_not_input(const char *output, const char *input, rf_error *why);
 
 /* Flushes standard output; RF_EIO with the reason.  A reader that went away ends the program with 141, in silence. */
 rf_status cli_flush(rf_error *why);
+
+/* One line of JSON on standard output; floats with the 9 digits that bring an f32 back.  Takes `value`. */
+rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
 int cli_pipe_closed(void);                                              /* _exits with 141                            */
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shell/io.h"
 #include "cli/shell/path.h"
 #include "roformer/tokenizer.h"
 
@@ -76,17 +75,6 @@ char *cli_json_dump(const json_t *value, size_t flags)
     if (whole) return escape_controls(text);
     free(text);
     return NULL;
-}
-
-rf_status cli_print_json(json_t *value, size_t flags, rf_error *why)
-{
-    if (!value) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
-    char *text = cli_json_dump(value, flags | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
-    json_decref(value);
-    if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
-    const bool failed = puts(text) == EOF;
-    free(text);
-    return failed ? cli_flush(why) : RF_OK;
 }
 
 json_t *cli_json_read(const char *path)

@@ -20,9 +20,6 @@ json_t *cli_text_json(const char *text, size_t size);
 /* The whole text of a value, freed with free(); NULL: no memory, or no value. */
 char *cli_json_dump(const json_t *value, size_t flags);
 
-/* One line of JSON on standard output; floats with the 9 digits that bring an f32 back.  Takes `value`. */
-rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
-
 /* The object that a file holds; NULL: it is no regular file, or holds none.  Freed with json_decref. */
 json_t *cli_json_read(const char *path);
 

@@ -1,4 +1,4 @@
-/* attention.c — how much scratch attention needs: the most that any rung asks for. */
+/* attention_scratch.c — how much scratch attention needs: the most that any rung asks for. */
 #include "kernel/attention/attention_amx.h"
 #include "kernel/attention/attention_bf16.h"
 

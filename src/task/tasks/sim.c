@@ -23,6 +23,7 @@
 
 #include "graph/graph.h"
 #include "model/family.h"
+#include "model/positions.h"
 #include "store/store.h"
 #include "task/vectors.h"
 

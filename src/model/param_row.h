@@ -1,0 +1,64 @@
+/* param_row.h — rows of parameter tables, which families (family.h) and position encodings (position.h) have, and the
+ * parameters that are made of them (params.h). */
+#ifndef RF_PARAM_ROW_H
+#define RF_PARAM_ROW_H
+
+#include "base/base.h"
+
+typedef enum rf_init {
+    RF_INIT_NORMAL,
+    RF_INIT_ZEROS,
+    RF_INIT_ONES,
+    RF_INIT_GLOROT, /* normal of variance 2 / (rows + columns)                       Glorot and Bengio 2010, Eq. 16 */
+    RF_INIT_WIDTH,  /* normal of variance 1 / columns                                                                */
+    RF_INIT_MADE    /* by the position encoding                                                                      */
+} rf_init;
+
+/* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
+ * F feed-forward, K labels, 1 one, P max_position_embeddings, H heads, D head width; others belong to the position
+ * encoding.                                                                                                          */
+typedef struct rf_param_row {
+    const char *name, *shape;
+    rf_init init;
+    bool decay;
+    int flags;                  /* RF_ROW_*                                                                           */
+} rf_param_row;
+
+enum {
+    RF_ROW_JOINED = 1,          /* directly behind the row above, as one matrix with it                               */
+    RF_ROW_BASE = 2,            /* of a head, but named under the family's prefix                                     */
+    RF_ROW_PROJECTED = 4,       /* only when E != C                                                                   */
+    RF_ROW_UNTIED = 8,          /* only when the head has a matrix of its own                                         */
+    RF_ROW_UNSHARED = 16,       /* only without share_att_key                                                         */
+    RF_ROW_TABLE = 32,          /* looked up, never multiplied by                                                     */
+    RF_ROW_WORDS = 64,          /* the word embeddings: a table, and the decoder of a tied head                       */
+    RF_ROW_TWICE = 128,         /* untied, written under its other spelling, too                                      */
+    RF_ROW_PRETRAINED = 256,    /* of a head, but read for every head from a file that has it: BERT's pooler          */
+    RF_ROW_BOTH_SIDES = 512,    /* only with share_encoder_decoder_embeddings                                         */
+    RF_ROW_ONE_SIDE = 1024,     /* only without                                                                       */
+    RF_ROW_BEFORE = 2048,       /* only with normalize_before                                                         */
+    RF_ROW_FLAT = 4096,         /* [1,n] in files, a vector of n here                                                 */
+    RF_ROW_POOLER = 8192,       /* only with linear_pooler                                                            */
+};
+
+typedef struct rf_param {
+    char name[96];              /* Hugging Face's name                                                                */
+    int rank;
+    int64_t dim[2];
+    size_t offset, count;       /* in the slab, in floats                                                             */
+    rf_init init;
+    bool decay;                 /* weight decay applies: matrices, not biases and norms                               */
+    int flags;                  /* RF_ROW_* of its row                                                                */
+    bool looked_up;             /* not multiplied by, never packed                                                    */
+    bool joined;                /* lies directly behind the parameter before it                                       */
+    bool head;                  /* belongs to the head, not to the encoder                                            */
+    bool position;              /* belongs to the position encoding                                                   */
+    int layer;                  /* -1 embeddings, 0.. layers, stack after stack, then the head                        */
+    int stack;                  /* the stack that it belongs to                                                       */
+    size_t member;              /* of the family's struct of its layer (family.h); not of position's                  */
+} rf_param;
+
+/* Stands on the last layer, as the head does. */
+static inline bool rf__param_on_top(const rf_param *p) { return p->head || p->flags & RF_ROW_POOLER; }
+
+#endif

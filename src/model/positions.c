@@ -1,0 +1,169 @@
+/* positions.c — the registry of position encodings, roformer/positions.h, and what a config asks of the one that it
+ * names. */
+#include "model/family.h"
+#include "model/linear.h"
+#include "model/positions.h"
+#include "store/store.h"
+
+#include <stdio.h>
+
+#define RFP(name) &rf__position_##name,
+const rf_position *const rf__position_list[] = {
+#include "model/positions.def"
+    NULL
+};
+#undef RFP
+
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
+
+/* What other programs and papers call them. */
+static const struct { const char *name, *ours;
+} elsewhere[] = {
+    {"", "rotary"},           {"rope", "rotary"},
+    {"roformer", "rotary"},   {"nope", "none"},
+    {"learned", "absolute"},  {"learnable", "absolute"},
+    {"bert", "absolute"},     {"relative_key", "shaw"},
+    {"relative", "shaw"},     {"transfo_xl", "transformer_xl"},
+    {"bloom", "alibi"},       {"mpt", "alibi"},
+    {"kerple", "kerple_log"}, {"disentangled", "deberta"},
+    {"conv", "convolution"},  {"rnn", "recurrent"},
+    {"integer", "index"},     {"concatenated", "concat"},
+    {"normalized", "unit"},   {"normalised", "unit"},
+};
+
+static int distance(const char *a, const char *b) { return rf__edit_distance(a, strlen(a), b, strlen(b)); }
+
+/* Capitals do not count. */
+static const char *nearest(const char *given)
+{
+    char name[sizeof ((rf_config *)0)->position_embedding_type];
+    size_t n = 0;
+    for (; given[n] && n + 1 < sizeof name; n++)
+        name[n] = (char)(given[n] >= 'A' && given[n] <= 'Z' ? given[n] - 'A' + 'a' : given[n]);
+    name[n] = 0;
+    const char *best = rf__position_list[0]->name;
+    for (const rf_position *const *p = rf__position_list; *p; p++)
+        if (distance(name, (*p)->name) < distance(name, best)) best = (*p)->name;
+    for (size_t i = 0; i < RF_COUNT(elsewhere); i++)
+        if (!strcmp(name, elsewhere[i].name)) best = elsewhere[i].ours;
+    return best;
+}
+
+static rf_status unknown(const char *name, rf_error *why)
+{
+    char clean[32];
+    snprintf(clean, sizeof clean, "%s", name);
+    for (char *s = clean; *s; s++)
+        if ((unsigned char)*s < 32 || *s == 127) *s = '?';
+    return rf_fail(why, RF_EDATA,
+                   "config.json: position_embedding_type is \"%s\", which is not known; the nearest is \"%s\" "
+                   "(`roformer positions` lists all)",
+                   clean, nearest(name));
+}
+
+/* Keys that have no meaning with the encoding, and what it finds itself. */
+static rf_status check(const rf_position *p, const rf_config *c, rf_error *why)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    if (p->flags & RF_POSITION_CAUSAL && !c->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: position_embedding_type \"%s\" makes sense in causal attention "
+                       "only, and this is an encoder (is_decoder: false)",
+                       p->name);
+    if (!(p->flags & RF_POSITION_ROPE) && (s->rope_type != RF_ROPE_DEFAULT || s->sections || c->rope_thetas))
+        return rf_fail(why, RF_EDATA, "config.json: rope_scaling or rope_theta_per_layer with position_embedding_type "
+                       "\"%s\", which does not rotate", p->name);
+    if (!(p->flags & RF_POSITION_ROPE) &&
+        (c->use_logn_attn || c->rotary_value || c->rotary_heads || c->partial_rotary_factor < 1))
+        return rf_fail(why, RF_EDATA, "config.json: %s with position_embedding_type \"%s\", which does not rotate",
+                       c->use_logn_attn  ? "use_logn_attn"
+                       : c->rotary_value ? "rotary_value"
+                       : c->rotary_heads ? "rotary_heads"
+                                         : "partial_rotary_factor",
+                       p->name);
+    const rf_status status = p->check ? p->check(c, why) : RF_OK;
+    return status ? status : rf__linear_check(p, c, why);
+}
+
+rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why)
+{
+    const rf_family *family;
+    rf_status status = rf__family_find(c, &family, why);
+    if (status) return status;
+    for (const rf_position *const *p = rf__position_list; *p; p++) {
+        if (strcmp((*p)->name, c->position_embedding_type)) continue;
+        status = rf__family_allows(family, *p, why);
+        if (!status) status = check(*p, c, why);
+        if (!status) *out = *p;
+        return status;
+    }
+    return unknown(c->position_embedding_type, why);
+}
+
+/* ---- for tools: roformer/positions.h ----------------------------------------------------------------------------- */
+
+const rf_position *rf_position_at(int i)
+{
+    const int n = (int)RF_COUNT(rf__position_list) - 1;
+    return i >= 0 && i < n ? rf__position_list[i] : NULL;
+}
+
+rf_status rf_position_of(const rf_config *c, const char *path, const rf_position **out, rf_error *why)
+{
+    if (!(c && out)) return rf__missing("rf_position_of", "config, out", why);
+    const rf_status status = rf__position_find(c, out, why);
+    if (status && path) rf__config_named(path, why);
+    return status;
+}
+
+const char *rf_position_name(const rf_position *p) { return p ? p->name : ""; }
+const char *rf_position_equation(const rf_position *p) { return p ? p->equation : ""; }
+const char *rf_position_source(const rf_position *p) { return p ? p->source : ""; }
+int rf_position_flags(const rf_position *p)
+{
+    return p ? p->flags | (p->relate ? RF_POSITION_RELATIVE : 0) : 0;
+}
+
+void rf_position_cost(const rf_position *p, const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    double f = 0, b = 0;
+    if (p && c && p->cost) p->cost(c, T, &f, &b);
+    if (flops) *flops = f;
+    if (bytes) *bytes = b;
+}
+
+rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why)
+{
+    if (p->attend)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "position_embedding_type \"%s\" rotates a key anew for every distance: keys cannot be kept",
+                       p->name);
+    if (p->flags & RF_POSITION_ROPE && rf__rope_by_length(c))
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "rope_scaling goes by the whole text's length, which is not known yet: keys cannot be kept "
+                       "(final_length beside rope_type says it)");
+    if (p->flags & RF_POSITION_LENGTH)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "position_embedding_type \"%s\" goes by the whole text's length, which is not known yet: keys "
+                       "cannot be kept", p->name);
+    return RF_OK;
+}
+
+rf_status rf__position_reaches(const rf_config *c, int64_t tokens, rf_error *why)
+{
+    const rf_position *p;
+    const rf_status status = rf__position_find(c, &p, why);
+    if (status || p->flags & RF_POSITION_EXTRAPOLATES || tokens <= c->max_position_embeddings) return status;
+    return rf_fail(why, RF_EARG,
+                   "max_length: a text of %lld tokens is to be read, and the model has %lld positions "
+                   "(max_position_embeddings, position_embedding_type \"%s\"): a smaller max_length cuts it",
+                   (long long)tokens, (long long)c->max_position_embeddings, p->name);
+}
+
+rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer)
+{
+    if (layer < 0) return (rf_keeping){.state[RF_STATE_POSITION] = p->state ? p->state(c) : 0};
+    if (rf__config_linear(c, layer)) return (rf_keeping){.state[RF_STATE_ATTENTION] = rf__linear_state(ctx, c)};
+    return (rf_keeping){.columns = 2 * c->hidden_size + (p->key_columns ? p->key_columns(c) : 0),
+                        .source = c->is_encoder_decoder ? 2 * c->hidden_size : 0};
+}
