@@ -32,12 +32,15 @@ typedef struct rf_convert_options {
                                    the source's tokenizer makes of it                                                 */
     void (*extended)(void *user, int64_t kept, int64_t means, int64_t unknown, int64_t lost);   /* or NULL: how many
                                    tokens kept theirs, have a mean, have that of [UNK]; how many of the source's went */
+    void (*file)(void *user, const char *name, const char *left_out);   /* or NULL: told of every file beside the
+                                   weights that is copied (left_out NULL), or stays behind for the reason given       */
 } rf_convert_options;
 void rf_convert_options_init(rf_convert_options *o, size_t size);
 #define rf_convert_defaults(o) rf_convert_options_init((o), sizeof *(o))
 
 /* Reads the folder `from`, writes config.json, the tokenizer, model.safetensors and checksums.json to `to`, reads it
- * back and compares.
+ * back and compares.  Keys of config.json that are not read here are kept, and other files are copied, but for weights
+ * in other formats and what is of a training run (src/convert/other_files.def).
  *
  *   options          NULL: the defaults
  *   RF_EARG          a `drop` that names no tensor of the source, or nothing but such as the model needs
@@ -48,7 +51,7 @@ void rf_convert_options_init(rf_convert_options *o, size_t size);
  *   RF_ENUMERIC      a weight is not finite, or too large for `type`; in int8 also: a matrix is all zeros.  No weights
  *                    were written
  *   RF_EIO           the target holds weights already; it is to be overwritten and is a checkpoint, or has a tokenizer
- *                    where the source has none; it cannot be written                                               */
+ *                    where the source has none; a file that would be copied is in the target; it cannot be written */
 rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
                      rf_error *why);
 

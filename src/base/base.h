@@ -127,6 +127,7 @@ rf_status rf__write_all(int fd, const void *data, size_t size, const char *path,
 /* Writes `path` so that it is either the old file or the complete new one: temporary name, fsync, rename, fsync of
  * the folder. */
 rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why);
+rf_status rf__copy_file(const rf_ctx *ctx, const char *from, const char *to, rf_error *why);     /* in the same way   */
 rf_status rf__sync_folder(const char *path, rf_error *why);
 
 /* Whether a file of that name may be replaced: there is none, it is empty, or it begins so (1 to 16 characters), whole

@@ -219,6 +219,16 @@ rf_status rf__replaceable(const char *path, const char *begins, const char *what
     return rf_fail(why, RF_EARG, "%s: is no %s, and would be overwritten: choose another name", path, what);
 }
 
+/* What was written under the temporary name takes the place of `path`, unless writing has failed. */
+static rf_status replace(int fd, const char *temporary, const char *path, rf_status status, rf_error *why)
+{
+    if (!status && fsync(fd)) status = refused(why, temporary, "sync");
+    if (close(fd) && !status) status = refused(why, temporary, "close");
+    if (!status && rename(temporary, path)) status = refused(why, path, "replace");
+    if (status) unlink(temporary);
+    return status ? status : sync_parent(path, why);
+}
+
 rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why)
 {
     (void)ctx;
@@ -227,9 +237,25 @@ rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data
     rf_status status = rf__temporary_open(path, temporary, sizeof temporary, &fd, why);
     if (status) return status;
     status = rf__write_all(fd, data, size, temporary, why);
-    if (!status && fsync(fd)) status = refused(why, temporary, "sync");
-    if (close(fd) && !status) status = refused(why, temporary, "close");
-    if (!status && rename(temporary, path)) status = refused(why, path, "replace");
-    if (status) unlink(temporary);
-    return status ? status : sync_parent(path, why);
+    return replace(fd, temporary, path, status, why);
+}
+
+rf_status rf__copy_file(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+{
+    enum { BUFFER = 1 << 18 };
+    char temporary[4096], *buffer = rf__alloc(ctx, BUFFER);
+    int in = -1, out = -1;
+    size_t size;
+    rf_status status = buffer ? rf__open_file(from, O_RDONLY, &in, &size, why)
+                              : rf_fail(why, RF_ENOMEM, "%s: out of memory", from);
+    if (!status) status = rf__temporary_open(to, temporary, sizeof temporary, &out, why);
+    for (ssize_t n = 1; !status && n;) {
+        n = read(in, buffer, BUFFER);
+        if (n < 0 && errno == EINTR) continue;
+        status = n < 0 ? refused(why, from, "read") : rf__write_all(out, buffer, (size_t)n, temporary, why);
+    }
+    if (out >= 0) status = replace(out, temporary, to, status, why);
+    if (in >= 0) close(in);
+    rf__free(ctx, buffer);
+    return status;
 }

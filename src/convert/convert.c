@@ -6,6 +6,7 @@
 #include "model/params.h"
 #include "convert/convert_int8.h"
 #include "convert/extend.h"
+#include "convert/other_files.h"
 #include "roformer/convert.h"
 #include "roformer/files.h"
 #include "roformer/tokenizer.h"
@@ -22,6 +23,8 @@ struct conversion {
     rf_config config;
     rf_labels outputs, labels;          /* what the model answers, and what of the task that stands for            */
     rf__kept_file generation;
+    json_t *keys;                       /* of the source's config.json that are kept                                  */
+    rf__other_files files;              /* beside the weights                                                         */
     rf_tokenizer *tokenizer, *words;    /* words: of the vocabulary that takes the place of the source's, or NULL */
     rf_weights *w;
     rf_params params;
@@ -154,6 +157,10 @@ static rf_status read_source(struct conversion *c)
     }
     if (rf_tokenizer_found(c->ctx, c->from)) status = rf_tokenizer_open(c->ctx, c->from, &c->tokenizer, c->why);
     if (!status && c->tokenizer) status = rf_tokenizer_savable(c->tokenizer, c->to, c->why);
+    c->files = (rf__other_files){c->ctx, c->from, c->to, c->tokenizer, c->o.vocabulary != NULL, c->o.overwrite,
+                                 c->o.file, c->o.user};
+    if (!status) status = rf__other_files_check(&c->files, c->why);
+    if (!status) status = rf__config_kept(c->ctx, c->from, c->o.vocabulary != NULL, &c->keys, c->why);
     return status ? status : read_weights(c);
 }
 
@@ -212,9 +219,13 @@ static rf_status read_back(const struct conversion *c, const char *path)
 
 static rf_status write_config(struct conversion *c)
 {
-    if (!c->scale) return rf_config_write(c->ctx, c->to, &c->config, c->why);
-    json_t *quantised = rf__convert_int8_config(&c->params, c->scale);
-    return rf__config_write_with(c->ctx, c->to, &c->config, quantised, c->why);
+    json_t *quantised = c->scale ? rf__convert_int8_config(&c->params, c->scale) : NULL, *more = json_incref(c->keys);
+    if (c->scale && (!quantised || json_object_update(more, quantised))) {
+        json_decref(more);
+        more = NULL;
+    }
+    json_decref(quantised);
+    return rf__config_write_with(c->ctx, c->to, &c->config, more, c->why);
 }
 
 static rf_status write_files(struct conversion *c)
@@ -232,6 +243,7 @@ static rf_status write_files(struct conversion *c)
     if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
     if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, path, c->why);
     if (!status) status = read_back(c, path);
+    if (!status) status = rf__other_files_copy(&c->files, c->why);
     const char *const *files = c->tokenizer ? rf_tokenizer_files(c->tokenizer) : NULL;
     return status ? status : rf__checksums_of_model(c->ctx, c->to, &c->config, files, c->why);
 }
@@ -288,7 +300,7 @@ static rf_status extend(struct conversion *c)
     c->config.pad_token_id = c->params.config.pad_token_id;
     if (c->o.extended) c->o.extended(c->o.user, x.kept, x.means, x.unknown, x.lost);
     rf_tokenizer_free(c->tokenizer);
-    c->tokenizer = c->words;
+    c->files.tokenizer = c->tokenizer = c->words;
     c->words = NULL;
     return RF_OK;
 }
@@ -344,5 +356,6 @@ rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const 
     rf_labels_free(&c.outputs);
     rf_labels_free(&c.labels);
     rf__free(ctx, c.generation.text);
+    json_decref(c.keys);
     return status;
 }

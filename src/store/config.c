@@ -12,6 +12,7 @@
 
 #include "roformer/files.h"
 #include "store/family.h"
+#include "store/generation.h"
 #include "store/store.h"
 #include "store/task.h"
 
@@ -402,6 +403,23 @@ rf_status rf_config_read_sized(const rf_ctx *ctx, const char *path, rf_config *o
     return status;
 }
 
+rf_status rf__config_kept(const rf_ctx *ctx, const char *folder, bool without_ids, json_t **out, rf_error *why)
+{
+    static const char *const anew[] = {"dtype", "torch_dtype", "quantization_config", "rope_parameters"};
+    char path[RF_CONFIG_PATH];
+    const char *name;
+    json_t *value;
+    void *next;
+    const rf_status status = rf__config_root(ctx, folder, path, out, why);
+    if (status) return status;
+    json_object_foreach_safe(*out, next, name, value) {
+        const char *id = strstr(name, "_token_id");
+        if (rf__generation_key(name) || (without_ids && id && !strcmp(id, "_token_id"))) json_object_del(*out, name);
+    }
+    for (size_t i = 0; i < RF_COUNT(anew); i++) json_object_del(*out, anew[i]);
+    return RF_OK;
+}
+
 /* The end of a long name says more than its beginning. */
 void rf__config_named(const char *path, rf_error *why)
 {
@@ -517,6 +535,21 @@ static bool put_rope(const rf_ctx *ctx, char **text, size_t *size, size_t *capac
     return fine;
 }
 
+/* Takes those out of `all` that the text has already. */
+static bool without_written(const rf_ctx *ctx, char **text, size_t size, size_t *capacity, json_t *all)
+{
+    const char *name;
+    json_t *value;
+    void *next;
+    if (!rf__grow(ctx, text, capacity, size + 2, 1)) return false;
+    (*text)[size] = '}';
+    json_t *written = json_loadb(*text, size + 1, 0, NULL);
+    (*text)[size] = 0;
+    json_object_foreach_safe(all, next, name, value) if (json_object_get(written, name)) json_object_del(all, name);
+    json_decref(written);
+    return written != NULL;
+}
+
 /* The members of an object, which is given back. */
 static bool put_all(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, json_t *all)
 {
@@ -563,6 +596,7 @@ rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_
     fine = fine && put_positions(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
            put_all(ctx, &text, &size, &capacity, rf__config_attention_json(c)) &&
            put_all(ctx, &text, &size, &capacity, rf__task_json(c));
+    fine = fine && without_written(ctx, &text, size, &capacity, more);
     fine = put_all(ctx, &text, &size, &capacity, more) && fine;
     rf_status s = RF_OK;
     if (!fine || !rf__grow(ctx, &text, &capacity, size + 4, 1)) {

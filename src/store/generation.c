@@ -195,21 +195,29 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
 }
 
 /* Keys of config.json that belong to generation alone: what else is read here, config.json keeps itself. */
+static const char *const own_keys[] = {
+    "num_beams", "max_length", "max_new_tokens", "no_repeat_ngram_size", "top_k", "forced_bos_token_id",
+    "forced_eos_token_id", "length_penalty", "repetition_penalty", "temperature", "top_p", "min_p", "typical_p",
+    "do_sample", "renormalize_logits", "early_stopping", "suppress_tokens", "bad_words_ids", "min_length",
+    "min_new_tokens", "num_beam_groups", "diversity_penalty", "encoder_no_repeat_ngram_size",
+    "encoder_repetition_penalty", "penalty_alpha", "epsilon_cutoff", "eta_cutoff", "guidance_scale",
+    "begin_suppress_tokens", "sequence_bias", "force_words_ids", "constraints",
+    "exponential_decay_length_penalty", "forced_decoder_ids"};
+
+bool rf__generation_key(const char *key)
+{
+    for (size_t i = 0; i < RF_COUNT(own_keys); i++)
+        if (!strcmp(own_keys[i], key)) return true;
+    return false;
+}
+
 static json_t *kept_of_config(const json_t *config)
 {
-    static const char *const kept[] = {
-        "num_beams", "max_length", "max_new_tokens", "no_repeat_ngram_size", "top_k", "forced_bos_token_id",
-        "forced_eos_token_id", "length_penalty", "repetition_penalty", "temperature", "top_p", "min_p", "typical_p",
-        "do_sample", "renormalize_logits", "early_stopping", "suppress_tokens", "bad_words_ids", "min_length",
-        "min_new_tokens", "num_beam_groups", "diversity_penalty", "encoder_no_repeat_ngram_size",
-        "encoder_repetition_penalty", "penalty_alpha", "epsilon_cutoff", "eta_cutoff", "guidance_scale",
-        "begin_suppress_tokens", "sequence_bias", "force_words_ids", "constraints",
-        "exponential_decay_length_penalty", "forced_decoder_ids"};
     static const char *const with[] = {"eos_token_id", "decoder_start_token_id", "pad_token_id", "bos_token_id"};
     json_t *out = json_object();
-    for (size_t i = 0; i < RF_COUNT(kept); i++) {
-        json_t *v = json_object_get(config, kept[i]);
-        if (v && !json_is_null(v)) rf__json_set(&out, kept[i], json_incref(v));
+    for (size_t i = 0; i < RF_COUNT(own_keys); i++) {
+        json_t *v = json_object_get(config, own_keys[i]);
+        if (v && !json_is_null(v)) rf__json_set(&out, own_keys[i], json_incref(v));
     }
     for (size_t i = 0; i < RF_COUNT(with) && json_object_size(out); i++) {
         json_t *v = json_object_get(config, with[i]);

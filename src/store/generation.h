@@ -27,6 +27,7 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
 
 /* The folder's file as it is, or one of the keys of this kind that its config.json has; with neither, text stays NULL,
  * and nothing is written.  text: freed with rf__free. */
+bool rf__generation_key(const char *key);        /* whether it is one of a config.json's that are for texts alone    */
 rf_status rf__generation_keep(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why);
 rf_status rf__generation_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *f, rf_error *why);
 void rf__generation_clear(const rf_ctx *ctx, rf__generation_config *x);

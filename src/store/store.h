@@ -100,8 +100,13 @@ rf_status rf__quantised_check(const rf_ctx *ctx, const rf_weights *w, const rf_w
 rf_status rf__quantised_spread(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t, float *to, rf_error *why);
 void rf__weights_codes(const rf_weight *t, int8_t *to);
 
-/* rf_config_write with the members of `more` (which is given back, or NULL) behind the others. */
+/* rf_config_write with those members of `more` (which is given back, or NULL) behind the others that are not among
+ * them. */
 rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_config *c, json_t *more, rf_error *why);
+
+/* The members of a folder's config.json that a conversion keeps: all but those that say what the weights' type is, that
+ * rf__generation_keep keeps, that are written in another form, and, `without_ids`, ids of tokens.  json_decref. */
+rf_status rf__config_kept(const rf_ctx *ctx, const char *folder, bool without_ids, json_t **out, rf_error *why);
 
 extern const char *const rf__weight_files[];     /* of a folder, the first that is there counts; NULL at the end   */
 const char *rf__weights_name(const rf_weights *w);               /* the file that was opened, without its folder      */

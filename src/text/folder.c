@@ -4,6 +4,7 @@
  *   special_tokens_map.json   names of special tokens, which win unless the settings have added_tokens_decoder
  *   added_tokens.json         added tokens by id, unless the settings have added_tokens_decoder
  *   tokenizer.json            looked into here when it alone says what the tokenizer is
+ *   config.json               the class, where the settings have none; else model_type may say it
  *
  * Everything else is the row's.                                                                                      */
 #include <stdio.h>
@@ -67,7 +68,7 @@ static bool names(const rf_tokenizer_row *row, const char *class)
     return false;
 }
 
-static rf_status unknown_class(const rf_tokenizer_folder *f)
+static rf_status unknown_class(const rf_tokenizer_folder *f, const char *path)
 {
     char known[256];
     size_t n = 0;
@@ -79,7 +80,7 @@ static rf_status unknown_class(const rf_tokenizer_folder *f)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", (*r)->classes[0]);
     }
     return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class %.60s is not supported%s, expected one of %s",
-                   f->config_path, f->class, hint, known);
+                   path, f->class, hint, known);
 }
 
 static rf_status row_of_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
@@ -117,23 +118,63 @@ static rf_status find_in_json(rf_tokenizer_folder *f, const rf_tokenizer_row **r
     return RF_OK;
 }
 
-/* The row of the settings' class; without one that of the folder's files, or the first one. */
+/* Whether vocab.txt has a word of several Han characters, which WordPiece would never look up.  What is not UTF-8 in it
+ * is named by who reads it. */
+static rf_status has_chinese_words(rf_tokenizer_folder *f, bool *out)
+{
+    char path[RF_PATH], *text = NULL;
+    size_t size = 0, at = 0, han = 0;
+    bool part = false;                                             /* behind ##: of a word, not one                 */
+    rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_VOCAB, f->why);
+    if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &text, &size, f->why);
+    if (!status) size = rf_utf8_check(text, size);
+    while (!status && at < size && han < 2) {
+        const uint32_t c = rf__utf8_get((const unsigned char *)text, &at);
+        part = c != '\n' && (part || c == '#');
+        han = c >= 0x4E00 && c <= 0x9FD5 && !part ? han + 1 : 0;   /* jieba's                                       */
+    }
+    *out = han > 1;
+    rf__free(f->ctx, text);
+    return status;
+}
+
+/* Without any tokenizer_class transformers goes by the model: a RoFormer's is RoFormerTokenizer.  It differs from
+ * WordPiece, which needs no dictionary, where the vocabulary has Chinese words. */
+static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
+{
+    const char *type = json_string_value(json_object_get(f->model, "model_type"));
+    const char *file = file_found(f->path, row);
+    if (file && !strcmp(file, RF_FILE_TOKENIZER)) return find_in_json(f, row);
+    if (!file || strcmp(file, RF_FILE_VOCAB) != 0 || !type || strcmp(type, "roformer") != 0) return RF_OK;
+    bool words;
+    const rf_status status = has_chinese_words(f, &words);
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && words; r++)
+        if (names(*r, "RoFormerTokenizer")) *row = *r;
+    return status;
+}
+
+/* The row of the class that the settings or config.json name; without one that of the folder's files and the model's
+ * type, or the first one. */
 static rf_status find_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const json_t *x = json_object_get(f->config, "tokenizer_class");
+    const char *path = f->config_path;
     *row = rf__tokenizer_rows[0];
     if (!x || json_is_null(x)) {
-        const char *file = file_found(f->path, row);
-        return file && !strcmp(file, RF_FILE_TOKENIZER) ? find_in_json(f, row) : RF_OK;
+        const rf_status status = rf__folder_json(f, RF_FILE_CONFIG, f->model_path, &f->model);
+        if (status) return status;
+        path = f->model_path;
+        x = json_object_get(f->model, "tokenizer_class");
     }
+    if (!x || json_is_null(x)) return row_of_model(f, row);
     f->class = json_string_value(x);
-    if (!f->class) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: a string was expected", f->config_path);
+    if (!f->class) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: a string was expected", path);
     for (size_t i = 0; i < RF_COUNT(json_classes); i++) f->all |= !strcmp(f->class, json_classes[i]);
     if (f->all) return row_of_json(f, row);
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
         if (names(*r, f->class)) return *row = *r, RF_OK;
     const rf_status status = find_in_json(f, row);
-    return status || f->all ? status : unknown_class(f);
+    return status || f->all ? status : unknown_class(f, path);
 }
 
 /* ---- special and added tokens ---------------------------------------------------------------------------------- */
@@ -345,6 +386,7 @@ static void close_folder(rf_tokenizer_folder *f)
     json_decref(f->map);
     json_decref(f->fast);
     json_decref(f->legacy);
+    json_decref(f->model);
     rf__free(f->ctx, f->parts.added);
 }
 
@@ -366,7 +408,8 @@ const char *rf_tokenizer_found(const rf_ctx *ctx, const char *folder)
     rf_error unread = {0};
     rf_tokenizer_folder f = {.ctx = ctx, .path = folder, .why = &unread};
     const bool named =
-        !rf__folder_json(&f, RF_FILE_TOKENIZER_CONFIG, f.config_path, &f.config) && !find_row(&f, &row) && !row->holds;
+        !rf__folder_json(&f, RF_FILE_TOKENIZER_CONFIG, f.config_path, &f.config) &&
+        json_object_get(f.config, "tokenizer_class") && !find_row(&f, &row) && !row->holds;
     close_folder(&f);
     return named ? RF_FILE_TOKENIZER_CONFIG : NULL;
 }

@@ -183,6 +183,8 @@ struct rf_tokenizer_folder {
     json_t *fast;                       /* tokenizer.json: always when `all`, otherwise when the row reads it         */
     char fast_path[RF_PATH];
     json_t *legacy;                     /* added_tokens.json, or NULL                                                 */
+    json_t *model;                      /* config.json, where tokenizer_config.json has no class; or NULL             */
+    char model_path[RF_PATH];
     rf_tokenizer_parts parts;           /* special: by the settings; strings belong to the JSON texts                 */
     rf_error *why;
 };

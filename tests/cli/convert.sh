@@ -70,7 +70,7 @@ sed 's/"num_bits": 8/"num_bits": 4/' int8/config.json > again/config.json
 expect 3 'config_groups.group_0.weights.num_bits is 4, expected 8' "$program" info -m again
 sed 's/"dynamic": true/"dynamic": false/' int8/config.json > again/config.json
 expect 3 'input_activations.dynamic is false, expected true' "$program" convert again x
-grep -v quantization_config int8/config.json | sed 's/"vocab_size": 101,/"vocab_size": 101/' > again/config.json
+python3 -c 'import json; c = json.load(open("int8/config.json")); del c["quantization_config"]; json.dump(c, open("again/config.json", "w"))'
 expect 3 'int8 weights, but config.json has no quantization_config' "$program" info -m again
 cp int8/config.json again
 sed 's/layer.1.output.dense.weight_scale/layer.1.output.dense.weight_scaly/' int8/model.safetensors > again/model.safetensors

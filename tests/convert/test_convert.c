@@ -1,5 +1,5 @@
-/* test_convert.c — mirrors src/convert/convert.c, extend.c, src/model/tied.c: what is reported, refused, written and
- * read back. */
+/* test_convert.c — mirrors src/convert/convert.c, extend.c, other_files.c, src/model/tied.c: what is reported, refused,
+ * written and read back. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <unistd.h>
@@ -273,6 +273,58 @@ static void memory_ends_while_extending(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, extend_one, folders), 0);
 }
 
+/* Files beside the weights: what is told of each. */
+struct files { int copied, left; char last[64]; };
+
+static void note(void *user, const char *name, const char *left_out)
+{
+    struct files *f = user;
+    if (left_out) f->left++;
+    else f->copied++, snprintf(f->last, sizeof f->last, "%s", name);
+}
+
+static rf_status convert_files(const rf_ctx *c, void *folders, rf_error *why)
+{
+    const char *const *folder = folders;
+    rf_convert_options o;
+    rf_convert_defaults(&o);
+    o.overwrite = 1;
+    return rf_convert(c, folder[0], folder[1], &o, why);
+}
+
+static void files_beside(void **state)
+{
+    (void)state;
+    char from[256], to[300], path[400];
+    snprintf(from, sizeof from, "%s", t_folder());
+    snprintf(to, sizeof to, "%s", t_folder());
+    strcat(to, "/new");
+    random_folder(from, 7);
+    t_write(from, "LICENSE", "GPL", 3);
+    t_write(from, "tf_model.h5", "x", 1);
+    struct files f = {0};
+    rf_error why = {0};
+    rf_convert_options o;
+    rf_convert_defaults(&o);
+    o.file = note;
+    o.user = &f;
+    if (rf_convert(ctx, from, to, &o, &why)) fail_msg("%s", why.text);
+    assert_int_equal(f.copied, 1);
+    assert_int_equal(f.left, 1);
+    assert_string_equal(f.last, "LICENSE");
+    snprintf(path, sizeof path, "%s/model.safetensors", to);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/config.json", to);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/checksums.json", to);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rf_convert(ctx, from, to, &o, &why), RF_EIO);
+    t_failed(&why, RF_EIO, "LICENSE: exists, and would be overwritten");
+    assert_int_not_equal(access(path, F_OK), 0);
+    const char *folders[] = {from, to};
+    assert_int_equal(t_fail_allocations(1, NULL, convert_files, folders), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +334,7 @@ int main(void)
         cmocka_unit_test(memory_ends),
         cmocka_unit_test(vocabularies),
         cmocka_unit_test(memory_ends_while_extending),
+        cmocka_unit_test(files_beside),
     };
     return cmocka_run_group_tests_name("pipeline/convert", tests, setup, teardown);
 }

@@ -31,6 +31,14 @@ static void show(void *user, const rf_weight *t, const char *to)
     putchar('\n');
 }
 
+static void show_file(void *user, const char *name, const char *left_out)
+{
+    (void)user;
+    cli_put_name(name);
+    if (left_out) printf("  not copied: %s\n", left_out);
+    else puts("  copied");
+}
+
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
@@ -45,6 +53,7 @@ static int run(void *arguments, cli_io *io)
     o.report = show;
     o.vocabulary = a->vocabulary;
     o.extended = tell;
+    o.file = show_file;
     cli_note_vocabulary_in(io, a->folder.item[0]);
     if (!rf_convert(io->ctx, a->folder.item[0], a->folder.item[1], &o, &io->why))
         cli_note(io, "%s: written, read back, the same", a->folder.item[1]);
@@ -82,8 +91,10 @@ const cli_command cmd_convert = {
     "Reads pytorch_model.bin or safetensors, one file or shards, with the names of older files (gamma, beta), and "
     "writes config.json, the tokenizer and model.safetensors, which transformers loads.  Says of every tensor what "
     "becomes of it; a tensor that the model has no use for is refused unless --drop names it.  What was written is "
-    "read back and compared.  With --dtype int8 a matrix of the layers has 8 bits a weight and a scale for each row, "
-    "as compressed-tensors keeps them (W8A8); commands compute with them as they are under their own --dtype int8.",
+    "read back and compared.  Keys of config.json that mean nothing here are kept, and other files are copied, but for "
+    "weights in other formats and what is of a training run: each is named.  With --dtype int8 a matrix of the layers "
+    "has 8 bits a weight and a scale for each row, as compressed-tensors keeps them (W8A8); commands compute with them "
+    "as they are under their own --dtype int8.",
     examples,
     options,
     sizeof(struct args),

@@ -1,0 +1,161 @@
+/* other_files.c — files beside the weights are copied, but for those that other_files.def names.
+ *
+ * All files of a folder and of the folders in it.  Links to files are followed: downloads consist of them. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "convert/other_files.h"
+#include "roformer/files.h"
+#include "store/store.h"
+#include "text/tokenizer.h"
+#include "train/checkpoint/folder.h"
+
+enum { DEEP = 16, PATH = 4096 };
+
+typedef enum kind { WRITTEN, WEIGHTS, REPLACED, RUN, STORE, COPIED } kind;
+
+static const struct { const char *pattern; kind is; } rows[] = {
+#define RF_OTHER(pattern, kind) {pattern, kind},
+#include "convert/other_files.def"
+#undef RF_OTHER
+};
+
+static const char *const left_out[] = {
+    [WRITTEN] = "what it says is in the files that are written",
+    [WEIGHTS] = "the weights in another format",
+    [REPLACED] = "of the vocabulary that is replaced",
+    [RUN] = "of a training run",
+    [STORE] = "of the program that keeps the folder",
+};
+
+static bool among(const char *const *list, const char *name)
+{
+    for (; list && *list; list++)
+        if (!strcmp(*list, name)) return true;
+    return false;
+}
+
+/* Of any tokenizer: where a folder has one, all that is read of it is written. */
+static bool of_tokenizer(const char *name)
+{
+    bool found = rf__tokenizer_setting(name) || !strcmp(name, RF_FILE_ADDED_TOKENS);
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && !found; r++)
+        found = among((*r)->files, name) || among((*r)->holds, name);
+    return found;
+}
+
+static kind kind_of(const rf__other_files *f, const char *name)
+{
+    if (f->tokenizer && of_tokenizer(name)) return WRITTEN;
+    for (size_t i = 0; i < RF_COUNT(rows); i++)
+        if (!fnmatch(rows[i].pattern, name, FNM_PATHNAME))
+            return rows[i].is == REPLACED && !f->other_vocabulary ? COPIED : rows[i].is;
+    return COPIED;
+}
+
+/* What is written under its own name needs no words; nor do the weights that are read. */
+static bool is_silent(const rf__other_files *f, const char *name, kind k)
+{
+    if (k == WRITTEN) return !f->tokenizer || !of_tokenizer(name) || among(rf_tokenizer_files(f->tokenizer), name);
+    for (const char *const *file = rf__weight_files; k == WEIGHTS && *file; file++)
+        if (rf__folder_has(f->from, *file)) return !strcmp(*file, name);
+    return !strcmp(name, RF_FILE_LOCK);
+}
+
+/* ---- a folder and all in it ---- */
+
+typedef struct walk {
+    const rf__other_files *f;
+    bool copy;                          /* false: only look                                                           */
+    struct stat to;                     /* of the target, which may be in the source                                  */
+    rf_error *why;
+} walk;
+
+static rf_status one_file(const walk *w, const char *name, const char *from)
+{
+    char to[PATH], folder[PATH];
+    const rf__other_files *f = w->f;
+    rf_status status = rf__path(to, sizeof to, f->to, name, w->why);
+    if (status) return status;
+    if (!w->copy) {
+        status = rf__must_be_file(from, w->why);
+        if (!status && !f->overwrite && !access(to, F_OK))
+            status = rf_fail(w->why, RF_EIO, "%s: exists, and would be overwritten: name another folder, or "
+                             "--overwrite", to);
+        return status;
+    }
+    snprintf(folder, sizeof folder, "%s", to);
+    *strrchr(folder, '/') = 0;
+    status = rf__folder_make(folder, w->why);
+    if (!status) status = rf__copy_file(f->ctx, from, to, w->why);
+    if (!status && f->report) f->report(f->user, name, NULL);
+    return status;
+}
+
+static rf_status one_folder(const walk *w, const char *below, int deep);
+
+static rf_status one(const walk *w, const char *name, int deep)
+{
+    char from[PATH];
+    struct stat own, st;
+    const kind k = kind_of(w->f, name);
+    if (k != COPIED) {
+        if (w->copy && w->f->report && !is_silent(w->f, name, k)) w->f->report(w->f->user, name, left_out[k]);
+        return RF_OK;
+    }
+    const rf_status status = rf__path(from, sizeof from, w->f->from, name, w->why);
+    if (status) return status;
+    if (lstat(from, &own) || stat(from, &st))
+        return rf_fail(w->why, RF_EIO, "%s: expected a file to copy, got %s; remove it", from, strerror(errno));
+    if (!S_ISDIR(st.st_mode)) return one_file(w, name, from);
+    if (st.st_dev == w->to.st_dev && st.st_ino == w->to.st_ino) return RF_OK;
+    if (S_ISLNK(own.st_mode))
+        return rf_fail(w->why, RF_EIO, "%s: expected a file or a folder to copy, got a link to a folder; put the "
+                       "folder in its place, or remove the link", from);
+    return one_folder(w, name, deep + 1);
+}
+
+static rf_status one_folder(const walk *w, const char *below, int deep)
+{
+    char path[PATH], name[PATH];
+    struct dirent **entry;
+    rf_status status = *below ? rf__path(path, sizeof path, w->f->from, below, w->why) : RF_OK;
+    if (status) return status;
+    const char *folder = *below ? path : w->f->from;
+    if (deep > DEEP)
+        return rf_fail(w->why, RF_EIO, "%s: expected at most %d folders in one another, got more; remove it", path,
+                       DEEP);
+    const int n = scandir(folder, &entry, NULL, alphasort);
+    if (n < 0) return rf_fail(w->why, RF_EIO, "%s: cannot list: %s", folder, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        const char *last = entry[i]->d_name;
+        if (!status && strcmp(last, ".") != 0 && strcmp(last, "..") != 0) {
+            const int size = snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", last);
+            status = size < PATH ? one(w, name, deep)
+                                 : rf_fail(w->why, RF_ERANGE, "%.80s...: path longer than %d bytes", name, PATH - 1);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    return status;
+}
+
+static rf_status walk_all(const rf__other_files *f, bool copy, rf_error *why)
+{
+    walk w = {.f = f, .copy = copy, .why = why};
+    struct stat from;
+    if (stat(f->from, &from)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", f->from, strerror(errno));
+    const bool there = !stat(f->to, &w.to);
+    if (there && from.st_dev == w.to.st_dev && from.st_ino == w.to.st_ino) return RF_OK;
+    return one_folder(&w, "", 0);
+}
+
+rf_status rf__other_files_check(const rf__other_files *f, rf_error *why) { return walk_all(f, false, why); }
+
+rf_status rf__other_files_copy(const rf__other_files *f, rf_error *why) { return walk_all(f, true, why); }
