@@ -30,7 +30,7 @@ static const rf_config_key keys[] = {
     KEY(initializer_range, NUMBER, 0.02, 0, 100, RF_KEY_OPEN_LOW),
     KEY(intermediate_size, WHOLE, 3072, 1, 1048576, 0),
     KEY(layer_norm_eps, NUMBER, 1e-12, 0, 1, RF_KEY_OPEN_LOW),
-    KEY(max_position_embeddings, WHOLE, 1536, 1, 16777216, 0),
+    KEY(max_position_embeddings, WHOLE, 1536, 2, 16777216, 0),           /* [CLS] and [SEP] */
     KEY(num_attention_heads, WHOLE, 12, 1, 4096, 0),
     KEY(num_hidden_layers, WHOLE, 12, 1, 1024, 0),
     KEY(pad_token_id, WHOLE, 0, -1, 16777215, RF_KEY_NULL),

@@ -103,7 +103,8 @@ static rf_status find_checkpoint(rf__run *r, rf_error *why)
 {
     char note[512] = "";
     rf_error damage = {0};
-    rf_status status = RF_OK;
+    rf_status status = *r->from ? rf__checkpoint_foreign(r->from, why) : RF_OK;
+    if (status) return status;
     if (*r->from && !rf__folder_has(r->from, RF_FILE_COMPLETE) && !rf__folder_has(r->from, RF_FILE_STATE))
         return rf_fail(why, RF_EDATA, "%s: is not a checkpoint", r->from);
     if (!*r->from) status = rf__checkpoint_latest(r->ctx, r->folder, r->from, sizeof r->from, note, sizeof note, why);

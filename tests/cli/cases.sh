@@ -1,5 +1,6 @@
 #!/bin/sh
 # cases.sh — small inputs made after public reports about other programs; they lie outside the repository, in ../shared/cases.
+script=$(cd "$(dirname "$0")" && pwd)/cases.sh
 cases=${ROFORMER_CASES:-$(dirname "$0")/../../../shared/cases}
 [ ! -d "$cases" ] || cases=$(cd "$cases" && pwd)
 . "$(dirname "$0")/lib"
@@ -161,5 +162,31 @@ if [ -d "$hostile" ]; then
         done
     done
 fi
+
+# Scores of texts among which are empty ones are sacreBLEU's: number, signature but for the program.
+case_of bleu-empty
+scores() { sed -E 's/^ +//; s/\|program:[^ ]*//' "$1" | sort; }
+[ "$(scores sacrebleu.txt)" = "$(scores got)" ] || fail "$name: $(scores got)"
+
+# Lines of blanks end a sentence; comments are no words, or are refused by line where they have a word's columns.
+case_of conll-blank-lines
+[ "$(grep -c '^2 examples of .*, 2 to evaluate on' got)" -eq 3 ] || fail "$name: $(cat got)"
+[ "$(grep 'labels' got | sort | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ')" = "2 3 1 4 " ] || fail "$name: $(cat got)"
+case_of conll-comments
+[ "$(grep -c '^3 labels: B-LOC, B-PER, O$' got)" -eq 1 ] && [ "$(grep -c '[.]conll:1: begins with "#"' got)" -eq 2 ] || fail "$name: $(cat got)"
+
+# Tokens of the prompt count as written ones: transformers' ids.
+case_of repetition-penalty
+[ "$(sed -E 's/.*"ids": (\[[^]]*\]).*/\1/' got)" = "$(cat hf.txt)" ] || fail "$name: $(cat got)"
+
+# A quote in a .tsv is a letter; the header of a .csv behind a byte order mark is read; four answers below a header.
+case_of tsv-quotes
+[ "$(sed -n '6p' got)" = 5 ] && [ "$(grep -c '^loss  ' got)" -eq 2 ] && [ "$(wc -l < got)" -eq 7 ] || fail "$name: $(cat got)"
+
+# All cases are above.
+for folder in "$cases"/*/; do
+    folder=$(basename "$folder")
+    grep -qE "(begin|case_of|in|for name in) .*$folder|cases/$folder" "$script" || fail "$folder: is not tested"
+done
 
 done_testing

@@ -152,6 +152,13 @@ before=$(ls stopped | sort | tr '\n' ' ')
 expect 2 'resume' "$program" pretrain --text text.txt --model stopped $shape --max_steps 2
 mkdir plain
 expect 3 'plain: is not a checkpoint' "$program" pretrain --resume plain
+# A checkpoint of transformers' Trainer, by its name and as the newest of a folder.
+mkdir -p trainer/checkpoint-5 && echo '{"epoch": 1.0, "global_step": 5, "log_history": []}' > trainer/checkpoint-5/trainer_state.json && : > trainer/checkpoint-5/optimizer.pt
+for resume in '--resume trainer/checkpoint-5' '--resume latest -o trainer'; do
+    # shellcheck disable=SC2086
+    expect 3 "trainer/checkpoint-5: expected a checkpoint of this program, got one of transformers' Trainer .optimizer.pt.; train on from its weights with --model .*trainer/checkpoint-5" "$program" pretrain $resume
+done
+[ "$(find trainer | wc -l)" -eq 4 ] || fail "something was written: $(find trainer)"
 expect 2 'exclude one another' "$program" evaluate -m stopped --text text.txt --dev text.txt
 [ "$before" = "$(ls stopped | sort | tr '\n' ' ')" ] || fail "files changed: $(ls stopped)"
 expect 4 'nowhere' "$program" pretrain --text nowhere --model base --config small.json --max_steps 2

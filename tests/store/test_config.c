@@ -85,6 +85,7 @@ static void ranges(void **state)
     refused("\xEF\xBB\xBF{\"vocab_size\":9}", RF_EDATA, "starts with a byte order mark");
     refused("{\"model_type\":\"bert\",\"max_position_embeddings\":1}", RF_EDATA,
             "max_position_embeddings is 1, allowed is [2, 16777216]");
+    refused("{\"max_position_embeddings\":1}", RF_EDATA, "max_position_embeddings is 1, allowed is [2, 16777216]");
     refused("{\"vocab_size\":0}", RF_EDATA, "vocab_size is 0, allowed is [1, 16777216]");
     refused("{\"vocab_size\":-1}", RF_EDATA, "vocab_size is -1");
     refused("{\"vocab_size\":2147483648}", RF_EDATA, "vocab_size is 2147483648");

@@ -26,6 +26,23 @@
 
 static const char complete[] = RF_FILE_COMPLETE;
 
+/* A file of transformers' Trainer, which has no list of files; NULL: it is none of its checkpoints. */
+static const char *foreign_file(const char *folder)
+{
+    static const char *const files[] = {"optimizer.pt", "optimizer.bin", "scheduler.pt", "training_args.bin"};
+    for (size_t i = 0; i < RF_COUNT(files) && !rf__folder_has(folder, complete); i++)
+        if (rf__folder_has(folder, files[i])) return files[i];
+    return NULL;
+}
+
+rf_status rf__checkpoint_foreign(const char *folder, rf_error *why)
+{
+    const char *file = foreign_file(folder);
+    if (!file) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: expected a checkpoint of this program, got one of transformers' Trainer "
+                   "(%s); train on from its weights with --model %s", folder, file, folder);
+}
+
 rf_status rf__checkpoint_verify(const rf_ctx *ctx, const char *folder, rf_error *why)
 {
     return rf_checksums_verify(ctx, folder, complete, NULL, NULL, why);
@@ -45,6 +62,8 @@ rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *pat
         snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i - 1]);
         status = rf__path(path, size, folder, name, why);
         if (status || !rf__checkpoint_verify(ctx, path, &damage)) break;
+        status = rf__checkpoint_foreign(path, why);
+        if (status) break;
         if (said < note_size)
             said += (size_t)snprintf(note + said, note_size - said, "%s damaged (%s), ", name, damage.text);
     }

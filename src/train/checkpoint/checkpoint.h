@@ -29,6 +29,9 @@ rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char 
 /* Compares every file of a checkpoint with its list.  RF_EDATA: "model.safetensors: CRC", short enough for a note. */
 rf_status rf__checkpoint_verify(const rf_ctx *ctx, const char *path, rf_error *why);
 
+/* RF_EUNSUPPORTED: it is a checkpoint of transformers' Trainer. */
+rf_status rf__checkpoint_foreign(const char *path, rf_error *why);
+
 /* The newest checkpoint of a folder that is intact; `note` says which ones are not, or is "".
  *   RF_EDATA     there is none                                                                                       */
 rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *path, size_t size, char *note,
