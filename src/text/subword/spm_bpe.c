@@ -103,7 +103,7 @@ bool rf__spm_cut_bpe(const rf__spm *m, rf__spm_work *w, const rf__spm_sample *sa
     dropout d = {.alpha = sample ? sample->alpha : 0};
     if (!rf__grow(w->ctx, &w->symbol, &w->symbols, w->text.n + 1, sizeof *w->symbol)) return false;
     if (m->has_unused && !rf__grow(w->ctx, &w->split, &w->splits, (size_t)m->n, sizeof *w->split)) return false;
-    if (d.alpha > 0) rf__mt19937_seed(&d.random, sample->seed);
+    if (sample && d.alpha > 0) rf__mt19937_seed(&d.random, sample->seed);
     const size_t n = begin(m, w);
     w->heap.n = 0;
     for (size_t i = 1; i < n; i++)
