@@ -61,7 +61,7 @@ endif()
 
 # Checks of the tree itself.
 if(BUILD_TESTING)
-  foreach(check floors cycles headers mirror docs words tasks lines files byte_order)
+  foreach(check floors cycles headers mirror docs models words tasks lines files byte_order)
     add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/${check}.sh)
   endforeach()
   add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/symbols.sh $<TARGET_FILE:roformer-static>)

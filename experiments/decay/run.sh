@@ -12,6 +12,7 @@ mkdir -p "$out"
 {
     echo "Long-term decay of rotary positions.  Command:"
     echo "    experiments/decay/run.sh"
+    echo "model roformer-small-en, sha256 of model.safetensors $(sha256sum models/roformer-small-en/model.safetensors | cut -c1-16)"
     echo "commit $(git rev-parse --short HEAD); $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(date -u +%Y-%m-%d)"
     echo
     "$build/experiments/decay" "$out" models/roformer-small-en "$data/wikitext-2/wiki.test.raw"

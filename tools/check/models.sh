@@ -1,0 +1,24 @@
+#!/bin/sh
+# models.sh — pages that state numbers of a shipped model name its weights: "`models/NAME` (sha256 `HEX`)", where HEX begins the
+# hash of models/NAME/model.safetensors.  The pages of `needed` state such numbers.
+set -eu
+cd "$(dirname "$0")/../.."
+bad=0
+needed='docs/numerics.md docs/rope.md docs/rope.zh.md docs/training.md results/decay/README.md'
+for page in docs/*.md results/*.md results/*/README.md; do
+    text=$(tr '\n' ' ' < "$page" | tr -s ' ')
+    named=$(printf '%s' "$text" | grep -oE '`models/[a-z-]+`[ ,(（，]*sha256 `[0-9a-f]+`' || true)
+    case " $needed " in
+    *" $page "*) [ -n "$named" ] || { echo "$page: numbers of a shipped model: expected \`models/NAME\` (sha256 HEX), got no hash"; bad=1; } ;;
+    esac
+    printf '%s\n' "$named" | sed -n 's/^`models\/\([a-z-]*\)`.*sha256 `\([0-9a-f]*\)`$/\1 \2/p' | sort -u > "${TMPDIR:-/tmp}/models.$$"
+    while read -r model stated; do
+        actual=$(sha256sum "models/$model/model.safetensors" | cut -d ' ' -f 1)
+        case $actual in
+        "$stated"*) ;;
+        *) echo "$page: models/$model: expected sha256 $(printf '%.16s' "$actual"), got $stated; measure again"; bad=1 ;;
+        esac
+    done < "${TMPDIR:-/tmp}/models.$$"
+    rm -f "${TMPDIR:-/tmp}/models.$$"
+done
+exit $bad
