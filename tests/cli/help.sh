@@ -51,13 +51,13 @@ if command -v bash > /dev/null; then
     same expected tried "bash completion"
 fi
 
-"$program" help pretrain | tr -d ' \n' | grep -q 'linear|cosine|constant|.*|inverse_sqrt|piecewise|one_cycle.*how' || fail "a long list of choices is cut"
+"$program" help pretrain | tr -d ' \n' | grep -q 'linear|cosine|constant|.*|inverse_sqrt|piecewise|one_cycle.*learning-rateschedule' || fail "a long list of choices is cut"
 # The page of training's options is what the program says, and an option says what it needs to have an effect.
 for page in options commands; do
     "$program" help --markdown $page > page
     same page "$here/../../docs/$page.md" "docs/$page.md (roformer help --markdown $page > docs/$page.md)"
 done
-"$program" help pretrain | tr -d ' \n' | grep -q 'momentumXdecayofthesumofgradients(--optimsgd)' ||
+"$program" help pretrain | tr -d ' \n' | grep -q 'momentumXmomentumfactor(--optimsgd)' ||
     fail "what momentum needs"
 for command in pretrain finetune; do
     "$program" help $command | grep -q -e '--warmup_ratio' || fail "$command has no --warmup_ratio"

@@ -136,7 +136,7 @@ static const struct { const char *name, *command, *advice; } table[] = {
     {"neftune_noise_alpha", "pretrain", "there is no noise on embeddings; leave the option out"},
     {"no_cuda", NULL, "everything runs on the CPU; leave the option out"},
     {"optim_args", NULL,
-     "options of the rules are options of their own: docs/options.md has them under Update rule"},
+     "options of the rules are options of their own: docs/options.md has them under Optimizer"},
     {"optim_target_modules", NULL, "all parameters are trained; of finetune, --frozen_layers N keeps some"},
     {"overwrite_cache", NULL, "a token cache is made again when the text has changed; delete tokens.cache to force it"},
     {"overwrite_output_dir", NULL,
