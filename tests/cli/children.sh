@@ -20,7 +20,7 @@ for how in fails HUP TERM; do
     sh script "$program" $how > said 2>&1 &
     pid=$!
     tries=0
-    until [ -s begun ] || [ $tries -ge 1200 ]; do sleep 0.05; tries=$((tries + 1)); done
+    until [ -s begun ] || [ $tries -ge 12000 ]; do sleep 0.05; tries=$((tries + 1)); done
     read -r child folder < begun || { fail "$how: it did not begin: $(cat said)"; continue; }
     [ $how = fails ] || kill -s $how $pid
     wait $pid
