@@ -34,11 +34,12 @@ rf_status rf_ctx_run(const rf_ctx *ctx, int64_t n, rf_work_body *body, void *arg
 
 /* Other work on the machine lowers a figure, as it lowers what is compared with it: measure both in turns. */
 
-/* f32 operations a second (a fused multiply-add counts two) of a loop that lives in registers. */
+/* f32 operations a second (a fused multiply-add counts two) of a loop in registers, with the widest vectors that the
+ * context's rung has: under --isa avx2 the peak of AVX2. */
 double rf_peak_flops(const rf_ctx *ctx, double seconds);
 
 /* The same of multiply-adds of this type, of bf16 numbers into f32 sums or of bytes into int32; 0 where there is no
- * instruction for them (with AVX2 alone bytes are multiplied as int16).  In tiles where the context's rung has them. */
+ * instruction for them on that rung (with AVX2 alone bytes are multiplied as int16).  In tiles where it has them. */
 double rf_peak_of(const rf_ctx *ctx, rf_type type, double seconds);
 
 /* Bytes a second read from, and copied (read + written) within, a buffer of `bytes`; larger than the caches for the

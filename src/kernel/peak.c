@@ -94,37 +94,37 @@ SPIN(spin_i8, FOR("dotprod"), 20, int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010
 SPIN(spin_scalar, , 14, float, 1.0F, 0.5F, FMA_1, "+r", 2)
 #endif
 
-#if defined(__x86_64__)
-static bool has_rung(const char *rung)
+/* Whether this processor has `rung`, and the context's rung is that one or above it. */
+static bool reaches(const rf_ctx *ctx, const char *rung)
 {
     const char *name, *lacks;
-    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++)
-        if (!strcmp(name, rung)) return !lacks;
+    bool found = false;
+    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
+        if (!strcmp(name, rung)) found = !lacks;
+        if (!strcmp(name, ctx->isa)) return found;
+    }
     return false;
 }
-#endif
 
 /* The loop of a type's widest unit that the context may use; NULL: there is none. */
 typedef double spin(int64_t n);
 
 static spin *spin_of(const rf_ctx *ctx, rf_type type)
 {
-    const bool tiles = !strcmp(ctx->isa, "amx");          /* a context that keeps to a rung below has no tiles */
-    (void)tiles;
 #if defined(__x86_64__)
-    if (tiles && type != RF_F32) return type == RF_I8 ? spin_tiles_i8 : type == RF_BF16 ? spin_tiles_bf16 : NULL;
-    if (type == RF_BF16) return __builtin_cpu_supports("avx512bf16") ? spin_bf16 : NULL;
+    const bool tiles = !strcmp(ctx->isa, "amx");
+    if (type == RF_BF16) return tiles ? spin_tiles_bf16 : reaches(ctx, "avx512bf16") ? spin_bf16 : NULL;
     if (type == RF_I8)
-        return __builtin_cpu_supports("avx512vnni") ? spin_i8
-               : has_rung("avxvnni")                ? spin_i8_256
-               : __builtin_cpu_supports("avx2")     ? spin_i16_256
-                                                    : spin_i16_128;
+        return tiles                        ? spin_tiles_i8
+               : reaches(ctx, "avx512vnni") ? spin_i8
+               : reaches(ctx, "avxvnni")    ? spin_i8_256
+               : reaches(ctx, "avx2")       ? spin_i16_256
+                                            : spin_i16_128;
     if (type != RF_F32) return NULL;
-    if (__builtin_cpu_supports("avx512f")) return spin_avx512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? spin_avx2 : spin_sse2;
+    return reaches(ctx, "avx512") ? spin_avx512 : reaches(ctx, "avx2") ? spin_avx2 : spin_sse2;
 #elif defined(__aarch64__)
-    if (type == RF_BF16) return rf__processor_has("bf16") ? spin_bf16 : NULL;
-    if (type == RF_I8) return rf__processor_has("i8mm") ? spin_i8mm : rf__processor_has("asimddp") ? spin_i8 : NULL;
+    if (type == RF_BF16) return reaches(ctx, "neonbf16") ? spin_bf16 : NULL;
+    if (type == RF_I8) return reaches(ctx, "neoni8mm") ? spin_i8mm : reaches(ctx, "neondot") ? spin_i8 : NULL;
     return type == RF_F32 ? spin_neon : NULL;
 #else
     return type == RF_F32 ? spin_scalar : NULL;

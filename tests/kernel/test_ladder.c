@@ -143,6 +143,22 @@ static void the_peak_is_a_rate(void **state)
     rf_ctx_free(ctx);
 }
 
+/* The peak is that of the context's rung, not of the processor: below AVX512_BF16 no instruction multiplies bf16. */
+static void the_peak_is_of_the_rung(void **state)
+{
+    (void)state;
+    static const char *const without[] = {"ref", "sse4", "avx2", "avxvnni", "avx512", "avx512vnni"};
+    rfk_table k;
+    for (EACH_RUNG(k))
+        for (size_t i = 0; i < RF_COUNT(without); i++) {
+            if (strcmp(k.isa, without[i]) != 0) continue;
+            rf_ctx *ctx = t_ctx(1, k.isa);
+            assert_true(rf_peak_of(ctx, RF_BF16, 0.001) <= 0);
+            assert_true(rf_peak_of(ctx, RF_F32, 0.001) > 0);
+            rf_ctx_free(ctx);
+        }
+}
+
 static void count(void *arg, int64_t i, int worker)
 {
     int *seen = arg;
@@ -200,6 +216,7 @@ int main(void)
         cmocka_unit_test(emulated_rungs_are_the_last),
         cmocka_unit_test(an_unknown_rung_is_refused_by_name),
         cmocka_unit_test(the_peak_is_a_rate),
+        cmocka_unit_test(the_peak_is_of_the_rung),
         cmocka_unit_test(work_for_others),
     };
     return cmocka_run_group_tests_name("kernel/ladder", tests, NULL, NULL);
