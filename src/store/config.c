@@ -596,6 +596,7 @@ rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_
     fine = fine && put_positions(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
            put_all(ctx, &text, &size, &capacity, rf__config_attention_json(c)) &&
            put_all(ctx, &text, &size, &capacity, rf__task_json(c));
+    if (f == rf__config_families[0]) json_object_del(more, POOLER);        /* "tanh", which is the usual one */
     fine = fine && without_written(ctx, &text, size, &capacity, more);
     fine = put_all(ctx, &text, &size, &capacity, more) && fine;
     rf_status s = RF_OK;
