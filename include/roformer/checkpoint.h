@@ -243,6 +243,10 @@ rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_confi
 #define rf_config_read_new(ctx, path, out, strange, strange_size, why)                                                 \
     rf_config_read_new_sized((ctx), (path), (out), sizeof *(out), (strange), (strange_size), (why))
 
+/* Keys of a folder's config.json that are nearly ones that are read, each as "FILE: unknown key K; did you mean L?",
+ * with spaces between them, cut at `size` bytes; "": none.  Other keys that are unknown mean nothing here. */
+rf_status rf_config_unknown_keys(const rf_ctx *ctx, const char *folder, char *text, size_t size, rf_error *why);
+
 /* rf_config_read of text, `bytes` long, whose name messages say. */
 rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t bytes, const char *name, rf_config *out,
                                 size_t size, rf_error *why);

@@ -5,43 +5,9 @@
  * the one that was meant. */
 #include <stdio.h>
 
+#include "base/folder_keys.h"
 #include "store/family.h"
 #include "store/store.h"
-
-/* Read, but not rows of the tables of config.c and of the families: by config.c, config_attention.c, config_rope.c,
- * task.c. */
-static const char *const read_by_name[] = {
-    "architectures",       "attention_type",
-    "classifier_dropout",  "conv_kernel_size",
-    "decoder_position_embedding_type",
-    "feature_map",         "finetuning_task",
-    "hidden_act",          "id2label",
-    "model_type",          "norm_rel_ebd",
-    "pooler_activation",
-    "num_labels",          "original_max_position_embeddings",
-    "pos_att_type",        "position_embedding_type",
-    "problem_type",        "quantization_config",
-    "add_cross_attention", "is_encoder_decoder",
-    "rope_parameters",     "rope_scaling",
-    "rope_theta_per_layer", "rotation_order",
-    "sentence_normalize",  "sentence_pooling",
-    "summary_activation",  "summary_type",
-    "summary_use_proj",    "task_header",
-    "task_label_column",   "task_labels",
-    "task_max_length",     "task_pair_column",
-    "task_pairs",          "task_separator",
-    "task_text_column",    "version_2_with_negative",
-};
-
-/* transformers' own, which say nothing about what is computed here; so do those that begin with "_". */
-static const char *const without_meaning[] = {
-    "bos_token_id",         "chunk_size_feed_forward", "cls_token_id",   "decoder_layerdrop",
-    "decoder_start_token_id", "dtype",            "encoder_layerdrop",   "eos_token_id", "forced_eos_token_id",
-    "gradient_checkpointing", "label2id",         "mask_token_id",       "output_attentions",
-    "output_hidden_states", "return_dict",        "sep_token_id",        "summary_first_dropout",
-    "summary_proj_to_labels", "tokenizer_class",  "torch_dtype",         "transformers_version",
-    "unk_token_id",         "use_cache",
-};
 
 /* What other models call it; of RoFormer's family. */
 static const struct { const char *name, *ours; } elsewhere[] = {
@@ -51,13 +17,6 @@ static const struct { const char *name, *ours; } elsewhere[] = {
     {"n_positions", "max_position_embeddings"}, {"num_heads", "num_attention_heads"},
     {"num_layers", "num_hidden_layers"}, {"rope_base", "rope_theta"},   {"rotary_base", "rope_theta"},
 };
-
-static bool among(const char *const *list, size_t n, const char *key)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i], key)) return true;
-    return false;
-}
 
 typedef struct looking_for { const char *key, *best; int distance; bool exact; } looking_for;
 
@@ -76,7 +35,8 @@ static void consider_all(looking_for *find, const rf_family_config *f)
         if (rf__config_key_of(f, i)) consider(find, rf__config_key_of(f, i)->name);
     for (const rf_config_sign *s = f->sign; s && s->key; s++) consider(find, s->key);
     if (f->act) consider(find, f->act);
-    for (size_t i = 0; i < RF_COUNT(read_by_name); i++) consider(find, read_by_name[i]);
+    for (const rf_known_key *k = rf__folder_keys; k->name; k++)
+        if (k->file == RF_KEYS_CONFIG && k->state != RF_KEY_IDLE) consider(find, k->name);
 }
 
 static bool near(const looking_for *f) { return f->distance <= rf__min64(3, (int64_t)strlen(f->key) / 4); }
@@ -85,7 +45,8 @@ static rf_status check_key(const char *path, const char *key, const rf_family_co
                            rf_error *why)
 {
     looking_for find = {.key = key};
-    if (*key == '_' || among(without_meaning, RF_COUNT(without_meaning), key)) return RF_OK;
+    const rf_known_key *known = rf__folder_key(RF_KEYS_CONFIG, key);
+    if (*key == '_' || (known && known->state == RF_KEY_IDLE)) return RF_OK;         /* "_": transformers' own      */
     consider_all(&find, f);
     if (find.exact) return RF_OK;
     for (size_t i = 0; i < RF_COUNT(elsewhere) && !f->pairs; i++)
@@ -138,6 +99,47 @@ rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_confi
     if (status) return status;
     status = check_root(file, root, strange, strange_size, why);
     if (!status) status = rf__config_of_root(ctx, file, root, out, size, why);
+    json_decref(root);
+    return status;
+}
+
+/* ---- of a folder that somebody published ------------------------------------------------------------------------- */
+
+typedef struct strange { const char *file; char *text; size_t size; } strange;
+
+static void tell(const strange *s, const char *key, const char *nearest)
+{
+    const size_t have = strlen(s->text);
+    if (have < s->size)
+        snprintf(s->text + have, s->size - have, "%s%s: unknown key %s; did you mean %s?", have ? " " : "", s->file,
+                 rf__printable(key).text, nearest);
+}
+
+static void look_at_config(const strange *s, json_t *root, const rf_family_config *f)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(root, key, value) {
+        looking_for find = {.key = key};
+        if (*key == '_' || rf__folder_key(RF_KEYS_CONFIG, key) || rf__folder_key(RF_KEYS_GENERATION, key)) continue;
+        consider_all(&find, f);
+        if (!find.exact && near(&find)) tell(s, key, find.best);
+    }
+}
+
+rf_status rf_config_unknown_keys(const rf_ctx *ctx, const char *folder, char *text, size_t size, rf_error *why)
+{
+    if (!(ctx && folder && text && size)) return rf__missing("rf_config_unknown_keys", "ctx, folder, text, size", why);
+    char path[RF_CONFIG_PATH];
+    json_t *root;
+    const rf_family_config *f = NULL;
+    rf_error local = {0};
+    if (!why) why = &local;
+    *text = 0;
+    rf_status status = rf__config_root(ctx, folder, path, &root, why);
+    if (status) return status;
+    status = rf__config_pick(path, root, &f, why);
+    if (!status) look_at_config(&(strange){path, text, size}, root, f);
     json_decref(root);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folder_keys.h"
 #include "roformer/files.h"
 #include "store/generation.h"
 #include "store/store.h"
@@ -116,27 +117,6 @@ static rf_status bad_words(const reading *r, rf__generation_config *out)
     return RF_OK;
 }
 
-/* What changes texts and cannot be had: keys with the value that changes nothing. */
-static void look_for_others(const reading *r, rf__generation_config *out)
-{
-    static const struct { const char *key; double usual; } others[] = {
-        {"min_length", 0}, {"min_new_tokens", 0}, {"num_beam_groups", 1}, {"diversity_penalty", 0},
-        {"encoder_no_repeat_ngram_size", 0}, {"encoder_repetition_penalty", 1}, {"penalty_alpha", 0},
-        {"epsilon_cutoff", 0}, {"eta_cutoff", 0}, {"guidance_scale", 1},
-    };
-    static const char *const lists[] = {"begin_suppress_tokens", "sequence_bias", "force_words_ids", "constraints",
-                                        "exponential_decay_length_penalty", "forced_decoder_ids"};
-    for (size_t i = 0; i < RF_COUNT(others) && !out->why.code; i++) {
-        const json_t *v = value_of(r, others[i].key);
-        if (v && json_is_number(v) && json_number_value(v) != others[i].usual)
-            rf_fail(&out->why, RF_EUNSUPPORTED, "%s: %s is %g, which is not supported", r->path, others[i].key,
-                    json_number_value(v));
-    }
-    for (size_t i = 0; i < RF_COUNT(lists) && !out->why.code; i++)
-        if (value_of(r, lists[i]))
-            rf_fail(&out->why, RF_EUNSUPPORTED, "%s: %s is not supported", r->path, lists[i]);
-}
-
 static rf_status read_all(const reading *r, int64_t start, rf__generation_config *x)
 {
     int64_t length = 0, begins = start, fresh = 0;
@@ -172,7 +152,7 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
     if (!status && start >= 0 && begins != start)
         status = rf_fail(r->why, RF_EDATA, "%s: decoder_start_token_id is %lld, but %lld in %s", r->path,
                          (long long)begins, (long long)start, RF_FILE_CONFIG);
-    if (!status) look_for_others(r, x);
+    if (!status && !x->why.code) rf__folder_keys_check(RF_KEYS_GENERATION, r->path, r->root, &x->why);
     return status;
 }
 
@@ -194,30 +174,16 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
     return status;
 }
 
-/* Keys of config.json that belong to generation alone: what else is read here, config.json keeps itself. */
-static const char *const own_keys[] = {
-    "num_beams", "max_length", "max_new_tokens", "no_repeat_ngram_size", "top_k", "forced_bos_token_id",
-    "forced_eos_token_id", "length_penalty", "repetition_penalty", "temperature", "top_p", "min_p", "typical_p",
-    "do_sample", "renormalize_logits", "early_stopping", "suppress_tokens", "bad_words_ids", "min_length",
-    "min_new_tokens", "num_beam_groups", "diversity_penalty", "encoder_no_repeat_ngram_size",
-    "encoder_repetition_penalty", "penalty_alpha", "epsilon_cutoff", "eta_cutoff", "guidance_scale",
-    "begin_suppress_tokens", "sequence_bias", "force_words_ids", "constraints",
-    "exponential_decay_length_penalty", "forced_decoder_ids"};
-
-bool rf__generation_key(const char *key)
-{
-    for (size_t i = 0; i < RF_COUNT(own_keys); i++)
-        if (!strcmp(own_keys[i], key)) return true;
-    return false;
-}
+/* What else is read here, config.json keeps itself. */
+bool rf__generation_key(const char *key) { return rf__folder_key(RF_KEYS_GENERATION, key) != NULL; }
 
 static json_t *kept_of_config(const json_t *config)
 {
     static const char *const with[] = {"eos_token_id", "decoder_start_token_id", "pad_token_id", "bos_token_id"};
     json_t *out = json_object();
-    for (size_t i = 0; i < RF_COUNT(own_keys); i++) {
-        json_t *v = json_object_get(config, own_keys[i]);
-        if (v && !json_is_null(v)) rf__json_set(&out, own_keys[i], json_incref(v));
+    for (const rf_known_key *k = rf__folder_keys; k->name; k++) {
+        json_t *v = k->file == RF_KEYS_GENERATION ? json_object_get(config, k->name) : NULL;
+        if (v && !json_is_null(v)) rf__json_set(&out, k->name, json_incref(v));
     }
     for (size_t i = 0; i < RF_COUNT(with) && json_object_size(out); i++) {
         json_t *v = json_object_get(config, with[i]);

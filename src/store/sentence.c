@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder_keys.h"
 #include "base/json.h"
 #include "roformer/files.h"
 #include "store/task.h"
@@ -89,8 +90,21 @@ static rf_status read_pooling(const char *folder, const char *below, rf_sentence
     json_t *root;
     rf_status status = load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
     if (!status && !root) status = rf_fail(why, RF_EIO, "%.200s: is not there, and modules.json names it", path);
+    if (!status) status = rf__folder_keys_all(RF_KEYS_POOLING, path, root, why);
     if (!status) status = pooling_of(path, root, s, why);
     json_decref(root);
+    return status;
+}
+
+/* Folders of older versions have no file there. */
+static rf_status read_normalize(const char *folder, const char *below, rf_sentence *s, rf_error *why)
+{
+    char path[4096];
+    json_t *root;
+    rf_status status = load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
+    if (!status && root) status = rf__folder_keys_check(RF_KEYS_NORMALIZE, path, root, why);
+    json_decref(root);
+    s->normalize = 1;
     return status;
 }
 
@@ -102,7 +116,8 @@ static rf_status tokenizer_length(const char *folder, const char *below, rf_sent
     json_t *root;
     rf_config c;
     rf_status status = load(s->ctx, folder, below, RF_FILE_TOKENIZER_CONFIG, false, path, &root, why);
-    const json_t *length = json_object_get(root, "model_max_length");
+    const json_t *length = json_object_get(root, "model_max_length"), *old = json_object_get(root, "max_len");
+    if (!length || json_is_null(length)) length = old;              /* transformers' older name                     */
     const double most = json_number_value(length);
     if (!status && length && !json_is_null(length) && !(json_is_number(length) && most >= 1))
         status = rf_fail(why, RF_EDATA, "%.200s: model_max_length: expected a number from 1 on, got another value; "
@@ -142,6 +157,28 @@ static rf_status tokenizer_args(const char *path, const json_t *root, const json
     return RF_OK;
 }
 
+/* The first of these files that is there and says anything counts; it was named by the model once. */
+static rf_status load_transformer(const rf_ctx *ctx, const char *folder, const char *below, char path[4096],
+                                  json_t **out, rf_error *why)
+{
+    static const char *const names[] = {
+        RF_FILE_SENTENCE,
+        "sentence_roberta_config.json",
+        "sentence_distilbert_config.json",
+        "sentence_camembert_config.json",
+        "sentence_albert_config.json",
+        "sentence_xlm-roberta_config.json",
+        "sentence_xlnet_config.json",
+    };
+    rf_status status = RF_OK;
+    *out = NULL;
+    for (size_t i = 0; i < RF_COUNT(names) && !status && !json_object_size(*out); i++) {
+        json_decref(*out);
+        status = load(ctx, folder, below, names[i], false, path, out, why);
+    }
+    return status;
+}
+
 static rf_status read_transformer(const char *folder, const char *below, rf_sentence *s, rf_error *why)
 {
     char path[4096];
@@ -151,9 +188,11 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
                                       "below this one",
                        folder, rf__printable(below).text);
     snprintf(s->transformer, sizeof s->transformer, "%s", below);
-    rf_status status = load(s->ctx, folder, below, RF_FILE_SENTENCE, false, path, &root, why);
+    rf_status status = load_transformer(s->ctx, folder, below, path, &root, why);
     if (status) return status;
     if (!root) return tokenizer_length(folder, below, s, why);
+    status = rf__folder_keys_all(RF_KEYS_SENTENCE, path, root, why);
+    if (status) return json_decref(root), status;
     const json_t *length = json_object_get(root, "max_seq_length");
     status = tokenizer_args(path, root, &length, why);
     if (status || !length || json_is_null(length)) {
@@ -198,7 +237,7 @@ static rf_status read_modules(const char *folder, const char *path, const json_t
                                     : "are at most three: Transformer, Pooling, Normalize");
         if (i == 0) status = read_transformer(folder, below, s, why);
         if (i == 1) status = read_pooling(folder, below, s, why);
-        if (i == 2) s->normalize = 1;
+        if (i == 2) status = read_normalize(folder, below, s, why);
     }
     if (!status && n < 2) status = rf_fail(why, RF_EDATA, "%.200s: %zu modules, expected are Transformer and Pooling",
                                            path, n);
@@ -211,7 +250,8 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     const char *name;
     json_t *root, *text;
     rf_status status = load(s->ctx, folder, "", RF_FILE_PROMPTS, false, path, &root, why);
-    if (status || !root) return status;
+    if (!status && root) status = rf__folder_keys_check(RF_KEYS_PROMPTS, path, root, why);
+    if (status || !root) return json_decref(root), status;
     json_t *all = json_object_get(root, "prompts");
     const json_t *cut = json_object_get(root, "truncate_dim");
     s->truncate_dim = json_integer_value(cut);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/folder_keys.h"
 #include "tokenizer.h"
 
 enum { MAX_ADDED = 4096 };
@@ -371,6 +372,8 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     char map_path[RF_PATH];
     const rf_tokenizer_row *row = NULL;
     rf_status status = rf__folder_json(f, RF_FILE_TOKENIZER_CONFIG, f->config_path, &f->config);
+    if (!status && f->config)
+        status = rf__folder_keys_check(RF_KEYS_TOKENIZER_CONFIG, f->config_path, f->config, f->why);
     if (!status) status = find_row(f, &row);
     if (!status && !json_object_get(f->config, "added_tokens_decoder"))
         status = rf__folder_json(f, RF_FILE_SPECIAL_TOKENS, map_path, &f->map);

@@ -128,7 +128,7 @@ cp "$here/../golden/marian/trained/config.json" model/config.json
 printf '{"num_beam_groups": 2}' > model/generation_config.json
 cp "$here/../golden/marian/trained/config.json" model/
 { i=0; while [ $i -lt 35 ]; do echo "w$i"; i=$((i + 1)); done; printf '%s\n' '[UNK]' '[CLS]' '[SEP]' '[MASK]' '[PAD]'; } > model/vocab.txt
-expect 3 'generation_config.json: num_beam_groups is 2, which is not supported' "$program" translate -m model w1
+expect 3 'generation_config.json: num_beam_groups: expected 1, got 2' "$program" translate -m model w1
 rm model/generation_config.json
 
 # The reader goes away.

@@ -100,6 +100,13 @@ static void note_features(cli_io *io, const char *folder)
                  2 * (long long)c.num_random_features);
 }
 
+/* A key with a slip in it is passed over, and the model is not the one that was meant. */
+static void note_keys(cli_io *io, const char *folder)
+{
+    char text[512];
+    if (!rf_config_unknown_keys(io->ctx, folder, text, sizeof text, NULL) && *text) cli_note(io, "%s", text);
+}
+
 static void note_vocabulary(const cli_io *io, const char *folder, const rf_config *c, const rf_tokenizer *t)
 {
     enum { FILLED_UP = 128 };                               /* to a round number, as publishers do */
@@ -129,6 +136,7 @@ static rf_status open_folder(cli_io *io, const char *folder, rf_type type, rf_pi
 {
     note_features(io, folder);
     const rf_status status = rf_pipeline_open(io->ctx, folder, type, out, &io->why);
+    if (!status) note_keys(io, folder);
     if (!status) cli_note_vocabulary(io, folder, rf_pipeline_model(*out));
     if (!status && strstr(rf_model_ignored(rf_pipeline_model(*out)), "embed_positions"))
         cli_note(io, "%s: the table of positions beside its weights (embed_positions) is not the one that its "
