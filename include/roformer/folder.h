@@ -55,6 +55,11 @@ void rf_checkpoints_free(rf_checkpoints *c);
  * metrics.jsonl grew within ten minutes. */
 int rf_run_alive(const char *folder);
 
+/* How many folders in `folder` hold this file (0 also where it cannot be opened), and their names: "fold-1, fold-2", of
+ * many the first two and the last one.  Of use where a file is looked for in a folder of several runs, or of
+ * checkpoints. */
+size_t rf_folders_with(const char *folder, const char *file, char *out, size_t size);
+
 /* ---- the text of a run as ids: RF_FILE_TOKENS, or what `roformer prepare` made ----------------------------------- */
 
 typedef struct rf_token_cache rf_token_cache;

@@ -137,6 +137,11 @@ rf_status rf__replaceable(const char *path, const char *begins, const char *what
 /* A new file path.tmp-<pid>-<n>, which nobody else has: no other thread, no other process, no earlier one that died. */
 rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int *fd, rf_error *why);
 
+/* rf_folders_with (roformer/folder.h); and where folder/file is missing, what folders in it have one is added to the
+ * failure, whose code is returned. */
+size_t rf__folders_holding(const char *folder, const char *file, char *out, size_t size);
+rf_status rf__look_below(const char *folder, const char *file, rf_error *why);
+
 /* Joins folder and name into `out`; RF_ERANGE when it does not fit. */
 rf_status rf__path(char *out, size_t size, const char *folder, const char *name, rf_error *why);
 

@@ -1,5 +1,6 @@
 /* files.c — mapping, reading whole, and replacing files so that a reader sees the old one or the new one. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -258,4 +259,46 @@ rf_status rf__copy_file(const rf_ctx *ctx, const char *from, const char *to, rf_
     if (in >= 0) close(in);
     rf__free(ctx, buffer);
     return status;
+}
+
+/* ---- what lies below a folder ---- */
+
+typedef struct few { char first[256], second[256], last[256]; size_t n; } few;      /* by their names, 2 before 10 */
+
+static void add_name(few *f, const char *name)
+{
+    f->n++;
+    if (f->n == 1 || strverscmp(name, f->last) > 0) snprintf(f->last, sizeof f->last, "%s", name);
+    if (f->n == 1 || strverscmp(name, f->first) < 0) {
+        memcpy(f->second, f->first, sizeof f->second);
+        snprintf(f->first, sizeof f->first, "%s", name);
+    } else if (f->n == 2 || strverscmp(name, f->second) < 0) {
+        snprintf(f->second, sizeof f->second, "%s", name);
+    }
+}
+
+size_t rf__folders_holding(const char *folder, const char *file, char *out, size_t size)
+{
+    char path[4096], below[4096];
+    few f = {.n = 0};
+    DIR *d = folder && file && out && size ? opendir(folder) : NULL;
+    if (out && size) *out = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (*e->d_name != '.' && !rf__path(below, sizeof below, folder, e->d_name, NULL) &&
+            !rf__path(path, sizeof path, below, file, NULL) && !access(path, F_OK))
+            add_name(&f, e->d_name);
+    if (d) closedir(d);
+    if (f.n) snprintf(out, size, "%s%s%s%s%s%s", f.first, f.n > 1 ? ", " : "", f.n > 1 ? f.second : "",
+                      f.n > 3 ? ", ..." : "", f.n > 2 ? ", " : "", f.n > 2 ? f.last : "");
+    return f.n;
+}
+
+rf_status rf__look_below(const char *folder, const char *file, rf_error *why)
+{
+    char names[120], path[4096];
+    if (!why || rf__path(path, sizeof path, folder, file, NULL) || !access(path, F_OK)) return why ? why->code : RF_OK;
+    const size_t n = strlen(why->text);
+    if (rf__folders_holding(folder, file, names, sizeof names))
+        snprintf(why->text + n, sizeof why->text - n, "; folders in it have one: %s", names);
+    return why->code;
 }

@@ -1,5 +1,6 @@
 /* json.c — JSON documents at the door: bounded, without duplicates, failures with line and byte; values that are
  * whole or are none. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -206,6 +207,16 @@ static bool is_utf8(const char *text, size_t size)
 }
 
 bool rf__json_takes(const char *text) { return is_utf8(text, strlen(text)); }
+
+bool rf__json_whole(const json_t *value, json_int_t *out)
+{
+    const double exact = 9007199254740992;                /* 2^53: all whole numbers below are exact */
+    const double x = json_real_value(value);
+    if (json_is_integer(value)) *out = json_integer_value(value);
+    else if (json_is_real(value) && x > -exact && x < exact && !(floor(x) < x)) *out = (json_int_t)x;
+    else return false;
+    return true;
+}
 
 json_t *rf__json_text(const char *text, size_t size)
 {

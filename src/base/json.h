@@ -33,6 +33,9 @@ bool rf__json_takes(const char *text);
 /* A text of the user's or of the system's, such as a path: bytes that are not UTF-8 become U+FFFD.  NULL: no memory. */
 json_t *rf__json_text(const char *text, size_t size);
 
+/* A whole number, also as others write it: 1.0, 1e3.  False: the value is something else. */
+bool rf__json_whole(const json_t *value, json_int_t *out);
+
 /* A string of a file made fit for a message: control bytes become '?', at most 79 bytes are kept. */
 typedef struct rf__label { char text[80]; } rf__label;
 rf__label rf__printable(const char *text);

@@ -157,8 +157,9 @@ rf_status rf__labels_list(const rf__labelled *l, const json_t *list, rf__label_f
     for (size_t i = 0; i < json_array_size(list) && !status; i++) {
         const json_t *v = json_array_get(list, i);
         char number[32];
+        json_int_t place;
         status = one(user, json_is_string(v) ? rf__trim(rf__json_string(v))
-                         : json_is_integer(v) ? name_at(l, json_integer_value(v), number) : (rf__text){0}, why);
+                         : rf__json_whole(v, &place) ? name_at(l, place, number) : (rf__text){0}, why);
     }
     return status;
 }
@@ -342,11 +343,12 @@ static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[
     return fine ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: folds of %zu examples", r->n);
 }
 
-/* Those records for which fold[i] is (`held`) or is not the part that this run holds out; fold NULL: all. */
+/* Those records for which fold[i] is (`held`) or is not the part that this run holds out; fold NULL: all.  `held`: not
+ * to be trained on. */
 static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool with_labels,
                       const int64_t fold[], bool held, rf__items *out, rf_error *why)
 {
-    rf__example m = {.l = l, .r = r, .with_labels = with_labels};
+    rf__example m = {.l = l, .r = r, .with_labels = with_labels, .held = held};
     rf_status status = RF_OK;
     const int64_t outputs = rf__labelled_outputs(l);
     rf__items_init(out, l->ctx, t, l->format, outputs, max_length);
@@ -370,9 +372,10 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
 static rf__text name_of(const rf__labelled *l, const rf__file_record *r, char number[32], bool *integer)
 {
     const json_t *id = r->id.at ? NULL : rf__record_id(r->json, l->layout.id);
-    *integer = json_is_integer(id);
+    json_int_t whole;
+    *integer = rf__json_whole(id, &whole);
     if (!*integer) return r->id;
-    snprintf(number, 32, "%lld", (long long)json_integer_value(id));
+    snprintf(number, 32, "%lld", (long long)whole);
     return (rf__text){number, strlen(number)};
 }
 
@@ -427,6 +430,7 @@ static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokeniz
     if (!status) status = fill(l, r, t, max_length, true, fold, false, train, why);
     l->nothing = train->nothing = train->unanswered > 0;
     if (!status && folds) status = fill(l, r, t, max_length, true, fold, true, dev, why);
+    if (!status && folds && !dev->n && r->bad) status = rf__records_judge(r, 0, why);
     if (!status && folds && !dev->n)
         status = rf_fail(why, RF_EDATA, "%.150s: holds too few examples for %lld folds", r->path, folds);
     rf__free(l->ctx, fold);
@@ -487,7 +491,7 @@ rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max
                              bool with_labels, rf__items *out, rf_error *why)
 {
     rf_status status = r->n ? settle_labels(l, r, why) : rf__records_judge(r, 0, why);
-    if (!status) status = fill(l, r, t, max_length, with_labels, NULL, false, out, why);
+    if (!status) status = fill(l, r, t, max_length, with_labels, NULL, true, out, why);
     if (!status && !with_labels) status = keep_names(l, r, out, why);
     note_form(l, r);
     return status ? status : judge(l, r, with_labels, out, why);

@@ -75,7 +75,7 @@ struct rf__example {
     rf__labelled *l;
     rf__records *r;
     const rf__file_record *record;
-    bool with_labels, bad;              /* bad: this record is                                                        */
+    bool with_labels, held, bad;        /* held: not to be trained on; bad: this record is                            */
     int32_t *id;                        /* its labels                                                                 */
     size_t n, capacity;
     float *target;                      /* [outputs]                                                                  */

@@ -28,7 +28,8 @@ const json_t *rf__record_member(const json_t *object, const char *expected)
 const json_t *rf__record_id(const json_t *object, const char *expected)
 {
     const json_t *v = member(object, expected, rf__usual_id);
-    return json_is_string(v) || json_is_integer(v) ? v : NULL;
+    json_int_t whole;
+    return json_is_string(v) || rf__json_whole(v, &whole) ? v : NULL;
 }
 
 /* ---- objects ---- */
@@ -50,13 +51,15 @@ static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t li
         *label = string_of(v);
         return true;
     }
-    if (!json_is_integer(v) && !(number && json_is_real(v))) {
+    json_int_t whole;
+    const bool is_whole = rf__json_whole(v, &whole);
+    if (!is_whole && !(number && json_is_real(v))) {
         rf__records_bad(r, line, "the label is %s, and must be a string or %s", kind_of(v),
                         number ? "a number" : "an integer");
         return false;
     }
     char text[40];
-    if (json_is_integer(v)) snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v));
+    if (is_whole) snprintf(text, sizeof text, "%lld", (long long)whole);
     else snprintf(text, sizeof text, "%.17g", json_real_value(v));
     json_t *kept = json_string(text);
     if (json_object_set_new(j, "\x01label", kept)) {

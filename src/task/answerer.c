@@ -1,4 +1,5 @@
 /* answerer.c — a fine-tuned folder answers: one text at a time, or a whole file. */
+#include <math.h>
 #include <stdio.h>
 
 #include "model/model.h"
@@ -41,11 +42,7 @@ static void take_form(rf_config *c, const rf_sentence *s)
 static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, rf_error *why)
 {
     const char *prompt = rf__sentence_default_prompt(s);
-    if (s->truncate_dim && rf__task_of_vectors(a->task))
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%.200s: %s: truncate_dim: expected null, got %lld: vectors that are cut can be had by embed, "
-                       "search, rank and similarity; here set it to null", folder, RF_FILE_PROMPTS,
-                       (long long)s->truncate_dim);
+    if (rf__task_of_vectors(a->task)) a->truncate_dim = s->truncate_dim;
     if (!*prompt || !rf__task_of_vectors(a->task)) return RF_OK;
     if (!s->include_prompt)
         return rf_fail(why, RF_EUNSUPPORTED,
@@ -137,6 +134,7 @@ void rf_answerer_close(rf_answerer *a)
     rf_encoding_clear(&a->encoding);
     rf__free(a->ctx, a->probability);
     rf__free(a->ctx, a->prompt);
+    rf__free(a->ctx, a->cut);
     rf_labels_free(&a->labels);
     rf_graph_free(a->graph);
     if (!a->lent) {
@@ -178,13 +176,36 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     return RF_OK;
 }
 
+/* The first numbers of each vector: as --dimensions says, or of a vector of length 1 as the folder says. */
+static rf_status cut(rf_answerer *a, const float **z, int64_t rows, int64_t *columns, rf_error *why)
+{
+    const int64_t given = a->o.dimensions, C = *columns, D = given ? given : a->truncate_dim;
+    if (!rf__task_of_vectors(a->task) || !D || (!given && D >= C)) return RF_OK;
+    if (D > C)
+        return rf_fail(why, RF_EARG, "dimensions: expected at most %lld, the numbers of a vector of this model, got "
+                       "%lld", (long long)C, (long long)D);
+    if (!rf__grow(a->ctx, &a->cut, &a->cuts, (size_t)(rows * D), sizeof *a->cut))
+        return rf_fail(why, RF_ENOMEM, "out of memory: vectors of %lld texts", (long long)rows);
+    for (int64_t r = 0; r < rows; r++) {
+        const float *from = *z + r * C;
+        double square = 0;
+        for (int64_t c = 0; c < C; c++) square += (double)from[c] * (double)from[c];
+        const double scale = given || !a->unit || !(square > 0) ? 1 : 1 / sqrt(square);
+        for (int64_t c = 0; c < D; c++) a->cut[r * D + c] = (float)(scale * (double)from[c]);
+    }
+    *z = a->cut;
+    *columns = D;
+    return RF_OK;
+}
+
 static rf_status logits(void *user, const rf__item_batch *b, const float **z, int64_t *rows, int64_t *columns,
                         rf_error *why)
 {
     rf_answerer *a = user;
     const rf_batch view = rf__item_batch_view(b);
-    const rf_status status = rf_session_logits(a->session, &view, z, rows, why);
+    rf_status status = rf_session_logits(a->session, &view, z, rows, why);
     *columns = rf__task_columns(a->task, rf_model_config(a->model));
+    if (!status) status = cut(a, z, *rows, columns, why);
     if (status || !a->graph) return status;
     const rf__task_objective objective = {.task = a->task, .o = &a->o};
     const int64_t shape[] = {*rows, *columns};
@@ -287,7 +308,8 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, co
     if (status) return status;
     const int64_t max_length = o.t.max_length ? o.t.max_length : a->max_length;
     a->o = o;
-    a->o.normalize = rf_model_config(a->model)->sentence_normalize;
+    a->unit = rf_model_config(a->model)->sentence_normalize;
+    a->o.normalize = a->unit && (a->o.dimensions || !a->truncate_dim);      /* cut after it, lengths are below 1 */
     status = use_columns(&a->o, rf_model_config(a->model), why);
     if (!status) status = open_examples(a, l, why);
     if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, with_labels, t, why);

@@ -14,6 +14,10 @@ struct rf_answerer {
     const rf__task *task;
     int64_t max_length;
     char *prompt;                       /* put before each text of a file, or NULL                                    */
+    int64_t truncate_dim;               /* the folder's: vectors are cut to it after they are normalized; 0           */
+    bool unit;                          /* vectors have length 1, before they are cut to truncate_dim                 */
+    float *cut;                         /* vectors of a batch, cut                                                    */
+    size_t cuts;                        /* its capacity                                                               */
     float *probability;
     rf_encoding encoding;
     rf_finetune_options o;              /* of the file that is read                                                   */

@@ -288,6 +288,19 @@ static rf_status check_inputs(const rf_finetune_options *o, rf_error *why)
     return check_again(o->train, "train", reader, why) ? RF_EARG : check_again(o->dev, "dev", reader, why);
 }
 
+/* A folder of several runs is none that one goes on from. */
+static rf_status several(const char *folder, rf_error *why)
+{
+    const bool folds = folder && rf__folder_has(folder, "fold-1");
+    char names[100];
+    if (!folder || rf__folder_has(folder, RF_FILE_METRICS) || rf__folder_has(folder, RF_FILE_STATE) ||
+        !rf__folders_holding(folder, RF_FILE_METRICS, names, sizeof names))
+        return RF_OK;
+    return rf_fail(why, RF_EARG, "%.150s: holds several runs (%s): the command that began them goes on with them when "
+                   "it has %s and resume latest; one of them is resumed by its own folder", folder, names,
+                   folds ? "k_fold" : "learning_rates");
+}
+
 static rf_status one_or_many(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
                              rf_scores *scores, rf_error *why)
 {
@@ -300,11 +313,7 @@ static rf_status one_or_many(const rf_ctx *ctx, const rf_finetune_options *o, rf
         return status ? status : grid(ctx, o, report, user, scores, why);
     }
     if (o->seeds > 1) return rf_fail(why, RF_EARG, "seeds: is how often learning_rates are tried, and there are none");
-    if (o->k_fold <= 1 && resume && rf__folder_has(resume, "fold-1"))
-        return rf_fail(
-            why, RF_EARG,
-            "%.200s: holds folds: the command that began them goes on with them when it has k_fold and resume latest",
-            resume);
+    if (o->k_fold <= 1 && resume && several(strcmp(resume, "latest") ? resume : o->t.output_dir, why)) return RF_EARG;
     if (o->k_fold <= 1) return rf__finetune_one(ctx, o, 0, report, user, scores, why);
     if (o->k_fold > 1000) return rf_fail(why, RF_EARG, "k_fold: %lld, at most 1000", (long long)o->k_fold);
     if (o->dev)

@@ -384,6 +384,34 @@ static void paths_are_taken_apart(void **state)
     t_failed(&why, RF_ERANGE, "a path of more than 7 bytes");
 }
 
+static void folders_that_hold_a_file_are_named(void **state)
+{
+    (void)state;
+    static const struct { const char *made, *names; } steps[] = {
+        {"run-2", "run-2"}, {"run-10", "run-2, run-10"}, {"run-1", "run-1, run-2, run-10"},
+        {"run-3", "run-1, run-2, ..., run-10"}, {".tmp-1", "run-1, run-2, ..., run-10"}};
+    char *folder = strdup(t_folder()), names[64], path[4096];
+    rf_error why = {0};
+    assert_int_equal(rf__folders_holding(folder, "a", names, sizeof names), 0);
+    assert_string_equal(names, "");
+    assert_int_equal(rf__folders_holding("/nowhere", "a", names, sizeof names), 0);
+    for (size_t i = 0; i < RF_COUNT(steps); i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, steps[i].made);
+        assert_int_equal(mkdir(path, 0777), 0);
+        t_write(path, "a", "a", 1);
+        rf__folders_holding(folder, "a", names, sizeof names);
+        assert_string_equal(names, steps[i].names);
+    }
+    assert_int_equal(rf__folders_holding(folder, "b", names, sizeof names), 0);
+    rf_fail(&why, RF_EIO, "not there");
+    assert_int_equal(rf__look_below(folder, "a", &why), RF_EIO);
+    assert_string_equal(why.text, "not there; folders in it have one: run-1, run-2, ..., run-10");
+    t_write(folder, "a", "a", 1);
+    rf__look_below(folder, "a", &why);                                  /* it is there, and so not what failed */
+    assert_string_equal(why.text, "not there; folders in it have one: run-1, run-2, ..., run-10");
+    free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,7 +424,7 @@ int main(void)
         cmocka_unit_test(a_forked_child_computes_and_frees),
         cmocka_unit_test(every_index_runs_once),         cmocka_unit_test(contexts_refuse_nonsense),
         cmocka_unit_test(contexts_may_find_no_memory),   cmocka_unit_test(half_an_allocator_is_refused),
-        cmocka_unit_test(paths_are_taken_apart),
+        cmocka_unit_test(paths_are_taken_apart),         cmocka_unit_test(folders_that_hold_a_file_are_named),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

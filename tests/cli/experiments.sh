@@ -146,6 +146,11 @@ touch mark
 expect 0 'absent' "$glue" glue.json work --data data --results results/again --program "$program" --tasks same
 [ -z "$(find work/tiny -name scores.json -newer mark)" ] || fail "a complete run ran again"
 grep -q '^Mood' results/again/table.txt && fail "Mood was not asked for"
+# Files of the other tasks need not be there.
+mkdir few && cp data/pair.tsv few
+expect 0 'absent-1 is not there' "$glue" glue.json elsewhere --data few --results results/few --program "$program" --tasks same --hours 0
+[ "$(ls elsewhere/tiny)" = "$(printf 'Same\ndata')" ] && [ -z "$(ls elsewhere/tiny/data | grep -v Same)" ] || fail "tasks that were not asked for: $(ls -R elsewhere)"
+expect 1 'one.tsv' "$glue" glue.json elsewhere --data few --results results/few --program "$program" --hours 0
 expect 0 '' "$glue" glue.json work --data data --results results/again --program "$program" --table
 same results/whole/table.txt results/again/table.txt "--table"
 rm -r work/tiny/Same

@@ -68,6 +68,16 @@ cut -f1 said.tsv > said; cut -f2 dev.tsv > gold
 same said gold 'predictions'
 expect 0 '' "$program" predict -m model --input dev.tsv --format glue
 [ "$(head -1 out)" = "index	prediction" ] && [ "$(wc -l < out)" -eq 61 ] || fail "glue: $(head -2 out)"
+# evaluate has no file to train on: the option would name text of another kind.
+expect 2 'train_file is not an option of roformer evaluate: .*--dev FILE' "$program" evaluate -m model --train_file train.tsv
+expect 2 'train is not an option of roformer evaluate: .*--dev FILE' "$program" evaluate -m model --train train.tsv
+# A page beside the run, where the user named none; the user's own stays.
+expect 0 'model/report.html written' "$program" report model
+holds model/report.html '<!DOCTYPE html>'
+expect 0 'model/report.html written' "$program" report model
+mkdir other && cp model/metrics.jsonl other && echo 'of the user' > other/report.html
+expect 2 'other/report.html: is no report of this program' "$program" report other
+[ "$(cat other/report.html)" = 'of the user' ] || fail 'other/report.html is lost'
 expect 0 '' "$program" predict -m model --input dev.tsv --format jsonl
 head -1 out | grep -q '^{"label": "' || fail "jsonl: $(head -1 out)"
 
@@ -270,7 +280,17 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
     expect 0 '' "$program" finetune -q $folds -o folds --resume latest --json
     same out scores 'scores of folds'
     for k in 1 2 3; do same folds/fold-$k/model.safetensors whole-folds/fold-$k/model.safetensors "fold $k"; done
-    expect 2 'holds folds: the command that began them' "$program" finetune --resume folds
+    # The folder of several runs is no model: those in it are named.
+    expect 2 'folds: holds several runs \(fold-1, fold-2, fold-3\): the command that began them goes on with them when it has k_fold' "$program" finetune --resume folds
+    expect 2 'folds: holds several runs' "$program" finetune --resume latest -o folds
+    for command in 'evaluate --dev dev.tsv -m' 'predict --input dev.tsv -m' 'info' 'embed -m' 'finetune --train train.tsv -o none -m'; do
+        # shellcheck disable=SC2086
+        expect 4 'folders in it have one: fold-1, fold-2, fold-3' "$program" $command folds
+    done
+    for command in 'plot -o none.svg' 'report' 'watch --once'; do
+        # shellcheck disable=SC2086
+        expect 4 'folds/metrics.jsonl: .*; folders in it have one: fold-1, fold-2, fold-3' "$program" $command folds
+    done
     expect 2 'resumed with "latest"' "$program" finetune $folds -o folds --resume folds/fold-1/checkpoint-10
     expect 2 'k_fold makes several' "$program" finetune $folds -o nothing --report
 }
@@ -284,6 +304,7 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     holds scores 'eval_accuracy_std'
     holds scores '{"learning_rate": 0.005, "folders": ["grid/lr-0.005-seed-42", "grid/lr-0.005-seed-43"], '
     grep -q 'the best model is in grid/lr-0.005-seed-42$' err || fail "the folder: $(tail -3 err)"
+    expect 2 'grid: holds several runs \(lr-.*: the command .* it has learning_rates' "$program" finetune --resume latest -o grid
     sed -i 's|grid/|parts-of-grid/|g' scores
     expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --warmup_ratio 0.1 --learning_rate 5e-3 --seed 43 -o point
     same point/model.safetensors grid/lr-0.005-seed-43/model.safetensors 'a point of the grid'

@@ -29,7 +29,17 @@ if command -v gnuplot > /dev/null; then
     [ "$(grep -c '^set [lr]margin [0-9]' loss.gp)" -eq 2 ] || fail "the panels do not share their margins"
     expect 0 '' "$program" plot -q run-a run-b --metric eval_loss --title "It's two runs" -o 'two runs.png'
     [ "$(head -c 4 'two runs.png' | tail -c 3)" = PNG ] || fail "not a PNG"
-    holds 'two runs.gp' 'run-b'
+    holds 'two runs.png.gp' 'run-b'
+    # Two plots of one name but for its ending have a script each; a script of another plot stays.
+    expect 0 'loss.svg drawn; loss.gp holds' "$program" plot run-a -o loss.svg
+    cp loss.gp kept
+    expect 0 'loss.png drawn; loss.png.gp holds' "$program" plot run-b -o loss.png
+    same loss.gp kept 'the script of loss.svg'
+    holds loss.png.gp "out = 'loss.png'"
+    cp loss.png.gp other.gp
+    expect 2 'other.gp: is the script of another plot than other.svg' "$program" plot run-a -o other.svg
+    expect 2 'other.gp: is the script of another plot than other.svg' "$program" positions plot decay -o other.svg
+    same loss.png.gp other.gp 'the script of another plot'
     mkdir again && cp loss.gp again && (cd again && gnuplot loss.gp) 2> /dev/null && [ -s again/loss.svg ] || fail "the script does not run alone"
     # A last line that a crash cut short does not matter.
     printf '{"step": 51, "lo' >> run-a/metrics.jsonl
@@ -41,6 +51,21 @@ if command -v gnuplot > /dev/null; then
     holds tuned.svg 'eval_spearmanr'
     expect 0 '' "$program" plot -q tuned run-a --metric eval_f1 -o one.svg
     ! grep -q eval_loss one.svg || fail "curves that were not asked for"
+    # A metric by either of its names; what a run has not is named.
+    cp one.svg by-name.svg
+    for name in f1 eval-f1 eval_f1; do
+        expect 0 'run-a: has no eval_f1 to draw' "$program" plot tuned run-a --metric $name -o one.svg
+        same by-name.svg one.svg "--metric $name"
+    done
+    printf '{"step": %d, "loss": 1, "eval_accuracy": 0.%d}\n' 1 5 2 6 > tuned/metrics.jsonl
+    expect 0 '' "$program" plot -q tuned --metric accuracy -o one.svg
+    holds one.svg 'eval_accuracy'
+    expect 0 '' "$program" watch tuned --once --metric accuracy
+    holds out 'eval_accuracy'
+    expect 0 '' "$program" watch tuned --once --metric f1
+    holds out 'no eval_f1 is logged'
+    expect 3 'tuned: nothing to draw: no f1' "$program" plot tuned --metric f1 -o none.svg
+    expect 2 'unknown metric acuracy; did you mean accuracy' "$program" plot tuned --metric acuracy -o none.svg
     expect 4 'cannot create' "$program" plot run-a -o none/loss.svg
 
     # Names are files' names, whatever is in them; the script draws beside itself again.
@@ -61,7 +86,9 @@ if command -v gnuplot > /dev/null; then
     # A script that is somebody else's stays as it is, and nothing is drawn.
     echo 'plot sin(x)' > mine.gp
     expect 2 "mine.gp: is no script of this program's, and would be overwritten" "$program" plot run-a -o mine.svg
-    expect 2 'mine.gp: is no script' "$program" positions plot decay -o mine.png
+    cp mine.gp mine.png.gp
+    expect 2 'mine.png.gp: is no script' "$program" positions plot decay -o mine.png
+    same mine.gp mine.png.gp
     [ "$(cat mine.gp)" = 'plot sin(x)' ] && [ ! -e mine.svg ] && [ ! -e mine.png ] || fail "mine.gp was touched: $(ls)"
     expect 0 'drawn' "$program" plot run-b -o loss.svg
 fi

@@ -61,6 +61,24 @@ for folder in whole own other; do
     paste near of.$folder | awk '{ d = $1 - $2 } d > 1e-4 || d < -1e-4 || NF != 2 { exit 1 }' || fail "$folder: $(paste near of.$folder)"
 done
 cmp -s of.whole of.other && fail "modules.json has no effect"
+
+# Cut to their first numbers, as similarity cuts them: by the option, and as the folder says; evaluate's correlation is that of these cosines.
+cp -r whole trimmed; printf '%s\n' "${prompts%\}}, \"truncate_dim\": 8}" > trimmed/config_sentence_transformers.json
+correlation() { awk -F '\t' 'NR == FNR { x[FNR] = $1; next } FNR > 1 { n++; y = $3; a = x[n]; sx += a; sy += y; xx += a * a; yy += y * y; xy += a * y }
+    END { printf "%.4f\n", (n * xy - sx * sy) / sqrt((n * xx - sx * sx) * (n * yy - sy * sy)) }' "$1" scored.tsv; }
+for cut in 'whole --dimensions 8' 'whole --dimensions 3' 'trimmed --dimensions 3' 'trimmed'; do
+    # shellcheck disable=SC2086
+    "$program" similarity -q -m $cut --pairs left right > near
+    # shellcheck disable=SC2086
+    "$program" predict -q -m $cut --input scored.tsv | tail -n +2 > of.cut
+    paste near of.cut | awk '{ d = $1 - $2 } d > 1e-4 || d < -1e-4 || NF != 2 { exit 1 } END { exit NR != 3 }' || fail "$cut: $(paste near of.cut)"
+    cmp -s of.whole of.cut && fail "$cut has no effect"
+    # shellcheck disable=SC2086
+    "$program" evaluate -q -m $cut --dev scored.tsv --score_max 5 > scores
+    got=$(sed -n 's/^pearson *//p' scores) expected=$(correlation of.cut)
+    awk -v a="$got" -v b="$expected" 'BEGIN { d = a - b; exit !(d < 2e-4 && d > -2e-4) }' || fail "$cut: pearson $got, of the cosines $expected"
+done
+expect 2 'dimensions: expected at most 32, the numbers of a vector of this model, got 33' "$program" evaluate -m whole --dev scored.tsv --score_max 5 --dimensions 33
 sed 's/"include_prompt": true/"include_prompt": false/' own/1_Pooling/config.json > note; cp note own/1_Pooling/config.json
 expect 3 'include_prompt is false' "$program" evaluate -m own --dev scored.tsv --score_max 5
 rm own/modules.json
@@ -95,6 +113,7 @@ printf 'text\tlabel\nthe old city\t0\nof the river\t1\nthe king\t0\n' > labels.t
 expect 0 '' "$program" finetune -q --task cls --train labels.tsv --dev labels.tsv --batch_size 2 --model model --max_steps 3 \
     --save_strategy steps --save_steps 1 --eval_strategy steps --eval_steps 1 --load_best_model_at_end \
     --metric_for_best_model loss --greater_is_better true -o best
+expect 2 'dimensions: is for task embed and sim' "$program" evaluate -m best --dev labels.tsv --dimensions 8
 expect 0 'the model is that of checkpoint-1: ' "$program" finetune --resume best/checkpoint-3 -o beside
 expect 2 'a text of 2[0-9] tokens is to be read, and the model has 16 positions' sh -c '
     awk "BEGIN { print \"text\tpair\"; for (i = 0; i < 8; i++) print \"the old city of the red river and the blue house of the old dog and the king\tthe river\" }" > long.tsv

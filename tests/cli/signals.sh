@@ -44,4 +44,56 @@ wait $pid
 [ $? -eq 143 ] || fail "TERM with -o"
 exec 3>&-
 [ ! -e v.npy ] && [ "$(ls | grep -c tmp)" -eq 0 ] || fail "left behind: $(ls)"
+
+# Nor does what was begun of it stay: by a second signal while the program waits, by one that the command does not catch, and when
+# weights are cut while they are in use.
+left() { [ ! -e "$1" ] && [ "$(ls | grep -c tmp)" -eq 0 ] || fail "$2 leaves: $(ls)"; }
+rm -f to; mkfifo to
+"$program" embed -m model -o v.npy < to > out 2> err &
+pid=$!
+exec 3> to
+echo the >&3
+await begun
+kill -s STOP $pid; kill -s TERM $pid; kill -s HUP $pid; kill -s CONT $pid
+wait $pid
+case $? in 129 | 143) ;; *) fail "TERM and HUP with -o" ;; esac
+exec 3>&-
+left v.npy 'a second signal'
+
+printf 'text\tlabel\nthe city\ta\nof paris\tb\n' > labels.tsv
+"$program" finetune -q -m model --train labels.tsv --max_steps 1 --dropout 0 -o labels || fail "finetune"
+{ echo text; yes 'the city of paris of the river' | head -100000; } > many.tsv
+"$program" predict -m labels --input many.tsv -o said.tsv > out 2> err &
+pid=$!
+await begun
+kill -s TERM $pid
+wait $pid
+[ $? -eq 143 ] || fail "TERM of predict"
+left said.tsv 'TERM of predict'
+
+cp -r model cut
+rm -f to; mkfifo to
+"$program" embed -m cut -o v.npy < to > out 2> err &
+pid=$!
+exec 3> to
+await begun
+: > cut/model.safetensors
+echo the >&3
+exec 3>&-
+wait $pid
+code=$?
+[ $code -eq 4 ] || fail "weights that are cut give $code: $(cat err)"
+holds err 'file was truncated while in use'
+left v.npy 'weights that are cut'
+
+# What cannot be resumed does not end with 75, and an empty folder goes.
+yes 'the city of paris of the river' | head -40000 > long.txt
+"$program" position-report -m model --text long.txt --max_length 16 --stretches 20000 --pieces 20000 -o report > out 2> err &
+pid=$!
+await test -d report
+kill -s TERM $pid
+wait $pid
+code=$?
+[ $code -eq 143 ] || fail "TERM of position-report gives $code: $(cat err)"
+[ ! -e report ] || fail "TERM of position-report leaves $(ls -A report)"
 done_testing

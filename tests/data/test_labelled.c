@@ -55,6 +55,7 @@ static void objects_of_json(void **state)
         {"a.json", "[{\"text\": \"the cat\", \"label\": 10},\n {\"label\": 9,\n \"text\": \"the dog\"}]\n"},
         {"a.json", "{\"version\": 1,\n\"data\": [{\"text\": \"the cat\", \"label\": 10}, {\"label\": 9, \"text\": "
                    "\"the dog\"}]}\n"},
+        {"a.jsonl", "{\"text\": \"the cat\", \"label\": 10.0}\n{\"label\": 9e0, \"text\": \"the dog\"}\n"},
     };
     for (size_t i = 0; i < RF_COUNT(files); i++) {
         reading *g = fine("cls", files[i][0], files[i][1]);

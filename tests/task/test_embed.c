@@ -493,6 +493,11 @@ static void a_teacher_that_does_not_fit_is_refused(void **state)
     p = o, p.dev = s.data;
     t_write(s.data, "dev.tsv", "text\nthe cat\n", 13);
     refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &p, RF_EDATA, "no second text");
+    rf_finetune_options texts = options_of(&s, NULL, s.out);                    /* each would find itself */
+    texts.dev = s.data;
+    refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &texts, RF_EDATA, "no second text");
+    texts.dev = NULL, texts.k_fold = 2;
+    refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &texts, RF_EDATA, "no second text");
     free(two);
     free(three);
     free(wide);

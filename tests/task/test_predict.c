@@ -145,7 +145,7 @@ static void squad_reads_the_answers_by_their_ids(void **state)
 
 static const char choices[] =
     "{\"id\": 7, \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"], \"label\": 1}\n"
-    "{\"id\": -12, \"text\": \"the old\", \"choices\": [\"ship\", \"wolf\", \"tree\"], \"label\": 0}\n";
+    "{\"id\": -12, \"text\": \"the old\", \"choices\": [\"ship\", \"wolf\", \"tree\"], \"label\": 0.0}\n";
 
 static void choices_say_which_example_they_are_of(void **state)
 {
@@ -156,6 +156,9 @@ static void choices_say_which_example_they_are_of(void **state)
     lines_start(&l, (const char *const[]){"{\"id\": 7, \"label\": ", "{\"id\": -12, \"label\": "}, 2);
     must(&s, NULL, "a.jsonl", choices, RF_PREDICTIONS_TSV, &l);
     lines_start(&l, (const char *const[]){"id\tlabel", "7\t", "-12\t"}, 3);
+    must(&s, NULL, "a.jsonl",                                          /* whole numbers, as a data frame writes them */
+         "{\"id\": 7.0, \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"]}\n", RF_PREDICTIONS_JSONL, &l);
+    lines_start(&l, (const char *const[]){"{\"id\": 7, \"label\": "}, 1);
     must(&s, "question_id", "a.jsonl",
          "{\"id\": 3, \"question_id\": \"q-1\", \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"]}\n",
          RF_PREDICTIONS_JSONL, &l);

@@ -372,7 +372,7 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_TRAIN_MODEL(evaluate_args, f.t,
                     "model folder; without it the shipped model, with --task embed the one of sentences"),
-    CLI_TRAIN_ROW("text", evaluate_args, text, NULL),
+    {"text", 0, CLI_TRAIN, offsetof(evaluate_args, text), NULL, NULL, 0, 0, NULL, NULL, ""},   /* not --train_file */
     CLI_TRAIN_ROW("source", evaluate_args, source, NULL),
     CLI_TRAIN_ROW("target", evaluate_args, target, NULL),
     CLI_FINETUNE_ROW("dev", evaluate_args, f, "labeled examples, for a fine-tuned model"),

@@ -118,7 +118,8 @@ static void write_report(const watch *w, cli_io *io)
 {
     char path[1100];
     snprintf(path, sizeof path, "%s/" RF_FILE_REPORT, w->saved);
-    if (!report_write(io, w->saved, path, NULL, &io->why)) cli_note(io, "%s written", path);
+    if (!report_own(path, &io->why) && !report_write(io, w->saved, path, NULL, &io->why))
+        cli_note(io, "%s written", path);
 }
 
 static int was_given(void *parsed, const char *option)

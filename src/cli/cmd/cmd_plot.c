@@ -1,6 +1,7 @@
 /* cmd_plot.c — roformer plot: the curves of metrics.jsonl, drawn by gnuplot.
  *
- * The script with its data stays beside the plot (loss.svg, loss.gp), so that it can be restyled by hand.            */
+ * The script with its data stays beside the plot (loss.svg, loss.gp; loss.png, loss.png.gp), so that it can be restyled
+ * by hand. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
@@ -96,9 +97,14 @@ static rf_status read_runs(job *j)
             i < a->files.n ? curves_read(a->files.item[i], r, why) : read_band(j, a->bands.item[i - a->files.n], r);
         if (status) return status;
         if (i < a->files.n) curves_smooth(r, a->smoothing);
-        extend(j, r);
         j->runs++;
     }
+    for (int m = CURVES - 1; m >= 0 && a->metrics.n; m--) {
+        if (!j->selected[m]) continue;
+        j->selected[m] = false;
+        j->selected[curves_logged(j->run, j->runs, m)] = true;
+    }
+    for (int i = 0; i < j->runs; i++) extend(j, &j->run[i]);
     return RF_OK;
 }
 
@@ -206,8 +212,18 @@ static rf_status nothing_to_draw(const job *j)
 {
     for (int p = 0; p < CURVE_PANELS; p++)
         if (panel_used(j, p)) return RF_OK;
-    return rf_fail(&j->io->why, RF_EDATA, "%.200s: nothing to draw",
-                   j->a->files.n ? j->a->files.item[0] : j->run[0].name);
+    return rf_fail(&j->io->why, RF_EDATA, "%.200s: nothing to draw%s%.60s",
+                   j->a->files.n ? j->a->files.item[0] : j->run[0].name, j->a->metrics.n ? ": no " : "",
+                   j->a->metrics.n ? j->a->metrics.item[0] : "");
+}
+
+/* What was asked for, and not of every run. */
+static void note_missing(const job *j)
+{
+    for (int m = 0; m < CURVES && j->a->metrics.n; m++)
+        for (int i = 0; i < j->runs; i++)
+            if (j->selected[m] && !curve_drawn(&j->run[i].of[m]))
+                cli_note(j->io, "%s: has no %s to draw", j->run[i].name, curve_kinds[m].key);
 }
 
 static rf_status write_script(job *j, const char *terminal)
@@ -233,15 +249,8 @@ static rf_status choose_metrics(job *j)
     const cli_list *list = &j->a->metrics;
     for (int m = 0; m < CURVES; m++) j->selected[m] = list->n == 0;
     for (int i = 0; i < list->n; i++) {
-        cli_nearest near = {list->item[i], NULL, 0};
-        int found = -1;
-        for (int m = 0; m < CURVES; m++) {
-            if (!strcmp(list->item[i], curve_kinds[m].key)) found = m;
-            cli_consider(&near, curve_kinds[m].key);
-        }
-        if (found < 0)
-            return rf_fail(&j->io->why, RF_EARG, "--metric: unknown metric %.60s%s%s%s", list->item[i],
-                           near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
+        const int found = curves_find(list->item[i], &j->io->why);
+        if (found < 0) return j->io->why.code;
         j->selected[found] = true;
     }
     return RF_OK;
@@ -260,11 +269,7 @@ static int run(void *arguments, cli_io *io)
         rf_fail(why, RF_EARG, "plot needs -o FILE.svg or -o FILE.png");
         return cli_exit(io);
     }
-    const int n = snprintf(script, sizeof script, "%.*s.gp", (int)(dot - a->output), a->output);
-    if (n < 0 || (size_t)n >= sizeof script - 32) {
-        rf_fail(why, RF_EARG, "--output: the path is too long");
-        return cli_exit(io);
-    }
+    if (cli_gnuplot_path(a->output, script, sizeof script, why)) return cli_exit(io);
     if (!a->files.n && !a->bands.n) {
         rf_fail(why, RF_EARG, "plot needs FILE... or --band NAME=FILE,FILE,...");
         return cli_exit(io);
@@ -273,6 +278,7 @@ static int run(void *arguments, cli_io *io)
     for (int i = 0; i < a->files.n && !status; i++) status = cli_not_input(a->output, a->files.item[i], why);
     if (!status) status = read_runs(&j);
     if (!status) status = nothing_to_draw(&j);
+    if (!status) note_missing(&j);
     if (!status) status = cli_gnuplot_script(&j.script, script, a->output, why);
     for (int i = 0; i < j.runs && !status; i++) status = write_data(&j, i);
     if (!status) status = write_script(&j, svg ? "svg background rgb 'white'" : "pngcairo");
@@ -288,7 +294,7 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL,
-     "the plot; its script is kept as FILE.gp", NULL},
+     "the plot; its script is kept beside it, as FILE.gp or FILE.png.gp", NULL},
     {"metric", 0, CLI_EACH, A(metrics), "NAME", NULL, 0, 0, NULL, "draw this only, may be given again, one of"
 #define CURVE(key, panel, measured) " " #key
 #include "cli/plot/curves.def"

@@ -74,7 +74,8 @@ static int run(void *arguments, cli_io *io)
     cli_signals_catch();
     rf_status status = lab_open(io, a->model, t, a->stretches, a->pieces, &b);
     r.bench = &b;
-    if (!status && a->output && mkdir(a->output, 0777) && errno != EEXIST)
+    const bool made = !status && a->output && !mkdir(a->output, 0777);
+    if (!status && a->output && !made && errno != EEXIST)
         status = rf_fail(&io->why, RF_EIO, "%.200s: cannot create: %s", a->output, strerror(errno));
     if (!status && a->output && (stat(a->output, &st) || !S_ISDIR(st.st_mode) || access(a->output, W_OK | X_OK)))
         status = rf_fail(&io->why, RF_EIO, "%.200s: is no folder, or not one that can be written to", a->output);
@@ -90,6 +91,7 @@ static int run(void *arguments, cli_io *io)
     if (!status && a->output) status = position_report_draw(&r, a->output, &io->why);
     if (!status && a->output)
         cli_note(io, "%s: report.json, and plots as .svg and .png with the .gp that draws them", a->output);
+    if (status && made) rmdir(a->output);                       /* only when it is empty */
     rf_attention_report_free(io->ctx, &r.attention);
     rf_subspaces_free(io->ctx, &r.subspaces);
     lab_close(io, &b);

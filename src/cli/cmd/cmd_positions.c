@@ -264,7 +264,7 @@ static const cli_option options[] = {
     CLI_TRAIN_ROW("seed", positions_args, train.t, "decides which tokens are masked"),
     CLI_TRAIN_READER(positions_args, train.t),
     {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL,
-     "the plot; its script is kept as FILE.gp.  Without it the numbers are printed", NULL},
+     "the plot; its script is kept beside it, as FILE.gp or FILE.png.gp.  Without it the numbers are printed", NULL},
     {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "in pixels", NULL},
     {"height", 0, CLI_INT, A(height), "N", "480", 50, 10000, NULL, "in pixels", NULL},
     {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "the list as one line of JSON", NULL},

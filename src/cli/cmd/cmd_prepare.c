@@ -61,7 +61,6 @@ static int run(void *arguments, cli_io *io)
     const rf_status status = rf_prepare(io->ctx, &a->t, target, report, &w, &p, &io->why);
     cli_progress_clear(&w.bar);
     free(target);
-    if (status == RF_ESTOPPED && cli_stopped()) return 128 + cli_stopped();
     if (!status) print(a, &p, io);
     return cli_exit(io);
 }

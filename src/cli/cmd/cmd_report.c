@@ -1,8 +1,9 @@
 /* cmd_report.c — roformer report: a page about a run. */
 #include <string.h>
 
-#include "cli/shell/commands.h"
 #include "cli/plot/report.h"
+#include "cli/shell/commands.h"
+#include "roformer/files.h"
 
 struct args {
     cli_list folder, samples;
@@ -12,19 +13,26 @@ struct args {
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
-    const char *dot = a->output ? strrchr(cli_file_name(a->output), '.') : NULL;
-    if (!a->output) rf_fail(&io->why, RF_EARG, "report needs -o FILE.html");
-    else if (dot && strcmp(dot, ".html") && strcmp(dot, ".htm"))
-        rf_fail(&io->why, RF_EARG,
-                "--output: %.200s would hold HTML: report needs -o FILE.html, or - for standard output", a->output);
-    else if (!report_write(io, a->folder.item[0], a->output, &a->samples, &io->why))
-        cli_note(io, "%s written", a->output);
+    const char *const folder = a->folder.item[0], *output = a->output;
+    const char *dot = output ? strrchr(cli_file_name(output), '.') : NULL;
+    char path[4096];
+    rf_status status = RF_OK;
+    if (dot && strcmp(dot, ".html") && strcmp(dot, ".htm"))
+        status = rf_fail(&io->why, RF_EARG,
+                         "--output: %.200s would hold HTML: expected FILE.html, or - for standard output", output);
+    if (!output) {
+        status = cli_join(path, sizeof path, folder, RF_FILE_REPORT, &io->why);
+        if (!status) status = report_own(path, &io->why);
+        output = path;
+    }
+    if (!status && !report_write(io, folder, output, &a->samples, &io->why)) cli_note(io, "%s written", output);
     return cli_exit(io);
 }
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    {"output", 'o', CLI_FILE, A(output), "FILE.html", NULL, 0, 0, NULL, "the page; - is standard output", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE.html", NULL, 0, 0, NULL,
+     "the page, - is standard output; without it report.html in DIR", NULL},
     {"sample", 0, CLI_EACH, A(samples), "TEXT", NULL, 0, 0, NULL,
      "a text with [MASK] to predict, may be given again; held-out text of the run otherwise", NULL},
     {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1, NULL, "", NULL},
@@ -33,7 +41,7 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer report my-model -o report.html",
+    "roformer report my-model",
     "roformer report my-model --sample \"the capital of [MASK] is paris.\" -o report.html",
     NULL,
 };

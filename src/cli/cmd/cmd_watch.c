@@ -140,7 +140,10 @@ static void print_curve(const struct args *a, const curve_run *r, int kind)
     const curve *k = &r->of[kind];
     double low = INFINITY, high = -INFINITY;
     const int columns = cli_terminal_width(1) - LABEL - 1;
-    if (!curve_drawn(k)) return;
+    if (!curve_drawn(k)) {
+        printf("no %s is logged\n", curve_kinds[kind].key);
+        return;
+    }
     c = (canvas){.columns = columns < 10 ? 10 : columns < WIDEST ? columns : WIDEST, .rows = (int)a->rows,
                  .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8")};
     for (size_t i = 0; i < k->n; i++) {
@@ -150,18 +153,6 @@ static void print_curve(const struct args *a, const curve_run *r, int kind)
     printf("%s\n", curve_kinds[kind].key);
     draw_curve(&c, k, low, high);
     print_canvas(&c, low, high, k->x[0], k->x[k->n - 1]);
-}
-
-static int kind_of(const char *name, rf_error *why)
-{
-    cli_nearest near = {name, NULL, 0};
-    for (int i = 0; i < CURVES; i++) {
-        if (!strcmp(name, curve_kinds[i].key)) return i;
-        cli_consider(&near, curve_kinds[i].key);
-    }
-    rf_fail(why, RF_EARG, "--metric: unknown metric %.60s%s%s%s", name, near.best ? "; did you mean " : "",
-            near.best ? near.best : "", near.best ? "?" : "");
-    return -1;
 }
 
 /* A run that has logged nothing yet is no failure as long as it runs. */
@@ -183,7 +174,7 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
     *step = number(r.last, "step");
     curves_smooth(&r, a->smoothing);
     print_status(&r, number(state, "max_steps"), *alive);
-    if (!a->once || a->rows) print_curve(a, &r, kind);
+    if (!a->once || a->rows) print_curve(a, &r, curves_logged(&r, 1, kind));
     json_decref(state);
     curves_clear(&r);
     return cli_flush(&io->why);
@@ -198,7 +189,7 @@ static void rest(double seconds)
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
-    const int kind = kind_of(a->metric, &io->why);
+    const int kind = curves_find(a->metric, &io->why);
     const bool live = !a->once && isatty(1);
     bool alive = true;
     double step = NAN;

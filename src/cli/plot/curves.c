@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "roformer/files.h"
+#include "roformer/folder.h"
 #include "cli/plot/curves.h"
 
 const curve_kind curve_kinds[CURVES] = {
@@ -14,6 +14,33 @@ const curve_kind curve_kinds[CURVES] = {
 };
 const char *const curve_panels[CURVE_PANELS] = {"loss (nats)", "accuracy and other scores", "learning rate",
                                                 "tokens per second", "gradient norm", "BLEU"};
+
+/* ---- names ---- */
+
+int curves_find(const char *name, rf_error *why)
+{
+    char evaluated[64];
+    cli_nearest near = {name, NULL, 0};
+    snprintf(evaluated, sizeof evaluated, "eval_%.50s", name);
+    const char *const spelling[] = {name, evaluated};
+    for (size_t s = 0; s < CLI_COUNT(spelling); s++)
+        for (int i = 0; i < CURVES; i++)
+            if (cli_same_name(curve_kinds[i].key, spelling[s], strlen(spelling[s]))) return i;
+    for (int i = 0; i < CURVES; i++) cli_consider(&near, curve_kinds[i].key);
+    rf_fail(why, RF_EARG, "--metric: unknown metric %.60s%s%s%s", name, near.best ? "; did you mean " : "",
+            near.best ? near.best : "", near.best ? "?" : "");
+    return -1;
+}
+
+int curves_logged(const curve_run runs[], int n, int kind)
+{
+    char evaluated[64];
+    for (int i = 0; i < n; i++)
+        if (runs[i].of[kind].n) return kind;
+    snprintf(evaluated, sizeof evaluated, "eval_%s", curve_kinds[kind].key);
+    const int other = curves_find(evaluated, NULL);
+    return other < 0 ? kind : other;
+}
 
 /* ---- points ---- */
 
@@ -132,6 +159,9 @@ rf_status curves_read(const char *path, curve_run *out, rf_error *why)
     const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
     snprintf(whole, sizeof whole, "%s%s", path, folder ? "/" RF_FILE_METRICS : "");
     rf_status status = folder ? cli_must_be_file(whole, why) : RF_OK;
+    const size_t n = status ? strlen(why->text) : 0;
+    if (status && rf_folders_with(path, RF_FILE_METRICS, whole, 120))
+        snprintf(why->text + n, sizeof why->text - n, "; folders in it have one: %s", whole);
     if (!status) status = cli_lines_open(NULL, &in, whole, why);
     if (status) return status;
     status = read_lines(&in, whole, out, why);

@@ -16,6 +16,9 @@ enum { CURVE_PANELS = 6 };
 extern const curve_kind curve_kinds[CURVES];
 extern const char *const curve_panels[CURVE_PANELS];
 
+/* The kind of this name, -1: there is none (RF_EARG with the nearest).  "f1" and "eval_f1" are one. */
+int curves_find(const char *name, rf_error *why);
+
 /* Points in the order of their steps; low and high of a band, or NULL.  Where null was logged y is NAN: a gap. */
 typedef struct curve { double *x, *y, *low, *high; size_t n, gaps, capacity; } curve;
 static inline bool curve_drawn(const curve *c) { return c->n > c->gaps; }
@@ -35,6 +38,9 @@ typedef struct curve_run {
  * RF_EDATA names file and line; RF_EIO */
 rf_status curves_read(const char *path, curve_run *out, rf_error *why);
 void curves_clear(curve_run *r);
+
+/* Which curve a kind names in these runs: "accuracy" is that of evaluations where updates have logged none. */
+int curves_logged(const curve_run runs[], int n, int kind);
 
 /* s = w s + (1 - w) y, s / (1 - w^n): TensorBoard's smoothing; `w` 0: as it is.  Measured curves stay. */
 void curves_smooth(curve_run *r, double w);

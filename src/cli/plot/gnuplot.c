@@ -34,33 +34,50 @@ static const char *here(const char *path) { return *path == '/' || *path == '.' 
 
 static const char first_line[] = "# drawn with: gnuplot FILE.gp\n";
 
-rf_status cli_gnuplot_own(const char *script, rf_error *why)
+enum { HEAD = sizeof first_line + 2100 };
+
+/* The first two lines, of which the second one names the plot. */
+static int make_head(const char *plot, char out[HEAD])
 {
-    char begin[sizeof first_line] = "";
+    char name[1024];
+    const char *file = cli_file_name(plot);
+    cli_gnuplot_quote(file, name, sizeof name);
+    return snprintf(out, HEAD, "%sif (!exists('out')) out = '%s%s'\n", first_line, strchr("|~", *file) ? "./" : "",
+                    name);
+}
+
+rf_status cli_gnuplot_path(const char *plot, char *script, size_t size, rf_error *why)
+{
+    const char *dot = strrchr(plot, '.');
+    const bool svg = dot && !strcmp(dot, ".svg");
+    const int n = snprintf(script, size, "%.*s.gp", (int)(svg ? dot - plot : (ptrdiff_t)strlen(plot)), plot);
+    return n < 0 || (size_t)n >= size - 32 ? rf_fail(why, RF_EARG, "--output: the path is too long") : RF_OK;
+}
+
+rf_status cli_gnuplot_own(const char *script, const char *plot, rf_error *why)
+{
+    static const char remedy[] = "and would be overwritten: choose another name with -o, or move it";
+    char begin[HEAD] = "", expected[HEAD];
     struct stat st;
     FILE *f = !stat(script, &st) && S_ISREG(st.st_mode) ? fopen(script, "re") : NULL;
     if (!f) return RF_OK;                                               /* opening it for writing tells what is wrong */
-    const size_t n = fread(begin, 1, sizeof first_line - 1, f);
+    const int size = make_head(plot, expected);
+    const size_t n = fread(begin, 1, (size_t)size, f);
     fclose(f);
-    if (!n || !strcmp(begin, first_line)) return RF_OK;
-    return rf_fail(
-        why, RF_EARG,
-        "%.200s: is no script of this program's, and would be overwritten: choose another name with -o, or move it",
-        script);
+    if (!n || !strcmp(begin, expected)) return RF_OK;
+    if (strncmp(begin, first_line, sizeof first_line - 1))
+        return rf_fail(why, RF_EARG, "%.200s: is no script of this program's, %s", script, remedy);
+    return rf_fail(why, RF_EARG, "%.200s: is the script of another plot than %.100s, %s", script, cli_file_name(plot),
+                   remedy);
 }
 
 rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot, rf_error *why)
 {
-    char name[1024], line[1200];
-    const char *file = cli_file_name(plot);
+    char head[HEAD];
     *out = (cli_out){.fd = -1, .begin = -1};
-    rf_status status = cli_gnuplot_own(script, why);
+    rf_status status = cli_gnuplot_own(script, plot, why);
     if (!status) status = cli_out_open(out, script, why);
-    if (status) return status;
-    cli_gnuplot_quote(file, name, sizeof name);
-    const int n = snprintf(line, sizeof line, "%sif (!exists('out')) out = '%s%s'\n", first_line,
-                           strchr("|~", *file) ? "./" : "", name);
-    return cli_out_write(out, line, (size_t)n, why);
+    return status ? status : cli_out_write(out, head, (size_t)make_head(plot, head), why);
 }
 
 /* ---- running it ---- */
@@ -130,9 +147,12 @@ rf_status cli_gnuplot(const char *script, const char *plot, rf_error *why)
     char *target = cli_target(plot);
     if (!target) return rf_fail(why, RF_ENOMEM, "out of memory");
     const int n = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", target, (long)getpid());
-    rf_status status = n < 0 || (size_t)n >= sizeof temporary ? rf_fail(why, RF_EARG, "--output: the path is too long")
-                                                              : draw(script, temporary, target, why);
-    if (status) unlink(temporary);
+    const bool fits = n > 0 && (size_t)n < sizeof temporary;
+    if (fits) cli_incomplete(temporary);
+    rf_status status =
+        fits ? draw(script, temporary, target, why) : rf_fail(why, RF_EARG, "--output: the path is too long");
+    if (fits && status) unlink(temporary);
+    if (fits) cli_complete(temporary);
     free(target);
     return status;
 }

@@ -104,8 +104,7 @@ rf_status lab_script_path(const char *plot, char *script, size_t size, rf_error 
     const char *dot = strrchr(plot, '.');
     if (!dot || (strcmp(dot, ".svg") && strcmp(dot, ".png")))
         return rf_fail(why, RF_EARG, "positions plot needs -o FILE.svg or -o FILE.png");
-    const int n = snprintf(script, size, "%.*s.gp", (int)(dot - plot), plot);
-    return n < 0 || (size_t)n >= size - 32 ? rf_fail(why, RF_EARG, "--output: the path is too long") : RF_OK;
+    return cli_gnuplot_path(plot, script, size, why);
 }
 
 rf_status lab_put_lengths(lab_script *s, const lab_curve curve[], int curves)

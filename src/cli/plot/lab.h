@@ -42,7 +42,7 @@ rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t 
 /* FOLDER/NAME.gp is complete: FOLDER/NAME.svg and FOLDER/NAME.png are drawn. */
 rf_status lab_draw_both(lab_script *s, const char *folder, const char *name);
 
-/* PATH.svg or PATH.png beside PATH.gp: RF_EARG for other endings. */
+/* Where the script of PATH.svg or PATH.png lies: RF_EARG for other endings. */
 rf_status lab_script_path(const char *plot, char *script, size_t size, rf_error *why);
 
 /* Loss over length, with standard errors: one curve for each model. */

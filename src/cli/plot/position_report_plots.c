@@ -141,7 +141,7 @@ rf_status position_report_own(const char *folder, rf_error *why)
     static const char *const suffix[] = {"svg", "png"};
     static const char foreign[] = "%.200s: was not written by position-report, and would be overwritten: choose "
                                   "another folder with -o, or move it";
-    char path[4096], script[4096];
+    char path[4096], script[4096], plot[64];
     if (is_there(folder, "report", "json", path, sizeof path)) {
         json_t *all = cli_json_read(path);
         const bool own = json_object_get(all, "shifts") && json_object_get(all, "attention");
@@ -150,7 +150,8 @@ rf_status position_report_own(const char *folder, rf_error *why)
     }
     for (size_t i = 0; i < CLI_COUNT(names); i++) {
         const bool drawn = is_there(folder, names[i], "gp", script, sizeof script);
-        if (cli_gnuplot_own(script, why)) return why->code;
+        snprintf(plot, sizeof plot, "%s.svg", names[i]);
+        if (cli_gnuplot_own(script, plot, why)) return why->code;
         for (size_t k = 0; k < CLI_COUNT(suffix); k++)
             if (!drawn && is_there(folder, names[i], suffix[k], path, sizeof path))
                 return rf_fail(why, RF_EARG, foreign, path);

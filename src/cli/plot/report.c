@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "roformer/folder.h"
 #include "cli/plot/report.h"
@@ -162,6 +163,23 @@ static void put_curves(FILE *to, curve_run *r, const char *folder)
     if (smooth) curves_clear(&raw);
 }
 
+static const char *const page_end[] = {"<p><small>roformer ", "</small></p>\n</body></html>\n"};
+
+rf_status report_own(const char *path, rf_error *why)
+{
+    enum { TAIL = 128 };
+    char tail[TAIL + 1] = "";
+    struct stat st;
+    FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size ? fopen(path, "re") : NULL;
+    if (!f) return RF_OK;                                               /* opening it for writing tells what is wrong */
+    const bool at_end = !fseek(f, st.st_size > TAIL ? -(long)TAIL : 0, st.st_size > TAIL ? SEEK_END : SEEK_SET);
+    const size_t n = at_end ? fread(tail, 1, TAIL, f) : 0, size = strlen(page_end[1]);
+    fclose(f);
+    if (n > size && strstr(tail, page_end[0]) && !strcmp(tail + n - size, page_end[1])) return RF_OK;
+    return rf_fail(why, RF_EARG, "%.200s: is no report of this program's, and would be overwritten: name another file, "
+                   "-o FILE.html, or move it", path);
+}
+
 static void put_page(cli_io *io, FILE *to, const char *folder, curve_run *r, const cli_list *samples)
 {
     rf_config config;
@@ -185,7 +203,7 @@ static void put_page(cli_io *io, FILE *to, const char *folder, curve_run *r, con
     json_t *all = cli_json_read(path);
     put_object(to, RF_FILE_CONFIG, all);
     json_decref(all);
-    fprintf(to, "<p><small>roformer %s</small></p>\n</body></html>\n", rf_version());
+    fprintf(to, "%s%s%s", page_end[0], rf_version(), page_end[1]);
     json_decref(state);
 }
 

@@ -9,6 +9,9 @@
  *   RF_EIO  no metrics.jsonl, or `path` cannot be written;  RF_EDATA  metrics.jsonl is not one                       */
 rf_status report_write(cli_io *io, const char *folder, const char *path, const cli_list *samples, rf_error *why);
 
+/* RF_EARG when a file of that name is there which is no such page, for where the caller did not name it. */
+rf_status report_own(const char *path, rf_error *why);
+
 /* The section of predictions.  What cannot be predicted (no model yet, no masked-language-model head) is left out in
  * silence, unless `samples` asked for it: io->why says then what is wrong with them. */
 void report_samples(cli_io *io, FILE *to, const char *folder, const json_t *options, const cli_list *samples);

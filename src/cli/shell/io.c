@@ -72,6 +72,7 @@ void cli_note(const cli_io *io, const char *format, ...)
 int cli_exit(cli_io *io)
 {
     const rf_comm *c = cli_comm();
+    if (io->why.code == RF_ESTOPPED && cli_stopped()) return 128 + cli_stopped();
     if (io->why.code && c && !c->agreed) cli_error("rank %d: %s", c->rank, io->why.text);
     else if (io->why.code && (!c || !c->rank)) cli_error("%s", io->why.text);
     else if (cli_stopped()) return 128 + cli_stopped();
@@ -254,7 +255,10 @@ rf_status cli_texts_fail(const cli_texts *t, uint64_t number, rf_error *why, con
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-int cli_pipe_closed(void) { _exit(128 + 13); }
+void cli_pipe_closed(void)
+{
+    cli_end(128 + 13);
+}
 
 static rf_status refused(cli_out *o, const char *verb, rf_error *why)
 {
@@ -315,6 +319,7 @@ static rf_status open_temporary(cli_out *o, mode_t mode, rf_error *why)
     if (!(o->temporary = join(o->path, ".tmp-XXXXXX"))) return rf_fail(why, RF_ENOMEM, "out of memory");
     o->fd = mkostemp(o->temporary, O_CLOEXEC);
     if (o->fd >= 0) {
+        cli_incomplete(o->temporary);
         (void)fchmod(o->fd, mode);                              /* not worth failing for */
         return RF_OK;
     }
@@ -465,7 +470,8 @@ rf_status cli_out_commit(cli_out *o, rf_error *why)
     o->fd = -1;
     if (close(fd) && !status) status = refused(o, "close", why);
     if (!status && o->temporary && rename(o->temporary, o->path)) status = refused(o, "replace", why);
-    if (!status) {
+    if (!status && o->temporary) {
+        cli_complete(o->temporary);
         free(o->temporary);
         o->temporary = NULL;
     }
@@ -476,7 +482,10 @@ rf_status cli_out_commit(cli_out *o, rf_error *why)
 void cli_out_discard(cli_out *o)
 {
     if (o->fd > 2) close(o->fd);
-    if (o->temporary) unlink(o->temporary);
+    if (o->temporary) {
+        unlink(o->temporary);
+        cli_complete(o->temporary);
+    }
     free(o->temporary);
     free(o->path);
     free(o->buffer);

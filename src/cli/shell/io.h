@@ -141,7 +141,7 @@ rf_status cli_flush(rf_error *why);
 
 /* One line of JSON on standard output; floats with the 9 digits that bring an f32 back.  Takes `value`. */
 rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
-int cli_pipe_closed(void);                                              /* _exits with 141                            */
+void cli_pipe_closed(void);                                             /* _exits with 141                            */
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
@@ -150,6 +150,13 @@ void cli_signals_catch(void);               /* SIGINT, SIGTERM, SIGHUP: the firs
 void cli_signals_catch_save(void);          /* SIGUSR1 asks for a checkpoint                                          */
 int cli_save_asked(void);                   /* whether it has come since the last call                                */
 int cli_stopped(void);                      /* the signal that asked to stop, or 0                                    */
+
+/* A temporary file that lies under this name until it is complete: a signal that ends the program removes it, also one
+ * that the command does not catch.  `path` must last until cli_complete, which is called when the file has its own name
+ * or is gone. */
+void cli_incomplete(const char *path);
+void cli_complete(const char *path);
+void cli_end(int code);                     /* _exit, without such files                                              */
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 

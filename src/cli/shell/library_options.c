@@ -30,7 +30,7 @@ static cli_kind kind_of(const rf_option *row)
     return CLI_END;
 }
 
-/* `own`, the row of the command's table, comes before what the library says. */
+/* `own`, the row of the command's table, comes before what the library says; an alias "" is none. */
 static cli_option made_of(const rf_option *row, const cli_option *own)
 {
     const cli_kind kind = kind_of(row);
@@ -44,7 +44,7 @@ static cli_option made_of(const rf_option *row, const cli_option *own)
         .high = row->high,
         .env = own->env,
         .help = own->help ? own->help : row->help,
-        .alias = own->alias ? own->alias : row->alias,
+        .alias = own->alias && !*own->alias ? NULL : own->alias ? own->alias : row->alias,
     };
 }
 

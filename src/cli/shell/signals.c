@@ -1,7 +1,8 @@
-/* signals.c — stopping politely, and files that shrink under a mapping. */
+/* signals.c — stopping politely, files that are not complete, and files that shrink under a mapping. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,11 +10,62 @@
 #include "cli/shell/io.h"
 
 static volatile sig_atomic_t stopped;
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* ---- files that are not complete: they go when the program ends before they are -------------------------------------
+ * unlink may be called in a handler.  One more file than there is space for stays where it is.                       */
+
+enum { INCOMPLETE = 8 };
+static const char *_Atomic incomplete[INCOMPLETE];
+
+static void remove_incomplete(void)
+{
+    for (size_t i = 0; i < INCOMPLETE; i++) {
+        const char *path = atomic_load(&incomplete[i]);
+        if (path) unlink(path);
+    }
+}
+
+/* Of a command that does not stop at a good place by itself: the signal then ends the program as it would have. */
+static void clean_up(int number)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    remove_incomplete();
+    sigaction(number, &usual, NULL);
+    raise(number);
+}
+
+void cli_incomplete(const char *path)
+{
+    struct sigaction now, act = {.sa_handler = clean_up};
+    for (size_t i = 0; i < INCOMPLETE; i++) {
+        const char *none = NULL;
+        if (atomic_compare_exchange_strong(&incomplete[i], &none, path)) break;
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!sigaction(ends[i], NULL, &now) && now.sa_handler == SIG_DFL) sigaction(ends[i], &act, NULL);
+}
+
+void cli_complete(const char *path)
+{
+    for (size_t i = 0; i < INCOMPLETE; i++) {
+        const char *same = path;
+        if (atomic_compare_exchange_strong(&incomplete[i], &same, NULL)) return;
+    }
+}
+
+void cli_end(int code)
+{
+    remove_incomplete();
+    _exit(code);
+}
+
+/* ---- stopping ---- */
 
 /* The first signal is remembered and the work ends at a good place; the second ends the program at once. */
 static void remember(int number)
 {
-    if (stopped) _exit(128 + number);
+    if (stopped) cli_end(128 + number);
     stopped = number;
 }
 
@@ -21,12 +73,11 @@ int cli_stopped(void) { return stopped; }
 
 void cli_signals_catch(void)
 {
-    static const int number[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction now, act = {.sa_handler = remember};       /* no SA_RESTART: a waiting read must come back */
     sigemptyset(&act.sa_mask);
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
-        if (!sigaction(number[i], NULL, &now) && now.sa_handler == SIG_IGN) continue;     /* nohup, or a script's "&" */
-        sigaction(number[i], &act, NULL);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (!sigaction(ends[i], NULL, &now) && now.sa_handler == SIG_IGN) continue;       /* nohup, or a script's "&" */
+        sigaction(ends[i], &act, NULL);
     }
 }
 
@@ -63,7 +114,7 @@ static void put(const char *text, size_t size)
 }
 
 /* ---- SIGBUS: a page of a mapped file is no longer there -------------------------------------------------------------
- * Only write, open, read and _exit are called: a handler may use nothing more.                                       */
+ * Only write, open, read, unlink and _exit are called: a handler may use nothing more.                               */
 
 static bool read_hex(const char **p, uintptr_t *out)
 {
@@ -120,7 +171,7 @@ static void bus(int number, siginfo_t *info, void *context)
     put("roformer: ", 10);
     if (!name_file((uintptr_t)info->si_addr)) put(unknown, sizeof unknown - 1);
     put(what, sizeof what - 1);
-    _exit(CLI_IO);
+    cli_end(CLI_IO);
 }
 
 void cli_signals_init(void)

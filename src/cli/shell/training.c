@@ -112,7 +112,8 @@ static void write_report(const cli_training *w)
 {
     char path[1100];
     snprintf(path, sizeof path, "%s/" RF_FILE_REPORT, w->saved);
-    if (!report_write(w->io, w->saved, path, NULL, &w->io->why)) cli_note(w->io, "%s written", path);
+    if (!report_own(path, &w->io->why) && !report_write(w->io, w->saved, path, NULL, &w->io->why))
+        cli_note(w->io, "%s written", path);
 }
 
 int cli_training_end(cli_training *w, rf_status status, bool page)

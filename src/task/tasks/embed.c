@@ -55,8 +55,8 @@ static void check_example(rf__example *m, const rf__items *out, float score, int
     if (negatives > 0 && !r->pair.at) RF__EXAMPLE_BAD(m, "has negatives, but no second text");
     if (negatives > 0 && out->teacher) RF__EXAMPLE_BAD(m, "has negatives, and all its texts would go to one vector");
     if (!isnan(score) && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "has a score, but no second text");
-    const bool asked = !m->with_labels || (m->l->o->teacher && !out->teacher);
-    if (asked && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "no second text, to which the first could be near");
+    if (m->held && !m->bad && !r->pair.at)
+        RF__EXAMPLE_BAD(m, "no second text, to which the first could be near: texts alone can only be trained on");
     rf__vectors_agree(m, out, score);
 }
 
@@ -340,7 +340,7 @@ static bool recognise(const rf_config *c)
 
 static const char *const options[] = {"loss",       "pooling",   "normalize",       "similarity_scale", "margin",
                                       "matryoshka", "score_max", "mini_batch_size", "teacher", "similarity_threshold",
-                                      NULL};
+                                      "dimensions", NULL};
 
 const rf__task rf__task_embed = {
     .examples = {

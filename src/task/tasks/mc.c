@@ -13,7 +13,8 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     for (size_t i = 0; i < n; i++)
         if (!json_is_string(json_array_get(choices, i)))
             return RF__EXAMPLE_BAD(m, "choice %zu is not a string", i + 1), RF_OK;
-    const json_int_t label = m->with_labels && json_is_integer(v) ? json_integer_value(v) : -1;
+    json_int_t label;
+    if (!m->with_labels || !rf__json_whole(v, &label)) label = -1;
     if (m->with_labels && (label < 0 || label >= (json_int_t)n))
         return RF__EXAMPLE_BAD(m, "the label is not the number of a choice, from 0"), RF_OK;
     rf_status status = RF_OK;

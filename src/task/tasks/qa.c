@@ -38,9 +38,10 @@ static bool locate_answer(rf__example *m, rf__text context, const json_t *text, 
                           rf__byte_range *out)
 {
     const rf__text a = rf__json_string(text);
-    if (!json_is_string(text) || !json_is_integer(start) || !a.size)
+    json_int_t at;
+    if (!json_is_string(text) || !rf__json_whole(start, &at) || !a.size)
         return RF__EXAMPLE_BAD(m, "an answer has no text or no answer_start"), false;
-    out->begin = json_integer_value(start) < 0 ? context.size : bytes_of(context, json_integer_value(start));
+    out->begin = at < 0 ? context.size : bytes_of(context, at);
     out->end = out->begin + a.size;
     if (out->end <= context.size && !memcmp(context.at + out->begin, a.at, a.size)) return true;
     return RF__EXAMPLE_BAD(m, "the answer '%s' is not in the context where answer_start says", rf__show(a, 40).text),

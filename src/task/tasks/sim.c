@@ -261,7 +261,7 @@ static double square(const rf__items *t, const rf_finetune_options *o)
 static bool recognise(const rf_config *c) { return c->linear_pooler && c->is_decoder; }
 
 static const char *const options[] = {"similarity_scale", "score_max", "similarity_threshold",
-                                      "source_mask_probability", "teacher", NULL};
+                                      "source_mask_probability", "teacher", "dimensions", NULL};
 
 const rf__task rf__task_sim = {
     .examples = {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "wordpiece.h"
 
 typedef struct source {
@@ -298,9 +299,13 @@ static rf_status read_source(source *s, const char *vocab_path, bool *lines)
         status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
     if (status) return status;
     if (f->fast) *lines = false;
-    if (!*lines && !f->fast)
-        return rf_fail(f->why, RF_EIO, "%s: cannot open: %s%s", f->all ? f->fast_path : vocab_path, strerror(ENOENT),
-                       f->all ? "" : " (there is no tokenizer.json either)");
+    if (!*lines && !f->fast) {
+        rf_fail(f->why, RF_EIO, "%s: cannot open: %s%s", f->all ? f->fast_path : vocab_path, strerror(ENOENT),
+                f->all ? "" : " (there is no tokenizer.json either)");
+        char folder[4096];
+        if (rf__folder_of(vocab_path, folder, sizeof folder, NULL)) return RF_EIO;
+        return rf__look_below(folder, f->all ? RF_FILE_TOKENIZER : RF_FILE_VOCAB, f->why);
+    }
     f->parts.hidden = f->all;
     if (f->fast) status = check_parts(s);
     if (!status) status = read_settings(s);

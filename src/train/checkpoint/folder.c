@@ -169,6 +169,11 @@ int rf_run_alive(const char *folder)
     return !stat(path, &st) && time(NULL) - st.st_mtime < YOUNG;
 }
 
+size_t rf_folders_with(const char *folder, const char *file, char *out, size_t size)
+{
+    return rf__folders_holding(folder, file, out, size);
+}
+
 /* ---- removing ---- */
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
