@@ -1,7 +1,7 @@
 /* run.h — a run of pre-training: everything it holds.
  *
- *     start.c      options, checkpoint, model; with start_folder.c (folder, lock, logs) and start_text.c (text)
- *                  all that comes before the first step
+ *     start.c      all that comes before the first step; with start_folder.c (folder, lock, logs), start_checkpoint.c,
+ *                  start_model.c and start_text.c
  *     loop.c       steps, logging, evaluation
  *     save.c       checkpoints, and the model at the end                                                             */
 #ifndef RF_TRAIN_RUN_H
@@ -140,6 +140,14 @@ static inline bool rf__run_next(const rf__run *r) { return !r->job && r->params.
 
 /* Settles which folder is written and which checkpoint is resumed; takes the lock (start_folder.c). */
 rf_status rf__run_take_folder(rf__run *r, rf_error *why);
+
+/* Options, stages and steps of the checkpoint that the run goes on from; stages of one that begins
+ * (start_checkpoint.c). */
+rf_status rf__run_open_checkpoint(rf__run *r, rf_error *why);
+rf_status rf__run_begin_stages(rf__run *r, rf_error *why);
+
+/* Tokenizer, config, weights, optimizer and encoder (start_model.c). */
+rf_status rf__run_open_model(rf__run *r, rf_error *why);
 
 /* Options of a checkpoint keep what the run began with.  RF_EARG: another model, chosen beside the checkpoint, that is
  * not the run's folder either; it would have no effect. */
