@@ -18,7 +18,7 @@
 typedef struct finished { int32_t *id; double *logprob, score; int64_t n; bool stopped; } finished;
 typedef struct continuation { double score, logprob; int64_t beam; int32_t id; } continuation;
 
-typedef struct rf__search {
+typedef struct rf__beam_search {
     int64_t number;                     /* of its first text                                                          */
     int64_t beams;                      /* now: 1 at first                                                            */
     rf__writing **beam;                 /* [num_beams]                                                                */
@@ -30,13 +30,13 @@ typedef struct rf__search {
     bool over;
 } search;
 
-int64_t rf__search_width(const rf_generate_options *o)
+int64_t rf__beam_search_width(const rf_generate_options *o)
 {
     return (o->stops > 0 ? 1 + o->stops : 2) * o->num_beams;
 }
 
-bool rf__search_leads(const rf__writing *t) { return !t->search || t->search->beam[0] == t; }
-int64_t rf__search_beams(const rf__writing *t) { return t->search && t->search->beams == 1 ? -1 : 1; }
+bool rf__beam_search_leads(const rf__writing *t) { return !t->search || t->search->beam[0] == t; }
+int64_t rf__beam_search_beams(const rf__writing *t) { return t->search && t->search->beams == 1 ? -1 : 1; }
 
 static void search_free(const rf_ctx *ctx, search *s)
 {
@@ -51,7 +51,7 @@ static void search_free(const rf_ctx *ctx, search *s)
     rf__free(ctx, s);
 }
 
-void rf__search_leave(rf__writer *w, rf__writing *t)
+void rf__beam_search_leave(rf__writer *w, rf__writing *t)
 {
     rf__free(w->ctx, t->best);
     if (t->search && !--t->search->references) search_free(w->ctx, t->search);
@@ -59,11 +59,11 @@ void rf__search_leave(rf__writer *w, rf__writing *t)
 
 static bool beam_space(const rf__writer *w, rf__writing *t)
 {
-    t->best = rf__calloc(w->ctx, (size_t)rf__search_width(w->o), sizeof *t->best);
+    t->best = rf__calloc(w->ctx, (size_t)rf__beam_search_width(w->o), sizeof *t->best);
     return t->best != NULL;
 }
 
-rf_status rf__search_begin(rf__writer *w, rf__writing *t, rf_error *why)
+rf_status rf__beam_search_begin(rf__writer *w, rf__writing *t, rf_error *why)
 {
     const size_t B = (size_t)w->o->num_beams;
     search *s = rf__calloc(w->ctx, 1, sizeof *s);
@@ -73,7 +73,7 @@ rf_status rf__search_begin(rf__writer *w, rf__writing *t, rf_error *why)
         s->beam = rf__calloc(w->ctx, B, sizeof *s->beam);
         s->score = rf__calloc(w->ctx, B, sizeof *s->score);
         s->text = rf__calloc(w->ctx, B + 1, sizeof *s->text);
-        s->all = rf__calloc(w->ctx, B * (size_t)rf__search_width(w->o), sizeof *s->all);
+        s->all = rf__calloc(w->ctx, B * (size_t)rf__beam_search_width(w->o), sizeof *s->all);
     }
     if (!s || !s->beam || !s->score || !s->text || !s->all || !beam_space(w, t))
         return rf_fail(why, RF_ENOMEM, "out of memory: a search of %zu beams", B);
@@ -83,7 +83,7 @@ rf_status rf__search_begin(rf__writer *w, rf__writing *t, rf_error *why)
 
 /* ---- a beam ---- */
 
-void rf__search_look(const rf__writer *w, rf__writing *t, rf__candidate *c)
+void rf__beam_search_look(const rf__writer *w, rf__writing *t, rf__candidate *c)
 {
     const double sum = rf__log_sum(w->ctx->k, t->logits, w->V);
     const int32_t forced = rf__forced(w, t);
@@ -92,7 +92,7 @@ void rf__search_look(const rf__writer *w, rf__writing *t, rf__candidate *c)
         t->bests = 1;
         return;
     }
-    t->bests = rf__best_scores(w->ctx->k, w->o, t->logits, sum, w->V, t->flag, rf__search_width(w->o), c);
+    t->bests = rf__best_logprobs(w->ctx->k, w->o, t->logits, sum, w->V, t->flag, rf__beam_search_width(w->o), c);
     memcpy(t->best, c, (size_t)t->bests * sizeof *c);
     for (int64_t i = 0; i < t->bests; i++) t->best[i].distance = (double)t->logits[t->best[i].id] - sum;
 }
@@ -201,7 +201,7 @@ static bool may_improve(const rf_generate_options *o, const search *s, double be
 static rf_status make_step(rf__writer *w, search *s, bool *done, rf_error *why)
 {
     const rf_generate_options *o = w->o;
-    const int64_t width = rf__search_width(o);
+    const int64_t width = rf__beam_search_width(o);
     int64_t n = 0, next = 0;
     for (int64_t b = 0; b < s->beams; b++)
         for (int64_t i = 0; i < s->beam[b]->bests; i++) {
@@ -230,7 +230,7 @@ static void end_search(search *s)
     for (int64_t b = 0; b < s->beams; b++) s->beam[b]->over = true;
 }
 
-void rf__search_fail(rf__writer *w, search *s, const rf_error *why)
+void rf__beam_search_fail(rf__writer *w, search *s, const rf_error *why)
 {
     if (s->over) return;
     end_search(s);
@@ -263,7 +263,7 @@ static bool ready(const search *s)
     return true;
 }
 
-rf_status rf__search_advance(rf__writer *w, rf_error *why)
+rf_status rf__beam_search_advance(rf__writer *w, rf_error *why)
 {
     const int64_t lives = w->lives;
     for (int64_t i = 0; i < lives && !w->stopped; i++) {
@@ -282,7 +282,7 @@ rf_status rf__search_advance(rf__writer *w, rf_error *why)
         s->over = false;
         rf_fail(&own, RF_EARG, "num_beams: of %lld beams %lld can go on; fewer, or fewer tokens that are excluded",
                 (long long)w->o->num_beams, (long long)s->texts);
-        rf__search_fail(w, s, &own);
+        rf__beam_search_fail(w, s, &own);
     }
     return RF_OK;
 }

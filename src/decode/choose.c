@@ -204,7 +204,7 @@ static int64_t sort_best(rf__candidate *c, int64_t n, int64_t most)
     return n;
 }
 
-int64_t rf__best_scores(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
+int64_t rf__best_logprobs(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
                         const uint8_t *flag, int64_t most, rf__candidate *c)
 {
     const bool plain = o->repetition_penalty == 1 && !o->renormalize_logits && !o->no_repeat_ngram_size;

@@ -21,7 +21,7 @@ int32_t rf__draw(const rf_generate_options *o, const float *logits, int64_t V, c
 
 /* For beam search: the `most` best of log softmax(logits) with the processors of scores, in p; sum is what
  * rf__log_sum gives. */
-int64_t rf__best_scores(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
+int64_t rf__best_logprobs(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
                         const uint8_t *flag, int64_t most, rf__candidate *c);
 
 /* Sets, or takes away, RF__REPEATS of the tokens that would end a sequence of `size` tokens that the text has already;

@@ -17,13 +17,13 @@
 #include "decode/writer.h"
 
 /* Tokens of prompts in a step (of whole texts, where no keys are kept); tokens in common for which a prompt waits. */
-enum { PIECE = RF__PIECE, WORTH = 32 };
+enum { PIECE = RF__STEP_TOKENS, WORTH = 32 };
 
 /* ---- a text's beginning and end ---- */
 
 void rf__writing_free(rf__writer *w, rf__writing *t)
 {
-    rf__search_leave(w, t);
+    rf__beam_search_leave(w, t);
     if (t->sequence) rf_sequence_drop(w->session, t->sequence, NULL);
     rf__free(w->ctx, t->id);
     rf__free(w->ctx, t->logprob);
@@ -53,7 +53,7 @@ static void hand_over(const rf__writer *w, const rf__writing *t, rf_generate_end
 void rf__writing_end(rf__writer *w, rf__writing *t, rf_generate_end end, const rf_error *why)
 {
     if (t->search) {
-        if (why) rf__search_fail(w, t->search, why);
+        if (why) rf__beam_search_fail(w, t->search, why);
         return;
     }
     t->over = true;
@@ -182,7 +182,7 @@ static rf_status take_sequence(rf__writer *w, rf__writing *t, bool *waits, rf_er
 /* Texts that it stands for. */
 static int64_t beams_of(const rf__writer *w, const rf__writing *t)
 {
-    return rf__search_beams(t) < 0 ? w->o->num_beams : 1;
+    return rf__beam_search_beams(t) < 0 ? w->o->num_beams : 1;
 }
 
 /* Bytes that are promised to those that write. */
@@ -191,7 +191,7 @@ static size_t promised(const rf__writer *w)
     size_t sum = w->others;
     for (int64_t i = 0; i < w->lives; i++) {
         const rf__writing *t = w->live[i];
-        if (!t->over) sum += (size_t)beams_of(w, t) * t->bytes + (rf__search_leads(t) ? t->source_bytes : 0);
+        if (!t->over) sum += (size_t)beams_of(w, t) * t->bytes + (rf__beam_search_leads(t) ? t->source_bytes : 0);
     }
     return sum;
 }
@@ -272,7 +272,7 @@ static rf_status enter_one(rf__writer *w, bool *entered, rf_error *why)
     w->entered++;
     *entered = true;
     if (!t->most) t->over = true, refuse(w, number, RF_GENERATE_LENGTH, NULL);
-    else if (w->o->num_beams > 1) return rf__search_begin(w, t, why);
+    else if (w->o->num_beams > 1) return rf__beam_search_begin(w, t, why);
     return RF_OK;
 }
 
@@ -324,7 +324,7 @@ static void choose(void *arg, int64_t i, int worker)
     const int64_t index = t->n - t->prompt, size = w->o->no_repeat_ngram_size;
     t->next = (rf_generated){.id = -1, .index = index, .text = t->number};
     rf__mark_ngrams(t->id, t->n, size, t->flag, true);
-    if (t->search) rf__search_look(w, t, c);
+    if (t->search) rf__beam_search_look(w, t, c);
     if (!t->search && rf__forced(w, t) >= 0) t->next.id = rf__forced(w, t);
     else if (!t->search) t->next.id = rf__draw(w->o, t->logits, w->V, t->flag, chance(t, index), c);
     rf__mark_ngrams(t->id, t->n, size, t->flag, false);
@@ -359,7 +359,7 @@ static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
     const int64_t B = to - from;
     int64_t N = 0, n = 0;
     const float *logits;
-    for (int64_t i = from; i < to; i++) N += w->member[i]->piece;
+    for (int64_t i = from; i < to; i++) N += w->member[i]->taken;
     if (!rf__grow(w->ctx, &w->id, &w->ids, (size_t)N, sizeof *w->id) ||
         !rf__grow(w->ctx, &w->start, &w->starts, (size_t)B + 1, sizeof *w->start) ||
         !rf__grow(w->ctx, &w->row, &w->rows, (size_t)B, sizeof *w->row) ||
@@ -368,10 +368,10 @@ static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
     w->start[0] = 0;
     for (int64_t i = 0; i < B; i++) {
         const rf__writing *t = w->member[from + i];
-        memcpy(w->id + w->start[i], t->id + t->known, (size_t)t->piece * sizeof *t->id);
-        w->start[i + 1] = w->start[i] + (int32_t)t->piece;
+        memcpy(w->id + w->start[i], t->id + t->known, (size_t)t->taken * sizeof *t->id);
+        w->start[i + 1] = w->start[i] + (int32_t)t->taken;
         w->which[i] = t->sequence;
-        if (t->known + t->piece == t->n) w->row[n++] = w->start[i + 1] - 1;
+        if (t->known + t->taken == t->n) w->row[n++] = w->start[i + 1] - 1;
     }
     const rf_batch b = {.N = N, .B = B, .id = w->id, .start = w->start};
     const rf_status status = w->cache    ? rf_session_continue(w->session, w->which, &b, w->row, n, &logits, why)
@@ -381,8 +381,8 @@ static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
     n = 0;
     for (int64_t i = from; i < to; i++) {
         rf__writing *t = w->member[i];
-        t->logits = t->known + t->piece == t->n ? logits + n++ * w->V : NULL;
-        if (w->cache) t->known += t->piece;
+        t->logits = t->known + t->taken == t->n ? logits + n++ * w->V : NULL;
+        if (w->cache) t->known += t->taken;
     }
     return RF_OK;
 }
@@ -419,9 +419,9 @@ static void gather_whole(rf__writer *w)
     for (int64_t i = 0; i < w->lives; i++) begins |= !w->live[i]->known;
     for (int64_t i = 0; i < w->lives; i++) {
         rf__writing *t = w->live[i];
-        t->piece = (t->search && t->bests) || !t->known != begins ? 0 : t->n - t->known;
-        if (!t->piece || (begins && w->members && t->piece > left)) continue;
-        if (begins) left -= t->piece;
+        t->taken = (t->search && t->bests) || !t->known != begins ? 0 : t->n - t->known;
+        if (!t->taken || (begins && w->members && t->taken > left)) continue;
+        if (begins) left -= t->taken;
         w->member[w->members++] = t;
     }
 }
@@ -434,10 +434,10 @@ static void gather(rf__writer *w)
     for (int64_t i = 0; i < w->lives; i++) {
         rf__writing *t = w->live[i];
         const int64_t needed = t->search && t->bests ? 0 : t->n - t->known;
-        t->piece = needed == 1 ? 1 : rf__min64(needed, left);
-        if (!w->cache) t->piece = needed <= left || !w->members ? needed : 0;
-        if (!t->piece) continue;
-        if (needed > 1) left = rf__max64(0, left - t->piece);
+        t->taken = needed == 1 ? 1 : rf__min64(needed, left);
+        if (!w->cache) t->taken = needed <= left || !w->members ? needed : 0;
+        if (!t->taken) continue;
+        if (needed > 1) left = rf__max64(0, left - t->taken);
         w->member[w->members++] = t;
     }
 }
@@ -461,10 +461,10 @@ static rf_status begin(rf__writer *w, rf_error *why)
     if (w->o->forced_bos >= w->V || w->o->forced_eos >= w->V)
         return rf_fail(why, RF_ERANGE, "forced_bos %d, forced_eos %d: the vocabulary has %lld", (int)w->o->forced_bos,
                        (int)w->o->forced_eos, (long long)w->V);
-    if (w->o->num_beams > 1 && rf__search_width(w->o) > w->V)
+    if (w->o->num_beams > 1 && rf__beam_search_width(w->o) > w->V)
         return rf_fail(why, RF_EARG,
                        "num_beams: %lld beams choose among %lld tokens in each step, the vocabulary has %lld",
-                       (long long)w->o->num_beams, (long long)rf__search_width(w->o), (long long)w->V);
+                       (long long)w->o->num_beams, (long long)rf__beam_search_width(w->o), (long long)w->V);
     if (!rf__position_caches(stack->position, c, NULL)) {
         const rf_status status = rf__session_cache(w->session, &w->cache, why);
         if (status) return status;
@@ -509,7 +509,7 @@ rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_option
         if (status || w->stopped) break;
         (w->model->config.linear_pooler ? gather_whole : gather)(w);
         if (w->members) status = step(w, 0, w->members, why);
-        if (!status) status = rf__search_advance(w, why);
+        if (!status) status = rf__beam_search_advance(w, why);
     }
     end(w);
     w->o = NULL;

@@ -48,7 +48,7 @@ rf_status rf__sources_take(rf__writer *w, bool again, rf_error *why)
         const rf__writing *twin = t->sequence || t->over ? NULL : twin_of(w, t);
         if (twin) status = rf__cache_fork(w->cache, twin->sequence, 0, &t->sequence, why);
         if (t->sequence || t->over || (!again && i && w->live[i - 1]->source == t->source)) continue;
-        if (n && tokens + t->source->n > RF__PIECE) {
+        if (n && tokens + t->source->n > RF__STEP_TOKENS) {
             status = read_sources(w, w->member, 0, n, why);
             n = tokens = 0;
         }

@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "roformer/translate.h"
 
-struct rf__search;
+struct rf__beam_search;
 
 /* A text that is whole: its new tokens, that which ends it included. */
 typedef struct rf__written {
@@ -32,12 +32,12 @@ typedef struct rf__writing {
     uint64_t occurrence;
     size_t bytes, source_bytes;         /* of keys, at its longest; of what is kept of its source                     */
     bool over;
-    int64_t piece;                      /* of the step: tokens,                                                       */
+    int64_t taken;                      /* of the step: tokens,                                                       */
     const float *logits;                /* those of its last token or NULL,                                           */
     rf_generated next;                  /* and what is chosen; id -1: nothing can be                                  */
-    struct rf__search *search;          /* whose beam it is, or NULL                                                  */
+    struct rf__beam_search *search;     /* whose beam it is, or NULL                                                  */
     double *logprob;                    /* [most] of its tokens                                                       */
-    rf__candidate *best;                /* [rf__search_width] how it may go on, with their log-probabilities,         */
+    rf__candidate *best;                /* [rf__beam_search_width] how it may go on, with their log-probabilities,    */
     int64_t bests;                      /* 0: not known yet                                                           */
 } rf__writing;
 
@@ -97,7 +97,7 @@ double rf__log_sum(const rfk_table *k, const float *logits, int64_t V);
 void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[]);
 
 /* Tokens of prompts, or of sources, in a step. */
-enum { RF__PIECE = 2048 };
+enum { RF__STEP_TOKENS = 2048 };
 
 /* Lists of a text whose tokens and `most` are known.  false: no memory. */
 bool rf__writing_space(const rf__writer *w, rf__writing *t);
@@ -108,8 +108,8 @@ void rf__writing_end(rf__writer *w, rf__writing *t, rf_generate_end end, const r
 
 /* ---- translations (sources.c) ---- */
 
-/* Those that entered get their sequences, RF__PIECE tokens of sources in a batch; a source that others look at is not
- * read again.  `again`: those whose source was about to be read when they were looked at first. */
+/* Those that entered get their sequences, RF__STEP_TOKENS tokens of sources in a batch; a source that others look at is
+ * not read again.  `again`: those whose source was about to be read when they were looked at first. */
 rf_status rf__sources_take(rf__writer *w, bool again, rf_error *why);
 
 /* Where no keys are kept: the step's targets beside the sources of the members from `from` on. */
@@ -119,27 +119,27 @@ rf_status rf__sources_compute(rf__writer *w, int64_t from, const rf_batch *targe
 /* ---- beam search (beam.c) ---- */
 
 /* Candidates of a step: enough that num_beams of them do not end. */
-int64_t rf__search_width(const rf_generate_options *o);
+int64_t rf__beam_search_width(const rf_generate_options *o);
 
 /* t, which has entered, is the first beam of a search. */
-rf_status rf__search_begin(rf__writer *w, rf__writing *t, rf_error *why);
+rf_status rf__beam_search_begin(rf__writer *w, rf__writing *t, rf_error *why);
 
 /* How the beam may go on, best first. */
-void rf__search_look(const rf__writer *w, rf__writing *t, rf__candidate *c);
+void rf__beam_search_look(const rf__writer *w, rf__writing *t, rf__candidate *c);
 
 /* Every search whose beams all know how they may go on makes a step; one that is done hands its texts out. */
-rf_status rf__search_advance(rf__writer *w, rf_error *why);
+rf_status rf__beam_search_advance(rf__writer *w, rf_error *why);
 
 /* What a beam has done wrong ends its search. */
-void rf__search_fail(rf__writer *w, struct rf__search *s, const rf_error *why);
+void rf__beam_search_fail(rf__writer *w, struct rf__beam_search *s, const rf_error *why);
 
 /* Of a beam that is freed. */
-void rf__search_leave(rf__writer *w, rf__writing *t);
+void rf__beam_search_leave(rf__writer *w, rf__writing *t);
 
 /* Of the beams that look at one source, the one that it is counted for. */
-bool rf__search_leads(const rf__writing *t);
+bool rf__beam_search_leads(const rf__writing *t);
 
 /* Beams that the writing stands for. */
-int64_t rf__search_beams(const rf__writing *t);
+int64_t rf__beam_search_beams(const rf__writing *t);
 
 #endif

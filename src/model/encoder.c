@@ -13,7 +13,7 @@
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/family.h"
-#include "model/linear.h"
+#include "model/linear_attention.h"
 #include "store/store.h"
 
 /* One side: its tensors, and what its encoding keeps. */
@@ -68,7 +68,8 @@ static rf_status features_fit(const rf_params *params, rf_error *why)
 {
     for (int s = 0; s < params->stacks; s++) {
         const rf_config *c = &params->stack[s].config;
-        if (rf__config_linear(c, -1) && rf__linear_fits(params->ctx, c, rf__memory_left(params->ctx), why))
+        if (rf__config_linear_attention(c, -1) &&
+            rf__linear_attention_fits(params->ctx, c, rf__memory_left(params->ctx), why))
             return RF_ENOMEM;
     }
     return RF_OK;
@@ -123,7 +124,7 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
     return RF_OK;
 }
 
-void rf__encoder_words(rf_encoder *e, const uint16_t *words) { e->words = words; }
+void rf__encoder_word_embeddings(rf_encoder *e, const uint16_t *words) { e->words = words; }
 
 void rf__encoder_free(rf_encoder *e)
 {
@@ -215,16 +216,16 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
 {
     const rf_position *is = b->is;
     rf_attention_spec spec = b->spec;
-    if (spec.prefixes && (rf__config_linear(b->config, b->at.layer) || is->attend))
+    if (spec.prefixes && (rf__config_linear_attention(b->config, b->at.layer) || is->attend))
         return rf__stop(g, RF_EUNSUPPORTED, "token types 0 and 1 in one text: a first part that all tokens see has "
                         "neither linear attention (attention_type) nor position_embedding_type \"%s\"", is->name);
     rf_tensor *rotated = is->rotate ? is->rotate(g, &b->at, qkv) : qkv;
-    if (rf__config_linear(b->config, b->at.layer)) {
+    if (rf__config_linear_attention(b->config, b->at.layer)) {
         if (b->observer)
             return rf__stop(g, RF_EUNSUPPORTED,
                             "attention of layer %lld is linear (attention_type): it has no probabilities to look at",
                             (long long)b->at.layer);
-        rf_tensor *a = rf__linear_attend(g, &b->at, rotated, &spec, b->underflows);
+        rf_tensor *a = rf__linear_attention_forward(g, &b->at, rotated, &spec, b->underflows);
         return is->unrotate ? is->unrotate(g, &b->at, a) : a;
     }
     if (is->relate) is->relate(g, &b->at, qkv, &spec);
@@ -265,7 +266,7 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
     b.at.weight = s->position + s->per_embedding + (size_t)i * s->per_layer;
     b.at.qkv = *member(weights, b.family->qkv);
     b.at.qkv_bias = *member(weights, b.family->qkv_bias);
-    b.at.features = rf__linear_rotary(b.config, i);
+    b.at.features = rf__linear_attention_rotary(b.config, i);
     b.spec = (rf_attention_spec){.heads = b.config->num_attention_heads,
                                  .B = b.at.B,
                                  .start = b.at.start,

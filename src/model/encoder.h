@@ -20,7 +20,7 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
 void rf__encoder_free(rf_encoder *e);
 
 /* The word embeddings are rows of bf16, which must outlive the encoder; their entry of `value` is NULL. */
-void rf__encoder_words(rf_encoder *e, const uint16_t *words);
+void rf__encoder_word_embeddings(rf_encoder *e, const uint16_t *words);
 
 /* Gradients go to another slab from the next batch on. */
 void rf__encoder_grad(rf_encoder *e, float *grad);

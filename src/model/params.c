@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "model/family.h"
-#include "model/linear.h"
+#include "model/linear_attention.h"
 #include "model/params.h"
 #include "model/positions.h"
 #include "store/store.h"
@@ -271,6 +271,6 @@ void rf__params_free(rf_params *p)
 
 void rf__params_draw(rf_params *p, int64_t step)
 {
-    rf__linear_draw(&p->config, step);
-    for (int i = 0; i < p->stacks; i++) rf__linear_draw(&p->stack[i].config, step);
+    rf__linear_attention_draw(&p->config, step);
+    for (int i = 0; i < p->stacks; i++) rf__linear_attention_draw(&p->stack[i].config, step);
 }

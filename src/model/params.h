@@ -35,7 +35,7 @@ typedef struct rf_params {
 int rf__config_stacks(const rf_config *c);
 void rf__config_stack(const rf_config *c, int stack, rf_config *out);
 
-/* The random features of linear attention, in each config, are those of training's step (rf__linear_draw). */
+/* The random features of linear attention, in each config, are those of training's step (rf__linear_attention_draw). */
 void rf__params_draw(rf_params *p, int64_t step);
 
 /* Parameters that make one matrix with p[i], itself counted: 3 for a query's, 0 for what is joined to another. */

@@ -1,7 +1,7 @@
 /* positions.c — the registry of position encodings, roformer/positions.h, and what a config asks of the one that it
  * names. */
 #include "model/family.h"
-#include "model/linear.h"
+#include "model/linear_attention.h"
 #include "model/positions.h"
 #include "store/store.h"
 
@@ -82,7 +82,7 @@ static rf_status check(const rf_position *p, const rf_config *c, rf_error *why)
                                          : "partial_rotary_factor",
                        p->name);
     const rf_status status = p->check ? p->check(c, why) : RF_OK;
-    return status ? status : rf__linear_check(p, c, why);
+    return status ? status : rf__linear_attention_check(p, c, why);
 }
 
 rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why)
@@ -163,7 +163,8 @@ rf_status rf__position_reaches(const rf_config *c, int64_t tokens, rf_error *why
 rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer)
 {
     if (layer < 0) return (rf_keeping){.state[RF_STATE_POSITION] = p->state ? p->state(c) : 0};
-    if (rf__config_linear(c, layer)) return (rf_keeping){.state[RF_STATE_ATTENTION] = rf__linear_state(ctx, c)};
+    if (rf__config_linear_attention(c, layer))
+        return (rf_keeping){.state[RF_STATE_ATTENTION] = rf__linear_attention_sequence(ctx, c)};
     return (rf_keeping){.columns = 2 * c->hidden_size + (p->key_columns ? p->key_columns(c) : 0),
                         .source = c->is_encoder_decoder ? 2 * c->hidden_size : 0};
 }

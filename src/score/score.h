@@ -1,6 +1,6 @@
 /* score.h — what the metrics share: a segment's texts as words and characters, counts of its n-grams, rows of metrics.
  *
- *     words.c      text to words: sacreBLEU's tokenisers, lower case
+ *     mt_tokenizers.c      text to words: sacreBLEU's tokenisers, lower case
  *     ngrams.c     words and n-grams as numbers, exactly, within a segment
  *     bleu.c chrf.c ter.c    a row each: counts of a segment, the score of summed counts
  *     resample.c   intervals and tests
@@ -45,7 +45,7 @@ bool rf__mt_reserve(rf__mt_scratch *s, rf__points *p, size_t more);
 /* A text as symbols [from, from + n) of s->symbol. */
 typedef struct rf__mt_symbols { size_t from, n; } rf__mt_symbols;
 
-/* ---- words.c ----------------------------------------------------------------------------------------------------- */
+/* ---- mt_tokenizers.c --------------------------------------------------------------------------------------------- */
 
 bool rf__mt_white(uint32_t c);                            /* where Python's split() cuts                              */
 /* s->x: the text's code points, without white space at its end, in lower case if asked for. */

@@ -4,7 +4,7 @@
  *     feature_map       of linear attention: a row of feature_maps.def
  *     rotation_order    "eq19": features are rotated, in the numerator alone; "before": queries and keys; "none"
  *
- * Words are checked here; whether they go together, where the model is made (src/model/linear.c). */
+ * Words are checked here; whether they go together, where the model is made (src/model/linear_attention.c). */
 #include <stdio.h>
 
 #include "kernel/attention/linear/feature_maps.h"
@@ -83,7 +83,7 @@ rf_status rf__config_read_attention(const rf_ctx *ctx, const char *file, const j
     return s;
 }
 
-bool rf__config_linear(const rf_config *c, int64_t layer)
+bool rf__config_linear_attention(const rf_config *c, int64_t layer)
 {
     bool any = c->attention_type == RF_ATTENTION_LINEAR;
     if (!c->attention_types) return any;
@@ -104,7 +104,7 @@ json_t *rf__config_attention_json(const rf_config *c)
     } else if (c->attention_type) {
         rf__json_set(&o, "attention_type", json_string(types[c->attention_type]));
     }
-    if (rf__config_linear(c, -1)) rf__json_set(&o, "feature_map", json_string(c->feature_map));
+    if (rf__config_linear_attention(c, -1)) rf__json_set(&o, "feature_map", json_string(c->feature_map));
     if (c->rotation_order) rf__json_set(&o, "rotation_order", json_string(orders[c->rotation_order]));
     return o;
 }

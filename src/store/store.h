@@ -67,7 +67,7 @@ rf_status rf__config_read_attention(const rf_ctx *ctx, const char *file, const j
 json_t *rf__config_attention_json(const rf_config *c);
 char *rf__config_attention_text(const rf_config *c);              /* of that, freed with free()                       */
 rf_status rf__config_wrong_layers(int64_t n, const rf_config *c, const char *name, rf_error *why);
-bool rf__config_linear(const rf_config *c, int64_t layer);        /* layer -1: any layer                              */
+bool rf__config_linear_attention(const rf_config *c, int64_t layer);    /* layer -1: any layer                        */
 
 /* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
 rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why);

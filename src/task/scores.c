@@ -1,4 +1,4 @@
-/* scores.c — metrics of classes, numbers and entities; those of answers in words are in scores_answers.c. */
+/* scores.c — metrics of classes, numbers and entities; those of answers in words are in metrics_answers.c. */
 #include <math.h>
 #include <stdlib.h>
 

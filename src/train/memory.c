@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/family.h"
-#include "model/linear.h"
+#include "model/linear_attention.h"
 #include "store/store.h"
 #include "data/pairs.h"
 #include "dist/exchange.h"
@@ -42,7 +42,7 @@ static double attention_scratch(const rf_params *p, const rf_train_options *o)
     const int64_t T = rf__min64(longest, o->tokens_per_batch), D = c->hidden_size / c->num_attention_heads;
     const rfk_attention a = {.queries = T, .keys = T, .width = D, .rotary = D};
     const double threads = (double)rf_ctx_threads(p->ctx);
-    return fmax(threads * (double)rfk_attention_back_scratch(&a), rf__linear_scratch(p->ctx, c, T));
+    return fmax(threads * (double)rfk_attention_back_scratch(&a), rf__linear_attention_scratch(p->ctx, c, T));
 }
 
 /* Of an encoding in front of the layers: its vectors, and their sum with the words. */
@@ -60,9 +60,9 @@ static held held_by(const rf_params *p, const rf_train_options *o, const double 
         const rf_footprint f = p->family->footprint(c, o->bf16 != 0);
         const double L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
         const double last = rf__task_rows(p) ? f.last : f.layer, source = s ? N[0] * f.source : 0;
-        const double left = rf__linear_left(p->ctx, c, rf__min64(o->max_length, o->tokens_per_batch));
+        const double left = rf__linear_attention_left(p->ctx, c, rf__min64(o->max_length, o->tokens_per_batch));
         int64_t linear = 0;
-        for (int64_t i = 0; i < c->num_hidden_layers; i++) linear += rf__config_linear(c, i);
+        for (int64_t i = 0; i < c->num_hidden_layers; i++) linear += rf__config_linear_attention(c, i);
         h.front += N[s] * (f.embeddings + in_front(&p->stack[s]));
         h.layers += N[s] * ((L - 1) * f.layer + last + (double)linear * left) + L * source;
         h.inputs += N[s] * 4 * L * C;
@@ -84,8 +84,8 @@ double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t t
     const double logits =
         4 * (double)c->vocab_size * fmin(labels, (double)rf__vocab_loss_rows((int64_t)labels, c->vocab_size));
     const held h = held_by(p, o, N);
-    const double kept = rf__linear_kept(c, rf__min64(o->max_length, o->tokens_per_batch)) + h.front + labels * f.label +
-                        task_head(p, N[last]);
+    const double kept = rf__linear_attention_kept(c, rf__min64(o->max_length, o->tokens_per_batch)) + h.front +
+                        labels * f.label + task_head(p, N[last]);
     if (!o->gradient_checkpointing)
         return kept + h.layers + fmax(logits + N[last] * 4 * F, h.passing + scratch);
     return kept + h.inputs + N[last] * 8 * C + fmax(logits, h.again + scratch);
@@ -189,9 +189,9 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
         fits = half(p, o, job, fits);
     if (!possible(job, fits)) {
         char features[96] = "";
-        if (2 * rf__linear_scratch(p->ctx, &p->config, o->max_length) > first)
+        if (2 * rf__linear_attention_scratch(p->ctx, &p->config, o->max_length) > first)
             snprintf(features, sizeof features, ", most of it for %" PRId64 " features of linear attention",
-                     rf__linear_features(&p->config));
+                     rf__linear_attention_columns(&p->config));
         return rf_fail(why, RF_ENOMEM, "out of memory: %s%s; no batch fits", note, features);
     }
     advise(job, fits, advice, sizeof advice);

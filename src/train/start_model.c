@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "model/family.h"
-#include "model/linear.h"
+#include "model/linear_attention.h"
 #include "model/positions.h"
 #include "roformer/files.h"
 #include "store/store.h"
@@ -280,7 +280,7 @@ static rf_status open_config(rf__run *r, opening *of, rf_error *why)
     return status || r->job ? status : check_lengths(r, why);
 }
 
-static rf_status check_room(rf__run *r, opening *of, rf_error *why)
+static rf_status check_memory_left(rf__run *r, opening *of, rf_error *why)
 {
     char note[256];
     rf__memory_job own = {0};
@@ -290,11 +290,11 @@ static rf_status check_room(rf__run *r, opening *of, rf_error *why)
     const rf_status status = check_memory(r, &own, left, note, sizeof note, why);
     if (status) return status;
     rf__run_notify(r, "note", "%s", note);
-    if (rf__linear_wasteful(&r->params.config, r->o.max_length))
+    if (rf__linear_attention_wasteful(&r->params.config, r->o.max_length))
         rf__run_notify(r, "note",
                        "%" PRId64 " features of linear attention take far longer than softmax attention, whose weights "
                        "are exact, on texts of %" PRId64 " tokens",
-                       rf__linear_features(&r->params.config), r->o.max_length);
+                       rf__linear_attention_columns(&r->params.config), r->o.max_length);
     return RF_OK;
 }
 
@@ -328,7 +328,7 @@ static rf_status open_encoder(rf__run *r, opening *of, rf_error *why)
 rf_status rf__run_open_model(rf__run *r, rf_error *why)
 {
     static rf_status (*const step[])(rf__run *r, opening *of, rf_error *why) = {
-        find_folder, open_tokenizer, prepare_data, open_config, check_room, open_optimizer, open_encoder,
+        find_folder, open_tokenizer, prepare_data, open_config, check_memory_left, open_optimizer, open_encoder,
     };
     opening of = {0};
     rf_status status = RF_OK;

@@ -122,7 +122,7 @@ static void the_best_are_found_in_blocks(void **state)
             flag[never[i]] = RF__SUPPRESSED;
         }
         o.renormalize_logits = 0;
-        const int64_t n = rf__best_scores(ctx->k, &o, logits, 1.5, size, flag, KEPT, c);
+        const int64_t n = rf__best_logprobs(ctx->k, &o, logits, 1.5, size, flag, KEPT, c);
         int64_t m = 0;
         for (int64_t i = 0; i < size; i++)
             if (!flag[i]) all[m++] = (rf__candidate){.p = (double)logits[i] - 1.5, .id = (int32_t)i};

@@ -2,7 +2,7 @@
 #ifndef LINEAR_HEAD_H
 #define LINEAR_HEAD_H
 
-#include "kernel/attention/linear/linear.h"
+#include "kernel/attention/linear/linear_attention.h"
 #include "linear_problem.h"
 #include "roformer/rope.h"
 #include "rungs.h"

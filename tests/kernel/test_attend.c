@@ -1,5 +1,5 @@
-/* test_attend.c — mirrors src/kernel/attention/attend.c: what programs call gives the kernels' bits, whoever brings the
- * scratch, and says what is wrong with a problem. */
+/* test_attend.c — mirrors src/kernel/attention/attention_api.c: what programs call gives the kernels' bits, whoever
+ * brings the scratch, and says what is wrong with a problem. */
 #define FORWARD attention
 #define BACK attention_back
 #include "attention_problem.h"

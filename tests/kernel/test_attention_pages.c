@@ -1,5 +1,5 @@
-/* test_attention_pages.c — mirrors src/kernel/attention/attention_pack.inc, attention_single.inc and
- * attention_bf16_single.inc, src/kernel/ref/attention.h: keys and values that lie in pages give the bits of the same
+/* test_attention_pages.c — mirrors src/kernel/attention/attention_pack.inc, attention_one_query.inc and
+ * attention_bf16_one_query.inc, src/kernel/ref/attention.h: keys and values that lie in pages give the bits of the same
  * numbers in rows, on every rung, for all queries together and for each alone. */
 #include "t.h"
 

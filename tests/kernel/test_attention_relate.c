@@ -1,5 +1,5 @@
-/* test_attention_relate.c — mirrors src/kernel/attention/attention_relate.inc and attention_relate_back.inc: attention
- * with tables of offsets and further columns.
+/* test_attention_relate.c — mirrors src/kernel/attention/attention_relative.inc and attention_relative_backward.inc:
+ * attention with tables of offsets and further columns.
  *
  * The reference rung against the printed formula with whole matrices in double, its adjoints against central
  * differences of that; every other rung against the reference rung.  Bits and workspace hold for bf16, too.          */

@@ -1,4 +1,4 @@
-/* test_linear.c — mirrors src/kernel/attention/linear/linear.c, linear_chunk.c, feature_maps.c,
+/* test_linear.c — mirrors src/kernel/attention/linear/linear_attention.c, linear_attention_chunk.c, feature_maps.c,
  * mirrors src/kernel/attention/linear/maps (all of them). */
 #include "linear_head.h"
 

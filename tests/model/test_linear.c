@@ -1,8 +1,8 @@
-/* test_linear.c — mirrors src/model/linear.c: models whose layers have linear attention.  Tokens one by one and in
- * forks are those of test_cache.c and test_sequence.c, whose configurations include these. */
+/* test_linear.c — mirrors src/model/linear_attention.c: models whose layers have linear attention.  Tokens one by
+ * one and in forks are those of test_cache.c and test_sequence.c, whose configurations include these. */
 #include "causal.h"
 #include "model/attention_probe.h"
-#include "model/linear.h"
+#include "model/linear_attention.h"
 #include "model/model.h"
 #include "model/positions.h"
 
@@ -127,11 +127,11 @@ static void features_are_seed_and_draw(void **state)
     rf_config c = small(keys[1]);
     static const int64_t steps[] = {0, 1, 10, 11, 20, 21, 1000}, draws[] = {0, 0, 0, 1, 1, 2, 99};
     for (size_t i = 0; i < RF_COUNT(steps); i++) {
-        rf__linear_draw(&c, steps[i]);
+        rf__linear_attention_draw(&c, steps[i]);
         assert_int_equal(c.feature_draw, draws[i]);
     }
     c = small(keys[3]);
-    rf__linear_draw(&c, 500);
+    rf__linear_attention_draw(&c, 500);
     assert_int_equal(c.feature_draw, 1);
     t_free_all();
 }
@@ -216,7 +216,7 @@ static void states_have_one_size(void **state)
     const rf_config c = small("\"attention_type\":\"linear\",\"feature_seed\":7");
     struct work w = begin(&c, 1, NULL);
     assert_int_equal(rf_sequence_bytes(w.model, NULL, 10), rf_sequence_bytes(w.model, NULL, 1000000000));
-    assert_int_equal(rf__linear_features(&c), 16);                  /* 8 ln 8 = 16.6 */
+    assert_int_equal(rf__linear_attention_columns(&c), 16);                  /* 8 ln 8 = 16.6 */
     end(&w);
     t_free_all();
 }

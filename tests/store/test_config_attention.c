@@ -14,19 +14,19 @@ static void layers_have_their_type(void **state)
 {
     (void)state;
     rf_config c = parsed("{}");
-    assert_false(rf__config_linear(&c, -1));
+    assert_false(rf__config_linear_attention(&c, -1));
     assert_string_equal(c.feature_map, "favor");
     assert_int_equal(c.rotation_order, RF_ROTATE_FEATURES);
     assert_true(c.num_random_features < 0 && c.feature_seed < 0 && c.feature_epsilon < 0);
     c = parsed("{\"attention_type\": \"linear\", \"feature_map\": \"elu\", \"rotation_order\": \"before\"}");
-    assert_true(rf__config_linear(&c, -1) && rf__config_linear(&c, 11));
+    assert_true(rf__config_linear_attention(&c, -1) && rf__config_linear_attention(&c, 11));
     assert_string_equal(c.feature_map, "elu");
     assert_int_equal(c.rotation_order, RF_ROTATE_BEFORE);
     c = parsed("{\"num_hidden_layers\": 3, \"attention_type\": [\"softmax\", \"linear\", \"softmax\"]}");
-    assert_true(rf__config_linear(&c, -1) && rf__config_linear(&c, 1));
-    assert_false(rf__config_linear(&c, 0) || rf__config_linear(&c, 2));
+    assert_true(rf__config_linear_attention(&c, -1) && rf__config_linear_attention(&c, 1));
+    assert_false(rf__config_linear_attention(&c, 0) || rf__config_linear_attention(&c, 2));
     c = parsed("{\"num_hidden_layers\": 1, \"attention_type\": [\"softmax\"]}");
-    assert_false(rf__config_linear(&c, -1));
+    assert_false(rf__config_linear_attention(&c, -1));
 }
 
 /* What is written reads back as it was; what is as usual is not written. */

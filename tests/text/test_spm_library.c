@@ -2,7 +2,7 @@
  * bit and ties included: of models that it learned with many settings, of the same with other types and scores, of the
  * files of tests/golden and of those below T_SPM_MODELS; on texts made of words, blanks, symbols and random characters,
  * and lines of T_SPM_TEXT.
- * mirrors spm_encode.c, spm_bpe.c, spm_sample.c, spm_decode.c, spm_normal.c, spm_learn_none.c */
+ * mirrors spm_encode.c, spm_bpe.c, spm_sample.c, spm_decode.c, spm_normalizer.c, spm_learn_none.c */
 #include <dirent.h>
 
 #include "roformer/tokenizer.h"

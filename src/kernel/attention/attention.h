@@ -141,7 +141,7 @@ static inline rfk__workspace rfk__back_workspace(const rfk_attention *a)
     r.query = rfk__carve(&r, a->queries * r.wide);
     r.d_query = rfk__carve(&r, a->queries * r.wide);
     r.d_result = rfk__carve(&r, a->queries * r.width);
-    r.top = rfk__carve(&r, a->queries);                             /* log-sum-exp: attention_again.inc           */
+    r.top = rfk__carve(&r, a->queries);                             /* log-sum-exp: attention_log_sum_exp.inc         */
     r.rest = rfk__carve(&r, a->queries);
     r.delta = rfk__carve(&r, a->queries);
     if (is) {

@@ -84,7 +84,7 @@ static inline rfk__bf16_workspace rfk__bf16_back_workspace(const rfk_attention *
     m.d_row = rfk__carve(&r, RFK__BF16_ROWS * m.p_stride);          /* adjoints of scores in rows                */
     m.power = rfk__carve(&r, some / 2 * m.stride);                  /* [queries / 2][keys][2]                    */
     m.d_power = rfk__carve(&r, some / 2 * m.stride);                /* adjoints of scores, the same way          */
-    m.top = rfk__carve(&r, queries);                                /* log-sum-exp: attention_again.inc           */
+    m.top = rfk__carve(&r, queries);                                /* log-sum-exp: attention_log_sum_exp.inc         */
     m.rest = rfk__carve(&r, queries);
     m.delta = rfk__carve(&r, queries);
     if (is) {

@@ -66,7 +66,7 @@ static rf_status table(rf_graph *g, const rf_layer_context *at, int part, struct
     for (int64_t i = 0; theta && i < p.r / 2; i++) theta[i] = rf__rope_theta(c, p.base, p.r, 0, i);
     p.theta = theta;
     /* a text that streams through linear attention has no end: its tables are those of the tokens at hand */
-    const bool streams = at->cache && rf__config_linear(c, at->layer);
+    const bool streams = at->cache && rf__config_linear_attention(c, at->layer);
     return rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES,
                               rf__rope_by_length(c) || p.logn || streams, angle, &p, rope, row, why);
 }

@@ -7,7 +7,7 @@
  *
  * Linear attention, whose sums go by the chunk, takes the factors zeta^(1/s) and the plain angles of its features: a
  * text may be of any length there (rf_linear_attention_spec.decay). */
-#include "model/linear.h"
+#include "model/linear_attention.h"
 
 #include <math.h>
 

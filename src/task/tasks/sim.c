@@ -86,7 +86,7 @@ static rf_status configure(rf_config *c, rf_error *why)
     if (!status && c->type_vocab_size < 2)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "config.json: type_vocab_size is 1, and the two parts of a text have a token type each");
-    if (!status && rf__config_linear(c, -1))
+    if (!status && rf__config_linear_attention(c, -1))
         return rf_fail(why, RF_EUNSUPPORTED,
                        "config.json: attention_type: linear attention sees all tokens, or those before; here all of a "
                        "first part are seen, and of a second part those before");

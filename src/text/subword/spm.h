@@ -2,7 +2,7 @@
  * C++ library does it; that library learns them.
  *
  *     spm_model.c     the file: pieces, scores, settings, all of it checked
- *     spm_normal.c    the normalizer
+ *     spm_normalizer.c    the normalizer
  *     spm_encode.c    text to pieces: unigram, words, characters, bytes of what is not known
  *     spm_bpe.c       BPE
  *     spm_sample.c    other segmentations than the likeliest

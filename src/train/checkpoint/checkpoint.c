@@ -18,7 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "model/linear.h"
+#include "model/linear_attention.h"
 #include "roformer/files.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checksums.h"
@@ -126,7 +126,7 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
     if (!status && c->read) status = c->read(c->user, why);
     status = sync_slabs(slabs, status, why);
     rf_config config = c->optimizer->params->config;
-    rf__linear_draw(&config, c->state->step);
+    rf__linear_attention_draw(&config, c->state->step);
     if (!status) status = rf_config_write(c->ctx, folder, &config, why);
     if (!status) status = rf_tokenizer_save(c->tokenizer, folder, why);
     if (!status && c->prompts) status = rf__sentence_prompts_write(c->ctx, folder, c->prompts, why);

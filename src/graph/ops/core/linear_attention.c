@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "graph/graph.h"
-#include "kernel/attention/linear/linear.h"
+#include "kernel/attention/linear/linear_attention.h"
 
 struct saved {
     rf_linear_attention_spec spec;      /* start, row, random: copies while recorded */

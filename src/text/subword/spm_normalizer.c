@@ -1,4 +1,4 @@
-/* spm_normal.c — SentencePiece's normalizer.
+/* spm_normalizer.c — SentencePiece's normalizer.
  *
  * From left to right: a user-defined symbol stays as it is; otherwise the longest text of the charsmap that begins what
  * is left becomes what the map says; otherwise one character stays.  Blanks become U+2581 (escape_whitespaces), blanks

@@ -1,4 +1,4 @@
-/* linear.c — layers with linear attention (attention_type "linear"):
+/* linear_attention.c — layers with linear attention (attention_type "linear"):
  *
  *     out_m = sum_n <R(m) phi(q_m), R(n) psi(k_n)> v_n / sum_n <phi(q_m), psi(k_n)>      RoFormer, Eqs. 17-19
  *
@@ -11,15 +11,15 @@
  * the columns of a row of features where these are rotated, or of xPos, whose decay the sums over keys carry on from
  * chunk to chunk.  Terms of scores have no place, for there are no scores; angles that go by the length of the whole
  * text would have to change behind a sum over its keys. */
-#include "model/linear.h"
+#include "model/linear_attention.h"
 
 #include "base/context.h"
-#include "kernel/attention/linear/linear.h"
+#include "kernel/attention/linear/linear_attention.h"
 #include "store/store.h"
 
 static int64_t width_of(const rf_config *c) { return c->hidden_size / c->num_attention_heads; }
 
-int64_t rf__linear_features(const rf_config *c)
+int64_t rf__linear_attention_columns(const rf_config *c)
 {
     return rf__linear_attention_features(c->feature_map, c->num_random_features, width_of(c));
 }
@@ -34,67 +34,67 @@ static bool rotates(const rf_config *c)
     return (!strcmp(c->position_embedding_type, "rotary") || is_xpos(c)) && c->rotation_order == RF_ROTATE_FEATURES;
 }
 
-int64_t rf__linear_rotary(const rf_config *c, int64_t layer)
+int64_t rf__linear_attention_rotary(const rf_config *c, int64_t layer)
 {
-    return rf__config_linear(c, layer) && rotates(c) ? rf__linear_features(c) : 0;
+    return rf__config_linear_attention(c, layer) && rotates(c) ? rf__linear_attention_columns(c) : 0;
 }
 
-int64_t rf__linear_state(const rf_ctx *ctx, const rf_config *c)
+int64_t rf__linear_attention_sequence(const rf_ctx *ctx, const rf_config *c)
 {
-    return rf__linear_attention_state(ctx->k, c->num_attention_heads, rf__linear_features(c), width_of(c));
+    return rf__linear_attention_state(ctx->k, c->num_attention_heads, rf__linear_attention_columns(c), width_of(c));
 }
 
 /* Panels of the random features, and the scratch of all workers. */
 static double scratch_of(const rf_ctx *ctx, const rf_config *c, int64_t T, size_t (*needs)(const rfk__linear *))
 {
-    if (!rf__config_linear(c, -1)) return 0;
+    if (!rf__config_linear_attention(c, -1)) return 0;
     const rfk__feature_map *map = rfk__feature_map_named(c->feature_map);
-    const rfk__linear a = {.k = ctx->k, .map = map, .width = width_of(c), .features = rf__linear_features(c),
+    const rfk__linear a = {.k = ctx->k, .map = map, .width = width_of(c), .features = rf__linear_attention_columns(c),
                            .causal = c->is_decoder, .tokens = T};
     const double panels = map->projects ? 4 * (double)rfk__linear_panels(ctx->k, a.features, a.width) : 0;
     return panels + (double)rf_ctx_threads(ctx) * (double)needs(&a);
 }
 
-double rf__linear_scratch(const rf_ctx *ctx, const rf_config *c, int64_t T)
+double rf__linear_attention_scratch(const rf_ctx *ctx, const rf_config *c, int64_t T)
 {
     return scratch_of(ctx, c, T, rfk__linear_back_scratch);
 }
 
-double rf__linear_kept(const rf_config *c, int64_t T)
+double rf__linear_attention_kept(const rf_config *c, int64_t T)
 {
-    if (!rf__config_linear(c, -1)) return 0;
-    const double f = (double)rf__linear_features(c), L = (double)c->num_hidden_layers;
+    if (!rf__config_linear_attention(c, -1)) return 0;
+    const double f = (double)rf__linear_attention_columns(c), L = (double)c->num_hidden_layers;
     const double random = rfk__feature_map_named(c->feature_map)->projects ? L * (f + 1) * (double)width_of(c) : 0;
     return 4 * (random + (rotates(c) ? f * (double)rf__max64(T, 512) : 0));
 }
 
-double rf__linear_left(const rf_ctx *ctx, const rf_config *c, int64_t T)
+double rf__linear_attention_left(const rf_ctx *ctx, const rf_config *c, int64_t T)
 {
-    if (!rf__config_linear(c, -1) || !c->is_decoder || T < 1) return 0;
-    const size_t head = rfk__linear_left_bytes(ctx->k, rf__linear_features(c), width_of(c), T);
+    if (!rf__config_linear_attention(c, -1) || !c->is_decoder || T < 1) return 0;
+    const size_t head = rfk__linear_left_bytes(ctx->k, rf__linear_attention_columns(c), width_of(c), T);
     return (double)c->num_attention_heads * (double)head / (double)T;
 }
 
-rf_status rf__linear_fits(const rf_ctx *ctx, const rf_config *c, double left, rf_error *why)
+rf_status rf__linear_attention_fits(const rf_ctx *ctx, const rf_config *c, double left, rf_error *why)
 {
-    const double kept = rf__linear_kept(c, 1), work = scratch_of(ctx, c, 1, rfk__linear_scratch);
+    const double kept = rf__linear_attention_kept(c, 1), work = scratch_of(ctx, c, 1, rfk__linear_scratch);
     if (left <= 0 || kept + work <= left) return RF_OK;
     return rf_fail(why, RF_ENOMEM,
                    "out of memory: linear attention with %lld features (num_random_features) needs %.2f GB (%.2f GB "
                    "that all layers keep, %.2f GB for %d threads at work), %.2f GB available",
-                   (long long)rf__linear_features(c), 1e-9 * (kept + work), 1e-9 * kept, 1e-9 * work,
+                   (long long)rf__linear_attention_columns(c), 1e-9 * (kept + work), 1e-9 * kept, 1e-9 * work,
                    rf_ctx_threads(ctx), 1e-9 * left);
 }
 
-bool rf__linear_wasteful(const rf_config *c, int64_t T)
+bool rf__linear_attention_wasteful(const rf_config *c, int64_t T)
 {
     enum { FAR = 16 };                                  /* some three times the multiplications of all causal pairs */
-    return rf__config_linear(c, -1) && rf__linear_features(c) / FAR >= T;
+    return rf__config_linear_attention(c, -1) && rf__linear_attention_columns(c) / FAR >= T;
 }
 
-void rf__linear_draw(rf_config *c, int64_t steps)
+void rf__linear_attention_draw(rf_config *c, int64_t steps)
 {
-    if (c->feature_redraw_interval <= 0 || !rf__config_linear(c, -1)) return;
+    if (c->feature_redraw_interval <= 0 || !rf__config_linear_attention(c, -1)) return;
     const int64_t draw = rf__max64(steps - 1, 0) / c->feature_redraw_interval;
     if (c->feature_draw != draw) c->feature_draw = draw;
 }
@@ -152,11 +152,11 @@ static rf_status check_position(const rf_position *p, const rf_config *c, rf_err
     return RF_OK;
 }
 
-rf_status rf__linear_check(const rf_position *p, const rf_config *c, rf_error *why)
+rf_status rf__linear_attention_check(const rf_position *p, const rf_config *c, rf_error *why)
 {
-    if (!rf__config_linear(c, -1)) return RF_OK;
+    if (!rf__config_linear_attention(c, -1)) return RF_OK;
     const rfk__feature_map *map = rfk__feature_map_named(c->feature_map);
-    const int64_t f = rf__linear_features(c), D = width_of(c);
+    const int64_t f = rf__linear_attention_columns(c), D = width_of(c);
     rfk_table ref;
     if (!map) return rf_fail(why, RF_EDATA, "config.json: feature_map \"%s\" is not known", c->feature_map);
     if (map->projects && c->feature_seed < 0)
@@ -182,7 +182,7 @@ rf_status rf__linear_check(const rf_position *p, const rf_config *c, rf_error *w
 static const float *random_features(rf_graph *g, const rf_layer_context *at)
 {
     const rf_config *c = at->config;
-    const int64_t f = rf__linear_features(c), D = width_of(c);
+    const int64_t f = rf__linear_attention_columns(c), D = width_of(c);
     const rf_kept *kept = rf__positions_kept(at, at->layer, 0);
     int64_t draw;
     if (kept->rows == f + 1) {
@@ -216,8 +216,8 @@ static bool states(rf_graph *g, const rf_layer_context *at, rf_linear_attention_
     return !g->error.code;
 }
 
-rf_tensor *rf__linear_attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec,
-                             int64_t *underflows)
+rf_tensor *rf__linear_attention_forward(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv,
+                                        const rf_attention_spec *spec, int64_t *underflows)
 {
     const rf_config *c = at->config;
     const bool angles = c->rotation_order != RF_ROTATE_NONE;
@@ -230,7 +230,7 @@ rf_tensor *rf__linear_attend(rf_graph *g, const rf_layer_context *at, rf_tensor 
         .rotate_features = rotates(c),
         .causal = c->is_decoder,
         .feature_map = c->feature_map,
-        .features = rf__linear_features(c),
+        .features = rf__linear_attention_columns(c),
         .epsilon = c->feature_epsilon,
         .underflows = underflows,
         .decay = at->decay,

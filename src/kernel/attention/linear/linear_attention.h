@@ -1,4 +1,4 @@
-/* linear.h — linear attention of one sequence and one head, chunk by chunk.  Internal.
+/* linear_attention.h — linear attention of one sequence and one head, chunk by chunk.  Internal.
  *
  *     num_m = sum_n <R(m) phi(q_m), R(n) psi(k_n)> v_n,   den_m = sum_n <phi(q_m), psi(k_n)>,   out_m = num_m / den_m
  *
@@ -85,7 +85,7 @@ void rfk__linear_decay(const double *z, int64_t features, rf_rope_layout layout,
 void rfk__linear_forward(rfk__linear *a, void *scratch);
 void rfk__linear_back(const rfk__linear *a, const rfk__linear_grad *d, void *scratch);
 
-/* ---- what forward and backward share (linear_chunk.c) ------------------------------------------------------------ */
+/* ---- what forward and backward share (linear_attention_chunk.c) -------------------------------------------------- */
 
 enum {
     RFK__CHUNK = RFK_LINEAR_CHUNK,

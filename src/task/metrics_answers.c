@@ -1,4 +1,4 @@
-/* scores_answers.c — SQuAD's comparison of answers.
+/* metrics_answers.c — SQuAD's comparison of answers.
  *
  *     lower  ->  no ASCII punctuation  ->  the words a, an, the become a space  ->  words, one space between
  *

@@ -1,5 +1,5 @@
-/* linear_back.c — linear attention's backward.  With o the adjoint of out, a_t = o_t / den_t and b_t = -<o_t, out_t> /
- * den_t are those of num and den, and (sums over the pairs t, s that see one another)
+/* linear_attention_backward.c — linear attention's backward.  With o the adjoint of out, a_t = o_t / den_t and b_t =
+ * -<o_t, out_t> / den_t are those of num and den, and (sums over the pairs t, s that see one another)
  *
  *     d R phi(q_t) = S a_t                 S = sum_s R psi(k_s) v_s^T          d phi(q_t) += b_t z
  *     d R psi(k_s) = G v_s                 G = sum_t R phi(q_t) a_t^T          d psi(k_s) += w,  w = sum_t b_t phi(q_t)
@@ -11,7 +11,7 @@
  * panels. */
 #include <math.h>
 
-#include "kernel/attention/linear/linear.h"
+#include "kernel/attention/linear/linear_attention.h"
 
 enum { CHUNK = RFK_LINEAR_BACK_CHUNK, BOTH = RFK_LINEAR_CHUNK };        /* two of them are one of the forward's */
 

@@ -1,4 +1,4 @@
-/* linear.c — linear attention's forward, Eqs. 17-19; what it promises: linear.h.
+/* linear_attention.c — linear attention's forward, Eqs. 17-19; what it promises: linear_attention.h.
  *
  *     for each chunk of tokens:     u = W x, features phi and psi                 rows of a chunk, in cache
  *         z = z + psi(k_t), den_t = <phi(q_t), z>                                 token by token
@@ -8,7 +8,7 @@
  * An encoder's queries meet S of all keys: the same without the middle product, in two passes. */
 #include <math.h>
 
-#include "kernel/attention/linear/linear.h"
+#include "kernel/attention/linear/linear_attention.h"
 
 enum { CHUNK = RFK__CHUNK };
 

@@ -1,8 +1,9 @@
-/* linear_chunk.c — what a chunk's forward and backward are made of: rows of features, decks, sums in two floats. */
+/* linear_attention_chunk.c — what a chunk's forward and backward are made of: rows of features, decks, sums in two
+ * floats. */
 #include <float.h>
 #include <math.h>
 
-#include "kernel/attention/linear/linear.h"
+#include "kernel/attention/linear/linear_attention.h"
 
 enum { CHUNK = RFK__CHUNK };
 

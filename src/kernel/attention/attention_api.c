@@ -1,4 +1,5 @@
-/* attend.c — attention for programs: every argument is looked at here, scratch is there, then the kernel computes. */
+/* attention_api.c — attention for programs: every argument is looked at here, scratch is there, then the kernel
+ * computes. */
 #include "kernel/kernel.h"
 #include "roformer/attention.h"
 

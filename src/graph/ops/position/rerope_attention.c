@@ -1,4 +1,5 @@
-/* near_far.c — attention whose near and far keys are rotated differently.              Su 2023 (kexue.fm/archives/9708)
+/* rerope_attention.c — attention whose near and far keys are rotated differently.              Su 2023
+ * (kexue.fm/archives/9708)
  *
  *     score(m,n) = scale <q_m, k_n> of   near    where |p_m - p_n| < window
  *                                        past    where p_m - p_n >= window
