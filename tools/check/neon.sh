@@ -29,7 +29,7 @@ flags="-std=c11 -pthread -static -Iinclude -Isrc -Itests/support/neon -Itests/su
        -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wvla -Werror
        -fno-math-errno -fno-trapping-math -ffp-contract=off"
 # Without what reads and writes JSON, which no kernel calls.
-sources=$(find src/base src/kernel -name "*.c" | grep -vE "isa_(sse|avx)|isa_amx\.c|base/json" | sort)
+sources=$(find src/base src/kernel -name "*.c" | grep -vE "isa_(sse|avx)|isa_amx\.c|base/(json|folder_keys)" | sort)
 # shellcheck disable=SC2086
 printf '%s\n' $sources tests/support/t.c |
     xargs -P 2 -I{} sh -c '
