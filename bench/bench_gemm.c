@@ -7,13 +7,16 @@
  * reading the weights once takes at the bandwidth measured in the same round (every case walks through copies of its
  * weights that together exceed the caches).  Products in bf16 are held against the peak of bf16 (vdpbf16ps) where there
  * is one, and against half the bytes.  Products in int8 are those of packed weights, held against the peak of int8
- * (vpdpbusd) and a quarter of the bytes.  Where oneDNN is built in (dnnl_peer.c), its products of packed weights take
- * their turns too; in bf16 it gets x rounded beforehand, ours rounds it on the way.                                  */
+ * (vpdpbusd) and a quarter of the bytes.  Every oneDNN that lies beside the program as a module (dnnl_peer.h) takes its
+ * turns with products of packed weights; in bf16 and int8 it gets x rounded beforehand, ours rounds it on the way. */
+#include <dlfcn.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "dnnl_peer.h"
@@ -52,7 +55,7 @@ static const problem problems[] = {
     {"memory", PACKED, 32, 3072, 768, 0},
 };
 
-enum { MAX_ROUNDS = 101, MAX_WAYS = 6, MAX_COPIES = 200 };
+enum { MAX_ROUNDS = 101, MAX_WAYS = 16, MAX_PEERS = 4, MAX_COPIES = 200 };
 
 typedef struct sample { double ms, share; } sample;
 
@@ -92,7 +95,7 @@ typedef struct job {
     rf_packed *packed[MAX_COPIES];
     int copies, at;
     rf_type type;
-    bool by_peer;                       /* by oneDNN; `way` means nothing */
+    const dnnl_peer_api *by;            /* by oneDNN; `way` means nothing */
     dnnl_peer *peer;
     rf_gemm_call call;
 } job;
@@ -100,19 +103,40 @@ typedef struct job {
 /* Bytes of a weight. */
 static int64_t width_of(rf_type type) { return type == RF_I8 ? 1 : type == RF_BF16 ? 2 : 4; }
 
-/* False when oneDNN has no product of this type on this machine, which is said once. */
+/* Every oneDNN that lies beside this program. */
+static const dnnl_peer_api *peers[MAX_PEERS];
+static int peer_count;
+
+static void load_peers(void)
+{
+    char pattern[4200];
+    glob_t found;
+    const ssize_t length = readlink("/proc/self/exe", pattern, 4096);
+    if (length <= 0) return;
+    pattern[length] = 0;
+    char *slash = strrchr(pattern, '/');
+    if (!slash) return;
+    strcpy(slash, "/dnnl_peer_*.so");
+    if (glob(pattern, 0, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc && peer_count < MAX_PEERS; i++) {
+        void *module = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+        const dnnl_peer_api *(*api)(void) = NULL;
+        if (module) *(void **)&api = dlsym(module, "dnnl_peer_module");
+        if (api) peers[peer_count++] = api();
+        else fprintf(stderr, "bench_gemm: %s: left out: %s\n", found.gl_pathv[i], dlerror());
+    }
+    globfree(&found);
+}
+
+/* False when oneDNN has no product of this type on this machine. */
 static bool prepare_peer(job *j)
 {
-    static bool said;
     const rf_gemm_call *g = &j->call;
-    const dnnl_peer_problem p = {.m = g->m, .n = g->n, .k = g->k, .act = g->act, .half = j->type == RF_BF16,
+    const dnnl_peer_problem p = {.m = g->m, .n = g->n, .k = g->k, .act = g->act, .type = j->type,
                                  .copies = j->copies, .threads = rf_ctx_threads(j->ctx), .x = g->a, .w = g->b,
                                  .bias = g->bias, .y = g->c};
-    j->peer = dnnl_peer_new(&p);
-    if (!j->peer && !said) {
-        fprintf(stderr, "%s: no product in %s on this machine\n", dnnl_peer_name(), p.half ? "bf16" : "f32");
-        said = true;
-    }
+    j->peer = j->by->create(&p);
+    if (!j->peer) fprintf(stderr, "%s: no such product on this machine\n", j->by->name);
     return j->peer != NULL;
 }
 
@@ -128,7 +152,7 @@ static bool prepare(job *j, const float *a, const float *b, float *c)
     if (p->kind != PACKED) return true;
     const int64_t bytes = p->n * p->k * width_of(j->type);
     j->copies = p->m > 64 ? 1 : 200000000 / bytes < MAX_COPIES ? (int)(200000000 / bytes) + 1 : MAX_COPIES;
-    if (j->by_peer) return prepare_peer(j);
+    if (j->by) return prepare_peer(j);
     rf_error why = {0};
     for (int i = 0; i < j->copies; i++)
         must(rf_pack_at(j->ctx, j->way, j->call.type, p->n, p->k, b, &j->packed[i], &why), &why);
@@ -139,8 +163,8 @@ static void run(job *j)
 {
     rf_error why = {0};
     const rf_gemm_call *g = &j->call;
-    if (j->by_peer) {
-        dnnl_peer_run(j->peer, j->at);
+    if (j->by) {
+        j->by->run(j->peer, j->at);
         j->at = (j->at + 1) % j->copies;
     } else if (j->p->kind == PACKED) {
         must(rf_packed_product(j->ctx, j->packed[j->at], g->m, g->a, g->lda, g->bias, g->act, g->c, g->ldc, &why),
@@ -172,7 +196,7 @@ static void print(const job *j, const sample *s, int rounds, bool json)
     const double gflops = 2e-6 * (double)p->m * (double)p->n * (double)p->k / m.ms;
     const char *const fma = j->type == RF_I8 ? "int8 fma" : j->type == RF_BF16 ? "bf16 fma" : "fma";
     const char *of = p->part[0] == 'm' ? "memory" : fma;
-    const char *by = j->by_peer ? dnnl_peer_name() : rf_gemm_way(j->ctx, j->way, NULL);
+    const char *by = j->by ? j->by->name : rf_gemm_way(j->ctx, j->way, NULL);
     if (json)
         printf(
             "{\"case\": \"gemm %s m%lld n%lld k%lld act%d\", \"by\": \"%s\", \"ms\": %.4f, \"gflops\": %.1f, "
@@ -219,9 +243,10 @@ static int find_ways(const rf_ctx *ctx, const problem *p, const char *type, job 
         if (asked && !strstr(name, "(reference)") && (of != RF_I8 || p->kind == PACKED))
             jobs[ways++] = (job){.ctx = ctx, .way = i, .p = p, .type = of};
     }
-    for (of = RF_F32; p->kind == PACKED && dnnl_peer_name() && of <= RF_BF16; of++)
-        if ((!type || !strcmp(type, names[of])) && ways < MAX_WAYS)
-            jobs[ways++] = (job){.ctx = ctx, .p = p, .type = of, .by_peer = true};
+    for (int i = 0; p->kind == PACKED && i < peer_count; i++)
+        for (size_t t = 0; t < COUNT(names); t++)
+            if (names[t] && (!type || !strcmp(type, names[t])) && ways < MAX_WAYS)
+                jobs[ways++] = (job){.ctx = ctx, .p = p, .type = (rf_type)t, .by = peers[i]};
     return ways;
 }
 
@@ -248,7 +273,7 @@ static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, 
         qsort(samples[w], (size_t)rounds, sizeof(sample), by_share);
         print(&jobs[w], samples[w], rounds, json);
         for (int i = 0; i < jobs[w].copies; i++) rf_packed_free(jobs[w].packed[i]);
-        dnnl_peer_free(jobs[w].peer);
+        if (jobs[w].by) jobs[w].by->free(jobs[w].peer);
     }
     rf_ctx_release(ctx, a);
     rf_ctx_release(ctx, b);
@@ -289,7 +314,8 @@ int main(int argc, char **argv)
     else
         printf("%d threads: %.1f GFLOP/s f32, %.1f bf16, %.1f int8, %.2f GB/s read, %.2f GB/s copied\n",
                rf_ctx_threads(ctx), 1e-9 * peak, 1e-9 * half, 1e-9 * i8, 1e-9 * read, 1e-9 * copy);
-    if (!dnnl_peer_name()) fprintf(json ? stderr : stdout, "oneDNN: not built in (tools/setup.sh bench)\n");
+    load_peers();
+    if (!peer_count) fprintf(json ? stderr : stdout, "oneDNN: none beside this program (tools/setup.sh bench)\n");
     for (size_t i = 0; i < COUNT(problems); i++)
         if (!only || !strcmp(only, problems[i].part)) measure(ctx, &problems[i], rounds, json, type);
     rf_ctx_free(ctx);

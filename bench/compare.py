@@ -4,17 +4,23 @@
     bench/compare.py --roformer build/release/roformer --python build/peers/v/bin/python forward train -o results/x.jsonl
 
 Each round runs every program once on each shape, in an order that rotates; who waits is stopped (SIGSTOP), so that idle
-worker threads of one do not disturb the other.  The last column is the median over the rounds of (time of the peer / time
-of roformer) within a round; the share of the peak uses the peak that roformer measured in the same round.  Needs nothing
-but Python 3.9; the peers' packages are bench/peers/setup.sh's."""
+worker threads of one do not disturb the other.  Every measurement is printed as it is made, and added to the file of -o; a
+table of medians ends a case.  The last column is the median over the rounds of (time of the peer / time of roformer)
+within a round; the share of the peak uses the peak that roformer measured in the same round.
+
+Stopped at any moment and called again with the same -o, it measures only the rounds that the file lacks.  A peer that is
+not installed is left out, with a sentence.  Needs nothing but Python 3.9; the peers' packages are bench/peers/setup.sh's."""
 import argparse
+import hashlib
 import json
 import os
+import shlex
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.path.join(HERE, "peers")
@@ -23,10 +29,12 @@ LENGTHS = os.path.join(PEERS, "lengths.txt")
 # case (-bf16: ours too): (shapes, the row of `roformer bench` that is meant, the peers' programs)
 CASES = {
     "forward": (["8x128", "4x512", "1x16", "@lengths"], "encoder",
-                ["torch_forward.py", "onnxruntime_forward.py", "openvino_forward.py", "ctranslate2_forward.py"]),
-    "forward-bf16": (["8x128", "4x512", "1x16"], "encoder", ["torch_forward.py bf16", "openvino_forward.py bf16"]),
+                ["torch_forward.py", "torch_forward.py f32 compile", "onnxruntime_forward.py", "openvino_forward.py", "ctranslate2_forward.py"]),
+    "forward-bf16": (["8x128", "4x512", "1x16", "@lengths"], "encoder",
+                     ["torch_forward.py bf16", "torch_forward.py bf16 compile", "ipex_forward.py bf16", "openvino_forward.py bf16",
+                      "ctranslate2_forward.py bfloat16"]),
     "forward-int8": (["8x128", "4x512", "1x16", "@lengths"], "encoder",
-                     ["onnxruntime_forward.py int8", "openvino_forward.py int8", "ctranslate2_forward.py int8"]),
+                     ["torch_forward.py int8 compile", "onnxruntime_forward.py int8", "openvino_forward.py int8", "ctranslate2_forward.py int8"]),
     "train": (["8x128", "2x512"], "step", ["torch_train.py", "torch_train.py f32 compile"]),
     "train-bf16": (["8x128", "2x512"], "step", ["torch_train.py bf16", "torch_train.py bf16 compile"]),
     "translation": (["f32"], None, ["torch_translation.py f32 random", "torch_translation.py f32 grouped"]),
@@ -45,16 +53,27 @@ CASES = {
 class Peer:
     """A program of bench/peers that waits, stopped, for its turns."""
 
-    def __init__(self, command, python, threads):
-        self.name = command
-        env = dict(os.environ, THREADS=str(threads), PEERS=os.environ.get("PEERS", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(python))))))
+    def __init__(self, command, o):
+        self.name, self.about, self.process = command, None, None
+        peers = os.environ.get("PEERS", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(o.python)))))
         program, *arguments = command.split()
-        self.process = subprocess.Popen([python, os.path.join(PEERS, program), *arguments], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
-        self.about = self.line()
-        if self.about:
-            self.name = self.about["engine"]
-            self.process.send_signal(signal.SIGSTOP)
+        own = os.path.join(peers, program.partition("_")[0], "bin", "python")       # of a peer that needs other versions
+        python = own if os.path.exists(own) else o.python
+        env = dict(os.environ, THREADS=str(o.threads), PEERS=peers, OMP_PROC_BIND="close", OMP_PLACES="cores")
+        with tempfile.TemporaryFile("w+") as errors:
+            try:
+                self.process = subprocess.Popen([python, os.path.join(PEERS, program), *arguments], stdin=subprocess.PIPE,
+                                                stdout=subprocess.PIPE, stderr=errors, text=True, env=env)
+                self.about = self.line()
+            except OSError as e:
+                self.why = f"{python}: {e.strerror}"
+            if self.about:
+                self.name = self.about["engine"]
+                self.process.send_signal(signal.SIGSTOP)
+            elif self.process:
+                self.process.wait()
+                errors.seek(0)
+                self.why = (errors.read().strip().splitlines() or ["it ended without a word"])[-1]
 
     def line(self):
         """The next line that is a JSON object; None at the end.  Libraries print other things, too."""
@@ -72,10 +91,13 @@ class Peer:
         return answer
 
     def end(self):
-        if self.process.poll() is None:
+        if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.stdin.close()
-            self.process.wait(60)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
 
 
 class Roformer:
@@ -160,54 +182,168 @@ def work_of(bench, shape, o):
     return case
 
 
-def measure(bench, o, out):
-    shapes, row, programs = CASES[bench]
-    if o.shape:
-        shapes = o.shape
+class Hold:
+    """--hold: a command that keeps other work away from the machine.  It prints a line when it does, and ends at the end of its input."""
+
+    def __init__(self, command):
+        self.command, self.process, self.since = shlex.split(command or ""), None, 0
+
+    def begin(self):
+        """Before a turn.  Others get the machine for a moment after 40 seconds."""
+        if self.process and time.monotonic() - self.since > 40:
+            self.end()
+        if self.command and not self.process:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            if not self.process.stdout.readline():
+                sys.exit(f"compare.py: --hold {shlex.join(self.command)}: expected a line when it is ready, got the end of its output")
+            self.since = time.monotonic()
+
+    def end(self):
+        if self.process:
+            self.process.stdin.close()
+            self.process.wait()
+            self.process = None
+
+
+class Record:
+    """The file of -o: one JSON object a line.  A line with "run" tells who measured what follows; an older file goes on only with the same."""
+
+    def __init__(self, o):
+        self.rows = {}                              # (bench, shape, round) -> {engine: row}
+        self.engines = {}                           # the peers' programs that were ever started -> the names they gave themselves
+        with open(o.roformer, "rb") as f:
+            program = hashlib.sha256(f.read()).hexdigest()[:12]
+        run = {"roformer": program, "threads": o.threads, "seconds": o.seconds, "processor": processor()}
+        known = []
+        if o.output != os.devnull and os.path.exists(o.output):
+            with open(o.output) as f:
+                known = list(map(whole, f))
+        if known and not any(line and "run" in line for line in known):
+            sys.exit(f"compare.py: {o.output}: expected a line that tells what was measured, got none; name another file with -o, or remove it")
+        for line in filter(None, known):
+            if line.get("run", run) != run:
+                odd = next(k for k in run if line["run"].get(k) != run[k])
+                sys.exit(f"compare.py: {o.output}: {odd}: expected {run[odd]}, got {line['run'].get(odd)}; name another file with -o, or remove it")
+            if "error" not in line:
+                self.keep(line)
+        self.file = open(o.output, "a")
+        if known and known[-1] is None:             # its last line was cut
+            self.file.write("\n")
+        if not known:
+            self.add({"run": run})
+
+    def keep(self, line):
+        if "round" in line:
+            self.rows.setdefault((line["bench"], line["shape"], line["round"]), {})[line["engine"]] = line
+        elif "program" in line:
+            self.engines[line["program"]] = line["engine"]
+
+    def has_all(self, bench, programs, labels, rounds):
+        """Whether no round lacks anything."""
+        names = {"roformer", *map(self.engines.get, programs)}
+        return all(names <= set(self.rows.get((bench, label, r), {})) for label in labels for r in range(rounds))
+
+    def add(self, line):
+        self.file.write(json.dumps(line) + "\n")
+        self.file.flush()
+        self.keep(line)
+
+
+def whole(line):
+    """The object of a line; None of one that was cut when its writer was stopped."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def processor():
+    with open("/proc/cpuinfo") as f:
+        names = [line.partition(":")[2].strip() for line in f if line.startswith(("model name", "CPU part"))]
+    return names[0] if names else "unknown"
+
+
+def engines_of(bench, programs, o, record):
+    """Ours, and the peers that are installed."""
+    peers = [Peer(p, o) for p in programs]
+    for program, p in zip(programs, peers):
+        if p.about:
+            record.add(dict(p.about, program=program))
+        else:
+            print(f"compare.py: {p.name} is left out: {p.why} (bench/peers/setup.sh installs what it needs)", file=sys.stderr, flush=True)
+    return [Roformer(o, CASES[bench][1])] + [p for p in peers if p.about]
+
+
+def said(row, ours, rounds):
+    """One measurement, as it is made."""
+    line = f"{row['bench']:12} {row['shape']:14} round {row['round'] + 1}/{rounds}  {row['engine']:28} "
+    if "error" in row:
+        return line + row["error"]
+    more = f"   {row['ms'] / ours['ms']:6.2f} x" if row is not ours and ours and "ms" in ours else ""
+    return line + f"{row['ms']:10.3f} ms{more}"
+
+
+def measure(bench, o, record):
+    shapes = o.shape or CASES[bench][0]
     if bench == "tokenize" and not (o.text and o.vocab):
         sys.exit("compare.py: tokenize needs --text and --vocab")
-    peers = [Peer(p, o.python, o.threads) for p in programs if not o.only or any(p.startswith(x) for x in o.only)]
-    for p in peers:
-        if not p.about:
-            print(f"compare.py: {p.name} did not start (bench/peers/setup.sh makes what it needs)", file=sys.stderr)
-    engines = [Roformer(o, row)] + [p for p in peers if p.about]
-    seen = {}
+    cases = [work_of(bench, shape, o) for shape in shapes]
+    labels = shapes if bench in ("relative", "linear", "train-linear") else [case["shape"] for case in cases]
+    programs = [p for p in CASES[bench][2] if not o.only or any(p.startswith(x) for x in o.only)]
+    if not record.has_all(bench, programs, labels, o.rounds):
+        take_turns(bench, list(zip(cases, labels)), engines_of(bench, programs, o, record), o, record)
+    table(bench, record, labels, o.rounds)
+
+
+def take_turns(bench, cases, engines, o, record):
+    hold, names = Hold(o.hold), {e.name for e in engines}
+    lacking = [(r, case, label) for r in range(o.rounds) for case, label in cases if not names <= set(record.rows.get((bench, label, r), {}))]
     try:
-        for r in range(o.rounds):
-            for shape in shapes:
-                case = work_of(bench, shape, o)
-                label = shape if bench in ("relative", "linear", "train-linear") else case["shape"]
-                for e in engines[r % len(engines):] + engines[:r % len(engines)]:
-                    got = dict(e.turn(case), bench=bench, shape=label, engine=e.name, round=r)
-                    out.write(json.dumps(got) + "\n")
-                    out.flush()
-                    seen.setdefault(label, {}).setdefault(e.name, []).append(got)
+        for e in engines[1:]:
+            if e.about.get("compiles"):             # not in a turn: nobody else has to wait for it
+                for label, case in {label: case for _, case, label in lacking}.items():
+                    print(f"{bench:12} {label:14} compiled by   {e.name}", flush=True)
+                    e.turn(dict(case, seconds=0))
+        for r, case, label in lacking:
+            for e in engines[r % len(engines):] + engines[:r % len(engines)]:
+                hold.begin()
+                row = dict(e.turn(case), bench=bench, shape=label, engine=e.name, round=r)
+                record.add(row)
+                print(said(row, record.rows[bench, label, r].get("roformer"), o.rounds), flush=True)
+    except BaseException:
+        table(bench, record, [label for _, label in cases], o.rounds)
+        raise
     finally:
-        for p in peers:
-            p.end()
-    return seen
+        hold.end()
+        for e in engines[1:]:
+            e.end()
 
 
-def table(bench, seen):
-    wide = max([14, *map(len, seen)])
-    for shape, engines in seen.items():
-        ours = engines["roformer"]
-        for name, got in engines.items():
-            errors = [g["error"] for g in got if "error" in g]
+def table(bench, record, labels, rounds):
+    """Medians over the rounds that every program has done."""
+    wide = max([14, *map(len, labels)])
+    for label in labels:
+        done = [record.rows[bench, label, r] for r in range(rounds) if "roformer" in record.rows.get((bench, label, r), {})]
+        for name in dict.fromkeys(name for row in done for name in row):
+            pairs = [(row[name], row["roformer"]) for row in done if name in row]
+            line = f"{bench:12} {label:{wide}} {name:28} "
+            errors = [g["error"] for g, _ in pairs if "error" in g]
             if errors:
-                print(f"{bench:10} {shape:{wide}} {name:28} {errors[0]}")
+                print(line + errors[0])
                 continue
-            middle = lambda key: statistics.median(g[key] for g in got)
-            line = f"{bench:10} {shape:{wide}} {name:28} {middle('ms'):10.3f} ms"
-            if "tokens_per_second" in got[0]:
+            middle = lambda key: statistics.median(g[key] for g, _ in pairs)
+            line += f"{middle('ms'):10.3f} ms"
+            if all("tokens_per_second" in g for g, _ in pairs):
                 line += f" {middle('tokens_per_second'):12.0f} tokens/s"
-            if "gflops" in got[0]:
-                shares = [g["gflops"] / (u["gflops"] / u["share_of_fma_peak"]) for g, u in zip(got, ours) if "share_of_fma_peak" in u]
+            if all("gflops" in g for g, _ in pairs):
+                shares = [g["gflops"] / (u["gflops"] / u["share_of_fma_peak"]) for g, u in pairs if "share_of_fma_peak" in u]
                 line += f" {middle('gflops'):7.1f} GFLOP/s" + (f" {100 * statistics.median(shares):5.1f} % of peak" if shares else "")
-            elif "gbytes_per_second" in got[0]:
+            elif all("gbytes_per_second" in g for g, _ in pairs):
                 line += f" {middle('gbytes_per_second'):9.4f} GB/s"
-            if name != "roformer" and not any("error" in u for u in ours):
-                line += f"   {statistics.median(g['ms'] / u['ms'] for g, u in zip(got, ours)):6.2f} x"
+            if name != "roformer" and not any("error" in u for _, u in pairs):
+                line += f"   {statistics.median(g['ms'] / u['ms'] for g, u in pairs):6.2f} x"
+            if len(pairs) < rounds:
+                line += f"   ({len(pairs)} of {rounds} rounds)"
             print(line, flush=True)
 
 
@@ -225,14 +361,21 @@ def main():
     p.add_argument("--text", help="what is tokenized")
     p.add_argument("--vocab", help="vocab.txt for the peers' tokenizer")
     p.add_argument("--model", help="model folder for roformer's tokenizer (the same vocabulary)")
-    p.add_argument("-o", "--output", default=os.devnull, help="every single measurement, one JSON object a line")
+    p.add_argument("--hold", help="a command that runs while turns do: it keeps other work off the machine, prints a line when it does so, and "
+                   "ends at the end of its input")
+    p.add_argument("-o", "--output", default=os.devnull, help="every single measurement is added to it, one JSON object a line; what it holds is not "
+                   "measured again")
     o = p.parse_args()
     if o.busy:
         o.threads = 1
         os.environ["BUSY"] = "1"
-    with open(o.output, "w") as out:
-        for bench in o.case:
-            table(bench, measure(bench, o, out))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        record = Record(o)
+    except OSError as e:
+        sys.exit(f"compare.py: {e.filename}: {e.strerror}")
+    for bench in o.case:
+        measure(bench, o, record)
 
 
 if __name__ == "__main__":

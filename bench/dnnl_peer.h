@@ -1,8 +1,9 @@
-/* dnnl_peer.h — products of packed weights by oneDNN, for bench_gemm to compare with. */
+/* dnnl_peer.h — products of packed weights by oneDNN, for bench_gemm to compare with.
+ *
+ * Each oneDNN that the build finds becomes a module of its own beside bench_gemm (dnnl_peer_*.so), since two versions
+ * of it have the same names.                                                                                        */
 #ifndef BENCH_DNNL_PEER_H
 #define BENCH_DNNL_PEER_H
-
-#include <stdbool.h>
 
 #include "roformer/work.h"
 
@@ -11,24 +12,28 @@ typedef struct dnnl_peer dnnl_peer;
 typedef struct dnnl_peer_problem {
     int64_t m, n, k;
     rf_act act;
-    bool half;                          /* x and w are rounded to bf16 beforehand; y is f32 */
+    rf_type type;                       /* x and w are rounded to it beforehand (int8: x without signs); y is f32 */
     int copies;                         /* of the packed weights */
     int threads;
-    const float *x, *w, *bias;          /* [m,k], [n,k], [n] */
+    const float *x, *w, *bias;          /* [m,k], [n,k], [n], in -1..1 */
     float *y;                           /* [m,n] */
 } dnnl_peer_problem;
 
-/* "oneDNN 2.6.3", or NULL when it is not built in. */
-const char *dnnl_peer_name(void);
+typedef struct dnnl_peer_api {
+    const char *name;                   /* "oneDNN 2.6.3" */
 
-/* Compiles y = act(x w^T + bias) and packs the weights.  NULL when oneDNN has no such product on this machine; any
- * other failure ends the program with a message.  bias and y must outlive the peer. */
-dnnl_peer *dnnl_peer_new(const dnnl_peer_problem *problem);
+    /* Compiles y = act(x w^T + bias) and packs the weights.  NULL when oneDNN has no such product on this machine; any
+     * other failure ends the program with a message.  bias and y must outlive the peer. */
+    dnnl_peer *(*create)(const dnnl_peer_problem *problem);
 
-/* One product with the given copy of the weights. */
-void dnnl_peer_run(dnnl_peer *peer, int copy);
+    /* One product with the given copy of the weights. */
+    void (*run)(dnnl_peer *peer, int copy);
 
-/* NULL does nothing. */
-void dnnl_peer_free(dnnl_peer *peer);
+    /* NULL does nothing. */
+    void (*free)(dnnl_peer *peer);
+} dnnl_peer_api;
+
+/* What a module exports. */
+const dnnl_peer_api *dnnl_peer_module(void);
 
 #endif

@@ -8,16 +8,31 @@ foreach(source ${bench_sources})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 endforeach()
 
-# oneDNN is a peer that bench_gemm measures where it is installed; nothing else is linked with it.
-target_sources(bench_gemm PRIVATE ${PROJECT_SOURCE_DIR}/bench/dnnl_peer.c)
+# oneDNN is a peer that bench_gemm measures: the system's, and those of RF_BENCH_ONEDNN, folders with include/ and lib/ (as pip makes of
+# onednn-cpu-gomp and onednn-devel-cpu-gomp).  Each is a module for itself; nothing else is linked with it.
+set(RF_BENCH_ONEDNN "" CACHE STRING "more oneDNN libraries that bench_gemm compares with: folders with include and lib")
+function(rf_dnnl_peer name include library)
+  add_library(dnnl_peer_${name} MODULE EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/dnnl_peer.c)
+  target_include_directories(dnnl_peer_${name} SYSTEM PRIVATE ${include})
+  target_link_libraries(dnnl_peer_${name} PRIVATE rf_flags ${library} OpenMP::OpenMP_C)
+  set_target_properties(dnnl_peer_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  add_dependencies(bench_gemm dnnl_peer_${name})
+endfunction()
+target_link_libraries(bench_gemm PRIVATE ${CMAKE_DL_LIBS})
 find_library(DNNL_LIBRARY dnnl)
 find_path(DNNL_INCLUDE dnnl.h)
 find_package(OpenMP QUIET COMPONENTS C)                # oneDNN's workers
 if(DNNL_LIBRARY AND DNNL_INCLUDE AND OpenMP_C_FOUND)
-  target_compile_definitions(bench_gemm PRIVATE BENCH_DNNL)
-  target_include_directories(bench_gemm SYSTEM PRIVATE ${DNNL_INCLUDE})
-  target_link_libraries(bench_gemm PRIVATE ${DNNL_LIBRARY} OpenMP::OpenMP_C)
+  rf_dnnl_peer(system ${DNNL_INCLUDE} ${DNNL_LIBRARY})
 endif()
+set(rf_more 0)
+foreach(folder ${RF_BENCH_ONEDNN})
+  if(NOT EXISTS ${folder}/include/dnnl.h OR NOT EXISTS ${folder}/lib/libdnnl.so OR NOT OpenMP_C_FOUND)
+    message(FATAL_ERROR "RF_BENCH_ONEDNN: ${folder}: expected include/dnnl.h, lib/libdnnl.so and a compiler with OpenMP")
+  endif()
+  math(EXPR rf_more "${rf_more} + 1")
+  rf_dnnl_peer(${rf_more} ${folder}/include ${folder}/lib/libdnnl.so)
+endforeach()
 
 include(RoformerFuzz)
 

@@ -1,5 +1,6 @@
-"""ONNX Runtime, all graph optimisations, f32, or with weights in int8 (dynamic quantisation, per channel) as argument;
-reads what export_onnx.py wrote."""
+"""ONNX Runtime, all graph optimizations, each thread on a processor of its own, f32, or with weights in int8 (dynamic quantization, per
+channel: unsigned activations by signed weights, which its VNNI and AMX kernels take) as argument; reads what export_onnx.py wrote.  It has
+no bf16 on x86."""
 import sys
 from peer import *
 import onnxruntime
@@ -21,5 +22,8 @@ model = os.path.join(PEERS, "roformer.onnx")
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = THREADS
 options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+others = pin()
+if others:                                              # its workers; processors are numbered from 1
+    options.add_session_config_entry("session.intra_op_thread_affinities", ";".join(str(p + 1) for p in others))
 session = onnxruntime.InferenceSession(quantized(model) if how == "int8" else model, options, providers=["CPUExecutionProvider"])
 serve(f"onnxruntime {how}", onnxruntime.__version__, forward=forward(lambda ids, mask: session.run(None, {"ids": ids, "mask": mask})))

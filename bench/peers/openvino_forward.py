@@ -1,4 +1,5 @@
-"""OpenVINO, f32 (or bf16, or int8 quantised by NNCF, as argument); reads what export_onnx.py wrote."""
+"""OpenVINO, one stream, pinned threads, f32 (or bf16, or int8 quantized by NNCF, as argument); reads what export_onnx.py wrote.  Beside
+int8, what stays in floating point is bf16 where the processor has AMX, as OpenVINO itself chooses."""
 import sys
 from peer import *
 import openvino
@@ -18,7 +19,8 @@ if how == "int8":
     if not os.path.exists(kept):
         openvino.save_model(quantized(model), kept, compress_to_fp16=False)
     model = core.read_model(kept)
-model = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32" if how == "int8" else how, "INFERENCE_NUM_THREADS": THREADS,
-                                          "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"})
+model = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": how if how != "int8" else "bf16" if has("amx_bf16") else "f32",
+                                          "INFERENCE_NUM_THREADS": THREADS, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
+                                          "ENABLE_CPU_PINNING": True})
 request = model.create_infer_request()
 serve(f"openvino {how}", openvino.__version__, forward=forward(lambda ids, mask: request.infer({0: ids, 1: mask})))

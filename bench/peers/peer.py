@@ -73,9 +73,24 @@ def forward(run):
         return row(case, median, best, sum(map(operations, batches)), sum(map(sum, batches)))
     return answer
 
-def serve(engine, version, **answers):
-    """answers: one function for each value of "bench"."""
-    print(json.dumps(dict(engine=engine, version=version, threads=THREADS)), flush=True)
+def has(*flags):
+    """Whether this processor has all of them, by Linux's names."""
+    with open("/proc/cpuinfo") as f:
+        here = next((line.split() for line in f if line.startswith(("flags", "Features"))), [])
+    return set(flags) <= set(here)
+
+def pin():
+    """The calling thread stays on the first of this process's processors; returns those for the other threads.  Where processors are
+    fewer than threads, nothing is pinned."""
+    first, *others = sorted(os.sched_getaffinity(0))
+    if len(others) < THREADS - 1:
+        return []
+    os.sched_setaffinity(0, {first})
+    return others[:THREADS - 1]
+
+def serve(engine, version, compiles=False, **answers):
+    """answers: one function for each value of "bench".  compiles: the first case of a shape takes long."""
+    print(json.dumps(dict(engine=engine, version=version, threads=THREADS, compiles=compiles)), flush=True)
     for line in sys.stdin:
         case = json.loads(line)
         try:

@@ -33,4 +33,5 @@ def train(case):
     head = 6 * count * WIDTH * (WIDTH + config.vocab_size)
     return row(case, median, best, 3 * operations(batch) + head, sum(batch))
 
-serve(f"transformers {how}{' compiled' if call is not model else ''}", f"torch {torch.__version__}, transformers {transformers.__version__}", train=train)
+serve(f"transformers {how}{' compiled' if call is not model else ''}", f"torch {torch.__version__}, transformers {transformers.__version__}",
+      call is not model, train=train)
