@@ -8,15 +8,15 @@
 /* ---- the table of cases ------------------------------------------------------------------------------------------ */
 
 static const struct bench_case { const char *name, *what; rf_status (*run)(bench_job *j); } cases[] = {
-    {"forward", "encoder of a batch", bench_forward},
+    {"forward", "forward pass of the encoder", bench_forward},
     {"train", "one update: forward, backward, AdamW", bench_train},
-    {"attention", "fused attention with rotation", bench_attention},
-    {"rope", "rotation alone, beside a copy", bench_rope},
+    {"attention", "fused attention with rotary positions", bench_attention},
+    {"rope", "rotation, relative to a copy", bench_rope},
     {"gemm", "matrix products of the encoder", bench_gemm},
     {"tokenize", "text to tokens", bench_tokenize},
     {"kernels", "single kernels on every rung, one thread", bench_kernels},
-    {"update", "one update by each rule, beside a copy", bench_update},
-    {"save", "what training waits for a checkpoint", bench_save},
+    {"update", "one update by each optimizer, relative to a copy", bench_update},
+    {"save", "time that training waits for a checkpoint", bench_save},
 };
 
 static const struct bench_case *find_case(const char *name, rf_error *why)
@@ -109,17 +109,18 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct bench_args, field)
 static const cli_option options[] = {
     {"model", 'm', CLI_FOLDER, A(model), "DIR", NULL, 0, 0, NULL,
-     "measure this model; random weights of RoFormer-base otherwise", NULL},
-    {"config", 'c', CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL, "random weights of this config.json's shape", NULL},
+     "model to measure (default: random weights of RoFormer-base)", NULL},
+    {"config", 'c', CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL,
+     "measure random weights with the shape of this config.json", NULL},
     {"shape", 0, CLI_EACH, A(shapes), "BxT|@FILE", NULL, 0, 0, NULL,
-     "texts and tokens, as 8x128 or 32x5-200, or a file with the lengths of a batch on each line; may be given again",
-     NULL},
+     "number and length of texts, such as 8x128 or 32x5-200, or a file with the lengths of one batch per line; may be "
+     "repeated", NULL},
     CLI_DTYPE_OPTION(struct bench_args, dtype),
     {"gradient_checkpointing", 0, CLI_FLAG, A(checkpoints), NULL, NULL, 0, 0, NULL,
-     "train, save: activations of a layer are computed again in the backward", NULL},
-    {"text", 0, CLI_FILE, A(text), "FILE", NULL, 0, 0, NULL, "what the tokenizer reads; a sample otherwise", NULL},
-    {"seconds", 0, CLI_REAL, A(seconds), "X", "2", 0.01, 3600, NULL, "for each row", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+     "train, save: recompute the activations of each layer in the backward pass", NULL},
+    {"text", 0, CLI_FILE, A(text), "FILE", NULL, 0, 0, NULL, "input of the tokenizer (default: a sample)", NULL},
+    {"seconds", 0, CLI_REAL, A(seconds), "X", "2", 0.01, 3600, NULL, "time to measure each row, in seconds", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON object", NULL},
     {"CASE", 0, CLI_OPERANDS, A(cases), NULL, NULL, 0, 16, NULL, "", NULL},
     {0},
 };
@@ -136,10 +137,10 @@ static const char *const examples[] = {
 const cli_command cmd_bench = {
     "bench",
     "[forward|train|attention|rope|gemm|tokenize|kernels|update|save]...",
-    "measure speed, beside what the machine can do",
-    "Prints for each shape the median and 95th percentile of the time, tokens a second, operations or bytes a second, "
-    "and the share of what a loop of multiply-adds in registers (or a copy between the same arrays) reached in the "
-    "same moments on the same threads.",
+    "measure speed relative to the peak of this machine",
+    "Prints for each shape the median and the 95th percentile of the time, tokens per second, operations or bytes per "
+    "second, and the fraction of the peak.  The peak is measured at the same time with the same threads: by a loop of "
+    "multiply-adds in registers, or by a copy between the same arrays.",
     examples,
     options,
     sizeof(struct bench_args),

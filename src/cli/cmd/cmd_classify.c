@@ -51,9 +51,9 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(classify_args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(classify_args, model, "folder of a fine-tuned model (the shipped model is not)"),
-    {"pair", 0, CLI_TEXT, A(pair), "TEXT", NULL, 0, 0, NULL, "a second text beside each", NULL},
+    {"pair", 0, CLI_TEXT, A(pair), "TEXT", NULL, 0, 0, NULL, "second text for each TEXT", NULL},
     CLI_DTYPE_OPTION(classify_args, dtype),
-    {"top", 'k', CLI_INT, A(top), "N", "0", 0, 65536, NULL, "only the N most likely labels; 0: all", NULL},
+    {"top", 'k', CLI_INT, A(top), "N", "0", 0, 65536, NULL, "print only the N most likely labels; 0: all", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(text), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
 };
@@ -68,9 +68,9 @@ static const char *const examples[] = {
 const cli_command cmd_classify = {
     "classify",
     "[TEXT...]",
-    "label texts with a fine-tuned model",
-    "Reads texts from the command line, or lines from standard input, and prints for each a list of labels with their "
-    "scores, best first, in the format of transformers' text-classification pipeline.",
+    "classify texts with a fine-tuned model",
+    "Reads each TEXT or, without TEXT, each line of standard input.  Prints a list of labels with their scores, the "
+    "best first, in the format of the text-classification pipeline of transformers.",
     examples,
     options,
     sizeof(classify_args),

@@ -64,14 +64,15 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"SRC DST", 0, CLI_OPERANDS, A(folder), NULL, NULL, 2, 2, NULL, "", NULL},
     {"dtype", 0, CLI_CHOICE, A(type), "same|f32|bf16|f16|int8", "same", 0, 0, NULL,
-     "of the weights that are written; int8: of the layers' matrices, the others keep theirs",
+     "data type of the written weights; int8: only for the matrices of the layers, the other weights keep their type",
      "torch_dtype"},
     {"drop", 0, CLI_EACH, A(drop), "NAME", NULL, 0, 0, NULL,
-     "a tensor that the model has no use for and that may be left out; NAME* stands for all that begin so", NULL},
+     "tensor that may be left out because the model does not use it; NAME* stands for all names with this beginning; "
+     "may be repeated", NULL},
     {"extend-vocab", 0, CLI_FOLDER, A(vocabulary), "DIR", NULL, 0, 0, NULL,
-     "take the tokenizer of DIR: a token that SRC has keeps its vector, a new one has the mean of its characters'",
-     NULL},
-    {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace weights that are in DST", NULL},
+     "use the tokenizer of DIR: tokens of SRC keep their embeddings; a new token gets the mean embedding of its "
+     "characters", NULL},
+    {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace existing weights in DST", NULL},
     {0},
 };
 #undef A
@@ -87,14 +88,14 @@ static const char *const examples[] = {
 const cli_command cmd_convert = {
     "convert",
     "SRC DST",
-    "rewrite a published model folder as one of today",
-    "Reads pytorch_model.bin or safetensors, one file or shards, with the names of older files (gamma, beta), and "
-    "writes config.json, the tokenizer and model.safetensors, which transformers loads.  Says of every tensor what "
-    "becomes of it; a tensor that the model has no use for is refused unless --drop names it.  What was written is "
-    "read back and compared.  Keys of config.json that mean nothing here are kept, and other files are copied, but for "
-    "weights in other formats and what is of a training run: each is named.  With --dtype int8 a matrix of the layers "
-    "has 8 bits a weight and a scale for each row, as compressed-tensors keeps them (W8A8); commands compute with them "
-    "as they are under their own --dtype int8.",
+    "convert a published checkpoint to safetensors and current tensor names",
+    "Reads pytorch_model.bin or safetensors, as one file or as shards, with current or older tensor names (gamma, "
+    "beta).  Writes config.json, the tokenizer and model.safetensors, which transformers can load.  Lists for every "
+    "tensor what was done with it.  A tensor that the model does not use is an error unless --drop names it.  The "
+    "written weights are read back and compared.  Keys of config.json that have no meaning here are kept.  Other "
+    "files are copied, except weights in other formats and files of a training run; each of these files is listed.\n"
+    "With --dtype int8, the matrices of the layers are stored with 8 bits per weight and one scale per row, in the "
+    "format of compressed-tensors (W8A8).  Commands use them unchanged with their own --dtype int8.",
     examples,
     options,
     sizeof(struct args),

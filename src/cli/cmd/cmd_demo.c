@@ -165,11 +165,11 @@ static int run(void *arguments, cli_io *io)
 }
 
 static const cli_option options[] = {
-    CLI_MODEL_OPTION_OF(struct args, model, "folder of a masked language model; without it the shipped one"),
+    CLI_MODEL_OPTION_OF(struct args, model, "folder of a masked language model (default: the shipped one)"),
     {"sentence-model", 0, CLI_FOLDER, offsetof(struct args, sentence_model), "DIR", NULL, 0, 0, NULL,
-     "folder of the model that makes vectors; without it that of -m, else the shipped one", NULL},
+     "model that computes vectors (default: that of -m, otherwise the shipped one)", NULL},
     {"lines", 0, CLI_FILE, offsetof(struct args, lines), "FILE", NULL, 0, 0, NULL,
-     "search in the lines of FILE; without it in some sentences of its own", NULL},
+     "search the lines of FILE (default: a few built-in sentences)", NULL},
     {0},
 };
 
@@ -177,7 +177,7 @@ static const char *const examples[] = {"roformer demo", NULL};
 
 const cli_command cmd_demo = {
     "demo", "", "fill masks, search and compare sentences with the shipped models",
-    "Runs fill-mask, index, search and similarity on a few sentences, and prints each command and its output.  Blanks "
-    "are filled by a masked language model, vectors are those of a model for sentences where there is one.",
+    "Runs fill-mask, index, search and similarity on a few sentences, and prints each command with its output.  "
+    "fill-mask uses a masked language model; vectors come from a sentence model if there is one.",
     examples, options, sizeof(struct args), NULL, run,
 };

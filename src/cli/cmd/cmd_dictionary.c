@@ -23,7 +23,7 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"FILE", 0, CLI_OPERANDS, A(text), NULL, NULL, 1, 1e6, NULL, "", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "the compiled dictionary", NULL},
-    {"name", 0, CLI_TEXT, A(name), "NAME", "own", 0, 0, NULL, "what tokenizer_config.json calls it", NULL},
+    {"name", 0, CLI_TEXT, A(name), "NAME", "own", 0, 0, NULL, "name of the dictionary in tokenizer_config.json", NULL},
     {0},
 };
 #undef A
@@ -38,9 +38,9 @@ const cli_command cmd_dictionary = {
     "dictionary",
     "FILE... -o FILE",
     "compile a dictionary of Chinese words",
-    "Reads jieba's format, \"word frequency [tag]\" on each line; of a word that is there twice, in one file or in "
-    "several, the last line counts.  A model folder that holds the result as dictionary.words cuts its words by it; "
-    "others use jieba's own dictionary, which comes with the program.",
+    "Reads jieba's format: \"word frequency [tag]\" on each line.  If a word occurs several times, in one file or in "
+    "several, the last line counts.  A model folder that contains the result as dictionary.words splits text into "
+    "words with it.  Other folders use jieba's own dictionary, which is installed with the program.",
     examples,
     options,
     sizeof(struct args),

@@ -220,11 +220,12 @@ static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"format", 'f', CLI_CHOICE, A(format), "npy|jsonl|f32", "npy", 0, 0, NULL,
-     "NumPy's file, a JSON list on each line, or raw little-endian floats; without it npy, or what -o ends in", NULL},
-    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete",
-     NULL},
+     "npy: NumPy file; jsonl: one JSON list per line; f32: raw little-endian floats; if not given, selected by the "
+     "extension of --output", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL,
+     "write to FILE instead of standard output; FILE appears when it is complete", NULL},
     {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL,
-     "scale every vector to length 1; without it as the folder says", NULL},
+     "normalize vectors to length 1; if not given, as configured in the model folder", NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
@@ -242,13 +243,13 @@ static const char *const examples[] = {
 const cli_command cmd_embed = {
     "embed",
     "[FILE...]",
-    "embed lines of text as vectors",
-    "Reads lines from the files (.gz and .zst, too), or from standard input, and writes one vector for each, in the "
-    "order of the lines.  An empty line gives the vector of an empty text.  A text's vector is the same bits whatever "
-    "else is in the input and however many threads work.  In a folder of sentence-transformers its files say how "
-    "vectors are made, unless options do.\n"
-    "NumPy's format needs the number of rows at its beginning: into a pipe the rows are kept in a temporary file until "
-    "the last line is read; jsonl and f32 come out at once.",
+    "compute embeddings of lines of text",
+    "Reads lines from the files (also .gz and .zst) or from standard input, and writes one vector per line in the "
+    "same order.  An empty line gives the vector of the empty text.  The vector of a text has the same bits "
+    "regardless of the other lines and of the number of threads.  A sentence-transformers folder defines pooling, "
+    "normalization, prompt and maximum length; options override it.\n"
+    "The npy format begins with the number of rows.  On a pipe, the rows are therefore kept in a temporary file until "
+    "all input is read; jsonl and f32 are written at once.",
     examples,
     options,
     sizeof(struct args),

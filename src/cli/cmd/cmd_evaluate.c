@@ -371,24 +371,25 @@ static int run(void *arguments, cli_io *io)
 
 static const cli_option options[] = {
     CLI_TRAIN_MODEL(evaluate_args, f.t,
-                    "model folder; without it the shipped model, with --task embed the one of sentences"),
+                    "model folder (default: the shipped model; with --task embed, the shipped sentence model)"),
     {"text", 0, CLI_TRAIN, offsetof(evaluate_args, text), NULL, NULL, 0, 0, NULL, NULL, ""},   /* not --train_file */
     CLI_TRAIN_ROW("source", evaluate_args, source, NULL),
     CLI_TRAIN_ROW("target", evaluate_args, target, NULL),
-    CLI_FINETUNE_ROW("dev", evaluate_args, f, "labeled examples, for a fine-tuned model"),
-    CLI_FINETUNE_ROW("task", evaluate_args, f, "how they are read; without it as in fine-tuning"),
+    CLI_FINETUNE_ROW("dev", evaluate_args, f, "labeled examples for a fine-tuned model"),
+    CLI_FINETUNE_ROW("task", evaluate_args, f, "task that defines how examples are read (default: as in fine-tuning)"),
     CLI_FINETUNE_ROWS(evaluate_args, f, RF_OPTION_EVALUATE),
     CLI_TRAIN_ROWS(evaluate_args, f.t, RF_OPTION_EVALUATE),
     CLI_DTYPE_OPTION(evaluate_args, dtype),
     {"max_lengths", 0, CLI_TEXT, offsetof(evaluate_args, lengths), "N,N,...", NULL, 0, 0, NULL,
-     "measure at each of these lengths, a line for each", NULL},
+     "evaluate at each of these lengths, one line per length", NULL},
     {"stride", 0, CLI_INT, offsetof(evaluate_args, stride), "N", NULL, 1, 1 << 20, NULL,
-     "of a causal model: windows of --max_length tokens begin every N tokens of a document, and each token counts in "
-     "the first that has it (sliding-window perplexity)", NULL},
+     "causal models: windows of --max_length tokens begin every N tokens of a document, and each token is scored in "
+     "the first window that contains it (sliding-window perplexity)", NULL},
     {"words", 0, CLI_INT, offsetof(evaluate_args, words), "N", NULL, 1, 1 << 30, NULL,
-     "predict N whole words of the text, all tokens of a word masked: the share that is right, and nats a character.  "
-     "Which words depends on the text alone, so models of any vocabulary can be compared", NULL},
-    {"json", 0, CLI_FLAG, offsetof(evaluate_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+     "predict N whole words of the text, each with all of its tokens masked; prints the accuracy and the nats per "
+     "character.  The selection of the words depends only on the text, so that models with different vocabularies can "
+     "be compared", NULL},
+    {"json", 0, CLI_FLAG, offsetof(evaluate_args, json), NULL, NULL, 0, 0, NULL, "print one JSON object", NULL},
     {0},
 };
 
@@ -406,16 +407,16 @@ static const char *const examples[] = {
 const cli_command cmd_evaluate = {
     "evaluate",
     "--text FILE... | --dev FILE | --source FILE... --target FILE...",
-    "measure a model on text it has not seen",
-    "Masks tokens as training does, with the masks that --seed decides, and prints the mean cross-entropy of the "
-    "predictions (nats), its exponential (the perplexity), and the share of predictions that are right; a causal model "
-    "predicts every next token instead.  Documents are cut into pieces of --max_length tokens, which see nothing of "
-    "each other: measure with the length that matters to you.  Of a text that cannot be read to its end the scores of "
-    "what was read are printed (with --json \"incomplete\" says why), and the exit code is not 0.\n"
-    "With --dev, the scores of a fine-tuned model, or of a folder of sentence-transformers, on labeled examples: "
-    "loss, accuracy, F1, correlations, as the task defines them.\n"
-    "With --source and --target, a translator's loss, perplexity and accuracy on parallel text: every token of a "
-    "target predicted from its source and the tokens before it.",
+    "evaluate a model on held-out text, labeled examples or parallel text",
+    "With --text, masks tokens as in training (--seed selects them) and prints the mean cross-entropy of the "
+    "predictions in nats, the perplexity, and the accuracy.  A causal model predicts every next token instead.  "
+    "Documents are cut into independent sequences of --max_length tokens, so evaluate with the length that matters to "
+    "you.  If a text cannot be read to its end, the scores of the part that was read are printed (with --json, "
+    "\"incomplete\" contains the reason), and the exit status is not 0.\n"
+    "With --dev, prints the loss and the metrics of a fine-tuned model, or of a sentence-transformers folder, on "
+    "labeled examples.\n"
+    "With --source and --target, prints loss, perplexity and accuracy of a translation model on parallel text.  Every "
+    "target token is predicted from its source and the earlier target tokens.",
     examples,
     options,
     sizeof(evaluate_args),

@@ -241,11 +241,12 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"top-k", 'k', CLI_INT, A(top_k), "N", "5", 1, 1000000, NULL, "predictions for each mask", NULL},
-    {"target", 0, CLI_EACH, A(targets), "WORD", NULL, 0, 0, NULL, "choose among these words only; may be given again",
+    {"top-k", 'k', CLI_INT, A(top_k), "N", "5", 1, 1000000, NULL, "number of predictions per mask", NULL},
+    {"target", 0, CLI_EACH, A(targets), "WORD", NULL, 0, 0, NULL, "predict only the given words; may be repeated",
      "targets"},
-    {"max-length", 0, CLI_INT, A(max_length), "N", "0", 0, 1 << 20, NULL, "cut texts to N tokens; 0: never", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each text", NULL},
+    {"max-length", 0, CLI_INT, A(max_length), "N", "0", 0, 1 << 20, NULL,
+     "truncate texts to N tokens; 0: no truncation", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one line of JSON per text", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
 };
@@ -262,10 +263,10 @@ const cli_command cmd_fill_mask = {
     "fill-mask",
     "[TEXT...]",
     "predict masked tokens",
-    "Each TEXT, or each line of standard input when there is none, holds at least one [MASK].  Prints the likeliest "
-    "words.\n"
-    "With --json a text with one mask gives a list of {\"score\", \"token\", \"token_str\", \"sequence\"}, one with "
-    "several masks a list of such lists, as the fill-mask pipeline of transformers does.",
+    "Each TEXT must contain at least one [MASK].  Without TEXT, each line of standard input is a text.  Prints the "
+    "most likely words for each mask.\n"
+    "With --json, a text with one mask gives a list of {\"score\", \"token\", \"token_str\", \"sequence\"}.  A text "
+    "with several masks gives a list of such lists.  This is the format of the fill-mask pipeline of transformers.",
     examples,
     options,
     sizeof(struct args),

@@ -167,15 +167,15 @@ static const cli_option options[] = {
     CLI_FINETUNE_ROW("train", finetune_args, f, NULL),
     CLI_FINETUNE_ROW("dev", finetune_args, f, NULL),
     CLI_TRAIN_MODEL(finetune_args, f.t,
-                    "model to begin from; without it the shipped model, of --task embed the one of sentences"),
-    CLI_TRAIN_ROW("output_dir", finetune_args, f.t, "for the fine-tuned model, checkpoints and metrics.jsonl"),
+                    "model to fine-tune (default: the shipped model; with --task embed, the shipped sentence model)"),
+    CLI_TRAIN_ROW("output_dir", finetune_args, f.t, "folder for the fine-tuned model, checkpoints and metrics.jsonl"),
     CLI_TRAIN_ROW("resume", finetune_args, f.t, NULL),
     CLI_FINETUNE_ROWS(finetune_args, f, RF_OPTION_FINETUNE),
     CLI_TRAIN_ROW("max_length", finetune_args, f.t,
-                  "longest example in tokens, of embed and sim each text; pairs lose from the longer text; "
-                  "without it 128, of glue/NAME 512, of embed what the model's folder says"),
+                  "maximum number of tokens of an example (embed and sim: of each text); in a pair, the longer text is "
+                  "truncated (default: 128; glue/NAME: 512; embed: as configured in the model folder)"),
     {"metric_for_best_model", 0, CLI_FINETUNE, offsetof(finetune_args, f), NULL, NULL, 0, 0, NULL,
-     "the task's own when not given, or another that it has, of"
+     "metric that selects the best checkpoint; a metric of the task, by default its main one; one of"
 #define RFM(name, error) " " #name
 #include "roformer/metrics.def"
 #undef RFM
@@ -183,7 +183,8 @@ static const cli_option options[] = {
     CLI_TRAIN_ROWS(finetune_args, f.t, RF_OPTION_FINETUNE),
     {"report", 0, CLI_FLAG, offsetof(finetune_args, report), NULL, NULL, 0, 0, NULL, "write report.html at the end",
      NULL},
-    {"json", 0, CLI_FLAG, offsetof(finetune_args, json), NULL, NULL, 0, 0, NULL, "the scores as one JSON object", NULL},
+    {"json", 0, CLI_FLAG, offsetof(finetune_args, json), NULL, NULL, 0, 0, NULL, "print the scores as one JSON object",
+     NULL},
     {0},
 };
 
@@ -202,16 +203,16 @@ static const char *const examples[] = {
 const cli_command cmd_finetune = {
     "finetune",
     "--train FILE -o DIR",
-    "train a model on labeled examples",
-    "Option names are those of transformers' Trainer.  Texts are in the column text (or sentence, sentence1, ...), "
-    "a second text in pair (sentence2, ...), labels in label (score, ...); --text_column and the like name others, "
-    "or number them in a file "
-    "without a header.  The new folder holds the labels and loads in transformers.\n"
-    "Tasks, what is learned, and their metrics besides the loss:\n"
+    "fine-tune a model on labeled examples",
+    "Options have the names of transformers' Trainer.  Texts are read from the column text (or sentence, sentence1, "
+    "...), second texts from pair (sentence2, ...), labels from label (score, ...).  --text_column, --pair_column and "
+    "--label_column name other columns, or give their numbers in a file without a header.  The new folder contains "
+    "the labels, and transformers can load it.\n"
+    "Tasks and their metrics besides the loss:\n"
 #define RFT(name, what, metrics) #name ": " what " (" metrics ")\n"
 #include "roformer/tasks.def"
 #undef RFT
-    "Ends with the scores of the model on --dev.  Ctrl-C finishes the batch, saves a checkpoint and exits with 75.",
+    "At the end, prints the scores on --dev.  Ctrl-C finishes the batch, saves a checkpoint and exits with status 75.",
     examples,
     options,
     sizeof(finetune_args),

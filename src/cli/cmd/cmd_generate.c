@@ -313,56 +313,57 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model or RoFormer-Sim (the shipped model is neither)"),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"prompt_file", 'f', CLI_FILE, A(prompt_file), "FILE", NULL, 0, 0, NULL,
-     "the whole file is one prompt; - is standard input", NULL},
-    {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL, "tokens at most",
-     NULL},
+     "read the whole file as one prompt; - is standard input", NULL},
+    {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
+     "maximum number of new tokens", NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
-     "sample tokens by their probabilities; also when one of the next five is given, or several sequences without "
-     "beams", NULL},
+     "sample tokens instead of greedy decoding; implied by the next five options, and by --num_return_sequences "
+     "without beams", NULL},
     {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
-     "below 1: likely tokens become likelier", NULL},
+     "sampling temperature; values below 1 make likely tokens more likely", NULL},
     {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL,
-     "top-k sampling: draw from the N likeliest tokens; 0: all", NULL},
+     "top-k sampling: sample from the N most likely tokens; 0: all", NULL},
     {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
-     "nucleus sampling: draw from the fewest tokens whose probabilities add up to P", NULL},
+     "nucleus sampling: sample from the smallest set of tokens whose probabilities sum to at least P", NULL},
     {"min_p", 0, CLI_REAL, A(o.min_p), "P", NULL, 0, 1, NULL,
-     "leave out tokens with less than P times the probability of the likeliest", NULL},
+     "exclude tokens whose probability is less than P times that of the most likely token", NULL},
     {"typical_p", 0, CLI_REAL, A(o.typical_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
-     "typical sampling: draw from the fewest tokens whose probabilities add up to P, those first whose surprise is "
-     "nearest to the mean", NULL},
+     "typical sampling: sample from the smallest set of tokens whose probabilities sum to at least P; tokens whose "
+     "surprise is closest to the mean come first", NULL},
     {"num_return_sequences", 0, CLI_INT, A(o.num_return_sequences), "N", NULL, 1, RF_RETURN_SEQUENCES_MOST, NULL,
-     "texts for each prompt, one after the other: samples, or the best of --num_beams", NULL},
+     "number of texts per prompt: samples, or the best ones of --num_beams", NULL},
     {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
-     RF_REPETITION_PENALTY_MOST, NULL, "above 1: tokens of the text so far become less likely", NULL},
+     RF_REPETITION_PENALTY_MOST, NULL, "values above 1 make tokens that occur in the text so far less likely", NULL},
     {"no_repeat_ngram_size", 0, CLI_INT, A(o.no_repeat_ngram_size), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
-     "no N tokens in a row come twice, prompt included; 0: they may", NULL},
+     "do not repeat any sequence of N tokens, including those of the prompt; 0: off", NULL},
     {"special_tokens", 0, CLI_FLAG, A(o.special_tokens), NULL, NULL, 0, 0, NULL,
-     "[PAD], [UNK], [CLS] and [MASK] may be written, too (off: never); they have no place in the text, but in --json's "
-     "ids", NULL},
-    {"stop", 0, CLI_EACH, A(stop), "STRING", NULL, 0, 0, NULL,
-     "a text ends behind STRING, wherever it comes; may be given again", NULL},
+     "allow [PAD], [UNK], [CLS] and [MASK] to be generated (default: never); they appear in the ids of --json, but "
+     "not in the text", NULL},
+    {"stop", 0, CLI_EACH, A(stop), "STRING", NULL, 0, 0, NULL, "stop after STRING has been generated; may be repeated",
+     NULL},
     {"num_beams", 0, CLI_INT, A(o.num_beams), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
-     "beam search among N texts at a time, for the likeliest; with --num_return_sequences the best of them", NULL},
+     "beam search with N beams; 1: no beam search; with --num_return_sequences, the best texts are printed", NULL},
     {"length_penalty", 0, CLI_REAL, A(o.length_penalty), "X", NULL, -RF_LENGTH_PENALTY_MOST, RF_LENGTH_PENALTY_MOST,
      NULL,
-     "of beam search: log-probabilities are divided by the number of tokens to the power of X; above 0 longer texts do "
-     "better", NULL},
+     "beam search: divide log-probabilities by the number of tokens to the power of X; values above 0 favor longer "
+     "texts", NULL},
     {"early_stopping", 0, CLI_CHOICE, A(early), "false|true|never", "false", 0, 0, NULL,
-     "when N texts are there, beam search ends: if no beam does better as it is; at once; if none can ever", NULL},
-    {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "decides what is drawn", NULL},
+     "when beam search stops after N texts are complete; false: when no current beam has a better score; true: at "
+     "once; never: when no beam can reach a better score", NULL},
+    {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "random seed of sampling", NULL},
     {"batch_size", 'b', CLI_INT, A(o.batch_size), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
-     "texts that are written at the same time, at most; the tokens do not depend on it", NULL},
+     "maximum number of texts to generate at the same time; does not change the result", NULL},
     {"cache_dtype", 0, CLI_CHOICE, A(cache_dtype), "f32|bf16", "f32", 0, 0, NULL,
-     "what keys and values of earlier tokens are kept in; bf16 takes half the memory", NULL},
+     "data type of the KV cache; bf16 halves its memory", NULL},
     {"cache_memory", 0, CLI_INT, A(memory), "MB", NULL, 0, 1 << 30, NULL,
-     "memory for keys and values, at most: texts wait until there is enough; 0: no limit but that prompts fit the "
-     "memory that is there", NULL},
+     "maximum memory of the KV cache; further texts wait until memory is free; 0: no limit, except that the prompts "
+     "must fit into the available memory", NULL},
     {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL,
-     "the prompt first (on; RoFormer-Sim: off)", NULL},
+     "print the prompt before the new text (default: on; RoFormer-Sim: off)", NULL},
     {"logprobs", 0, CLI_FLAG, A(logprobs), NULL, NULL, 0, 0, NULL,
-     "below each text a line for each new token: its log-probability by the model's own distribution, id, and token "
-     "quoted; and a blank line.  --json has them without it", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each prompt", NULL},
+     "after each text, print one line per new token: its log-probability before sampling options are applied, its id, "
+     "and the quoted token; then a blank line.  --json includes these numbers without this option", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one line of JSON per prompt", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
 };
@@ -383,19 +384,19 @@ const cli_command cmd_generate = {
     "generate",
     "[TEXT...]",
     "generate text with a causal model",
-    "Each TEXT, each line of standard input when there is none, or the whole of --prompt_file is a prompt.  Without "
-    "sampling the likeliest token is taken each time.  A text ends with [SEP], which training puts at the end of "
-    "documents, behind a --stop string, or after --max_new_tokens.  [PAD], [UNK], [CLS] and [MASK] are never written, "
-    "but with --special_tokens.  What is not given here is as the model's generation_config.json says, else as below; "
-    "there eos_token_id takes the place of [SEP], and max_length counts the prompt, too.  "
-    "RoFormer-Sim sees a prompt as a whole and writes "
-    "texts that mean the like.  "
-    "Prompts are written side by side, --batch_size at a "
-    "time, what they have in common at the beginning is computed once, and they are printed in their order, tokens as "
-    "they come; a prompt and a seed give the same text, whatever the number of threads and the other prompts; a prompt "
-    "that comes again gets another sample.\n"
+    "Each TEXT is a prompt.  Without TEXT, each line of standard input is a prompt, or the whole file of "
+    "--prompt_file.  Without sampling options or beams, decoding is greedy.  A text ends at [SEP], which training "
+    "puts at the end of documents, after a --stop string, or after --max_new_tokens.\n"
+    "Options that are not given default to the model's generation_config.json, then to the values below.  In that "
+    "file, eos_token_id replaces [SEP], and max_length includes the prompt.\n"
+    "RoFormer-Sim reads the prompt with bidirectional attention and generates texts with the same meaning.\n"
+    "Up to --batch_size texts are generated at the same time, and a common beginning of prompts is computed once.  "
+    "Texts are printed in the order of the prompts, and tokens are printed as they are generated.  The same prompt "
+    "and seed give the same text, regardless of the number of threads and of the other prompts.  If a prompt occurs "
+    "several times, each occurrence gets its own sample.\n"
     "With --json: {\"generated_text\", \"finish_reason\": \"stop\" or \"length\", \"prompt_tokens\", \"ids\", "
-    "\"logprobs\"}, the last two of the new tokens, by the model's own distribution.",
+    "\"logprobs\"}.  The last two describe the new tokens; logprobs are those of the model before sampling options "
+    "are applied.",
     examples,
     options,
     sizeof(struct args),

@@ -38,7 +38,7 @@ static int completion(void *arguments, cli_io *io)
 
 static const cli_option help_options[] = {
     {"markdown", 0, CLI_CHOICE, offsetof(struct args, markdown), "no|options|commands", "no", 0, 0, NULL,
-     "print a page of the documentation: options of training (docs/options.md), or commands (docs/commands.md)", NULL},
+     "print a page of the documentation: training options (docs/options.md) or commands (docs/commands.md)", NULL},
     {"COMMAND", 0, CLI_OPERANDS, offsetof(struct args, word), NULL, NULL, 0, 1, NULL, "", NULL},
     {0},
 };
@@ -58,10 +58,11 @@ static const char *const completion_examples[] = {
 };
 
 const cli_command cmd_help = {
-    "help", "[COMMAND]", "explain a command", "", help_examples, help_options, sizeof(struct args), NULL, help};
+    "help", "[COMMAND]", "show the help of a command", "", help_examples, help_options, sizeof(struct args), NULL,
+    help};
 
 const cli_command cmd_completion = {
     "completion", "bash|zsh|fish", "print a completion script for a shell",
-    "The script completes commands, options, the words an option may take, and file names.",
+    "The script completes commands, options, the values of options, and file names.",
     completion_examples, completion_options, sizeof(struct args), NULL, completion,
 };

@@ -131,8 +131,8 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"output", 'o', CLI_FILE, A(output), "DIR", NULL, 0, 0, NULL, "the index: a new folder; appears when complete",
-     NULL},
+    {"output", 'o', CLI_FILE, A(output), "DIR", NULL, 0, 0, NULL,
+     "folder of the new index; it appears when it is complete", NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
@@ -149,13 +149,13 @@ static const char *const examples[] = {
 const cli_command cmd_index = {
     "index",
     "-o DIR [FILE...]",
-    "keep the vectors of lines, to search in them",
-    "Reads lines from the files (.gz and .zst, too), or from standard input, and writes their vectors, made as "
-    "roformer embed makes them and scaled to length 1, and the lines themselves to a folder: as int8 to look through "
-    "all of them, as floats to compare the nearest exactly.  Lines of several files are numbered on.  Memory stays the "
-    "same however many there are.  "
-    "An empty line keeps its number and is never found; one whose vector has length 0 is refused by its number.\n"
-    "docs/formats.md has the files: NumPy opens codes.npy, FAISS's read_index vectors.faiss.",
+    "build a search index of lines of text",
+    "Reads lines from the files (also .gz and .zst) or from standard input.  Writes the lines and their vectors to a "
+    "folder.  Vectors are computed as by roformer embed and normalized to length 1.  They are stored as int8, for a "
+    "scan of all lines, and as floats, for an exact comparison of the best candidates.  Lines are numbered across all "
+    "files.  Memory use does not depend on the number of lines.  An empty line keeps its number and is never found.  "
+    "If the vector of a line is zero, the command fails and names the line.\n"
+    "docs/formats.md describes the files: NumPy reads codes.npy, and read_index of FAISS reads vectors.faiss.",
     examples,
     options,
     sizeof(struct args),

@@ -378,10 +378,10 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
-    {"env", 0, CLI_FLAG, A(env), NULL, NULL, 0, 0, NULL, "this program and this machine, for a report of a fault",
+    {"env", 0, CLI_FLAG, A(env), NULL, NULL, 0, 0, NULL, "describe this program and this machine, for bug reports",
      NULL},
     {"tensors", 0, CLI_FLAG, A(tensors), NULL, NULL, 0, 0, NULL, "list every tensor (--json always does)", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON object", NULL},
     {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 0, 1, NULL, "", NULL},
     {0},
 };
@@ -397,10 +397,10 @@ static const char *const examples[] = {
 const cli_command cmd_info = {
     "info",
     "[DIR]",
-    "show what a model folder holds, or what this machine can do",
-    "Of a model folder (DIR, or -m): shape, number of parameters, position encoding, tokenizer, how vectors of texts "
-    "are made where the folder says so, weights, whether they fit together, and which tensors would not be used.  With "
-    "--env: version, libraries, processor, kernels, memory.",
+    "describe a model folder or this machine",
+    "Prints for a model folder (DIR or -m): dimensions, number of parameters, position encoding, tokenizer, pooling "
+    "and prompts if the folder defines them, weights, whether weights and configuration match, and which tensors are "
+    "not used.  With --env: version, libraries, processor, kernels and memory.",
     examples,
     options,
     sizeof(struct args),

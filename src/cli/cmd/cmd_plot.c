@@ -294,22 +294,23 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL,
-     "the plot; its script is kept beside it, as FILE.gp or FILE.png.gp", NULL},
-    {"metric", 0, CLI_EACH, A(metrics), "NAME", NULL, 0, 0, NULL, "draw this only, may be given again, one of"
+     "the plot; its gnuplot script is saved next to it as FILE.gp or FILE.png.gp", NULL},
+    {"metric", 0, CLI_EACH, A(metrics), "NAME", NULL, 0, 0, NULL, "plot only this metric; may be repeated; one of"
 #define CURVE(key, panel, measured) " " #key
 #include "cli/plot/curves.def"
 #undef CURVE
      ,
      NULL},
-    {"title", 0, CLI_TEXT, A(title), "TEXT", NULL, 0, 0, NULL, "above the plot", NULL},
-    {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "in pixels", NULL},
-    {"height", 0, CLI_INT, A(height), "N", "280", 50, 10000, NULL, "of each panel, in pixels", NULL},
+    {"title", 0, CLI_TEXT, A(title), "TEXT", NULL, 0, 0, NULL, "title above the plot", NULL},
+    {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "width in pixels", NULL},
+    {"height", 0, CLI_INT, A(height), "N", "280", 50, 10000, NULL, "height of each panel in pixels", NULL},
     {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL,
-     "draw moving means with this weight of the past, as TensorBoard does; what is measured now and then stays", NULL},
+     "plot exponential moving averages with weight W of the past, as TensorBoard does; evaluation results are not "
+     "smoothed", NULL},
     {"band", 0, CLI_EACH, A(bands), "NAME=FILE,...", NULL, 0, 0, NULL,
-     "several runs, as of other seeds, as their mean and the band from the least to the largest; may be given again",
+     "several runs, such as different seeds, drawn as their mean and a band from minimum to maximum; may be repeated",
      NULL},
-    {"log", 0, CLI_FLAG, A(log_scale), NULL, NULL, 0, 0, NULL, "logarithmic loss", NULL},
+    {"log", 0, CLI_FLAG, A(log_scale), NULL, NULL, 0, 0, NULL, "logarithmic scale for the loss", NULL},
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 64, NULL, "", NULL},
     {0},
 };
@@ -323,8 +324,8 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_plot = {
-    "plot", "FILE...", "draw the curves of training runs",
-    "Each FILE is a metrics.jsonl, or a folder that holds one; several runs are drawn into one plot.  Where null "
-    "was logged, as for a loss that was not finite, a line has a gap with a cross.  Needs gnuplot.",
+    "plot", "FILE...", "plot the curves of training runs",
+    "Each FILE is a metrics.jsonl or a folder that contains one.  Several runs are drawn into one plot.  Where null "
+    "was logged, for example for a loss that is not finite, the line has a gap with a cross.  Requires gnuplot.",
     examples, options, sizeof(struct args), NULL, run,
 };

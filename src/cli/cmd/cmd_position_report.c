@@ -102,18 +102,19 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(report_args, model),
     CLI_TRAIN_ROW("text", report_args, train.text, NULL),
-    {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL, "report.json and plots of it; needs gnuplot", NULL},
+    {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL,
+     "folder for report.json and its plots; requires gnuplot", NULL},
     CLI_TRAIN_ROW("max_length", report_args, train.t,
-                  "tokens of a piece in training, [CLS] and [SEP] included; losses go from "
-                  "there to 16 times as many"),
+                  "sequence length in training, including [CLS] and [SEP]; losses are measured at this length and "
+                  "up to 16 times this length"),
     {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL,
-     "pieces that shifts and attention are measured on", NULL},
+     "number of sequences for the effect of shifts and for attention", NULL},
     {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL,
-     "stretches of text, 16 pieces long, that losses are measured on", NULL},
+     "number of text samples for the losses, each 16 sequences long", NULL},
     CLI_TRAIN_ROW("mlm_probability", report_args, train.t, NULL),
-    CLI_TRAIN_ROW("seed", report_args, train.t, "decides which tokens are masked"),
+    CLI_TRAIN_ROW("seed", report_args, train.t, "random seed of masking"),
     CLI_TRAIN_READER(report_args, train.t),
-    {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "print one JSON object", NULL},
     {0},
 };
 #undef A
@@ -128,14 +129,14 @@ static const char *const examples[] = {
 const cli_command cmd_position_report = {
     "position-report",
     "--text FILE...",
-    "measure what a trained model does with positions",
-    "How much hidden states and logits change when all positions move by 1, 7, 64 and 1000; for each layer and head "
-    "how far attention reaches (the mean of |m-n|), how widely it is spread (its entropy) and which planes of rotary "
-    "positions queries and keys use; of encodings that add a vector for each position, the angles between the "
-    "subspaces that these and the words span; and the loss by place and by length, where the same masked "
-    "tokens are predicted from pieces of --max_length tokens and of 2, 4, 8 and 16 times as many.\n"
-    "Losses need documents that are long enough; with shorter ones the longest length that some document has is the "
-    "last.",
+    "measure how a trained model uses positions",
+    "Measures how much hidden states and logits change when all positions move by 1, 7, 64 and 1000; for each layer "
+    "and head, how far attention reaches (the mean of |m-n|), how widely it is spread (its entropy) and which "
+    "rotation planes queries and keys use; for encodings that add a vector per position, the angles between the "
+    "subspaces of these vectors and of the word embeddings; and the loss by position and by length, where the same "
+    "masked tokens are predicted from sequences of --max_length tokens and of 2, 4, 8 and 16 times as many.\n"
+    "The losses need long documents.  If no document is long enough, the lengths end at the longest one that a "
+    "document has.",
     examples,
     options,
     sizeof(report_args),

@@ -239,35 +239,35 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(positions_args, field)
 static const cli_option options[] = {
     {"config", 0, CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL,
-     "config.json or a folder with one, for sizes and rope keys; without it a base model", NULL},
+     "config.json, or a folder with one: sizes and rotary parameters (default: a base model)", NULL},
     {"length", 0, CLI_INT, A(length), "N", "512", 1, 1e9, NULL,
-     "tokens of the text that costs are for, and that rope_type dynamic and longrope go by", NULL},
-    {"head_size", 0, CLI_INT, A(head_size), "D", "0", 0, 65536, NULL, "columns of a head; 0: the config's", NULL},
+     "text length for the costs, and for rope_type dynamic and longrope", NULL},
+    {"head_size", 0, CLI_INT, A(head_size), "D", "0", 0, 65536, NULL, "columns of a head; 0: from the config", NULL},
     {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL,
-     "largest distance, or position, of a curve; when not given 1000000 of angles, 6 of rotation, 127 of similarity",
+     "largest distance or position of a curve; if not given, 1000000 for angles, 6 for rotation, 127 for similarity",
      NULL},
     {"model", 'm', CLI_EACH, A(models), "DIR", NULL, 0, 0, NULL,
-     "a trained model, for score, similarity, attention, bias and extrapolation (which takes several); without it the "
-     "shipped model, but of similarity what --config says",
-     NULL},
+     "trained model for score, similarity, attention, bias and extrapolation (which takes several); if not given, the "
+     "shipped model, for similarity the one that --config describes", NULL},
     {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL,
-     "text for the model: of attention a sentence, else files", NULL},
+     "text for the model: a sentence for attention, otherwise files", NULL},
     {"layer", 0, CLI_INT, A(layer), "N", "-1", -1, 1e6, NULL,
-     "this layer's attention only, from 0; -1: all; of wavelengths and other curves the layer whose base they have",
+     "attention of this layer only, from 0; -1: all; for wavelengths and other curves: the layer whose base is used",
      NULL},
-    {"head", 0, CLI_INT, A(head), "N", "-1", -1, 1e6, NULL, "this head's attention only, from 0; -1: all", NULL},
-    CLI_TRAIN_ROW("max_length", positions_args, train.t, "tokens of a piece in training, as in position-report"),
-    {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that score is measured on", NULL},
-    {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL,
-     "stretches of text that extrapolation is measured on", NULL},
+    {"head", 0, CLI_INT, A(head), "N", "-1", -1, 1e6, NULL, "attention of this head only, from 0; -1: all", NULL},
+    CLI_TRAIN_ROW("max_length", positions_args, train.t, "sequence length in training, as in position-report"),
+    {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "number of sequences for score", NULL},
+    {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL, "number of text samples for extrapolation", NULL},
     CLI_TRAIN_ROW("mlm_probability", positions_args, train.t, NULL),
-    CLI_TRAIN_ROW("seed", positions_args, train.t, "decides which tokens are masked"),
+    CLI_TRAIN_ROW("seed", positions_args, train.t, "random seed of masking"),
     CLI_TRAIN_READER(positions_args, train.t),
     {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL,
-     "the plot; its script is kept beside it, as FILE.gp or FILE.png.gp.  Without it the numbers are printed", NULL},
-    {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "in pixels", NULL},
-    {"height", 0, CLI_INT, A(height), "N", "480", 50, 10000, NULL, "in pixels", NULL},
-    {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "the list as one line of JSON", NULL},
+     "the plot; its gnuplot script is saved next to it as FILE.gp or FILE.png.gp; without --output the numbers are "
+     "printed", NULL},
+    {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "width in pixels", NULL},
+    {"height", 0, CLI_INT, A(height), "N", "480", 50, 10000, NULL, "height in pixels", NULL},
+    {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "print the list as one line of JSON",
+     NULL},
     {"WORD", 0, CLI_OPERANDS, A(words), NULL, NULL, 0, 2, NULL, "", NULL},
     {0},
 };
@@ -291,16 +291,16 @@ static const char *const examples[] = {
 const cli_command cmd_positions = {
     "positions",
     "[plot decay|score|wavelengths|angles|rotation|similarity|attention|bias|extrapolation]",
-    "list position encodings, draw what they do",
-    "Lists every value of position_embedding_type: parameters, arithmetic and memory traffic it adds for each token in "
-    "a forward, whether scores stay when all positions move (shift), whether it is defined for texts longer than those "
-    "trained on (longer), and its equation.\n"
-    "With plot, draws with gnuplot, or prints the numbers: of rotary positions decay, score, wavelengths, angles or "
-    "rotation (a vector in four planes at positions 0 to 6, the paper's Figure 1); of encodings that add a vector for "
-    "each position similarity (products of these vectors: a map, and curves over the distance); of "
-    "trained models score (mean score of all queries with all keys over the offset of the key), attention (a map for "
-    "each layer and head of one sentence), bias (the same map from position alone: queries and keys zero) or "
-    "extrapolation (loss over the length of the pieces, as position-report measures it).",
+    "list and plot position encodings",
+    "Lists every value of position_embedding_type: number of parameters, operations and memory traffic that it adds "
+    "per token of a forward pass, whether scores stay the same when all positions move (shift), whether it is defined "
+    "for texts longer than those in training (longer), and its equation.\n"
+    "With plot, draws a plot with gnuplot, or prints its numbers.  For rotary positions: decay, score, wavelengths, "
+    "angles or rotation (a vector in four planes at positions 0 to 6, as Figure 1 of the paper).  For encodings that "
+    "add a vector per position: similarity (dot products of these vectors, as a map and as curves over the "
+    "distance).  For trained models: score (mean score of all queries with all keys by the offset of the key), "
+    "attention (a map for each layer and head for one sentence), bias (the same map for position alone, with queries "
+    "and keys set to zero) or extrapolation (loss by sequence length, as position-report measures it).",
     examples,
     options,
     sizeof(positions_args),

@@ -57,19 +57,20 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(predict_args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(predict_args, model,
-                        "folder of a fine-tuned model; without it, with --task embed, the shipped one of sentences"),
+                        "folder of a fine-tuned model (with --task embed, default: the shipped sentence model)"),
     {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL,
-     "examples as .tsv, .csv, .jsonl, .conll, also .gz or .zst; labels are not needed", NULL},
-    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete",
-     NULL},
+     "examples (.tsv, .csv, .jsonl, .conll; also .gz or .zst); labels are not required", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL,
+     "write to FILE instead of standard output; FILE appears when it is complete", NULL},
     {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue|squad", "tsv", 0, 0, NULL,
-     "without it tsv, or what -o ends in; glue: as its server takes submissions; squad: id and answer, as its script "
-     "reads them",
-     NULL},
+     "glue: a file for submission to the GLUE server; squad: ids and answers for the evaluation script of SQuAD; if "
+     "not given, selected by the extension of --output", NULL},
     CLI_DTYPE_OPTION(predict_args, dtype),
-    CLI_FINETUNE_ROW("task", predict_args, f, "how the file is read; without it as in fine-tuning"),
+    CLI_FINETUNE_ROW("task", predict_args, f,
+                     "task that defines how the file is read (default: as in fine-tuning)"),
     CLI_FINETUNE_ROWS(predict_args, f, RF_OPTION_PREDICT),
-    CLI_TRAIN_ROW("max_length", predict_args, f.t, "longest example in tokens; without it as in fine-tuning"),
+    CLI_TRAIN_ROW("max_length", predict_args, f.t,
+                  "maximum number of tokens of an example (default: as in fine-tuning)"),
     {0},
 };
 #undef A
@@ -84,10 +85,11 @@ static const char *const examples[] = {
 const cli_command cmd_predict = {
     "predict",
     "--input FILE",
-    "label a file of examples with a fine-tuned model",
-    "Reads the columns that fine-tuning read, labels excepted, and writes a line for every example, in their order: "
-    "its id where the file has one, its label and probability, number, tags, answer or choice.  What a table cannot "
-    "hold (a tab or line end in an id, label or answer, a comma in one of several labels) is refused; jsonl holds it.",
+    "predict the labels of a file of examples with a fine-tuned model",
+    "Reads the same columns as fine-tuning except the labels, and writes one line per example in the same order: its "
+    "id, if the file has one, and its label and probability, number, tags, answer or choice.  Values that a table "
+    "cannot represent are an error (a tab or line end in an id, label or answer; a comma in one of several labels); "
+    "jsonl can represent them.",
     examples,
     options,
     sizeof(predict_args),

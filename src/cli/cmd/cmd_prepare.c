@@ -74,12 +74,12 @@ static void prepare(void *args)
 static const cli_option options[] = {
     CLI_TRAIN_ROW("text", struct args, text, NULL),
     CLI_TRAIN_ROW("model", struct args, t, "folder with a tokenizer"),
-    {"output", 'o', CLI_FILE, offsetof(struct args, output), "FILE", NULL, 0, 0, NULL, "the cache", NULL},
+    {"output", 'o', CLI_FILE, offsetof(struct args, output), "FILE", NULL, 0, 0, NULL, "the cache file", NULL},
     CLI_TRAIN_ROW("validation_text", struct args, validation, NULL),
     CLI_TRAIN_ROWS(struct args, t, RF_OPTION_PREPARE),
-    CLI_TRAIN_ROW("max_length", struct args, t, "for the report of packing: longest piece"),
-    CLI_TRAIN_ROW("tokens_per_batch", struct args, t, "for the report of packing"),
-    {"json", 0, CLI_FLAG, offsetof(struct args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    CLI_TRAIN_ROW("max_length", struct args, t, "maximum sequence length, for the packing report only"),
+    CLI_TRAIN_ROW("tokens_per_batch", struct args, t, "tokens per batch, for the packing report only"),
+    {"json", 0, CLI_FLAG, offsetof(struct args, json), NULL, NULL, 0, 0, NULL, "print one JSON object", NULL},
     {0},
 };
 
@@ -93,8 +93,9 @@ const cli_command cmd_prepare = {
     "prepare",
     "--text FILE... --model DIR -o FILE",
     "tokenize text into a cache for pretrain",
-    "The cache holds the ids of all documents, is checked when it is opened, and serves any number of runs.  It "
-    "belongs to the tokenizer that made it.  A cache of the same text is left as it is.",
+    "The cache contains the token ids of all documents.  It is verified when it is opened, and any number of runs can "
+    "use it.  It is valid only for the tokenizer that created it.  An existing cache of the same text is not written "
+    "again.",
     examples,
     options,
     sizeof(struct args),

@@ -65,7 +65,8 @@ static const cli_option options[] = {
     CLI_TRAIN_ROW("text", train_args, text, NULL),
     CLI_TRAIN_ROW("data", train_args, data, NULL),
     {"mix", 0, CLI_FILES, offsetof(train_args, mix), "FILE:WEIGHT", NULL, 0, 0, NULL,
-     "the same, with shares of the tokens to draw from each, as a.cache:0.7 b.cache:0.3", NULL},
+     "like --data, with a weight for each cache: the fraction of tokens to draw from it, such as a.cache:0.7 "
+     "b.cache:0.3", NULL},
     CLI_TRAIN_ROW("validation_text", train_args, validation, NULL),
     CLI_TRAIN_ROWS(train_args, t, RF_OPTION_PRETRAIN),
     {"report", 0, CLI_FLAG, offsetof(train_args, report), NULL, NULL, 0, 0, NULL, "write report.html at the end", NULL},
@@ -85,13 +86,13 @@ static const char *const examples[] = {
 const cli_command cmd_pretrain = {
     "pretrain",
     "--text FILE... --model DIR",
-    "train a masked or a causal language model on text",
-    "Option names are those of transformers' Trainer.  Text is packed into batches without padding, and attention "
-    "stays inside a document.  Checkpoints are complete model folders that transformers loads.\n"
-    "--objective clm trains a causal model: attention sees earlier tokens only, every token predicts the next one, and "
-    "the last one of a document predicts [SEP].  It is written as RoFormerForCausalLM.\n"
-    "Ctrl-C finishes the batch, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  SIGUSR1 saves a "
-    "checkpoint and goes on.  A resumed run ends with the same bits as one that was never stopped.",
+    "train a masked or causal language model on text",
+    "Options have the names of transformers' Trainer.  Text is packed into batches without padding, and attention "
+    "does not cross the borders of documents.  Checkpoints are complete model folders that transformers can load.\n"
+    "--objective clm trains a causal model: attention sees only earlier tokens, every token predicts the next one, "
+    "and the last token of a document predicts [SEP].  The model is saved as RoFormerForCausalLM.\n"
+    "Ctrl-C finishes the batch, saves a checkpoint and exits with status 75; a second Ctrl-C exits at once.  SIGUSR1 "
+    "saves a checkpoint, and training continues.  A resumed run ends with the same bits as an uninterrupted one.",
     examples,
     options,
     sizeof(train_args),

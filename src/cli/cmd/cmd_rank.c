@@ -82,9 +82,9 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"top-k", 'k', CLI_INT, A(top_k), "N", "10", 0, 1 << 30, NULL, "lines to print; 0: all", NULL},
+    {"top-k", 'k', CLI_INT, A(top_k), "N", "10", 0, 1 << 30, NULL, "number of lines to print; 0: all", NULL},
     CLI_QUERY_PROMPT_OPTIONS(struct args, query_prompt, query_prompt_name),
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each hit", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one line of JSON per result", NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"QUERY [FILE]", 0, CLI_OPERANDS, A(operands), NULL, NULL, 1, 2, NULL, "", NULL},
     {0},
@@ -101,9 +101,9 @@ static const char *const examples[] = {
 const cli_command cmd_rank = {
     "rank",
     "QUERY [FILE]",
-    "lines of text, those nearest to a query first",
-    "Embeds the query and every line of the file (without one: of standard input) as roformer embed does, and prints "
-    "the nearest lines: cosine, number of the line, line, with tabs between.  Empty lines are passed over.  With "
+    "rank lines of text by similarity to a query",
+    "Embeds the query and every line of the file (default: standard input) as roformer embed does, and prints the "
+    "most similar lines first: cosine, line number and line, separated by tabs.  Empty lines are skipped.  With "
     "--json: {\"score\", \"line\", \"text\"}.",
     examples,
     options,

@@ -32,9 +32,9 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     {"output", 'o', CLI_FILE, A(output), "FILE.html", NULL, 0, 0, NULL,
-     "the page, - is standard output; without it report.html in DIR", NULL},
+     "the HTML page; - is standard output (default: report.html in DIR)", NULL},
     {"sample", 0, CLI_EACH, A(samples), "TEXT", NULL, 0, 0, NULL,
-     "a text with [MASK] to predict, may be given again; held-out text of the run otherwise", NULL},
+     "text with [MASK] to predict; may be repeated (default: held-out text of the run)", NULL},
     {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1, NULL, "", NULL},
     {0},
 };
@@ -49,9 +49,9 @@ static const char *const examples[] = {
 const cli_command cmd_report = {
     "report",
     "DIR",
-    "write a page about a training run",
-    "DIR is the output folder of a run.  The page needs nothing else: configuration, curves, numbers, and what the "
-    "model puts in place of masked words of held-out text.",
+    "write an HTML page about a training run",
+    "DIR is the output folder of a run.  The page is self-contained: configuration, curves, metrics, and predictions "
+    "of the model for masked words of held-out text.",
     examples,
     options,
     sizeof(struct args),

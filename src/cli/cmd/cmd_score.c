@@ -72,13 +72,14 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model (the shipped model is not)"),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"context", 0, CLI_TEXT, A(context), "TEXT", NULL, 0, 0, NULL,
-     "texts continue this one, whose own probability does not count", NULL},
+     "text before each TEXT; its own probability does not count", NULL},
     {"max_length", 0, CLI_INT, A(o.max_length), "N", NULL, 0, 1 << 20, NULL,
      "longer texts are read in windows of N tokens; 0: max_position_embeddings", NULL},
-    {"stride", 0, CLI_INT, A(o.stride), "N", NULL, 0, 1 << 20, NULL, "windows begin every N tokens; 0: half of one",
+    {"stride", 0, CLI_INT, A(o.stride), "N", NULL, 0, 1 << 20, NULL, "windows begin every N tokens; 0: half a window",
      NULL},
-    {"end", 0, CLI_FLAG, A(o.end), NULL, NULL, 0, 0, NULL, "that a text ends ([SEP]) counts, too", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each text", NULL},
+    {"end", 0, CLI_FLAG, A(o.end), NULL, NULL, 0, 0, NULL, "include the probability of the end of the text ([SEP])",
+     NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one line of JSON per text", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
 };
@@ -94,8 +95,9 @@ const cli_command cmd_score = {
     "score",
     "[TEXT...]",
     "log-probability of texts under a causal model",
-    "For each TEXT, or each line of standard input when there is none: its log-probability (natural), the number of "
-    "its tokens, its perplexity, and the text, with tabs between.  Tokens stand behind [CLS] and --context.\n"
+    "Prints for each TEXT or, without TEXT, for each line of standard input: its natural log-probability, its number "
+    "of tokens, its perplexity, and the text, separated by tabs.  Probabilities are conditioned on [CLS] and "
+    "--context.\n"
     "With --json: {\"logprob\", \"tokens\", \"perplexity\", \"ids\", \"logprobs\"}.",
     examples,
     options,

@@ -129,9 +129,9 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
     {"dtype", 0, CLI_CHOICE, A(dtype), "f32|bf16|int8", "f32", 0, 0, NULL,
-     "what matrices are kept and multiplied in; without it as they were for the index", "torch_dtype"},
-    {"top-k", 'k', CLI_INT, A(top_k), "K", "10", 0, 1 << 30, NULL, "lines for each query; 0: all", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON object for each line that is found", NULL},
+     "data type of weight matrices and their products; if not given, as for the index", "torch_dtype"},
+    {"top-k", 'k', CLI_INT, A(top_k), "K", "10", 0, 1 << 30, NULL, "number of results per query; 0: all", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON object per result", NULL},
     CLI_QUERY_PROMPT_OPTIONS(struct args, query_prompt, query_prompt_name),
     {"INDEX [QUERY]", 0, CLI_OPERANDS, A(operands), NULL, NULL, 1, 2, NULL, "", NULL},
     {0},
@@ -149,12 +149,13 @@ static const char *const examples[] = {
 const cli_command cmd_search = {
     "search",
     "INDEX [QUERY]",
-    "find the lines of an index that are nearest to a query",
-    "Prints the score, the number and the text of the lines whose vectors are nearest to the query's, the nearest "
-    "first and of equal ones the earlier line: what roformer rank prints of the same lines.  Scores are cosines of the "
-    "vectors in full, not of their int8.  Queries on standard input are taken line by line, and a line's number "
-    "stands before each of its results; empty ones have none.  The model must be that of the "
-    "index, which says how vectors are made.",
+    "search an index for the lines most similar to a query",
+    "Prints score, number and text of the lines whose vectors are most similar to that of the query.  The best line "
+    "comes first; of equal scores, the earlier line.  The output is the same as that of roformer rank for the same "
+    "lines.  Scores are cosines of the float vectors, not of their int8 codes.\n"
+    "Without QUERY, each line of standard input is a query, and its line number is printed before each of its "
+    "results; empty queries have no results.  The model must be the one that built the index.  The index defines "
+    "pooling, prompt and maximum length.",
     examples,
     options,
     sizeof(struct args),

@@ -66,8 +66,9 @@ static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"pairs", 0, CLI_FLAG, A(pairs), NULL, NULL, 0, 0, NULL,
-     "of two files: line i with line i alone, a number for each", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON list for each line; with --pairs a number", NULL},
+     "compare line i of the first file with line i of the second only; one number per pair", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON list per line; with --pairs, one number",
+     NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 2, NULL, "", NULL},
     {0},
@@ -84,10 +85,10 @@ static const char *const examples[] = {
 const cli_command cmd_similarity = {
     "similarity",
     "[FILE [FILE]]",
-    "cosines of the vectors of lines",
-    "A row of numbers for each line of the first file (without one: of standard input): the cosines of its vector with "
-    "those of all lines of the second file, or, without one, of the first.  Vectors are made as roformer embed makes "
-    "them.  A line whose vector has length 0 has no cosine, and is refused by its number.",
+    "cosine similarity of lines of text",
+    "Prints one row of numbers per line of the first file (default: standard input): the cosine similarity of this "
+    "line to all lines of the second file or, without a second file, of the first.  Vectors are computed as by "
+    "roformer embed.  A line whose vector is zero has no cosine; the command fails and names the line.",
     examples,
     options,
     sizeof(struct args),

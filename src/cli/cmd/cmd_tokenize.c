@@ -101,9 +101,10 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one object for each text, on a line", NULL},
-    {"no-special", 0, CLI_FLAG, A(no_special), NULL, NULL, 0, 0, NULL, "without [CLS] and [SEP]", NULL},
-    {"max-length", 0, CLI_INT, A(max_length), "N", "0", 0, 1 << 20, NULL, "cut texts to N tokens; 0: never", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON object per text and line", NULL},
+    {"no-special", 0, CLI_FLAG, A(no_special), NULL, NULL, 0, 0, NULL, "omit [CLS] and [SEP]", NULL},
+    {"max-length", 0, CLI_INT, A(max_length), "N", "0", 0, 1 << 20, NULL,
+     "truncate texts to N tokens; 0: no truncation", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
 };
@@ -119,10 +120,10 @@ const cli_command cmd_tokenize = {
     "tokenize",
     "[TEXT...]",
     "show the tokens of a text",
-    "For each TEXT, or each line of standard input when there is none: the tokens, their ids, and the characters of "
-    "the text that each came from.\n"
-    "With --json a line {\"ids\": [...], \"tokens\": [...], \"offsets\": [[from, to], ...]}; offsets count Unicode "
-    "characters, [CLS] and [SEP] have 0, 0.",
+    "Prints for each TEXT or, without TEXT, for each line of standard input: the tokens, their ids, and the "
+    "characters of the text that each token comes from.\n"
+    "With --json, one line per text: {\"ids\": [...], \"tokens\": [...], \"offsets\": [[from, to], ...]}.  Offsets "
+    "count Unicode characters; those of [CLS] and [SEP] are 0, 0.",
     examples,
     options,
     sizeof(struct args),

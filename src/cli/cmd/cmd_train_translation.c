@@ -62,17 +62,18 @@ static const char *const examples[] = {
 const cli_command cmd_train_translation = {
     "train-translation",
     "--source FILE... --target FILE... -o DIR",
-    "train a translator on parallel text",
-    "Line n of a source file is translated by line n of the target file beside it.  A model of an encoder and a "
-    "decoder learns to predict each token of the target from the source and the tokens before it; with --model DIR it "
-    "goes on from a translator's weights, or takes that folder's sub-words and config.json, and without it joint "
-    "sub-words (BPE, --vocab_size of them) are learned from both sides first.\n"
-    "Batches hold pairs of --max_tokens tokens of both sides together, without padding.  Pairs with an empty side, "
-    "with a side of more than --max_length tokens, or with sides of too different lengths (--max_length_ratio) are "
-    "left out, counted, and listed in dropped.tsv.\n"
-    "--recipe takes model and options of a known experiment, which options that are given override: multi30k, "
-    "wmt14_base, wmt14_big, iwslt14.\n"
-    "Checkpoints, signals and resuming are as in pretrain: a run that was killed and resumed ends with the same bits.",
+    "train a translation model on parallel text",
+    "Line n of a target file is the translation of line n of the source file with the same position.  An "
+    "encoder-decoder model learns to predict each target token from the source and the earlier target tokens.  With "
+    "--model DIR, training starts with the weights of a translation model, or uses the subwords and config.json of "
+    "the folder.  Without --model, a joint BPE vocabulary with --vocab_size subwords is learned from both sides "
+    "first.\n"
+    "A batch contains --max_tokens tokens of both sides together, without padding.  Pairs are dropped if a side is "
+    "empty, if a side has more than --max_length tokens, or if the lengths differ by more than --max_length_ratio.  "
+    "They are counted and listed in dropped.tsv.\n"
+    "--recipe selects the model and the options of a published experiment: multi30k, wmt14_base, wmt14_big or "
+    "iwslt14.  Options that are given explicitly take precedence.\n"
+    "Checkpoints, signals and resuming work as in pretrain: a run that was killed and resumed ends with the same bits.",
     examples,
     options,
     sizeof(translation_args),

@@ -358,55 +358,58 @@ static void defaults(void *arguments)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION_OF(struct args, model, "folder of a model of an encoder and a decoder"),
+    CLI_MODEL_OPTION_OF(struct args, model, "folder of an encoder-decoder model"),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"num_beams", 0, CLI_INT, A(o.num_beams), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
-     "beam search among N texts at a time, for the likeliest; 1: the likeliest token each time", "beam"},
+     "beam search with N beams; 1: greedy decoding", "beam"},
     {"nbest", 0, CLI_INT, A(nbest), "N", NULL, 1, RF_RETURN_SEQUENCES_MOST, NULL,
-     "the N best translations of each text, or so many samples", "num_return_sequences"},
+     "print the N best translations of each text, or N samples", "num_return_sequences"},
     {"length_penalty", 0, CLI_REAL, A(o.length_penalty), "X", NULL, -RF_LENGTH_PENALTY_MOST, RF_LENGTH_PENALTY_MOST,
-     NULL, "the power of --length_norm; above 0 longer translations do better", NULL},
+     NULL, "exponent X of --length_norm; values above 0 favor longer translations", NULL},
     {"length_norm", 0, CLI_CHOICE, A(norm), "tokens|gnmt", "tokens", 0, 0, NULL,
-     "what log-probabilities are divided by: tokens^X (fairseq, transformers), ((5 + tokens) / 6)^X (GNMT)", NULL},
+     "divisor of log-probabilities; tokens: tokens^X (fairseq, transformers); gnmt: ((5 + tokens) / 6)^X", NULL},
     {"early_stopping", 0, CLI_CHOICE, A(early), "false|true|never", NULL, 0, 0, NULL,
-     "when so many translations are there as beams, the search ends: if no beam does better as it is; at once; if none "
-     "can ever", NULL},
+     "when beam search stops after there are as many translations as beams; false: when no current beam has a better "
+     "score; true: at once; never: when no beam can reach a better score", NULL},
     {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 1, RF_NEW_TOKENS_MOST, NULL,
-     "tokens of a translation, at most", NULL},
+     "maximum number of tokens of a translation", NULL},
     {"max_length_factor", 0, CLI_REAL, A(o.max_length_factor), "X", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
-     "and at most X for each token of the source; 0: no matter", NULL},
+     "maximum number of tokens of a translation per token of its source; 0: no limit", NULL},
     {"max_source_length", 0, CLI_INT, A(t.max_source_length), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
-     "tokens of a source, at most; 0: max_position_embeddings", NULL},
+     "maximum number of tokens of a source text; 0: max_position_embeddings", NULL},
     {"long_source", 0, CLI_CHOICE, A(split), "refuse|split", "refuse", 0, 0, NULL,
-     "a longer source is refused, or translated in parts, cut behind sentences where there are any", NULL},
-    {"prefix", 0, CLI_TEXT, A(t.prefix), "TEXT", NULL, 0, 0, NULL, "translations begin with TEXT", NULL},
+     "refuse longer source texts, or split them into parts that are translated separately, between sentences if "
+     "possible", NULL},
+    {"prefix", 0, CLI_TEXT, A(t.prefix), "TEXT", NULL, 0, 0, NULL, "force translations to begin with TEXT", NULL},
     {"score", 0, CLI_FILE, A(score), "FILE", NULL, 0, 0, NULL,
-     "translate nothing: FILE has a translation of each text, a line each, and is scored", NULL},
+     "do not translate, but score the translations in FILE, which has one line per text", NULL},
     {"alignment", 0, CLI_FLAG, A(t.alignments), NULL, NULL, 0, 0, NULL,
-     "behind each translation \" ||| 0-0 2-1 ...\": for each of its words the word of the text that it comes from",
-     NULL},
+     "print the word alignment after each translation as \" ||| 0-0 2-1 ...\": for each word of the translation, the "
+     "word of the text that it comes from", NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
-     "sample tokens by their probabilities; also when one of the next four is given", NULL},
+     "sample tokens instead of beam search; implied by the next four options", NULL},
     {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
-     "below 1: likely tokens become likelier", NULL},
+     "sampling temperature; values below 1 make likely tokens more likely", NULL},
     {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL,
-     "draw from the N likeliest tokens; 0: all", NULL},
+     "sample from the N most likely tokens; 0: all", NULL},
     {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
-     "draw from the fewest tokens whose probabilities add up to P", NULL},
+     "sample from the smallest set of tokens whose probabilities sum to at least P", NULL},
     {"min_p", 0, CLI_REAL, A(o.min_p), "P", NULL, 0, 1, NULL,
-     "leave out tokens with less than P times the probability of the likeliest", NULL},
-    {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "decides what is drawn", NULL},
+     "exclude tokens whose probability is less than P times that of the most likely token", NULL},
+    {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "random seed of sampling", NULL},
     {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
-     RF_REPETITION_PENALTY_MOST, NULL, "above 1: tokens of the translation so far become less likely", NULL},
+     RF_REPETITION_PENALTY_MOST, NULL, "values above 1 make tokens that occur in the translation so far less likely",
+     NULL},
     {"no_repeat_ngram_size", 0, CLI_INT, A(o.no_repeat_ngram_size), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
-     "no N tokens in a row come twice; 0: they may", NULL},
+     "do not repeat any sequence of N tokens; 0: off", NULL},
     {"batch_size", 'b', CLI_INT, A(o.batch_size), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
-     "texts that are written at the same time, at most, each beam counted; the tokens do not depend on it", NULL},
+     "maximum number of texts to generate at the same time, where each beam counts as one; does not change the result",
+     NULL},
     {"cache_dtype", 0, CLI_CHOICE, A(cache_dtype), "f32|bf16", "f32", 0, 0, NULL,
-     "what keys and values of sources and earlier tokens are kept in; bf16 takes half the memory", NULL},
+     "data type of the cached keys and values of sources and earlier tokens; bf16 halves the memory", NULL},
     {"cache_memory", 0, CLI_INT, A(memory), "MB", NULL, 0, 1 << 30, NULL,
-     "memory for keys and values, at most: texts wait until there is enough; 0: no limit", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each text", NULL},
+     "maximum memory for cached keys and values; further texts wait until memory is free; 0: no limit", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one line of JSON per text", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
 };
@@ -424,18 +427,18 @@ static const char *const examples[] = {
 const cli_command cmd_translate = {
     "translate",
     "[TEXT...]",
-    "translate texts with a model of an encoder and a decoder",
-    "Each TEXT, or each line of standard input when there is none, is translated; an empty line gives an empty line.  "
-    "What is not given here is as the model's generation_config.json says, else one beam and 256 tokens at most.  "
-    "Translations are written side by side and printed in the order of their texts, each as soon as those before it "
-    "are; they are the same whatever the number of threads and the other texts.\n"
-    "With --nbest above 1 a line for each: \"number of the text from 0 ||| translation ||| logprob= X ||| score\".  "
-    "The score is the log-probability divided by --length_norm.\n"
+    "translate texts with an encoder-decoder model",
+    "Translates each TEXT or, without TEXT, each line of standard input.  An empty line gives an empty line.  Options "
+    "that are not given default to the model's generation_config.json, then to greedy decoding and at most 256 "
+    "tokens.  Texts are translated in batches.  Translations are printed in the order of the texts, each as soon as "
+    "all earlier ones are complete.  A translation does not depend on the number of threads or on the other texts.\n"
+    "With --nbest above 1, one line per translation: \"number of the text from 0 ||| translation ||| logprob= X ||| "
+    "score\".  The score is the log-probability divided as --length_norm says.\n"
     "With --json: {\"translation\", \"score\", \"logprob\", \"finish_reason\": \"stop\" or \"length\", \"ids\", "
-    "\"logprobs\", \"end_logprob\", \"source_tokens\", \"parts\"} of the best, with --alignment \"alignment\", and "
-    "with --nbest all of them as \"nbest\".\n"
-    "With --score: the log-probability of the given translation, the number of its tokens with the one that ends it, "
-    "its perplexity, and the translation, with tabs between.",
+    "\"logprobs\", \"end_logprob\", \"source_tokens\", \"parts\"} for the best translation; with --alignment also "
+    "\"alignment\"; with --nbest also \"nbest\", the list of all translations.\n"
+    "With --score, one line per translation: its log-probability, its number of tokens including the end token, its "
+    "perplexity, and the translation, separated by tabs.",
     examples,
     options,
     sizeof(struct args),

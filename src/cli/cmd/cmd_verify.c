@@ -140,8 +140,8 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     {"verbose", 'v', CLI_FLAG, A(verbose), NULL, NULL, 0, 0, NULL,
-     "a line for every file, not only for those that are damaged", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a list with one object for each folder", NULL},
+     "print a line for every file, not only for damaged ones", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print a list with one object per folder", NULL},
     {"FOLDER", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1e6, NULL, "", NULL},
     {0},
 };
@@ -156,12 +156,12 @@ static const char *const examples[] = {
 const cli_command cmd_verify = {
     "verify",
     "FOLDER...",
-    "compare checkpoints and models with their checksums",
+    "verify the checksums of checkpoints and models",
     "Reads every file of a checkpoint, of a trained model, or of all checkpoints of a run, and compares it with the "
-    "list that was written with it (COMPLETE, checksums.json).  Says for each FOLDER whether it is intact, names the "
-    "files that are not, and exits with 3 when there is one; also where a file beside those of the list keeps the "
-    "model from being opened, such as a damaged tokenizer.json.  A model that comes without a list is read whole: its "
-    "weights must be finite and fit its configuration.",
+    "checksums that were written with it (COMPLETE, checksums.json).  Prints for each FOLDER whether it is intact, "
+    "and which files are damaged.  Exits with status 3 if a file is damaged, or if a file without a checksum, such as "
+    "a damaged tokenizer.json, prevents the model from being opened.  A model without checksums is read completely: "
+    "its weights must be finite and match its configuration.",
     examples,
     options,
     sizeof(struct args),

@@ -277,39 +277,38 @@ static const cli_option options[] = {
     CLI_TRAIN_ROW("text", struct args, text, NULL),
     {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL, "folder for the tokenizer", "output_dir"},
     {"type", 0, CLI_TEXT, A(type), "TYPE", NULL, 0, 0, NULL,
-     "of tokenizer: "
+     "tokenizer type: "
 #define RFT(name) #name ", "
 #define RFT_READ(name) ""
 #include "roformer/tokenizers.def"
 #undef RFT
-     "the first when not given", NULL},
-    {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "tokens of the vocabulary", "vocab_size"},
+     "or the default, the first of these", NULL},
+    {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "vocabulary size", "vocab_size"},
     {"alphabet", 0, CLI_INT, A(alphabet), "N", NULL, 1, 1 << 20, NULL,
-     "most different characters: 1000 when not given, 6000 of Chinese words", "limit_alphabet"},
-    {"lang", 0, CLI_CHOICE, A(lang), "zh", NULL, 0, 0, NULL, "zh: Chinese words, as --type jieba", NULL},
+     "maximum number of different characters (default: 1000; for Chinese words: 6000)", "limit_alphabet"},
+    {"lang", 0, CLI_CHOICE, A(lang), "zh", NULL, 0, 0, NULL, "zh: Chinese words, the same as --type jieba", NULL},
     {"base", 0, CLI_FILE, A(base), "FILE", NULL, 0, 0, NULL,
-     "Chinese words: begin with the tokens of this list, but those of several Han characters or with punctuation",
-     NULL},
+     "Chinese words: start with the tokens of this vocabulary, except those with several Han characters or with "
+     "punctuation", NULL},
     {"dictionary", 0, CLI_FILE, A(dictionary), "FILE", NULL, 0, 0, NULL,
-     "Chinese words: a compiled dictionary, which goes with the tokenizer; the installed one when not given", NULL},
+     "Chinese words: compiled dictionary that is stored with the tokenizer (default: the installed one)", NULL},
     {"min-frequency", 0, CLI_INT, A(least), "N", NULL, 1, 1e15, NULL,
-     "pairs seen less often are not joined, words not taken, 2 when not given; with chars, characters seen less often "
-     "are unknown, 1",
-     NULL},
+     "minimum frequency of a pair that is merged, or of a word that is added (default: 2); with chars, of a character "
+     "that is known (default: 1)", NULL},
     {"max-words", 0, CLI_INT, A(max_words), "N", "4000000", 1000, 1e9, NULL,
-     "different words kept in memory; the rarest are forgotten", NULL},
+     "maximum number of different words in memory; the rarest are dropped", NULL},
     CLI_TRAIN_ROW("text_format", struct args, t, NULL),
     CLI_TRAIN_ROW("text_field", struct args, t, NULL),
     {"cased", 0, CLI_FLAG, A(cased), NULL, NULL, 0, 0, NULL, "keep upper case and accents", NULL},
     {"rules", 0, CLI_CHOICE, A(rules), "rust|python", "rust", 0, 0, NULL,
-     "whose Unicode rules: those of transformers' fast tokenizers or of its slow ones", NULL},
+     "Unicode rules of the fast (rust) or of the slow (python) tokenizers of transformers", NULL},
     {"character-coverage", 0, CLI_REAL, A(coverage), "X", "0.9995", 1e-6, 1, NULL,
-     "sub-words: share of the text's characters that pieces are made of", NULL},
+     "subwords: fraction of the characters of the text that the vocabulary covers", NULL},
     {"byte-fallback", 0, CLI_FLAG, A(byte_fallback), NULL, NULL, 0, 0, NULL,
-     "sub-words: other characters become bytes, and none is unknown", NULL},
+     "subwords: encode other characters as bytes, so that none is unknown", NULL},
     {"normalization", 0, CLI_CHOICE, A(normalization), NORMALIZATIONS, "nmt_nfkc", 0, 0, NULL,
-     "sub-words: what is done to text; _cf: capitals become small", "normalization_rule_name"},
-    {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace a tokenizer that is there", NULL},
+     "subwords: Unicode normalization; _cf: with case folding", "normalization_rule_name"},
+    {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace an existing tokenizer", NULL},
     {0},
 };
 #undef A
@@ -327,13 +326,13 @@ static const char *const examples[] = {
 const cli_command cmd_vocab = {
     "vocab",
     "--text FILE... -o DIR",
-    "make a tokenizer: learn its vocabulary from text",
-    "WordPiece, the usual type: counts the words of all files and joins the pairs of pieces that occur most often "
-    "until the vocabulary is full.  The folder can then be trained with roformer pretrain, and read by transformers.  "
-    "--type unigram and --type bpe learn sub-words with SentencePiece.  --type chars takes the characters of the text, "
-    "the --size most frequent.  --lang zh (--type jieba) cuts Chinese text into words by a dictionary: the vocabulary "
-    "is its characters and its most frequent words, or --base and those.  A --type that learns nothing from text "
-    "needs -o alone.",
+    "learn a tokenizer from text",
+    "The default type is WordPiece: the command counts the words of all files and merges the most frequent pairs of "
+    "pieces until the vocabulary is full.  roformer pretrain can train with the new folder, and transformers can read "
+    "it.  --type unigram and --type bpe learn subwords with SentencePiece.  --type chars takes the --size most "
+    "frequent characters.  --lang zh (the same as --type jieba) splits Chinese text into words with a dictionary; the "
+    "vocabulary consists of the characters, or the tokens of --base, and of the most frequent words.  Types that "
+    "learn nothing from text need only -o.",
     examples,
     options,
     sizeof(struct args),

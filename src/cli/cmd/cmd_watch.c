@@ -206,17 +206,18 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    {"once", 0, CLI_FLAG, A(once), NULL, NULL, 0, 0, NULL, "print a single time and end, for scripts", NULL},
-    {"metric", 0, CLI_TEXT, A(metric), "NAME", "loss", 0, 0, NULL, "which curve, one of"
+    {"once", 0, CLI_FLAG, A(once), NULL, NULL, 0, 0, NULL, "print once and exit, for scripts", NULL},
+    {"metric", 0, CLI_TEXT, A(metric), "NAME", "loss", 0, 0, NULL, "metric to plot, one of"
 #define CURVE(key, panel, measured) " " #key
 #include "cli/plot/curves.def"
 #undef CURVE
      ,
      NULL},
     {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL,
-     "draw moving means with this weight of the past", NULL},
-    {"interval", 0, CLI_REAL, A(interval), "SECONDS", "2", 0.1, 3600, NULL, "between two looks", NULL},
-    {"rows", 0, CLI_INT, A(rows), "N", "12", 0, HIGHEST, NULL, "of the curve; 0: numbers alone", NULL},
+     "plot exponential moving averages with weight W of the past", NULL},
+    {"interval", 0, CLI_REAL, A(interval), "SECONDS", "2", 0.1, 3600, NULL, "seconds between updates of the plot",
+     NULL},
+    {"rows", 0, CLI_INT, A(rows), "N", "12", 0, HIGHEST, NULL, "height of the plot in lines; 0: only numbers", NULL},
     {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1, NULL, "", NULL},
     {0},
 };
@@ -232,8 +233,8 @@ const cli_command cmd_watch = {
     "watch",
     "DIR",
     "follow a training run in the terminal",
-    "DIR is the output folder of a run.  The plot is drawn again until the run ends; watching takes no lock and "
-    "changes nothing.",
+    "DIR is the output folder of a run.  The plot is redrawn until the run ends.  This command takes no lock and "
+    "changes no file.",
     examples,
     options,
     sizeof(struct args),

@@ -10,9 +10,9 @@
 #undef CLI_COMMAND
 
 /* What most commands share: where the model is. */
-#define CLI_MODEL_OPTION(args, field) CLI_MODEL_OPTION_OF(args, field, "model folder; without it the shipped model")
+#define CLI_MODEL_OPTION(args, field) CLI_MODEL_OPTION_OF(args, field, "model folder (default: the shipped model)")
 #define CLI_SENTENCE_MODEL_OPTION(args, field) \
-    CLI_MODEL_OPTION_OF(args, field, "model folder; without it the shipped model for sentences")
+    CLI_MODEL_OPTION_OF(args, field, "model folder (default: the shipped sentence model)")
 #define CLI_MODEL_OPTION_OF(args, field, what) \
     { \
         "model", 'm', CLI_FOLDER, offsetof(args, field), "DIR", NULL, 0, 0, "ROFORMER_MODEL", what, NULL \
@@ -21,7 +21,7 @@
 /* An rf_type as a number of a list, the int `field`; cli_dtype makes it one. */
 #define CLI_DTYPE_OPTION(args, field) \
     {"dtype", 0, CLI_CHOICE, offsetof(args, field), "f32|bf16|int8", "f32", 0, 0, NULL, \
-     "what matrices are kept and multiplied in; bf16 takes half the memory, int8 a quarter", "torch_dtype"}
+     "data type of weight matrices and their products; bf16 halves the memory, int8 quarters it", "torch_dtype"}
 
 static inline rf_type cli_dtype(int choice)
 {

@@ -59,9 +59,9 @@ static void put_command(FILE *to, const cli_command *c)
 void cli_commands_page(FILE *to)
 {
     fputs("# Commands\n\n"
-          "`roformer help COMMAND` prints a command's description, all of its options and examples. This page is\n"
-          "written by `roformer help --markdown commands`, and a test compares them. Options of training are in\n"
-          "[options.md](options.md).\n\n"
+          "`roformer help COMMAND` prints the description, the options and the examples of a command. This page is\n"
+          "the output of `roformer help --markdown commands`, and a test compares them. [options.md](options.md)\n"
+          "lists the options of training.\n\n"
           "| command | |\n|---|---|\n", to);
     for (int i = 0; cli_commands[i]; i++) {
         fprintf(to, "| [`roformer %s`](#%s) | ", cli_commands[i]->name, cli_commands[i]->name);
@@ -80,10 +80,10 @@ void cli_commands_page(FILE *to)
         if (o->env) fprintf(to, " (`$%s`)", o->env);
         fputs(" |\n", to);
     }
-    fputs("\n- The model: `-m DIR`, or the variable `ROFORMER_MODEL`. Without them a shipped English model is used.\n"
+    fputs("\n- The model: `-m DIR`, or the variable `ROFORMER_MODEL`; otherwise the shipped English model.\n"
           "- Option names may be written with `-` or `_`.\n"
           "- Results go to standard output, progress and notes to standard error (`-q` silences them).\n"
-          "- A file named with `-o` appears when it is complete, never half-written.\n\n"
+          "- An output file (`-o`) appears when it is complete; it is never left half-written.\n\n"
           "## Exit codes\n\n| code | meaning |\n|---:|---|\n", to);
     for (const cli_exit_row *e = cli_exit_codes; e->code; e++) fprintf(to, "| %s | %s |\n", e->code, e->meaning);
     fputc('\n', to);

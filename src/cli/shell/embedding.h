@@ -15,24 +15,24 @@ typedef struct cli_embedding {
 /* The options that a command has for it; `member` is the cli_embedding in its struct of arguments. */
 #define CLI_EMBEDDING_OPTIONS(type, member)                                                                            \
     {"pooling", 'p', CLI_CHOICE, offsetof(type, member.pooling), "cls|mean|max", "mean", 0, 0, NULL,                   \
-     "how the vectors of tokens become one; without it as the folder says", NULL},                                     \
+     "pooling of token vectors into one vector; if not given, as configured in the folder", NULL},                     \
         {"dimensions", 0, CLI_INT, offsetof(type, member.dimensions), "N", "0", 0, 1 << 20, NULL,                      \
-         "cut vectors to their first N numbers, before they are scaled (Matryoshka); 0: all", NULL},                   \
+         "truncate vectors to their first N dimensions before normalization (Matryoshka); 0: all", NULL},              \
         {"prompt", 0, CLI_TEXT, offsetof(type, member.prompt), "TEXT", NULL, -1, 0, NULL,                              \
-         "put TEXT, or nothing, before every line; without it the folder's default prompt", NULL},                     \
+         "put TEXT, which may be empty, before every line; if not given, the folder's default prompt", NULL},          \
         {"prompt-name", 0, CLI_TEXT, offsetof(type, member.prompt_name), "NAME", NULL, 0, 0, NULL,                     \
          "put the folder's prompt of this name before every line", NULL},                                              \
         {"max-length", 0, CLI_INT, offsetof(type, member.max_length), "N", "-1", -1, 1 << 20, NULL,                    \
-         "cut texts to N tokens; 0: never; -1: as the folder says, or to the model's max_position_embeddings", NULL},  \
+         "truncate texts to N tokens; 0: never; -1: as the folder says, else max_position_embeddings", NULL},          \
     {                                                                                                                  \
         "batch-tokens", 0, CLI_INT, offsetof(type, member.batch_tokens), "N", "192", 1, 1 << 22, NULL,                 \
-            "tokens that a thread computes together", NULL                                                             \
+            "number of tokens in a batch of one thread", NULL                                                          \
     }
 
 /* What is put before a query; in place of the like for lines. */
 #define CLI_QUERY_PROMPT_OPTIONS(type, text, name)                                                                     \
     {"query-prompt", 0, CLI_TEXT, offsetof(type, text), "TEXT", NULL, -1, 0, NULL,                                     \
-     "put TEXT, or nothing, before the query; without it what is put before the lines", NULL},                         \
+     "put TEXT, which may be empty, before the query; if not given, the prompt of the lines", NULL},                   \
     {                                                                                                                  \
         "query-prompt-name", 0, CLI_TEXT, offsetof(type, name), "NAME", NULL, 0, 0, NULL,                              \
             "put the folder's prompt of this name before the query", NULL                                              \

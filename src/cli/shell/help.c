@@ -15,15 +15,15 @@
 enum { COLUMN = 34 };
 
 const cli_exit_row cli_exit_codes[] = {
-    {"0", "done"},
-    {"1", "another failure"},
-    {"2", "usage: an option or argument is not accepted"},
+    {"0", "success"},
+    {"1", "other failure"},
+    {"2", "usage error: an option or argument is not accepted"},
     {"3", "a model, text or other file has invalid content"},
     {"4", "reading or writing failed (no such file, disk full)"},
     {"5", "out of memory"},
     {"6", "a result is not finite"},
-    {"75", "try again later: another run holds the folder, or training was interrupted and saved"},
-    {"128 + n", "ended by signal n (130: Ctrl-C, 141: the reader went away, 143: a request to terminate)"},
+    {"75", "try again later: another run uses the folder, or training was interrupted and saved"},
+    {"128 + n", "ended by signal n (130: Ctrl-C, 141: the reader of the output exited, 143: a request to terminate)"},
     {0},
 };
 
@@ -133,17 +133,18 @@ static void list_options(FILE *to, const cli_command *c, const cli_option *o)
 
 void cli_help_all(FILE *to)
 {
-    fprintf(to, "roformer %s: masked language models with rotary position embedding, from raw text to answers\n\n",
+    fprintf(to, "roformer %s: train and run RoFormer models (language modeling, embeddings, translation)\n\n",
             rf_version());
     fprintf(to, "usage: roformer [OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n");
-    for (int i = 0; cli_commands[i]; i++) fprintf(to, "  %-16s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
+    for (int i = 0; cli_commands[i]; i++) fprintf(to, "  %-17s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     fprintf(to, "\noptions of every command:\n");
     list_options(to, NULL, cli_common_options);
     fprintf(to, "  -V, --version                   print the version\n");
-    fprintf(to, "      --man                       print the manual page roformer(1)\n");
-    fprintf(to, "\nroformer help COMMAND tells more.  Its examples can be pasted: those of vocab,\n"
-            "pretrain and finetune make the corpus.txt, my-model, my-causal-model and reviews\n"
-            "that others read.  Without -m the shipped English model answers:\n\n");
+    fprintf(to, "      --man                       print the man page roformer(1)\n");
+    fprintf(to, "\n\"roformer help COMMAND\" prints the options of a command, and examples that can be\n"
+            "pasted into a shell.  The examples of vocab, pretrain and finetune create corpus.txt,\n"
+            "my-model, my-causal-model and reviews, which other examples use.  Without -m, a\n"
+            "command uses the shipped English model:\n\n");
     fprintf(to, "  roformer fill-mask \"She won the gold [MASK] at the Olympic Games.\"\n");
 }
 
@@ -247,25 +248,25 @@ void cli_manual(FILE *to)
 {
     static const char *const after =
         ".SH ENVIRONMENT\n"
-        ".TP\n.B ROFORMER_MODEL\nmodel folder when no \\fB\\-m\\fR is given\n"
-        ".TP\n.B ROFORMER_THREADS\nas \\fB\\-\\-threads\\fR\n.TP\n.B ROFORMER_ISA\nas \\fB\\-\\-isa\\fR\n"
-        ".TP\n.B NO_COLOR\nno colors when set and not empty\n"
+        ".TP\n.B ROFORMER_MODEL\nmodel folder if \\fB\\-m\\fR is not given\n"
+        ".TP\n.B ROFORMER_THREADS\ndefault of \\fB\\-\\-threads\\fR\n"
+        ".TP\n.B ROFORMER_ISA\ndefault of \\fB\\-\\-isa\\fR\n"
+        ".TP\n.B NO_COLOR\nif set and not empty: no colors\n"
         ".SH FILES\n"
         ".TP\n.I config.json, model.safetensors, and the files of a tokenizer\na model folder, as Hugging Face's "
         "transformers reads and writes it\n"
-        ".TP\n.I checkpoint\\-N/\na model folder with what training needs to go on; complete or not there at all\n"
-        ".TP\n.I metrics.jsonl\none line of JSON for each logged step, evaluation and checkpoint\n";
+        ".TP\n.I checkpoint\\-N/\na model folder with the state of a training run; it appears when it is complete\n"
+        ".TP\n.I metrics.jsonl\none line of JSON per logged step, evaluation and checkpoint\n";
     fprintf(to, ".TH ROFORMER 1 \"%s\" \"roformer %s\" \"User Commands\"\n", RF_DATE, rf_version());
-    fputs(".SH NAME\nroformer \\- masked language models with rotary position embedding\n.SH SYNOPSIS\n", to);
+    fputs(".SH NAME\nroformer \\- train and run RoFormer models\n.SH SYNOPSIS\n", to);
     fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n",
           to);
-    fputs("Trains, runs and measures RoFormer models: a vocabulary from raw text,\n"
-          "masked and causal language models, fine-tuning on labeled examples, all of\n"
-          "which can be killed at any moment and go on with the same bits; filling of\n"
-          "blanks, writing on, embedding and labeling of texts; every position encoding\n"
-          "that the paper compares with.\n"
-          "Data goes to standard output, everything else to standard error.\n"
-          "Long options are written with \\- or _ alike.\n.SH OPTIONS OF EVERY COMMAND\n", to);
+    fputs("Trains, runs and evaluates RoFormer models and their relatives: masked and\n"
+          "causal language models, text classification, sentence embeddings and\n"
+          "translation, with the position encodings that the RoFormer paper compares.\n"
+          "Training that is interrupted resumes with the same bits.\n"
+          "Results go to standard output, progress and notes to standard error.\n"
+          "Option names may be written with \\- or _.\n.SH OPTIONS OF EVERY COMMAND\n", to);
     man_options(to, NULL, cli_common_options);
     fputs(".SH COMMANDS\n", to);
     for (int i = 0; cli_commands[i]; i++) man_command(to, cli_commands[i]);

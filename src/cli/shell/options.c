@@ -12,26 +12,27 @@
 #define C(field) offsetof(cli_common, field)
 const cli_option cli_common_options[] = {
     {"threads", 't', CLI_INT, C(threads), "N", "0", 0, RF_MAX_THREADS, "ROFORMER_THREADS",
-     "worker threads; 0: as many as this process may run on", NULL},
+     "number of worker threads; 0: one per processor that this process may use", NULL},
     {"isa", 0, CLI_TEXT, C(isa), "RUNG", NULL, 0, 0, "ROFORMER_ISA",
-     "instruction set at most: "
+     "use at most this instruction set: "
 #define RFR(name, machine, needs, flags) #name ", "
 #include "roformer/rungs.def"
 #undef RFR
-     "or ref, the printed formulas in double; without it the best of this machine",
+     "or ref, the formulas of the papers in double precision (default: the best of this machine)",
      NULL},
-    {"quiet", 'q', CLI_FLAG, C(quiet), NULL, NULL, 0, 0, NULL, "no progress and no notes on standard error", NULL},
+    {"quiet", 'q', CLI_FLAG, C(quiet), NULL, NULL, 0, 0, NULL, "do not print progress and notes to standard error",
+     NULL},
     {"color", 0, CLI_CHOICE, C(color), "auto|always|never", "auto", 0, 0, NULL,
-     "colors in tables and progress; auto: on a terminal without NO_COLOR", NULL},
-    {"help", 0, CLI_FLAG, C(help), NULL, NULL, 0, 0, NULL, "the whole help with examples (-h: the options alone)",
-     NULL},
+     "colors in tables and progress bars; auto: on a terminal, unless NO_COLOR is set", NULL},
+    {"help", 0, CLI_FLAG, C(help), NULL, NULL, 0, 0, NULL,
+     "print the complete help with examples (-h: only the options)", NULL},
     {0},
 };
 #undef C
 
 const cli_option cli_before_options[] = {
     {"version", 'V', CLI_FLAG, offsetof(cli_common, version), NULL, NULL, 0, 0, NULL, "print the version", NULL},
-    {"man", 0, CLI_FLAG, offsetof(cli_common, man), NULL, NULL, 0, 0, NULL, "print the manual page roformer(1)", NULL},
+    {"man", 0, CLI_FLAG, offsetof(cli_common, man), NULL, NULL, 0, 0, NULL, "print the man page roformer(1)", NULL},
     {0},
 };
 

@@ -113,11 +113,10 @@ static void put_table(FILE *to, const rf_option *(*rows)(size_t))
 void cli_options_page(FILE *to)
 {
     fputs("# Options of training\n\n"
-          "What `roformer pretrain`, `train-translation` and `finetune` take, and with them `evaluate`, `predict` and\n"
-          "`prepare`;\n"
-          "what is behind the options is in [training.md](training.md). Each is a row of\n"
-          "`include/roformer/train_options.def` or `include/roformer/finetune_options.def`.\n"
-          "`roformer help --markdown options` writes this page; a test compares them.\n", to);
+          "The options of `roformer pretrain`, `train-translation` and `finetune`, some of which `evaluate`,\n"
+          "`predict` and `prepare` share. [training.md](training.md) explains how training works. Each option is\n"
+          "a row of `include/roformer/train_options.def` or `include/roformer/finetune_options.def`.\n"
+          "`roformer help --markdown options` prints this page; a test compares them.\n", to);
     put_table(to, rf_train_option);
     put_table(to, rf_finetune_option);
 }
