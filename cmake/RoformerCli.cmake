@@ -24,9 +24,9 @@ else()
   execute_process(COMMAND git log -1 --format=%cs WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE rf_date
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
-set_source_files_properties(src/cli/shell/help.c PROPERTIES COMPILE_DEFINITIONS "RF_DATE=\"${rf_date}\"")
+set_source_files_properties(src/cli/shell/manual.c PROPERTIES COMPILE_DEFINITIONS "RF_DATE=\"${rf_date}\"")
 
-# roformer.1 and the completion scripts are what the program prints about itself.  When it is built for another machine, an
+# The man pages and the completion scripts are what the program prints about itself.  When it is built for another machine, an
 # emulator runs it, or a roformer of this version that runs here answers for it.
 set(rf_self roformer-program)
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
@@ -44,14 +44,25 @@ endif()
 if(rf_self)
   set(rf_man ${PROJECT_BINARY_DIR}/man/roformer.1)
   set(rf_completions ${PROJECT_BINARY_DIR}/completions)
-  add_custom_command(OUTPUT ${rf_man} ${rf_completions}/roformer ${rf_completions}/_roformer ${rf_completions}/roformer.fish
+  set(rf_mans ${rf_man})
+  set(rf_print_mans "")
+  file(STRINGS src/cli/shell/commands.def rf_commands REGEX "^CLI_COMMAND")
+  foreach(row IN LISTS rf_commands)
+    string(REGEX REPLACE "^CLI_COMMAND\\((.*)\\)$" "\\1" command "${row}")
+    string(REPLACE _ - command ${command})
+    list(APPEND rf_mans ${PROJECT_BINARY_DIR}/man/roformer-${command}.1)
+    list(APPEND rf_print_mans COMMAND ${rf_self} help --man ${command} > ${PROJECT_BINARY_DIR}/man/roformer-${command}.1)
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/cli/shell/commands.def)
+  add_custom_command(OUTPUT ${rf_mans} ${rf_completions}/roformer ${rf_completions}/_roformer ${rf_completions}/roformer.fish
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man ${rf_completions}
     COMMAND ${rf_self} --man > ${rf_man}
+    ${rf_print_mans}
     COMMAND ${rf_self} completion bash > ${rf_completions}/roformer
     COMMAND ${rf_self} completion zsh > ${rf_completions}/_roformer
     COMMAND ${rf_self} completion fish > ${rf_completions}/roformer.fish
     DEPENDS ${rf_self} VERBATIM)
-  add_custom_target(roformer-man ALL DEPENDS ${rf_man})
+  add_custom_target(roformer-man ALL DEPENDS ${rf_mans})
 endif()
 
 # jieba's dictionary, compiled by the program itself.

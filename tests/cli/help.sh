@@ -25,17 +25,22 @@ for command in $commands; do
     expect 0 '' "$program" "$command" -h
     grep -q 'examples:' out && fail "$command -h is not short"
     holds fish "-a $command "
+    expect 0 '' "$program" help --man "$command"
+    cp out "roformer-$command.1"
+    tr -d '\\' < "roformer-$command.1" | grep -A1 '^.SH NAME' | grep -q "^roformer-$command - " || fail "the name in roformer-$command.1"
     grep -q "$(echo "$command" | sed 's/-/\\\\-/g')" man || fail "$command is not in the manual"
     for option in $(grep -oE '^ {2,6}(-., )?--[a-z0-9_-]+' help | grep -oE -e '--[a-z0-9_-]+'); do
         grep -qF -e " $option" bash || fail "bash completion lacks $option"
         grep -qF -e "$option" zsh || fail "zsh completion lacks $option"
         grep -qF -e "-l ${option#--}" fish || fail "fish completion lacks $option"
-        grep -qF -e "\\-\\-$(echo "${option#--}" | sed 's/-/\\-/g')" man || fail "the manual lacks $option"
+        for page in man "roformer-$command.1"; do
+            grep -qF -e "\\-\\-$(echo "${option#--}" | sed 's/-/\\-/g')" "$page" || fail "$page lacks $option"
+        done
     done
 done
 awk 'length($0) > 100 { print FILENAME ": " $0; bad = 1 } END { exit bad }' help || fail "help is wider than 100 columns"
-grep -n ' $' man && fail "blanks at the ends of the manual's lines"
-if command -v mandoc > /dev/null; then mandoc -Tlint -W style man > lint || { fail "mandoc:"; cat lint >&2; }; fi
+grep -n ' $' man roformer-*.1 && fail "blanks at the ends of the manual's lines"
+if command -v mandoc > /dev/null; then mandoc -Tlint -W style man roformer-*.1 > lint || { fail "mandoc:"; cat lint >&2; }; fi
 if command -v bash > /dev/null; then bash -n bash || fail "bash completion does not parse"; fi
 if command -v zsh > /dev/null; then zsh -n zsh || fail "zsh completion does not parse"; fi
 if command -v fish > /dev/null; then fish --no-execute fish || fail "fish completion does not parse"; fi

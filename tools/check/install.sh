@@ -73,7 +73,7 @@ for part; do
         mkdir "$work/prefix"
         mkdir "$work/prefix/kept"
         quietly cmake --install build/release --prefix "$work/prefix"
-        for file in bin/roformer share/man/man1/roformer.1 $(find models -type f | sed 's|^|share/roformer/|') share/doc/roformer/docs/tour.md \
+        for file in bin/roformer share/man/man1/roformer.1 share/man/man1/roformer-train-translation.1 $(find models -type f | sed 's|^|share/roformer/|') share/doc/roformer/docs/tour.md \
             share/doc/roformer/NOTICE share/bash-completion/completions/roformer; do
             [ -s "$work/prefix/$file" ] || fail "not installed: $file"
         done

@@ -3,7 +3,7 @@
 #include "cli/shell/help.h"
 #include "cli/shell/io.h"
 
-struct args { cli_list word; int markdown; };
+struct args { cli_list word; int markdown, man; };
 
 static int help(void *arguments, cli_io *io)
 {
@@ -13,12 +13,13 @@ static int help(void *arguments, cli_io *io)
         return CLI_DONE;
     }
     if (!a->word.n) {
-        cli_help_all(stdout);
+        (a->man ? cli_manual : cli_help_all)(stdout);
         return CLI_DONE;
     }
     const cli_command *c = cli_find_command(a->word.item[0]);
     if (c) {
-        cli_help_command(stdout, c, true);
+        if (a->man) cli_manual_command(stdout, c);
+        else cli_help_command(stdout, c, true);
         return CLI_DONE;
     }
     cli_nearest near = {a->word.item[0], NULL, 0};
@@ -39,6 +40,8 @@ static int completion(void *arguments, cli_io *io)
 static const cli_option help_options[] = {
     {"markdown", 0, CLI_CHOICE, offsetof(struct args, markdown), "no|options|commands", "no", 0, 0, NULL,
      "print a page of the documentation: training options (docs/options.md) or commands (docs/commands.md)", NULL},
+    {"man", 0, CLI_FLAG, offsetof(struct args, man), NULL, NULL, 0, 0, NULL,
+     "print the man page of the command; without COMMAND, roformer(1)", NULL},
     {"COMMAND", 0, CLI_OPERANDS, offsetof(struct args, word), NULL, NULL, 0, 1, NULL, "", NULL},
     {0},
 };
@@ -48,7 +51,7 @@ static const cli_option completion_options[] = {
     {0},
 };
 
-static const char *const help_examples[] = {"roformer help embed", NULL};
+static const char *const help_examples[] = {"roformer help embed", "roformer help --man embed | man -l -", NULL};
 
 static const char *const completion_examples[] = {
     "source <(roformer completion bash)",
@@ -58,8 +61,10 @@ static const char *const completion_examples[] = {
 };
 
 const cli_command cmd_help = {
-    "help", "[COMMAND]", "show the help of a command", "", help_examples, help_options, sizeof(struct args), NULL,
-    help};
+    "help", "[COMMAND]", "show the help of a command",
+    "Prints the description, options and examples of a command; without COMMAND, the list of commands.",
+    help_examples, help_options, sizeof(struct args), NULL, help,
+};
 
 const cli_command cmd_completion = {
     "completion", "bash|zsh|fish", "print a completion script for a shell",

@@ -1,4 +1,4 @@
-/* help.c — what a person reads: --help and roformer(1). */
+/* help.c — the text of --help. */
 #include "cli/shell/help.h"
 
 #include <stdlib.h>
@@ -7,10 +7,6 @@
 
 #include "cli/shell/io.h"
 #include "roformer/options.h"
-
-#ifndef RF_DATE
-#define RF_DATE ""                      /* of the release or commit: cmake/RoformerCli.cmake                          */
-#endif
 
 enum { COLUMN = 34 };
 
@@ -92,7 +88,7 @@ void cli_depends(const char *name, char *out, size_t size)
     snprintf(out + n, size - (size_t)n, ")");
 }
 
-static void option_notes(const cli_command *c, const cli_option *o, char *out, size_t size)
+void cli_option_notes(const cli_command *c, const cli_option *o, char *out, size_t size)
 {
     char value[128], depends[128];
     cli_default_value(c, o, value, sizeof value);
@@ -126,7 +122,7 @@ static void list_options(FILE *to, const cli_command *c, const cli_option *o)
         const int n = put_head(to, head, help_width(to));
         if (n > COLUMN - 2) fprintf(to, "\n%*s", COLUMN, "");
         else fprintf(to, "%*s", COLUMN - n, "");
-        option_notes(c, o, notes, sizeof notes);
+        cli_option_notes(c, o, notes, sizeof notes);
         wrap(to, notes, COLUMN, help_width(to));
     }
 }
@@ -165,116 +161,4 @@ void cli_help_command(FILE *to, const cli_command *c, bool whole)
     if (!whole) return;
     fprintf(to, "\nexamples:\n");
     for (int i = 0; c->examples[i]; i++) fprintf(to, "  %s\n", c->examples[i]);
-}
-
-/* ---- roformer(1) ------------------------------------------------------------------------------------------------- */
-
-/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens.  Blanks become a line feed
- * where the word behind them would end beyond `width` columns. */
-static void roff_lines(FILE *to, const char *text, int width)
-{
-    int column = 0;
-    while (*text) {
-        const size_t blanks = strspn(text, " ");
-        if (blanks && column + (int)(blanks + strcspn(text + blanks, " \n")) > width) {
-            text += blanks;
-            fputc('\n', to);
-            column = 0;
-            continue;
-        }
-        if (!column && (*text == '.' || *text == '\'')) fputs("\\&", to);
-        if (*text == '\\') fputs("\\e", to);
-        else if (*text == '-') fputs("\\-", to);
-        else fputc(*text, to);
-        column = *text++ == '\n' ? 0 : column + 1;
-    }
-}
-
-static void roff(FILE *to, const char *text) { roff_lines(to, text, 1 << 20); }
-static void roff_text(FILE *to, const char *text) { roff_lines(to, text, 72); }
-
-static void man_options(FILE *to, const cli_command *c, const cli_option *o)
-{
-    char notes[512];
-    for (; o->kind; o++) {
-        if (o->kind == CLI_OPERANDS) continue;
-        fputs(".TP\n", to);
-        if (o->letter) fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
-        fputs("\\fB\\-\\-", to);
-        roff(to, o->name);
-        fputs("\\fR", to);
-        if (o->value) {
-            fputs(" \\fI", to);
-            roff(to, o->value);
-            fprintf(to, "\\fR%s", o->kind == CLI_FILES ? "..." : "");
-        }
-        option_notes(c, o, notes, sizeof notes);
-        fputc('\n', to);
-        roff_text(to, notes);
-        fputc('\n', to);
-    }
-}
-
-static void man_command(FILE *to, const cli_command *c)
-{
-    fputs(".SS roformer ", to);
-    roff(to, c->name);
-    fputs(*c->operands ? " [OPTIONS] " : " [OPTIONS]", to);
-    roff(to, c->operands);
-    fputc('\n', to);
-    roff(to, c->summary);
-    fputs(".\n", to);
-    if (*c->description) fputs(".PP\n", to);
-    for (const char *p = c->description; *p;) {
-        const size_t n = strcspn(p, "\n");
-        char line[2048];
-        snprintf(line, sizeof line, "%.*s", (int)n, p);
-        roff_text(to, line);
-        fputs(p[n] ? "\n.PP\n" : "\n", to);
-        p += n + (p[n] == '\n');
-    }
-    cli_option all[CLI_OPTIONS_MAX];
-    cli_expand(c, all);
-    man_options(to, c, all);
-    fputs(".PP\nExamples:\n.PP\n.nf\n.RS\n", to);
-    for (int i = 0; c->examples[i]; i++) {
-        roff(to, c->examples[i]);
-        fputc('\n', to);
-    }
-    fputs(".RE\n.fi\n", to);
-}
-
-void cli_manual(FILE *to)
-{
-    static const char *const after =
-        ".SH ENVIRONMENT\n"
-        ".TP\n.B ROFORMER_MODEL\nmodel folder if \\fB\\-m\\fR is not given\n"
-        ".TP\n.B ROFORMER_THREADS\ndefault of \\fB\\-\\-threads\\fR\n"
-        ".TP\n.B ROFORMER_ISA\ndefault of \\fB\\-\\-isa\\fR\n"
-        ".TP\n.B NO_COLOR\nif set and not empty: no colors\n"
-        ".SH FILES\n"
-        ".TP\n.I config.json, model.safetensors, and the files of a tokenizer\na model folder, as Hugging Face's "
-        "transformers reads and writes it\n"
-        ".TP\n.I checkpoint\\-N/\na model folder with the state of a training run; it appears when it is complete\n"
-        ".TP\n.I metrics.jsonl\none line of JSON per logged step, evaluation and checkpoint\n";
-    fprintf(to, ".TH ROFORMER 1 \"%s\" \"roformer %s\" \"User Commands\"\n", RF_DATE, rf_version());
-    fputs(".SH NAME\nroformer \\- train and run RoFormer models\n.SH SYNOPSIS\n", to);
-    fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n",
-          to);
-    fputs("Trains, runs and evaluates RoFormer models and their relatives: masked and\n"
-          "causal language models, text classification, sentence embeddings and\n"
-          "translation, with the position encodings that the RoFormer paper compares.\n"
-          "Training that is interrupted resumes with the same bits.\n"
-          "Results go to standard output, progress and notes to standard error.\n"
-          "Option names may be written with \\- or _.\n.SH OPTIONS OF EVERY COMMAND\n", to);
-    man_options(to, NULL, cli_common_options);
-    fputs(".SH COMMANDS\n", to);
-    for (int i = 0; cli_commands[i]; i++) man_command(to, cli_commands[i]);
-    fputs(".SH EXIT STATUS\n", to);
-    for (const cli_exit_row *e = cli_exit_codes; e->code; e++) {
-        fprintf(to, ".TP\n%s\n", e->code);
-        roff_text(to, e->meaning);
-        fputc('\n', to);
-    }
-    fputs(after, to);
 }

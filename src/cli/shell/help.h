@@ -1,4 +1,4 @@
-/* help.h — help, manual page and shell completion, all made from the option tables. */
+/* help.h — help, man pages and shell completion, all made from the option tables. */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
@@ -9,10 +9,14 @@
 void cli_help_all(FILE *to);                                            /* the list of commands                       */
 void cli_help_command(FILE *to, const cli_command *c, bool whole);      /* whole: with description and examples       */
 void cli_manual(FILE *to);                                              /* roformer(1) in man(7) macros               */
+void cli_manual_command(FILE *to, const cli_command *c);                /* roformer-COMMAND(1)                        */
 bool cli_completion(FILE *to, const char *shell);                       /* false: no such shell                       */
 
 /* The value an option has by default, as one would type it; "" when there is none worth showing. */
 void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size);
+
+/* The help of an option with its default, environment variable and alias. */
+void cli_option_notes(const cli_command *c, const cli_option *o, char *out, size_t size);
 
 /* " (--optim adamw, lamb)": the words without which an option has no effect; "" for others. */
 void cli_depends(const char *name, char *out, size_t size);
