@@ -294,6 +294,7 @@ typedef struct rf_sentence {
     rf_sentence_prompt *prompt; /* put before texts, by name                                                          */
     int64_t default_prompt;     /* which of them without a name; -1: none                                             */
     int64_t truncate_dim;       /* vectors are cut to their first so many numbers, after normalize; 0: they are not   */
+    char similarity[12];        /* what they are compared by (similarity_fn_name): "cosine", "dot", "euclidean", ... */
 } rf_sentence;
 
 /*   out              freed with rf_sentence_free; untouched on error
@@ -301,6 +302,10 @@ typedef struct rf_sentence {
  *   RF_EUNSUPPORTED  a module or a pooling that is not here, by its name                                             */
 rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why);
 void rf_sentence_free(rf_sentence *s);
+
+/* RF_EUNSUPPORTED: the folder says that its vectors are not compared by their cosines.  The dot product of vectors of
+ * length 1 is their cosine.  s NULL, or of a folder that says nothing: cosines. */
+rf_status rf_sentence_cosines(const rf_sentence *s, rf_error *why);
 
 /* The same files for a model of RF_HEAD_EMBED; rf_sentence_files: their names below the folder, NULL at the end. */
 rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);

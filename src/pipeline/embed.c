@@ -61,8 +61,9 @@ static rf_status settle(const rf_pipeline *p, rf_embed_options *o, rf_error *why
     const int64_t C = rf_model_config(p->model)->hidden_size;
     if (o->pooling == RF_POOL_AUTO) o->pooling = s ? (rf_pooling)rf__pooling_of(s->pooling) : RF_POOL_MEAN;
     if (o->normalize == -1) o->normalize = s && s->normalize;
-    if (o->max_length == -1)
-        o->max_length = s && s->max_length ? s->max_length : rf_model_config(p->model)->max_position_embeddings;
+    if (o->max_length == -1)                                            /* a limit may be all that a folder says */
+        o->max_length = p->sentence.max_length ? p->sentence.max_length
+                                               : rf_model_config(p->model)->max_position_embeddings;
     if (o->dimensions == -1) {
         o->cut_last = s && s->truncate_dim && s->truncate_dim < C;
         o->dimensions = o->cut_last ? s->truncate_dim : 0;

@@ -47,9 +47,12 @@ rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options
 {
     rf_embed_options e;
     rf_index_options own;
+    const rf_sentence *s;
     if (!(p && o)) return rf__missing("rf_index_options_of", "pipeline, o", why);
     rf_index_defaults(&own);
-    rf_status status = rf_embed_settle(p, embed, &e, why);
+    rf_status status = rf_pipeline_sentence(p, &s, why);
+    if (!status) status = rf_sentence_cosines(s, why);
+    if (!status) status = rf_embed_settle(p, embed, &e, why);
     if (!status) status = rf_pipeline_fingerprint(p, &own.fingerprint, why);
     if (status) return status;
     own.dimensions = e.dimensions ? e.dimensions : rf_model_config(p->model)->hidden_size;

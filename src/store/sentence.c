@@ -28,6 +28,8 @@ static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, 
     size_t size;
     bool memory;
     json_error_t bad;
+    /* A tokenizer without a limit has 10^30 there. */
+    const size_t number = strcmp(name, RF_FILE_TOKENIZER_CONFIG) ? 0 : JSON_DECODE_INT_AS_REAL;
     *out = NULL;
     rf_status status = *below ? rf__path(inner, sizeof inner, folder, below, why) : RF_OK;
     if (!status) status = rf__path(path, 4096, *below ? inner : folder, name, why);
@@ -35,7 +37,7 @@ static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, 
     if (access(path, F_OK)) return RF_OK;
     status = rf__read_file(ctx, path, LARGEST, &text, &size, why);
     if (status) return status;
-    *out = rf__json_load(text, size, JSON_REJECT_DUPLICATES, &bad, &memory);
+    *out = rf__json_load(text, size, JSON_REJECT_DUPLICATES | number, &bad, &memory);
     rf__free(ctx, text);
     if (!*out && memory) return rf_fail(why, RF_ENOMEM, "%.200s: no memory for its JSON", path);
     if (!*out) return rf_fail(why, RF_EDATA, "%.200s:%d: %.120s", path, bad.line, bad.text);
@@ -244,6 +246,18 @@ static rf_status read_modules(const char *folder, const char *path, const json_t
     return status;
 }
 
+static rf_status read_similarity(const char *path, const json_t *root, rf_sentence *s, rf_error *why)
+{
+    const json_t *value = json_object_get(root, "similarity_fn_name");
+    if (!value || json_is_null(value)) return RF_OK;
+    const char *name = json_string_value(value);
+    if (!name || !*name || strlen(name) >= sizeof s->similarity)
+        return rf_fail(why, RF_EDATA, "%.200s: similarity_fn_name: expected \"cosine\" or another function's name, got "
+                                      "another value; write \"cosine\", or take it out", path);
+    snprintf(s->similarity, sizeof s->similarity, "%s", name);
+    return RF_OK;
+}
+
 static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
 {
     char path[4096];
@@ -251,6 +265,7 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     json_t *root, *text;
     rf_status status = load(s->ctx, folder, "", RF_FILE_PROMPTS, false, path, &root, why);
     if (!status && root) status = rf__folder_keys_check(RF_KEYS_PROMPTS, path, root, why);
+    if (!status && root) status = read_similarity(path, root, s, why);
     if (status || !root) return json_decref(root), status;
     json_t *all = json_object_get(root, "prompts");
     const json_t *cut = json_object_get(root, "truncate_dim");
@@ -286,7 +301,8 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
 }
 
 /* Of a folder without modules.json: a checkpoint on the way to such a model, or a RoFormer-Sim, whose pooler takes the
- * first token.  What is wrong with its config.json is said by whoever opens the model. */
+ * first token; of every other one the tokenizer's limit counts, as in sentence-transformers.  What is wrong with its
+ * config.json is said by whoever opens the model. */
 static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s, rf_error *why)
 {
     rf_config c;
@@ -298,13 +314,13 @@ static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s
         return read_prompts(folder, s, why);
     }
     if (c.linear_pooler) snprintf(s->pooling, sizeof s->pooling, "cls");
-    return RF_OK;
+    return c.linear_pooler ? RF_OK : tokenizer_length(folder, "", s, why);
 }
 
 rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why)
 {
     if (!(ctx && folder && out)) return rf__missing("rf_sentence_read", "ctx, folder, out", why);
-    rf_sentence s = {.ctx = ctx, .include_prompt = 1, .default_prompt = -1};
+    rf_sentence s = {.ctx = ctx, .include_prompt = 1, .default_prompt = -1, .similarity = "cosine"};
     char path[4096];
     json_t *list;
     rf_status status = load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
@@ -326,6 +342,16 @@ void rf_sentence_free(rf_sentence *s)
     }
     rf__free(s->ctx, s->prompt);
     *s = (rf_sentence){0};
+}
+
+rf_status rf_sentence_cosines(const rf_sentence *s, rf_error *why)
+{
+    if (!s || !strcmp(s->similarity, "cosine")) return RF_OK;
+    if (!strcmp(s->similarity, "dot") && s->normalize && !s->truncate_dim) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "%s: similarity_fn_name: expected \"cosine\", got \"%s\": vectors are compared by their cosines; "
+                   "write \"cosine\" to have these compared so",
+                   RF_FILE_PROMPTS, rf__printable(s->similarity).text);
 }
 
 const char *rf__sentence_default_prompt(const rf_sentence *s)

@@ -42,6 +42,8 @@ static void take_form(rf_config *c, const rf_sentence *s)
 static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, rf_error *why)
 {
     const char *prompt = rf__sentence_default_prompt(s);
+    const rf_status status = rf__task_of_vectors(a->task) ? rf_sentence_cosines(s, why) : RF_OK;
+    if (status) return status;
     if (rf__task_of_vectors(a->task)) a->truncate_dim = s->truncate_dim;
     if (!*prompt || !rf__task_of_vectors(a->task)) return RF_OK;
     if (!s->include_prompt)

@@ -11,7 +11,7 @@ void rf__finetune_length(const rf_ctx *ctx, rf_finetune_options *o)
     const bool known = !rf__preset_find(o->task, &p, &task, NULL);
     o->t.max_length = known ? p.max_length : RF__USUAL_LENGTH;
     if (!known || task->head != RF_HEAD_EMBED || !o->t.model || rf_sentence_read(ctx, o->t.model, &s, NULL)) return;
-    if (s.max_length) o->t.max_length = s.max_length;
+    if (s.max_length && (*s.pooling || s.max_length < o->t.max_length)) o->t.max_length = s.max_length;
     rf_sentence_free(&s);
 }
 
@@ -50,6 +50,7 @@ rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
                              "%s: include_prompt is false: this model leaves a prompt's tokens out of the pooling, "
                              "which is not here; without its prompts (config_sentence_transformers.json) it can be "
                              "trained on", r->o.model);
+    if (!status) status = rf_sentence_cosines(&s, why);                 /* losses and scores are of cosines */
     if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
     const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */
     if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;

@@ -365,12 +365,39 @@ static rf_status read_added(rf_tokenizer_folder *f, const rf_tokenizer_row *row)
     return status ? status : add_specials(f, ADDITIONAL, json_object_get(f->map, ADDITIONAL));
 }
 
+/* Limits of length and the like, as whole numbers again; one that is not (transformers' 10^30) is no limit. */
+static json_t *kept_value(const json_t *x)
+{
+    if (!json_is_real(x)) return json_deep_copy(x);
+    const double value = json_real_value(x);
+    return json_integer((json_int_t)value);
+}
+
+static bool is_kept(const rf_known_key *k, const json_t *x)
+{
+    const double most = (double)((int64_t)1 << 53), value = json_real_value(x);
+    if (k->file != RF_KEYS_TOKENIZER_CONFIG || k->state == RF_KEY_ONLY || !x || json_is_null(x)) return false;
+    return !json_is_real(x) || (value >= -most && value <= most);
+}
+
+static rf_status keep(const rf_tokenizer_folder *f, rf_tokenizer *t)
+{
+    json_t *kept = json_object();
+    for (const rf_known_key *k = rf__folder_keys; k->name; k++) {
+        const json_t *x = json_object_get(f->config, k->name);
+        if (is_kept(k, x)) rf__json_set(&kept, k->name, kept_value(x));
+    }
+    t->kept = kept;
+    return kept ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: no memory for the tokenizer's settings", f->config_path);
+}
+
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     char map_path[RF_PATH];
     const rf_tokenizer_row *row = NULL;
+    rf_tokenizer *t = NULL;
     rf_status status = rf__folder_json(f, RF_FILE_TOKENIZER_CONFIG, f->config_path, &f->config);
     if (!status && f->config)
         status = rf__folder_keys_check(RF_KEYS_TOKENIZER_CONFIG, f->config_path, f->config, f->why);
@@ -380,7 +407,11 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     if (!status) status = read_specials(f);
     if (!status) status = read_added(f, row);
     f->parts.name = f->config_path;
-    return status ? status : row->open(f, out);
+    if (!status) status = row->open(f, &t);
+    if (!status) status = keep(f, t);
+    if (status) rf_tokenizer_free(t);
+    else *out = t;
+    return status;
 }
 
 static void close_folder(rf_tokenizer_folder *f)

@@ -42,6 +42,10 @@ static json_t *settings(const rf_tokenizer *t)
     rf__json_set(&all, "added_tokens_decoder", added_tokens(t));
     rf__json_set(&all, "tokenizer_class", json_string(t->row->classes[0]));
     if (t->row->settings) t->row->settings(t, &all);
+    if (all && t->kept && json_object_update_missing(all, t->kept)) {
+        json_decref(all);
+        return NULL;
+    }
     return all;
 }
 

@@ -197,6 +197,7 @@ void rf_tokenizer_free(rf_tokenizer *t)
     rf__free(ctx, t->added);
     for (int i = 0; i < RF_SPECIALS; i++) rf__free(ctx, t->name[i]);
     if (t->row->clear) t->row->clear(t);
+    json_decref(t->kept);
     rf__free(ctx, t);
 }
 

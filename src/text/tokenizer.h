@@ -84,6 +84,7 @@ struct rf_tokenizer {
     uint8_t opens[256];                 /* bytes with which an added token may begin                                  */
     int opener;                         /* that byte, when it is one only; otherwise -1                               */
     uint64_t mark;                      /* of this tokenizer and no other, ever: scratch belongs to it                */
+    json_t *kept;                       /* keys of its settings that say nothing of ids, for saving; or NULL          */
 };
 
 /* A part of a text: bytes [from, to), known to be UTF-8, without added tokens; bytes up to `size` may be read.

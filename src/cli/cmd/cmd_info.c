@@ -223,6 +223,7 @@ static rf_status describe_vectors(const cli_io *io, const char *folder, json_t *
         cli_json_set(&v, "pooling", json_string(s.pooling));
         cli_json_set(&v, "normalize", json_boolean(s.normalize));
         if (s.max_length) cli_json_set(&v, "max_length", json_integer(s.max_length));
+        if (strcmp(s.similarity, "cosine")) cli_json_set(&v, "similarity", json_string(s.similarity));
         if (s.truncate_dim) cli_json_set(&v, "truncate_dim", json_integer(s.truncate_dim));
         for (int64_t i = 0; i < s.prompts; i++) {
             const char *name = s.prompt[i].name;

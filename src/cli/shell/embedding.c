@@ -11,11 +11,21 @@ rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const c
     return rf_fail(&io->why, inner.code, "query: %.300s", inner.text);
 }
 
+/* Another program would make other vectors of this folder. */
+static void note_causal(const cli_io *io, const rf_pipeline *p)
+{
+    const rf_sentence *s;
+    if (rf_pipeline_sentence(p, &s, NULL) || s || !rf_model_config(rf_pipeline_model(p))->is_decoder) return;
+    cli_note(io, "the model is causal, and vectors are means of all tokens, where sentence-transformers takes the last "
+             "token's; --pooling mean says that this is meant");
+}
+
 rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out)
 {
     const cli_parsed *parsed = io->parsed;
     rf_embed_defaults(out);
     if (cli_given(parsed, "pooling")) out->pooling = (rf_pooling)given->pooling;
+    else note_causal(io, p);
     if (cli_given(parsed, "dimensions")) out->dimensions = given->dimensions;
     out->max_length = given->max_length;
     out->batch_tokens = given->batch_tokens;
