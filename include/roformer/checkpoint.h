@@ -304,7 +304,7 @@ rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *o
 void rf_sentence_free(rf_sentence *s);
 
 /* RF_EUNSUPPORTED: the folder says that its vectors are not compared by their cosines.  The dot product of vectors of
- * length 1 is their cosine.  s NULL, or of a folder that says nothing: cosines. */
+ * length 1 is their cosine. */
 rf_status rf_sentence_cosines(const rf_sentence *s, rf_error *why);
 
 /* The same files for a model of RF_HEAD_EMBED; rf_sentence_files: their names below the folder, NULL at the end. */

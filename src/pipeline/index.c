@@ -51,7 +51,7 @@ rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options
     if (!(p && o)) return rf__missing("rf_index_options_of", "pipeline, o", why);
     rf_index_defaults(&own);
     rf_status status = rf_pipeline_sentence(p, &s, why);
-    if (!status) status = rf_sentence_cosines(s, why);
+    if (!status && s) status = rf_sentence_cosines(s, why);
     if (!status) status = rf_embed_settle(p, embed, &e, why);
     if (!status) status = rf_pipeline_fingerprint(p, &own.fingerprint, why);
     if (status) return status;

@@ -346,7 +346,8 @@ void rf_sentence_free(rf_sentence *s)
 
 rf_status rf_sentence_cosines(const rf_sentence *s, rf_error *why)
 {
-    if (!s || !strcmp(s->similarity, "cosine")) return RF_OK;
+    if (!s) return rf__missing("rf_sentence_cosines", "s", why);
+    if (!strcmp(s->similarity, "cosine")) return RF_OK;
     if (!strcmp(s->similarity, "dot") && s->normalize && !s->truncate_dim) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED,
                    "%s: similarity_fn_name: expected \"cosine\", got \"%s\": vectors are compared by their cosines; "

@@ -51,7 +51,9 @@ static rf_status open_both(job *j)
     }
     rf_embed_options o;
     const rf_sentence *s;
-    if ((status = rf_pipeline_sentence(j->model, &s, why)) || (status = rf_sentence_cosines(s, why))) return status;
+    status = rf_pipeline_sentence(j->model, &s, why);
+    if (!status && s) status = rf_sentence_cosines(s, why);
+    if (status) return status;
     rf_index_query_options(j->index, j->model, &o);
     status = cli_query_prompt(j->io, j->model, j->a->query_prompt, j->a->query_prompt_name, &o);
     return status ? status : rf_embed_settle(j->model, &o, &j->o, why);

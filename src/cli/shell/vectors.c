@@ -26,7 +26,7 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
     const float *v;
     const rf_sentence *s;
     char counted[64];
-    if (rf_pipeline_sentence(p, &s, &io->why) || rf_sentence_cosines(s, &io->why)) return io->why.code;
+    if (rf_pipeline_sentence(p, &s, &io->why) || (s && rf_sentence_cosines(s, &io->why))) return io->why.code;
     o.normalize = 1;
     o.cut_last = 0;
     const int64_t n = (int64_t)out->lines.n;
