@@ -291,6 +291,7 @@ static rf_status add_specials(rf_tokenizer_folder *f, const char *key, const jso
 
 #define EXTRA "extra_special_tokens"
 #define ADDITIONAL "additional_special_tokens"
+#define BY_NAME "model_specific_special_tokens"
 
 /* What ends in _token and is a token: the usual ones, and those of a model's own (image_token). */
 static bool names_token(const char *key, const json_t *x)
@@ -325,6 +326,8 @@ static rf_status read_extra(rf_tokenizer_folder *f)
     const char *key = own && !json_is_null(own) ? EXTRA : ADDITIONAL;
     rf_status status = RF_OK;
     own = json_object_get(f->config, key);
+    const json_t *by_name = json_object_get(f->config, BY_NAME);
+    if (json_is_object(by_name)) status = add_specials(f, BY_NAME, by_name);
     for (int objects = 1; objects >= 0 && !status; objects--) {
         if (own && json_is_object(own) == objects) status = add_specials(f, key, own);
         if (!status && map && json_is_object(map) == objects) status = add_specials(f, EXTRA, map);
@@ -376,7 +379,8 @@ static json_t *kept_value(const json_t *x)
 static bool is_kept(const rf_known_key *k, const json_t *x)
 {
     const double most = (double)((int64_t)1 << 53), value = json_real_value(x);
-    if (k->file != RF_KEYS_TOKENIZER_CONFIG || k->state == RF_KEY_ONLY || !x || json_is_null(x)) return false;
+    if (k->file != RF_KEYS_TOKENIZER_CONFIG || k->state == RF_KEY_ONLY || *k->usual) return false;
+    if (!x || json_is_null(x)) return false;
     return !json_is_real(x) || (value >= -most && value <= most);
 }
 

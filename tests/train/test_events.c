@@ -1,5 +1,5 @@
 /* test_events.c — mirrors src/train/log/events.c: byte for byte what TensorBoard's own writer makes
- * (tools/check/tensorboard.py). */
+ * (tools/check/events.py). */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>

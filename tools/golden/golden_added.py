@@ -40,6 +40,8 @@ PLACES = {                                            # settings, special_tokens
     "extra both": ({"extra_special_tokens": ["<x>"]}, {"extra_special_tokens": ["<y>", "<x>"]}, None),
     "extra beside additional": ({"extra_special_tokens": ["<y>"], "additional_special_tokens": ["<x>"]}, None, None),
     "extra known": ({"extra_special_tokens": ["<s>", "aaaa", "<x>"]}, None, None),
+    "by name": ({"model_specific_special_tokens": {"a": "<x>", "b_token": "<y>"}}, None, None),
+    "by name and extra": ({"model_specific_special_tokens": {"a_token": "<y>"}, "extra_special_tokens": ["<x>"]}, None, None),
     "named": ({"bos_token": "<x>", "eos_token": "<y>"}, None, None),
     "named map": ({"bos_token": "<y>"}, {"bos_token": "<x>", "eos_token": "<s>"}, None),
     "named own": ({"image_token": "<x>", "bos_token": "<y>"}, None, None),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loads a model folder in transformers, insists that every key matches, and prints logits as JSON.
 
-    transformers.py FOLDER --ids 2,17,5,3 [--ids 2,4,3] [--types 0,0,1,1] [--rows 1,2] [--top 5]
+    logits.py FOLDER --ids 2,17,5,3 [--ids 2,4,3] [--types 0,0,1,1] [--rows 1,2] [--top 5]
 
 Each --ids is one text, computed by itself.  The class is the one that config.json names; a folder with BERT's pooled head,
 which transformers has no RoFormer class for, is computed from its encoder.  Prints {"class": ..., "labels": [...], "missing":

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""tensorboard.py — what the real TensorBoard reads from our event files.
+"""events.py — what the real TensorBoard reads from our event files.
 
-  tensorboard.py RUN       RUN/events.out.tfevents.roformer against RUN/metrics.jsonl: every number, at its step
-  tensorboard.py --golden  writes tests/golden/train/events.tfevents with TensorBoard's own writer
+  events.py RUN       RUN/events.out.tfevents.roformer against RUN/metrics.jsonl: every number, at its step
+  events.py --golden  writes tests/golden/train/events.tfevents with TensorBoard's own writer
 
 Needs the package tensorboard.
 """

@@ -2,7 +2,7 @@
 """Compares words by a dictionary with rjieba and python's jieba, and the tokens of RoFormerTokenizer with transformers 5's class as it
 is when it is built from a vocabulary (its from_pretrained gives the word filter a path in the vocabulary's place).
 
-    python tools/check/jieba.py --dump build/release/bench/bench_tokenize_dump --words build/release/dictionary/jieba.words --data DATA
+    python tools/check/chinese_words.py --dump build/release/bench/bench_tokenize_dump --words build/release/dictionary/jieba.words --data DATA
 
 Run it with transformers 5 and rjieba, or, for --rules python, with transformers 4.57 (ids against the slow class, which has no offsets);
 the vocabulary is made from the texts' words.  --segmenter jieba: words as python's jieba cuts them (with --rules python).  Sets: chinese and
@@ -23,7 +23,7 @@ import tempfile
 import rjieba
 import transformers
 
-import check_tokenizer
+import tokenizer as check_tokenizer
 
 SPECIALS = check_tokenizer.SPECIALS
 CHINESE = ["zhwiki", "niutrans-modern", "lcqmc", "afqmc", "cmnli", "ocnli", "paws-x-zh", "sts-b-zh", "sentiment-zh", "fewclue",
