@@ -15,8 +15,7 @@ rf_status rf__options_read(void *own, size_t size, size_t least, const void *giv
     if (!given) return RF_OK;
     memcpy(&theirs, given, sizeof theirs);
     if (theirs < least || theirs > size)
-        return rf_fail(why, RF_EARG, "%s: its member size is %zu, expected %zu: fill in the defaults first", type,
-                       theirs, size);
+        return rf_fail(why, RF_EARG, "%s: size: expected %zu, got %zu; fill in the defaults first", type, size, theirs);
     memcpy(own, given, theirs);
     memcpy(own, &size, sizeof size);
     return RF_OK;
@@ -24,5 +23,5 @@ rf_status rf__options_read(void *own, size_t size, size_t least, const void *giv
 
 rf_status rf__missing(const char *function, const char *names, rf_error *why)
 {
-    return rf_fail(why, RF_EARG, "%s: NULL was given for one of: %s", function, names);
+    return rf_fail(why, RF_EARG, "%s: expected pointers, got NULL for one of: %s", function, names);
 }

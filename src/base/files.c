@@ -19,12 +19,12 @@ static rf_status refused(rf_error *why, const char *path, const char *verb)
 
 static rf_status not_a_file(rf_error *why, const char *path)
 {
-    return rf_fail(why, RF_EIO, "%s: is a pipe, a socket or a device, a file was expected", path);
+    return rf_fail(why, RF_EIO, "%s: expected a file, got a pipe, a socket or a device", path);
 }
 
 static rf_status a_folder(rf_error *why, const char *path)
 {
-    return rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+    return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
 }
 
 /* The size of a regular file, 0 of others. */
@@ -112,7 +112,8 @@ static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, siz
     for (;;) {
         const size_t space = expect > n ? expect - n : 65536;
         if (n > limit || expect > limit) {
-            status = rf_fail(why, RF_EDATA, "%s: %zu bytes, the limit is %zu", path, expect > n ? expect : n, limit);
+            status = rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got %zu", path, limit,
+                             expect > n ? expect : n);
             break;
         }
         if (!rf__grow(ctx, &buffer, &capacity, n + space + 1, 1)) {
@@ -217,7 +218,7 @@ rf_status rf__replaceable(const char *path, const char *begins, const char *what
     const ssize_t n = fd < 0 ? -1 : pread(fd, begin, size, 0);
     if (fd >= 0) close(fd);
     if (n == (ssize_t)size && !memcmp(begin, begins, size)) return RF_OK;
-    return rf_fail(why, RF_EARG, "%s: is no %s, and would be overwritten: choose another name", path, what);
+    return rf_fail(why, RF_EARG, "%s: expected a %s to replace, got another file; choose another name", path, what);
 }
 
 /* What was written under the temporary name takes the place of `path`, unless writing has failed. */

@@ -33,8 +33,9 @@ static rf_status check(const rf_known_key *k, const char *path, const json_t *va
     rf_status status = RF_OK;
     if (!text) status = rf_fail(why, RF_ENOMEM, "out of memory: %s", path);
     else if (!is_usual(value, usual))
-        status = rf_fail(why, RF_EUNSUPPORTED, "%.200s: %s: expected %.90s, got %.60s: %s; take it out, or write what "
-                         "is expected", path, k->name, k->usual, rf__printable(text).text, k->why);
+        status = rf_fail(why, RF_EUNSUPPORTED,
+                         "%.200s: %s: expected %.90s, got %.60s: %s; remove it, or write the expected value", path,
+                         k->name, k->usual, rf__printable(text).text, k->why);
     free(text);
     json_decref(usual);
     return status;

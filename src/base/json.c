@@ -127,7 +127,7 @@ json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *
     }
     const measure m = measure_of(text, size);
     if (m.values > RF__MAX_VALUES) {
-        rf_fail(why, RF_EDATA, "%s: JSON of %zu values, the limit is %d", name, m.values, RF__MAX_VALUES);
+        rf_fail(why, RF_EDATA, "%s: expected at most %d JSON values, got %zu", name, RF__MAX_VALUES, m.values);
         return NULL;
     }
     json_error_t e;
@@ -139,7 +139,7 @@ json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *
         rf_fail(why, RF_EDATA, "%s: not valid JSON: line %d, byte %d: %s", name, e.line, e.position,
                 rf__printable(e.text).text);
     } else if (!json_is_object(root)) {
-        rf_fail(why, RF_EDATA, "%s: the JSON document is not an object", name);
+        rf_fail(why, RF_EDATA, "%s: expected a JSON object, got another value", name);
         json_decref(root);
         root = NULL;
     }

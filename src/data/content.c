@@ -17,7 +17,7 @@ rf_status rf__content_look(const char *path, rf__content *out, rf_error *why)
     *out = (rf__content){-1, 0, 0};
     if (!strcmp(path, "-")) return RF_OK;
     if (stat(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+    if (S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
     if (S_ISREG(st.st_mode)) *out = (rf__content){st.st_size, nanoseconds(&st.st_mtim), nanoseconds(&st.st_ctim)};
     return RF_OK;
 }

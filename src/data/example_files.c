@@ -59,11 +59,13 @@ rf_status rf__example_file(const char *path, const char *part, bool maybe, char 
     for (const char *const *stem = strcmp(part, "dev") ? train : dev; *stem; stem++) {
         const int n = count(path, *stem, one, two);
         if (n > 1)
-            return rf_fail(why, RF_EDATA, "%.100s: has %.80s and %.80s; name the file that is meant", path, one, two);
+            return rf_fail(why, RF_EDATA, "%.100s: expected one file, got %.80s and %.80s; name the file", path, one,
+                           two);
         if (n) return rf__path(out, size, path, one, why) ? RF_ERANGE : rf__must_be_file(out, why);
     }
     *out = 0;
     return maybe ? RF_OK
-                 : rf_fail(why, RF_EDATA, "%.150s: has no %s.tsv, .csv, .jsonl, .json, .conll or .txt; name the file",
-                           path, part);
+                 : rf_fail(why, RF_EDATA,
+                           "%.150s: expected %s.tsv, .csv, .jsonl, .json, .conll or .txt, got none of them; name the "
+                           "file", path, part);
 }

@@ -330,7 +330,7 @@ rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_
         sequences += t->first[which[j] + 1] - t->first[which[j]];
     }
     if (tokens * laps > INT32_MAX)
-        return rf_fail(why, RF_ERANGE, "a batch of %zu tokens, at most %d are possible", tokens * laps, INT32_MAX);
+        return rf_fail(why, RF_ERANGE, "batch: expected at most %d tokens, got %zu", INT32_MAX, tokens * laps);
     if (!reserve_batch(b, t, tokens * laps, sequences * laps, n * laps))
         return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu tokens", tokens * laps);
     b->n = 0;

@@ -13,7 +13,7 @@ static rf_status read_header(const char *text, int *header, rf_error *why)
     static const char *const words[] = {[RF__HEADER_AUTO] = "", [RF__HEADER_YES] = "yes", [RF__HEADER_NO] = "no"};
     for (int i = 0; i < (int)RF_COUNT(words); i++)
         if (!strcmp(text ? text : "", words[i])) return *header = i, RF_OK;
-    return rf_fail(why, RF_EARG, "header: '%.40s' is neither yes nor no", text);
+    return rf_fail(why, RF_EARG, "header: expected yes or no, got '%.40s'", text);
 }
 
 /* Any character that is no part of words and numbers, nor a quote or a line's end. */
@@ -23,7 +23,7 @@ static rf_status read_separator(const char *text, char *separator, rf_error *why
     if (!text || !*text) return RF_OK;
     if (!strcmp(text, "tab") || !strcmp(text, "\t")) return *separator = '\t', RF_OK;
     if (!text[1] && strchr(",;|:!#$%&*/~^", *text)) return *separator = *text, RF_OK;
-    return rf_fail(why, RF_EARG, "separator: '%.40s' is neither tab nor one of , ; | : ! # $ %% & * / ~ ^", text);
+    return rf_fail(why, RF_EARG, "separator: expected tab or one of , ; | : ! # $ %% & * / ~ ^, got '%.40s'", text);
 }
 
 rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf__preset *p, const rf_finetune_options *o,
@@ -65,8 +65,9 @@ rf_status rf__labelled_check(const rf__labelled *l, const rf_finetune_options *o
     };
     for (size_t i = 0; i < RF_COUNT(all); i++)
         if (all[i].given && !all[i].effective)
-            return rf_fail(why, RF_EARG, "%s: is for %s, and %.150s, read for task %s, holds none", all[i].option,
-                           all[i].what, file, f->name);
+            return rf_fail(why, RF_EARG,
+                           "%s: expected %s, got %.150s, which has none for task %s; leave the option out",
+                           all[i].option, all[i].what, file, f->name);
     return RF_OK;
 }
 
@@ -107,7 +108,8 @@ static rf_status learn(rf__labelled *l, rf__text name, rf_error *why)
 {
     if (l->fixed || !name.size || name.size > NAME || find(l, name) >= 0) return RF_OK;
     if (l->n >= LABELS)
-        return rf_fail(why, RF_EDATA, "more than %d different labels: is that the column of the labels?", LABELS);
+        return rf_fail(why, RF_EDATA, "labels: expected at most %d different labels, got more; check label_column",
+                       LABELS);
     char *copy =
         rf__grow(l->ctx, &l->name, &l->capacity, l->n + 1, sizeof *l->name) ? rf__alloc(l->ctx, name.size + 1) : NULL;
     if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu labels", l->n);
@@ -185,9 +187,13 @@ static rf_status learn_given(rf__labelled *l, const char *given, rf_error *why)
     for (const char *at = given; at;) {
         const size_t n = strcspn(at, ",");
         const rf__text name = rf__trim((rf__text){at, n});
-        if (name.size > NAME) return rf_fail(why, RF_EARG, "labels: one of %zu bytes, at most %d", name.size, NAME);
-        if (!name.size) return rf_fail(why, RF_EARG, "labels: one of \"%.80s\" has no name", given);
-        if (find(l, name) >= 0) return rf_fail(why, RF_EARG, "labels: '%s' is there twice", rf__show(name, 60).text);
+        if (name.size > NAME) return rf_fail(why, RF_EARG, "labels: expected at most %d bytes, got a label of %zu",
+                                             NAME, name.size);
+        if (!name.size) return rf_fail(why, RF_EARG,
+                                       "labels: expected names with commas between them, got an empty name in "
+                                       "\"%.80s\"", given);
+        if (find(l, name) >= 0) return rf_fail(why, RF_EARG, "labels: expected each label once, got '%s' twice",
+                                               rf__show(name, 60).text);
         if (learn(l, name, why)) return why ? why->code : RF_ENOMEM;
         at = at[n] ? at + n + 1 : NULL;
     }
@@ -226,9 +232,8 @@ static rf_status check_first(const rf__labelled *l, const rf__records *r, rf_err
     rf__free(l->ctx, c.count);
     if (status || c.again) return status;
     return rf_fail(why, RF_EDATA,
-                   "%.150s:1: label '%s' is on no other line, so this may be a header: header yes passes over it, "
-                   "header no takes it as an example",
-                   r->path, rf__show(r->record[0].label, 60).text);
+                   "%.150s:1: label '%s' occurs only here, so this may be a header; give --header yes to skip the "
+                   "line, or --header no to read it as an example", r->path, rf__show(r->record[0].label, 60).text);
 }
 
 /* Names of labels have an order that only the caller knows. */
@@ -237,9 +242,8 @@ static rf_status check_order(const rf__labelled *l, const rf__records *r, rf_err
     for (size_t i = 0; i < l->n && l->format->ordered; i++)
         if (!rf__is_number(l->name[i]))
             return rf_fail(why, RF_EDATA,
-                           "%.150s: label '%.60s' is not a whole number, so the order of the labels is not known: "
-                           "--labels names them from the first to the last",
-                           r->path, l->name[i]);
+                           "%.150s: expected whole numbers as ordered labels, got '%.60s'; give their order with "
+                           "--labels", r->path, l->name[i]);
     return RF_OK;
 }
 
@@ -258,9 +262,8 @@ static rf_status settle_labels(rf__labelled *l, const rf__records *r, rf_error *
     l->fixed = true;
     if (l->n >= l->format->least_labels) return RF_OK;
     if (r->bad) return rf__records_judge(r, 0, why);
-    if (!l->n) return rf_fail(why, RF_EDATA, "%.150s: no example has a label", r->path);
-    return rf_fail(why, RF_EDATA, "%.150s: 1 label, '%.60s', for all examples: nothing to tell apart", r->path,
-                   l->name[0]);
+    if (!l->n) return rf_fail(why, RF_EDATA, "%.150s: expected labels, got no example with one", r->path);
+    return rf_fail(why, RF_EDATA, "%.150s: expected at least two labels, got only '%.60s'", r->path, l->name[0]);
 }
 
 /* ---- one example ---- */
@@ -280,15 +283,16 @@ static rf_status add_label(void *user, rf__text name, rf_error *why)
 {
     rf__example *m = user;
     char all[200];
-    if (!name.at) return RF__EXAMPLE_BAD(m, "a label is neither a string nor an integer"), RF_OK;
-    if (name.size > NAME) return RF__EXAMPLE_BAD(m, "a label of %zu bytes, at most %d", name.size, NAME), RF_OK;
-    if (!name.size) return RF__EXAMPLE_BAD(m, "the label is empty"), RF_OK;
+    if (!name.at) return RF__EXAMPLE_BAD(m, "label: expected a string or an integer, got another value"), RF_OK;
+    if (name.size > NAME) return RF__EXAMPLE_BAD(m, "label: expected at most %d bytes, got %zu", NAME,
+                                                 name.size), RF_OK;
+    if (!name.size) return RF__EXAMPLE_BAD(m, "label: expected a text, got an empty one"), RF_OK;
     const int32_t id = find(m->l, name);
     if (id < 0) {
         list_names(m->l, all, sizeof all);
         const bool header = m->r->assumed && m->record->line == 1;
-        return RF__EXAMPLE_BAD(m, "label '%s' is none of the %zu that are known: %s%s", rf__show(name, 60).text,
-                               m->l->n, all, header ? " (header yes passes over this line)" : ""), RF_OK;
+        return RF__EXAMPLE_BAD(m, "label: expected one of the %zu known labels (%s), got '%s'%s", m->l->n, all,
+                               rf__show(name, 60).text, header ? "; --header yes skips this line" : ""), RF_OK;
     }
     if (!rf__grow(m->l->ctx, &m->id, &m->capacity, m->n + 1, sizeof *m->id))
         return rf_fail(why, RF_ENOMEM, "out of memory: labels");
@@ -410,7 +414,7 @@ static rf_status judge(rf__labelled *l, const rf__records *r, bool with_labels, 
     const int64_t most = !with_labels ? 0 : l->o->max_bad_lines ? l->o->max_bad_lines : l->preset.bad;
     const rf_status status = rf__records_judge(r, most, why);
     if (status) return status;
-    if (!out->n) return rf_fail(why, RF_EDATA, "%.150s: holds no example", r->path);
+    if (!out->n) return rf_fail(why, RF_EDATA, "%.150s: expected examples, got none", r->path);
     if (r->bad && !l->bad) l->first = r->first;
     l->bad += r->bad;
     l->empty += r->empty;
@@ -432,7 +436,8 @@ static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokeniz
     if (!status && folds) status = fill(l, r, t, max_length, true, fold, true, dev, why);
     if (!status && folds && !dev->n && r->bad) status = rf__records_judge(r, 0, why);
     if (!status && folds && !dev->n)
-        status = rf_fail(why, RF_EDATA, "%.150s: holds too few examples for %lld folds", r->path, folds);
+        status = rf_fail(why, RF_EDATA, "%.150s: expected at least one example per fold, got too few for %lld folds",
+                         r->path, folds);
     rf__free(l->ctx, fold);
     return status;
 }

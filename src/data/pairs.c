@@ -146,10 +146,8 @@ static rf_status encode(reading *r, int s, const char *text, size_t size, rf_err
 
 static rf_status differ(const lines side[RF__SIDES], rf_error *why)
 {
-    return rf_fail(why, RF_EDATA,
-                   "%s has %llu lines, %s %llu: parallel texts have as many lines, each the translation of the other's",
-                   side[0].path, (unsigned long long)side[0].number, side[1].path,
-                   (unsigned long long)side[1].number);
+    return rf_fail(why, RF_EDATA, "parallel text: expected the same number of lines, got %llu in %s and %llu in %s",
+                   (unsigned long long)side[0].number, side[0].path, (unsigned long long)side[1].number, side[1].path);
 }
 
 /* One file has ended, the other goes on: how many lines has each? */

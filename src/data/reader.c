@@ -234,7 +234,8 @@ static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
     const json_t *text = json_object_get(root, r->field);
     rf_status s = RF_OK;
     if (!json_is_string(text))
-        s = rf_fail(why, RF_EDATA, "%s: \"%s\" is missing or not a string", where, rf__printable(r->field).text);
+        s = rf_fail(why, RF_EDATA, "%s: \"%s\": expected a string, got another value or none", where,
+                    rf__printable(r->field).text);
     else if (!(s = append(r, json_string_value(text), json_string_length(text), why)))
         r->complete = true;
     json_decref(root);
@@ -510,7 +511,7 @@ static rf_status make(const rf_ctx *ctx, int n, const rf_reader_options *options
     if (n < 1) return rf_fail(why, RF_EARG, "no text file is given");
     if (!o.max_document) o.max_document = 1 << 20;
     if (o.max_document < 64 || o.max_document > 1 << 30)
-        return rf_fail(why, RF_EARG, "max_document is %zu, allowed is 64 .. %d", o.max_document, 1 << 30);
+        return rf_fail(why, RF_EARG, "max_document: expected 64 to %d, got %zu", 1 << 30, o.max_document);
     rf_reader *r = rf__calloc(ctx, 1, sizeof *r);
     if (!r) return rf_fail(why, RF_ENOMEM, "out of memory for a reader");
     r->ctx = ctx;

@@ -286,10 +286,10 @@ static rf_status must_have(const rf__records *r, int found, const char *what, co
 {
     if (found >= 0 && (!head->n || (size_t)found < head->n)) return RF_OK;
     if (found >= 0)
-        return rf_fail(why, RF_EDATA, "%s: column %d is needed for the %s, the header has %zu", short_path(r),
+        return rf_fail(why, RF_EDATA, "%s: expected column %d for the %s, got a header of %zu columns", short_path(r),
                        found + 1, what, head->n);
     if (found == -2)
-        return rf_fail(why, RF_EDATA, "%s: the header has the column for the %s twice", short_path(r), what);
+        return rf_fail(why, RF_EDATA, "%s: header: expected one column for the %s, got two", short_path(r), what);
     return rf__records_no_column(r, what, expected, head->field, head->n, why);
 }
 
@@ -303,7 +303,7 @@ static rf_status by_number(const rf__layout *l, const rf__records *r, fields *p,
         if (!given[i]) continue;
         if (!rf__is_number(given[i])) *all = false;
         else if (numbered(given[i]) < 1 || numbered(given[i]) > COLUMNS)
-            return rf_fail(why, RF_EARG, "columns are numbered from 1 to %d, not %.40s", COLUMNS, given[i]);
+            return rf_fail(why, RF_EARG, "columns: expected a number from 1 to %d, got %.40s", COLUMNS, given[i]);
         else at[i] = numbered(given[i]) - 1;
     }
     if (*all && l->with_labels && !l->label && l->format->label != RF__MEMBER_SCORE)
@@ -412,9 +412,9 @@ static bool row_fits(rf__records *r, uint64_t line, const row *w, const fields *
         rf__records_bad(r, line, "something stands between a closing quote and the next separator");
     else if (w->fault == ROW_MANY) rf__records_bad(r, line, "more than %d columns", COLUMNS);
     else if (p->fields && w->n != p->fields)
-        rf__records_bad(r, line, "%zu column%s, the header has %zu", w->n, w->n == 1 ? "" : "s", p->fields);
+        rf__records_bad(r, line, "expected the %zu columns of the header, got %zu", p->fields, w->n);
     else if (w->n <= (size_t)most)
-        rf__records_bad(r, line, "%zu column%s, column %d is needed", w->n, w->n == 1 ? "" : "s", (int)most + 1);
+        rf__records_bad(r, line, "expected at least %d columns, got %zu", (int)most + 1, w->n);
     else return true;
     return false;
 }
@@ -492,8 +492,8 @@ static rf_status read_all(rf__records *r, rf_source *s, const rf__layout *l, rf_
     r->table = !json && l->format->lines == rf__records_table;
     if (json) return rf__records_json(r, l, why);
     if (l->format->lines) return l->format->lines(r, l, why);
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: examples of %s are read from .jsonl or .json", short_path(r),
-                   l->format->name);
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: expected .jsonl or .json for examples of %s, got another format",
+                   short_path(r), l->format->name);
 }
 
 rf_status rf__records_read(rf__records *r, const rf_ctx *ctx, const char *path, const rf__layout *l, rf_error *why)

@@ -54,8 +54,8 @@ static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t li
     json_int_t whole;
     const bool is_whole = rf__json_whole(v, &whole);
     if (!is_whole && !(number && json_is_real(v))) {
-        rf__records_bad(r, line, "the label is %s, and must be a string or %s", kind_of(v),
-                        number ? "a number" : "an integer");
+        rf__records_bad(r, line, "label: expected a string or %s, got %s", number ? "a number" : "an integer",
+                        kind_of(v));
         return false;
     }
     char text[40];
@@ -91,7 +91,7 @@ static rf_status members_there(const rf__records *r, const rf__layout *l, const 
 static bool text_of(rf__records *r, const json_t *v, const char *what, uint64_t line, rf__text *out)
 {
     if (json_is_string(v)) *out = string_of(v);
-    else rf__records_bad(r, line, "the %s is %s, and must be a string", what, kind_of(v));
+    else rf__records_bad(r, line, "%s: expected a string, got %s", what, kind_of(v));
     return json_is_string(v);
 }
 
@@ -120,7 +120,7 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
     const json_t *id = l->with_labels ? NULL : rf__record_id(j, l->id);
     if (fine && l->id && !l->with_labels && !id) {
         const json_t *v = json_object_get(j, l->id);
-        rf__records_bad(r, line, "the id is %s, and must be a string or an integer", kind_of(v));
+        rf__records_bad(r, line, "id: expected a string or an integer, got %s", kind_of(v));
         fine = false;
     }
     if (json_is_string(id)) one.id = string_of(id);
@@ -161,7 +161,7 @@ static rf_status add_list(rf__records *r, const rf__layout *l, json_t *list, rf_
     json_array_foreach(list, i, j) {
         if (status) break;
         if (json_is_object(j)) status = add_object(r, l, json_incref(j), i + 1, !r->n && !r->bad, why);
-        else rf__records_bad(r, i + 1, "is %s, and must be an object", kind_of(j));
+        else rf__records_bad(r, i + 1, "expected an object, got %s", kind_of(j));
     }
     return status;
 }
@@ -217,9 +217,9 @@ static rf_status read_lines(rf__records *r, const rf__layout *l, rf_error *why)
         if (!j && memory) return rf_fail(why, RF_ENOMEM, "%.100s:%llu: no memory for its JSON", r->path,
                                           (unsigned long long)line);
         if (!json_is_object(j)) {
-            if (j) rf__records_bad(r, line, "is %s, and must be a JSON object", kind_of(j));
+            if (j) rf__records_bad(r, line, "expected a JSON object, got %s", kind_of(j));
             else
-                rf__records_bad(r, line, "is not a JSON object: %s",
+                rf__records_bad(r, line, "expected a JSON object: %s",
                                 rf__show((rf__text){bad.text, strlen(bad.text)}, 90).text);
             json_decref(j);
             continue;
@@ -236,7 +236,7 @@ rf_status rf__records_json(rf__records *r, const rf__layout *l, rf_error *why)
     const char *const given[] = {l->text, l->pair, l->label, l->with_labels ? NULL : l->id};
     for (size_t i = 0; i < RF_COUNT(given); i++)
         if (given[i] && rf__is_number(given[i]))
-            return rf_fail(why, RF_EARG, "%.100s: members of JSON have names, not numbers like %.20s", r->path,
+            return rf_fail(why, RF_EARG, "%.100s: expected the names of JSON members, got the number %.20s", r->path,
                            given[i]);
     rf_status status = r->document ? read_document(r, &root, why) : RF_OK;
     r->document = root != NULL;
@@ -244,7 +244,9 @@ rf_status rf__records_json(rf__records *r, const rf__layout *l, rf_error *why)
     const json_t *data = json_object_get(root, "data");
     const bool squad = data && json_object_get(json_array_get(data, 0), "paragraphs");
     if (squad && !l->format->squad)
-        status = rf_fail(why, RF_EDATA, "%.100s: holds questions as SQuAD does, which are for --task qa", r->path);
+        status = rf_fail(why, RF_EDATA,
+                         "%.100s: expected examples of this task, got questions in the format of SQuAD; they need "
+                         "--task qa", r->path);
     else if (squad) status = add_squad(r, l, data, why);
     else status = add_list(r, l, data ? (json_t *)(uintptr_t)data : root, why);
     json_decref(root);
@@ -383,9 +385,9 @@ rf_status rf__records_conll(rf__records *r, const rf__layout *l, rf_error *why)
         const uint64_t bad = r->bad;
         if (!rf__records_clean(r, line, begin, (size_t)(stop - begin))) s.spoiled = true;
         else if (is_universal(begin, stop)) refuse_universal(r, line);
-        else if (n == 1 && l->with_labels) rf__records_bad(r, line, "is not a word and its tag");
+        else if (n == 1 && l->with_labels) rf__records_bad(r, line, "expected a word and its tag, got another line");
         else if (n != columns)
-            rf__records_bad(r, line, "%zu column%s, the first line has %zu", n, n == 1 ? "" : "s", columns);
+            rf__records_bad(r, line, "expected %zu columns, as in the first line, got %zu", columns, n);
         s.spoiled |= r->bad > bad;
         if (s.spoiled) continue;
         if (json_array_append_new(s.tokens, json_stringn(word.at, word.size)) ||

@@ -101,7 +101,7 @@ rf_status rf_source_wide(const char *name, const char *data, size_t size, rf_err
 {
     if (!(name && data)) return rf__missing("rf_source_wide", "name, data", why);
     const char *wide = wide_encoding(data, size);
-    return wide ? rf_fail(why, RF_EUNSUPPORTED, "%s: %s text, readable is UTF-8; iconv -f %s -t UTF-8 converts it",
+    return wide ? rf_fail(why, RF_EUNSUPPORTED, "%s: expected UTF-8, got %s; convert it with iconv -f %s -t UTF-8",
                           name, wide, wide)
                 : RF_OK;
 }
@@ -115,10 +115,10 @@ static rf_status recognise(rf_source *s, rf_error *why)
     if (begins(s, "\x1F\x8B", 2)) s->kind = GZIP;
     else if (zstd_frame(s)) s->kind = ZSTD;
     else if (begins(s, "\xFD" "7zXZ", 5) || begins(s, "BZh", 3))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: compressed with %s, readable are gzip and zstd", s->name,
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: expected gzip, zstd or uncompressed data, got %s", s->name,
                        s->in[0] == 'B' ? "bzip2" : "xz");
     else if (named(s, ".gz") || named(s, ".zst"))
-        return rf_fail(why, RF_EDATA, "%s: its first bytes are not those of %s data", s->name,
+        return rf_fail(why, RF_EDATA, "%s: expected %s data, got other bytes", s->name,
                        named(s, ".gz") ? "gzip" : "zstd");
     if (s->kind == GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK)
         return rf_fail(why, RF_ENOMEM, "%s: out of memory for gzip", s->name);
@@ -179,7 +179,8 @@ static rf_status unpack_some(rf_source *s, char *to, size_t capacity, size_t *go
     const ZSTD_ErrorCode code = ZSTD_getErrorCode(left);
     if (code == ZSTD_error_memory_allocation) return rf_fail(why, RF_ENOMEM, "%s: out of memory for zstd", s->name);
     if (code == ZSTD_error_frameParameter_windowTooLarge)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: its zstd window is above %d MiB", s->name, 1 << (WINDOW_LOG - 20));
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: zstd window: expected at most %d MiB, got more", s->name,
+                       1 << (WINDOW_LOG - 20));
     return damaged(s, "damaged zstd data", why);
 }
 
@@ -211,9 +212,9 @@ rf_status rf_source_read(rf_source *s, char *to, size_t capacity, size_t *got, r
 
 rf_status rf_source_no_lines(const char *name, rf_error *why)
 {
-    static const char expected[] = "expected is LF or CRLF; tr '\\r' '\\n' converts it";
+    static const char expected[] = "line ends: expected LF or CRLF, got CR alone; convert them with tr '\\r' '\\n'";
     if (!name) return rf__missing("rf_source_no_lines", "name", why);
-    return rf_fail(why, RF_EDATA, "%.200s: its lines end with CR alone, as on old Macs, %s", name, expected);
+    return rf_fail(why, RF_EDATA, "%.200s: %s", name, expected);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -266,7 +267,7 @@ rf_status rf_source_continue(const rf_ctx *ctx, int fd, const char *head, size_t
     if (!missing && size <= IN) return begin_after(ctx, fd, head, size, NULL, 0, name, out, why);
     if (fd > 0) close(fd);
     if (missing) return rf__missing("rf_source_continue", "ctx, head, name, out", why);
-    return rf_fail(why, RF_EARG, "%s: %zu bytes read, at most %d", name, size, (int)IN);
+    return rf_fail(why, RF_EARG, "%s: expected at most %d bytes, got %zu", name, (int)IN, size);
 }
 
 rf_status rf_source_open(const rf_ctx *ctx, const char *path, rf_source **out, rf_error *why)
@@ -278,7 +279,7 @@ rf_status rf_source_open(const rf_ctx *ctx, const char *path, rf_source **out, r
     if (fd < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
     if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
         close(fd);
-        return rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+        return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
     }
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return begin(ctx, fd, NULL, 0, path, out, why);

@@ -106,18 +106,16 @@ static rf_status check(const header *h, const char *path, size_t *width, rf_erro
         if (!strcmp(h->type, types[i])) *width = (size_t)2 << i;
     if (!*width)
         return rf_fail(why, RF_EDATA,
-                       "%.200s: numbers of type '%s', expected are floats, '<f2', '<f4' or '<f8': "
-                       "vectors.astype(\"float32\")",
-                       path, h->type);
+                       "%.200s: expected floats ('<f2', '<f4' or '<f8'), got type '%s'; convert them with "
+                       "vectors.astype(\"float32\")", path, h->type);
     if (h->dims != 2)
-        return rf_fail(why, RF_EDATA, "%.200s: an array of %d dimensions, expected are 2: a row for each example",
-                       path, h->dims);
-    if (h->fortran && h->shape[0] != 1 && h->shape[1] != 1)
         return rf_fail(why, RF_EDATA,
-                       "%.200s: its columns lie end to end (fortran_order), expected are rows: "
-                       "numpy.ascontiguousarray(vectors)",
-                       path);
-    if (h->shape[1] < 1) return rf_fail(why, RF_EDATA, "%.200s: vectors without numbers", path);
+                       "%.200s: expected an array of 2 dimensions, one row per example, got %d dimensions", path,
+                       h->dims);
+    if (h->fortran && h->shape[0] != 1 && h->shape[1] != 1)
+        return rf_fail(why, RF_EDATA, "%.200s: expected rows, got columns (fortran_order); convert it with "
+                       "numpy.ascontiguousarray(vectors)", path);
+    if (h->shape[1] < 1) return rf_fail(why, RF_EDATA, "%.200s: expected vectors, got rows of 0 numbers", path);
     return RF_OK;
 }
 

@@ -21,7 +21,8 @@ static rf_status refuse(const char *asked, const char *best, rf_error *why)
                            strchr(lacks, ',') ? "" : ", which this processor does not have", best);
         if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", name);
     }
-    return rf_fail(why, RF_EARG, "isa: \"%s\" is not one of %s; the best rung here is \"%s\"", asked, all, best);
+    return rf_fail(why, RF_EARG, "isa: expected one of %s, got \"%s\"; the best instruction set here is \"%s\"", all,
+                   asked, best);
 }
 
 /* The rung that `asked` names, or the best, which is not an emulated one. */

@@ -38,8 +38,8 @@ rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_byte
     size_t n = 1, first = 1;
     p->window.n = 0;
     if (!status && o.stride && o.max_length && o.stride >= o.max_length)
-        status = rf_fail(why, RF_EARG, "stride: %lld, expected is less than max_length, %lld", (long long)o.stride,
-                         (long long)o.max_length);
+        status = rf_fail(why, RF_EARG, "stride: expected less than max_length, %lld, got %lld", (long long)o.max_length,
+                         (long long)o.stride);
     const size_t before = !context ? 0 : context_bytes == RF_STRING ? strlen(context) : context_bytes;
     const size_t bad = rf_utf8_check(context, before);
     if (!status && bad < before)

@@ -234,7 +234,7 @@ static rf_status round_query(scan *s, rf_error *why)
     }
     s->length = sqrt(square);
     if (!isfinite(square)) return rf_fail(why, RF_ENUMERIC, "the query's vector is not finite");
-    if (!(square > 0)) return rf_fail(why, RF_ENUMERIC, "the query's vector has length 0: nothing is near to it");
+    if (!(square > 0)) return rf_fail(why, RF_ENUMERIC, "query vector is zero; cosine similarity is undefined");
     /* |c| <= 127 sqrt D, and rounding lengthens q' by at most sqrt D / 2 */
     const double root = sqrt((double)D), longest = 0x1p31 / (127 * root) - root;
     s->step = (float)fmax(most / 32767, s->length / longest) * (1 + 0x1p-20f);

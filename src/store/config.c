@@ -164,8 +164,8 @@ rf_status rf_config_defaults_of_sized(const char *family, rf_config *c, size_t s
             begin(*f, c, size);
             return RF_OK;
         }
-    return rf_fail(why, RF_EARG, "no family of models \"%s\", expected one of %s", rf__printable(family).text,
-                   rf__config_family_names(names, sizeof names, false));
+    return rf_fail(why, RF_EARG, "family: expected one of %s, got \"%s\"",
+                   rf__config_family_names(names, sizeof names, false), rf__printable(family).text);
 }
 
 bool rf__config_same_positions(const rf_config *a, const rf_config *b)
@@ -196,7 +196,7 @@ static const char *type_of(const json_t *v)
 
 rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why)
 {
-    return rf_fail(why, RF_EDATA, "%s: %s is %s, expected is %s", file, key, type_of(v), expected);
+    return rf_fail(why, RF_EDATA, "%s: %s: expected %s, got %s", file, key, expected, type_of(v));
 }
 
 static rf_status read_key(const char *file, const rf_config_key *k, const json_t *v, rf_config *c, rf_error *why)
@@ -225,7 +225,8 @@ static rf_status refuse_relatives(const rf_family_config *f, const char *file, c
         const json_t *v = json_object_get(root, key);
         if (!v || json_is_null(v) || json_is_false(v) || (f->pairs && !strcmp(key, "is_encoder_decoder"))) continue;
         if (!json_is_true(v)) return rf__wrong_type(file, key, v, "true or false", why);
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is true: this is not a RoFormer as we compute it", file, key);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected false, got true; models with this key are not supported",
+                       file, key);
     }
     return RF_OK;
 }
@@ -242,8 +243,8 @@ static rf_status read_act(const char *file, const char *key, const json_t *v, rf
             return RF_OK;
         }
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: %s is \"%s\", known are gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, tanh", file, key,
-                   rf__printable(json_string_value(v)).text);
+                   "%s: %s: expected gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish or tanh, got \"%s\"", file,
+                   key, rf__printable(json_string_value(v)).text);
 }
 
 /* The name of an encoding, into one of the two texts of a config. */
@@ -255,8 +256,9 @@ static rf_status read_position(const char *file, const json_t *root, const char 
     if (!json_is_string(v)) return rf__wrong_type(file, key, v, "a string", why);
     const char *name = json_string_value(v);
     if (strlen(name) >= size)
-        return rf_fail(why, RF_EDATA, "%s: %s is \"%s\", which is not known (`roformer positions` lists all)", file,
-                       key, rf__printable(name).text);
+        return rf_fail(why, RF_EDATA,
+                       "%s: %s: expected a position encoding that `roformer positions` lists, got \"%s\"", file, key,
+                       rf__printable(name).text);
     memcpy(to, name, strlen(name) + 1);
     return RF_OK;
 }
@@ -270,7 +272,7 @@ static rf_status read_pooler(const rf_family_config *f, const char *file, const 
     c->linear_pooler = act && !strcmp(act, "linear");
     if (!x || json_is_null(x) || c->linear_pooler || (act && !strcmp(act, "tanh"))) return RF_OK;
     if (!act) return rf__wrong_type(file, POOLER, x, "a string", why);
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: " POOLER " is \"%s\", expected is tanh or linear", file,
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: " POOLER ": expected tanh or linear, got \"%s\"", file,
                    rf__printable(act).text);
 }
 
@@ -293,18 +295,20 @@ static rf_status refuse_debertas(const char *file, const json_t *root, const rf_
     const json_t *norm = json_object_get(root, "norm_rel_ebd"), *kinds = json_object_get(root, "pos_att_type");
     const json_t *kernel = json_object_get(root, "conv_kernel_size");
     if (norm && !(json_is_string(norm) && !strcmp(json_string_value(norm), "layer_norm")))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: norm_rel_ebd is not \"layer_norm\": positions pass a norm here",
-                       file);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: norm_rel_ebd: expected \"layer_norm\", got another value; position embeddings without a "
+                       "norm are not supported", file);
     char *text = kinds ? rf__json_dump(kinds, JSON_ENCODE_ANY) : NULL;
     const bool both = !kinds || (text && strstr(text, "c2p") && strstr(text, "p2c") && !strstr(text, "p2p"));
     free(text);
     if (!both)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: pos_att_type is not \"p2c|c2p\": attention has both terms here",
-                       file);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: pos_att_type: expected \"p2c|c2p\", got another value; attention with one of the terms "
+                       "is not supported", file);
     if (kernel && json_integer_value(kernel) > 0)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: conv_kernel_size is %lld: the convolution beside DeBERTa's first layer is not here", file,
-                       (long long)json_integer_value(kernel));
+                       "%s: conv_kernel_size: expected 0, got %lld; the convolution of DeBERTa's first layer is not "
+                       "supported", file, (long long)json_integer_value(kernel));
     return RF_OK;
 }
 
@@ -315,8 +319,8 @@ static rf_status read_architecture(const char *file, const json_t *v, rf_config 
         return rf__wrong_type(file, "architectures", v, "a list of strings", why);
     const char *name = json_string_value(json_array_get(v, 0));
     if (strlen(name) >= sizeof c->architecture)
-        return rf_fail(why, RF_EDATA, "%s: architectures[0] has %zu bytes, the limit is %zu", file, strlen(name),
-                       sizeof c->architecture - 1);
+        return rf_fail(why, RF_EDATA, "%s: architectures[0]: expected at most %zu bytes, got %zu", file,
+                       sizeof c->architecture - 1, strlen(name));
     memcpy(c->architecture, name, strlen(name) + 1);
     return RF_OK;
 }

@@ -33,8 +33,8 @@ static rf_status read_word(const char *file, const char *key, const json_t *v, c
 
 rf_status rf__config_wrong_layers(int64_t n, const rf_config *c, const char *name, rf_error *why)
 {
-    return rf_fail(why, RF_EDATA, "%s: attention_type lists %lld layers, there are %lld", name, (long long)n,
-                   (long long)c->num_hidden_layers);
+    return rf_fail(why, RF_EDATA, "%s: attention_type: expected %lld layers (num_hidden_layers), got a list of %lld",
+                   name, (long long)c->num_hidden_layers, (long long)n);
 }
 
 static rf_status read_types(const rf_ctx *ctx, const char *file, const json_t *v, rf_config *c, rf_error *why)

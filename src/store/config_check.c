@@ -15,8 +15,8 @@ rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const
 {
     const double x = rf__config_value(c, k);
     if (inside(k, x)) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: %s is %.15g, allowed is %c%.15g, %.15g%c", name, k->name, x,
-                   k->flags & RF_KEY_OPEN_LOW ? '(' : '[', k->low, k->high, k->flags & RF_KEY_OPEN_HIGH ? ')' : ']');
+    return rf_fail(why, RF_EDATA, "%s: %s: expected %c%.15g, %.15g%c, got %.15g", name, k->name,
+                   k->flags & RF_KEY_OPEN_LOW ? '(' : '[', k->low, k->high, k->flags & RF_KEY_OPEN_HIGH ? ')' : ']', x);
 }
 
 rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why)
@@ -42,17 +42,18 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
 #undef TEXT
     for (size_t i = 0; i < RF_COUNT(lists); i++)
         if (lists[i].n < 0 || lists[i].n > lists[i].most)
-            return rf_fail(why, RF_EARG, "%s: %s has %lld numbers, expected 0 to %lld", name, lists[i].name,
-                           (long long)lists[i].n, (long long)lists[i].most);
+            return rf_fail(why, RF_EARG, "%s: %s: expected 0 to %lld numbers, got %lld", name, lists[i].name,
+                           (long long)lists[i].most, (long long)lists[i].n);
     if (c->attention_types && c->attention_types != c->num_hidden_layers)
         return rf__config_wrong_layers(c->attention_types, c, name, why);
     for (size_t i = 0; i < RF_COUNT(lists); i++)
         if (lists[i].n && !lists[i].is)
-            return rf_fail(why, RF_EARG, "%s: %s is NULL, expected %lld numbers", name, lists[i].name,
+            return rf_fail(why, RF_EARG, "%s: %s: expected %lld numbers, got NULL", name, lists[i].name,
                            (long long)lists[i].n);
     for (size_t i = 0; i < RF_COUNT(texts); i++)
         if (!memchr(texts[i].text, 0, texts[i].size))
-            return rf_fail(why, RF_EARG, "%s: %s has no end within %zu bytes", name, texts[i].name, texts[i].size);
+            return rf_fail(why, RF_EARG, "%s: %s: expected a text of less than %zu bytes, got one without an end", name,
+                           texts[i].name, texts[i].size);
     return RF_OK;
 }
 
@@ -61,10 +62,11 @@ static rf_status check_heads(const rf_config *c, const char *key, int64_t heads,
 {
     const long long C = c->hidden_size, H = heads;
     if (C % H)
-        return rf_fail(why, RF_EDATA, "%s: %s is %lld, which does not divide hidden_size %lld", name, key, H, C);
+        return rf_fail(why, RF_EDATA, "%s: %s: expected a divisor of hidden_size, %lld, got %lld", name, key, C, H);
     if (C / H % 2)
-        return rf_fail(why, RF_EDATA, "%s: hidden_size %lld / %s %lld is %lld, rotation needs an even head", name, C,
-                       key, H, C / H);
+        return rf_fail(why, RF_EDATA,
+                       "%s: hidden_size / %s: expected an even number of columns per head for rotation, got %lld / "
+                       "%lld = %lld", name, key, C, H, C / H);
     return RF_OK;
 }
 
@@ -75,18 +77,19 @@ static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why
                                                            {"eos_token_id", c->eos_token_id}};
     for (size_t i = 0; i < RF_COUNT(ids); i++)
         if (ids[i].id >= c->vocab_size)
-            return rf_fail(why, RF_EDATA, "%s: %s is %lld, vocab_size is %lld", name, ids[i].key, (long long)ids[i].id,
-                           (long long)c->vocab_size);
+            return rf_fail(why, RF_EDATA, "%s: %s: expected an id below vocab_size, %lld, got %lld", name, ids[i].key,
+                           (long long)c->vocab_size, (long long)ids[i].id);
     if (c->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: is_decoder is true: a decoder without its encoder is not computed",
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: is_decoder: expected false, got true; a decoder without its encoder is not supported",
                        name);
     if (c->decoder_vocab_size >= 0 && c->decoder_vocab_size != c->vocab_size)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: decoder_vocab_size is %lld, vocab_size %lld: both sides have one vocabulary here", name,
-                       (long long)c->decoder_vocab_size, (long long)c->vocab_size);
+                       "%s: decoder_vocab_size: expected vocab_size, %lld, got %lld; separate vocabularies are not "
+                       "supported", name, (long long)c->vocab_size, (long long)c->decoder_vocab_size);
     if (c->attention_type == RF_ATTENTION_LINEAR || c->attention_types)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: attention_type: linear attention is for models of one side, \"softmax\" expected here",
+                       "%s: attention_type: expected \"softmax\" for an encoder-decoder model, got linear attention",
                        name);
     return check_heads(c, "decoder_attention_heads", c->decoder_attention_heads, name, why);
 }
@@ -104,21 +107,23 @@ rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *w
         if (s) return s;
     }
     if (c->is_encoder_decoder && !f->pairs)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: is_encoder_decoder is true, and a %s has one side", name, f->title);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: is_encoder_decoder: expected false, got true; a %s is no encoder-decoder model", name,
+                       f->title);
     if (c->attention_type != RF_ATTENTION_SOFTMAX && c->attention_type != RF_ATTENTION_LINEAR)
         return rf_fail(why, RF_EDATA, "%s: attention_type %d is not known", name, (int)c->attention_type);
     if (c->num_labels < 0)
         return rf_fail(why, RF_EDATA, "%s: num_labels is %lld", name, (long long)c->num_labels);
     const long long C = c->hidden_size;
     if (f->one_width && c->embedding_size != C)
-        return rf_fail(why, RF_EDATA, "%s: embedding_size is %lld, expected hidden_size %lld: a %s has one width", name,
-                       (long long)c->embedding_size, C, f->title);
+        return rf_fail(why, RF_EDATA, "%s: embedding_size: expected hidden_size, %lld, for a %s, got %lld", name, C,
+                       f->title, (long long)c->embedding_size);
     rf_status status = check_heads(c, "num_attention_heads", c->num_attention_heads, name, why);
     if (!status && f->pairs) status = check_pairs(c, name, why);
     if (status) return status;
     if (c->pad_token_id >= c->vocab_size)
-        return rf_fail(why, RF_EDATA, "%s: pad_token_id is %lld, vocab_size is %lld", name, (long long)c->pad_token_id,
-                       (long long)c->vocab_size);
+        return rf_fail(why, RF_EDATA, "%s: pad_token_id: expected an id below vocab_size, %lld, got %lld", name,
+                       (long long)c->vocab_size, (long long)c->pad_token_id);
     if (rf__config_act_name(c->hidden_act)) return RF_OK;
     return rf_fail(why, RF_EDATA, "%s: hidden_act %d is not known", name, (int)c->hidden_act);
 }

@@ -68,9 +68,8 @@ static rf_status check_features(const char *path, const json_t *root, rf_error *
     for (size_t i = 0; i < RF_COUNT(theirs); i++)
         if (json_object_get(root, theirs[i]))
             return rf_fail(why, RF_EDATA,
-                           "%s: %s is a key of linear attention, and there is no attention_type: add "
-                           "\"attention_type\": \"linear\", or \"softmax\" to have it passed over",
-                           path, theirs[i]);
+                           "%s: %s: expected \"attention_type\": \"linear\" beside it, got no attention_type; add "
+                           "it, or \"softmax\" to ignore this key", path, theirs[i]);
     return RF_OK;
 }
 

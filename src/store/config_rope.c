@@ -40,7 +40,7 @@ static int64_t *whole_at(rf_rope_scaling *s, size_t at) { return (int64_t *)(voi
 
 static rf_status wrong(const char *file, const char *key, const char *expected, rf_error *why)
 {
-    return rf_fail(why, RF_EDATA, "%s: %s: expected is %s", file, key, expected);
+    return rf_fail(why, RF_EDATA, "%s: %s: expected %s, got another value", file, key, expected);
 }
 
 static rf_status read_numbers(const char *file, const char *key, const json_t *v, double *to, int64_t *n, size_t most,
@@ -48,7 +48,8 @@ static rf_status read_numbers(const char *file, const char *key, const json_t *v
 {
     if (!json_is_array(v)) return wrong(file, key, "a list of numbers", why);
     if (json_array_size(v) > most)
-        return rf_fail(why, RF_EDATA, "%s: %s has %zu numbers, the limit is %zu", file, key, json_array_size(v), most);
+        return rf_fail(why, RF_EDATA, "%s: %s: expected at most %zu numbers, got %zu", file, key, most,
+                       json_array_size(v));
     for (size_t i = 0; i < json_array_size(v); i++) {
         if (!json_is_number(json_array_get(v, i))) return wrong(file, key, "a list of numbers", why);
         to[i] = json_number_value(json_array_get(v, i));
@@ -80,7 +81,7 @@ static rf_status read_type(const char *file, const json_t *o, rf_rope_scaling *s
             return RF_OK;
         }
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: rope_type is \"%s\", known are default, linear, ntk, dynamic, yarn, longrope, llama3", file,
+                   "%s: rope_type: expected default, linear, ntk, dynamic, yarn, longrope or llama3, got \"%s\"", file,
                    rf__printable(json_string_value(v)).text);
 }
 

@@ -66,8 +66,8 @@ static rf_status unknown_type(const char *file, const json_t *type, rf_error *wh
 {
     char names[256];
     if (!json_is_string(type)) return rf__wrong_type(file, "model_type", type, "a string", why);
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: model_type is \"%s\", expected one of %s", file,
-                   rf__printable(json_string_value(type)).text, rf__config_family_names(names, sizeof names, true));
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: model_type: expected one of %s, got \"%s\"", file,
+                   rf__config_family_names(names, sizeof names, true), rf__printable(json_string_value(type)).text);
 }
 
 rf_status rf__config_pick(const char *file, const json_t *root, const rf_family_config **out, rf_error *why)
@@ -85,14 +85,11 @@ rf_status rf__config_pick(const char *file, const json_t *root, const rf_family_
     const rf_config_sign *s = stranger(nearest, root);
     const json_t *v = json_object_get(root, s->key);
     if (!v)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is missing, without which this is no model that is computed here",
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected a value that identifies a supported model, got none",
                        file, s->key);
     if (!json_is_string(v) && s->text) return rf__wrong_type(file, s->key, v, "a string", why);
     if (!json_is_boolean(v) && !s->text) return rf__wrong_type(file, s->key, v, "true or false", why);
-    return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: %s is %s: with the other keys as they are, this is no model that is computed here", file,
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected a value that identifies a supported model, got %s", file,
                    s->key,
-                   json_is_string(v) ? rf__printable(json_string_value(v)).text
-                   : json_is_true(v) ? "true"
-                                     : "false");
+                   json_is_string(v) ? rf__printable(json_string_value(v)).text : json_is_true(v) ? "true" : "false");
 }

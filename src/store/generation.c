@@ -29,7 +29,7 @@ static rf_status number(const reading *r, const char *key, double low, double hi
     if (!json_is_number(v)) return rf__wrong_type(r->path, key, v, "a number", r->why);
     const double x = json_number_value(v);
     if (!(x >= low && x <= high))
-        return rf_fail(r->why, RF_EDATA, "%s: %s is %g, allowed is [%g, %g]", r->path, key, x, low, high);
+        return rf_fail(r->why, RF_EDATA, "%s: %s: expected %g to %g, got %g", r->path, key, low, high, x);
     *out = x;
     return RF_OK;
 }
@@ -41,8 +41,8 @@ static rf_status whole(const reading *r, const char *key, int64_t low, int64_t h
     if (!json_is_integer(v)) return rf__wrong_type(r->path, key, v, "a whole number", r->why);
     const json_int_t x = json_integer_value(v);
     if (x < low || x > high)
-        return rf_fail(r->why, RF_EDATA, "%s: %s is %lld, allowed is [%lld, %lld]", r->path, key, (long long)x,
-                       (long long)low, (long long)high);
+        return rf_fail(r->why, RF_EDATA, "%s: %s: expected %lld to %lld, got %lld", r->path, key, (long long)low,
+                       (long long)high, (long long)x);
     *out = x;
     return RF_OK;
 }
@@ -72,7 +72,8 @@ static rf_status ids(const reading *r, const char *key, const json_t *v, int32_t
 {
     const size_t count = json_is_array(v) ? json_array_size(v) : 1;
     if (!v) return RF_OK;
-    if (count > LISTED) return rf_fail(r->why, RF_EDATA, "%s: %s: more than %d ids", r->path, key, LISTED);
+    if (count > LISTED) return rf_fail(r->why, RF_EDATA, "%s: %s: expected at most %d ids, got more", r->path, key,
+                                       LISTED);
     int32_t *fresh = rf__calloc(r->ctx, (size_t)*n + count + 1, sizeof *fresh);
     if (!fresh) return rf_fail(r->why, RF_ENOMEM, "out of memory: %s", r->path);
     if (*n) memcpy(fresh, *list, (size_t)*n * sizeof *fresh);
@@ -104,8 +105,9 @@ static rf_status bad_words(const reading *r, rf__generation_config *out)
     json_array_foreach(v, i, word) {
         if (json_is_array(word) && json_array_size(word) == 1 && ends(out, json_array_get(word, 0))) continue;
         if (json_is_array(word) && json_array_size(word) > 1 && !out->why.code)
-            rf_fail(&out->why, RF_EUNSUPPORTED, "%s: bad_words_ids has a word of %zu tokens; those of one are left out",
-                    r->path, json_array_size(word));
+            rf_fail(&out->why, RF_EUNSUPPORTED,
+                    "%s: bad_words_ids: expected words of one token, got one of %zu tokens; take it out", r->path,
+                    json_array_size(word));
         else if (!json_is_array(word) || json_array_size(word) != 1)
             return rf__wrong_type(r->path, "bad_words_ids", word, "a list of ids", r->why);
         else {
@@ -144,8 +146,9 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
     if (!status) status = ids(r, "suppress_tokens", value_of(r, "suppress_tokens"), &x->suppress, &x->suppressed);
     if (!status) status = bad_words(r, x);
     if (!status && x->do_sample && x->num_beams > 1)
-        rf_fail(&x->why, RF_EUNSUPPORTED, "%s: do_sample: expected false beside num_beams %lld, got true: beams are "
-                "not drawn here; take one of the two out", r->path, (long long)x->num_beams);
+        rf_fail(&x->why, RF_EUNSUPPORTED,
+                "%s: do_sample: expected false with num_beams %lld, got true; sampling with beams is not supported: "
+                "take one of the two out", r->path, (long long)x->num_beams);
     if (!status && start < 0 && x->forced_bos >= 0)
         rf_fail(&x->why, RF_EUNSUPPORTED, "%s: forced_bos_token_id: expected null, as the model continues a prompt, "
                 "got %lld; take it out", r->path, (long long)x->forced_bos);

@@ -75,15 +75,17 @@ static rf_status read_offsets(const struct entry *e, const json_t *offsets, cons
     if ((s = whole(e, json_array_get(offsets, 1), "data_offsets[1] is not a whole number >= 0", &to))) return s;
     if (from > to) return refuse(e, RF_EDATA, "data_offsets run backwards", from);
     if ((uint64_t)to > data_size)
-        return rf_fail(e->why, RF_EDATA, "%s: tensor \"%s\": its data ends at byte %lld of %zu", e->file, e->label.text,
-                       (long long)to, data_size);
+        return rf_fail(e->why, RF_EDATA,
+                       "%s: tensor \"%s\": data_offsets: expected an end within the %zu bytes of data, got %lld",
+                       e->file, e->label.text, data_size, (long long)to);
     if (!rf__checked_mul(t->count, d->bits, &bits))
         return refuse(e, RF_EDATA, "the size in bits does not fit 64 bits", to - from);
     if (bits % 8) return refuse(e, RF_EDATA, "does not end at a byte", (long long)(bits % 8));
     t->bytes = (size_t)(to - from);
     if (t->bytes != bits / 8)
-        return rf_fail(e->why, RF_EDATA, "%s: tensor \"%s\": data_offsets span %zu bytes, its shape and type need %zu",
-                       e->file, e->label.text, t->bytes, bits / 8);
+        return rf_fail(e->why, RF_EDATA,
+                       "%s: tensor \"%s\": data_offsets: expected %zu bytes for its shape and type, got %zu", e->file,
+                       e->label.text, bits / 8, t->bytes);
     t->data = base + from;
     return RF_OK;
 }
@@ -135,8 +137,8 @@ static rf_status tile(const char *file, rf__header *h, const unsigned char *base
         const rf_weight *t = &h->tensor[i];
         const size_t from = (size_t)((const unsigned char *)t->data - base);
         if (from != at)
-            return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": %s: data begins at byte %zu, %zu was expected", file,
-                           rf__printable(t->name).text, from < at ? "overlaps another" : "a hole before it", from, at);
+            return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": %s: expected its data at byte %zu, got byte %zu", file,
+                           rf__printable(t->name).text, from < at ? "overlaps another" : "a gap before it", at, from);
         at += t->bytes;
     }
     if (at != data_size) return rf_fail(why, RF_EDATA, "%s: %zu bytes after the last tensor", file, data_size - at);
@@ -155,7 +157,7 @@ static rf_status read_entries(const rf_ctx *ctx, json_t *root, const unsigned ch
             n++;
         }
         if (n > RF__MAX_TENSORS)
-            return rf_fail(why, RF_EDATA, "%s: %zu tensors, the limit is %d", file, n, RF__MAX_TENSORS);
+            return rf_fail(why, RF_EDATA, "%s: expected at most %d tensors, got %zu", file, RF__MAX_TENSORS, n);
         h->tensor = rf__calloc(ctx, n ? n : 1, sizeof *h->tensor);
         h->names = rf__alloc(ctx, letters + 1);
         if (!h->tensor || !h->names) return rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu tensors", file, n);
@@ -194,14 +196,14 @@ rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t s
     if (!why) why = &local;
     *out = (rf__header){0};
     if (size < 8)
-        return rf_fail(why, RF_EDATA, "%s: not a safetensors file: %zu bytes, at least 8 are needed", name, size);
+        return rf_fail(why, RF_EDATA, "%s: not a safetensors file: expected at least 8 bytes, got %zu", name, size);
     const uint64_t n = little_endian(data);
     if (!n || n > RF__MAX_HEADER)
-        return rf_fail(why, RF_EDATA, "%s: not a safetensors file: header length %llu is not in 1..%d", name,
-                       (unsigned long long)n, RF__MAX_HEADER);
+        return rf_fail(why, RF_EDATA, "%s: not a safetensors file: header length: expected 1 to %d, got %llu", name,
+                       RF__MAX_HEADER, (unsigned long long)n);
     if (n > size - 8)
-        return rf_fail(why, RF_EDATA, "%s: header length %llu exceeds the file's size %zu", name, (unsigned long long)n,
-                       size);
+        return rf_fail(why, RF_EDATA, "%s: header length: expected at most the %zu bytes of the file, got %llu", name,
+                       size, (unsigned long long)n);
     if (data[8] != '{')
         return rf_fail(why, RF_EDATA, "%s: not a safetensors file: the header does not start with {", name);
 

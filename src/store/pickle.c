@@ -327,8 +327,7 @@ static rf_status protocol(struct machine *m)
     if (!version) return m->why->code;
     return *version == 2 ? RF_OK
                          : rf_fail(m->why, RF_EUNSUPPORTED,
-                                   "%s: refused: pickle protocol %d, expected 2, which torch.save "
-                                   "writes unless it is told otherwise",
+                                   "%s: refused: pickle protocol: expected 2, the default of torch.save, got %d",
                                    m->name, *version);
 }
 

@@ -53,9 +53,9 @@ static rf_status keep_rules(const char *file, const char *path, const json_t *ob
         const bool fine = text && (!strcmp(text, r->value) || (r->other && !strcmp(text, r->other)));
         if (!fine)
             rf_fail(why, RF_EUNSUPPORTED,
-                    "%s: %s.%s is %.60s, expected %s: of quantized weights those in int8 are read that have a scale "
-                    "for each row and meet activations in int8 with one for each token (W8A8 of compressed-tensors)",
-                    file, path, r->key, text ? rf__printable(text).text : "missing", r->value);
+                    "%s: %s.%s: expected %s, got %.60s; supported quantized weights are int8 with one scale per row, "
+                    "for int8 activations with one scale per token (W8A8 of compressed-tensors)", file, path, r->key,
+                    r->value, text ? rf__printable(text).text : "no value");
         free(text);
         if (!fine) return RF_EUNSUPPORTED;
     }
@@ -69,8 +69,9 @@ static rf_status check_part(const char *file, const char *group, const json_t *s
     const json_t *v = json_object_get(scheme, part);
     snprintf(path, sizeof path, KEY ".config_groups.%.60s.%s", rf__printable(group).text, part);
     if (!v || json_is_null(v))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is %s, expected a scheme of 8 bits: weights alone, or activations "
-                       "alone, in int8 are not read", file, path, v ? "null" : "missing");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: %s: expected an 8-bit scheme, got %s; int8 for weights only or for activations only is "
+                       "not supported", file, path, v ? "null" : "none");
     if (!json_is_object(v)) return rf_fail(why, RF_EDATA, "%s: %s is not an object", file, path);
     return keep_rules(file, path, v, rules, why);
 }
@@ -177,7 +178,7 @@ static rf_status check_scales(const rf_weights *w, const rf_weight *s, const rf_
     rf_status status = rf_weights_read(w, s, x, 0, why);
     for (size_t j = 0; j < s->count && !status; j++)
         if (!(x[j] > 0) || isinf(x[j]))
-            status = rf_fail(why, RF_EDATA, "%s: %s: the scale of row %zu is %g, expected a positive number",
+            status = rf_fail(why, RF_EDATA, "%s: %s: scale of row %zu: expected a positive number, got %g",
                              rf__weights_name(w), name.text, j, (double)x[j]);
     rf__free(ctx, x);
     return status;
@@ -189,7 +190,8 @@ static rf_status check_zero_points(const rf_weights *w, const rf_weight *z, rf_e
     const unsigned char *byte = z ? z->data : NULL;
     for (size_t i = 0; z && i < z->bytes; i++)
         if (byte[i])
-            return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is not zero: weights with a zero point are not read",
+            return rf_fail(why, RF_EUNSUPPORTED,
+                           "%s: %s: expected zeros, got others; weights with a zero point are not supported",
                            rf__weights_name(w), rf__printable(z->name).text);
     return RF_OK;
 }
@@ -205,14 +207,13 @@ rf_status rf__quantised_check(const rf_ctx *ctx, const rf_weights *w, const rf_w
                        rf__weights_name(w), name.text);
     if (!s)
         return rf_fail(why, RF_EDATA,
-                       "%s: tensor \"%s\" is in int8, but \"%s%s\" with the scales of its rows is missing",
+                       "%s: tensor \"%s\" is in int8: expected \"%s%s\" with the scales of its rows, got none",
                        rf__weights_name(w), name.text, name.text, scale_ending);
     if (!is_scale_of(s, t))
         return rf_fail(why, RF_EDATA,
-                       "%s: tensor \"%s\": %s of rank %d with %zu numbers, expected a scale for each row: "
-                       "[%lld,1] in F32, BF16 or F16",
-                       rf__weights_name(w), rf__printable(s->name).text, s->dtype, s->rank, s->count,
-                       (long long)t->dim[0]);
+                       "%s: tensor \"%s\": expected a scale for each row, [%lld,1] in F32, BF16 or F16, got %s of "
+                       "rank %d with %zu numbers", rf__weights_name(w), rf__printable(s->name).text,
+                       (long long)t->dim[0], s->dtype, s->rank, s->count);
     const rf_status status = check_zero_points(w, beside(w, t, zero_ending), why);
     return status ? status : check_scales(w, s, ctx, why);
 }

@@ -44,7 +44,7 @@ static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, 
     if (list ? json_is_array(*out) : json_is_object(*out)) return RF_OK;
     json_decref(*out);
     *out = NULL;
-    return rf_fail(why, RF_EDATA, "%.200s: is not %s", path, list ? "a list" : "an object");
+    return rf_fail(why, RF_EDATA, "%.200s: expected %s, got another JSON value", path, list ? "a list" : "an object");
 }
 
 /* "mean" of "pooling_mode": "mean", ["mean"], or of "pooling_mode_mean_tokens": true; two of them are refused. */
@@ -74,12 +74,14 @@ static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s
             n++;
         }
     if (!n && !now && json_is_false(json_object_get(root, "pooling_mode_mean_tokens")))
-        return rf_fail(why, RF_EDATA, "%.200s: no pooling is true, expected is one", path);
+        return rf_fail(why, RF_EDATA, "%.200s: pooling: expected one that is true, got none", path);
     if (!n && !now) name = "mean", n = 1;
-    if (!name) return rf_fail(why, RF_EDATA, "%.200s: pooling_mode is neither a string nor a list of strings", path);
-    if (n > 1) return rf_fail(why, RF_EUNSUPPORTED, "%.200s: %zu poolings side by side, expected is one", path, n);
+    if (!name) return rf_fail(why, RF_EDATA,
+                              "%.200s: pooling_mode: expected a string or a list of strings, got another value", path);
+    if (n > 1) return rf_fail(why, RF_EUNSUPPORTED,
+                              "%.200s: pooling: expected one, got %zu; combined poolings are not supported", path, n);
     if (rf__pooling_of(name) < 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling \"%s\": there are cls, mean and max", path,
+        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling: expected cls, mean or max, got \"%s\"", path,
                        rf__printable(name).text);
     snprintf(s->pooling, sizeof s->pooling, "%s", name);
     s->include_prompt = !json_is_false(json_object_get(root, "include_prompt"));
@@ -91,7 +93,8 @@ static rf_status read_pooling(const char *folder, const char *below, rf_sentence
     char path[4096];
     json_t *root;
     rf_status status = load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
-    if (!status && !root) status = rf_fail(why, RF_EIO, "%.200s: is not there, and modules.json names it", path);
+    if (!status && !root) status = rf_fail(why, RF_EIO, "%.200s: expected the folder that modules.json names, got none",
+                                           path);
     if (!status) status = rf__folder_keys_all(RF_KEYS_POOLING, path, root, why);
     if (!status) status = pooling_of(path, root, s, why);
     json_decref(root);
@@ -186,8 +189,8 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
     char path[4096];
     json_t *root;
     if (strlen(below) >= sizeof s->transformer || strstr(below, "..") || *below == '/')
-        return rf_fail(why, RF_EDATA, "%.150s: modules.json: the transformer's path is \"%s\", expected is a folder "
-                                      "below this one",
+        return rf_fail(why, RF_EDATA,
+                       "%.150s: modules.json: path of the transformer: expected a folder below this one, got \"%s\"",
                        folder, rf__printable(below).text);
     snprintf(s->transformer, sizeof s->transformer, "%s", below);
     rf_status status = load_transformer(s->ctx, folder, below, path, &root, why);
@@ -204,12 +207,12 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
     if (json_is_integer(length)) s->max_length = json_integer_value(length);
     if (status) return json_decref(root), status;
     if ((length && !json_is_integer(length)) || s->max_length < 0 || s->max_length > 1 << 20)
-        status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length is not an integer in [0, %d]", path, 1 << 20);
+        status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length: expected an integer from 0 to %d, got another value",
+                         path, 1 << 20);
     if (!status && json_is_true(json_object_get(root, "do_lower_case")))
         status = rf_fail(why, RF_EUNSUPPORTED,
-                         "%.200s: do_lower_case is true: texts are lowered before the tokenizer sees them, which is "
-                         "not here; a tokenizer that does it itself needs it not",
-                         path);
+                         "%.200s: do_lower_case: expected false, got true; lowercasing before the tokenizer is not "
+                         "supported: set it in the tokenizer", path);
     json_decref(root);
     return status;
 }
@@ -229,7 +232,8 @@ static rf_status read_modules(const char *folder, const char *path, const json_t
     for (size_t i = 0; i < n && !status; i++) {
         const json_t *module = json_array_get(list, i);
         const char *type = type_of(module), *below = json_string_value(json_object_get(module, "path"));
-        if (!type || !below) return rf_fail(why, RF_EDATA, "%.200s: module %zu has no type and path", path, i);
+        if (!type || !below) return rf_fail(why, RF_EDATA, "%.200s: module %zu: expected type and path, got none", path,
+                                            i);
         if (i >= RF_COUNT(order) || strcmp(type, order[i]))
             return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu is %s, expected %s", path, i,
                            rf__printable(type).text,
@@ -241,7 +245,8 @@ static rf_status read_modules(const char *folder, const char *path, const json_t
         if (i == 1) status = read_pooling(folder, below, s, why);
         if (i == 2) status = read_normalize(folder, below, s, why);
     }
-    if (!status && n < 2) status = rf_fail(why, RF_EDATA, "%.200s: %zu modules, expected are Transformer and Pooling",
+    if (!status && n < 2) status = rf_fail(why, RF_EDATA,
+                                           "%.200s: expected the modules Transformer and Pooling, got %zu modules",
                                            path, n);
     return status;
 }
@@ -278,8 +283,9 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     const char *usual = json_string_value(json_object_get(root, "default_prompt_name"));
     const size_t n = json_object_size(all);
     if (all && !json_is_object(all) && !json_is_null(all))
-        status = rf_fail(why, RF_EDATA, "%.200s: prompts is not an object", path);
-    if (n > PROMPTS) status = rf_fail(why, RF_EDATA, "%.200s: %zu prompts, at most %d", path, n, (int)PROMPTS);
+        status = rf_fail(why, RF_EDATA, "%.200s: prompts: expected an object, got another value", path);
+    if (n > PROMPTS) status = rf_fail(why, RF_EDATA, "%.200s: prompts: expected at most %d, got %zu", path,
+                                      (int)PROMPTS, n);
     if (!status && n && !(s->prompt = rf__calloc(s->ctx, n, sizeof *s->prompt)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: %zu prompts", n);
     if (!status) json_object_foreach(all, name, text) {
@@ -294,8 +300,8 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
         if (usual && !strcmp(name, usual)) s->default_prompt = s->prompts - 1;
     }
     if (!status && usual && s->default_prompt < 0)
-        status = rf_fail(why, RF_EDATA, "%.200s: default_prompt_name is \"%s\", which is none of the %zu prompts", path,
-                         rf__printable(usual).text, n);
+        status = rf_fail(why, RF_EDATA, "%.200s: default_prompt_name: expected one of the %zu prompts, got \"%s\"",
+                         path, n, rf__printable(usual).text);
     json_decref(root);
     return status;
 }

@@ -60,18 +60,20 @@ static rf_status read_labels(const char *file, const json_t *root, rf_config *c,
     if (json_is_object(names)) {
         const size_t n = json_object_size(names);
         if (!n || n > MOST_LABELS)
-            return rf_fail(why, RF_EDATA, "%s: id2label has %zu labels, allowed are 1 to %d", file, n,
-                           (int)MOST_LABELS);
+            return rf_fail(why, RF_EDATA, "%s: id2label: expected 1 to %d labels, got %zu", file, (int)MOST_LABELS, n);
         for (size_t i = 0; i < n; i++)
             if (!json_is_string(label_at(names, i)))
-                return rf_fail(why, RF_EDATA, "%s: id2label has %zu labels, but no string for \"%zu\"", file, n, i);
+                return rf_fail(why, RF_EDATA,
+                               "%s: id2label: expected a string for each of the %zu labels, got none for \"%zu\"", file,
+                               n, i);
         c->num_labels = (int64_t)n;
     } else if (names && !json_is_null(names)) {
-        return rf_fail(why, RF_EDATA, "%s: id2label is not an object", file);
+        return rf_fail(why, RF_EDATA, "%s: id2label: expected an object, got another value", file);
     } else if (number && !json_is_null(number)) {
         const json_int_t n = json_integer_value(number);
         if (!json_is_integer(number) || n < 1 || n > MOST_LABELS)
-            return rf_fail(why, RF_EDATA, "%s: num_labels is not an integer in [1, %d]", file, (int)MOST_LABELS);
+            return rf_fail(why, RF_EDATA, "%s: num_labels: expected an integer from 1 to %d, got another value", file,
+                           (int)MOST_LABELS);
         c->num_labels = n;
     }
     return RF_OK;
@@ -82,10 +84,10 @@ static rf_status read_string(const char *file, const json_t *root, const char *k
 {
     const json_t *v = json_object_get(root, key);
     if (!v || json_is_null(v)) return RF_OK;
-    if (!json_is_string(v)) return rf_fail(why, RF_EDATA, "%s: %s is not a string", file, key);
+    if (!json_is_string(v)) return rf_fail(why, RF_EDATA, "%s: %s: expected a string, got another value", file, key);
     if (json_string_length(v) >= size)
-        return rf_fail(why, RF_EDATA, "%s: %s has %zu bytes, the limit is %zu", file, key, json_string_length(v),
-                       size - 1);
+        return rf_fail(why, RF_EDATA, "%s: %s: expected at most %zu bytes, got %zu", file, key, size - 1,
+                       json_string_length(v));
     memcpy(to, json_string_value(v), json_string_length(v) + 1);
     return RF_OK;
 }
@@ -108,7 +110,7 @@ static rf_status read_summary(const char *file, const json_t *root, rf_config *c
             return RF_OK;
         }
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: summary_type is \"%s\"%s: known are last, first and mean, without projection and activation",
+                   "%s: summary_type: expected last, first or mean without projection and activation, got \"%s\"%s",
                    file, rf__printable(type).text, plain ? "" : " with a projection or an activation");
 }
 
@@ -130,10 +132,10 @@ static rf_status read_pooling(const char *file, const json_t *root, rf_config *c
         read_string(file, root, "sentence_pooling", c->sentence_pooling, sizeof c->sentence_pooling, why);
     if (status) return status;
     if (unit && !json_is_boolean(unit))
-        return rf_fail(why, RF_EDATA, "%s: sentence_normalize is neither true nor false", file);
+        return rf_fail(why, RF_EDATA, "%s: sentence_normalize: expected true or false, got another value", file);
     c->sentence_normalize = json_is_true(unit);
     if (!*c->sentence_pooling || rf__pooling_of(c->sentence_pooling) >= 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: sentence_pooling is \"%s\", expected is cls, mean or max", file,
+    return rf_fail(why, RF_EDATA, "%s: sentence_pooling: expected cls, mean or max, got \"%s\"", file,
                    rf__printable(c->sentence_pooling).text);
 }
 
@@ -152,10 +154,11 @@ static rf_status check_task_labels(const char *file, const json_t *labels, rf_er
     const size_t n = json_array_size(labels);
     if (!labels) return RF_OK;
     if (!n || n > MOST_LABELS)
-        return rf_fail(why, RF_EDATA, "%s: task_labels is not a list of 1 to %d labels", file, (int)MOST_LABELS);
+        return rf_fail(why, RF_EDATA, "%s: task_labels: expected a list of 1 to %d labels, got another value", file,
+                       (int)MOST_LABELS);
     for (size_t i = 0; i < n; i++)
         if (!json_is_string(json_array_get(labels, i)))
-            return rf_fail(why, RF_EDATA, "%s: task_labels[%zu] is not a string", file, i);
+            return rf_fail(why, RF_EDATA, "%s: task_labels[%zu]: expected a string, got another value", file, i);
     return RF_OK;
 }
 
@@ -169,7 +172,8 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     if (!status && length) {
         c->task_max_length = json_integer_value(length);
         if (!json_is_integer(length) || c->task_max_length < 0 || c->task_max_length > 1 << 20)
-            status = rf_fail(why, RF_EDATA, "%s: task_max_length is not an integer in [0, %d]", file, 1 << 20);
+            status = rf_fail(why, RF_EDATA, "%s: task_max_length: expected an integer from 0 to %d, got another value",
+                             file, 1 << 20);
     }
     for (size_t i = 0; i < RF_COUNT(reading) && !status; i++)
         status = read_string(file, root, reading[i].key, (char *)c + reading[i].at, reading[i].size, why);
@@ -177,10 +181,10 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     const json_t *pairs = json_object_get(root, "task_pairs"),
                  *negative = json_object_get(root, "version_2_with_negative");
     if (!status && pairs && !json_is_boolean(pairs))
-        status = rf_fail(why, RF_EDATA, "%s: task_pairs is neither true nor false", file);
+        status = rf_fail(why, RF_EDATA, "%s: task_pairs: expected true or false, got another value", file);
     c->task_pairs = json_is_true(pairs);
     if (!status && negative && !json_is_boolean(negative))
-        status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative is neither true nor false", file);
+        status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative: expected true or false, got another value", file);
     c->version_2_with_negative = json_is_true(negative);
     if (!status && rf_config_head(c) == RF_HEAD_CHOICE) status = read_summary(file, root, c, why);
     if (!status && rf_config_head(c) == RF_HEAD_EMBED) status = read_pooling(file, root, c, why);

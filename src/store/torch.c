@@ -126,7 +126,7 @@ static rf_status measure(const struct tensor *t, size_t *span, bool *plain)
     }
     if (!w->count) *span = 0, *plain = true;
     if (*span < w->count)
-        return rf_fail(t->file->why, RF_EDATA, "%s: tensor \"%s\": its strides put %zu elements into %zu places",
+        return rf_fail(t->file->why, RF_EDATA, "%s: tensor \"%s\": its strides map %zu elements to %zu addresses",
                        t->file->name, t->label.text, w->count, *span);
     return RF_OK;
 }
@@ -182,9 +182,8 @@ static rf_status read_member(struct file *f, const rf__pickle_value *key, const 
         return rf_fail(f->why, RF_EDATA, "%s: tensor \"%s\": its name is not UTF-8", f->name, t.label.text);
     if (value->kind != RF_PICKLE_TENSOR)
         return rf_fail(f->why, RF_EDATA,
-                       "%s: \"%s\" is no tensor: expected a state dict, names and tensors alone, as "
-                       "torch.save(model.state_dict(), ...) writes it",
-                       f->name, t.label.text);
+                       "%s: \"%s\": expected a tensor of a state dict, as torch.save(model.state_dict(), ...) writes "
+                       "it, got another object", f->name, t.label.text);
     t.stride = h->stride + h->count * RF_MAX_RANK;
     t.to->name = *at;
     *at += key->b + 1;

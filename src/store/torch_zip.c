@@ -256,8 +256,9 @@ rf_status rf__zip_locate(const rf__zip *z, rf__storages *s, rf_error *why)
         if (status) return status;
         if (!e) return refuse(z, path, "is missing, a tensor lies in it", why);
         if (e->size != one->bytes)
-            return rf_fail(why, RF_EDATA, "%s: refused: the zip's entry \"%s\" has %zu bytes, its tensors say %zu",
-                           z->file, rf__printable(path).text, e->size, one->bytes);
+            return rf_fail(why, RF_EDATA,
+                           "%s: refused: the zip's entry \"%s\": expected the %zu bytes of its tensors, got %zu",
+                           z->file, rf__printable(path).text, one->bytes, e->size);
         one->data = e->data;
     }
     return RF_OK;

@@ -169,8 +169,8 @@ rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error 
         const rf_status status = rf__path(path, size, folder, *file, why);
         if (status || !access(path, F_OK)) return status;
     }
-    return rf_fail(why, RF_EIO, "%s: holds no weights: none of %s, %s, %s, %s is there", folder, RF_FILE_WEIGHTS,
-                   RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX);
+    return rf_fail(why, RF_EIO, "%s: expected weights (%s, %s, %s or %s), got none of these files", folder,
+                   RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX);
 }
 
 static rf_status open_path(rf_weights *w, const char *path, rf_error *why)
@@ -339,9 +339,9 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
     const bool scaled = rf__quantised_scale(w, t) != NULL;
     if (!t->readable && !scaled && (t->dtype[0] == 'I' || t->dtype[0] == 'U'))
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "tensor \"%s\": %sint%s weights without quantization_config: integers have no scale here, save "
-                       "the model in F32, BF16 or F16",
-                       rf__printable(t->name).text, t->dtype[0] == 'U' ? "u" : "", digits ? digits : "");
+                       "tensor \"%s\": %sint%s weights: expected quantization_config, got none; save the model in "
+                       "F32, BF16 or F16", rf__printable(t->name).text, t->dtype[0] == 'U' ? "u" : "",
+                       digits ? digits : "");
     if (!t->readable && !scaled)
         return rf_fail(why, RF_EUNSUPPORTED, "tensor \"%s\": data type %s cannot be read as numbers of 32 bits",
                        rf__printable(t->name).text, t->dtype);

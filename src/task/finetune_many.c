@@ -274,7 +274,7 @@ static rf_status check_again(const char *path, const char *option, const char *r
     struct stat st;
     const bool standard = path && !strcmp(path, "-");
     if (!path || (!standard && (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))) return RF_OK;
-    return rf_fail(why, RF_EARG, "%s: %.150s can be read only once, and %s; a file is needed", option,
+    return rf_fail(why, RF_EARG, "%s: expected a file, got %.150s, which can be read only once, and %s", option,
                    standard ? "standard input" : path, reader);
 }
 

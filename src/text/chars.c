@@ -192,7 +192,9 @@ static rf_status read_entries(rf_tokenizer_folder *f, const char *path, const js
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)map, key, value) {
         const int64_t id = rf__whole_number(value);
-        if (id < 0 || id >= t->own) return bad_entry(f, path, key, "its id is not one of 0 to the number of entries");
+        if (id < 0 || id >= t->own) return bad_entry(f, path, key,
+                                                     "expected an id from 0 to the number of entries, got another "
+                                                     "value");
         if (id < FIRST) {
             const char *name = f->parts.special[special_at[id]];
             if (strcmp(key, name ? name : usual[id]) != 0)
@@ -201,9 +203,9 @@ static rf_status read_entries(rf_tokenizer_folder *f, const char *path, const js
             continue;
         }
         const int64_t c = scalar_of(key);
-        if (c < 0) return bad_entry(f, path, key, "one character was expected, or <U+...>");
+        if (c < 0) return bad_entry(f, path, key, "expected one character or <U+...>, got another text");
         if (t->of[id].name[0]) return bad_entry(f, path, key, "its id is another character's");
-        if (id_of_scalar(t, (uint32_t)c)) return bad_entry(f, path, key, "a character that is there twice");
+        if (id_of_scalar(t, (uint32_t)c)) return bad_entry(f, path, key, "expected each character once, got it twice");
         if (!put_char(t, (int32_t)id, (uint32_t)c)) return rf_fail(f->why, RF_ENOMEM, "%s: no memory", path);
     }
     for (int32_t id = FIRST; id < t->own; id++)
@@ -218,13 +220,13 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     rf_status status = rf__folder_json(f, RF_FILE_VOCAB_JSON, path, &map);
     if (status) return status;
     if (!map)
-        return rf_fail(f->why, RF_EDATA, "%s: there is no such file, and tokenizer_class %.60s needs it", path,
-                       f->class);
+        return rf_fail(f->why, RF_EDATA, "%s: expected this file for tokenizer_class %.60s, got none", path, f->class);
     const size_t n = json_object_size(map);
     chars *t = NULL;
     if (n <= FIRST || n > MOST)
-        status = rf_fail(f->why, RF_EDATA, "%s: %zu entries, expected the five special tokens and 1 to %d characters",
-                         path, n, RF_SCALARS);
+        status = rf_fail(f->why, RF_EDATA,
+                         "%s: expected the five special tokens and 1 to %d characters, got %zu entries", path,
+                         RF_SCALARS, n);
     else if (!(t = make(f->ctx, &rf__tokenizer_chars, (int32_t)n, f->why))) status = RF_ENOMEM;
     else status = read_entries(f, path, map, t);
     json_decref(map);

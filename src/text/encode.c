@@ -222,7 +222,7 @@ static void move(rf_encoding *e, size_t to, size_t from, size_t n)
 static rf_status check_text(const char *text, size_t size, const char *which, rf_error *why)
 {
     if (size > UINT32_MAX)
-        return rf_fail(why, RF_ERANGE, "encode: the %s has %zu bytes, the limit is %u", which, size, UINT32_MAX);
+        return rf_fail(why, RF_ERANGE, "encode: the %s: expected at most %u bytes, got %zu", which, UINT32_MAX, size);
     const size_t bad = rf_utf8_check(text, size);
     if (bad == size) return RF_OK;
     return rf_fail(why, RF_EDATA, "encode: the %s is not UTF-8 at byte %zu (0x%02X)", which, bad,
@@ -280,7 +280,8 @@ static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, co
     if (pair && t->no_pairs && !(flags & RF_ENCODE_PLAIN))
         return rf_fail(why, RF_EUNSUPPORTED, "encode: the tokenizer's template of two texts is not supported");
     if (limit && limit < around)
-        return rf_fail(why, RF_EARG, "encode: a limit of %zu tokens, [CLS] and [SEP] alone take %zu", limit, around);
+        return rf_fail(why, RF_EARG, "encode: max_length: expected more than the %zu special tokens, got %zu", around,
+                       limit);
     if (!(flags & RF_ENCODE_APPEND)) e->n = 0;
     const size_t before = e->n;
     size_t cut = 0;
@@ -316,10 +317,13 @@ rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size,
     const rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_sample_options", why);
     if (status) return status;
     if (!t->row->samples)
-        return rf_fail(why, RF_EUNSUPPORTED, "encode: a tokenizer of %s has one segmentation alone", t->row->title);
-    if (o.nbest > NBEST) return rf_fail(why, RF_EARG, "encode: nbest %d, at most %d", o.nbest, NBEST);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "encode: sampling: expected a tokenizer with several segmentations of a text, got one of type "
+                       "%s", t->row->title);
+    if (o.nbest > NBEST) return rf_fail(why, RF_EARG, "encode: nbest: expected at most %d, got %d", NBEST, o.nbest);
     if (!(o.alpha >= 0 && o.alpha <= 1000) || !o.nbest)
-        return rf_fail(why, RF_EARG, "encode: alpha %g and nbest %d, expected 0 to 1000, and not 0", (double)o.alpha,
-                       o.nbest);
+        return rf_fail(why, RF_EARG,
+                       "encode: alpha, nbest: expected 0 to 1000, and a value other than 0, got %g and %d",
+                       (double)o.alpha, o.nbest);
     return encode(t, text, size, NULL, 0, &o, 0, flags, e, NULL, why);
 }

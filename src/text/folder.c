@@ -35,7 +35,8 @@ rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t
     const json_t *x = json_object_get(object, key);
     if (!x) return RF_OK;
     if (json_is_null(x)) return *out = null, RF_OK;
-    if (!json_is_boolean(x)) return rf_fail(f->why, RF_EDATA, "%s: %s: true or false was expected", path, key);
+    if (!json_is_boolean(x)) return rf_fail(f->why, RF_EDATA, "%s: %s: expected true or false, got another value", path,
+                                            key);
     *out = json_is_true(x);
     return RF_OK;
 }
@@ -80,8 +81,8 @@ static rf_status unknown_class(const rf_tokenizer_folder *f, const char *path)
         if (!strcmp((*r)->classes[0], json_classes[0])) continue;
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", (*r)->classes[0]);
     }
-    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class %.60s is not supported%s, expected one of %s",
-                   path, f->class, hint, known);
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class: expected one of %s, got %.60s%s", path, known,
+                   f->class, hint);
 }
 
 static rf_status row_of_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
@@ -169,7 +170,7 @@ static rf_status find_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
     }
     if (!x || json_is_null(x)) return row_of_model(f, row);
     f->class = json_string_value(x);
-    if (!f->class) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: a string was expected", path);
+    if (!f->class) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: expected a string, got another value", path);
     for (size_t i = 0; i < RF_COUNT(json_classes); i++) f->all |= !strcmp(f->class, json_classes[i]);
     if (f->all) return row_of_json(f, row);
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
@@ -193,8 +194,9 @@ static rf_status read_specials(rf_tokenizer_folder *f)
         if (!x || json_is_null(x)) continue;
         f->parts.special[i] = token_text(x);
         if (!f->parts.special[i])
-            return rf_fail(f->why, RF_EDATA, "%s: %s: a string or an object with \"content\" was expected",
-                           f->config_path, special_key[i]);
+            return rf_fail(f->why, RF_EDATA,
+                           "%s: %s: expected a string or an object with \"content\", got another value", f->config_path,
+                           special_key[i]);
     }
     return RF_OK;
 }
@@ -216,7 +218,7 @@ rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a)
         return RF_OK;
     }
     if (f->parts.added_n == MAX_ADDED)
-        return rf_fail(f->why, RF_EDATA, "%s: more than %d added tokens", path, MAX_ADDED);
+        return rf_fail(f->why, RF_EDATA, "%s: expected at most %d added tokens, got more", path, MAX_ADDED);
     if (!f->parts.added) f->parts.added = rf__calloc(f->ctx, MAX_ADDED, sizeof *f->parts.added);
     if (!f->parts.added) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
     f->parts.added[f->parts.added_n++] = a;
@@ -229,8 +231,9 @@ rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_
     const char *text = token_text(x);
     int single = 0, normal = 0, lstrip = 0, rstrip = 0, special = 0;
     if (!json_is_object(x) || !text || !text[0] || id < RF_ADDED_OPEN || id >= INT32_MAX)
-        return rf_fail(f->why, RF_EDATA, "%s: added token %lld: an object with \"content\" and an id were expected",
-                       path, (long long)id);
+        return rf_fail(f->why, RF_EDATA,
+                       "%s: added token %lld: expected an object with \"content\" and an id, got another value", path,
+                       (long long)id);
     rf_status status = rf__folder_flag(f, path, x, "single_word", 0, &single);
     if (!status) status = rf__folder_flag(f, path, x, "normalized", 0, &normal);
     if (!status) status = rf__folder_flag(f, path, x, "lstrip", 0, &lstrip);
@@ -253,7 +256,8 @@ rf_status rf__folder_decoder(rf_tokenizer_folder *f)
         char *end;
         const long long id = strtoll(key, &end, 10);
         if (*end || end == key || id < 0 || id > RF_TOKENIZER_FILE)
-            return rf_fail(f->why, RF_EDATA, "%s: added_tokens_decoder: %.40s is not an id", f->config_path, key);
+            return rf_fail(f->why, RF_EDATA, "%s: added_tokens_decoder: expected an id, got %.40s", f->config_path,
+                           key);
         if ((status = rf__folder_added(f, f->config_path, x, id))) return status;
     }
     return RF_OK;
@@ -265,7 +269,8 @@ static rf_status add_special(rf_tokenizer_folder *f, const char *key, const json
     const char *text = token_text(x);
     if (!x || json_is_null(x)) return RF_OK;
     if (!text || !text[0])
-        return rf_fail(f->why, RF_EDATA, "%s: %.60s: a token was expected, as a string or an object with \"content\"",
+        return rf_fail(f->why, RF_EDATA,
+                       "%s: %.60s: expected a token, as a string or an object with \"content\", got another value",
                        f->config_path, rf__printable(key).text);
     if (added_as(f, text)) return RF_OK;
     const rf_added own = {.text = text, .size = strlen(text), .id = RF_ADDED_OPEN, .special = true};
@@ -283,7 +288,8 @@ static rf_status add_specials(rf_tokenizer_folder *f, const char *key, const jso
     size_t i;
     rf_status status = RF_OK;
     if (list && !json_is_null(list) && !json_is_array(list) && !json_is_object(list))
-        return rf_fail(f->why, RF_EDATA, "%s: %s: a list or an object of tokens was expected", f->config_path, key);
+        return rf_fail(f->why, RF_EDATA, "%s: %s: expected a list or an object of tokens, got another value",
+                       f->config_path, key);
     json_array_foreach(list, i, x) if (!status) status = add_special(f, key, x);
     json_object_foreach((json_t *)(uintptr_t)list, name, x) if (!status) status = add_special(f, name, x);
     return status;
@@ -346,7 +352,7 @@ static rf_status read_legacy(rf_tokenizer_folder *f)
         rf_added *a = added_as(f, text);
         const int64_t id = rf__whole_number(x);
         if (id < 0 || !*text)
-            return rf_fail(f->why, RF_EDATA, "%s: \"%.60s\": a token with its id was expected", path,
+            return rf_fail(f->why, RF_EDATA, "%s: \"%.60s\": expected a token with its id, got another value", path,
                            rf__printable(text).text);
         if (a) a->id = (int32_t)id;
         else

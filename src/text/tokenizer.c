@@ -175,8 +175,8 @@ rf_status rf__tokenizer_follow(rf_tokenizer *t, int32_t own, const char *name, r
     for (size_t i = 0; i < t->added_n; i++) {
         const rf_added *a = &t->added[i];
         if (a->id < own ? t->row->id(t, a->text) != a->id : a->id >= t->n)
-            return rf_fail(why, RF_EDATA, "%s: the added token %.40s has id %d; added tokens have ids from %d on", name,
-                           a->text, (int)a->id, (int)own);
+            return rf_fail(why, RF_EDATA, "%s: the added token %.40s: expected an id from %d on, got %d", name, a->text,
+                           (int)own, (int)a->id);
         for (size_t k = 0; k < i; k++)
             if (t->added[k].id == a->id && a->id >= own)
                 return rf_fail(why, RF_EDATA, "%s: id %d belongs to %.40s and %.40s", name, (int)a->id,
@@ -217,7 +217,8 @@ const rf_tokenizer_row *rf__tokenizer_row_of(const char *type, rf_error *why)
 {
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
         if (!strcmp((*r)->name, type)) return *r;
-    rf_fail(why, RF_EARG, "tokenizer type \"%.40s\" is not known; the first is %s", type, rf__tokenizer_rows[0]->name);
+    rf_fail(why, RF_EARG, "tokenizer type: expected a known type such as %s, got \"%.40s\"",
+            rf__tokenizer_rows[0]->name, type);
     return NULL;
 }
 

@@ -19,10 +19,10 @@ static rf_status read_options(rf_tokenizer_train_options *o, const rf_tokenizer_
     const rf_status status = rf__options_read(o, sizeof *o, RF_SIZE_TO(rf_tokenizer_train_options, user), given,
                                               "rf_tokenizer_train_options", why);
     if (status) return status;
-    if (o->tokens < 6) return rf_fail(why, RF_EARG, "tokens: %d, expected 6 or more", (int)o->tokens);
-    if (o->alphabet < 1) return rf_fail(why, RF_EARG, "alphabet: %d, expected 1 or more", (int)o->alphabet);
+    if (o->tokens < 6) return rf_fail(why, RF_EARG, "tokens: expected 6 or more, got %d", (int)o->tokens);
+    if (o->alphabet < 1) return rf_fail(why, RF_EARG, "alphabet: expected 1 or more, got %d", (int)o->alphabet);
     if (!(o->coverage > 0 && o->coverage <= 1))
-        return rf_fail(why, RF_EARG, "coverage: %g, expected more than 0 and at most 1", o->coverage);
+        return rf_fail(why, RF_EARG, "coverage: expected more than 0 and at most 1, got %g", o->coverage);
     return RF_OK;
 }
 

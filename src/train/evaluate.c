@@ -122,10 +122,13 @@ static rf_status check_kind(const evaluation *e, rf_error *why)
 {
     const bool pairs = e->o->sources > 0, translates = e->config.is_encoder_decoder != 0;
     if (pairs && !translates)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: this model has no decoder: it reads texts, not pairs of them",
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: expected an encoder-decoder model for source and target, got a model without a decoder",
                        e->o->model);
     if (!pairs && translates)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: a translator: evaluate it with source and target", e->o->model);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: expected a language model, got a translation model; evaluate it with source and target",
+                       e->o->model);
     return pairs ? RF_OK : rf__task_objective_check(e->o, &e->config, e->o->model, why);
 }
 
@@ -167,8 +170,8 @@ static rf_status open_model(evaluation *e, rf_error *why)
     if (!status) status = rf__vocab_new(e->ctx, e->tokenizer, &e->vocab, why);
     if (!status) status = rf_config_read(e->ctx, o->model, &e->config, why);
     if (!status && e->vocab.size > e->config.vocab_size)
-        status = rf_fail(why, RF_EDATA, "%s: the tokenizer has %d tokens, the model %lld", o->model, e->vocab.size,
-                         (long long)e->config.vocab_size);
+        status = rf_fail(why, RF_EDATA, "%s: expected a tokenizer with %lld tokens (vocab_size), got %d", o->model,
+                         (long long)e->config.vocab_size, e->vocab.size);
     if (!status) status = check_kind(e, why);
     if (!status && o->sources)
         status = rf__checksums_tokenizer(e->ctx, o->model, rf_tokenizer_files(e->tokenizer), why);
@@ -273,15 +276,15 @@ static rf_status evaluate(evaluation *e, const rf_train_options *given, rf_train
     if (!status && pairs) {
         if (!o->model || !o->sources || o->sources != o->targets)
             status =
-                rf_fail(why, RF_EARG, "evaluation needs a model folder, and as many files of targets as of sources");
+                rf_fail(why, RF_EARG, "evaluation: expected a model folder, and as many target files as source files");
     } else if (!status) {
         o->sources = 0;
-        if (!o->model || !o->texts) status = rf_fail(why, RF_EARG, "evaluation needs a model folder and a text");
+        if (!o->model || !o->texts) status = rf_fail(why, RF_EARG, "evaluation: expected a model folder and a text");
     }
     if (!status) status = open_model(e, why);
     if (!status) status = (pairs ? score_pairs : score_texts)(e, why);
     const rf__scorer *s = &e->scorer;
-    if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "the text holds no token to predict");
+    if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "expected a text with tokens to predict, got none");
     if (s->labels && (!status || of_text(status)))
         *out = (rf_mlm_score){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens,
                               e->documents};

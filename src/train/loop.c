@@ -472,7 +472,9 @@ rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_tra
     rf_train_defaults(&own);
     rf_status status = rf__train_options_read(&own, options, why);
     if (!status && own.metric_for_best_model == RF_METRIC_BLEU)
-        status = rf_fail(why, RF_EARG, "metric_for_best_model: eval_bleu is of translators; eval_loss, eval_accuracy");
+        status = rf_fail(why, RF_EARG,
+                         "metric_for_best_model: expected eval_loss or eval_accuracy, got eval_bleu, which only "
+                         "translation models have");
     return status ? status : rf__run_all(ctx, &own, NULL, NULL, report, user, why);
 }
 

@@ -195,14 +195,15 @@ static rf_status check_row(const void *o, const rf_option *row, rf_error *why)
     if (row->kind == RF_OPTION_FILES) {
         int named = 0;
         if (v.n < 0 || (v.n && !v.list))
-            return rf_fail(why, RF_EARG, "%s: a list of %d files that is not there", row->name, v.n);
+            return rf_fail(why, RF_EARG, "%s: expected a list of %d files, got NULL", row->name, v.n);
         while (named < v.n && ((const char *const *)v.list)[named]) named++;
-        return named == v.n ? RF_OK : rf_fail(why, RF_EARG, "%s: file %d of %d is NULL", row->name, named + 1, v.n);
+        return named == v.n ? RF_OK : rf_fail(why, RF_EARG, "%s: file %d of %d: expected a path, got NULL", row->name,
+                                              named + 1, v.n);
     }
     const double x = row->kind == RF_OPTION_REAL ? v.r : (double)v.i;
     const double high = row->kind == RF_OPTION_CHOICE ? words(row->choices) - 1 : row->high;
     if (x >= row->low && x <= high) return RF_OK;                     /* NaN fails */
-    return rf_fail(why, RF_EARG, "%s: %.12g is not in %.12g .. %.12g", row->name, x, row->low, high);
+    return rf_fail(why, RF_EARG, "%s: expected %.12g to %.12g, got %.12g", row->name, row->low, row->high, x);
 }
 
 rf_status rf__rows_check(rf__option_table *table, const void *o, rf_error *why)
@@ -354,7 +355,8 @@ static rf_status restore_row(const rf_option *row, void *o, const json_t *j, con
         if (!chosen) return keep(j, from->arena, (const char **)(void *)((char *)o + row->at), why);
         then.text = json_string_value(j);
     } else if (!value_of(row, j, &then)) {
-        return rf_fail(why, RF_EDATA, "%s: options: %s is not what it must be", from->name, key_of(row));
+        return rf_fail(why, RF_EDATA, "%s: options: %s: expected a value of this option, got another one", from->name,
+                       key_of(row));
     }
     if (!chosen) set(o, row, then);
     else if (!same(row, now, then) && row->kind != RF_OPTION_FILE) note_change(from, row->name);

@@ -83,22 +83,26 @@ bool rf__options_ineffective(const rf_train_options *o, const rf_train_options *
 static rf_status check_pairs(const rf_train_options *o, rf_error *why)
 {
     if (o->lr_scheduler_type == RF_SCHEDULE_PIECEWISE && !rf__schedule_valid(o->lr_schedule))
-        return rf_fail(why, RF_EARG, "lr_schedule: \"%.60s\" is not update:share,update:share with ascending updates",
+        return rf_fail(why, RF_EARG,
+                       "lr_schedule: expected update:fraction,update:fraction with ascending updates, got \"%.60s\"",
                        o->lr_schedule ? o->lr_schedule : "");
-    if (o->nesterov && !(o->momentum > 0)) return rf_fail(why, RF_EARG, "nesterov: momentum is 0");
-    if (o->warmup_init && !o->relative_step) return rf_fail(why, RF_EARG, "warmup_init: relative_step is off");
+    if (o->nesterov && !(o->momentum > 0)) return rf_fail(why, RF_EARG, "nesterov: expected momentum above 0, got 0");
+    if (o->warmup_init && !o->relative_step) return rf_fail(why, RF_EARG,
+                                                            "warmup_init: expected relative_step, got none");
     if (o->whole_word_share < 1 && !o->whole_word_mask && (!o->given || o->given(o->given_user, "whole_word_share")))
-        return rf_fail(why, RF_EARG, "whole_word_share: whole_word_mask is off");
+        return rf_fail(why, RF_EARG, "whole_word_share: expected whole_word_mask, got none");
     const char *mean = o->average_last ? "average_last" : o->average_best ? "average_best" : NULL;
     if (o->average_last && o->average_best)
-        return rf_fail(why, RF_EARG, "average_best: average_last already makes the final model a mean");
+        return rf_fail(why, RF_EARG,
+                       "average_best: expected no average_last, got both; use one way to average weights");
     if (mean && o->load_best_model_at_end)
-        return rf_fail(why, RF_EARG, "%s: load_best_model_at_end already chooses the final model", mean);
+        return rf_fail(why, RF_EARG, "%s: expected no load_best_model_at_end, got both; each selects the final model",
+                       mean);
     if (mean && o->ema_decay > 0)
-        return rf_fail(why, RF_EARG, "%s: ema_decay already makes the final model a mean", mean);
+        return rf_fail(why, RF_EARG, "%s: expected no ema_decay, got both; use one way to average weights", mean);
     if (o->save_total_limit && o->average_last > o->save_total_limit)
-        return rf_fail(why, RF_EARG, "average_last: %lld is above save_total_limit, %lld", (long long)o->average_last,
-                       (long long)o->save_total_limit);
+        return rf_fail(why, RF_EARG, "average_last: expected at most save_total_limit, %lld, got %lld",
+                       (long long)o->save_total_limit, (long long)o->average_last);
     return RF_OK;
 }
 
@@ -109,28 +113,26 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
     if (rf__rows_check(rf_train_option, o, why)) return RF_EARG;
     if (check_pairs(o, why)) return RF_EARG;
     if (o->max_length > o->tokens_per_batch)
-        return rf_fail(why, RF_EARG, "max_length: %lld is above tokens_per_batch, %lld", (long long)o->max_length,
-                       (long long)o->tokens_per_batch);
+        return rf_fail(why, RF_EARG, "max_length: expected at most tokens_per_batch, %lld, got %lld",
+                       (long long)o->tokens_per_batch, (long long)o->max_length);
     if (o->bf16_stochastic_rounding && !o->bf16)
-        return rf_fail(why, RF_EARG, "bf16_stochastic_rounding: rounds for products in bf16, which are off");
+        return rf_fail(why, RF_EARG, "bf16_stochastic_rounding: expected bf16, got none");
     if (!o->max_steps && !(o->num_train_epochs > 0))
-        return rf_fail(why, RF_EARG, "max_steps and num_train_epochs are both 0: nothing to train");
+        return rf_fail(why, RF_EARG, "max_steps, num_train_epochs: expected one above 0, got 0 for both");
     if (o->early_stopping_patience && !o->eval_steps)
-        return rf_fail(
-            why, RF_EARG,
-            "early_stopping_patience: needs evaluations, and there are none: eval_steps is 0, or eval_strategy no");
+        return rf_fail(why, RF_EARG,
+                       "early_stopping_patience: expected evaluations, got eval_steps 0 or eval_strategy no");
     if ((o->load_best_model_at_end || o->average_best) && (!o->eval_steps || o->save_steps % o->eval_steps))
         return rf_fail(why, RF_EARG,
-                       "%s: save_steps, %lld, must be a multiple of eval_steps, %lld, above 0: "
-                       "a checkpoint without an evaluation cannot be the best",
-                       o->average_best ? "average_best" : "load_best_model_at_end", (long long)o->save_steps,
-                       (long long)o->eval_steps);
+                       "%s: expected save_steps as a multiple of eval_steps above 0, got %lld and %lld; the best "
+                       "checkpoint needs an evaluation", o->average_best ? "average_best" : "load_best_model_at_end",
+                       (long long)o->save_steps, (long long)o->eval_steps);
     if (o->datas > RF__SOURCES)
-        return rf_fail(why, RF_EARG, "data: %d caches, at most %d can be mixed", o->datas, (int)RF__SOURCES);
-    if (o->datas && o->texts) return rf_fail(why, RF_EARG, "data: caches and text cannot both be trained on");
+        return rf_fail(why, RF_EARG, "data: expected at most %d caches, got %d", (int)RF__SOURCES, o->datas);
+    if (o->datas && o->texts) return rf_fail(why, RF_EARG, "data, text: expected one of them, got both");
     for (int i = 0; i < o->datas && o->data_weight; i++)
         if (!(o->data_weight[i] > 1e-9 && o->data_weight[i] < 1e9))
-            return rf_fail(why, RF_EARG, "data_weight: %.12g is not in 1e-9 .. 1e9", o->data_weight[i]);
+            return rf_fail(why, RF_EARG, "data_weight: expected 1e-9 to 1e9, got %.12g", o->data_weight[i]);
     return RF_OK;
 }
 
@@ -147,17 +149,20 @@ rf_status rf__task_objective_check(const rf_train_options *o, const rf_config *c
 {
     if (c->is_decoder && c->linear_pooler)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: RoFormer-Sim (pooler_activation \"linear\") sees all of a text at once: there is no loss "
-                       "of its tokens alone; it embeds texts and generates, and finetune --task sim trains it", name);
+                       "%s: expected a masked or causal language model, got RoFormer-Sim (pooler_activation "
+                       "\"linear\"), which has no loss for single tokens; train it with finetune --task sim", name);
     if (o->objective == RF_OBJECTIVE_CLM && !c->is_decoder)
-        return rf_fail(why, RF_EARG, "objective clm: %s is a model that sees tokens on both sides (is_decoder false)",
-                       name);
+        return rf_fail(why, RF_EARG,
+                       "objective clm: expected a causal model, got %s, whose attention is bidirectional (is_decoder "
+                       "false)", name);
     if (o->objective == RF_OBJECTIVE_MLM && c->is_decoder)
-        return rf_fail(why, RF_EARG, "objective mlm: %s is a model that sees earlier tokens only (is_decoder true)",
-                       name);
+        return rf_fail(why, RF_EARG,
+                       "objective mlm: expected a model with bidirectional attention, got %s, which is causal "
+                       "(is_decoder true)", name);
     if (c->is_decoder && given_of_masks(o))
-        return rf_fail(why, RF_EARG, "%s: nothing is masked: %s is a model that sees earlier tokens only (is_decoder "
-                       "true); leave it out", given_of_masks(o), name);
+        return rf_fail(why, RF_EARG,
+                       "%s: expected a masked language model, got %s, which is causal (is_decoder true); leave the "
+                       "option out", given_of_masks(o), name);
     return RF_OK;
 }
 

@@ -54,8 +54,8 @@ rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *given, const cha
     rf_train_defaults(&o);
     rf_status status = rf__train_options_read(&o, given, why);
     if (!status) status = rf__options_check(&o, why);
-    if (!status && !o.texts) status = rf_fail(why, RF_EARG, "text: no file to read");
-    if (!status && !o.model) status = rf_fail(why, RF_EARG, "model: a folder with a tokenizer is needed");
+    if (!status && !o.texts) status = rf_fail(why, RF_EARG, "text: expected a file, got none");
+    if (!status && !o.model) status = rf_fail(why, RF_EARG, "model: expected a folder with a tokenizer, got none");
     if (!status) status = make(&p, path, why);
     if (!status)
         *out = (rf_prepared){(int64_t)p.tokens.tokens,

@@ -8,7 +8,8 @@ static const char *const keys[] = {"length",       "batch",     "steps",        
 
 static rf_status refuse(const char *name, size_t i, const char *key, const char *expected, rf_error *why)
 {
-    return rf_fail(why, RF_EDATA, "%s: stage %zu: %s: %s was expected", name, i + 1, rf__printable(key).text, expected);
+    return rf_fail(why, RF_EDATA, "%s: stage %zu: %s: expected %s, got another value", name, i + 1,
+                   rf__printable(key).text, expected);
 }
 
 static rf_status check_keys(const json_t *stage, const char *name, size_t i, rf_error *why)
@@ -16,7 +17,8 @@ static rf_status check_keys(const json_t *stage, const char *name, size_t i, rf_
     const char *key;
     json_t *value;
     if (!json_is_object(stage))
-        return rf_fail(why, RF_EDATA, "%s: stage %zu: an object with length, batch and steps was expected", name,
+        return rf_fail(why, RF_EDATA,
+                       "%s: stage %zu: expected an object with length, batch and steps, got another value", name,
                        i + 1);
     json_object_foreach((json_t *)(uintptr_t)stage, key, value) {
         bool known = false;
@@ -47,7 +49,7 @@ static rf_status read_rate(const json_t *stage, const char *name, size_t i, rf__
     if (rate) {
         s->learning_rate = json_number_value(rate);
         if (!json_is_number(rate) || !(s->learning_rate >= 0 && s->learning_rate <= 10))
-            return refuse(name, i, "learning_rate", "a number, 0 to 10,", why);
+            return refuse(name, i, "learning_rate", "a number from 0 to 10", why);
     }
     if (!precision) return RF_OK;
     const char *word = json_string_value(precision);
@@ -63,8 +65,8 @@ static rf_status divide(const char *name, size_t i, const rf_train_options *o, i
 {
     const int64_t tokens = s->length * s->batch, most = o->tokens_per_batch;
     if (s->length > most)
-        return rf_fail(why, RF_EDATA, "%s: stage %zu: length: %lld is above tokens_per_batch, %lld", name, i + 1,
-                       (long long)s->length, (long long)most);
+        return rf_fail(why, RF_EDATA, "%s: stage %zu: length: expected at most tokens_per_batch, %lld, got %lld", name,
+                       i + 1, (long long)most, (long long)s->length);
     int64_t n = (tokens + most - 1) / most;
     n = (n + ranks - 1) / ranks * ranks;
     s->micro_batches = n;
@@ -85,7 +87,7 @@ static rf_status read_stage(const json_t *stage, const char *name, size_t i, con
     if (!status) status = whole(stage, name, i, "micro_batches", 1, 1 << 20, false, &s->micro_batches, why);
     if (!status) status = read_rate(stage, name, i, s, why);
     if (!status && o->bf16_stochastic_rounding && !s->bf16)
-        status = rf_fail(why, RF_EARG, "%s: stage %zu: precision f32 rounds nothing, bf16_stochastic_rounding does",
+        status = rf_fail(why, RF_EARG, "%s: stage %zu: precision: expected bf16 with bf16_stochastic_rounding, got f32",
                          name, i + 1);
     if (status || (s->micro_batches && s->tokens_per_batch)) return status;
     return divide(name, i, o, ranks, s, why);
@@ -98,7 +100,7 @@ rf_status rf__stages_parse(const json_t *all, const char *name, const rf_train_o
     const size_t n = json_array_size(list);
     *out = (rf__stages){.n = (int)n};
     if (!json_is_array(list) || !n || n > RF__STAGES)
-        return rf_fail(why, RF_EDATA, "%s: \"stages\" with a list of 1 to %d stages was expected", name,
+        return rf_fail(why, RF_EDATA, "%s: \"stages\": expected a list of 1 to %d stages, got another value", name,
                        (int)RF__STAGES);
     int64_t end = 0;
     for (size_t i = 0; i < n; i++) {
@@ -106,8 +108,9 @@ rf_status rf__stages_parse(const json_t *all, const char *name, const rf_train_o
         const rf_status status = read_stage(json_array_get(list, i), name, i, o, ranks, s, why);
         if (status) return status;
         if (s->micro_batches % ranks)
-            return rf_fail(why, RF_EARG, "%s: stage %zu has %lld micro-batches, which %d processes cannot share", name,
-                           i + 1, (long long)s->micro_batches, ranks);
+            return rf_fail(why, RF_EARG,
+                           "%s: stage %zu: expected a multiple of %d micro-batches, one per process, got %lld", name,
+                           i + 1, ranks, (long long)s->micro_batches);
         s->end = end += s->steps;
     }
     return RF_OK;

@@ -55,7 +55,9 @@ static rf_status begin_folder(rf__run *r, rf_error *why)
     rf_status status = r->o.resume_from_checkpoint ? rf__rows_check(rf_train_option, &r->o, why)  /* the others: with */
                                                    : rf__options_check(&r->o, why);        /* those of the checkpoint */
     if (!status && r->o.comm && r->job && !r->job->ranks)
-        status = rf_fail(why, RF_EARG, "several processes can pretrain and train translators, nothing else");
+        status = rf_fail(why, RF_EARG,
+                         "expected one process for this command, got several; only pretrain and train-translation "
+                         "use several");
     return status || rf__rank(r->o.comm) ? status : rf__run_take_folder(r, why);
 }
 

@@ -61,7 +61,7 @@ static rf_status find_folder(rf__run *r, rf_error *why)
     const int n = folder ? snprintf(r->folder, sizeof r->folder, "%s", folder) : -1;
     free(whole);
     if (n > 0 && (size_t)n < sizeof r->folder) return RF_OK;
-    return rf_fail(why, RF_EARG, "output_dir: no folder is given, nor a model whose folder could be used");
+    return rf_fail(why, RF_EARG, "output_dir: expected a folder, got none, and no model folder that could be used");
 }
 
 /* Nothing of another run is there: neither checkpoints nor the model that it ended with. */
@@ -76,8 +76,9 @@ static rf_status must_be_free(const rf__run *r, rf_error *why)
         return rf_fail(why, RF_EARG, "%s: holds checkpoint-%" PRId64 " of an earlier run: --resume "
                        "(resume_from_checkpoint) goes on with it, another output_dir keeps it", r->folder, newest);
     if (rf__holds_weights(r->folder))
-        return rf_fail(why, RF_EARG, "%s: holds weights, which the trained ones would overwrite: name another folder "
-                       "for those, -o DIR (output_dir)", r->folder);
+        return rf_fail(why, RF_EARG,
+                       "%s: contains weights, which the trained ones would overwrite; choose another folder, -o DIR "
+                       "(output_dir)", r->folder);
     return RF_OK;
 }
 
@@ -106,10 +107,10 @@ static rf_status find_checkpoint(rf__run *r, rf_error *why)
     rf_status status = *r->from ? rf__checkpoint_foreign(r->from, why) : RF_OK;
     if (status) return status;
     if (*r->from && !rf__folder_has(r->from, RF_FILE_COMPLETE) && !rf__folder_has(r->from, RF_FILE_STATE))
-        return rf_fail(why, RF_EDATA, "%s: is not a checkpoint", r->from);
+        return rf_fail(why, RF_EDATA, "%s: expected a checkpoint, got another folder", r->from);
     if (!*r->from) status = rf__checkpoint_latest(r->ctx, r->folder, r->from, sizeof r->from, note, sizeof note, why);
     else if (rf__checkpoint_verify(r->ctx, r->from, &damage))
-        status = rf_fail(why, RF_EDATA, "%s: damaged (%s); \"latest\" takes the newest that is intact", r->from,
+        status = rf_fail(why, RF_EDATA, "%s: damaged (%s); use \"latest\" for the newest intact checkpoint", r->from,
                          damage.text);
     if (!status && *note) rf__run_notify(r, "note", "%s", note);
     return status;

@@ -35,8 +35,8 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     const int32_t size = r->vocab.size, pad = rf_tokenizer_pad(r->tokenizer);
     if (trained && c->vocab_size >= size) return RF_OK;
     if (trained)
-        return rf_fail(why, RF_EDATA, "config.json: vocab_size is %lld, the tokenizer has %d tokens",
-                       (long long)c->vocab_size, size);
+        return rf_fail(why, RF_EDATA, "config.json: vocab_size: expected the %d tokens of the tokenizer, got %lld",
+                       size, (long long)c->vocab_size);
     if (c->vocab_size != size)
         rf__run_notify(r, "note", "vocab_size is %d, the number of tokens of the tokenizer (config.json: %lld)", size,
                      (long long)c->vocab_size);
@@ -246,7 +246,7 @@ typedef struct opening {
 
 static rf_status find_folder(rf__run *r, opening *of, rf_error *why)
 {
-    if (!*r->from && !r->o.model) return rf_fail(why, RF_EARG, "model: a folder with a tokenizer is needed");
+    if (!*r->from && !r->o.model) return rf_fail(why, RF_EARG, "model: expected a folder with a tokenizer, got none");
     of->folder = *r->from ? r->from : r->o.model;
     of->trained = *r->from || (!r->o.config && rf__holds_weights(r->o.model));
     return RF_OK;

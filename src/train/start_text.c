@@ -39,9 +39,8 @@ static rf_status settle_position(rf__run *r, rf_error *why)
     if (*r->from && (data != r->state.data || r->o.max_length != r->state.data_length || !inside)) {
         if (!r->o.allow_data_change)
             return rf_fail(why, RF_EDATA,
-                           "the text, vocabulary or max_length is not what %s was trained with; allow_data_change goes "
-                           "on all the same",
-                           r->from);
+                           "expected the text, vocabulary and max_length of %s, got others; allow_data_change "
+                           "continues anyway", r->from);
         rf__run_notify(r, "note", "the text is not what the checkpoint was trained with: a new epoch begins");
         r->resized = false;
         begin_epoch(at);
@@ -77,7 +76,7 @@ static rf_status open_own(rf__run *r, uint64_t expect, rf_error *why)
         if (!status) r->sources++;
     }
     if (o->datas) return status;
-    if (!o->texts) return rf_fail(why, RF_EARG, "text: no file to train on");
+    if (!o->texts) return rf_fail(why, RF_EARG, "text: expected a file, got none");
     status = rf__tokens_open(r->ctx, r->tokenizer, &texts, r->folder, expect, report_reading, r, &r->tokens[0], why);
     if (!status) r->sources = 1;
     return status;
@@ -113,12 +112,11 @@ static rf_status cut_and_mix(rf__run *r, rf_error *why)
     if (!status)
         status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, true, o->eval_documents,
                                 &r->held, why);
-    if (!status && !r->pieces.n) status = rf_fail(why, RF_EDATA, "the text holds no token to train on");
+    if (!status && !r->pieces.n) status = rf_fail(why, RF_EDATA, "expected a text with tokens, got none");
     if (!status && !rf__run_next(r) && !can_be_predicted(&r->pieces, &r->vocab))
-        status = rf_fail(
-            why, RF_EDATA,
-            "%s: nothing can be predicted: the vocabulary has a word for none of the text, every token is special",
-            o->datas ? o->data[0] : o->text[0]);
+        status = rf_fail(why, RF_EDATA,
+                         "%s: expected text with words of the vocabulary, got only special and unknown tokens",
+                         o->datas ? o->data[0] : o->text[0]);
     if (!status && o->datas && o->data_weight) status = rf__pieces_mix(&r->pieces, o->data_weight, why);
     return status;
 }
@@ -134,9 +132,8 @@ static rf_status need_held_out(rf__run *r, rf_error *why)
     if (r->held.n) return RF_OK;
     if (what)
         return rf_fail(why, RF_EARG,
-                       "%s: there is no held-out text to tell which model is best: validation_text names some, and a "
-                       "larger validation_split holds out documents",
-                       what);
+                       "%s: expected held-out text to select the best model, got none; give validation_text, or a "
+                       "larger validation_split", what);
     if (r->sources && rf__options_chosen(o, &r->usual, "eval_steps") && o->eval_steps)
         rf__run_notify(r, "note", "eval_steps: there is no held-out text, so nothing is evaluated");
     return RF_OK;

@@ -148,8 +148,7 @@ static rf_status set_options(const job *j, const char *name, rf_mt_options *o)
     else if (!strcmp(name, "chrf") || !strcmp(name, "chrf++")) o->metric = RF_MT_CHRF;
     else if (!strcmp(name, "ter")) o->metric = RF_MT_TER;
     else
-        return rf_fail(&j->io->why, RF_EARG, "--metrics: \"%.40s\" is not known, expected bleu, chrf, chrf++, ter",
-                       name);
+        return rf_fail(&j->io->why, RF_EARG, "--metrics: expected bleu, chrf, chrf++ or ter, got \"%.40s\"", name);
     if (cli_given(j->io->parsed, "lowercase")) o->lowercase = a->lowercase;
     o->words = (rf_mt_words)a->words;
     o->smooth = (rf_mt_smooth)a->smooth;

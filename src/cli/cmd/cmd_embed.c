@@ -75,7 +75,8 @@ static rf_status open_output(job *j)
     if (!status) status = cli_out_open(&j->out, j->a->output, why);
     if (status) return status;
     if (j->out.fd == 1 && j->a->format != JSONL && isatty(1))
-        return rf_fail(why, RF_EARG, "standard output is a terminal: choose a file with -o FILE, or --format jsonl");
+        return rf_fail(why, RF_EARG,
+                       "--output: expected a file or a pipe, got a terminal; use -o FILE, or --format jsonl");
     j->rows = &j->out;
     if (j->a->format != NPY) return RF_OK;
     if (cli_out_seekable(&j->out)) return npy_header(&j->out, 0, j->C, false, why);
@@ -183,8 +184,8 @@ static int run(void *arguments, cli_io *io)
     struct args *a = arguments;
     job *j = calloc(1, sizeof *j);
     if (!cli_by_suffix(io->parsed, "format", a->output, &a->format))
-        cli_note(io, "%s: its ending is none of npy, jsonl and f32: NumPy's format; --format chooses another",
-                 a->output);
+        cli_note(io, "%s: expected the extension npy, jsonl or f32, got another one; writing NumPy's format (--format "
+                 "selects another)", a->output);
     if (!j) {
         rf_fail(&io->why, RF_ENOMEM, "out of memory");
         return cli_exit(io);

@@ -113,7 +113,8 @@ static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
     int64_t length;
     while ((length = next_length(&at)) > 0) {}
     if (length)
-        rf_fail(&io->why, RF_EARG, "--max_lengths %.60s: not numbers from 8 to 1048576 with commas between", lengths);
+        rf_fail(&io->why, RF_EARG, "--max_lengths: expected comma-separated numbers from 8 to 1048576, got %.60s",
+                lengths);
     at = lengths;
     for (int i = 0; !io->why.code && (length = next_length(&at)); i++) {
         rf_mlm_score s = {0};
@@ -210,8 +211,8 @@ static int on_windows(const evaluate_args *a, const char *folder, cli_io *io)
     rf_error print = {0};
     cli_signals_catch();
     if (a->stride >= a->f.t.max_length)
-        rf_fail(&io->why, RF_EARG, "--stride %lld: less than the %lld tokens of a window (--max_length)",
-                (long long)a->stride, (long long)a->f.t.max_length);
+        rf_fail(&io->why, RF_EARG, "--stride: expected less than the %lld tokens of a window (--max_length), got %lld",
+                (long long)a->f.t.max_length, (long long)a->stride);
     else if (!cli_pipeline_open(io, folder, cli_dtype(a->dtype), &p)) read_documents(a, io, p, &w);
     if (!io->why.code && !w.labels) rf_fail(&io->why, RF_EDATA, "the text holds no token to predict");
     if (!io->why.code) {

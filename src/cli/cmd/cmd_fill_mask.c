@@ -70,7 +70,7 @@ static rf_status find_targets(job *j)
             const rf_status status = first_piece(j, word, &id, &pieces);
             if (status) return status;
             if (pieces > 1 && strpbrk(word, " \t"))
-                return rf_fail(why, RF_EARG, "--target \"%.60s\": more than one word, and a mask stands for one", word);
+                return rf_fail(why, RF_EARG, "--target: expected one word for a mask, got \"%.60s\"", word);
             if (id < 0 || id == rf_tokenizer_unk(j->m.t)) {
                 cli_note(j->io, "--target %.60s: not in the vocabulary, left out", word);
                 continue;
@@ -81,7 +81,7 @@ static rf_status find_targets(job *j)
         }
         if (!already(j, id)) j->target[j->targets++] = id;
     }
-    if (!j->targets) return rf_fail(why, RF_EARG, "--target: none of the words can be used");
+    if (!j->targets) return rf_fail(why, RF_EARG, "--target: expected a word of the vocabulary, got none");
     return RF_OK;
 }
 

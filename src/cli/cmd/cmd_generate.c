@@ -193,7 +193,8 @@ static rf_status answer(job *j, const cli_texts *in)
 
 static rf_status check(const job *j, rf_error *why)
 {
-    if (j->a->prompt_file && j->a->texts.n) return rf_fail(why, RF_EARG, "--prompt_file and TEXT exclude one another");
+    if (j->a->prompt_file && j->a->texts.n) return rf_fail(why, RF_EARG,
+                                                           "--prompt_file, TEXT: expected one of them, got both");
     return cli_generate_check(j->io->parsed, &j->a->o, why);
 }
 
@@ -223,12 +224,12 @@ static rf_status prepare(job *j)
     rf_status status = cli_model_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->m);
     if (status) return status;
     if (j->m.config->is_encoder_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "this model translates: it writes nothing without a source; roformer "
-                       "translate gives it one");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "expected a causal model, got a translation model; use roformer translate");
     if (!j->m.config->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "the model sees tokens on both sides (is_decoder false), so it cannot write text; "
-                       "roformer pretrain --objective clm trains one that can");
+                       "expected a causal model, got one with bidirectional attention (is_decoder false); roformer "
+                       "pretrain --objective clm trains a causal one");
     j->full = j->a->full && (!j->m.config->linear_pooler || cli_given(j->io->parsed, "return_full_text"));
     status = read_options(j);
     if (!status && j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);

@@ -349,14 +349,16 @@ static int run(void *arguments, cli_io *io)
     char folder[4096];
     json_t *o, *tensors = NULL;
     if (a->env && (a->folder.n || a->tensors || cli_given(io->parsed, "model"))) {
-        rf_fail(&io->why, RF_EARG, "--env is about this program and machine: without a model folder and --tensors");
+        rf_fail(&io->why, RF_EARG,
+                "--env: expected no model folder and no --tensors, got one of them; --env describes this program and "
+                "machine");
         return cli_exit(io);
     }
     if (a->env) {
         o = environment(io);
     } else {
         if (a->folder.n && cli_given(io->parsed, "model"))
-            rf_fail(&io->why, RF_EARG, "DIR and --model name the same thing: give one of them");
+            rf_fail(&io->why, RF_EARG, "DIR, --model: expected one of them, got both");
         if (io->why.code ||
             cli_model_folder(a->folder.n ? a->folder.item[0] : a->model, folder, sizeof folder, &io->why))
             return cli_exit(io);

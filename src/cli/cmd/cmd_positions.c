@@ -17,7 +17,7 @@ rf_status positions_config(const positions_args *a, cli_io *io, rf_config *c)
     if (!status) status = rf_position_of(c, a->config, &named, &io->why);
     if (status || !a->head_size) return status;
     if (a->head_size % 2)
-        return rf_fail(&io->why, RF_EARG, "--head_size: %lld is odd, rotation needs pairs of columns",
+        return rf_fail(&io->why, RF_EARG, "--head_size: expected an even number for rotation, got %lld",
                        (long long)a->head_size);
     c->hidden_size = a->head_size;
     c->num_attention_heads = 1;

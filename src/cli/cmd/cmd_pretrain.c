@@ -19,9 +19,9 @@ void train_prepare(void *args)
 static rf_status take_caches(train_args *a, rf_error *why)
 {
     const cli_list *list = a->mix.n ? &a->mix : &a->data;
-    if (a->mix.n && a->data.n) return rf_fail(why, RF_EARG, "--data and --mix exclude one another");
+    if (a->mix.n && a->data.n) return rf_fail(why, RF_EARG, "--data, --mix: expected one of them, got both");
     if (list->n > TRAIN_CACHES)
-        return rf_fail(why, RF_EARG, "%d caches, at most %d can be mixed", list->n, (int)TRAIN_CACHES);
+        return rf_fail(why, RF_EARG, "--data, --mix: expected at most %d caches, got %d", (int)TRAIN_CACHES, list->n);
     for (int i = 0; i < list->n; i++) {
         const char *name = list->item[i], *colon = a->mix.n ? strrchr(name, ':') : name + strlen(name);
         char *end;
@@ -33,7 +33,7 @@ static rf_status take_caches(train_args *a, rf_error *why)
         a->cache_weight[i] = strtod(colon + 1, &end);
         if (end == colon + 1 || *end) return rf_fail(why, RF_EARG, "--mix %.100s: not FILE:WEIGHT", name);
         if (!(a->cache_weight[i] > 1e-9 && a->cache_weight[i] < 1e9))
-            return rf_fail(why, RF_EARG, "--mix %.100s: the weight is not in 1e-9 to 1e9", name);
+            return rf_fail(why, RF_EARG, "--mix %.100s: weight: expected 1e-9 to 1e9, got another number", name);
     }
     a->t.data = a->cache_name;
     a->t.datas = list->n;

@@ -18,8 +18,8 @@ static int run(void *arguments, cli_io *io)
     char path[4096];
     rf_status status = RF_OK;
     if (dot && strcmp(dot, ".html") && strcmp(dot, ".htm"))
-        status = rf_fail(&io->why, RF_EARG,
-                         "--output: %.200s would hold HTML: expected FILE.html, or - for standard output", output);
+        status = rf_fail(&io->why, RF_EARG, "--output: expected FILE.html, or - for standard output, got %.200s",
+                         output);
     if (!output) {
         status = cli_join(path, sizeof path, folder, RF_FILE_REPORT, &io->why);
         if (!status) status = report_own(path, &io->why);

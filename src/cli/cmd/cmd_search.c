@@ -113,7 +113,7 @@ static rf_status search_all(job *j)
     }
     cli_texts_close(&in);
     if (!status && j->blank)
-        cli_note(j->io, "%lld of %lld queries are empty: nothing is near to them", (long long)j->blank,
+        cli_note(j->io, "%lld of %lld queries are empty and have no results", (long long)j->blank,
                  (long long)(j->all.done + j->blank));
     if (!status) cli_embedding_note(j->io, &j->o, &j->all, "queries", true);
     return status;

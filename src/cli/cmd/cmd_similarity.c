@@ -33,7 +33,7 @@ static rf_status compare(const struct args *a, cli_io *io, rf_pipeline *p, cli_v
     rf_embed_options o;
     const int files = a->files.n;
     if (a->pairs && files != 2)
-        return rf_fail(&io->why, RF_EARG, "--pairs compares the lines of two files, %d given", files);
+        return rf_fail(&io->why, RF_EARG, "--pairs: expected two files, got %d", files);
     if (files == 2 && !strcmp(a->files.item[0], "-") && !strcmp(a->files.item[1], "-"))
         return rf_fail(&io->why, RF_EARG, "similarity - -: expected standard input once, got it twice: put one of the "
                        "two into a file");
@@ -41,8 +41,9 @@ static rf_status compare(const struct args *a, cli_io *io, rf_pipeline *p, cli_v
     if (!status) status = cli_vectors_read(io, p, &o, files ? a->files.item[0] : "-", x);
     if (!status && files > 1) status = cli_vectors_read(io, p, &o, a->files.item[1], y);
     if (!status && !cli_stopped() && a->pairs && x->n != y->n)
-        status = rf_fail(&io->why, RF_EDATA, "%.100s has %lld lines, %.100s %lld: no pairs", a->files.item[0],
-                         (long long)x->n, a->files.item[1], (long long)y->n);
+        status = rf_fail(&io->why, RF_EDATA,
+                         "--pairs: expected files of the same number of lines, got %.100s with %lld and %.100s with "
+                         "%lld", a->files.item[0], (long long)x->n, a->files.item[1], (long long)y->n);
     const cli_vectors *other = files > 1 ? y : x;
     for (int64_t i = 0; i < x->n && !status && !cli_stopped(); i++) status = print_row(a, x, other, i, &io->why);
     return status;

@@ -285,8 +285,8 @@ static rf_status score_all(job *j)
         if (!status) status = cli_lines_next(&given, &line, &bytes, why);
         if (status || cli_stopped() || (!text && !line)) break;
         if (!text || !line)
-            status = rf_fail(why, RF_EDATA, "%s has %s lines than there are texts: a translation for each text",
-                             j->a->score, line ? "more" : "fewer");
+            status = rf_fail(why, RF_EDATA, "%s: expected one translation per text, got %s lines", j->a->score,
+                             line ? "more" : "fewer");
         else status = score_pair(j, &in, text, size, line, bytes);
     }
     cli_texts_close(&in);
@@ -322,8 +322,8 @@ static rf_status prepare(job *j)
     if (!status) status = cli_model_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->m);
     if (status) return status;
     if (!j->m.config->is_encoder_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "the model is no encoder and decoder (is_encoder_decoder false), so it "
-                                             "cannot translate");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "expected an encoder-decoder model to translate, got another model (is_encoder_decoder false)");
     status = rf_translate_check(j->m.model, why);
     read_options(j);
     if (!status && j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);

@@ -35,8 +35,9 @@ typedef struct job {
 static rf_status must_be_idle(const job *j)
 {
     if (!rf_run_alive(j->a->output)) return RF_OK;
-    return rf_fail(&j->io->why, RF_EBUSY, "%.200s: a run holds this folder, and writes into it at its end: name "
-                   "another folder, or wait", j->a->output);
+    return rf_fail(&j->io->why, RF_EBUSY,
+                   "%.200s: used by a training run, which writes to it at its end; choose another folder, or wait",
+                   j->a->output);
 }
 
 /* The folder is tried before anything is read, and made once there is something to write. */
@@ -50,19 +51,18 @@ static rf_status prepare_folder(job *j)
     if (!j->made && errno != EEXIST)
         return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, strerror(errno));
     if (!stat(a->output, &st) && !S_ISDIR(st.st_mode))
-        return rf_fail(why, RF_EIO, "%.200s: not a directory", a->output);
+        return rf_fail(why, RF_EIO, "%.200s: expected a directory, got a file", a->output);
     if (access(a->output, W_OK | X_OK))
         return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
     if (j->made) return rmdir(a->output) ? rf_fail(why, RF_EIO, "%.200s: %s", a->output, strerror(errno)) : RF_OK;
     if (!rf_weights_path(a->output, path, sizeof path, NULL))
         return rf_fail(why, RF_EIO,
-                       "%.200s: holds weights, which are of no use with other tokens than they were trained with: name "
-                       "another folder",
-                       a->output);
+                       "%.200s: contains weights, which need the tokens that they were trained with; choose another "
+                       "folder", a->output);
     if (must_be_idle(j)) return why->code;
     const char *old = a->overwrite ? NULL : rf_tokenizer_found(j->io->ctx, a->output);
     if (old)
-        return rf_fail(why, RF_EIO, "%.200s/%s exists, and models trained with it need it; --overwrite replaces it",
+        return rf_fail(why, RF_EIO, "%.200s/%s: exists, and models trained with it need it; --overwrite replaces it",
                        a->output, old);
     return RF_OK;
 }
@@ -101,8 +101,9 @@ static rf_status must_be_new(const job *j, const rf_tokenizer *t)
     for (const char *const *file = rf_tokenizer_files(t); !j->a->overwrite && *file; file++) {
         const int n = snprintf(path, sizeof path, "%s/%s", j->a->output, *file);
         if (n > 0 && (size_t)n < sizeof path && !access(path, F_OK))
-            return rf_fail(&j->io->why, RF_EIO, "%.200s/%s exists, and is not of this tokenizer; --overwrite replaces "
-                           "it", j->a->output, *file);
+            return rf_fail(&j->io->why, RF_EIO,
+                           "%.200s/%s: exists, and belongs to another tokenizer; --overwrite replaces it", j->a->output,
+                           *file);
     }
     return RF_OK;
 }
@@ -140,7 +141,7 @@ static rf_status learn(job *j)
 {
     rf_error *why = &j->io->why;
     rf_tokenizer *t = NULL;
-    if (!j->documents) return rf_fail(why, RF_EDATA, "%.200s: no text, so no vocabulary", j->a->text.item[0]);
+    if (!j->documents) return rf_fail(why, RF_EDATA, "%.200s: expected text, got none", j->a->text.item[0]);
     rf_status status = rf_tokenizer_trainer_finish(j->trainer, &t, why);
     if (!status) status = save(j, t);
     cli_progress_clear(&j->bar);
@@ -172,15 +173,16 @@ static rf_status find_type(job *j, int *learns)
 {
     const char *type = cli_given(j->io->parsed, "lang") ? "jieba" : j->a->type;
     if (j->a->type && type != j->a->type)
-        return rf_fail(&j->io->why, RF_EARG, "--lang zh is --type jieba: leave one of them out");
+        return rf_fail(&j->io->why, RF_EARG,
+                       "--lang zh, --type: expected one of them, or --type jieba, got both; leave one out");
     for (int i = 0; (j->type = rf_tokenizer_type(i, learns)) != NULL; i++) {
         if (type && strcmp(j->type, type)) continue;
         if (*learns >= 0) return RF_OK;
-        return rf_fail(&j->io->why, RF_EARG, "--type: tokenizers of type %s come with published folders and are not "
-                       "made here, expected one of %.*s", j->type, (int)sizeof types - 3, types);
+        return rf_fail(&j->io->why, RF_EARG, "--type: expected one of %.*s, got %s, which can be read but not created",
+                       (int)sizeof types - 3, types, j->type);
     }
-    return rf_fail(&j->io->why, RF_EARG, "--type: \"%.40s\" is not known, expected one of %.*s", type,
-                   (int)sizeof types - 3, types);
+    return rf_fail(&j->io->why, RF_EARG, "--type: expected one of %.*s, got \"%.40s\"", (int)sizeof types - 3, types,
+                   type);
 }
 
 /* What a type does not go by is not passed over in silence. */
@@ -200,9 +202,9 @@ static rf_status check_options(const job *j, int learns)
     for (size_t i = 0; i < CLI_COUNT(row); i++) {
         if (!cli_given(j->io->parsed, row[i].option)) continue;
         if (!learns)
-            return rf_fail(why, RF_EARG, "--type %s learns nothing from text: leave --%s out", j->type, row[i].option);
+            return rf_fail(why, RF_EARG, "--type %s: does not learn from text; leave --%s out", j->type, row[i].option);
         if (row[i].used && !(uses & row[i].used))
-            return rf_fail(why, RF_EARG, "--%s has no effect on --type %s: leave it out", row[i].option, j->type);
+            return rf_fail(why, RF_EARG, "--%s: has no effect with --type %s; leave it out", row[i].option, j->type);
     }
     return RF_OK;
 }

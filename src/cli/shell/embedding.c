@@ -48,7 +48,7 @@ rf_status cli_query_tokens(const cli_io *io, const rf_pipeline *p, const char *t
 
 rf_status cli_query_empty(rf_error *why)
 {
-    return rf_fail(why, RF_EARG, "the query is empty: nothing is near to it");
+    return rf_fail(why, RF_EARG, "query: expected a text, got an empty one");
 }
 
 void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some)
@@ -64,12 +64,11 @@ void cli_embedding_note(const cli_io *io, const rf_embed_options *o, const rf_te
 {
     const int64_t own = all->tokens - 2 * all->done;                                    /* without [CLS] and [SEP] */
     if (all->cut)
-        cli_note(io, "%lld of %lld %s were longer than %lld tokens and were cut (%s--max-length)", (long long)all->cut,
-                 (long long)all->done, what, (long long)o->max_length,
-                 by_index ? "as the index was made: index " : "");
+        cli_note(io, "%lld of %lld %s were longer than %lld tokens and were truncated (%s--max-length)",
+                 (long long)all->cut, (long long)all->done, what, (long long)o->max_length,
+                 by_index ? "set by the index: index " : "");
     if (all->unknown && 2 * all->unknown >= own)                    /* half: where each has a sign of its space, too */
-        cli_note(io, "%lld of the %lld tokens of these %s are unknown to the model's vocabulary: their vectors say "
-                 "little; %s", (long long)all->unknown, (long long)own, what,
-                 by_index ? "an index by a model of this language would find more"
-                          : "a model of this language is given with -m");
+        cli_note(io, "%lld of the %lld tokens of these %s are unknown to the vocabulary, so their vectors have little "
+                 "meaning; %s", (long long)all->unknown, (long long)own, what,
+                 by_index ? "use an index by a model for this language" : "use a model for this language (-m)");
 }

@@ -59,7 +59,7 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
     }
     if (shipped(RF_MODEL_NAME, out, size)) return RF_OK;
     return rf_fail(why, RF_EARG,
-                   "no model: give a folder with -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
+                   "expected a model folder: give -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
 }
 
 rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_error *why)
@@ -95,8 +95,9 @@ static void note_features(cli_io *io, const char *folder)
     if (n < 0 || (size_t)n >= sizeof path || rf_config_read(io->ctx, path, &c, &why)) return;   /* opening says why */
     const bool linear = c.attention_type == RF_ATTENTION_LINEAR || c.attention_types;
     if (linear && c.num_random_features > MANY)
-        cli_note(io, "%s/%s: num_random_features is %lld: making them, and every token, takes long; softmax attention "
-                 "is faster on texts of up to %lld tokens", folder, RF_FILE_CONFIG, (long long)c.num_random_features,
+        cli_note(io,
+                 "%s/%s: num_random_features is %lld, which is slow; softmax attention is faster for texts of up to "
+                 "%lld tokens", folder, RF_FILE_CONFIG, (long long)c.num_random_features,
                  2 * (long long)c.num_random_features);
 }
 
@@ -112,8 +113,8 @@ static void note_vocabulary(const cli_io *io, const char *folder, const rf_confi
     enum { FILLED_UP = 128 };                               /* to a round number, as publishers do */
     const long long rows = c->vocab_size, tokens = t ? rf_tokenizer_size(t) : rows;
     if (rows - tokens >= FILLED_UP || 10 * (rows - tokens) > rows)
-        cli_note(io, "%s: the vocabulary has %lld tokens, and the model's vocab_size is %lld: it may have been cut "
-                 "short, and words be read as others", folder, tokens, rows);
+        cli_note(io, "%s: the vocabulary has %lld tokens, but vocab_size is %lld; the file may be truncated, and words "
+                 "may be read wrongly", folder, tokens, rows);
 }
 
 void cli_note_vocabulary(const cli_io *io, const char *folder, const rf_model *m)
@@ -139,8 +140,8 @@ static rf_status open_folder(cli_io *io, const char *folder, rf_type type, rf_pi
     if (!status) note_keys(io, folder);
     if (!status) cli_note_vocabulary(io, folder, rf_pipeline_model(*out));
     if (!status && strstr(rf_model_ignored(rf_pipeline_model(*out)), "embed_positions"))
-        cli_note(io, "%s: the table of positions beside its weights (embed_positions) is not the one that its "
-                 "config.json asks for, which is computed: a program that reads the table answers otherwise", folder);
+        cli_note(io, "%s: embed_positions: the weights contain another position table than the one that config.json "
+                 "defines; the latter is used, and programs that use the table give other results", folder);
     return status;
 }
 
@@ -179,6 +180,6 @@ rf_status cli_new_config(cli_io *io, const char *path, rf_config *c)
 {
     char strange[512];
     const rf_status status = rf_config_read_new(io->ctx, path, c, strange, sizeof strange, &io->why);
-    if (!status && *strange) cli_note(io, "%s: keys that nothing here reads are passed over: %s", path, strange);
+    if (!status && *strange) cli_note(io, "%s: ignored keys: %s", path, strange);
     return status;
 }

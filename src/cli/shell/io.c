@@ -100,7 +100,7 @@ rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_e
     if (S_ISDIR(st.st_mode)) {
         const char *name = l->name;
         cli_lines_close(l);
-        return rf_fail(why, RF_EIO, "%.200s: is a directory, a file was expected", name);
+        return rf_fail(why, RF_EIO, "%.200s: expected a file, got a directory", name);
     }
     return RF_OK;
 }
@@ -156,7 +156,7 @@ static rf_status fill_buffer(cli_lines *l, rf_error *why)
         l->from = 0;
     }
     if (l->to > CLI_LINE_MAX)
-        return rf_fail(why, RF_EDATA, "%.200s: line %llu is longer than %d bytes", l->name,
+        return rf_fail(why, RF_EDATA, "%.200s: line %llu: expected at most %d bytes, got more", l->name,
                        (unsigned long long)l->number + 1, CLI_LINE_MAX);
     if (l->to + CHUNK > l->capacity) {
         const size_t wide = l->capacity ? 2 * l->capacity : 2 * CHUNK;
@@ -302,7 +302,7 @@ rf_status cli_not_input(const char *output, const char *input, rf_error *why)
     if (!output || !input || !strcmp(output, "-") || stat(output, &a) || !S_ISREG(a.st_mode)) return RF_OK;
     if (!strcmp(input, "-") ? fstat(0, &b) : stat(input, &b)) return RF_OK;
     if (a.st_dev != b.st_dev || a.st_ino != b.st_ino) return RF_OK;
-    return rf_fail(why, RF_EARG, "--output: %.200s is what is read, and would be overwritten: choose another name",
+    return rf_fail(why, RF_EARG, "--output: %.200s is also an input and would be overwritten; choose another name",
                    output);
 }
 

@@ -71,7 +71,7 @@ bool cli_given(const cli_parsed *p, const char *name)
 rf_status cli_needs(const cli_parsed *p, const char *name, bool there, const char *with, rf_error *why)
 {
     if (there || !cli_given(p, name)) return RF_OK;
-    return rf_fail(why, RF_EARG, "--%s has no effect without %s: leave it out, or give that, too", name, with);
+    return rf_fail(why, RF_EARG, "--%s: has no effect without %s; give both, or leave it out", name, with);
 }
 
 /* ---- hints: the distance of Damerau and Levenshtein (insert, delete, replace, swap neighbours: 1 each) ----------- */
@@ -146,11 +146,11 @@ static rf_status read_int(const cli_option *o, const char *text, int64_t *to, rf
 {
     const char *digits = text + (*text == '-' || *text == '+');
     if (!*digits || strspn(digits, "0123456789") != strlen(digits))
-        return rf_fail(why, RF_EARG, "--%s: '%.60s' is not a whole number", o->name, text);
+        return rf_fail(why, RF_EARG, "--%s: expected a whole number, got '%.60s'", o->name, text);
     errno = 0;
     const long long v = strtoll(text, NULL, 10);
     if (errno || (double)v < o->low || (double)v > o->high)
-        return rf_fail(why, RF_EARG, "--%s: %.60s is not in %.0f to %.0f", o->name, text, o->low, o->high);
+        return rf_fail(why, RF_EARG, "--%s: expected %.0f to %.0f, got %.60s", o->name, o->low, o->high, text);
     *to = v;
     return RF_OK;
 }
@@ -160,9 +160,9 @@ static rf_status read_real(const cli_option *o, const char *text, double *to, rf
     char *end;
     const double v = strtod(text, &end);
     if (!*text || strspn(text, "0123456789.eE+-") != strlen(text) || *end)
-        return rf_fail(why, RF_EARG, "--%s: '%.60s' is not a number", o->name, text);
+        return rf_fail(why, RF_EARG, "--%s: expected a number, got '%.60s'", o->name, text);
     if (!isfinite(v) || v < o->low || v > o->high)
-        return rf_fail(why, RF_EARG, "--%s: %.60s is not in %g to %g", o->name, text, o->low, o->high);
+        return rf_fail(why, RF_EARG, "--%s: expected %g to %g, got %.60s", o->name, o->low, o->high, text);
     *to = v;
     return RF_OK;
 }
@@ -176,7 +176,7 @@ static rf_status read_choice(const cli_option *o, const char *text, int *to, rf_
             *to = i;
             return RF_OK;
         }
-        if (!word[n]) return rf_fail(why, RF_EARG, "--%s: '%.60s' is none of %s", o->name, text, o->value);
+        if (!word[n]) return rf_fail(why, RF_EARG, "--%s: expected one of %s, got '%.60s'", o->name, o->value, text);
         word += n + 1;
     }
 }
@@ -199,7 +199,7 @@ static rf_status read_flag(const cli_option *o, const char *text, int *to, rf_er
             *to = i & 1;
             return RF_OK;
         }
-    return rf_fail(why, RF_EARG, "--%s: '%.60s' is neither true nor false", o->name, text);
+    return rf_fail(why, RF_EARG, "--%s: expected true or false, got '%.60s'", o->name, text);
 }
 
 static rf_status append(cli_list *list, const char *text, rf_error *why)
@@ -227,12 +227,12 @@ static rf_status assign(const cli_option *o, void *args, const char *text, rf_er
     case CLI_FILE:
     case CLI_FOLDER:
         if (!*text && !(o->kind == CLI_TEXT && o->low < 0))
-            return rf_fail(why, RF_EARG, "--%s: the value is empty", o->name);
+            return rf_fail(why, RF_EARG, "--%s: expected a value, got an empty one", o->name);
         *(const char **)to = text;
         return RF_OK;
     case CLI_FILES:
     case CLI_EACH:
-        if (!*text) return rf_fail(why, RF_EARG, "--%s: the value is empty", o->name);
+        if (!*text) return rf_fail(why, RF_EARG, "--%s: expected a value, got an empty one", o->name);
         return append(to, text, why);
     case CLI_OPERANDS: return append(to, text, why);
     default: break;

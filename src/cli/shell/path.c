@@ -27,16 +27,16 @@ rf_status cli_join(char *out, size_t size, const char *folder, const char *name,
 {
     const int n = snprintf(out, size, "%s/%s", folder, name);
     if (n >= 0 && (size_t)n < size) return RF_OK;
-    return rf_fail(why, RF_ERANGE, "%.100s...: path of more than %zu bytes", folder, size - 1);
+    return rf_fail(why, RF_ERANGE, "%.100s...: expected a path of at most %zu bytes", folder, size - 1);
 }
 
 rf_status cli_must_be_file(const char *path, rf_error *why)
 {
     struct stat st;
     if (stat(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+    if (S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
     if (S_ISREG(st.st_mode)) return RF_OK;
-    return rf_fail(why, RF_EIO, "%s: is a pipe, a socket or a device, a file was expected", path);
+    return rf_fail(why, RF_EIO, "%s: expected a file, got a pipe, a socket or a device", path);
 }
 
 /* A block more until a read gives less. */

@@ -12,7 +12,7 @@ static rf_status has_length(const float *v, int64_t width, rf_error *why)
 {
     for (int64_t c = 0; c < width; c++)
         if (v[c] != 0) return RF_OK;
-    return rf_fail(why, RF_ENUMERIC, "its vector has length 0, so that it has no cosine with others");
+    return rf_fail(why, RF_ENUMERIC, "its vector is zero; cosine similarity is undefined");
 }
 
 /* Vectors of all lines that are there, or, after a signal, of some; `first`: the number of the first. */

@@ -54,8 +54,7 @@ static rf_tensor *attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
 {
     if (g->train && spec->drop > 0)
         return rf__stop(g, RF_EUNSUPPORTED,
-                        "config.json: attention_probs_dropout_prob is %g, rerope attends without dropout: 0 is needed "
-                        "to train with it",
+                        "config.json: attention_probs_dropout_prob: expected 0 for training with rerope, got %g",
                         spec->drop);
     const rf_near_far_spec s = {spec->heads, at->B, at->config->rerope_window, at->start, at->position, spec->causal};
     rf_tensor *const near = rf_rotate_parts(g, qkv, &at->rotate);

@@ -179,8 +179,8 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
                        "longrope go by the length of the text",
                        rf_rope_type_name(t));
     if (s->final_length < 0 || s->final_length > INT32_MAX)
-        return rf_fail(why, RF_EDATA, "config.json: final_length is %lld, expected is 1 to %d",
-                       (long long)s->final_length, INT32_MAX);
+        return rf_fail(why, RF_EDATA, "config.json: final_length: expected 1 to %d, got %lld", INT32_MAX,
+                       (long long)s->final_length);
     if (t != RF_ROPE_LONGROPE) return RF_OK;
     const rf_status status = check_list("short_factor", s->short_factor, s->shorts, r / 2, why);
     return status ? status : check_list("long_factor", s->long_factor, s->longs, r / 2, why);

@@ -51,7 +51,7 @@ static int64_t negatives_of(rf__example *m, const json_t **list)
 static void check_example(rf__example *m, const rf__items *out, float score, int64_t negatives)
 {
     const rf__file_record *r = m->record;
-    if (negatives > 0 && !isnan(score)) RF__EXAMPLE_BAD(m, "has a score and negatives, expected is one of them");
+    if (negatives > 0 && !isnan(score)) RF__EXAMPLE_BAD(m, "expected a score or negatives, got both");
     if (negatives > 0 && !r->pair.at) RF__EXAMPLE_BAD(m, "has negatives, but no second text");
     if (negatives > 0 && out->teacher) RF__EXAMPLE_BAD(m, "has negatives, and all its texts would go to one vector");
     if (!isnan(score) && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "has a score, but no second text");
@@ -106,14 +106,14 @@ static rf_status check_teacher(const rf__items *t, const rf_finetune_options *o,
 {
     const rf_embed_loss what = loss_of(o, t->teacher, false);
     if (!t->teacher)
-        return rf_fail(why, RF_EARG, "loss mse: there are no vectors to learn, expected is --teacher FILE.npy");
+        return rf_fail(why, RF_EARG, "loss mse: expected --teacher FILE.npy, got none");
     if (what != RF_EMBED_MSE && what != RF_EMBED_COSINE)
-        return rf_fail(why, RF_EARG, "loss %s: does not look at vectors of a teacher; mse and cosine do",
-                       loss_names[what]);
+        return rf_fail(why, RF_EARG, "loss %s: expected mse or cosine with --teacher", loss_names[what]);
     if (o->matryoshka)
         return rf_fail(why, RF_EARG, "matryoshka: vectors of a teacher are learned whole");
     if (!isnan(t->target[0]))
-        return rf_fail(why, RF_EDATA, "the examples have scores, which are not looked at beside a teacher's vectors");
+        return rf_fail(why, RF_EDATA,
+                       "expected examples without scores with --teacher, got scores; leave the column out");
     if (t->teacher->C != c->hidden_size)
         return rf_fail(why, RF_EDATA,
                        "teacher: vectors of %lld numbers, the model's have %lld (hidden_size): a model of that width "

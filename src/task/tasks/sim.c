@@ -225,8 +225,8 @@ static rf_tensor *train(rf_graph *g, rf_encoder *e, const rf__item_batch *b, con
     rf_error why = {0};
     both_ways w = {.n = 0};
     if (2 * b->N - b->B > INT32_MAX)
-        return rf__stop(g, RF_ERANGE, "a batch of %lld tokens, at most %d are possible", (long long)(2 * b->N - b->B),
-                        INT32_MAX);
+        return rf__stop(g, RF_ERANGE, "batch: expected at most %d tokens, got %lld", INT32_MAX,
+                        (long long)(2 * b->N - b->B));
     if (!join(g, b, o, &w)) return &g->nil.t;
     if (o->masking && rf__vocab_words_found(o->masking->vocab, &why)) return rf__stop(g, why.code, "%s", why.text);
     const int64_t rows = b->B + w.n;

@@ -33,7 +33,8 @@ rf_status rf__dictionary_open(const rf_ctx *ctx, const char *path, rf_dictionary
         status = rf__dictionary_renew(ctx, &d.map, path, &d.laid_out, why);
     else if (!aligned || d.map.size < sizeof *h || rf__dictionary_size(h) != d.map.size)
         status = rf_fail(why, RF_EDATA,
-                         "%s: not a compiled dictionary, or cut short: `roformer dictionary` makes one", path);
+                         "%s: expected a compiled dictionary, got another or a truncated file; `roformer dictionary` "
+                         "compiles one", path);
     if (status) return rf__map_close(ctx, &d.map), status;
     rf__dictionary_parts(&d, d.laid_out ? (const void *)d.laid_out : d.map.data);
     *out = d;

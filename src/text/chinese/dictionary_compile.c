@@ -58,8 +58,8 @@ static rf_status add_word(builder *b, const char *text, size_t size, uint64_t fr
         if (!prefix) return no_memory(b);
     }
     if (characters > RF_DICTIONARY_LONGEST)
-        return rf_fail(b->why, RF_EDATA, "%s: line %zu: a word of %u characters, the limit is %d", b->name, line,
-                       characters, RF_DICTIONARY_LONGEST);
+        return rf_fail(b->why, RF_EDATA, "%s: line %zu: expected a word of at most %d characters, got %u", b->name,
+                       line, RF_DICTIONARY_LONGEST, characters);
     if (b->nodes > RF_DICTIONARY_PREFIXES)
         return rf_fail(b->why, RF_EDATA, "%s: line %zu: more than %d beginnings of words", b->name, line,
                        RF_DICTIONARY_PREFIXES);
@@ -84,7 +84,8 @@ static rf_status add_line(builder *b, const char *text, size_t size, size_t line
     for (; at < size && text[at] >= '0' && text[at] <= '9' && digits < 16; at++, digits++)
         frequency = 10 * frequency + (uint64_t)(text[at] - '0');
     if (!space || space == text || !digits || (at < size && text[at] != ' '))
-        return rf_fail(b->why, RF_EDATA, "%s: line %zu: a word and its frequency were expected, with a space between",
+        return rf_fail(b->why, RF_EDATA,
+                       "%s: line %zu: expected a word and its frequency, separated by a space, got another line",
                        b->name, line);
     return add_word(b, text, (size_t)(space - text), frequency, line);
 }
@@ -120,14 +121,14 @@ static rf_status add_file(builder *b, const char *path)
     size_t size = 0;
     b->name = path;
     if (!strcmp(path, "-"))
-        return rf_fail(b->why, RF_EARG, "-: a dictionary is read from files, not from standard input; name the file "
-                       "(./- where it is called so)");
+        return rf_fail(b->why, RF_EARG,
+                       "-: expected a file, got standard input; name the file (./- for a file with this name)");
     rf_status status = rf__read_named(b->ctx, path, MAX_TEXT, &text, &size, b->why);
     if (status) return status;
     if (is_packed(text, size)) {
         rf__free(b->ctx, text);
-        return rf_fail(b->why, RF_EUNSUPPORTED, "%s: is compressed, and a dictionary is read as plain text; gzip -d or "
-                       "zstd -d makes it that", path);
+        return rf_fail(b->why, RF_EUNSUPPORTED,
+                       "%s: expected plain text, got compressed data; decompress it with gzip -d or zstd -d", path);
     }
     const size_t bad = rf_utf8_check(text, size);
     /* a character for each byte at most: the table never fills */
@@ -182,7 +183,7 @@ rf_status rf_dictionary_compile(const rf_ctx *ctx, const char *const *text, size
     if (!(ctx && text && texts && name && path))
         return rf__missing("rf_dictionary_compile", "ctx, text, name, path", why);
     if (!*name || strlen(name) >= sizeof(((rf_dictionary_header *)0)->name) || !rf__json_takes(name))
-        return rf_fail(why, RF_EARG, "the name of a dictionary: 1 to %zu bytes of UTF-8 were expected",
+        return rf_fail(why, RF_EARG, "name of the dictionary: expected 1 to %zu bytes of UTF-8, got another text",
                        sizeof(((rf_dictionary_header *)0)->name) - 1);
     builder b = {.ctx = ctx, .why = why};
     rf_status status = rf__replaceable(path, "RFWORDS", "compiled dictionary", why);

@@ -244,8 +244,7 @@ rf_status rf__dictionary_lay_out(const rf_ctx *ctx, rf_dictionary_entry *entry, 
     clear(&l);
     if (done) return RF_OK;
     if (damaged)
-        return rf_fail(why, RF_EDATA, "%s: a compiled dictionary that is damaged: `roformer dictionary` makes one",
-                       name);
+        return rf_fail(why, RF_EDATA, "%s: damaged dictionary; compile it again with `roformer dictionary`", name);
     if (full)
         return rf_fail(why, RF_EDATA, "%s: more than %d units or %d different frequencies", name, RF_DICTIONARY_UNITS,
                        RF_DICTIONARY_VALUES);

@@ -180,9 +180,8 @@ static rf_status find_dictionary(rf_tokenizer_folder *f, jieba *t)
     if (t->own) return rf__dictionary_open(f->ctx, path, &t->dictionary, f->why);
     if (f->ctx->dictionary) return rf__dictionary_open(f->ctx, f->ctx->dictionary, &t->dictionary, f->why);
     return rf_fail(f->why, RF_EUNSUPPORTED,
-                   "%s: words are cut by a dictionary, and there is none: make one with `roformer dictionary "
-                   "dict.txt -o %s`, where dict.txt is jieba's",
-                   f->path, path);
+                   "%s: expected a dictionary of words, got none; compile one with `roformer dictionary dict.txt -o "
+                   "%s`, where dict.txt is that of jieba", f->path, path);
 }
 
 /* Which words of the dictionary, and which characters, are tokens. */
@@ -221,7 +220,9 @@ static rf_status check_dictionary(rf_tokenizer_folder *f, const jieba *t)
     const char *hash = json_string_value(json_object_get(x, "hash")),
                *name = json_string_value(json_object_get(x, "name"));
     if (!x || json_is_null(x)) return RF_OK;
-    if (!hash) return rf_fail(f->why, RF_EDATA, "%s: " KEY ": an object with \"hash\" was expected", f->config_path);
+    if (!hash)
+        return rf_fail(f->why, RF_EDATA, "%s: " KEY ": expected an object with \"hash\", got another value",
+                       f->config_path);
     const rf_dictionary_header *h = t->dictionary.header;
     char own[17];
     snprintf(own, sizeof own, "%016" PRIx64, h->hash);
@@ -242,7 +243,8 @@ static rf_status read_kind(rf_tokenizer_folder *f, jieba *t)
     t->kind = word ? (strcmp(word, "jieba") ? RF_JIEBA_RUST : RF_JIEBA_PYTHON)
                    : (bert4keras ? RF_JIEBA_PYTHON : RF_JIEBA_RUST);
     if (!x || json_is_null(x) || (word && (!strcmp(word, "jieba") || !strcmp(word, "jieba-rs")))) return RF_OK;
-    return rf_fail(f->why, RF_EDATA, "%s: " SEGMENTER ": \"jieba-rs\" or \"jieba\" was expected", f->config_path);
+    return rf_fail(f->why, RF_EDATA, "%s: " SEGMENTER ": expected \"jieba-rs\" or \"jieba\", got another value",
+                   f->config_path);
 }
 
 /* bert4keras has one switch, and ids of its own where a vocabulary has a line twice. */

@@ -43,12 +43,13 @@ static rf_status begin(rf_tokenizer_trainer *t, rf_error *why)
     rf__counter_init(&l->counter, t->ctx, (size_t)rf__min64((int64_t)t->options.max_words, UINT32_MAX / 2));
     rf_status status = rf__tokenizer_options_read(&l->options, t->options.words, why);
     if (!status && l->options.rules != RF_RULES_RUST)
-        status = rf_fail(why, RF_EUNSUPPORTED, "vocabulary: words of a dictionary are learned by rust rules");
+        status = rf_fail(why, RF_EUNSUPPORTED,
+                         "vocabulary: rules: expected rust for words of a dictionary, got others");
     if (status) return status;
     if (!rf__jieba_dictionary(&t->options, t->ctx))
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "vocabulary: words are cut by a dictionary, and none is installed: make one with `roformer "
-                       "dictionary dict.txt -o FILE`, where dict.txt is jieba's, and name it (--dictionary FILE)");
+                       "vocabulary: expected a dictionary of words, got none; compile one with `roformer dictionary "
+                       "dict.txt -o FILE`, where dict.txt is that of jieba, and name it (--dictionary FILE)");
     if (t->options.base)
         status = rf__read_file(t->ctx, t->options.base, RF_TOKENIZER_FILE, &l->base, &l->base_size, why);
     if (!status && rf_utf8_check(l->base, l->base_size) != l->base_size)
@@ -183,9 +184,9 @@ static rf_status finish(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *w
     rf_status status = RF_OK;
     if (!good) status = rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %zu words", l->counter.used);
     else if (before == v.most)
-        status = rf_fail(why, RF_EARG,
-                         "tokens: %d are taken by %s alone, and none is left for words: ask for more%s", (int)before,
-                         l->base ? o->base : "characters", l->base ? "" : ", or for fewer characters (alphabet)");
+        status = rf_fail(why, RF_EARG, "tokens: expected more than the %d that %s take, so that words can be added%s",
+                         (int)before, l->base ? o->base : "characters",
+                         l->base ? "" : "; or allow fewer characters (alphabet)");
     if (!status) status = rf__jieba_learned(t, v.text, v.size, &l->options, out, why);
     rf__counter_clear(&v.seen);
     rf__free(t->ctx, v.text);

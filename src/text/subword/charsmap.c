@@ -66,8 +66,9 @@ rf_status rf__charsmap_read(rf__charsmap *m, const rf_ctx *ctx, const void *data
     const size_t trie = size >= 4 ? little(p) : 0;
     *m = (rf__charsmap){0};
     if (!trie || trie % (4 * BLOCK) || trie >= size - 4)
-        return rf_fail(why, RF_EDATA, "%s: expected the size of a trie, a multiple of %d bytes, the trie and texts, "
-                       "got %zu bytes that say %zu", where, 4 * BLOCK, size, trie);
+        return rf_fail(why, RF_EDATA,
+                       "%s: expected the size of a trie (a multiple of %d bytes), the trie and texts, got %zu bytes "
+                       "with the size %zu", where, 4 * BLOCK, size, trie);
     m->units = trie / 4;
     m->texts_size = size - 4 - trie;
     m->unit = rf__alloc(ctx, trie);

@@ -202,7 +202,8 @@ static rf_status read_entry(vocabulary *v, const char *path, const char *key, co
 {
     const int64_t id = rf__whole_number(value);
     if (id < 0 || id >= v->n)
-        return rf_fail(why, RF_EDATA, "%s: \"%.60s\": its id is not one of 0 to %d, one less than there are pieces",
+        return rf_fail(why, RF_EDATA,
+                       "%s: \"%.60s\": expected an id from 0 to %d, the number of pieces less one, got another value",
                        path, rf__printable(key).text, (int)v->n - 1);
     if (v->token[id])
         return rf_fail(why, RF_EDATA, "%s: id %lld belongs to \"%.60s\" and to \"%.60s\"", path, (long long)id,
@@ -221,7 +222,7 @@ static rf_status read_vocabulary(rf_tokenizer_folder *f, vocabulary *v)
     size_t bytes = 0, k = 0;
     rf_status status = rf__folder_json(f, RF_FILE_VOCAB_JSON, path, &map);
     if (status) return status;
-    if (!map) return rf_fail(f->why, RF_EDATA, "%s: there is no such file, and a Marian's pieces need their ids", path);
+    if (!map) return rf_fail(f->why, RF_EDATA, "%s: expected this file with the ids of the pieces, got none", path);
     json_object_foreach(map, key, value) bytes += strlen(key) + 1;
     const size_t n = json_object_size(map);
     v->n = (int32_t)n;
@@ -291,8 +292,9 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     marian *source = NULL, *target = NULL;
     rf_status status = rf__folder_flag(f, f->config_path, f->config, "separate_vocabs", 0, &apart);
     if (!status && apart)
-        status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: separate_vocabs is true: sides with ids of their own are not "
-                         "supported", f->config_path);
+        status = rf_fail(f->why, RF_EUNSUPPORTED,
+                         "%s: separate_vocabs: expected false, got true; separate vocabularies are not supported",
+                         f->config_path);
     if (status) return status;
     vocabulary *words = rf__calloc(f->ctx, 1, sizeof *words);
     if (!words) return no_memory(f->path, f->why);

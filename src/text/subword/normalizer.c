@@ -126,7 +126,7 @@ static rf_status read_charsmap(rf__normalizer *n, const json_t *x, const char *p
     unsigned char *data = text ? rf__alloc(n->ctx, size + 4) : NULL;
     if (text && !data) return rf_fail(why, RF_ENOMEM, "%s: no memory", path);
     const int64_t bytes = text ? from_base64(text, size, data) : -1;
-    if (bytes < 0) status = rf_fail(why, RF_EDATA, "%s: base 64 was expected", where);
+    if (bytes < 0) status = rf_fail(why, RF_EDATA, "%s: expected base 64, got other characters", where);
     if (!status) status = rf__charsmap_read(&n->charsmap, n->ctx, data, (size_t)bytes, where, why);
     rf__free(n->ctx, data);
     return status;
@@ -326,10 +326,10 @@ static rf_status read_texts(rf__normalizer *n, rf__normal_step *s, const json_t 
     const char *from = json_string_value(json_object_get(pattern, "String"));
     const char *to = json_string_value(json_object_get(x, s->go == prepend ? "prepend" : "content"));
     if (s->go == replace && regex && strcmp(regex, " {2,}") != 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: normalizer: Replace of the Regex \"%.60s\" is not supported, "
-                       "\" {2,}\" is", path, rf__printable(regex).text);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: normalizer: Replace: expected the Regex \" {2,}\", got \"%.60s\"",
+                       path, rf__printable(regex).text);
     if (!to || (s->go == replace && !regex && !(from && *from)))
-        return rf_fail(why, RF_EDATA, "%s: normalizer: Replace and Prepend need texts", path);
+        return rf_fail(why, RF_EDATA, "%s: normalizer: Replace, Prepend: expected texts, got other values", path);
     if (regex) s->go = collapse;
     s->to_size = strlen(to);
     s->from_size = from ? strlen(from) : 0;
@@ -345,10 +345,11 @@ static rf_status read_step(rf__normalizer *n, const json_t *x, const char *path,
     for (size_t i = 0; i < RF_COUNT(kinds) && type; i++)
         if (!strcmp(type, kinds[i].type)) s.go = kinds[i].go, s.flags = kinds[i].flags;
     if (!s.go)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: normalizer %.60s is not supported beside sub-words", path,
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: normalizer %.60s is not supported for subwords", path,
                        type ? rf__printable(type).text : "without type");
     if (n->steps == RF_NORMAL_STEPS)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: normalizer: more than %d steps", path, RF_NORMAL_STEPS);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: normalizer: expected at most %d steps, got more", path,
+                       RF_NORMAL_STEPS);
     rf_status status = RF_OK;
     s.left = json_is_true(json_object_get(x, "strip_left"));
     s.right = json_is_true(json_object_get(x, "strip_right"));

@@ -188,8 +188,8 @@ static bool prepare(rf__pieces *p, size_t bytes, int32_t n)
 static rf_status put_piece(rf__pieces *p, char **name, const char *text, int64_t id, const char *path, rf_error *why)
 {
     if (id < 0 || id >= p->n)
-        return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": an id from 0 to %d was expected", path,
-                       rf__printable(text).text, (int)p->n - 1);
+        return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": expected an id from 0 to %d, got another value",
+                       path, rf__printable(text).text, (int)p->n - 1);
     if (p->token[id])
         return rf_fail(why, RF_EDATA, "%s: model.vocab: id %lld belongs to \"%.60s\" and to \"%.60s\"", path,
                        (long long)id, rf__printable(p->token[id]).text, rf__printable(text).text);
@@ -217,14 +217,17 @@ static rf_status read_unigram(rf__pieces *p, const json_t *model, const char *pa
     size_t bytes = 0, i;
     rf_status status = RF_OK;
     if (!n || n > MOST_PIECES)
-        return rf_fail(why, RF_EDATA, "%s: model.vocab: a list of 1 to %d pieces was expected", path, MOST_PIECES);
+        return rf_fail(why, RF_EDATA, "%s: model.vocab: expected a list of 1 to %d pieces, got another value", path,
+                       MOST_PIECES);
     if (unk < 0 || unk >= (int64_t)n)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: model.unk_id: a number from 0 to %zu was expected: what is not known "
-                       "needs a piece", path, n - 1);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: model.unk_id: expected a number from 0 to %zu, the piece for unknown text, got another "
+                       "value", path, n - 1);
     json_array_foreach(list, i, x) {
         const char *name = json_string_value(json_array_get(x, 0));
         if (!name || !json_is_number(json_array_get(x, 1)))
-            return rf_fail(why, RF_EDATA, "%s: model.vocab: piece %zu: a text and a number were expected", path, i);
+            return rf_fail(why, RF_EDATA, "%s: model.vocab: piece %zu: expected a text and a number, got other values",
+                           path, i);
         bytes += strlen(name) + 1;
     }
     p->score = rf__calloc(p->ctx, n, sizeof *p->score);
@@ -251,14 +254,16 @@ static rf_status read_merge(rf__pieces *p, const json_t *x, size_t rank, rf__gro
     const size_t a_size = blank ? (size_t)(blank - text) : a ? strlen(a) : 0, b_size = b ? strlen(b) : 0;
     both_names->n = 0;
     if (!a_size || !b_size)
-        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: two pieces were expected", path, rank);
+        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: expected two pieces, got another value", path,
+                       rank);
     if (!rf__subwords_append(both_names, a, a_size) || !rf__subwords_append(both_names, b, b_size))
         return no_memory(path, why);
     const int32_t left = rf__pieces_find(p, a, a_size), right = rf__pieces_find(p, b, b_size);
     const int32_t to = rf__pieces_find(p, both_names->at, both_names->n);
     if (left < 0 || right < 0 || to < 0)
-        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu, of \"%.60s\": the vocabulary has not all of its "
-                       "pieces", path, rank, rf__printable(a).text);
+        return rf_fail(why, RF_EDATA,
+                       "%s: model.merges: merge %zu, of \"%.60s\": expected pieces of the vocabulary, got another one",
+                       path, rank, rf__printable(a).text);
     rf__pair_slot *s = rf__pair_make(p->ctx, &p->merges, rf__pair_key((uint32_t)left, (uint32_t)right));
     if (!s) return no_memory(path, why);
     s->a = (uint32_t)rank;
@@ -272,7 +277,8 @@ static rf_status read_merges(rf__pieces *p, const json_t *model, const char *pat
     json_t *x, *list = json_object_get(model, "merges");
     rf__growing names = {.ctx = p->ctx};
     rf_status status = RF_OK;
-    if (!json_is_array(list)) return rf_fail(why, RF_EDATA, "%s: model.merges: a list was expected", path);
+    if (!json_is_array(list)) return rf_fail(why, RF_EDATA, "%s: model.merges: expected a list, got another value",
+                                             path);
     json_array_foreach(list, i, x)
         if (!status) status = read_merge(p, x, i, &names, path, why);
     rf__free(p->ctx, names.at);
@@ -291,8 +297,9 @@ static rf_status check_bpe(const json_t *model, const char *path, rf_error *why)
                            rf__printable(text).text);
     }
     if (json_number_value(dropout) > 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: model.dropout %g is not supported: the same text would be cut "
-                       "differently each time", path, json_number_value(dropout));
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: model.dropout: expected 0 or null, got %g; with dropout, the tokens of a text would be "
+                       "random", path, json_number_value(dropout));
     return RF_OK;
 }
 
@@ -312,7 +319,8 @@ static rf_status read_bpe(rf__pieces *p, const json_t *model, const char *path, 
         bytes += strlen(key) + 1;
     }
     if (!n || most < 0 || most >= MOST_PIECES || (uint64_t)most > 4 * (uint64_t)n + 65536)
-        return rf_fail(why, RF_EDATA, "%s: model.vocab: an object of pieces and ids below %d was expected", path,
+        return rf_fail(why, RF_EDATA,
+                       "%s: model.vocab: expected an object of pieces with ids below %d, got another value", path,
                        MOST_PIECES);
     if (!prepare(p, bytes, (int32_t)most + 1)) return no_memory(path, why);
     char *name = p->names;
@@ -336,8 +344,9 @@ rf_status rf__pieces_read(rf__pieces *p, const rf_ctx *ctx, const json_t *model,
     find_bytes(p);
     for (int i = 0; i < 256; i++) all &= p->byte[i] >= 0;
     if (p->unk < 0 && !(p->bytes && all))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: model: no piece stands for what is not known: unk_token, or "
-                       "byte_fallback with pieces for all 256 bytes, was expected", path);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: model: expected unk_token, or byte_fallback with pieces for all 256 bytes, for unknown "
+                       "text, got neither", path);
     return RF_OK;
 }
 

@@ -123,8 +123,9 @@ static rf_status ended(int how, rf_error *why)
     if (signal)
         return rf_fail(why, RF_EDATA, "vocabulary: SentencePiece crashed (signal %d) while it learned from this text: "
                        "expected lines of words; another --type may take it", signal);
-    return rf_fail(why, RF_EDATA, "vocabulary: SentencePiece gave up on this text without a reason: expected lines of "
-                   "words, got a text of which nothing is left to learn from, or a word too long for it");
+    return rf_fail(why, RF_EDATA,
+                   "vocabulary: SentencePiece failed on this text without a reason: expected lines of words, got a "
+                   "text without words, or with a word that is too long");
 }
 
 rf_status rf__spm_learn(const char *const option[], const char *text, size_t size, rf__spm_take *take, void *user,

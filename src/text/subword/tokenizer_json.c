@@ -206,7 +206,7 @@ static void describe(const rf_tokenizer *t, json_t **about)
 
 static rf_status unsupported(const rf_tokenizer_folder *f, const char *part, const char *what, const char *expected)
 {
-    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: %s %.60s is not supported beside sub-words, %s", f->fast_path, part,
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: %s %.60s is not supported for subwords, %s", f->fast_path, part,
                    what ? rf__printable(what).text : "without type", expected);
 }
 

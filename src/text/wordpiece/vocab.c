@@ -198,10 +198,10 @@ static size_t count_lines(const char *text, size_t size, bool python, const char
         if (bad < size && next > bad)
             return rf_fail(why, RF_EDATA, "%s: line %zu: byte %zu of the file is not UTF-8", name, lines + 1, bad), 0;
     }
-    if (!lines) rf_fail(why, RF_EDATA, "%s: is empty, one token per line was expected", name);
+    if (!lines) rf_fail(why, RF_EDATA, "%s: expected one token per line, got an empty file", name);
     if (size <= MOST_BYTES && lines <= MOST_LINES) return lines;
-    return rf_fail(why, RF_EDATA, "%s: %zu bytes in %zu lines, the limits are %d and %d", name, size, lines, MOST_BYTES,
-                   MOST_LINES), 0;
+    return rf_fail(why, RF_EDATA, "%s: expected at most %d bytes in %d lines, got %zu in %zu", name, MOST_BYTES,
+                   MOST_LINES, size, lines), 0;
 }
 
 static const rf_added *with_id(const rf_added *added, size_t n, size_t id)

@@ -390,8 +390,7 @@ rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *op
 {
     if (!(ctx && out)) return rf__missing("rf_vocab_trainer_new", "ctx, out", why);
     if (max_words < 16 || max_words > UINT32_MAX / 2)
-        return rf_fail(why, RF_EARG, "vocabulary: %zu different words at most, 16 to %u are possible", max_words,
-                       UINT32_MAX / 2);
+        return rf_fail(why, RF_EARG, "vocabulary: max_words: expected 16 to %u, got %zu", UINT32_MAX / 2, max_words);
     rf_tokenizer_options o;
     if (rf__tokenizer_options_read(&o, options, why)) return RF_EARG;
     rf_vocab_trainer *v = rf__calloc(ctx, 1, sizeof *v);
@@ -439,7 +438,7 @@ rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alph
 {
     if (!(v && vocab && bytes)) return rf__missing("rf_vocab_trainer_learn", "trainer, vocab, bytes", why);
     if (size < 6 || alphabet < 1 || alphabet > 0x110000)
-        return rf_fail(why, RF_EARG, "vocabulary: %d tokens with an alphabet of %d, at least 6 and 1 are needed",
+        return rf_fail(why, RF_EARG, "vocabulary: tokens, alphabet: expected at least 6 and 1, got %d and %d",
                        (int)size, (int)alphabet);
     if (!v->counter.used) return rf_fail(why, RF_EDATA, "vocabulary: there is no word in the text to learn from");
     learner l = {.ctx = v->ctx};

@@ -317,10 +317,10 @@ rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, co
     rf_tokenizer_options o;
     if (rf__tokenizer_options_read(&o, options, why)) return RF_EARG;
     if (o.max_word < 1 || o.max_word > RF_MAX_WORD)
-        return rf_fail(why, RF_EARG, "%s: longest word of %d characters, 1 to %d are possible", name, o.max_word,
-                       RF_MAX_WORD);
+        return rf_fail(why, RF_EARG, "%s: longest word: expected 1 to %d characters, got %d", name, RF_MAX_WORD,
+                       o.max_word);
     if (o.rules != RF_RULES_RUST && o.rules != RF_RULES_PYTHON)
-        return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o.rules);
+        return rf_fail(why, RF_EARG, "%s: rules: expected 0 (rust) or 1 (python), got %d", name, (int)o.rules);
     rf_vocab v;
     const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o.rules, NULL, 0, why);
     const rf_tokenizer_parts parts = {.name = name};

@@ -30,7 +30,8 @@ static rf_status read_longest(source *s, const char *path, const json_t *x)
     if (!x) return RF_OK;
     const int64_t value = rf__whole_number(x);
     if (value < 1 || value > RF_MAX_WORD)
-        return rf_fail(s->f->why, RF_EDATA, "%s: max_input_chars_per_word: 1 to %d was expected", path, RF_MAX_WORD);
+        return rf_fail(s->f->why, RF_EDATA, "%s: max_input_chars_per_word: expected 1 to %d, got another value", path,
+                       RF_MAX_WORD);
     s->options.max_word = (int)value;
     return RF_OK;
 }
@@ -46,7 +47,8 @@ static rf_status read_rules(source *s)
     int i = 0;
     while (i < RF_RULES_N && !(rules && !strcmp(rules, rf__rules_name[i]))) i++;
     if (i == RF_RULES_N)
-        return rf_fail(f->why, RF_EDATA, "%s: roformer_rules: \"rust\", \"python\" or \"bert4keras\" was expected",
+        return rf_fail(f->why, RF_EDATA,
+                       "%s: roformer_rules: expected \"rust\", \"python\" or \"bert4keras\", got another value",
                        f->config_path);
     s->options.rules = (rf_rules)i;
     if (s->options.rules == RF_RULES_RUST) return RF_OK;
@@ -94,8 +96,8 @@ static rf_status expect_type(source *s, const char *part, const char *kind)
     const json_t *x = json_object_get(s->f->fast, part);
     const char *type = json_string_value(json_object_get(x, "type"));
     if (type && !strcmp(type, kind)) return RF_OK;
-    return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: %s %.60s is not supported, %s is", s->f->fast_path, part,
-                   type ? type : json_is_null(x) || !x ? "null" : "without type", kind);
+    return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: %s: expected %s, got %.60s", s->f->fast_path, part, kind,
+                   type ? type : json_is_null(x) || !x ? "null" : "an object without type");
 }
 
 /* The template must be [CLS] A [SEP] (B [SEP]): its kind is enough for BertProcessing, otherwise the pieces count. */
@@ -112,8 +114,8 @@ static rf_status check_template(source *s)
         return RF_OK;
     }
     if (!type || strcmp(type, "TemplateProcessing") != 0)
-        return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: post_processor %.60s is not supported, TemplateProcessing is",
-                       s->f->fast_path, type ? type : "without type");
+        return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: post_processor: expected TemplateProcessing, got %.60s",
+                       s->f->fast_path, type ? type : "an object without type");
     static const char *const shape[] = {"SAS", "SASBS"};
     static const char *const key[] = {"single", "pair"};
     for (int i = 0; i < 2; i++) {
@@ -130,8 +132,8 @@ static rf_status check_template(source *s)
         }
         if (!fits)
             return rf_fail(s->f->why, RF_EUNSUPPORTED,
-                           "%s: post_processor: the template for a %s text is not that of BERT", s->f->fast_path,
-                           key[i]);
+                           "%s: post_processor: template for a %s text: expected that of BERT, got another one",
+                           s->f->fast_path, key[i]);
     }
     return RF_OK;
 }
@@ -148,7 +150,7 @@ static rf_status check_parts(source *s)
     const json_t *longest = json_object_get(model, "max_input_chars_per_word");
     const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
     if (prefix && strcmp(prefix, "##") != 0)
-        return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: continuing_subword_prefix %.20s is not supported, ## is",
+        return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: continuing_subword_prefix: expected ##, got %.20s",
                        s->f->fast_path, prefix);
     status = read_longest(s, s->f->fast_path, longest);
     if (status) return status;
@@ -158,7 +160,8 @@ static rf_status check_parts(source *s)
     status = rf__folder_flag(s->f, s->f->fast_path, normal, "clean_text", 1, &clean);
     if (!status && !clean)
         status =
-            rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: normalizer: clean_text false is not supported", s->f->fast_path);
+            rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: normalizer: clean_text: expected true, got false",
+                    s->f->fast_path);
     if (!status)
         status = rf__folder_flag(s->f, s->f->fast_path, normal, "handle_chinese_chars", 1, &s->options.han_split);
     if (!status)
@@ -174,8 +177,8 @@ static rf_status put_entry(source *s, entry **list, size_t *n, size_t *capacity,
                            int64_t id, size_t most, bool alone)
 {
     if (id < 0 || (size_t)id >= most)
-        return rf_fail(s->f->why, RF_EDATA, "%s: token %.40s: an id from 0 to %zu was expected", s->f->fast_path, text,
-                       most - 1);
+        return rf_fail(s->f->why, RF_EDATA, "%s: token %.40s: expected an id from 0 to %zu, got another value",
+                       s->f->fast_path, text, most - 1);
     if (memchr(text, '\n', size))
         return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: token %lld holds a line break", s->f->fast_path, (long long)id);
     const size_t old = *capacity;
@@ -200,7 +203,8 @@ static rf_status read_fast_vocab(source *s)
 {
     json_t *vocab = json_object_get(json_object_get(s->f->fast, "model"), "vocab");
     if (!json_object_size(vocab))
-        return rf_fail(s->f->why, RF_EDATA, "%s: model.vocab: an object of tokens was expected", s->f->fast_path);
+        return rf_fail(s->f->why, RF_EDATA, "%s: model.vocab: expected an object of tokens, got another value",
+                       s->f->fast_path);
     rf__added_resolve(s->f->parts.added, s->f->parts.added_n, (int32_t)json_object_size(vocab), find_entry, vocab);
     entry *list = NULL;
     size_t n = 0, capacity = 0, bytes = 0;
@@ -219,8 +223,8 @@ static rf_status read_fast_vocab(source *s)
         bytes += s->f->parts.added[i].size;
     }
     if (!status && bytes + n > UINT32_MAX - 1)
-        status = rf_fail(s->f->why, RF_EDATA, "%s: %zu bytes of tokens, the limit is %u", s->f->fast_path, bytes,
-                         UINT32_MAX - 1);
+        status = rf_fail(s->f->why, RF_EDATA, "%s: expected at most %u bytes of tokens, got %zu", s->f->fast_path,
+                         UINT32_MAX - 1, bytes);
     if (status) {
         rf__free(s->f->ctx, list);
         return status;
@@ -258,8 +262,9 @@ static rf_status check_added(source *s, const char *path)
         const rf_added *a = &s->f->parts.added[i];
         const int32_t id = rf__vocab_find(v, a->text, a->size);
         if (id >= 0 && id != a->id)
-            return rf_fail(s->f->why, RF_EDATA, "%s: the added token %.40s has id %d, in the vocabulary it has %d",
-                           path, a->text, (int)a->id, (int)id);
+            return rf_fail(s->f->why, RF_EDATA,
+                           "%s: the added token %.40s: expected its id %d of the vocabulary, got %d", path, a->text,
+                           (int)id, (int)a->id);
         if (id < 0 && (a->id >= v->n || rf__vocab_token_size(v, a->id) != a->size ||
                        memcmp(rf__vocab_token(v, a->id), a->text, a->size) != 0))
             return rf_fail(s->f->why, RF_EDATA,
@@ -335,8 +340,8 @@ rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
     const char *rules = json_string_value(json_object_get(f->config, "roformer_rules"));
     if (rules && !strcmp(rules, rf__rules_name[RF_RULES_BERT4KERAS]))
         return rf_fail(f->why, RF_EUNSUPPORTED,
-                       "%s: roformer_rules \"bert4keras\" is of Chinese words (tokenizer_class RoFormerTokenizer)",
-                       f->config_path);
+                       "%s: roformer_rules \"bert4keras\": expected a tokenizer of Chinese words (tokenizer_class "
+                       "RoFormerTokenizer)", f->config_path);
     return rf__wordpiece_open_as(f, &rf__tokenizer_wordpiece, out);
 }
 
@@ -350,8 +355,9 @@ rf_status rf__wordpiece_save(const rf_tokenizer *any, rf_ready_files *to, rf_err
     const rf_vocab *v = &t->vocab;
     const char *folder = to->folder;
     if (any->bare)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: the tokenizer puts nothing around a text, which vocab.txt cannot "
-                       "say: its tokenizer.json needs a post_processor", folder);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: tokenizer.json: expected a post_processor that adds [CLS] and [SEP], got none; vocab.txt "
+                       "cannot represent this", folder);
     int32_t last = v->n - 1;
     while (last > 0 && v->hidden[last]) last--;
     for (int32_t i = 0; i < v->n; i++)

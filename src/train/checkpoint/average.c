@@ -43,7 +43,8 @@ static rf_status average(rf__optimizer *o, const char *folder, const int64_t ste
         if (used < size)
             used += (size_t)snprintf(note + used, size - used, "%s %" PRId64, taken > 1 ? "," : "", step[i]);
     }
-    return status || taken ? status : rf_fail(why, RF_EDATA, "%s: no intact checkpoint to make a mean of", folder);
+    return status || taken ? status : rf_fail(why, RF_EDATA, "%s: expected an intact checkpoint to average, got none",
+                                              folder);
 }
 
 rf_status rf__average_last(rf__optimizer *o, const char *folder, int64_t newest, int64_t most, char *note, size_t size,

@@ -72,7 +72,7 @@ rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *pat
     rf__free(ctx, step);
     if (status || i) return status;
     if (n) return rf_fail(why, RF_EDATA, "%s: no intact checkpoint: %s", folder, note);
-    return rf_fail(why, RF_EDATA, "%s: no checkpoint to resume from", folder);
+    return rf_fail(why, RF_EDATA, "%s: expected a checkpoint to resume from, got none", folder);
 }
 
 /* ---- writing ---- */
@@ -86,7 +86,8 @@ static rf_status space_for(const rf__checkpoint *c, const char *folder, rf_error
         return rf_fail(why, RF_EIO, "%s: cannot read the free space: %s", folder, strerror(errno));
     const double there = (double)st.f_bavail * (double)st.f_frsize;
     if (need <= there) return RF_OK;
-    return rf_fail(why, RF_EIO, "%s: a checkpoint needs %.1f MB, %.1f MB are free", folder, need * 1e-6, there * 1e-6);
+    return rf_fail(why, RF_EIO, "%s: expected %.1f MB of free space for a checkpoint, got %.1f MB", folder, need * 1e-6,
+                   there * 1e-6);
 }
 
 /* The files of the slabs; fd -1: there is none. */

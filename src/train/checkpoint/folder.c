@@ -26,7 +26,7 @@ rf_status rf__folder_make(const char *path, rf_error *why)
     char part[4096];
     const size_t n = strlen(path);
     if (!n || n >= sizeof part)
-        return rf_fail(why, RF_EARG, "output_dir: a path of %zu bytes, expected 1 .. %zu", n, sizeof part - 1);
+        return rf_fail(why, RF_EARG, "output_dir: expected a path of 1 to %zu bytes, got %zu", sizeof part - 1, n);
     memcpy(part, path, n + 1);
     for (size_t i = 1; i <= n; i++) {
         if (part[i] != '/' && part[i]) continue;
@@ -38,7 +38,7 @@ rf_status rf__folder_make(const char *path, rf_error *why)
     }
     struct stat st;
     if (stat(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    return S_ISDIR(st.st_mode) ? RF_OK : rf_fail(why, RF_EIO, "%s: not a directory", path);
+    return S_ISDIR(st.st_mode) ? RF_OK : rf_fail(why, RF_EIO, "%s: expected a directory, got a file", path);
 }
 
 bool rf__folder_has(const char *folder, const char *name)
@@ -93,7 +93,7 @@ static rf_status busy(const char *path, int fd, rf_error *why)
     holder[strcspn(holder, "\n")] = 0;
     for (char *c = holder; *c; c++)
         if ((unsigned char)*c < ' ') *c = '?';
-    return rf_fail(why, RF_EBUSY, "%s: another run holds this folder: %s", path, *holder ? holder : "unknown");
+    return rf_fail(why, RF_EBUSY, "%s: used by another run: %s", path, *holder ? holder : "unknown");
 }
 
 /* The file may have been removed between opening and locking: then the lock would exclude nobody. */

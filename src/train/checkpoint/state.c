@@ -222,10 +222,10 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
     const char *kernels = json_string_value(json_object_get(all, "kernels"));
     const json_t *held = json_object_get(all, "data_held");
     if (!kind || strcmp(kind, format))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: format is not \"%s\"", path, format);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: format: expected \"%s\", got another value", path, format);
     for (size_t i = 0; i < RF_COUNT(rows); i++)
         if (!set(s, &rows[i], json_object_get(all, rows[i].name)))
-            return rf_fail(why, RF_EDATA, "%s: %s is not what it must be", path, rows[i].name);
+            return rf_fail(why, RF_EDATA, "%s: %s: expected a value of this key, got another one", path, rows[i].name);
     if (!set_waiting(&s->position, json_object_get(all, "data_waiting")))
         return rf_fail(why, RF_EDATA, "%s: data_waiting is not a list of at most %d pieces", path, (int)RF__WAITING);
     if (!set_cursors(&s->position, json_object_get(all, "data_streams")))
@@ -235,9 +235,9 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
                        (int)RF__STAGES);
     snprintf(s->version, sizeof s->version, "%.23s", version ? rf__printable(version).text : "");
     snprintf(s->kernels, sizeof s->kernels, "%.31s", kernels ? rf__printable(kernels).text : "");
-    if (!set_hash(&s->data, hash)) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);
+    if (!set_hash(&s->data, hash)) return rf_fail(why, RF_EDATA, "%s: data: expected a hash, got another value", path);
     if (held && !set_hash(&s->held, json_string_value(held)))
-        return rf_fail(why, RF_EDATA, "%s: data_held is not a hash", path);
+        return rf_fail(why, RF_EDATA, "%s: data_held: expected a hash, got another value", path);
     return RF_OK;
 }
 
@@ -252,7 +252,8 @@ rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__s
     if (!all) return why->code;
     rf_status status = read_all(all, name, &s, why);
     json_t *saved = json_object_get(all, "options");
-    if (!status && !json_is_object(saved)) status = rf_fail(why, RF_EDATA, "%s: options is not an object", name);
+    if (!status && !json_is_object(saved)) status = rf_fail(why, RF_EDATA,
+                                                            "%s: options: expected an object, got another value", name);
     if (!status) {
         *out = s;
         *options = json_incref(saved);

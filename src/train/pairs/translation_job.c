@@ -35,19 +35,19 @@ static rf__pair_files held_files(const rf_train_options *o)
 static rf_status check_options(const rf_train_options *o, rf_error *why)
 {
     if (!o->sources || !o->targets)
-        return rf_fail(why, RF_EARG, "%s: no file to train on", o->sources ? "target" : "source");
+        return rf_fail(why, RF_EARG, "%s: expected a file, got none", o->sources ? "target" : "source");
     if (o->sources != o->targets)
-        return rf_fail(why, RF_EARG,
-                       "source, target: %d files of sources, %d of targets: each source file has its target",
-                       o->sources, o->targets);
+        return rf_fail(why, RF_EARG, "source, target: expected the same number of files, got %d and %d", o->sources,
+                       o->targets);
     if (o->validation_sources != o->validation_targets)
-        return rf_fail(why, RF_EARG, "validation_source, validation_target: %d files of sources, %d of targets",
+        return rf_fail(why, RF_EARG,
+                       "validation_source, validation_target: expected the same number of files, got %d and %d",
                        o->validation_sources, o->validation_targets);
     if (2 * o->max_length > o->tokens_per_batch)
         return rf_fail(why, RF_EARG,
-                       "max_length: two sides of %lld tokens are more than tokens_per_batch, %lld: a shorter "
-                       "max_length or a larger batch is needed",
-                       (long long)o->max_length, (long long)o->tokens_per_batch);
+                       "max_length: expected at most half of tokens_per_batch, %lld, for two sides, got %lld; use a "
+                       "shorter max_length or a larger batch", (long long)o->tokens_per_batch,
+                       (long long)o->max_length);
     return RF_OK;
 }
 
@@ -176,9 +176,8 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (status) return status;
     if (*r->from && !same_pairs(r, t) && !r->o.allow_data_change)
         return rf_fail(why, RF_EDATA,
-                       "the pairs, sub-words or max_length are not what %s was trained with (held-out pairs count, "
-                       "too); allow_data_change goes on all the same",
-                       r->from);
+                       "expected the pairs (also held-out ones), subwords and max_length of %s, got others; "
+                       "allow_data_change continues anyway", r->from);
     if (*r->from && t->held.n && !knows_held(r, t))
         rf__run_notify(r, "note", "%s does not say which pairs were held out: those that are given are taken", r->from);
     report_pairs(r, t);
@@ -203,13 +202,13 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     const int32_t size = rf_tokenizer_size(r->tokenizer);
     if (!c->is_encoder_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: model_type %s has no decoder: a translator is a \"transformer\" or a \"marian\"",
+                       "config.json: model_type: expected \"transformer\" or \"marian\" for translation, got %s",
                        c->family);
     if (c->decoder_start_token_id >= size || c->eos_token_id >= size)
         return rf_fail(why, RF_EDATA,
-                       "config.json: decoder_start_token_id is %lld, eos_token_id %lld, the sub-words are %d: they are "
-                       "not those that the model was trained with",
-                       (long long)c->decoder_start_token_id, (long long)c->eos_token_id, size);
+                       "config.json: decoder_start_token_id %lld, eos_token_id %lld: expected the subwords that the "
+                       "model was trained with, got %d others", (long long)c->decoder_start_token_id,
+                       (long long)c->eos_token_id, size);
     *head = RF_HEAD_SEQ2SEQ;
     rf_config_set_head(c, RF_HEAD_SEQ2SEQ);
     t->marks = rf__pair_marks_of(c);
@@ -281,9 +280,8 @@ static rf_status need_held_out(rf__run *r, const rf__pair_training *t, rf_error 
     if (t->held.n) return RF_OK;
     if (what)
         return rf_fail(why, RF_EARG,
-                       "%s: there are no held-out pairs to tell which model is best: validation_source and "
-                       "validation_target name some",
-                       what);
+                       "%s: expected held-out pairs to select the best model, got none; give validation_source and "
+                       "validation_target", what);
     if (rf__options_chosen(o, &r->usual, "eval_steps") && o->eval_steps)
         rf__run_notify(r, "note", "eval_steps: there are no held-out pairs, so nothing is evaluated");
     r->o.eval_steps = 0;
