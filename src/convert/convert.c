@@ -265,8 +265,9 @@ static rf_status write_target(struct conversion *c)
 static rf_status check_target(const struct conversion *c)
 {
     if (rf_run_alive(c->to))
-        return rf_fail(c->why, RF_EBUSY, "%s: a run holds this folder, and writes into it at its end: name another "
-                       "folder, or wait", c->to);
+        return rf_fail(c->why, RF_EBUSY,
+                       "%s: used by a training run, which writes to it at its end; choose another folder, or wait",
+                       c->to);
     if (!c->o.overwrite && !rf__holds_weights(c->to)) {
         const char *tokenizer = rf_tokenizer_found(c->ctx, c->from);
         return rf__folder_lacks_model(c->to, tokenizer, "name another folder, or --overwrite", c->why);

@@ -66,7 +66,7 @@ rf_status rf__labelled_check(const rf__labelled *l, const rf_finetune_options *o
     for (size_t i = 0; i < RF_COUNT(all); i++)
         if (all[i].given && !all[i].effective)
             return rf_fail(why, RF_EARG,
-                           "%s: expected %s, got %.150s, which has none for task %s; leave the option out",
+                           "%s: applies only to %s; %.150s, read for task %s, has none of them: leave the option out",
                            all[i].option, all[i].what, file, f->name);
     return RF_OK;
 }

@@ -38,7 +38,7 @@ static const char *kind_of(const json_t *j)
 {
     static const char *const kinds[] = {"an object", "a list", "a string", "an integer", "a number with a fraction",
                                         "true",      "false",  "null"};
-    return j ? kinds[json_typeof(j)] : "not there";
+    return j ? kinds[json_typeof(j)] : "nothing";
 }
 
 /* A label that is a number becomes text, which the object keeps. */

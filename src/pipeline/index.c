@@ -225,7 +225,7 @@ static rf_status length_of(const float *v, int64_t D, double *length, rf_error *
     *length = sqrt(sum);
     if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "its vector is not finite");
     return sum > 0 ? RF_OK
-                   : rf_fail(why, RF_ENUMERIC, "its vector has length 0, so that it has no cosine with others");
+                   : rf_fail(why, RF_ENUMERIC, "its vector is zero; cosine similarity is undefined");
 }
 
 static rf_status check_rows(const rf_index_writer *w, const float *v, const char *const text[], const size_t bytes[],

@@ -93,8 +93,8 @@ static rf_status read_pooling(const char *folder, const char *below, rf_sentence
     char path[4096];
     json_t *root;
     rf_status status = load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
-    if (!status && !root) status = rf_fail(why, RF_EIO, "%.200s: expected the folder that modules.json names, got none",
-                                           path);
+    if (!status && !root) status = rf_fail(why, RF_EIO,
+                                           "%.200s: expected the file of a module in modules.json, got none", path);
     if (!status) status = rf__folder_keys_all(RF_KEYS_POOLING, path, root, why);
     if (!status) status = pooling_of(path, root, s, why);
     json_decref(root);

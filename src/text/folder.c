@@ -81,8 +81,8 @@ static rf_status unknown_class(const rf_tokenizer_folder *f, const char *path)
         if (!strcmp((*r)->classes[0], json_classes[0])) continue;
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", (*r)->classes[0]);
     }
-    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class: expected one of %s, got %.60s%s", path, known,
-                   f->class, hint);
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class: %.60s is not supported%s; expected one of %s", path,
+                   f->class, hint, known);
 }
 
 static rf_status row_of_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)

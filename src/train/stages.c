@@ -36,7 +36,7 @@ static rf_status whole(const json_t *stage, const char *name, size_t i, const ch
     const json_t *x = json_object_get(stage, key);
     char expected[80];
     if (!x && !needed) return RF_OK;
-    snprintf(expected, sizeof expected, "a whole number, %lld to %lld,", (long long)least, (long long)most);
+    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least, (long long)most);
     if (!json_is_integer(x) || json_integer_value(x) < least || json_integer_value(x) > most)
         return refuse(name, i, key, expected, why);
     *to = json_integer_value(x);

@@ -45,7 +45,7 @@ static void sizes_that_are_none_are_refused(void **state)
         later own = defaults;
         rf_error why = {0};
         assert_int_equal(rf__options_read(&own, LATER, FIRST, &theirs, "rf_later_options", &why), RF_EARG);
-        t_failed(&why, RF_EARG, "rf_later_options: its member size is");
+        t_failed(&why, RF_EARG, "rf_later_options: size: expected");
         assert_int_equal(own.a, 1);
     }
 }

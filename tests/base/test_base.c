@@ -116,7 +116,7 @@ static void files_are_replaced_as_a_whole(void **state)
     assert_string_equal(data, "world!");
     rf__free(ctx, data);
     assert_int_equal(rf__read_file(ctx, path, 5, &data, &size, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "6 bytes, the limit is 5");
+    t_failed(&why, RF_EDATA, "x: expected at most 5 bytes, got 6");
     why = (rf_error){0};
     assert_int_equal(rf__read_file(ctx, "/nowhere/x", 5, &data, &size, &why), RF_EIO);
     t_failed(&why, RF_EIO, "/nowhere/x: cannot open");
@@ -188,7 +188,7 @@ static void only_files_are_opened(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    const char *folder = t_folder(), *refused = "is a pipe, a socket or a device, a file was expected";
+    const char *folder = t_folder(), *refused = "expected a file, got a pipe, a socket or a device";
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     char pipe_path[512], *data = NULL;
     size_t size;
@@ -203,7 +203,7 @@ static void only_files_are_opened(void **state)
     } c[] = {{pipe_path, refused},
              {name.sun_path, refused},
              {"/dev/zero", refused},
-             {folder, "is a directory, a file was expected"}};
+             {folder, "expected a file, got a directory"}};
     for (size_t i = 0; i < RF_COUNT(c); i++) {
         rf_error why[4] = {0};
         int fd;
@@ -243,7 +243,7 @@ static void a_named_pipe_is_read(void **state)
         if (!i) rf__free(ctx, data);
         waitpid(child, NULL, 0);
     }
-    assert_non_null(strstr(why.text, "the limit is 9999"));
+    assert_non_null(strstr(why.text, "at most 9999 bytes"));
     assert_int_equal(rf__read_named(ctx, t_folder(), 10, &data, &size, NULL), RF_EIO);
     rf_ctx_free(ctx);
 }

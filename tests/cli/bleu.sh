@@ -53,12 +53,12 @@ expect 2 'leave ter out of --metrics' "$program" bleu --tokenized --metrics bleu
 # An option that has no effect is not passed over; a byte-order mark is no word.
 for option in '--tokenize zh' '--smooth-method none' '--max-ngram-order 2' '--effective-order'; do
     # shellcheck disable=SC2086
-    expect 2 "${option%% *} has no effect without bleu among --metrics" "$program" bleu --metrics ter $option ref -i sys
+    expect 2 "${option%% *}: has no effect without bleu among --metrics" "$program" bleu --metrics ter $option ref -i sys
 done
-expect 2 'smooth-value has no effect without --smooth-method floor' "$program" bleu --smooth-value 3 ref -i sys
-expect 2 'chrf-beta has no effect without chrf' "$program" bleu --chrf-beta 3 ref -i sys
-expect 2 'chrf-word-order has no effect without chrf among' "$program" bleu --metrics chrf++ --chrf-word-order 3 ref -i sys
-expect 2 'confidence-n has no effect without --confidence' "$program" bleu --confidence-n 30 ref -i sys
+expect 2 '--smooth-value: has no effect without --smooth-method floor or add-k, of bleu' "$program" bleu --smooth-value 3 ref -i sys
+expect 2 '--chrf-beta: has no effect without chrf or chrf\+\+ among --metrics' "$program" bleu --chrf-beta 3 ref -i sys
+expect 2 '--chrf-word-order: has no effect without chrf among --metrics \(chrf\+\+ is chrf with' "$program" bleu --metrics chrf++ --chrf-word-order 3 ref -i sys
+expect 2 '--confidence-n: has no effect without --confidence; give both, or leave it out' "$program" bleu --confidence-n 30 ref -i sys
 expect 0 '' "$program" bleu --metrics bleu,chrf --chrf-beta 3 --smooth-method floor --smooth-value 0.2 ref -i sys
 expect 0 '' "$program" bleu --metrics bleu,chrf,ter ref -i sys
 cp out plain
@@ -82,6 +82,6 @@ expect 2 'has no interval' "$program" bleu --sentence-level --confidence ref -i 
 expect 2 'standard input .* 2 times' "$program" bleu - -i -
 input=sys expect 2 'without -i FILE it is the translation' "$program" bleu -
 expect 2 'REFERENCE' "$program" bleu
-expect 2 '9.*8' "$program" bleu --max-ngram-order 9 ref -i sys
+expect 2 '--max-ngram-order: expected 1 to 8, got 9' "$program" bleu --max-ngram-order 9 ref -i sys
 [ ! -s out ] || fail "output before a refusal"
 done_testing

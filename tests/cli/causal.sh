@@ -27,8 +27,8 @@ expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --m
 [ "$(wc -l < out)" -eq 4 ] || fail "a line for each length: $(cat out)"
 expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_lengths 16,32 --json
 holds out '"max_length": 32'
-expect 2 'mlm_probability: nothing is masked' "$program" evaluate -m whole --text text.txt --mlm_probability 0.4
-expect 2 'max_lengths 16,x' "$program" evaluate -m whole --text text.txt --max_lengths 16,x
+expect 2 'mlm_probability: expected a masked language model, got whole, which is causal' "$program" evaluate -m whole --text text.txt --mlm_probability 0.4
+expect 2 '--max_lengths: expected comma-separated numbers from 8 to 1048576, got 16,x' "$program" evaluate -m whole --text text.txt --max_lengths 16,x
 
 # In windows that overlap: with a stride below a document's length tokens see more than without; a document that a window holds is the same.
 expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_length 64 --stride 32 --json
@@ -49,7 +49,7 @@ expect 0 '' "$program" score -m whole --context 'the' 'old river'
 cut -f 1 out >> pair
 awk 'NR == FNR { s += $1; next } { d = s - $1; exit d > 2e-4 || d < -2e-4 }' pair sum || fail "score: $(cat pair sum)"
 expect 3 'the context is not UTF-8 at byte 5' "$program" score -m whole --context "$(printf 'the \377')" 'old river'
-expect 2 'stride: 100, expected is less than max_length, 50' "$program" score -m whole --max_length 50 --stride 100 'the'
+expect 2 'stride: expected less than max_length, 50, got 100' "$program" score -m whole --max_length 50 --stride 100 'the'
 printf 'the old river\nriver old the\n' > lines
 input=lines expect 0 '' "$program" score -m whole --end
 awk -F '\t' 'NR == 1 { first = $1 } END { exit !(NR == 2 && first > $1 && $4 == "river old the") }' out || fail "order of words: $(cat out)"
@@ -65,7 +65,7 @@ done
 # What a causal model cannot do.
 expect 3 'cannot fill masks' "$program" fill-mask -m whole 'the [MASK].'
 expect 3 'first token has seen no other' "$program" embed -m whole --pooling cls -o v.npy text.txt
-expect 2 'sees earlier tokens only' "$program" pretrain --text text.txt --model whole -o other --objective mlm --max_steps 1
+expect 2 'objective mlm: expected a model with bidirectional attention, got config.json' "$program" pretrain --text text.txt --model whole -o other --objective mlm --max_steps 1
 
 # It writes: the prompt as it is, then what follows; the same seed the same text; prompts from everywhere.
 expect 0 '' "$program" generate -m whole -n 12 'the Old river'
@@ -129,7 +129,7 @@ expect 0 '' "$program" generate -m whole --temperature 1000 -n 400 --json --seed
 [ "$(ids_of)" -lt 5 ] || fail "no special token: $(cat out)"
 grep -q '\[MASK\]' out && fail "special tokens in a text: $(cat out)"
 expect 2 'temperature' "$program" generate -m whole --temperature 0 'the'
-expect 2 'exclude one another' "$program" generate -m whole --prompt_file prompt 'the'
+expect 2 '--prompt_file, TEXT: expected one of them, got both' "$program" generate -m whole --prompt_file prompt 'the'
 expect 4 'nowhere' "$program" generate -m whole --prompt_file nowhere
 printf 'fine\n\377\n' > bad
 input=bad expect 3 'line 2' "$program" generate -m whole -n 2
@@ -157,7 +157,7 @@ holds out "\"generated_text\": \"$(cat none)\""
 expect 0 '' "$program" generate -m whole -n 12 --json --return_full_text=false 'the old '
 holds out "\"generated_text\": \"$(sed 's/the old //' none)\""
 for limit in temperature=1e-7 temperature=1e7 top_p=1e-7 repetition_penalty=1e-7 max_new_tokens=1048577; do
-    expect 2 "${limit%=*}: .* is not in" "$program" generate -m whole --$limit 'the'
+    expect 2 "${limit%=*}: expected .* to " "$program" generate -m whole --$limit 'the'
 done
 # Many prompts at once: the texts that each has alone, in their order, whatever the size of batches, their keys and the memory for them.
 sort -u text.txt | grep . | head -40 | sed 's/^/the old river the red house the old river the red house the old river the red house the /' > prompts
@@ -188,8 +188,8 @@ for line in 1 2 3 4 5; do
     expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8 "$(sed -n ${line}p some)"
     cat out
 done > alone
-expect 2 'length_penalty has no effect without --num_beams above 1' "$program" generate -m whole -n 9 --length_penalty 0.8 the
-expect 2 'early_stopping has no effect without --num_beams' "$program" generate -m whole -n 9 --early_stopping true the
+expect 2 '--length_penalty: has no effect without --num_beams above 1' "$program" generate -m whole -n 9 --length_penalty 0.8 the
+expect 2 '--early_stopping: has no effect without --num_beams above 1' "$program" generate -m whole -n 9 --early_stopping true the
 input=some expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8
 same alone out 'beams of five prompts'
 input=some expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8 --num_return_sequences 3 --batch_size 1
@@ -198,7 +198,7 @@ same alone firsts 'the best of three'
 expect 2 'num_beams: 200 beams .* the vocabulary has' "$program" generate -m whole --num_beams 200 'the'
 expect 2 'beam search draws nothing' "$program" generate -m whole --num_beams 3 --top_p 0.5 'the'
 expect 2 '5 of 3 beams' "$program" generate -m whole --num_beams 3 --num_return_sequences 5 'the'
-expect 2 'min_p: .* is not in' "$program" generate -m whole --min_p 2 'the'
+expect 2 '--min_p: expected 0 to 1, got 2' "$program" generate -m whole --min_p 2 'the'
 expect 2 'empty' "$program" generate -m whole --stop '' 'the'
 
 # A string ends a text where it first comes; one that never comes does not.
@@ -235,6 +235,6 @@ expect 0 '' "$program" generate -m whole -n 4 --logprobs --json 'the old river'
 holds out "\"ids\": [$(cat ids)]"
 
 "$make_model" encoder || exit 1
-expect 3 'sees tokens on both sides' "$program" generate -m encoder 'the'
+expect 3 'expected a causal model, got one with bidirectional attention \(is_decoder false\)' "$program" generate -m encoder 'the'
 expect 3 'no probability of its own' "$program" score -m encoder 'the'
 done_testing

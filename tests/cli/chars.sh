@@ -16,12 +16,12 @@ holds letters/vocab.json '"Q":'
 expect 0 'base: [0-9]+ tokens learned from' "$program" vocab --type chars --text text.txt --min-frequency 2 -o base
 grep -q '"Q"' base/vocab.json && fail "a character that occurs once is there"
 expect 0 'few: 16 tokens' "$program" vocab --type chars --text text.txt --size 16 -o few
-expect 2 '--cased has no effect on --type chars: leave it out' "$program" vocab --type chars --cased --text text.txt -o x
-expect 2 '--alphabet has no effect' "$program" vocab --type chars --alphabet 9 --text text.txt -o x
+expect 2 '--cased: has no effect with --type chars; leave it out' "$program" vocab --type chars --cased --text text.txt -o x
+expect 2 '--alphabet: has no effect with --type chars; leave it out' "$program" vocab --type chars --alphabet 9 --text text.txt -o x
 expect 2 'needs --text' "$program" vocab --type chars -o x
 expect 3 'no character occurs 9999999 times' "$program" vocab --type chars --text text.txt --min-frequency 9999999 -o x
 [ ! -e x ] || fail "a folder was made although it was refused"
-expect 4 'base/tokenizer_config.json exists.*--overwrite' "$program" vocab --type chars --text text.txt -o base
+expect 4 'exists, and models trained with it need it; --overwrite replaces it' "$program" vocab --type chars --text text.txt -o base
 
 # Text and back; what is not there is [UNK], each for itself.
 printf 'caf\303\251 Q[MASK]\n' > line
@@ -40,7 +40,7 @@ holds out '"token_str": "e", "sequence": "the old river"'
 mkdir bad
 cp base/*.json bad
 sed 's/"a":/"ab":/' base/vocab.json > bad/vocab.json
-expect 3 'bad/vocab.json: "ab": one character was expected' "$program" tokenize -m bad x
+expect 3 '"ab": expected one character or <U\+...>, got another text' "$program" tokenize -m bad x
 rm bad/vocab.json
-expect 3 'bad/vocab.json: there is no such file' "$program" tokenize -m bad x
+expect 3 'expected this file for tokenizer_class RoFormerCharacterTokenizer, got none' "$program" tokenize -m bad x
 done_testing

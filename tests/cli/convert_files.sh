@@ -48,7 +48,7 @@ rm -r model/assets/new
 
 # What cannot be copied is refused before anything is written.
 mkfifo model/pipe
-expect 4 'model/pipe: is a pipe' "$program" convert model refused
+expect 4 'model/pipe: expected a file, got a pipe, a socket or a device' "$program" convert model refused
 rm model/pipe && ln -s nowhere model/dangling
 expect 4 'model/dangling: expected a file to copy' "$program" convert model refused
 rm model/dangling && ln -s . model/loop

@@ -59,7 +59,7 @@ printf '\n' | "$program" embed -q -m model --format jsonl > got && [ "$(wc -l < 
 
 # Too long a line is cut and counted, or not at all with 0.
 awk 'BEGIN { for (i = 0; i < 100; i++) printf "city "; print "" }' > long
-input=long expect 0 '1 of 1 lines were longer than 64 tokens and were cut' "$program" embed -m model --format f32
+input=long expect 0 '1 of 1 lines were longer than 64 tokens and were truncated \(--max-length\)' "$program" embed -m model --format f32
 cp out cut
 input=long expect 0 '' "$program" embed -q -m model --format f32 --max-length 0
 cmp -s cut out && fail "--max-length 0 cuts"

@@ -36,15 +36,15 @@ expect 0 '53 of 60 examples were longer than 8 tokens and were cut' "$program" p
 expect 0 '1 of 2 examples were longer than 32 tokens and were cut' "$program" classify -m model 'the day' "$(head -c 600 text.txt | tr '\n' ' ')"
 { cat dev.tsv; printf '\nthe day\tpos\nthe day\n'; } > some.tsv
 expect 0 '1 empty line was passed over' "$program" evaluate -m model --dev some.tsv --max_bad_lines 1
-holds err '1 bad line was passed over, the first: some.tsv:64: 1 column, the header has 2'
+holds err '1 bad line was passed over, the first: some.tsv:64: expected the 2 columns of the header, got 1'
 
 # Files that no run wrote are not written over, and no lock is left; a folder where a run has been may be used again.
 for file in config.json vocab.txt tokenizer_config.json metrics.jsonl all_results.json modules.json report.html tokens.cache; do
     rm -rf own && mkdir own && echo 'of the user' > own/$file
     # shellcheck disable=SC2086
-    expect 2 "own/$file: .*would be overwritten" "$program" finetune $run -o own --max_steps 1
+    expect 2 "own/$file: .*(would be overwritten|to replace)" "$program" finetune $run -o own --max_steps 1
     [ "$(cat own/$file)" = 'of the user' ] && [ ! -e own/.lock ] || fail "own/$file: $(ls -A own)"
-    expect 2 "own/$file: .*would be overwritten" "$program" pretrain --text text.txt --model base -o own --max_steps 1
+    expect 2 "own/$file: .*(would be overwritten|to replace)" "$program" pretrain --text text.txt --model base -o own --max_steps 1
     [ "$(cat own/$file)" = 'of the user' ] && [ ! -e own/.lock ] || fail "own/$file: $(ls -A own)"
 done
 mkdir notes && echo 'of the user' > notes/notes.txt
@@ -332,8 +332,8 @@ expect 3 'bad.tsv:3: byte 5 of the line .0xFF. is not UTF-8' "$program" finetune
 printf 'text,label\nthe day,pos\n"the film,neg\nthe cat,neg\n' > bad.csv
 expect 3 'bad.csv:3: a quote opens here and never closes' "$program" finetune --train bad.csv -m pre -o nothing
 printf 'text\tlabel\nthe day\tpos\nthe film\tfine\n' > bad.tsv
-expect 3 'bad.tsv:3: label .fine. is none of the 2 that are known: neg, pos' "$program" finetune --train train.tsv --dev bad.tsv -m pre -o nothing
-expect 3 'bad.tsv:3: label .fine. is none' "$program" evaluate -m model --dev bad.tsv
+expect 3 'bad.tsv:3: label: expected one of the 2 known labels \(neg, pos\), got .fine.' "$program" finetune --train train.tsv --dev bad.tsv -m pre -o nothing
+expect 3 'bad.tsv:3: label: expected one of the 2 known labels \(neg, pos\), got .fine.' "$program" evaluate -m model --dev bad.tsv
 [ ! -e nothing ] || fail "a refused file left $(ls nothing)"
 expect 4 'nowhere' "$program" finetune --train nowhere.tsv -m pre -o nothing
 expect 2 'needs --text' "$program" evaluate -m model

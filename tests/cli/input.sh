@@ -6,8 +6,8 @@ printf 'the city\nthe river\n' > lines
 "$program" embed -m model --format f32 < lines > expected || exit 1
 
 expect 4 'nowhere: cannot open: No such file' "$program" embed -m model nowhere
-expect 4 'model: is a directory' "$program" embed -m model model
-input=/ expect 4 'standard input: is a directory' "$program" embed -m model
+expect 4 'model: expected a file, got a directory' "$program" embed -m model model
+input=/ expect 4 'standard input: expected a file, got a directory' "$program" embed -m model
 { printf '\357\273\277'; cat lines; } | sed 's/$/\r/' > notepad
 "$program" tokenize -m model --json < lines > expected-tokens
 "$program" tokenize -m model --json < notepad > got && same expected-tokens got "a byte-order mark and CRLF"
@@ -23,11 +23,11 @@ wait
 
 # Lines that end with CR alone would be one line, and one answer: refused, not guessed; an end of CR, or one inside a line, is none.
 printf 'the city\rthe river\r' > mac
-input=mac expect 3 "standard input: its lines end with CR alone.*tr '.r' '.n' converts" "$program" embed -m model
+input=mac expect 3 "standard input: line ends: expected LF or CRLF, got CR alone" "$program" embed -m model
 [ ! -s out ] || fail "vectors of a file of one line"
-expect 3 'mac: its lines end with CR alone' "$program" evaluate -m model --text mac
-expect 3 'mac: its lines end with CR alone' "$program" vocab --text mac --size 40 -o mac-model
-expect 3 'mac: its lines end with CR alone' "$program" bleu mac < lines
+expect 3 'mac: line ends: expected LF or CRLF, got CR alone; convert them with tr .\\r. .\\n.' "$program" evaluate -m model --text mac
+expect 3 'mac: line ends: expected LF or CRLF, got CR alone; convert them with tr .\\r. .\\n.' "$program" vocab --text mac --size 40 -o mac-model
+expect 3 'mac: line ends: expected LF or CRLF, got CR alone; convert them with tr .\\r. .\\n.' "$program" bleu mac < lines
 printf 'the city\r' > one
 input=one expect 0 '' "$program" tokenize -m model --json
 printf 'the\rcity\nthe river' > inside
@@ -36,8 +36,8 @@ input=inside expect 0 '' "$program" tokenize -m model --json
 
 # No model: said at once, with what to do.
 printf 'a\0 \0t\0e\0x\0t\0\n\0' > wide
-input=wide expect 3 'standard input: UTF-16LE text, .* iconv -f UTF-16LE' "$program" embed -m model
-input=wide expect 3 'standard input: UTF-16LE text' "$program" tokenize -m model
+input=wide expect 3 'standard input: expected UTF-8, got UTF-16LE' "$program" embed -m model
+input=wide expect 3 'standard input: expected UTF-8, got UTF-16LE' "$program" tokenize -m model
 expect 4 'nowhere.*cannot open' "$program" fill-mask -m nowhere '[MASK]'
 expect 4 'nowhere' "$program" info -m nowhere
 

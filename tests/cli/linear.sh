@@ -56,8 +56,8 @@ refused "$seed, \"is_decoder\": true, \"position_embedding_type\": \"sandwich\""
 refused "$seed, \"rope_scaling\": {\"rope_type\": \"dynamic\", \"factor\": 2}" '"dynamic".*length of the whole text'
 refused "$seed, \"is_decoder\": true, \"position_embedding_type\": \"xpos\", \"rotation_order\": \"before\"" '"xpos".*"eq19" goes with it'
 refused '"feature_map": "favor"' 'feature_seed is missing'
-refused "$seed, \"num_random_features\": 0" 'num_random_features is 0'
-refused "$seed, \"num_random_features\": -4" 'num_random_features is -4'
+refused "$seed, \"num_random_features\": 0" 'small.json: num_random_features: expected \[1, 16777216\], got 0'
+refused "$seed, \"num_random_features\": -4" 'small.json: num_random_features: expected \[1, 16777216\], got -4'
 refused "$seed, \"num_random_features\": 15" 'needs an even number'
 config "$seed, \"num_random_features\": 16777216"
 # shellcheck disable=SC2086
@@ -80,7 +80,7 @@ done
 # So many that a command would run long without a word.
 mkdir many && cp causal/* many 2> /dev/null
 sed 's/16777216/20000/' vast/config.json > many/config.json
-expect 0 'num_random_features is 20000: making them.*up to 40000 tokens' "$program" score -m many river
+expect 0 'num_random_features is 20000, which is slow' "$program" score -m many river
 
 # A trained folder that lost its seed is of no use, and says so.
 sed '/feature_seed/d' whole/config.json > lost && cp lost whole/config.json

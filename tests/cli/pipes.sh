@@ -13,7 +13,7 @@ tune='--per_device_train_batch_size 8 --max_length 16 --max_steps 2 --threads 1'
 
 # within COMMAND...   in 60 seconds; 124: it waited for somebody
 within() { timeout 60 "$@"; }
-refused='is a pipe, a socket or a device, a file was expected'
+refused='expected a file, got a pipe, a socket or a device'
 
 # instead FOLDER FILE CODE COMMAND...   with each kind of thing in the place of FILE
 instead() {
@@ -25,7 +25,7 @@ instead() {
     rm "$place" && ln -s /dev/zero "$place"
     expect "$exit_code" "$name.*$refused" within "$@"
     rm "$place" && mkdir "$place"
-    expect "$exit_code" "$name.*(is a directory, a file was expected|holds neither)" within "$@"
+    expect "$exit_code" "$name.*(expected a file, got a directory|holds neither)" within "$@"
     rmdir "$place" && mv aside "$place"
 }
 
@@ -49,7 +49,7 @@ rm run/.lock && mv aside run/.lock
 # A checkpoint with a pipe in it is a damaged one.
 for file in COMPLETE trainer_state.json model.safetensors vocab.txt; do
     rm -rf copy && cp -r run copy && rm copy/checkpoint-4/$file && mkfifo copy/checkpoint-4/$file
-    expect 3 "damaged \\((.*/)?$file: (is a pipe|cannot be read)" within "$program" pretrain --resume copy/checkpoint-4 --stop_after 1
+    expect 3 "damaged \\((.*/)?$file: (expected a file, got a pipe|cannot be read)" within "$program" pretrain --resume copy/checkpoint-4 --stop_after 1
     expect 0 "checkpoint-4 damaged \\((.*/)?$file: .*using checkpoint-2" within "$program" pretrain --resume copy --stop_after 1
 done
 
@@ -84,7 +84,7 @@ expect 0 '' fed train.tsv "$program" predict -m tuned --input pipe
 same expected out 'predictions of a pipe'
 input=train.tsv expect 0 '' "$program" predict -m tuned --input -
 same expected out 'predictions of standard input'
-expect 4 'run: is a directory, a file was expected' "$program" predict -m tuned --input run
+expect 4 'run: expected a file, got a directory' "$program" predict -m tuned --input run
 if command -v bash > /dev/null 2>&1; then
     expect 0 '' bash -c '"$0" predict -m tuned --input <(cat train.tsv)' "$program"
     same expected out 'predictions of <(...)'
@@ -94,11 +94,11 @@ fi
 # Nobody writes it, and it is not opened: needed several times.
 for more in '--k_fold 3' '--learning_rates 1e-3,1e-4 --dev train.tsv'; do
     # shellcheck disable=SC2086
-    expect 2 'train: pipe can be read only once, and each run of' within "$program" finetune --train pipe -m run $tune $more -o many
+    expect 2 'train: expected a file, got pipe, which can be read only once, and each run of' within "$program" finetune --train pipe -m run $tune $more -o many
     # shellcheck disable=SC2086
-    expect 2 'train: standard input can be read only once' within "$program" finetune --train - -m run $tune $more -o many
+    expect 2 'train: expected a file, got standard input, which can be read only once, and each' within "$program" finetune --train - -m run $tune $more -o many
 done
 # shellcheck disable=SC2086
-expect 2 'dev: pipe can be read only once' within "$program" finetune --train train.tsv --dev pipe -m run $tune --learning_rates 1e-3 -o many
+expect 2 'dev: expected a file, got pipe, which can be read only once, and each run of' within "$program" finetune --train train.tsv --dev pipe -m run $tune --learning_rates 1e-3 -o many
 [ ! -e many ] || fail "a refused run left $(ls -a many)"
 done_testing

@@ -50,7 +50,7 @@ expect 2 'layers 0 to 1' "$program" positions plot wavelengths --config layers.j
 expect 2 'belongs to the list' "$program" positions plot decay --json
 expect 2 'did you mean decay\?' "$program" positions plot decai
 expect 2 'plot' "$program" positions draw
-expect 2 'is odd' "$program" positions plot decay --head_size 63
+expect 2 '--head_size: expected an even number for rotation, got 63' "$program" positions plot decay --head_size 63
 expect 2 'FILE.svg' "$program" positions plot decay -o x.jpg
 
 # RoFormer's Figure 1: (0.8, 0.6) rotated by m theta_i, as the kernel rotates.
@@ -104,18 +104,18 @@ refused() {
 }
 kind() { printf '"position_embedding_type": "%s"' "$1"; }
 rope() { printf '"rope_scaling": {"rope_type": "%s"%s}' "$1" "${2:+, $2}"; }
-refused 'is 9, rotation needs an even head' '"hidden_size": 36'
-refused 'does not divide hidden_size 33' '"hidden_size": 33'
+refused 'hidden_size / num_attention_heads: expected an even number of columns per head for' '"hidden_size": 36'
+refused 'num_attention_heads: expected a divisor of hidden_size, 33, got 4' '"hidden_size": 33'
 refused 'rotates 3 of a head.s 8 columns' '"partial_rotary_factor": 0.4'
 refused 'rotates 0 of a head.s 8 columns' '"partial_rotary_factor": 0.1'
-refused 'partial_rotary_factor is 1.5, allowed' '"partial_rotary_factor": 1.5'
-refused 'partial_rotary_factor is 3, allowed' '"rope_parameters": {"partial_rotary_factor": 3}'
+refused 'partial_rotary_factor: expected \(0, 1\], got 1.5' '"partial_rotary_factor": 1.5'
+refused 'partial_rotary_factor: expected \(0, 1\], got 3' '"rope_parameters": {"partial_rotary_factor": 3}'
 refused 'rotary_heads is 9, there are 4' '"rotary_heads": 9'
-refused 'rope_theta is 0, allowed' '"rope_theta": 0'
-refused 'rope_theta is -3, allowed' '"rope_theta": -3'
-refused 'rope_theta is 1, allowed' '"rope_theta": 1'
-refused 'sinusoidal_base is 1, allowed' "$(kind sinusoidal), \"sinusoidal_base\": 1"
-refused 'sinusoidal_base is 0.5, allowed' '"sinusoidal_base": 0.5'
+refused 'rope_theta: expected \(1, 1e\+18\], got 0' '"rope_theta": 0'
+refused 'rope_theta: expected \(1, 1e\+18\], got -3' '"rope_theta": -3'
+refused 'rope_theta: expected \(1, 1e\+18\], got 1' '"rope_theta": 1'
+refused 'sinusoidal_base: expected \(1, 1e\+18\], got 1' "$(kind sinusoidal), \"sinusoidal_base\": 1"
+refused 'sinusoidal_base: expected \(1, 1e\+18\], got 0.5' '"sinusoidal_base": 0.5'
 refused 'concat_width is 7' "$(kind concat), \"concat_width\": 7"
 refused 'nearest is "index"' "$(kind integer)"
 refused 'not valid JSON.*1e999' '"rope_theta": 1e999'
@@ -133,20 +133,20 @@ refused '64 is below original_max_position_embeddings 128' "$(rope yarn '"origin
 refused 'short_factor has 2 numbers, a head has 4 planes' "$(rope longrope '"short_factor": [1, 1], "long_factor": [1, 1], "original_max_position_embeddings": 32')"
 refused 'long_factor has 5 numbers, a head has 4 planes' "$(rope longrope '"short_factor": [1, 1, 1, 1], "long_factor": [1, 1, 1, 1, 1], "original_max_position_embeddings": 32')"
 refused 'mrope_section has 3 planes, a head has 4' "$(rope default '"mrope_section": [1, 1, 1]')"
-refused 'rope_type is "linaer", known are' "$(rope linaer '"factor": 2')"
-refused 'max_position_embeddings is 4294967296, allowed' '"max_position_embeddings": 4294967296'
-refused 'relative_attention_num_buckets is 1, allowed' "$(kind t5), \"relative_attention_num_buckets\": 1"
+refused 'rope_type: expected default, linear, ntk, dynamic, yarn, longrope or llama3, got' "$(rope linaer '"factor": 2')"
+refused 'max_position_embeddings: expected \[2, 16777216\], got 4294967296' '"max_position_embeddings": 4294967296'
+refused 'relative_attention_num_buckets: expected \[2, 65536\], got 1' "$(kind t5), \"relative_attention_num_buckets\": 1"
 refused 'even number of buckets, at least 4' "$(kind tupe), \"relative_attention_num_buckets\": 2"
 refused 'even number of buckets' "$(kind t5), \"relative_attention_num_buckets\": 7"
 refused 'a distance beyond 8' "$(kind t5), \"relative_attention_max_distance\": 8"
 refused 'position_buckets is 1' "$(kind deberta), \"position_buckets\": 1"
-refused 'norm_rel_ebd is not' "$(kind deberta), \"norm_rel_ebd\": \"none\""
-refused 'pos_att_type is not' "$(kind deberta), \"pos_att_type\": [\"c2p\"]"
-refused 'conv_kernel_size is 3: the convolution' "$(kind deberta), \"conv_kernel_size\": 3"
-refused 'share_att_key is an integer' "$(kind deberta), \"share_att_key\": 1"
-refused 'max_relative_position is 0, allowed' "$(kind shaw), \"max_relative_position\": 0"
+refused 'norm_rel_ebd: expected "layer_norm", got another value' "$(kind deberta), \"norm_rel_ebd\": \"none\""
+refused 'pos_att_type: expected "p2c\|c2p", got another value' "$(kind deberta), \"pos_att_type\": [\"c2p\"]"
+refused 'conv_kernel_size: expected 0, got 3' "$(kind deberta), \"conv_kernel_size\": 3"
+refused 'share_att_key: expected true or false, got an integer' "$(kind deberta), \"share_att_key\": 1"
+refused 'max_relative_position: expected \[1, 1048576\], got 0' "$(kind shaw), \"max_relative_position\": 0"
 refused 'sandwich_width is 7' "$(kind sandwich), \"sandwich_width\": 7"
-refused 'clamp_len is -2, allowed' "$(kind xlnet), \"clamp_len\": -2"
+refused 'clamp_len: expected \[-1, 16777216\], got -2' "$(kind xlnet), \"clamp_len\": -2"
 refused 'conv_kernel_size is 4' "$(kind convolution), \"conv_kernel_size\": 4"
 refused 'rerope_leak is 0.5' "$(kind rerope), \"rerope_leak\": 0.5"
 refused '"alibi", which does not rotate' "$(kind alibi), $(rope linear '"factor": 2')"
@@ -160,9 +160,9 @@ refused 'nearest is "rotary"' "$(kind '')"
 refused 'nearest is "alibi"' "$(kind alibbi)"
 refused 'nearest is "rotary"' "$(kind rope)"
 refused 'nearest is "shaw"' "$(kind relative_key)"
-refused 'which is not known' "$(kind "$(printf %0100d 0)")"
+refused 'position_embedding_type: expected a position encoding that .roformer positions.' "$(kind "$(printf %0100d 0)")"
 refused '"xpos" makes sense in causal attention only' "$(kind xpos)"
-refused 'expected is a string' '"position_embedding_type": 7'
+refused 'position_embedding_type: expected a string, got an integer' '"position_embedding_type": 7'
 expect 2 'max_distance' "$program" positions plot decay --max_distance 2147483648
 if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot decay -o decay.svg

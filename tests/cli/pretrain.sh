@@ -46,7 +46,7 @@ for mask in false true; do
 done
 expect 0 '' "$program" pretrain -q --resume mask-true --whole_word_share 0.5 --max_steps 6
 expect 0 '' "$program" pretrain -q --resume share-0.5 --whole_word_mask=false --max_steps 6
-expect 2 'whole_word_share: whole_word_mask is off' "$program" pretrain -q --text text.txt --model base --whole_word_share 0.5 -o nothing
+expect 2 'whole_word_share: expected whole_word_mask, got none' "$program" pretrain -q --text text.txt --model base --whole_word_share 0.5 -o nothing
 
 # Quiet is quiet.
 cp -r base quiet
@@ -76,7 +76,7 @@ cp -r base given
     expect 0 'given, but without effect: momentum \(optim is adamw\)' "$program" pretrain --text text.txt --model given $shape --max_steps 40 --stop_after 1 --logging_steps 1 --learning_rate 1e-3 --warmup_steps 0 --momentum 0.5
     head -1 given/metrics.jsonl | grep -q '"learning_rate":0.000975' || fail "--warmup_steps 0: $(head -1 given/metrics.jsonl)"
     expect 0 'step 2/[0-9]*[1-35-9]|step 2/4[1-9]|step 2/1[0-9][0-9]' "$program" pretrain --resume latest --model given --num_train_epochs 2 --stop_after 1 --logging_steps 1
-    expect 2 'early_stopping_patience: there is no held-out text' "$program" pretrain --text text.txt --model base -o nothing $shape --max_steps 40 --validation_split 0 --early_stopping_patience 2
+    expect 2 'early_stopping_patience: expected held-out text to select the best model, got none' "$program" pretrain --text text.txt --model base -o nothing $shape --max_steps 40 --validation_split 0 --early_stopping_patience 2
 }
 [ ! -e nothing ] || fail "a refused run left a folder"
 
@@ -86,7 +86,7 @@ printf '{"tokenizer_class": "PreTrainedTokenizerFast"}' > bare/tokenizer_config.
 awk 'BEGIN { printf "{\"normalizer\": {\"type\": \"BertNormalizer\"}, \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\", \"vocab\": {" }
     { printf "%s\"%s\": %d", (NR > 1 ? ", " : ""), $0, NR - 1 } END { print "}}}" }' base/vocab.txt > bare/tokenizer.json
 # shellcheck disable=SC2086
-expect 3 'bare: the tokenizer puts nothing around a text' "$program" pretrain --text text.txt --model bare -o nothing $shape --max_steps 2
+expect 3 'bare: tokenizer.json: expected a post_processor that adds \[CLS\] and \[SEP\], got none' "$program" pretrain --text text.txt --model bare -o nothing $shape --max_steps 2
 [ ! -e nothing ] || fail "a refused run left a folder"
 mkdir older
 echo '{"model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4}}}' > older/tokenizer.json
@@ -134,7 +134,7 @@ cp -r base best
 # shellcheck disable=SC2086
 expect 0 'the model is that of checkpoint-10: eval_loss' "$program" pretrain --text text.txt --model best $shape --max_steps 40 --save_steps 10 --eval_steps 10 --learning_rate 1e-3 --load_best_model_at_end --metric_for_best_model eval_loss --greater_is_better true --save_total_limit 1
 same best/model.safetensors best/checkpoint-10/model.safetensors "best"
-expect 2 'must be a multiple of eval_steps' "$program" pretrain --text text.txt --model best -o other --eval_steps 7 --save_steps 10 --load_best_model_at_end
+expect 2 'load_best_model_at_end: expected save_steps as a multiple of eval_steps above 0' "$program" pretrain --text text.txt --model best -o other --eval_steps 7 --save_steps 10 --load_best_model_at_end
 
 # An option that is given counts on resuming, also when it is the default's value.
 cp -r base chosen
@@ -144,14 +144,14 @@ expect 0 'lr_scheduler_type' "$program" pretrain --resume chosen/checkpoint-2 --
 
 # Refused before anything is lost.
 rm -rf taken && cp -r whole taken && rm -r taken/checkpoint-* taken/.lock
-expect 2 'taken: holds weights, .* -o DIR' "$program" pretrain --text text.txt --model taken --max_steps 2
+expect 2 'taken: contains weights, which the trained ones would overwrite' "$program" pretrain --text text.txt --model taken --max_steps 2
 same whole/model.safetensors taken/model.safetensors "in place"
 [ ! -e taken/.lock ] || fail "a refused run leaves its lock"
 before=$(ls stopped | sort | tr '\n' ' ')
 # shellcheck disable=SC2086
 expect 2 'resume' "$program" pretrain --text text.txt --model stopped $shape --max_steps 2
 mkdir plain
-expect 3 'plain: is not a checkpoint' "$program" pretrain --resume plain
+expect 3 'plain: expected a checkpoint, got another folder' "$program" pretrain --resume plain
 # A checkpoint of transformers' Trainer, by its name and as the newest of a folder.
 mkdir -p trainer/checkpoint-5 && echo '{"epoch": 1.0, "global_step": 5, "log_history": []}' > trainer/checkpoint-5/trainer_state.json && : > trainer/checkpoint-5/optimizer.pt
 for resume in '--resume trainer/checkpoint-5' '--resume latest -o trainer'; do
@@ -168,5 +168,5 @@ printf '{"vocab_size": 0}' > broken.json
 expect 3 'broken.json' "$program" pretrain --text text.txt --model base --config broken.json --max_steps 2
 sed 's/"hidden_size": 32,/"hidden_size": 32, "position_embedding_type": "rotery",/' small.json > rotery.json
 expect 3 'rotery.json: position_embedding_type is "rotery", which is not known' "$program" pretrain --text text.txt --model base --config rotery.json --max_steps 2
-expect 2 'max_length: 600 is above tokens_per_batch' "$program" pretrain --text text.txt --model base --config small.json --max_length 600 --tokens_per_batch 512 --max_steps 2
+expect 2 'max_length: expected at most tokens_per_batch, 512, got 600' "$program" pretrain --text text.txt --model base --config small.json --max_length 600 --tokens_per_batch 512 --max_steps 2
 done_testing

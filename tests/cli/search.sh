@@ -38,9 +38,9 @@ expect 0 '' "$program" search -m model --query-prompt 'of the ' --top-k 1 some '
 
 expect 0 '' "$program" search -m model --top-k 0 all 'of the river'
 [ "$(wc -l < out)" -eq 4 ] || fail "all of them: $(cat out)"
-expect 2 'the query is empty' "$program" search -m model all ' '
-expect 2 'the query is empty' "$program" search -m model all "$(printf '\343\200\200\001')"              # U+3000, a control character
-expect 2 'the query is empty' "$program" rank -m model "$(printf '\343\200\200')" full
+expect 2 'query: expected a text, got an empty one' "$program" search -m model all ' '
+expect 2 'query: expected a text, got an empty one' "$program" search -m model all "$(printf '\343\200\200\001')"              # U+3000, a control character
+expect 2 'query: expected a text, got an empty one' "$program" rank -m model "$(printf '\343\200\200')" full
 printf 'the river\n\343\200\200\nthe city\n\302\240\342\200\213\n' > blanks                        # U+3000; U+A0, U+200B
 expect 0 '2 of 4 lines are empty' "$program" index -m model -o blank.index blanks
 "$program" search -q -m model --top-k 0 blank.index 'the river' | cut -f 2 > out
@@ -50,9 +50,9 @@ printf 'the river\n\n\357\277\275\nthe city\n' > queries                        
 input=queries expect 0 '2 of 4 queries are empty' "$program" search -m model --top-k 1 all
 [ "$(cut -f 1 out | tr '\n' ' ')" = '1 4 ' ] || fail "numbers of the queries: $(cat out)"
 awk 'BEGIN { for (i = 0; i < 40; i++) printf "the river " }' > long
-input=long expect 0 '1 of 1 queries were longer than 64 tokens and were cut \(as the index was made: index --max-length\)' "$program" search -m model all
+input=long expect 0 '1 of 1 queries were longer than 64 tokens and were truncated \(set by the index:' "$program" search -m model all
 printf '%s\n' '股票 天气' > strange
-input=strange expect 0 'tokens of these queries are unknown .* an index by a model of this language' "$program" search -m model all
+input=strange expect 0 '4 of the 4 tokens of these queries are unknown to the vocabulary, so their vectors' "$program" search -m model all
 input=strange expect 0 'tokens of these lines are unknown' "$program" index -m model -o chinese
 
 # Prompts by their names; the type that the model computed with.

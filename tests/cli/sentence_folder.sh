@@ -127,7 +127,7 @@ expect 2 'a text of 2[0-9] tokens is to be read, and the model has 16 positions'
 [ ! -e s2/metrics.jsonl ] || fail "it trained before it looked at the texts"
 grep -q '"max_seq_length": 16' s1/sentence_bert_config.json || fail "longer than its positions: $(cat s1/sentence_bert_config.json)"
 cut -f 1 long.tsv | tail -1 > lines.long
-expect 0 '1 of 1 lines were longer than 16 tokens and were cut' "$program" embed -m s1 --format f32 lines.long
+expect 0 '1 of 1 lines were longer than 16 tokens and were truncated \(--max-length\)' "$program" embed -m s1 --format f32 lines.long
 
 # A triplet's loss is of vectors as the model makes them.
 printf '{"text": "the old city", "pair": "the red river", "negative": "a dog"}\n{"text": "the old house", "pair": "the king", "negative": "the river"}\n' > triplets.jsonl
@@ -146,7 +146,7 @@ holds out 'configuration and weights can be read'
 echo before > both; "$program" embed -q -m model --format jsonl lines -o /dev/stdout >> both; echo behind >> both
 [ "$(sed -n '1p;$p' both | tr '\n' ' ')" = 'before behind ' ] || fail "/dev/stdout that is a file: $(cut -c 1-40 both)"
 [ "$("$program" embed -q -m model --format f32 lines -o /dev/stdout | cksum)" = "$("$program" embed -q -m model --format f32 lines | cksum)" ] || fail "/dev/stdout"
-expect 0 'its ending is none of npy, jsonl and f32' "$program" embed -m model -o v.json lines
+expect 0 'expected the extension npy, jsonl or f32, got another one' "$program" embed -m model -o v.json lines
 expect 0 '' "$program" embed -m model -o v.JSONL lines
 head -c 1 v.JSONL | grep -q '\[' || fail "an ending in capitals"
 done_testing

@@ -27,9 +27,9 @@ expect 0 '' "$program" similarity -m model --json lines
 expect 0 '' "$program" similarity -m model --pairs --json lines others
 awk '{ printf "%.4f\n", $1 }' out | paste - "$PWD/pairs4" | awk '$1 != $2 { exit 1 }' || fail "json of pairs: $(cat out)"
 expect 2 'expected standard input once, got it twice' "$program" similarity -m model - - < /dev/null
-expect 2 'two files, 1 given' "$program" similarity -m model --pairs lines
+expect 2 '--pairs: expected two files, got 1' "$program" similarity -m model --pairs lines
 head -2 others > two
-expect 3 'lines has 4 lines, two 2' "$program" similarity -m model --pairs lines two
+expect 3 '--pairs: expected files of the same number of lines, got lines with 4 and two with 2' "$program" similarity -m model --pairs lines two
 expect 4 'no-such' "$program" similarity -m model no-such
 printf 'a\377b\n' > bad
 expect 3 'bad: line 1' "$program" similarity -m model bad
@@ -51,7 +51,7 @@ holds out '"line": 2, "text": "of the river"'
 expect 0 '' "$program" rank -m model --top-k 1 --query-prompt 'of the ' 'river' lines
 sed -n 1p out | grep -q "^1.0000	2" || fail "a prompt of the query: $(cat out)"
 expect 2 'rank needs QUERY' "$program" rank -m model
-expect 2 'the query is empty' "$program" rank -m model '  ' lines
+expect 2 'query: expected a text, got an empty one' "$program" rank -m model '  ' lines
 # What is trained is verified with the files of sentence-transformers, and converted with them.
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
 expect 0 'step 2/2' "$program" finetune --task embed --model model --train pairs.tsv --normalize --max_steps 2 --dropout 0 -o trained

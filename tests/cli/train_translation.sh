@@ -73,9 +73,9 @@ expect 0 '2 of 202 pairs to train on are left out: 2 have an empty side' "$progr
 
 # Refused, and why.
 # shellcheck disable=SC2086
-expect 3 'odd.en has 202 lines, train.de 200' "$program" train-translation $run --model subwords --source odd.en --target train.de -o x
+expect 3 'parallel text: expected the same number of lines, got 202 in odd.en and 200 in' "$program" train-translation $run --model subwords --source odd.en --target train.de -o x
 expect 2 'needs --source FILE... and --target FILE...' "$program" train-translation --source train.en -o x
-expect 2 '2 files of sources, 1 of targets' "$program" train-translation --model subwords --source train.en val.en --target train.de -o x
+expect 2 'source, target: expected the same number of files, got 2 and 1' "$program" train-translation --model subwords --source train.en val.en --target train.de -o x
 expect 2 'train-translation needs -o DIR' "$program" train-translation --source train.en --target train.de
 expect 2 '--update-freq is not an option of roformer train-translation: --gradient_accumulation_steps N' "$program" train-translation --update-freq 4
 expect 2 '--dim-vocabs is not an option of roformer train-translation: --vocab_size N' "$program" train-translation --dim-vocabs 4

@@ -97,9 +97,9 @@ input=sources expect 0 '' "$program" translate -m model --score given
 score=$("$program" translate -m model --num_beams 4 --json "one two three" | sed 's/.*"logprob": \(-[0-9.]*\),.*/\1/')
 awk -v s="$score" -F'\t' 'NR == 1 { d = $1 - s; if (d > 2e-4 || d < -2e-4 || $2 != 4) exit 1; first = $1 } NR == 2 && $1 >= first { exit 1 }' out ||
     fail "scores: $(cat out), $score"
-input=in expect 3 'given has fewer lines than there are texts' "$program" translate -m model --score given
+input=in expect 3 'given: expected one translation per text, got fewer lines' "$program" translate -m model --score given
 echo "one" > few
-input=few expect 3 'given has more lines than there are texts' "$program" translate -m model --score given
+input=few expect 3 'given: expected one translation per text, got more lines' "$program" translate -m model --score given
 
 # Long sources: refused with their line, those before are printed; or in parts, with a word about it.
 printf 'one two\none two three. four five six, seven eight nine ten eleven twelve one\nnine\n' > long
@@ -118,9 +118,9 @@ input=bad expect 3 'standard input: line 2: byte 1 \(0xff\) is not UTF-8' "$prog
 expect 2 'num_beams: 30 beams choose among 60 tokens in each step, the vocabulary has 41' "$program" translate -m model --num_beams 30 one
 expect 2 'num_return_sequences: 3 of 2 beams' "$program" translate -m model --num_beams 2 --nbest 3 one
 expect 4 'no-such' "$program" translate -m no-such one
-expect 3 'this model translates: it writes nothing without a source; roformer translate' "$program" generate -m model one
+expect 3 'expected a causal model, got a translation model; use roformer translate' "$program" generate -m model one
 expect 3 'this model translates: .*translate --score' "$program" score -m model one
-"$make_model" other > /dev/null 2>&1 && expect 3 'no encoder and decoder' "$program" translate -m other one
+"$make_model" other > /dev/null 2>&1 && expect 3 'expected an encoder-decoder model to translate, got another model' "$program" translate -m other one
 rm model/vocab.txt
 expect 3 'model: no tokenizer' "$program" translate -m model one
 mv model/config.json whole.json

@@ -87,10 +87,10 @@ tune="--train train.tsv -m pre --threads 1"
 pid=$!
 await grep -qs 'step 2/' log
 # shellcheck disable=SC2086
-expect 75 "held/.lock: another run holds this folder: process $pid " "$program" finetune $tune -o held
-expect 75 'held: a run holds this folder' "$program" convert pre held
-expect 75 'held: a run holds this folder' "$program" convert pre held --overwrite
-expect 75 'held: a run holds this folder' "$program" vocab --text train.tsv -o held --overwrite
+expect 75 "held/.lock: used by another run: process $pid " "$program" finetune $tune -o held
+expect 75 'held: used by a training run, which writes to it at its end' "$program" convert pre held
+expect 75 'held: used by a training run, which writes to it at its end' "$program" convert pre held --overwrite
+expect 75 'held: used by a training run, which writes to it at its end' "$program" vocab --text train.tsv -o held --overwrite
 [ ! -e held/vocab.txt ] || fail "vocab wrote into a folder that a run holds"
 kill -s TERM $pid
 wait $pid
@@ -144,26 +144,26 @@ sed 's/king/zebra/g; s/dog/otter/g' text.txt > other.txt
 expect 3 'other.cache: made with another tokenizer' "$program" pretrain ${shape#*text.txt } --data other.cache -o mixed --max_steps 1
 sed 's/roformer/gpt2/' small.json > gpt2.json
 # shellcheck disable=SC2086
-expect 3 'gpt2.json: model_type is .gpt2.' "$program" pretrain $shape --config gpt2.json -o mixed --max_steps 1
+expect 3 'gpt2.json: model_type: expected one of .*, got .gpt2.' "$program" pretrain $shape --config gpt2.json -o mixed --max_steps 1
 cp -r pre gpt2; cp gpt2.json gpt2/config.json
-expect 3 'gpt2/config.json: model_type is .gpt2.' "$program" finetune --train train.tsv -m gpt2 -o mixed
+expect 3 'gpt2/config.json: model_type: expected one of .*, got .gpt2.' "$program" finetune --train train.tsv -m gpt2 -o mixed
 expect 4 'base/config.json: cannot open' "$program" finetune --train train.tsv -m base -o mixed
 : > empty.tsv
 expect 3 'empty.tsv: is empty' "$program" finetune --train empty.tsv -m pre -o mixed
 printf 'text\tlabel\n' > empty.tsv
 expect 3 'empty.tsv: holds no example' "$program" finetune --train train.tsv --dev empty.tsv -m pre -o mixed
 sed 's/b$/a/' train.tsv > one.tsv
-expect 3 'one.tsv: 1 label, .a., for all examples' "$program" finetune --train one.tsv -m pre -o mixed
+expect 3 'one.tsv: expected at least two labels, got only .a.' "$program" finetune --train one.tsv -m pre -o mixed
 awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 20; i++) print "the king\t" (i == 7 ? "nan" : i) }' > nan.tsv
 expect 3 "nan.tsv:9: the label 'nan' is not a finite number" "$program" finetune --task reg --train nan.tsv -m pre -o mixed
 awk '{ print } NR == 8 { print "the king\ta\tb" }' train.tsv > wide.tsv
-expect 3 'wide.tsv:9: 3 columns, the header has 2' "$program" finetune --train wide.tsv -m pre -o mixed
+expect 3 'wide.tsv:9: expected the 2 columns of the header, got 3' "$program" finetune --train wide.tsv -m pre -o mixed
 : > empty.txt
 # shellcheck disable=SC2086
 expect 3 'holds no document to train on' "$program" pretrain ${shape#*text.txt } --text empty.txt -o mixed --max_steps 1
 awk 'BEGIN { for (i = 0; i < 30; i++) print "\346\235\261\344\272\254\n" }' > foreign.txt
 # shellcheck disable=SC2086
-expect 3 'foreign.txt: nothing can be predicted' "$program" pretrain ${shape#*text.txt } --text foreign.txt -o mixed --max_steps 1
+expect 3 'foreign.txt: expected text with words of the vocabulary' "$program" pretrain ${shape#*text.txt } --text foreign.txt -o mixed --max_steps 1
 printf '%s\n' '{"tokens": ["\u200b"], "labels": ["a"]}' '{"tokens": ["\u200b"], "labels": ["b"]}' > words.jsonl
 expect 3 'words.jsonl: no word of it has a token' "$program" finetune --task tag --train words.jsonl -m pre -o mixed
 [ ! -e mixed ] || fail "a refused run left $(ls -a mixed)"

@@ -38,7 +38,7 @@ cp -r model stray && printf '{}' > stray/tokenizer.json
 expect 3 'stray: .*the folder cannot be opened: stray/tokenizer.json' "$program" verify stray
 holds out 'stray: damaged: 1 of 3 folders'
 rm stray/tokenizer.json && printf '{}' > stray/modules.json
-expect 3 'stray: .*cannot be opened: stray/modules.json: is not a list' "$program" verify stray
+expect 3 'stray: .*cannot be opened: stray/modules.json: expected a list' "$program" verify stray
 rm stray/modules.json && printf 'hello\n' > stray/notes
 expect 0 '' "$program" verify stray
 cp -r model words && printf 'hello\n' > words/checkpoint-4/tokenizer.json

@@ -23,17 +23,17 @@ holds g/tokenizer_config.json '"do_lower_case": false'
 expect 0 '' "$program" tokenize -m a --json 'walking readers'
 
 cp a/vocab.txt before
-expect 4 'a/vocab.txt exists.*--overwrite' "$program" vocab --text text.txt --size 40 -o a
+expect 4 'exists, and models trained with it need it; --overwrite replaces it' "$program" vocab --text text.txt --size 40 -o a
 same before a/vocab.txt "kept"
 expect 0 '' "$program" vocab -q --text text.txt --size 40 -o a --overwrite
 cmp -s before a/vocab.txt && fail "--overwrite kept the old one"
 # A folder of weights keeps its tokens; a tokenizer.json that is given up is not read in place of the new vocabulary.
 mkdir weights weights/whole fast
 touch weights/whole/model.safetensors
-expect 4 'holds weights' "$program" vocab --text text.txt --size 40 -o weights/whole
-expect 4 'holds weights' "$program" vocab --type bytes -o weights/whole --overwrite
+expect 4 'weights/whole: contains weights, which need the tokens that they were trained with' "$program" vocab --text text.txt --size 40 -o weights/whole
+expect 4 'weights/whole: contains weights, which need the tokens that they were trained with' "$program" vocab --type bytes -o weights/whole --overwrite
 touch weights/tokenizer.json
-expect 4 'tokenizer.json exists' "$program" vocab --text text.txt --size 40 -o weights
+expect 4 'exists, and models trained with it need it; --overwrite replaces it' "$program" vocab --text text.txt --size 40 -o weights
 printf '{"model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4}}}' > fast/tokenizer.json
 expect 0 'renamed to tokenizer.json.replaced' "$program" vocab --text text.txt --size 40 -o fast --overwrite
 expect 0 '' "$program" tokenize -m fast --json 'walking readers'
@@ -41,17 +41,17 @@ cp out fast.json
 expect 0 '' "$program" tokenize -m a --json 'walking readers'
 same out fast.json "a tokenizer.json that was given up"
 
-expect 2 'of type marian come with published folders .*expected one of wordpiece, .*, bpe$' "$program" vocab --type marian --text text.txt -o x
-expect 2 'syllables.*expected one of wordpiece' "$program" vocab --type syllables --text text.txt -o x
+expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, got marian' "$program" vocab --type marian --text text.txt -o x
+expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, got' "$program" vocab --type syllables --text text.txt -o x
 expect 4 'nowhere' "$program" vocab --text nowhere -o h
 [ ! -e h ] || fail "a folder was made although there is no text"
-expect 3 'no text' "$program" vocab --text "$(: > empty.txt; echo empty.txt)" -o i
+expect 3 'empty.txt: expected text, got none' "$program" vocab --text "$(: > empty.txt; echo empty.txt)" -o i
 [ ! -e i ] || fail "a folder of nothing is left"
 printf 'fine\n\nbro\377ken\n' > bad.txt
 expect 3 'bad.txt:3' "$program" vocab --text bad.txt -o j
 [ ! -e j ] || fail "a folder of broken text is left"
 mkdir k
-expect 3 'no text' "$program" vocab --text empty.txt -o k
+expect 3 'empty.txt: expected text, got none' "$program" vocab --text empty.txt -o k
 [ -d k ] || fail "a folder that was there is gone"
 # Ended by a signal, it leaves no folder; the settings of another tokenizer are not written over.
 mkfifo to
@@ -64,9 +64,9 @@ wait $pid 2> /dev/null
 exec 3>&-
 [ ! -e ended ] || fail "TERM leaves a folder: $(ls -A ended)"
 mkdir settings && echo '{}' > settings/tokenizer_config.json
-expect 4 'settings/tokenizer_config.json exists' "$program" vocab --text text.txt --size 40 -o settings
+expect 4 'exists, and belongs to another tokenizer; --overwrite replaces it' "$program" vocab --text text.txt --size 40 -o settings
 [ "$(cat settings/tokenizer_config.json)" = '{}' ] || fail 'the settings are lost'
 expect 0 'learned' "$program" vocab --text text.txt --size 40 -o settings --overwrite
-expect 4 'bad.txt: not a directory' "$program" vocab --text text.txt -o bad.txt
+expect 4 'bad.txt: expected a directory, got a file' "$program" vocab --text text.txt -o bad.txt
 expect 0 'more than the 20 asked for' "$program" vocab --text text.txt --size 20 -o l
 done_testing

@@ -81,7 +81,8 @@ static void squad_as_it_is_published(void **state)
     assert_int_equal(g->items.label[1], 5);
     assert_int_equal(g->items.label[2], 0);
     end(g);
-    bad("cls", "dev-v2.0.json", "{\"data\": [{\"paragraphs\": []}]}", "are for --task qa");
+    bad("cls", "dev-v2.0.json", "{\"data\": [{\"paragraphs\": []}]}",
+        "expected examples of this task, got questions in the format of SQuAD");
 }
 
 static void sentences_of_conll(void **state)
@@ -137,7 +138,7 @@ static void bad_bytes(void **state)
            "e.csv:2: byte 5 of the line is NUL");
     refuse(&cls, "e.jsonl", TEXT("{\"text\": \"\0\"}\n"), true, RF_EDATA, "e.jsonl:1: byte 11 of the line is NUL");
     refuse(&tag, "e.conll", TEXT("a\0 O\n"), true, RF_EDATA, "e.conll:1: byte 2 of the line is NUL");
-    bad("cls", "e.jsonl", "{\"text\": \"\\u0000\", \"label\": \"x\"}\n", "e.jsonl:1: is not a JSON object");
+    bad("cls", "e.jsonl", "{\"text\": \"\\u0000\", \"label\": \"x\"}\n", "e.jsonl:1: expected a JSON object");
 }
 
 static void bad_rows(void **state)
@@ -150,29 +151,30 @@ static void bad_rows(void **state)
     bad("cls", "e.jsonl", "\n \n", "e.jsonl: holds no example");
     bad("tag", "e.conll", "\n\n", "e.conll: holds no example");
     bad("cls", "e.tsv", "text\tlabel\n", "e.tsv: holds no example");
-    bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "e.tsv:3: 1 column, the header has 2");
-    bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\tno\nthe dog\tno\n", "e.tsv:2: 3 columns, the header has 2");
+    bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "e.tsv:3: expected the 2 columns of the header, got 1");
+    bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\tno\nthe dog\tno\n",
+        "e.tsv:2: expected the 2 columns of the header, got 3");
     bad("cls", "e.csv", "text,label\nthe cat,yes\nthe, dog,no\nred\n",
-        "e.csv:3: 3 columns, the header has 2 (and 1 more such line");
+        "e.csv:3: expected the 2 columns of the header, got 3 (and 1 more such lines");
     bad("cls", "e.csv", "text,label\na,b\n\"two\nlines\",c\nd,\"open\nand, on\n",
         "e.csv:5: a quote opens here and never closes");
     bad("cls", "e.csv", "\"text,label\na,b\n", "e.csv:1: a quote opens here and never closes");
     bad("cls", "e.csv", "text,label\n\"a\"b,c\n",
         "e.csv:2: something stands between a closing quote and the next separator");
     for (int i = 0; i < 254; i++) strcat(wide, "\tx");
-    bad("cls", "e.tsv", strcat(wide, "\na\tb\n"), "e.tsv:2: 2 columns, the header has 256");
+    bad("cls", "e.tsv", strcat(wide, "\na\tb\n"), "e.tsv:2: expected the 256 columns of the header, got 2");
     wide[strlen(wide) - 5] = 0;
     bad("cls", "e.tsv", strcat(wide, "\tx\na\tb\n"), "e.tsv:1: more than 256 columns");
-    bad("tag", "e.conll", "the O\ncat\n", "e.conll:2: is not a word and its tag");
-    bad("tag", "e.conll", "the x O\ncat O\n", "e.conll:2: 2 columns, the first line has 3");
+    bad("tag", "e.conll", "the O\ncat\n", "e.conll:2: expected a word and its tag, got another line");
+    bad("tag", "e.conll", "the x O\ncat O\n", "e.conll:2: expected 3 columns, as in the first line, got 2");
     bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n[1]\n",
-        "e.jsonl:2: is a list, and must be a JSON object");
+        "e.jsonl:2: expected a JSON object, got a list");
     bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"a\"\n",
-        "e.jsonl:2: is not a JSON object: ");
+        "e.jsonl:2: expected a JSON object: '}' expected near end of file");
     bad("cls", "e.jsonl", "{\"text\": \"a\", \"text\": \"b\", \"label\": \"x\"}\n",
-        "e.jsonl:1: is not a JSON object: duplicate");
+        "e.jsonl:1: expected a JSON object: duplicate object key near '\"text\"'");
     bad("cls", "e.json", "[{\"text\": \"a\", \"label\": \"x\"}, 3]\n",
-        "e.json: example 2: is an integer, and must be an object");
+        "e.json: example 2: expected an object, got an integer");
     bad("cls", "e.json", "[{\"text\": \"a\",\n \"label\": }]\n", "e.json:2: ");
 }
 
@@ -182,7 +184,7 @@ static void bad_columns(void **state)
     bad("cls", "e.tsv", "words\tlabel\na\tb\n",
         "e.tsv: no column text for the text, which text_column names or numbers; there are words, label");
     bad("cls", "e.tsv", "text\tklass\na\tb\n", "no column label for the label");
-    bad("cls", "e.tsv", "text\ttext\tlabel\na\tb\tc\n", "the header has the column for the text twice");
+    bad("cls", "e.tsv", "text\ttext\tlabel\na\tb\tc\n", "header: expected one column for the text, got two");
     const rf_finetune_options near = {.task = "cls", .text_column = "sentense", .label_column = "label"},
                               second = {.task = "cls", .pair_column = "text_2"};
     refuse(&near, "e.tsv", TEXT("idx\tsentence\tlabel\n1\ta\tb\n"), true, RF_EDATA,
@@ -193,9 +195,9 @@ static void bad_columns(void **state)
            "no column 'text_2' for the pair, the nearest is 'text_b'");
     const rf_finetune_options three = {.task = "cls", .text_column = "1", .label_column = "3"},
                               most = {.task = "cls", .text_column = "1", .label_column = "257"};
-    refuse(&three, "e.tsv", TEXT("a\tb\tc\nd\te\n"), true, RF_EDATA, "e.tsv:2: 2 columns, column 3 is needed");
-    refuse(&most, "e.tsv", TEXT("a\tb\n"), true, RF_EARG, "numbered from 1 to 256, not 257");
-    refuse(&three, "e.jsonl", TEXT("{}\n"), true, RF_EARG, "members of JSON have names");
+    refuse(&three, "e.tsv", TEXT("a\tb\tc\nd\te\n"), true, RF_EDATA, "e.tsv:2: expected at least 3 columns, got 2");
+    refuse(&most, "e.tsv", TEXT("a\tb\n"), true, RF_EARG, "columns: expected a number from 1 to 256, got 257");
+    refuse(&three, "e.jsonl", TEXT("{}\n"), true, RF_EARG, "expected the names of JSON members, got the number");
     const rf_finetune_options half = {.task = "cls", .text_column = "1"};
     refuse(&half, "e.tsv", TEXT("a\tb\n"), true, RF_EARG, "number label_column, too");
 }
@@ -214,25 +216,25 @@ static void bad_labels(void **state)
         snprintf(text, sizeof text,
                  "{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"a\", \"label\": %s}\n",
                  kinds[i][0]);
-        snprintf(part, sizeof part, "e.jsonl:3: the label is %s, and must be a string or an integer", kinds[i][1]);
+        snprintf(part, sizeof part, "e.jsonl:3: label: expected a string or an integer, got %s", kinds[i][1]);
         bad("cls", "e.jsonl", text, part);
     }
     bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"a\"}\n",
-        "e.jsonl:3: the label is not there");
+        "e.jsonl:3: label: expected a string or an integer, got nothing");
     bad("cls", "e.jsonl",
         "{\"text\": 3, \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"b\", \"label\": 2}\n",
-        "e.jsonl:1: the text is an integer, and must be a string");
+        "e.jsonl:1: text: expected a string, got an integer");
     bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": 99999999999999999999}\n",
-        "e.jsonl:1: is not a JSON object: too big integer");
+        "e.jsonl:1: expected a JSON object: too big integer near '99999999999999999999'");
     bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": 1e999}\n",
-        "e.jsonl:1: is not a JSON object: real number overflow");
+        "e.jsonl:1: expected a JSON object: real number overflow near '1e999'");
     bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": 1e99}\n",
         "e.jsonl:1: the label '9.9999999999999997e+98' is not a finite number");
     bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": \"NaN\"}\n",
         "e.jsonl:1: the label 'NaN' is not a finite number");
-    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": NaN}\n", "e.jsonl:1: is not a JSON object");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": NaN}\n", "e.jsonl:1: expected a JSON object");
     bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": false}\n",
-        "e.jsonl:1: the label is false, and must be a string or a number");
+        "e.jsonl:1: label: expected a string or a number, got false");
     static const char *const numbers[] = {"nan", "inf", "-Infinity", "1e400", "0x10", "", "1 2", "1,5", "--1", "e5"};
     for (size_t i = 0; i < RF_COUNT(numbers); i++) {
         snprintf(text, sizeof text, "text\tscore\nthe cat\t1\nthe dog\t%s\n", numbers[i]);
@@ -241,12 +243,12 @@ static void bad_labels(void **state)
     snprintf(text, sizeof text, "text\tscore\nthe dog\t1%070d\n", 0);
     bad("reg", "e.tsv", text, "e.tsv:2: the label has 71 characters, a number has at most 63");
     snprintf(text, sizeof text, "text\tlabel\na\tx\nb\ty\nthe dog\t1%0300d\n", 0);
-    bad("cls", "e.tsv", text, "e.tsv:4: a label of 301 bytes, at most 255");
-    bad("cls", "e.tsv", "text\tlabel\na\tx\nb\ty\nc\t\n", "e.tsv:4: the label is empty");
+    bad("cls", "e.tsv", text, "e.tsv:4: label: expected at most 255 bytes, got 301");
+    bad("cls", "e.tsv", "text\tlabel\na\tx\nb\ty\nc\t\n", "e.tsv:4: label: expected a text, got an empty one");
     bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\tyes\n",
-        "e.tsv: 1 label, 'yes', for all examples: nothing to tell apart");
+        "e.tsv: expected at least two labels, got only 'yes'");
     bad("multilabel", "e.jsonl", "{\"text\": \"a\", \"labels\": [\"x\", 1, null]}\n",
-        "e.jsonl:1: a label is neither a string nor an integer");
+        "e.jsonl:1: label: expected a string or an integer, got another value");
     bad("tag", "e.jsonl",
         "{\"tokens\": [\"a\", \"b\"], \"tags\": [\"O\", \"B\"]}\n{\"tokens\": [\"a\", \"b\"], \"tags\": [\"O\"]}\n",
         "e.jsonl:2: 2 tokens, but 1 tags");
@@ -267,7 +269,7 @@ static void labels_that_are_given(void **state)
     (void)state;
     const rf_finetune_options o = {.task = "cls", .labels = "no,yes"};
     refuse(&o, "e.tsv", TEXT("text\tlabel\na\tyes\nb\tperhaps\n"), true, RF_EDATA,
-           "e.tsv:3: label 'perhaps' is none of the 2 that are known: no, yes");
+           "e.tsv:3: label: expected one of the 2 known labels (no, yes), got 'perhaps'");
     reading *g = read_as(&o, "e.tsv", TEXT("text\tlabel\na\tyes\nb\tyes\n"), true);       /* one class is enough */
     assert_int_equal(g->status, RF_OK);
     assert_int_equal(g->items.label[1], 1);
@@ -295,7 +297,7 @@ static void numbers_of_tags(void **state)
     assert_string_equal(g->l.name[0], "9");
     end(g);
     refuse(&names, "a.jsonl", TEXT("{\"tokens\": [\"the\"], \"ner_tags\": [3]}\n"), true, RF_EDATA,
-           "label '3' is none of the 3 that are known");
+           "label: expected one of the 3 known labels (O, B-A, I-A), got '3'");
 }
 
 static void some_bad_lines_may_be(void **state)
@@ -304,14 +306,15 @@ static void some_bad_lines_may_be(void **state)
     static const char text[] = "text\tlabel\na\tx\nb\nc\ty\nd\t\ne\xff\tx\nf\tx\n";
     const rf_finetune_options two = {.task = "cls", .max_bad_lines = 2}, three = {.task = "cls", .max_bad_lines = 3};
     refuse(&two, "e.tsv", text, sizeof text - 1, true, RF_EDATA,
-           "e.tsv:3: 1 column, the header has 2 (and 2 more such lines");
+           "e.tsv:3: expected the 2 columns of the header, got 1 (and 2 more such lines");
     reading *g = read_as(&three, "e.tsv", text, sizeof text - 1, true);
     assert_int_equal(g->status, RF_OK);
     assert_int_equal(g->items.n, 3);
     assert_int_equal(g->l.bad, 3);
-    t_failed(&g->l.first, RF_EDATA, "e.tsv:3: 1 column");
+    t_failed(&g->l.first, RF_EDATA, "e.tsv:3: expected the 2 columns of the header, got 1");
     end(g);
-    refuse(&three, "e.tsv", text, sizeof text - 1, false, RF_EDATA, "e.tsv:3: 1 column");  /* an answer for each line */
+    refuse(&three, "e.tsv", text, sizeof text - 1, false, RF_EDATA,
+           "e.tsv:3: expected the 2 columns of the header, got 1");  /* an answer for each line */
 }
 
 static void a_line_without_end(void **state)
@@ -422,7 +425,7 @@ static void files_of_a_folder(void **state)
     assert_int_equal(rf__example_file(folder, "dev", true, path, sizeof path, &why), RF_OK);
     assert_string_equal(path, "");
     assert_int_equal(rf__example_file(folder, "train", false, path, sizeof path, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "has no train.tsv");
+    t_failed(&why, RF_EDATA, "expected train.tsv, .csv, .jsonl, .json, .conll or .txt, got none of them");
     t_write(folder, "train.tsv.gz", "", 0);
     t_write(folder, "train.md", "", 0);
     t_write(folder, "val.tsv", "", 0);
@@ -436,7 +439,7 @@ static void files_of_a_folder(void **state)
     t_write(folder, "dev.csv", "", 0);
     why = (rf_error){0};
     assert_int_equal(rf__example_file(folder, "dev", false, path, sizeof path, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "has dev.csv and dev.jsonl");
+    t_failed(&why, RF_EDATA, "expected one file, got dev.csv and dev.jsonl; name the file");
     assert_int_equal(rf__example_file("a.tsv", "dev", false, path, sizeof path, NULL), RF_OK);
     assert_string_equal(path, "a.tsv");
     free(folder);

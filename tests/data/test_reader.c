@@ -91,13 +91,14 @@ static void plain_text(void **state)
 static void ends_of_lines_of_old_macs(void **state)
 {
     (void)state;
-    static const char said[] = "f: its lines end with CR alone, as on old Macs, expected is LF or CRLF";
+    static const char said[] = "f: line ends: expected LF or CRLF, got CR alone";
     enum { LONG = 700 << 10 };
     refuses("a\rb\r\rc\r", "f", NULL, RF_EDATA, said);
     refuses("\xEF\xBB\xBF" "a\rb", "f", &by_line, RF_EDATA, said);
     refuses("\r\ra", "f", &by_heading, RF_EDATA, said);
     refuses("<doc id=\"1\">\rx\r</doc>\r", "f", NULL, RF_EDATA, said);
-    refuses("{\"text\":\"a\"}\r{\"text\":\"b\"}\r", "f.jsonl", NULL, RF_EDATA, "lines end with CR alone");
+    refuses("{\"text\":\"a\"}\r{\"text\":\"b\"}\r", "f.jsonl", NULL, RF_EDATA,
+            "line ends: expected LF or CRLF, got CR alone; convert them with tr '\\r' '\\n'");
     char *large = malloc(LONG);                                    /* longer than the buffer for a line */
     memset(large, 'x', LONG);
     large[7] = '\r';
@@ -124,10 +125,11 @@ static void json_lines(void **state)
           "[x]");
     gives("{\"text\":\"x\"}", "f.txt", NULL, "[{\"text\":\"x\"}]");
     refuses("{\"text\":\"a\"}\n{\"text\":7}\n", "f.jsonl", NULL, RF_EDATA,
-            "f.jsonl:2: \"text\" is missing or not a string");
-    refuses("{\"body\":\"a\"}\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: \"text\" is missing");
+            "f.jsonl:2: \"text\": expected a string, got another value or none");
+    refuses("{\"body\":\"a\"}\n", "f.jsonl", NULL, RF_EDATA,
+            "f.jsonl:1: \"text\": expected a string, got another value or none");
     refuses("\n\n{\"text\":\"a\"\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:3: not valid JSON");
-    refuses("[1]\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: the JSON document is not an object");
+    refuses("[1]\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: expected a JSON object, got another value");
     refuses("{\"text\":\"a\",\"text\":\"b\"}\n", "f.jsonl", NULL, RF_EDATA, "duplicate");
     refuses("{\"text\":\"\\ud800\"}\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: not valid JSON");
 
@@ -166,10 +168,10 @@ static void bad_bytes(void **state)
     refuses("ab\xF0\x9F\x98", "f", NULL, RF_EDATA, "f:1: byte 3");
     refuses("{\"text\":\"\xFF\"}", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: byte 10 of the line (0xFF)");
     refuses_bytes("\xFF\xFE" "a\0", 4, "f", NULL, RF_EUNSUPPORTED, "UTF-16");
-    refuses_bytes("\xFD" "7zXZ\0\0", 7, "f", NULL, RF_EUNSUPPORTED, "compressed with xz");
-    refuses("BZh91AY&SY", "f", NULL, RF_EUNSUPPORTED, "compressed with bzip2");
-    refuses("plain", "f.gz", NULL, RF_EDATA, "f.gz: its first bytes are not those of gzip data");
-    refuses("", "f.zst", NULL, RF_EDATA, "not those of zstd data");
+    refuses_bytes("\xFD" "7zXZ\0\0", 7, "f", NULL, RF_EUNSUPPORTED, "expected gzip, zstd or uncompressed data, got xz");
+    refuses("BZh91AY&SY", "f", NULL, RF_EUNSUPPORTED, "expected gzip, zstd or uncompressed data, got bzip2");
+    refuses("plain", "f.gz", NULL, RF_EDATA, "f.gz: expected gzip data, got other bytes");
+    refuses("", "f.zst", NULL, RF_EDATA, "f.zst: expected zstd data, got other bytes");
     gives("B\xC5\xA0", "f", NULL, "[B\xC5\xA0]");
 }
 
@@ -452,7 +454,8 @@ static void bombs(void **state)
     refuses_bytes(z, size, "f", &by_line, RF_EDATA, "over 1000 to 1");
 
     /* A frame that announces a window of 1 GiB: descriptor without size or single segment, window exponent 20. */
-    refuses_bytes("\x28\xB5\x2F\xFD\x00\xA0\x01\x00\x00", 9, "f", NULL, RF_EUNSUPPORTED, "window is above 128 MiB");
+    refuses_bytes("\x28\xB5\x2F\xFD\x00\xA0\x01\x00\x00", 9, "f", NULL, RF_EUNSUPPORTED,
+                  "zstd window: expected at most 128 MiB, got more");
     t_free_all();
 }
 
@@ -541,7 +544,7 @@ static void doors(void **state)
     t_failed(&why, RF_EIO, "gone: cannot open");
     why = (rf_error){0};
     assert_int_equal(rf_reader_open(ctx, &folder, 1, NULL, &r, &why), RF_EIO);
-    t_failed(&why, RF_EIO, "is a directory");
+    t_failed(&why, RF_EIO, "expected a file, got a directory");
     assert_int_equal(rf_reader_open(ctx, NULL, 0, NULL, &r, NULL), RF_EARG);
     assert_int_equal(rf_reader_open(ctx, (const char *const[]){"-", "-"}, 2, NULL, &r, NULL), RF_EARG);
     rf_reader_options small;

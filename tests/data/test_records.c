@@ -43,7 +43,7 @@ static void labels_are_not_needed(void **state)
         .task = "cls", .labels = "a,b", .text_column = "1", .pair_column = "2", .label_column = "3"};
     g = read_as(&pair, "a.tsv", TEXT("the\tcat\nthe\nthe\n"), false);
     /* predict has no max_bad_lines */
-    t_failed(&g->why, RF_EDATA, "a.tsv:2: 1 column, column 2 is needed (and 1 more such lines)");
+    t_failed(&g->why, RF_EDATA, "a.tsv:2: expected at least 2 columns, got 1 (and 1 more such lines)");
     end(g);
 }
 
@@ -62,11 +62,11 @@ static void a_header_is_no_example(void **state)
     refuse(&auto_, "a.tsv", TEXT(usual), true, RF_EDATA, "a.tsv:1: 'sentence' looks like the name of a column");
     refuse(&auto_, "a.tsv", TEXT(usual), false, RF_EDATA, "a.tsv:1: 'sentence' looks like the name of a column");
     refuse(&auto_, "a.tsv", TEXT(own), true, RF_EDATA,
-           "a.tsv:1: label 'mood' is on no other line, so this may be a header: header yes passes over it");
+           "a.tsv:1: label 'mood' occurs only here, so this may be a header");
     refuse(&auto_, "a.tsv", TEXT("the\tmood\tx\ncat\told\ty\nred\told\tz\n"), true, RF_EDATA,
-           "label 'mood' is on no other line");
+           "label 'mood' occurs only here, so this may be a header; give");
     refuse(&named, "a.tsv", TEXT(usual), true, RF_EARG, "header no: columns have no names then");
-    refuse(&wrong, "a.tsv", TEXT(usual), true, RF_EARG, "header: 'maybe' is neither yes nor no");
+    refuse(&wrong, "a.tsv", TEXT(usual), true, RF_EARG, "header: expected yes or no, got 'maybe'");
 
     reading *g = read_as(&yes, "a.tsv", TEXT(own), true);
     assert_int_equal(g->status, RF_OK);
@@ -83,7 +83,7 @@ static void a_header_is_no_example(void **state)
     end(g);
     const rf_finetune_options given = {.task = "cls", .text_column = "1", .label_column = "2", .labels = "0,1"};
     refuse(&given, "a.tsv", TEXT(own), true, RF_EDATA,
-           "a.tsv:1: label 'mood' is none of the 2 that are known: 0, 1 (header yes passes over this line)");
+           "a.tsv:1: label: expected one of the 2 known labels (0, 1), got 'mood'");
     const rf_finetune_options many = {.task = "multilabel", .text_column = "1", .label_column = "2"};
     g = read_as(&many, "a.tsv", TEXT("the cat\ta,c\nthe dog\ta\nred\tb\n"), true);            /* a is on another line */
     assert_int_equal(g->status, RF_OK);
@@ -116,10 +116,11 @@ static void white_space_is_no_part_of_a_label(void **state)
     assert_int_equal(g->status, RF_OK);
     assert_string_equal(g->l.name[1], "yes");
     end(g);
-    refuse(&twice, "a.tsv", TEXT("text\tlabel\na\tyes\nb\tno\n"), true, RF_EARG, "labels: 'no' is there twice");
+    refuse(&twice, "a.tsv", TEXT("text\tlabel\na\tyes\nb\tno\n"), true, RF_EARG,
+           "labels: expected each label once, got 'no' twice");
     refuse(&none, "a.tsv", TEXT("text\tlabel\na\tyes\nb\tno\n"), true, RF_EARG,
-           "labels: one of \"no,,yes\" has no name");
-    bad("cls", "a.tsv", "text\tlabel\na\tx\nb\ty\nc\t \n", "a.tsv:4: the label is empty");
+           "labels: expected names with commas between them, got an empty name in");
+    bad("cls", "a.tsv", "text\tlabel\na\tx\nb\ty\nc\t \n", "a.tsv:4: label: expected a text, got an empty one");
 }
 
 /* ---- files that are something else ---- */
@@ -141,17 +142,18 @@ static void other_encodings_are_named(void **state)
     const rf_finetune_options cls = {.task = "cls"}, tag = {.task = "tag"};
     size_t n = widen("text\tlabel\r\nthe cat\tyes\r\n", wide, true);
     refuse(&cls, "a.tsv", wide, n, true, RF_EUNSUPPORTED,
-           "a.tsv: UTF-16LE text, readable is UTF-8; iconv -f UTF-16LE -t UTF-8 converts it");
-    refuse(&tag, "a.conll", wide, n, true, RF_EUNSUPPORTED, "a.conll: UTF-16LE text");
+           "a.tsv: expected UTF-8, got UTF-16LE");
+    refuse(&tag, "a.conll", wide, n, true, RF_EUNSUPPORTED, "a.conll: expected UTF-8, got UTF-16LE");
     n = widen("{\"text\": \"a\"}\n", wide, false);
-    refuse(&cls, "a.jsonl", wide, n, true, RF_EUNSUPPORTED, "a.jsonl: UTF-16BE text");
+    refuse(&cls, "a.jsonl", wide, n, true, RF_EUNSUPPORTED, "a.jsonl: expected UTF-8, got UTF-16BE");
     memcpy(wide, "\xff\xfe", 2);
     n = 2 + widen("text\n", wide + 2, true);
-    refuse(&cls, "a.csv", wide, n, true, RF_EUNSUPPORTED, "a.csv: UTF-16 text, readable is UTF-8");
+    refuse(&cls, "a.csv", wide, n, true, RF_EUNSUPPORTED,
+           "a.csv: expected UTF-8, got UTF-16; convert it with iconv -f UTF-16 -t UTF-8");
     refuse(&cls, "a.tsv", TEXT("text\tlabel\rthe cat\tyes\rthe dog\tno\r"), true, RF_EDATA,
-           "a.tsv: its lines end with CR alone, as on old Macs");
+           "a.tsv: line ends: expected LF or CRLF, got CR alone");
     refuse(&cls, "a.jsonl", TEXT("{\"text\": \"a\"}\r{\"text\": \"b\"}\r"), true, RF_EDATA,
-           "a.jsonl: its lines end with CR alone");
+           "a.jsonl: line ends: expected LF or CRLF, got CR alone");
     /* white space of JSON */
     reading *g = fine("cls", "a.json", "[{\"text\": \"a\",\r\"label\": 0},\r{\"text\": \"b\", \"label\": 1}]\r");
     assert_int_equal(g->r.n, 2);
@@ -172,7 +174,7 @@ static void separators_are_suggested_and_read(void **state)
     refuse(&number, "a.csv", TEXT("the cat;yes\nthe dog;no\n"), false, RF_EDATA,
            "separator \";\" reads it so, separator \",\" as it is");
     refuse(&(rf_finetune_options){.task = "cls", .separator = "a"}, "a.csv", TEXT(text), true, RF_EARG,
-           "separator: 'a' is neither tab nor one of");
+           "separator: expected tab or one of , ; | : ! # $ % & * / ~ ^, got 'a'");
     reading *g = read_as(&semicolon, "a.csv", TEXT(text), true);
     if (g->status) fail_msg("%s", g->why.text);
     same(g->r.record[0].text, "the; cat");

@@ -491,7 +491,7 @@ static void refusals(void **state)
     rf_error why;
 #define SIZED .size = sizeof(rf_generate_options)
     const struct { const char *part; rf_generate_options o; } cases[] = {
-        {"rf_generate_options: its member size is 0", {.max_new_tokens = 1, .temperature = 1}},
+        {"rf_generate_options: size: expected ", {.max_new_tokens = 1, .temperature = 1}},
         {"max_new_tokens: -1", {SIZED, .max_new_tokens = -1, .temperature = 1, .top_p = 1, .repetition_penalty = 1}},
         {"temperature: 0", {SIZED, .max_new_tokens = 1, .temperature = 0, .top_p = 1, .repetition_penalty = 1}},
         {"temperature: nan", {SIZED, .max_new_tokens = 1, .temperature = NAN, .top_p = 1, .repetition_penalty = 1}},

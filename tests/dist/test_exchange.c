@@ -236,7 +236,7 @@ static void refusals_are_shared(void **state)
     memset(m, 0, sizeof m);
     o.resume_from_checkpoint = "latest";
     run(2, o, out, m);
-    said_by_all(out, 2, RF_EDATA, "no checkpoint to resume from");
+    said_by_all(out, 2, RF_EDATA, "expected a checkpoint to resume from, got none");
 
     o.resume_from_checkpoint = NULL;
     memset(m, 0, sizeof m);

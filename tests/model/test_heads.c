@@ -322,9 +322,10 @@ static void refuses(const char *json, const char *part)
 static void bad_labels_are_refused(void **state)
 {
     (void)state;
-    refuses("{\"id2label\": {\"0\": \"a\", \"2\": \"b\"}}", "no string for \"1\"");
-    refuses("{\"id2label\": {}}", "0 labels");
-    refuses("{\"id2label\": [\"a\"]}", "not an object");
+    refuses("{\"id2label\": {\"0\": \"a\", \"2\": \"b\"}}",
+            "id2label: expected a string for each of the 2 labels, got none for \"1\"");
+    refuses("{\"id2label\": {}}", "id2label: expected 1 to 65536 labels, got 0");
+    refuses("{\"id2label\": [\"a\"]}", "object, got another value");
     refuses("{\"num_labels\": 0}", "num_labels");
     refuses("{\"num_labels\": \"3\"}", "num_labels");
     refuses("{\"problem_type\": 3}", "problem_type");

@@ -156,7 +156,7 @@ static void refusals(void **state)
         {LINEAR "\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2,\"final_length\":90}", RF_EDATA,
          "final_length does not go with rope_type \"linear\""},
         {LINEAR "\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2,\"final_length\":-1}", RF_EDATA,
-         "final_length is -1"},
+         "final_length: expected 1 to 2147483647, got -1"},
         WRONG("\"rope_scaling\":{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":36,"
               "\"short_factor\":[1,1,1,1],\"long_factor\":[2,2,2,2]}", "\"longrope\": its angles go by the length"),
         WRONG("\"position_embedding_type\":\"rotary_axial\"", "features lie on no axes"),

@@ -216,7 +216,7 @@ static void refused(void **state)
     static const char other[] = "{\"model_type\":\"roformer\",\"pooler_activation\":\"relu\"}";
     why = (rf_error){0};
     assert_int_equal(rf_config_parse(ctx, other, sizeof other - 1, "config.json", &c, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "pooler_activation is \"relu\"");
+    t_failed(&why, RF_EUNSUPPORTED, "pooler_activation: expected tanh or linear, got \"relu\"");
 }
 
 /* Texts as a whole, and the last of them token by token: behind each token the logits of the triangular mask. */

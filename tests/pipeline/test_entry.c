@@ -98,7 +98,7 @@ static void every_door_asks_for_the_defaults(void **state)
             char part[80];
             d->begin(o, d->size);
             memcpy(o, &sizes[i], sizeof sizes[i]);
-            snprintf(part, sizeof part, "%s: its member size is %zu, expected %zu", d->type, sizes[i], d->size);
+            snprintf(part, sizeof part, "%s: size: expected %zu, got %zu", d->type, d->size, sizes[i]);
             assert_int_equal(d->open(ctx, o, &why), RF_EARG);
             t_failed(&why, RF_EARG, part);
         }
@@ -145,10 +145,10 @@ static void options_within_options_may_grow(void **state)
     rf_finetune_defaults(&f);
     o.reader.size = f.t.size = 0;
     assert_int_equal(rf_evaluate_mlm(ctx, &o, &score, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "rf_reader_options: its member size is 0");
+    t_failed(&why, RF_EARG, "rf_reader_options: size: expected 40, got 0; fill in the defaults first");
     why = (rf_error){0};
     assert_int_equal(rf_finetune(ctx, &f, NULL, NULL, NULL, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "rf_train_options: its member size is 0");
+    t_failed(&why, RF_EARG, "rf_train_options: size: expected 792, got 0; fill in the defaults first");
     rf_ctx_free(ctx);
 }
 

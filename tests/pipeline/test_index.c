@@ -301,7 +301,7 @@ static void vectors_without_a_direction(void **state)
     o.dimensions = 2;
     assert_int_equal(rf_index_create(ctx, folder, &o, &w, &why), RF_OK);
     rf_index_add(w, zero, text, NULL, 3, &bad, &why);
-    refused(&why, RF_ENUMERIC, "length 0");
+    refused(&why, RF_ENUMERIC, "vector is zero; cosine similarity is undefined");
     assert_int_equal(bad, 1);
     rf_index_add(w, nan, text, NULL, 3, &bad, &why);
     refused(&why, RF_ENUMERIC, "not finite");
@@ -336,7 +336,7 @@ static void queries_that_have_no_answer(void **state)
     int64_t hits;
     const float zero[4] = {0}, infinite[4] = {1, INFINITY, 0, 0}, tiny[4] = {1e-18f, -1e-18f, 0, 0};
     rf_index_search(x, zero, 1, &hit, &hits, &why);
-    refused(&why, RF_ENUMERIC, "length 0");
+    refused(&why, RF_ENUMERIC, "vector is zero; cosine similarity is undefined");
     rf_index_search(x, infinite, 1, &hit, &hits, &why);
     refused(&why, RF_ENUMERIC, "not finite");
     rf_index_search(x, tiny, 0, &hit, &hits, &why);

@@ -63,15 +63,16 @@ static void refusals(void **state)
 {
     (void)state;
     static const struct { const char *json, *part; } cases[] = {
-        {"{\"attention_type\": 3}", "attention_type is an integer, expected is a string"},
+        {"{\"attention_type\": 3}", "attention_type: expected a string, got an integer"},
         {"{\"attention_type\": \"linaer\"}", "attention_type is \"linaer\", expected one of \"softmax\", \"linear\""},
-        {"{\"attention_type\": [\"linear\"]}", "attention_type lists 1 layers, there are 12"},
-        {"{\"num_hidden_layers\": 1, \"attention_type\": [7]}", "attention_type is an integer"},
+        {"{\"attention_type\": [\"linear\"]}",
+         "attention_type: expected 12 layers (num_hidden_layers), got a list of 1"},
+        {"{\"num_hidden_layers\": 1, \"attention_type\": [7]}", "attention_type: expected a string, got an integer"},
         {"{\"feature_map\": \"gelu\"}", "feature_map is \"gelu\", expected one of \"elu\", \"shen\", \"favor\""},
         {"{\"rotation_order\": \"after\"}", "expected one of \"eq19\", \"before\", \"none\""},
-        {"{\"num_random_features\": 0}", "num_random_features is 0, allowed is [1,"},
-        {"{\"feature_seed\": -4}", "feature_seed is -4"},
-        {"{\"feature_epsilon\": 2}", "feature_epsilon is 2"},
+        {"{\"num_random_features\": 0}", "num_random_features: expected [1, 16777216], got 0"},
+        {"{\"feature_seed\": -4}", "feature_seed: expected [0, 9.00719925474099e+15], got -4"},
+        {"{\"feature_epsilon\": 2}", "feature_epsilon: expected [0, 1], got 2"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         rf_config c;

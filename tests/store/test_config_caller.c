@@ -105,14 +105,14 @@ static void one_that_was_not_filled_in_is_refused(void **state)
         assert_int_equal(rf_config_write(ctx, t_folder(), &c, &why[1]), RF_EARG);
         assert_int_equal(rf_model_random(ctx, &c, 1, &m, &why[2]), RF_EARG);
         assert_int_equal(rf_config_parameters(&c), 0);
-        for (size_t k = 0; k < RF_COUNT(why); k++) t_failed(&why[k], RF_EARG, "rf_config: its member size is");
+        for (size_t k = 0; k < RF_COUNT(why); k++) t_failed(&why[k], RF_EARG, "rf_config: size: expected");
     }
     rf_config c;
     rf_error why = {0};
     rf_config_defaults(&c);
     c.rope_thetas = 3;
     assert_int_equal(rf_config_check(&c, "config", &why), RF_EARG);
-    t_failed(&why, RF_EARG, "config: rope_theta_per_layer is NULL, expected 3 numbers");
+    t_failed(&why, RF_EARG, "config: rope_theta_per_layer: expected 3 numbers, got NULL");
     rf_ctx_free(ctx);
 }
 

@@ -28,9 +28,9 @@ static void slips_are_refused_with_what_was_meant(void **state)
         {"{\"position_embeding_type\": \"alibi\"}", "did you mean position_embedding_type?"},
         {"{\"rope_tetha\": 500}", "did you mean rope_theta?"},
         {"{\"model_type\": \"transformer\", \"encoder_layer\": 3}", "did you mean encoder_layers?"},
-        {"{\"feature_map\": \"elu\"}", "feature_map is a key of linear attention, and there is no attention_type"},
-        {"{\"num_random_features\": 64}", "num_random_features is a key of linear attention"},
-        {"{\"hidden_size\": 63}", "does not divide"},
+        {"{\"feature_map\": \"elu\"}", "feature_map: expected \"attention_type\": \"linear\""},
+        {"{\"num_random_features\": 64}", "num_random_features: expected \"attention_type\""},
+        {"{\"hidden_size\": 63}", "num_attention_heads: expected a divisor of hidden_size, 63, got 12"},
     };
     for (size_t i = 0; i < RF_COUNT(slips); i++) {
         char strange[64];

@@ -63,14 +63,15 @@ static void what_is_refused(void **state)
     (void)state;
     static const struct { const char *json; rf_status code, later; const char *part; } bad[] = {
         {"{", RF_EDATA, RF_OK, "not valid JSON"},
-        {"{\"num_beams\": 0}", RF_EDATA, RF_OK, "num_beams is 0, allowed is [1, 4096]"},
+        {"{\"num_beams\": 0}", RF_EDATA, RF_OK, "num_beams: expected 1 to 4096, got 0"},
         {"{\"num_beams\": \"4\"}", RF_EDATA, RF_OK, "num_beams"},
         {"{\"length_penalty\": true}", RF_EDATA, RF_OK, "length_penalty"},
         {"{\"early_stopping\": \"always\"}", RF_EDATA, RF_OK, "early_stopping"},
         {"{\"eos_token_id\": [-1]}", RF_EDATA, RF_OK, "eos_token_id"},
         {"{\"bad_words_ids\": [40]}", RF_EDATA, RF_OK, "bad_words_ids"},
         {"{\"decoder_start_token_id\": 2}", RF_EDATA, RF_OK, "decoder_start_token_id is 2, but 40 in config.json"},
-        {"{\"bad_words_ids\": [[1, 2]]}", RF_OK, RF_EUNSUPPORTED, "bad_words_ids has a word of 2 tokens"},
+        {"{\"bad_words_ids\": [[1, 2]]}", RF_OK, RF_EUNSUPPORTED,
+         "bad_words_ids: expected words of one token, got one of 2 tokens; take it out"},
         {"{\"num_beam_groups\": 2}", RF_OK, RF_EUNSUPPORTED, "num_beam_groups: expected 1, got 2"},
         {"{\"begin_suppress_tokens\": [1]}", RF_OK, RF_EUNSUPPORTED, "begin_suppress_tokens"},
         {"{\"min_length\": 0, \"num_beam_groups\": 1}", RF_OK, RF_OK, ""},

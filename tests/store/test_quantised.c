@@ -50,32 +50,37 @@ static void schemes_that_are_not(void **state)
     (void)state;
     static const struct { const char *text; rf_status code; const char *part; } bad[] = {
         {"7", RF_EDATA, "quantization_config is not an object"},
-        {CONFIG("gptq", "int-quantized", "", "{}"), RF_EUNSUPPORTED, "quant_method is \"gptq\", expected \"compressed"},
-        {CONFIG("compressed-tensors", "pack-quantized", "", "{}"), RF_EUNSUPPORTED, "format is \"pack-quantized\""},
+        {CONFIG("gptq", "int-quantized", "", "{}"), RF_EUNSUPPORTED,
+         "quantization_config.quant_method: expected \"compressed-tensors\", got \"gptq\""},
+        {CONFIG("compressed-tensors", "pack-quantized", "", "{}"), RF_EUNSUPPORTED,
+         "quantization_config.format: expected \"int-quantized\", got \"pack-quantized\""},
         {INTEGERS(",\"quantization_status\":\"frozen\"", "{}"), RF_EUNSUPPORTED,
-         "quantization_status is \"frozen\""},
+         "quantization_config.quantization_status: expected \"compressed\", got \"frozen\""},
         {INTEGERS(",\"kv_cache_scheme\":{\"num_bits\":8}", "{}"), RF_EUNSUPPORTED,
-         "kv_cache_scheme is {\"num_bits\":8}"},
+         "quantization_config.kv_cache_scheme: expected null, got {\"num_bits\":8}"},
         {INTEGERS("", "{}"), RF_EDATA, "config_groups is not an object with a group"},
         {INTEGERS("", "{\"g\":[\"Linear\"]}"), RF_EDATA, "config_groups.g is not an"},
-        {ONE("{\"num_bits\":4,\"strategy\":\"channel\"}", TOKENS), RF_EUNSUPPORTED, "weights.num_bits is 4, expected"},
+        {ONE("{\"num_bits\":4,\"strategy\":\"channel\"}", TOKENS), RF_EUNSUPPORTED,
+         "quantization_config.config_groups.g.weights.num_bits: expected 8, got 4"},
         {ONE("{\"num_bits\":8,\"type\":\"float\",\"strategy\":\"channel\"}", TOKENS), RF_EUNSUPPORTED,
-         "g.weights.type is \"float\""},
+         "quantization_config.config_groups.g.weights.type: expected \"int\", got \"float\""},
         {ONE("{\"num_bits\":8,\"strategy\":\"group\",\"group_size\":128}", TOKENS), RF_EUNSUPPORTED,
-         "g.weights.strategy is \"group\", expected \"channel\""},
+         "quantization_config.config_groups.g.weights.strategy: expected \"channel\", got"},
         {ONE("{\"num_bits\":8,\"strategy\":\"channel\",\"group_size\":128}", TOKENS), RF_EUNSUPPORTED,
-         "g.weights.group_size is 128"},
+         "quantization_config.config_groups.g.weights.group_size: expected null, got"},
         {ONE("{\"num_bits\":8,\"strategy\":\"channel\",\"symmetric\":false}", TOKENS), RF_EUNSUPPORTED,
-         "g.weights.symmetric is false"},
-        {ONE("{\"num_bits\":8}", TOKENS), RF_EUNSUPPORTED, "g.weights.strategy is missing"},
-        {ONE(WEIGHTS, "null"), RF_EUNSUPPORTED, "g.input_activations is null, expected a scheme of 8 bits"},
-        {ONE("null", TOKENS), RF_EUNSUPPORTED, "g.weights is null"},
+         "quantization_config.config_groups.g.weights.symmetric: expected true, got"},
+        {ONE("{\"num_bits\":8}", TOKENS), RF_EUNSUPPORTED,
+         "quantization_config.config_groups.g.weights.strategy: expected \"channel\", got"},
+        {ONE(WEIGHTS, "null"), RF_EUNSUPPORTED,
+         "quantization_config.config_groups.g.input_activations: expected an 8-bit"},
+        {ONE("null", TOKENS), RF_EUNSUPPORTED, "quantization_config.config_groups.g.weights: expected an"},
         {ONE(WEIGHTS, "{\"num_bits\":8,\"strategy\":\"token\",\"dynamic\":false}"), RF_EUNSUPPORTED,
-         "g.input_activations.dynamic is false, expected true"},
+         "quantization_config.config_groups.g.input_activations.dynamic: expected true"},
         {ONE(WEIGHTS, "{\"num_bits\":8,\"strategy\":\"tensor\",\"dynamic\":true}"), RF_EUNSUPPORTED,
-         "g.input_activations.strategy is \"tensor\""},
+         "quantization_config.config_groups.g.input_activations.strategy: expected"},
         {ONE(WEIGHTS, "{\"num_bits\":8,\"strategy\":\"token\",\"dynamic\":true,\"symmetric\":false}"), RF_EUNSUPPORTED,
-         "g.input_activations.symmetric is false"},
+         "quantization_config.config_groups.g.input_activations.symmetric: expected"},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         int is;
@@ -139,12 +144,16 @@ static void scales_that_cannot_be(void **state)
     static const rf_weight_out none = {.name = "b", .type = RF_F32, .rank = 1, .dim = {1}, .data = fine};
 #define SCALE(t, r, d0, d1, at) {.name = "a.weight_scale", .type = t, .rank = r, .dim = {d0, d1}, .data = at}
     static const struct { rf_weight_out scale; rf_status code; const char *part; } bad[] = {
-        {SCALE(RF_F32, 2, 1, 1, fine), RF_EDATA, "a.weight_scale\": F32 of rank 2 with 1 numbers, expected a"},
-        {SCALE(RF_F32, 2, 1, 2, fine), RF_EDATA, "expected a scale for each row: [2,1]"},
+        {SCALE(RF_F32, 2, 1, 1, fine), RF_EDATA,
+         "tensor \"a.weight_scale\": expected a scale for each row, [2,1] in F32, BF16 or"},
+        {SCALE(RF_F32, 2, 1, 2, fine), RF_EDATA,
+         "tensor \"a.weight_scale\": expected a scale for each row, [2,1] in F32, BF16 or"},
         {SCALE(RF_F32, 1, 2, 0, fine), RF_EDATA, "of rank 1 with 2 numbers"},
-        {SCALE(RF_I8, 2, 2, 1, fine), RF_EDATA, "a.weight_scale\": I8 of rank 2"},
-        {SCALE(RF_F32, 2, 2, 1, zero), RF_EDATA, "the scale of row 1 is 0, expected a positive number"},
-        {SCALE(RF_F32, 2, 2, 1, negative), RF_EDATA, "the scale of row 0 is -1"},
+        {SCALE(RF_I8, 2, 2, 1, fine), RF_EDATA,
+         "tensor \"a.weight_scale\": expected a scale for each row, [2,1] in F32, BF16 or"},
+        {SCALE(RF_F32, 2, 2, 1, zero), RF_EDATA, "a.weight_scale: scale of row 1: expected a positive number, got 0"},
+        {SCALE(RF_F32, 2, 2, 1, negative), RF_EDATA,
+         "a.weight_scale: scale of row 0: expected a positive number, got -1"},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         rf_error why = {0};
@@ -156,7 +165,7 @@ static void scales_that_cannot_be(void **state)
     rf_error why = {0};
     rf_weights *w = file_of(&none, 1);
     rf__quantised_check(ctx, w, rf_weights_find(w, "a.weight"), true, &why);
-    t_failed(&why, RF_EDATA, "\"a.weight_scale\" with the scales of its rows is missing");
+    t_failed(&why, RF_EDATA, "tensor \"a.weight\" is in int8: expected \"a.weight_scale\" with the scales of");
     why = (rf_error){0};
     rf__quantised_check(ctx, w, rf_weights_find(w, "a.weight"), false, &why);
     t_failed(&why, RF_EUNSUPPORTED, "config.json has no quantization_config");
@@ -168,7 +177,7 @@ static void scales_that_cannot_be(void **state)
     w = file_of(more, 2);
     why = (rf_error){0};
     rf__quantised_check(ctx, w, rf_weights_find(w, "a.weight"), true, &why);
-    t_failed(&why, RF_EUNSUPPORTED, "a.weight_zero_point is not zero: weights with a zero point");
+    t_failed(&why, RF_EUNSUPPORTED, "a.weight_zero_point: expected zeros, got others");
     rf_weights_close(w);
 }
 

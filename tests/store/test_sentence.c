@@ -38,8 +38,8 @@ static void folders_of_sentence_transformers_are_read(void **state)
         if (s.default_prompt >= 0) assert_string_equal(s.prompt[s.default_prompt].name, "query");
         rf_sentence_free(&s);
     }
-    read_golden(ctx, "two", RF_EUNSUPPORTED, &s, "2 poolings side by side");
-    read_golden(ctx, "last", RF_EUNSUPPORTED, &s, "pooling \"lasttoken\": there are cls, mean and max");
+    read_golden(ctx, "two", RF_EUNSUPPORTED, &s, "pooling: expected one, got 2; combined poolings are not supported");
+    read_golden(ctx, "last", RF_EUNSUPPORTED, &s, "pooling: expected cls, mean or max, got \"lasttoken\"");
     read_golden(ctx, "dense", RF_EUNSUPPORTED, &s, "module 2 is Dense, expected is Normalize, or none");
     rf_ctx_free(ctx);
 }
@@ -103,22 +103,24 @@ static void damage_is_named(void **state)
                                 " {\"type\": \"Pooling\", \"path\": \"p\"}]";
     static const struct { const char *name, *text; rf_status status; const char *part; } cases[] = {
         {RF_FILE_MODULES, "{", RF_EDATA, RF_FILE_MODULES ":1"},
-        {RF_FILE_MODULES, "{}", RF_EDATA, "is not a list"},
-        {RF_FILE_MODULES, "[]", RF_EDATA, "0 modules, expected are"},
-        {RF_FILE_MODULES, "[{\"type\": 3}]", RF_EDATA, "module 0 has no type and path"},
+        {RF_FILE_MODULES, "{}", RF_EDATA, "expected a list, got another JSON value"},
+        {RF_FILE_MODULES, "[]", RF_EDATA, "expected the modules Transformer and Pooling, got 0 modules"},
+        {RF_FILE_MODULES, "[{\"type\": 3}]", RF_EDATA, "module 0: expected type and path, got none"},
         {RF_FILE_MODULES, "[{\"type\": \"x.CLIPModel\", \"path\": \"\"}]", RF_EUNSUPPORTED, "module 0 is CLIPModel"},
         {RF_FILE_MODULES, "[{\"type\": \"Transformer\", \"path\": \"../up\"}]", RF_EDATA, "a folder below this one"},
-        {"p/" RF_FILE_CONFIG, NULL, RF_EIO, "is not there, and " RF_FILE_MODULES " names it"},
-        {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": 1}", RF_EDATA, "neither a string nor a list"},
+        {"p/" RF_FILE_CONFIG, NULL, RF_EIO, "expected the file of a module in " RF_FILE_MODULES},
+        {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": 1}", RF_EDATA,
+         "pooling_mode: expected a string or a list of strings, got another value"},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode_cls_token\": true, \"pooling_mode_max_tokens\": true}", RF_EUNSUPPORTED,
-         "2 poolings"},
+         "pooling: expected one, got 2; combined poolings are not supported"},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode_weightedmean_tokens\": true}", RF_EUNSUPPORTED, "weightedmean"},
         {RF_FILE_SENTENCE, "{\"max_seq_length\": -1}", RF_EDATA, "max_seq_length"},
         {RF_FILE_SENTENCE, "{\"do_lower_case\": true}", RF_EUNSUPPORTED, "do_lower_case"},
-        {"p/" RF_FILE_CONFIG, "{\"pooling_mode_mean_tokens\": false}", RF_EDATA, "no pooling is true"},
-        {RF_FILE_PROMPTS, "{\"prompts\": [\"q\"]}", RF_EDATA, "prompts is not an object"},
+        {"p/" RF_FILE_CONFIG, "{\"pooling_mode_mean_tokens\": false}", RF_EDATA,
+         "pooling: expected one that is true, got none"},
+        {RF_FILE_PROMPTS, "{\"prompts\": [\"q\"]}", RF_EDATA, "prompts: expected an object, got another value"},
         {RF_FILE_PROMPTS, "{\"prompts\": {\"q\": 1}}", RF_EDATA, "prompt \"q\" is not a string"},
-        {RF_FILE_PROMPTS, "{\"default_prompt_name\": \"q\"}", RF_EDATA, "default_prompt_name is \"q\""},
+        {RF_FILE_PROMPTS, "{\"default_prompt_name\": \"q\"}", RF_EDATA, "default_prompt_name: expected one of the"},
     };
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(cases); i++) {

@@ -44,12 +44,13 @@ static void lengths(void **state)
 {
     (void)state;
     static const struct { const char *bytes; size_t size; const char *part; } bad[] = {
-        {"", 0, "0 bytes, at least 8"},
-        {"\2\0\0\0\0\0\0", 7, "7 bytes, at least 8"},
-        {"\0\0\0\0\0\0\0\0{}", 10, "header length 0 is not in 1..100000000"},
-        {"\1\xe1\xf5\5\0\0\0\0{}", 10, "header length 100000001 is not in"},
-        {"\377\377\377\377\377\377\377\377{}", 10, "header length 18446744073709551615 is not in"},
-        {"\3\0\0\0\0\0\0\0{}", 10, "header length 3 exceeds the file's size 10"},
+        {"", 0, "not a safetensors file: expected at least 8 bytes, got 0"},
+        {"\2\0\0\0\0\0\0", 7, "not a safetensors file: expected at least 8 bytes, got 7"},
+        {"\0\0\0\0\0\0\0\0{}", 10, "not a safetensors file: header length: expected 1 to 100000000, got 0"},
+        {"\1\xe1\xf5\5\0\0\0\0{}", 10, "not a safetensors file: header length: expected 1 to 100000000, got 100000001"},
+        {"\377\377\377\377\377\377\377\377{}", 10,
+         "not a safetensors file: header length: expected 1 to 100000000, got"},
+        {"\3\0\0\0\0\0\0\0{}", 10, "header length: expected at most the 10 bytes of the file, got 3"},
         {"\3\0\0\0\0\0\0\0 {}", 11, "does not start with {"},
         {"\2\0\0\0\0\0\0\0[]", 10, "does not start with {"},
         {"\2\0\0\0\0\0\0\0{}x", 11, "1 bytes after the last tensor"},
@@ -106,10 +107,12 @@ static void offsets(void **state)
     refused("{" T("a", "F32", "[1]", "[-4,0]") "}", 4, RF_EDATA, "data_offsets[0] is not a whole number");
     refused("{" T("a", "F32", "[1]", "[0,4.0]") "}", 4, RF_EDATA, "data_offsets[1] is not a whole number");
     refused("{" T("a", "F32", "[1]", "[0]") "}", 4, RF_EDATA, "not a pair");
-    refused("{" T("a", "F32", "[2]", "[0,8]") "}", 4, RF_EDATA, "its data ends at byte 8 of 4");
-    refused("{" T("a", "F32", "[2]", "[0,4]") "}", 4, RF_EDATA, "span 4 bytes, its shape and type need 8");
+    refused("{" T("a", "F32", "[2]", "[0,8]") "}", 4, RF_EDATA,
+            "tensor \"a\": data_offsets: expected an end within the 4 bytes of data, got 8");
+    refused("{" T("a", "F32", "[2]", "[0,4]") "}", 4, RF_EDATA,
+            "tensor \"a\": data_offsets: expected 8 bytes for its shape and type, got 4");
     refused("{" T("a", "F32", "[1]", "[4,8]") "}", 8, RF_EDATA,
-            "a hole before it: data begins at byte 4, 0 was expected");
+            "tensor \"a\": a gap before it: expected its data at byte 0, got byte 4");
     refused("{" T("a", "F32", "[1]", "[0,4]") "}", 8, RF_EDATA, "4 bytes after the last tensor");
     refused("{" T("a", "F32", "[2]", "[0,8]") "," T("b", "F32", "[1]", "[4,8]") "}", 8, RF_EDATA,
             "\"b\": overlaps another");
@@ -142,9 +145,9 @@ static void lists_and_finds(void **state)
     assert_int_equal(t->count, 2);
     float x[5];
     static const struct { const char *name, *part; } whole[] = {
-        {"late", "\"late\": int32 weights without quantization_config"},
-        {"early", "\"early\": int8 weights without quantization_config"},
-        {"last", "\"last\": int64 weights without quantization_config"},
+        {"late", "tensor \"late\": int32 weights: expected quantization_config, got none"},
+        {"early", "tensor \"early\": int8 weights: expected quantization_config, got none"},
+        {"last", "tensor \"last\": int64 weights: expected quantization_config, got none"},
     };
     for (size_t i = 0; i < RF_COUNT(whole); i++) {
         rf_error why = {0};
@@ -210,13 +213,13 @@ static void crowds(void **state)
         assert_string_equal(rf_weights_find(w, name)->name, name);
     }
     rf_weights_close(w);
-    refused(crowd(65537), 65537, RF_EDATA, "65537 tensors, the limit is 65536");
-    refused(crowd(100000), 100000, RF_EDATA, "100000 tensors, the limit is 65536");
+    refused(crowd(65537), 65537, RF_EDATA, "expected at most 65536 tensors, got 65537");
+    refused(crowd(100000), 100000, RF_EDATA, "expected at most 65536 tensors, got 100000");
     char *values = t_bytes(4000100);                               /* two bytes for a value */
     char *at = values + sprintf(values, "{\"__metadata__\":[");
     for (int i = 0; i < 2000000; i++) at += sprintf(at, "%d,", 0);
     strcpy(at, "0]}");
-    refused(values, 0, RF_EDATA, "values, the limit is 2000000");
+    refused(values, 0, RF_EDATA, "expected at most 2000000 JSON values, got 2000003");
     t_free_all();
 }
 
@@ -283,7 +286,7 @@ static void files(void **state)
     rf_weights *w = NULL;
     rf_error why = {0};
     assert_int_equal(rf_weights_open(ctx, folder, &w, &why), RF_EIO);
-    t_failed(&why, RF_EIO, "holds no weights: none of model.safetensors");
+    t_failed(&why, RF_EIO, "expected weights (model.safetensors, model.safetensors.index.json");
     put(folder, "model.safetensors", shard_a, 4);
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     assert_int_equal(rf_weights_open(ctx, folder, &w, NULL), RF_OK);
@@ -299,7 +302,7 @@ static void files(void **state)
     why = (rf_error){0};
     assert_true(!unlink(path) && !mkfifo(path, 0666));                  /* nobody writes it: not to be waited for */
     assert_int_equal(rf_weights_open(ctx, path, &w, &why), RF_EIO);
-    t_failed(&why, RF_EIO, "is a pipe, a socket or a device");
+    t_failed(&why, RF_EIO, "expected a file, got a pipe, a socket or a device");
     t_free_all();
 }
 

@@ -480,16 +480,16 @@ static void a_teacher_that_does_not_fit_is_refused(void **state)
     o.teacher = "no-such.npy";
     refused(&s, "a.tsv", pairs, &o, RF_EIO, "no-such.npy");
     o.teacher = two;
-    refused(&s, "a.tsv", scored, &o, RF_EDATA, "scores, which are not looked at");
+    refused(&s, "a.tsv", scored, &o, RF_EDATA, "expected examples without scores with");
     refused(&s, "a.jsonl", more, &o, RF_EDATA, "has negatives, and all its texts would go to one vector");
     p = o, p.loss = RF_EMBED_INFONCE;
-    refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss infonce: does not look at vectors of a teacher");
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss infonce: expected mse or cosine with");
     p = o, p.matryoshka = "8";
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "learned whole");
     p = o, p.k_fold = 2;
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "k_fold: vectors of a teacher");
     p = o, p.teacher = NULL, p.loss = RF_EMBED_MSE;
-    refused(&s, "a.tsv", pairs, &p, RF_EARG, "expected is --teacher");
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss mse: expected");
     p = o, p.dev = s.data;
     t_write(s.data, "dev.tsv", "text\nthe cat\n", 13);
     refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &p, RF_EDATA, "no second text");
@@ -520,7 +520,7 @@ static void what_cannot_be_learned_is_refused(void **state)
     refused(&s, "a.jsonl", "{\"text\": \"the cat\", \"negative\": \"x\"}\n", &o, RF_EDATA, "but no second text");
     refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negatives\": \"x\"}\n", &o, RF_EDATA, "not a list");
     refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negative\": \"x\", \"score\": 1}\n", &o, RF_EDATA,
-            "a score and negatives");
+            "expected a score or negatives, got both");
     p = o, p.loss = RF_EMBED_COSENT;
     refused(&s, "a.tsv", pairs, &p, RF_EDATA, "loss cosent: the examples have no scores");
     p = o, p.loss = RF_EMBED_INFONCE;

@@ -404,7 +404,8 @@ static void refuses(const char *name, const char *text, const char *task, rf_sta
 static void bad_files_are_refused(void **state)
 {
     (void)state;
-    refuses("e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "cls", RF_EDATA, "e.tsv:3: 1 column, the header has 2");
+    refuses("e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "cls", RF_EDATA,
+            "e.tsv:3: expected the 2 columns of the header, got 1");
     refuses("e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n", "mc", RF_EDATA,
             "e.jsonl:1: the label is not the number");
     refuses("e.tsv", "text\tlabel\na\tb\n", "glue/none", RF_EARG, "is none of cls");
@@ -425,7 +426,7 @@ static void a_folder_of_files(void **state)
     assert_true(score_of(&scores, "accuracy") >= 0);
     assert_non_null(strstr(s.notes, "2 to evaluate on"));
     assert_non_null(strstr(s.notes, "1 bad line was passed over, the first: "));
-    assert_non_null(strstr(s.notes, "dev.tsv:4: 1 column"));
+    assert_non_null(strstr(s.notes, "dev.tsv:4: expected the 2 columns of the header, got 1"));
     end(&s);
 }
 
@@ -505,7 +506,7 @@ static void a_label_that_training_has_not(void **state)
     rf_finetune_options o = options_of(&s);
     t_write(s.data, "dev.tsv", "text\tlabel\nthe cat\tyes\nthe dog\tperhaps\n", 39);
     must(&s, &o, RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "dev.tsv:3: label 'perhaps' is none of the 2");
+    t_failed(&s.why, RF_EDATA, "dev.tsv:3: label: expected one of the 2 known labels (no, yes), got 'perhaps'");
     end(&s);
 }
 

@@ -177,7 +177,7 @@ static void names_need_their_order(void **state)
     rf_labels l;
     o.t.max_steps = 1;
     assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "is not a whole number, so the order of the labels is not known: --labels");
+    t_failed(&s.why, RF_EDATA, "expected whole numbers as ordered labels, got 'poor'");
     o.labels = "poor,fair,good,excellent";
     s.why = (rf_error){0};
     if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);

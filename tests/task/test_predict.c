@@ -164,7 +164,7 @@ static void choices_say_which_example_they_are_of(void **state)
          RF_PREDICTIONS_JSONL, &l);
     lines_start(&l, (const char *const[]){"{\"id\": \"q-1\", \"label\": "}, 1);
     assert_int_equal(predict(&s, "uuid", "a.jsonl", choices, RF_PREDICTIONS_JSONL, &l), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "a.jsonl:1: the id is not there, and must be a string or an integer");
+    t_failed(&s.why, RF_EDATA, "a.jsonl:1: id: expected a string or an integer, got nothing (and 1 more such");
     assert_int_equal(predict(&s, NULL, "a.jsonl", choices, RF_PREDICTIONS_SQUAD, &l), RF_EARG);
     t_failed(&s.why, RF_EARG, "format squad: is for answers to questions");
     end(&s);
@@ -270,15 +270,15 @@ static void options_of_columns_that_are_not_there(void **state)
     const rf_finetune_options id = {.id_column = "id"}, label = {.label_column = "tag"};
     setup s = begin("cls", "train.tsv", texts);
     assert_int_equal(predict_with(&s, &separator, "a.jsonl", "{\"text\": \"the cat\"}\n"), RF_EARG);
-    t_failed(&s.why, RF_EARG, "separator: is for tables of fields, and ");
+    t_failed(&s.why, RF_EARG, "separator: applies only to tables of fields; ");
     assert_int_equal(predict_with(&s, &header, "a.json", "[{\"text\": \"the cat\"}]\n"), RF_EARG);
-    t_failed(&s.why, RF_EARG, "header: is for tables of fields, and ");
+    t_failed(&s.why, RF_EARG, "header: applies only to tables of fields; ");
     assert_int_equal(predict_with(&s, &separator, "a.tsv", "text;label\nthe cat;yes\n"), RF_OK);
     end(&s);
     s = begin("tag", "train.conll", tagged);
     assert_int_equal(predict_with(&s, &header, "a.conll", tagged), RF_EARG);
     assert_int_equal(predict_with(&s, &text, "a.conll", tagged), RF_EARG);
-    t_failed(&s.why, RF_EARG, "text_column: is for examples with a text in a column or member of its own, and ");
+    t_failed(&s.why, RF_EARG, "text_column: applies only to examples with a text in a column or member of its own");
     assert_int_equal(predict_with(&s, &label, "a.conll", tagged), RF_EARG);
     assert_int_equal(predict_with(&s, &id, "a.conll", tagged), RF_EARG);
     end(&s);

@@ -177,21 +177,23 @@ static void bad_folders_are_refused(void **state)
 {
     (void)state;
     static const struct { const char *vocab, *more, *part; } bad[] = {
-        {NULL, "", "vocab.json: there is no such file"},
+        {NULL, "", "vocab.json: expected this file for tokenizer_class"},
         {"{" FIVE "}", "", "5 entries"},
-        {"{" FIVE ",\"a\":5,\"b\":7}", "", "\"b\": its id is not"},
+        {"{" FIVE ",\"a\":5,\"b\":7}", "", "\"b\": expected an id from"},
         {"{" FIVE ",\"a\":5,\"b\":5}", "", "\"b\": its id is another"},
-        {"{" FIVE ",\"a\":5,\"<U+0061>\":6}", "", "there twice"},
-        {"{" FIVE ",\"a\":5,\"bc\":6}", "", "\"bc\": one character"},
+        {"{" FIVE ",\"a\":5,\"<U+0061>\":6}", "", "\"<U+0061>\": expected each character once, got it twice"},
+        {"{" FIVE ",\"a\":5,\"bc\":6}", "", "\"bc\": expected one character or <U+...>, got another text"},
         {"{" FIVE ",\"a\":5,\"<U+D800>\":6}", "", "one character"},
         {"{" FIVE ",\"a\":5,\"<U+110000>\":6}", "", "one character"},
         {"{" FIVE ",\"a\":5,\"\":6}", "", "one character"},
-        {"{" FIVE ",\"a\":\"5\"}", "", "\"a\": its id"},
+        {"{" FIVE ",\"a\":\"5\"}", "", "\"a\": expected an id from"},
         {"{" FIVE ",\"a\":4}", "", "\"a\": ids 0 to 4"},
         {"{\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"a\":5,\"b\":5}", "", "its id is another"},
         {"{" FIVE ",\"a\":5}", ",\"unk_token\":\"a\"", "\"[UNK]\": ids 0 to 4"},
-        {"{" FIVE ",\"a\":5}", ",\"added_tokens_decoder\":{\"7\":{\"content\":\"xy\"}}", "xy has id 7"},
-        {"{" FIVE ",\"a\":5}", ",\"added_tokens_decoder\":{\"5\":{\"content\":\"xy\"}}", "xy has id 5"},
+        {"{" FIVE ",\"a\":5}", ",\"added_tokens_decoder\":{\"7\":{\"content\":\"xy\"}}",
+         "the added token xy: expected an id from 6 on, got 7"},
+        {"{" FIVE ",\"a\":5}", ",\"added_tokens_decoder\":{\"5\":{\"content\":\"xy\"}}",
+         "the added token xy: expected an id from 6 on, got 5"},
         {"[]", "", "vocab.json"},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {

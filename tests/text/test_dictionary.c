@@ -206,7 +206,7 @@ static void damaged_files_of_before(void **state)
     old_file *f = old();
     put_old(f, 1, 'z', 2, log(2));                                    /* two beginnings have number 2                 */
     assert_int_equal(open_old(f, &d, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "a compiled dictionary that is damaged");
+    t_failed(&why, RF_EDATA, "damaged dictionary; compile it again with `roformer dictionary`");
     f = old();
     put_old(f, 4, 'c', 0, log(2));                                    /* a beginning twice                            */
     assert_int_equal(open_old(f, &d, &why), RF_EDATA);
@@ -221,7 +221,7 @@ static void damaged_files_of_before(void **state)
     f->slots--;
     why = (rf_error){0};
     assert_int_equal(open_old(f, &d, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "not a compiled dictionary, or cut short");
+    t_failed(&why, RF_EDATA, "expected a compiled dictionary, got another or a truncated file");
 }
 
 /* A base, a number or a code that lies leads nowhere, and to no memory that is not the file's. */

@@ -101,15 +101,17 @@ static void bad_settings_are_refused(void **state)
         {"{", RF_EDATA, "line 1"},
         {"[]", RF_EDATA, "object"},
         {"{\"do_lower_case\":1}", RF_EDATA, "do_lower_case"},
-        {"{\"tokenizer_class\":\"RoFormerTokenizer\"}", RF_EUNSUPPORTED, "there is none: make one"},
+        {"{\"tokenizer_class\":\"RoFormerTokenizer\"}", RF_EUNSUPPORTED, "expected a dictionary of words, got none"},
         {"{\"tokenizer_class\":\"T5Tokenizer\"}", RF_EUNSUPPORTED, "T5Tokenizer"},
         {"{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", RF_EIO, "tokenizer.json"},
         {"{\"tokenizer_class\":7}", RF_EDATA, "tokenizer_class"},
         {"{\"roformer_rules\":\"perl\"}", RF_EDATA, "roformer_rules"},
         {"{\"mask_token\":[]}", RF_EDATA, "mask_token"},
-        {"{\"mask_token\":\"\"}", RF_EDATA, "mask_token: a token was expected"},
+        {"{\"mask_token\":\"\"}", RF_EDATA,
+         "mask_token: expected a token, as a string or an object with \"content\", got"},
         {"{\"added_tokens_decoder\":{\"x\":{\"content\":\"a\"}}}", RF_EDATA, "added_tokens_decoder"},
-        {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"e\"}}}", RF_EDATA, "has id 5"},
+        {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"e\"}}}", RF_EDATA,
+         "the added token e: expected its id 9 of the vocabulary, got 5"},
         {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"a\",\"single_word\":true}}}", RF_EUNSUPPORTED, "single_word"},
         {"{\"roformer_rules\":\"python\",\"do_basic_tokenize\":false}", RF_EUNSUPPORTED, "do_basic_tokenize"},
     };
@@ -164,9 +166,9 @@ static void other_parts_are_refused_by_name(void **state)
     (void)state;
     static const struct { const char *from, *to, *part; rf_status status;
     } bad[] = {
-        {"BertNormalizer", "Lowercase", "normalizer Lowercase", RF_EUNSUPPORTED},
-        {"BertPreTokenizer", "Whitespace", "pre_tokenizer Whitespace", RF_EUNSUPPORTED},
-        {"WordPiece", "WordLevel", "model WordLevel", RF_EUNSUPPORTED},
+        {"BertNormalizer", "Lowercase", "normalizer: expected BertNormalizer, got Lowercase", RF_EUNSUPPORTED},
+        {"BertPreTokenizer", "Whitespace", "pre_tokenizer: expected BertPreTokenizer, got Whitespace", RF_EUNSUPPORTED},
+        {"WordPiece", "WordLevel", "model: expected WordPiece, got WordLevel", RF_EUNSUPPORTED},
         {"\"##\"", "\"@@\"", "@@", RF_EUNSUPPORTED},
         {"\"clean_text\":true", "\"clean_text\":false", "clean_text", RF_EUNSUPPORTED},
         {"\"A\":9", "\"A\":-9", "token A", RF_EDATA},

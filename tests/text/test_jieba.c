@@ -220,7 +220,7 @@ static void tokens_as_the_slow_class(void **state)
     rf_error why = {0};
     t_write(folder, "tokenizer_config.json", wrong, sizeof wrong - 1);
     assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "word_segmenter: \"jieba-rs\" or \"jieba\" was expected");
+    t_failed(&why, RF_EDATA, "word_segmenter: expected \"jieba-rs\" or \"jieba\", got another value");
 }
 
 /* 今天 and 天气 are words of two tokens each, 研究生 of three; a piece of Latin letters goes on by its name. */
@@ -318,7 +318,7 @@ static void folders(void **state)
     t = NULL;
     assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED,
-             "words are cut by a dictionary, and there is none: make one with `roformer dictionary");
+             "expected a dictionary of words, got none");
     rf_ctx_options o;
     rf_ctx *other = NULL;
     rf_ctx_defaults(&o);
@@ -345,7 +345,7 @@ static void folders(void **state)
     static const char wrong[] = "{\"tokenizer_class\":\"RoFormerTokenizer\",\"word_dictionary\":1}";
     t_write(folder, "tokenizer_config.json", wrong, sizeof wrong - 1);
     assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "word_dictionary: an object with \"hash\" was expected");
+    t_failed(&why, RF_EDATA, "word_dictionary: expected an object with \"hash\", got another value");
 }
 
 static void bad_dictionaries(void **state)
@@ -357,15 +357,15 @@ static void bad_dictionaries(void **state)
     } bad[] = {
         {"", "no words"},
         {"a 0\n", "no words, or none with a frequency"},
-        {"a\n", "line 1: a word and its frequency were expected"},
-        {"a 1\nb \n", "line 2: a word and its frequency"},
-        {" 1\n", "line 1: a word and"},
-        {"a -1\n", "line 1: a word and"},
-        {"a 1x\n", "line 1: a word and"},
-        {"a 12345678901234567\n", "line 1: a word and"},
+        {"a\n", "line 1: expected a word and its frequency, separated by a space, got another"},
+        {"a 1\nb \n", "line 2: expected a word and its frequency, separated by a space, got another"},
+        {" 1\n", "line 1: expected a word and its frequency, separated by a space, got another"},
+        {"a -1\n", "line 1: expected a word and its frequency, separated by a space, got another"},
+        {"a 1x\n", "line 1: expected a word and its frequency, separated by a space, got another"},
+        {"a 12345678901234567\n", "line 1: expected a word and its frequency, separated by a space, got another"},
         {"\xff 1\n", "not UTF-8 at byte 0"},
         {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1\n",
-         "a word of 73 characters, the limit is 64"},
+         "line 1: expected a word of at most 64 characters, got 73"},
     };
     const char *folder = t_folder();
     char text[300], words[300];
@@ -382,7 +382,7 @@ static void bad_dictionaries(void **state)
     rf_dictionary d = {0};
     t_write(folder, "d.words", "RFWORDS1", 8);
     assert_int_equal(rf__dictionary_open(ctx, words, &d, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "not a compiled dictionary, or cut short");
+    t_failed(&why, RF_EDATA, "expected a compiled dictionary, got another or a truncated file");
     assert_int_equal(rf_dictionary_compile(ctx, dict, 1, "", words, NULL), RF_EARG);
 }
 
@@ -513,7 +513,7 @@ static void vocabularies(void **state)
     snprintf(folder, sizeof folder, "%s", golden_folder());
     rf_tokenizer_train_defaults(&o);
     assert_null(learned(ctx, &o, &why));
-    t_failed(&why, RF_EUNSUPPORTED, "words are cut by a dictionary, and none is installed");
+    t_failed(&why, RF_EUNSUPPORTED, "vocabulary: expected a dictionary of words, got none");
     why = (rf_error){0};
     o.dictionary = compiled(folder);
     o.least = 1;
@@ -534,7 +534,7 @@ static void vocabularies(void **state)
     rf_tokenizer_free(t);
     o.tokens = 12;
     assert_null(learned(ctx, &o, &why));
-    t_failed(&why, RF_EARG, "12 are taken by characters alone");
+    t_failed(&why, RF_EARG, "tokens: expected more than the 12 that characters take, so that words can be");
     why = (rf_error){0};
     t_write(folder, "base.txt", base, sizeof base - 1);
     snprintf(path, sizeof path, "%s/base.txt", folder);

@@ -159,8 +159,8 @@ static void what_is_no_marian(void **state)
     write_vocabulary(folder, pieces, 90);
     refused(folder, RF_EDATA, "they are of different models");
     static const char *const odd[] = {
-        "{\"</s>\": 0, \"a\": 0}", "id 0 belongs to", "{\"</s>\": 7}", "not one of 0 to 0",
-        "{\"</s>\": 0, \"a\": 1.5}", "not one of 0 to 1", "[]", "not an object",
+        "{\"</s>\": 0, \"a\": 0}", "id 0 belongs to", "{\"</s>\": 7}", "expected an id from 0 to 0",
+        "{\"</s>\": 0, \"a\": 1.5}", "expected an id from 0 to 1", "[]", "expected a JSON object",
     };
     for (size_t i = 0; i < RF_COUNT(odd); i += 2) {
         t_write(folder, "vocab.json", odd[i], strlen(odd[i]));
@@ -168,7 +168,7 @@ static void what_is_no_marian(void **state)
     }
     const char apart[] = "{\"tokenizer_class\": \"MarianTokenizer\", \"separate_vocabs\": true}";
     t_write(folder, "tokenizer_config.json", apart, strlen(apart));
-    refused(folder, RF_EUNSUPPORTED, "separate_vocabs is true");
+    refused(folder, RF_EUNSUPPORTED, "separate_vocabs: expected false, got true");
     json_decref(all);
 }
 

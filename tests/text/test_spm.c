@@ -397,7 +397,7 @@ static void charsmaps(void **state)
         rf_status status;
         const char *message;
     } row[] = {
-        {NO_TRIE, RF_EDATA, "expected the size of a trie, a multiple of 1024 bytes"},
+        {NO_TRIE, RF_EDATA, "expected the size of a trie (a multiple of 1024 bytes)"},
         {LONG_TRIE, RF_EDATA, "expected the size of a trie"},
         {ODD_TRIE, RF_EDATA, "expected the size of a trie"},
         {CUT, RF_EDATA, "expected the size of a trie"},

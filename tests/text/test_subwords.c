@@ -112,7 +112,7 @@ static void refused(void **state)
     assert_int_equal(rf_tokenizer_make(ctx, "bytes", &t, NULL), RF_OK);
     why = (rf_error){0};
     assert_int_equal(rf_encode_sample(t, "a", 1, NULL, 0, &e, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "one segmentation alone");
+    t_failed(&why, RF_EUNSUPPORTED, "encode: sampling: expected a tokenizer with several segmentations of a text");
     rf_tokenizer_free(t);
     rf_encoding_clear(&e);
 }

@@ -46,7 +46,8 @@ static void bad_states_are_refused(void **unused)
     static const struct { const char *text, *part; rf_status status; } c[] = {
         {"", "trainer_state.json", RF_EDATA},
         {"{}", "format", RF_EUNSUPPORTED},
-        {"{\"format\": \"roformer-trainer-1\"}", "global_step is not what it must be", RF_EDATA},
+        {"{\"format\": \"roformer-trainer-1\"}", "global_step: expected a value of this key, got another one",
+         RF_EDATA},
         {"{\"format\": \"roformer-trainer-1\", \"global_step\": -1}", "global_step", RF_EDATA},
         {"{\"format\": \"roformer-trainer-1\", \"global_step\": 1.5}", "global_step", RF_EDATA},
         /* cannot go on */
@@ -199,7 +200,7 @@ static void damage_is_seen(void **unused)
     t_failed(&why, RF_EDATA, "no intact checkpoint: checkpoint-9 damaged");
     why = (rf_error){0};
     rf__checkpoint_latest(f.ctx, f.model, path, sizeof path, note, sizeof note, &why);
-    t_failed(&why, RF_EDATA, "no checkpoint to resume from");
+    t_failed(&why, RF_EDATA, "expected a checkpoint to resume from, got none");
     close_fixture(&f);
 }
 
@@ -387,7 +388,7 @@ static void folders_with_their_parents(void **unused)
     why = (rf_error){0};
     snprintf(path, sizeof path, "%s/file", folder);
     rf__folder_make(path, &why);
-    t_failed(&why, RF_EIO, "not a directory");
+    t_failed(&why, RF_EIO, "file: expected a directory, got a file");
     why = (rf_error){0};
     rf__folder_make("", &why);
     t_failed(&why, RF_EARG, "output_dir");

@@ -197,12 +197,12 @@ static void words_and_names(void **state)
     o.texts = 1;
     rf_error why = {0};
     rf__rows_check(rf_train_option, &o, &why);
-    t_failed(&why, RF_EARG, "text: a list of 1 files that is not there");
+    t_failed(&why, RF_EARG, "text: expected a list of 1 files, got NULL");
     const char *const lacking[] = {NULL};
     o.text = lacking;
     why = (rf_error){0};
     rf__rows_check(rf_train_option, &o, &why);
-    t_failed(&why, RF_EARG, "text: file 1 of 1 is NULL");
+    t_failed(&why, RF_EARG, "text: file 1 of 1: expected a path, got NULL");
 }
 
 int main(void)

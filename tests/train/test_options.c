@@ -37,35 +37,40 @@ static void limits_name_the_option(void **state)
         rf__options_check(&o, &why);                    \
         t_failed(&why, RF_EARG, part);                  \
     } while (0)
-    REFUSED(o.learning_rate = -1, "learning_rate: -1 is not in 0 .. 10");
+    REFUSED(o.learning_rate = -1, "learning_rate: expected 0 to 10, got -1");
     REFUSED(o.learning_rate = NAN, "learning_rate");
-    REFUSED(o.adam_beta2 = 1, "adam_beta2: 1 is not in");
+    REFUSED(o.adam_beta2 = 1, "adam_beta2: expected 0 to 0.99999999, got 1");
     REFUSED(o.adam_epsilon = 0, "adam_epsilon");
     REFUSED(o.mlm_probability = 0, "mlm_probability");
-    REFUSED(o.tokens_per_batch = 7, "tokens_per_batch: 7 is not in 8 .. ");
-    REFUSED(o.max_length = 10000, "max_length: 10000 is above tokens_per_batch, 8192");
+    REFUSED(o.tokens_per_batch = 7, "tokens_per_batch: expected 8 to 16777216, got 7");
+    REFUSED(o.max_length = 10000, "max_length: expected at most tokens_per_batch, 8192, got 10000");
     REFUSED(o.gradient_accumulation_steps = 0, "gradient_accumulation_steps");
     REFUSED(o.lr_scheduler_type = (rf_schedule)99, "lr_scheduler_type");
     REFUSED(o.optim = (rf_optim)(RF_OPTIM_MUON + 1), "optim");
-    REFUSED(o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE, "lr_schedule: \"\" is not");
+    REFUSED(o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE,
+            "lr_schedule: expected update:fraction,update:fraction with ascending updates");
     REFUSED((o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE, o.lr_schedule = "5:1,5:2"), "ascending");
-    REFUSED((o.nesterov = 1, o.momentum = 0), "nesterov: momentum is 0");
-    REFUSED(o.warmup_init = 1, "relative_step is off");
-    REFUSED(o.whole_word_share = 0.5, "whole_word_share: whole_word_mask is off");
-    REFUSED((o.average_last = 2, o.ema_decay = 0.9), "ema_decay already");
-    REFUSED((o.average_last = 3, o.save_total_limit = 2), "average_last: 3 is above save_total_limit, 2");
+    REFUSED((o.nesterov = 1, o.momentum = 0), "nesterov: expected momentum above 0, got 0");
+    REFUSED(o.warmup_init = 1, "warmup_init: expected relative_step, got none");
+    REFUSED(o.whole_word_share = 0.5, "whole_word_share: expected whole_word_mask, got none");
+    REFUSED((o.average_last = 2, o.ema_decay = 0.9),
+            "average_last: expected no ema_decay, got both; use one way to average weights");
+    REFUSED((o.average_last = 3, o.save_total_limit = 2), "average_last: expected at most save_total_limit, 2, got 3");
     REFUSED((o.average_last = 2, o.load_best_model_at_end = 1), "average_last");
-    REFUSED((o.average_last = 2, o.average_best = 2), "average_best: average_last already");
-    REFUSED((o.average_best = 2, o.ema_decay = 0.9), "average_best: ema_decay already");
-    REFUSED((o.average_best = 2, o.eval_steps = 0), "average_best: save_steps");
+    REFUSED((o.average_last = 2, o.average_best = 2), "average_best: expected no average_last, got both");
+    REFUSED((o.average_best = 2, o.ema_decay = 0.9),
+            "average_best: expected no ema_decay, got both; use one way to average weights");
+    REFUSED((o.average_best = 2, o.eval_steps = 0),
+            "average_best: expected save_steps as a multiple of eval_steps above");
     REFUSED((o.average_best = 2, o.eval_steps = 300),
-            "average_best: save_steps, 500, must be a multiple of eval_steps");
+            "average_best: expected save_steps as a multiple of eval_steps above 0, got");
     REFUSED(o.save_type = RF_I8, "save_type");
     REFUSED(o.reader.max_document = SIZE_MAX, "max_document");
-    REFUSED(o.num_train_epochs = 0, "num_train_epochs are both 0");
+    REFUSED(o.num_train_epochs = 0, "max_steps, num_train_epochs: expected one above 0, got 0 for both");
     REFUSED(o.max_steps = -1, "max_steps");
-    REFUSED((o.early_stopping_patience = 1, o.eval_steps = 0), "early_stopping_patience: needs evaluations");
-    REFUSED(o.validation_split = 0.9, "validation_split: 0.9 is not in 0 .. 0.5");
+    REFUSED((o.early_stopping_patience = 1, o.eval_steps = 0),
+            "early_stopping_patience: expected evaluations, got eval_steps");
+    REFUSED(o.validation_split = 0.9, "validation_split: expected 0 to 0.5, got 0.9");
 #undef REFUSED
 }
 
@@ -126,7 +131,7 @@ static void checkpoint_keeps_them(void **state)
     json_object_set_new(saved, "save_type", json_string("f8"));
     back = defaults();
     rf__options_restore(&back, &usual, saved, &arena, "state", changed, sizeof changed, &why);
-    t_failed(&why, RF_EDATA, "state: options: save_type is not what it must be");
+    t_failed(&why, RF_EDATA, "state: options: save_type: expected a value of this option, got another one");
     json_decref(saved);
     rf__arena_clear(&arena);
     rf_ctx_free(ctx);

@@ -156,7 +156,7 @@ static void a_mixture_resumes(void **state)
     again.data = data;
     again.datas = 1;
     must(&f, &again, RF_EDATA);
-    t_failed(&f.why, RF_EDATA, "is not what ");
+    t_failed(&f.why, RF_EDATA, "got others; allow_data_change");
     for (int i = 0; i < 3; i++) free(out[i]);
     end(&f);
 }
@@ -174,7 +174,7 @@ static void what_does_not_fit_is_refused(void **state)
     o.data = data;
     o.datas = 1;
     must(&f, &o, RF_EARG);
-    t_failed(&f.why, RF_EARG, "caches and text cannot both");
+    t_failed(&f.why, RF_EARG, "data, text: expected one of them, got both");
     o.texts = 0;
     o.datas = 2;
     must(&f, &o, RF_EIO);

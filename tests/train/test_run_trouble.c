@@ -18,7 +18,7 @@ static void one_run_in_a_folder(void **state)
     int lock;
     assert_int_equal(rf__folder_lock(r.out, &lock, NULL), RF_OK);
     must(&r, RF_EBUSY);
-    t_failed(&r.why, RF_EBUSY, "another run holds this folder: process ");
+    t_failed(&r.why, RF_EBUSY, ".lock: used by another run: process");
     close(lock);
     end(&r);
 }
@@ -32,7 +32,7 @@ static void other_text_is_refused(void **state)
     tiny_write_corpus(r.model, "corpus.txt", 280, 5);
     r.o.resume_from_checkpoint = "latest";
     must(&r, RF_EDATA);
-    t_failed(&r.why, RF_EDATA, "is not what");
+    t_failed(&r.why, RF_EDATA, "expected the text, vocabulary and max_length of ");
     r.o.max_length = 24;
     tiny_write_corpus(r.model, "corpus.txt", 300, 1);
     must(&r, RF_EDATA);
@@ -168,7 +168,7 @@ static void says_what_is_missing(void **state)
     r.o = tiny_options(r.model, r.text, r.out);
     r.o.resume_from_checkpoint = "latest";
     must(&r, RF_EDATA);
-    t_failed(&r.why, RF_EDATA, "no checkpoint to resume from");
+    t_failed(&r.why, RF_EDATA, "expected a checkpoint to resume from, got none");
     r.o.resume_from_checkpoint = NULL;
     t_write(r.model, "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n", 28);
     must(&r, RF_EDATA);

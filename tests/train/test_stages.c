@@ -200,19 +200,22 @@ static void what_is_refused(void **state)
     (void)state;
     static const struct { const char *text, *part; } bad[] = {
         {"[]", "stages.json"},
-        {"{}", "\"stages\" with a list of 1 to 64 stages was expected"},
+        {"{}", "\"stages\": expected a list of 1 to 64 stages, got another value"},
         {"{\"stages\": []}", "a list of 1 to 64 stages"},
-        {"{\"stages\": [1]}", "stage 1: an object with length, batch and steps was expected"},
-        {"{\"stages\": [{\"batch\": 1, \"steps\": 1}]}", "stage 1: length: a whole number, 8 to 1048576, was expected"},
+        {"{\"stages\": [1]}", "stage 1: expected an object with length, batch and steps, got another value"},
+        {"{\"stages\": [{\"batch\": 1, \"steps\": 1}]}", "stage 1: length: expected a whole number from 8 to 1048576"},
         {"{\"stages\": [{\"length\": 16, \"batch\": 1, \"steps\": 1}, {\"length\": 16, \"batch\": 0, \"steps\": 1}]}",
-         "stage 2: batch: a whole number, 1 to"},
-        {"{\"stages\": [{\"length\": 16, \"batch\": 1, \"steps\": 1.5}]}", "stage 1: steps: a whole number"},
+         "stage 2: batch: expected a whole number from 1 to"},
+        {"{\"stages\": [{\"length\": 16, \"batch\": 1, \"steps\": 1.5}]}",
+         "stage 1: steps: expected a whole number from 1 to 1000000000000, got another"},
         {"{\"stages\": [{\"length\": 16, \"batch\": 1, \"steps\": 1, \"lr\": 1}]}",
-         "stage 1: lr: one of length, batch"},
-        {"{\"stages\": [{\"length\": 16, \"batch\": 1, \"steps\": 1, \"learning_rate\": 11}]}", "a number, 0 to 10"},
+         "stage 1: lr: expected one of length, batch, steps, learning_rate"},
+        {"{\"stages\": [{\"length\": 16, \"batch\": 1, \"steps\": 1, \"learning_rate\": 11}]}",
+         "stage 1: learning_rate: expected a number from 0 to 10, got another value"},
         {"{\"stages\": [{\"length\": 16, \"batch\": 1, \"steps\": 1, \"precision\": \"fp16\"}]}",
          "\"f32\" or \"bf16\""},
-        {"{\"stages\": [{\"length\": 512, \"batch\": 1, \"steps\": 1}]}", "length: 512 is above tokens_per_batch, 256"},
+        {"{\"stages\": [{\"length\": 512, \"batch\": 1, \"steps\": 1}]}",
+         "stage 1: length: expected at most tokens_per_batch, 256, got 512"},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         run r = with_stages(bad[i].text);

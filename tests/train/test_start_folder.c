@@ -58,7 +58,7 @@ static void does_not_train_over_weights(void **state)
     t_failed(&r.why, RF_EARG, "holds checkpoint-2 of an earlier run: --resume");
     rf__folder_remove(checkpoint);
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "holds weights, which the trained ones would overwrite: name another folder for those");
+    t_failed(&r.why, RF_EARG, "contains weights, which the trained ones would overwrite");
     assert_int_equal(tiny_crc(r.model, "model.safetensors"), crc);
     r.o.output_dir = r.out;
     must(&r, RF_OK);
@@ -81,7 +81,7 @@ static void a_finished_model_stays(void **state)
     for (size_t i = 0; i < RF_COUNT(weights); i++) {
         kept k = keep(r.out);
         must(&r, RF_EARG);
-        t_failed(&r.why, RF_EARG, "holds weights, which the trained ones would overwrite");
+        t_failed(&r.why, RF_EARG, "contains weights, which the trained ones would overwrite");
         is_kept(r.out, &k);
         if (!i) assert_int_equal(rename(from, to), 0);
     }
@@ -248,7 +248,7 @@ static void not_into_another_runs_folder(void **state)
     }
     k = keep(other.out);
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "holds weights");
+    t_failed(&r.why, RF_EARG, "contains weights, which the trained ones would overwrite");
     is_kept(other.out, &k);
 
     char *moved = tiny_path(other.out, "checkpoint-8");              /* moved there by hand: its log is not there */

@@ -406,16 +406,17 @@ static void what_is_refused(void **state)
 {
     (void)state;
     static const struct { spoil *how; rf_status code; const char *part; } cases[] = {
-        {no_target, RF_EARG, "target: no file to train on"},
-        {fewer_targets, RF_EARG, "2 files of sources, 1 of targets"},
-        {one_side_held, RF_EARG, "1 files of sources, 0 of targets"},
-        {large_lengths, RF_EARG, "max_length: two sides of 100 tokens are more than tokens_per_batch, 160"},
-        {no_held, RF_EARG, "early_stopping_patience: there are no held-out pairs"},
+        {no_target, RF_EARG, "target: expected a file, got none"},
+        {fewer_targets, RF_EARG, "source, target: expected the same number of files, got 2 and 1"},
+        {one_side_held, RF_EARG, "validation_source, validation_target: expected the same number of files, got"},
+        {large_lengths, RF_EARG, "max_length: expected at most half of tokens_per_batch, 160, for two sides"},
+        {no_held, RF_EARG, "early_stopping_patience: expected held-out pairs to select the best model"},
         {not_utf8, RF_EDATA, "b.tgt:2: "},
-        {other_lines, RF_EDATA, "b.src has 60 lines, "},
-        {one_sided, RF_EUNSUPPORTED, "has no decoder"},
-        {one_segmentation, RF_EUNSUPPORTED, "subword_sampling: encode: a tokenizer of "},
-        {bleu_of_none, RF_EARG, "metric_for_best_model: there are no held-out pairs"},
+        {other_lines, RF_EDATA, "parallel text: expected the same number of lines, got 60 in"},
+        {one_sided, RF_EUNSUPPORTED,
+         "model_type: expected \"transformer\" or \"marian\" for translation, got roformer"},
+        {one_segmentation, RF_EUNSUPPORTED, "subword_sampling: encode: sampling: expected a tokenizer with several"},
+        {bleu_of_none, RF_EARG, "metric_for_best_model: expected held-out pairs to select the best model, got"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         setup s = begin(1);
@@ -444,7 +445,7 @@ static void held_out_pairs_stay(void **state)
     must(&s, RF_ESTOPPED);
     write_sides(s.model, "held.src", "held.tgt", 0, HELD);
     must(&s, RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "(held-out pairs count, too)");
+    t_failed(&s.why, RF_EDATA, "expected the pairs (also held-out ones), subwords and max_length of");
     s.o.allow_data_change = 1;
     must(&s, RF_ESTOPPED);
     noted(&s, "a new epoch begins");
@@ -474,7 +475,7 @@ static void what_belongs_together(void **state)
     s.o.resume_from_checkpoint = "latest";
     write_sides(s.model, "b.src", "b.tgt", 3, PAIRS / 2);
     must(&s, RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "the pairs, sub-words or max_length are not what");
+    t_failed(&s.why, RF_EDATA, "expected the pairs (also held-out ones), subwords and max_length of");
     s.o.allow_data_change = 1;
     must(&s, RF_ESTOPPED);
     noted(&s, "a new epoch begins");
@@ -497,7 +498,7 @@ static void what_belongs_together(void **state)
     t_write(from, "vocab.txt", vocab, sizeof vocab - 1);
     s.o.output_dir = t_folder();
     must(&s, RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "eos_token_id 33, the sub-words are 6: they are not those");
+    t_failed(&s.why, RF_EDATA, "decoder_start_token_id 2, eos_token_id 33: expected the subwords that the");
     end(&s);
 }
 
@@ -586,7 +587,7 @@ static void held_texts_first(setup *s)
     write_sides(s->model, "held.src", "held.tgt", PAIRS, HELD);
     s->o.tokens_per_batch = 100;
     must(s, RF_EARG);
-    t_failed(&s->why, RF_EARG, "max_length: two sides of 64 tokens are more than tokens_per_batch, 100");
+    t_failed(&s->why, RF_EARG, "max_length: expected at most half of tokens_per_batch, 100, for two sides");
     s->o.tokens_per_batch = 1024;
     assert_false(rf_tokenizer_found(s->ctx, s->out));
     assert_null(strstr(s->notes, "sub-words learned"));
