@@ -181,7 +181,7 @@ static void what_does_not_fit_is_refused(void **state)
     t_failed(&f.why, RF_EIO, "b.cache");
     o.data_weight = weight;
     must(&f, &o, RF_EARG);
-    t_failed(&f.why, RF_EARG, "data_weight: 0 is not in");
+    t_failed(&f.why, RF_EARG, "data_weight: expected 1e-9 to 1e9, got 0");
     o.data_weight = NULL;
     t_write(f.model, "b.cache", "RFTOKENS and no more", 20);
     must(&f, &o, RF_EDATA);
