@@ -68,6 +68,7 @@ for command in pretrain finetune; do
     "$program" help $command | grep -q -e '--warmup_ratio' || fail "$command has no --warmup_ratio"
 done
 "$program" help completion | grep -q '^options:$' && fail "a heading of no options"
+"$program" help vocab | tr -d ' \n' | grep -q 'default:zh' && fail "the single value of --lang is shown as its default"
 "$program" help pretrain | grep -q ' $' && fail "blanks at the ends of lines"
 
 expect 0 '' "$program" --version

@@ -329,8 +329,8 @@ static const cli_option options[] = {
     {"min_p", 0, CLI_REAL, A(o.min_p), "P", NULL, 0, 1, NULL,
      "exclude tokens whose probability is less than P times that of the most likely token", NULL},
     {"typical_p", 0, CLI_REAL, A(o.typical_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
-     "typical sampling: sample from the smallest set of tokens whose probabilities sum to at least P; tokens whose "
-     "surprise is closest to the mean come first", NULL},
+     "typical sampling: sample from the tokens whose information content is closest to the entropy, as many as needed "
+     "for probabilities that sum to at least P", NULL},
     {"num_return_sequences", 0, CLI_INT, A(o.num_return_sequences), "N", NULL, 1, RF_RETURN_SEQUENCES_MOST, NULL,
      "number of texts per prompt: samples, or the best ones of --num_beams", NULL},
     {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
@@ -349,8 +349,8 @@ static const cli_option options[] = {
      "beam search: divide log-probabilities by the number of tokens to the power of X; values above 0 favor longer "
      "texts", NULL},
     {"early_stopping", 0, CLI_CHOICE, A(early), "false|true|never", "false", 0, 0, NULL,
-     "when beam search stops after N texts are complete; false: when no current beam has a better score; true: at "
-     "once; never: when no beam can reach a better score", NULL},
+     "when to end beam search once N texts are complete; true: at once; false: when no current beam has a better "
+     "score; never: only when no beam can still reach a better score", NULL},
     {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "random seed of sampling", NULL},
     {"batch_size", 'b', CLI_INT, A(o.batch_size), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
      "maximum number of texts to generate at the same time; does not change the result", NULL},

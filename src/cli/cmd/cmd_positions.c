@@ -244,7 +244,7 @@ static const cli_option options[] = {
      "text length for the costs, and for rope_type dynamic and longrope", NULL},
     {"head_size", 0, CLI_INT, A(head_size), "D", "0", 0, 65536, NULL, "columns of a head; 0: from the config", NULL},
     {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL,
-     "largest distance or position of a curve; if not given, 1000000 for angles, 6 for rotation, 127 for similarity",
+     "largest distance or position of a curve; for angles, rotation and similarity the default is 1000000, 6 and 127",
      NULL},
     {"model", 'm', CLI_EACH, A(models), "DIR", NULL, 0, 0, NULL,
      "trained model for score, similarity, attention, bias and extrapolation (which takes several); if not given, the "

@@ -369,8 +369,8 @@ static const cli_option options[] = {
     {"length_norm", 0, CLI_CHOICE, A(norm), "tokens|gnmt", "tokens", 0, 0, NULL,
      "divisor of log-probabilities; tokens: tokens^X (fairseq, transformers); gnmt: ((5 + tokens) / 6)^X", NULL},
     {"early_stopping", 0, CLI_CHOICE, A(early), "false|true|never", NULL, 0, 0, NULL,
-     "when beam search stops after there are as many translations as beams; false: when no current beam has a better "
-     "score; true: at once; never: when no beam can reach a better score", NULL},
+     "when to end beam search once there are as many translations as beams; true: at once; false: when no current "
+     "beam has a better score; never: only when no beam can still reach a better score", NULL},
     {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 1, RF_NEW_TOKENS_MOST, NULL,
      "maximum number of tokens of a translation", NULL},
     {"max_length_factor", 0, CLI_REAL, A(o.max_length_factor), "X", NULL, 0, RF_NEW_TOKENS_MOST, NULL,

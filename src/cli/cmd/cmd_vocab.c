@@ -284,7 +284,7 @@ static const cli_option options[] = {
 #define RFT_READ(name) ""
 #include "roformer/tokenizers.def"
 #undef RFT
-     "or the default, the first of these", NULL},
+     "of which the first is the default", NULL},
     {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "vocabulary size", "vocab_size"},
     {"alphabet", 0, CLI_INT, A(alphabet), "N", NULL, 1, 1 << 20, NULL,
      "maximum number of different characters (default: 1000; for Chinese words: 6000)", "limit_alphabet"},

@@ -29,6 +29,7 @@ void cli_default_value(const cli_command *c, const cli_option *o, char *out, siz
 {
     cli_parsed p = {.command = c};
     *out = 0;
+    if (o->kind == CLI_CHOICE && !strchr(o->value, '|')) return;                   /* a single word is no default */
     if (o->kind == CLI_FLAG || (!o->initial && !(c && c->prepare))) return;
     if (!(p.args = c ? malloc(c->size) : &p.common)) return;
     if (!cli_defaults(&p, NULL, NULL)) cli_show_value(o, p.args, out, size);
