@@ -38,14 +38,13 @@ static json_t *added_tokens(const rf_tokenizer *t)
 
 static json_t *settings(const rf_tokenizer *t)
 {
-    json_t *all = specials(t);
+    const char *key;
+    json_t *value, *all = specials(t);
     rf__json_set(&all, "added_tokens_decoder", added_tokens(t));
     rf__json_set(&all, "tokenizer_class", json_string(t->row->classes[0]));
     if (t->row->settings) t->row->settings(t, &all);
-    if (all && t->kept && json_object_update_missing(all, t->kept)) {
-        json_decref(all);
-        return NULL;
-    }
+    json_object_foreach(t->kept, key, value)               /* jansson's update_missing does not say when memory ends */
+        if (!json_object_get(all, key)) rf__json_set(&all, key, json_incref(value));
     return all;
 }
 
