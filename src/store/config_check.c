@@ -15,6 +15,11 @@ rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const
 {
     const double x = rf__config_value(c, k);
     if (inside(k, x)) return RF_OK;
+    if (k->kind == RF_KEY_TRUTH && k->low >= k->high) {
+        const bool expected = k->low > 0;
+        return rf_fail(why, RF_EDATA, "%s: %s: expected %s, got %s", name, k->name, expected ? "true" : "false",
+                       expected ? "false" : "true");
+    }
     return rf_fail(why, RF_EDATA, "%s: %s: expected %c%.15g, %.15g%c, got %.15g", name, k->name,
                    k->flags & RF_KEY_OPEN_LOW ? '(' : '[', k->low, k->high, k->flags & RF_KEY_OPEN_HIGH ? ')' : ']', x);
 }

@@ -64,7 +64,7 @@ static void problems_that_are_none(void **state)
     rfk_attention a;
     rf_error why = {0};
 #define WITH(change) (a = p.a, a.change, &a)
-    refused(ctx, NULL, RF_EARG, "rf_attend: NULL was given");
+    refused(ctx, NULL, RF_EARG, "rf_attend: expected pointers, got NULL");
     refused(ctx, WITH(q = NULL), RF_EARG, "attention: q is NULL, expected 4 rows");
     refused(ctx, WITH(v = NULL), RF_EARG, "attention: v is NULL");
     refused(ctx, WITH(out = NULL), RF_EARG, "attention: out is NULL");

@@ -135,7 +135,7 @@ static void objectives(void **state)
     r.o.resume_from_checkpoint = "latest";
     r.o.objective = RF_OBJECTIVE_MLM;
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "sees earlier tokens only");
+    t_failed(&r.why, RF_EARG, "which is causal (is_decoder true)");
     end(&r);
 
     run m = with_options(1);                                          /* an encoder goes on as a causal model */
@@ -157,7 +157,7 @@ static void objectives(void **state)
     rf_train_options o = tiny_options(first, &text, NULL);
     o.objective = RF_OBJECTIVE_CLM;
     assert_int_equal(rf_evaluate_mlm(m.ctx, &o, &s, &m.why), RF_EARG);
-    t_failed(&m.why, RF_EARG, "sees tokens on both sides");
+    t_failed(&m.why, RF_EARG, "whose attention is bidirectional (is_decoder false)");
     free(further);
     end(&m);
 }
