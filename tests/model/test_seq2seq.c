@@ -426,14 +426,19 @@ static void what_is_refused(void **state)
 #define MARIAN "{\"model_type\":\"marian\","
     refused(ctx, MARIAN "\"is_encoder_decoder\":false}", RF_EDATA, "is_encoder_decoder: expected true, got false");
     refused(ctx, MARIAN "\"is_decoder\":true}", RF_EUNSUPPORTED, "is_decoder: expected false, got true");
-    refused(ctx, MARIAN "\"normalize_before\":true}", RF_EUNSUPPORTED, "normalize_before: expected a value that identifies a supported model, got true");
-    refused(ctx, MARIAN "\"decoder_vocab_size\":7}", RF_EUNSUPPORTED, "decoder_vocab_size: expected vocab_size, 58101, got 7");
-    refused(ctx, MARIAN "\"decoder_attention_heads\":3}", RF_EDATA, "decoder_attention_heads: expected a divisor of hidden_size, 1024, got 3");
-    refused(ctx, MARIAN "\"decoder_start_token_id\":58101}", RF_EDATA, "decoder_start_token_id: expected an id below vocab_size, 58101, got 58101");
+    refused(ctx, MARIAN "\"normalize_before\":true}", RF_EUNSUPPORTED,
+            "normalize_before: expected a value that identifies a supported model, got true");
+    refused(ctx, MARIAN "\"decoder_vocab_size\":7}", RF_EUNSUPPORTED,
+            "decoder_vocab_size: expected vocab_size, 58101, got 7");
+    refused(ctx, MARIAN "\"decoder_attention_heads\":3}", RF_EDATA,
+            "decoder_attention_heads: expected a divisor of hidden_size, 1024, got 3");
+    refused(ctx, MARIAN "\"decoder_start_token_id\":58101}", RF_EDATA,
+            "decoder_start_token_id: expected an id below vocab_size, 58101, got 58101");
     refused(ctx, MARIAN "\"decoder_layers\":0}", RF_EDATA, "decoder_layers: expected [1, 1024], got 0");
     refused(ctx, MARIAN "\"position_embedding_type\":\"rotary\"}", RF_EUNSUPPORTED, "a Marian has \"sinusoidal");
     refused(ctx, MARIAN "\"activation_function\":\"mish\"}", RF_EUNSUPPORTED, "activation_function: expected gelu");
-    refused(ctx, "{\"model_type\":\"transformer\",\"attention_type\":\"linear\"}", RF_EUNSUPPORTED, "attention_type: expected \"softmax\"");
+    refused(ctx, "{\"model_type\":\"transformer\",\"attention_type\":\"linear\"}", RF_EUNSUPPORTED,
+            "attention_type: expected \"softmax\"");
     refused(ctx, "{\"model_type\":\"transformer\",\"position_embedding_type\":\"xpos\"}", RF_EUNSUPPORTED,
             "causal attention only");
     refused(ctx, "{\"model_type\":\"roformer\",\"is_encoder_decoder\":true}", RF_EUNSUPPORTED, "is_encoder_decoder");
