@@ -19,6 +19,7 @@
 #define RF_FILE_CHECKSUMS "checksums.json"                /* of a trained model's files                               */
 
 /* Its tokenizer: known to src/text alone; others ask rf_tokenizer_files, rf_tokenizer_found. */
+#define RF_FILE_ADAPTER "adapter_config.json"             /* of PEFT: such a folder is refused                        */
 #define RF_FILE_VOCAB "vocab.txt"
 #define RF_FILE_VOCAB_JSON "vocab.json"
 #define RF_FILE_SUBWORDS "spiece.model"

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "roformer/files.h"
 #include "store/family.h"
@@ -375,6 +376,18 @@ rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t byte
     return status;
 }
 
+/* transformers adds an adapter's numbers to the weights, which may lie elsewhere. */
+static rf_status check_adapter(const char *folder, rf_error *why)
+{
+    char path[RF_CONFIG_PATH];
+    const rf_status status = rf__path(path, sizeof path, folder, RF_FILE_ADAPTER, why);
+    if (status || access(path, F_OK)) return status;
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "%.200s: the folder holds an adapter (LoRA and the like), and its weights alone are not the model: "
+                   "expected a whole model, got an adapter; write one with PEFT's merge_and_unload and save_pretrained",
+                   path);
+}
+
 rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CONFIG_PATH], json_t **root, rf_error *why)
 {
     enum { MOST = 16 << 20 };
@@ -382,9 +395,9 @@ rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CON
     size_t bytes = 0;
     struct stat st;
     const bool folder = !stat(given, &st) && S_ISDIR(st.st_mode);
-    rf_status status = RF_OK;
-    if (folder) status = rf__path(path, RF_CONFIG_PATH, given, RF_FILE_CONFIG, why);
-    else if ((size_t)snprintf(path, RF_CONFIG_PATH, "%s", given) >= RF_CONFIG_PATH)
+    rf_status status = folder ? check_adapter(given, why) : RF_OK;
+    if (!status && folder) status = rf__path(path, RF_CONFIG_PATH, given, RF_FILE_CONFIG, why);
+    if (!folder && (size_t)snprintf(path, RF_CONFIG_PATH, "%s", given) >= RF_CONFIG_PATH)
         status = rf_fail(why, RF_EARG, "%.60s...: the path is too long", given);
     if (!status) status = (folder ? rf__read_file : rf__read_named)(ctx, path, MOST, &text, &bytes, why);
     if (status == RF_EIO && folder) rf__look_below(given, RF_FILE_CONFIG, why);
