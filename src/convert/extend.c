@@ -7,6 +7,7 @@
 #include "convert/extend.h"
 
 #include "base/base.h"
+#include "store/family.h"
 
 typedef struct source { int32_t *id; size_t *first; } source;       /* tokens [first[w], first[w + 1]) make word w    */
 
@@ -91,6 +92,10 @@ rf_status rf__extend_vocabulary(const rf_tokenizer *from, const rf_tokenizer *to
     rf_status status = rf__params_new_head(ctx, &c, params->head, &probe, why);
     c.vocab_size = rf_tokenizer_size(to);
     if (rf_tokenizer_pad(to) >= 0) c.pad_token_id = rf_tokenizer_pad(to);
+    if (!status && rf__config_first_position(&c) != rf__config_first_position(&params->config))
+        status = rf_fail(why, RF_EUNSUPPORTED,
+                         "new vocabulary: the padding token: expected id %lld, which says where the model's positions "
+                         "begin, got %lld", (long long)params->config.pad_token_id, (long long)c.pad_token_id);
     if (!status) status = rf__params_new_head(ctx, &c, params->head, &fresh, why);
     if (!status) status = find_sources(ctx, from, to, &s, out, why);
     fresh.n = fresh.n < params->n ? fresh.n : params->n;                    /* an encoder alone */

@@ -2,10 +2,12 @@
  * head is, and which tokens it looks at, the family says.
  *
  *     dense      act(drop(h_[CLS]) W_d + b_d),  drop,  W_o + b_o      transformers' RoFormerClassificationHead
+ *     dense_tanh   the same with tanh and classifier_dropout         XLMRobertaClassificationHead
  *     pooled     tanh(h_[CLS] W_p + b_p),  drop,  W_o + b_o                       BERT's pooler and classifier
  *     token      drop(h) W + b
  *     plain      h W + b                            of answers two columns; of candidates their last, first or mean h
  *     masked     norm(act(h W_t + b_t))             before the decoder
+ *     masked_gelu  the same with GELU, whatever hidden_act says           XLMRobertaLMHead
  *     none       h                                  of texts pooled, as sentence-transformers does (Reimers & Gurevych
  *                                                   2019)
  *
@@ -61,6 +63,12 @@ rf_tensor *rf__head_dense(rf_graph *g, const rf_config *c, const rf_head_weights
     return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
 }
 
+rf_tensor *rf__head_dense_tanh(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    x = rf_dropout(g, x, classifier_dropout(c));
+    return rf__head_pooled(g, c, w, x);
+}
+
 rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
     x = rf_linear(g, x, w->dense, w->dense_bias, RF_ACT_TANH);
@@ -79,10 +87,20 @@ rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights
     return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
 }
 
+static rf_tensor *transform(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x, rf_act act)
+{
+    x = rf_linear(g, x, w->dense, w->dense_bias, act);
+    return rf_norm(g, x, NULL, 0, w->norm, w->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
+}
+
 rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
-    x = rf_linear(g, x, w->dense, w->dense_bias, c->hidden_act);
-    return rf_norm(g, x, NULL, 0, w->norm, w->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
+    return transform(g, c, w, x, c->hidden_act);
+}
+
+rf_tensor *rf__head_masked_gelu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    return transform(g, c, w, x, RF_ACT_GELU);
 }
 
 rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)

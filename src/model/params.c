@@ -23,7 +23,7 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     case 'E': return c->embedding_size;
     case 'C': return c->hidden_size;
     case 'F': return c->intermediate_size;
-    case 'P': return c->max_position_embeddings;
+    case 'P': return c->max_position_embeddings + rf__config_first_position(c);
     case 'H': return c->num_attention_heads;
     case 'D': return c->hidden_size / c->num_attention_heads;
     case 'K': return c->num_labels;

@@ -107,6 +107,14 @@ static void set_at(rf_config *c, const rf_config_key *k, double x)
     else *(int *)at = x != 0;
 }
 
+int64_t rf__config_first_position(const rf_config *c)
+{
+    const rf_family_config *f = rf__config_family(c);
+    for (const rf_config_key *own = f ? f->key : NULL; own && own->name; own++)
+        if (own->flags & RF_KEY_AFTER_PAD) return c->pad_token_id + 1;
+    return 0;
+}
+
 size_t rf__config_key_count(const rf_family_config *f)
 {
     size_t n = RF_COUNT(keys);
@@ -151,6 +159,7 @@ static void begin(const rf_family_config *f, rf_config *c, size_t size)
 {
     rf_config own;
     set_defaults(f, &own);
+    own.max_position_embeddings -= rf__config_first_position(&own);
     rf__options_init(c, size, &own, sizeof own);
 }
 
@@ -326,6 +335,19 @@ static rf_status read_architecture(const char *file, const json_t *v, rf_config 
     return RF_OK;
 }
 
+/* From rows of the table to positions. */
+static rf_status read_first_position(const char *file, rf_config *c, rf_error *why)
+{
+    const int64_t first = rf__config_first_position(c), rows = c->max_position_embeddings;
+    if (!first) return RF_OK;
+    if (rows < first + 2)
+        return rf_fail(why, RF_EDATA,
+                       "%s: max_position_embeddings: expected at least %lld, pad_token_id %lld + 1 and two positions, "
+                       "got %lld", file, (long long)first + 2, (long long)c->pad_token_id, (long long)rows);
+    c->max_position_embeddings = rows - first;
+    return RF_OK;
+}
+
 static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     bool embedding = false;
@@ -341,6 +363,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
         s = read_key(file, k, v, c, why);
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
+    if (!s) s = read_first_position(file, c, why);
     if (!s) s = read_act(file, act_key(f), json_object_get(root, act_key(f)), c, why);
     if (!s) s = rf__config_read_rope(ctx, file, root, c, why);
     if (!s) s = rf__config_read_attention(ctx, file, root, c, why);
@@ -494,8 +517,10 @@ static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *capaci
         free(number);
         return fine;
     }
+    const int64_t more = k->flags & RF_KEY_AFTER_PAD ? rf__config_first_position(c) : 0;
     char number[32];
-    snprintf(number, sizeof number, "%lld", (long long)*(const int64_t *)(const void *)((const char *)c + k->at));
+    snprintf(number, sizeof number, "%lld",
+             (long long)(*(const int64_t *)(const void *)((const char *)c + k->at) + more));
     return put(ctx, text, size, capacity, k->name, number);
 }
 

@@ -18,6 +18,7 @@ enum {
     RF_KEY_OURS = 4,            /* written only when it is not the default: what transformers' class does not have    */
     RF_KEY_NULL = 8,            /* null stands for -1                                                                 */
     RF_KEY_STATE = 16,          /* says how far training is, not what is trained                                      */
+    RF_KEY_AFTER_PAD = 32,      /* a file holds pad_token_id + 1 more: rows of a table whose first ones have no token */
 };
 
 /* A key of config.json, the member of rf_config that holds it, its default and its range. */
@@ -62,6 +63,9 @@ size_t rf__config_key_count(const rf_family_config *f);
 const rf_config_key *rf__config_key_of(const rf_family_config *f, size_t i);
 double rf__config_value(const rf_config *c, const rf_config_key *k);
 rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why);
+
+/* The row of a table of positions that the first position has: 0, or pad_token_id + 1 (RF_KEY_AFTER_PAD). */
+int64_t rf__config_first_position(const rf_config *c);
 
 /* All names, or all values of model_type, with commas between them; returns `to`. */
 char *rf__config_family_names(char *to, size_t size, bool types);

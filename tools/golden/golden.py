@@ -107,7 +107,7 @@ def randomize(model, generator, gain=1.0, attention=1.5):
             if "embed_positions" in name:
                 continue
             noise = torch.randn(p.shape, generator=generator)
-            if name.endswith("LayerNorm.weight"):
+            if name.endswith(("LayerNorm.weight", "layer_norm.weight")):
                 p.copy_(1 + 0.2 * noise)
             elif name.endswith("bias"):
                 p.copy_(0.2 * noise)
@@ -205,7 +205,7 @@ def write_head(folder, model, lengths, generator, seed):
     """golden.txt of a model with another head: all logits of a padded batch."""
     import torch
 
-    ids, mask, types = padded(lengths, model.config.vocab_size, 2, generator)
+    ids, mask, types = padded(lengths, model.config.vocab_size, max(1, model.config.type_vocab_size), generator)
     with torch.no_grad():
         got = head_answer(model, ids, mask, types)
         exact = head_answer(model.double(), ids, mask, types)

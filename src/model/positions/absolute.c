@@ -1,6 +1,7 @@
 /* absolute.c — learned vectors for positions.
  *
  *     absolute      h_m = x_m + P[m]                             Devlin et al. 2019; RoFormer, Eq. 3
+ *     (XLM-RoBERTa:  P[m + pad_token_id + 1])
  *     product       h_m = x_m (1 + P[m])                         element by element; Su 2021 (kexue.fm/archives/8130)
  *     hierarchical  h_m = x_m + a u_i + (1 - a) u_j              m = i P + j;  Su 2020 (kexue.fm/archives/7947)
  *                   u_i = (p_i - a p_0) / (1 - a)                P^2 positions from P vectors; the first P are p_j
@@ -8,14 +9,32 @@
  *
  * hierarchical as computed: a u_i + (1 - a) u_j = p_j + a/(1 - a) (p_i - p_0). */
 #include "model/position.h"
+#include "store/family.h"
 
 #include <math.h>
+
+/* XLM-RoBERTa's rows: the first token has row first, and padding tokens, which do not count, have row first - 1.
+ * Positions that the caller chose are counted from first.  NULL: the graph has stopped. */
+static int32_t *rows_after_padding(rf_graph *g, const rf_layer_context *at, int64_t first)
+{
+    int32_t *row = rf__push(g, (size_t)at->N, sizeof *row);
+    for (int64_t s = 0; row && s < at->B; s++) {
+        int32_t next = (int32_t)first;
+        for (int32_t n = at->start[s]; n < at->start[s + 1]; n++)
+            row[n] = at->chosen               ? at->position[n] + (int32_t)first
+                     : at->id[n] == first - 1 ? (int32_t)first - 1
+                                              : next++;
+    }
+    return row;
+}
 
 static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     if (g->error.code || !rf__positions_below(g, at, at->config->max_position_embeddings, "max_position_embeddings"))
         return &g->nil.t;
-    return rf_add(g, words, rf_embed(g, at->weight[0], at->position, at->N));
+    const int64_t first = rf__config_first_position(at->config);
+    const int32_t *row = first ? rows_after_padding(g, at, first) : at->position;
+    return row ? rf_add(g, words, rf_embed(g, at->weight[0], row, at->N)) : &g->nil.t;
 }
 
 static rf_tensor *multiply(rf_graph *g, const rf_layer_context *at, rf_tensor *words)

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/xlm_roberta: tiny XLM-RoBERTas with random weights and every head, saved by transformers, and what transformers
+computes with them.  Needs torch and transformers 5; the tests need neither.  The formats are those of golden_models.py and
+golden_heads.py, which tests/golden/README.md describes.
+
+    python tools/golden/golden_xlm_roberta.py                    # writes tests/golden/xlm_roberta anew
+    python tools/golden/golden_xlm_roberta.py --check FOLDER...  # transformers loads folders that roformer wrote
+"""
+import sys
+
+from transformers import (XLMRobertaConfig, XLMRobertaForCausalLM, XLMRobertaForMaskedLM, XLMRobertaForMultipleChoice,
+                          XLMRobertaForQuestionAnswering, XLMRobertaForSequenceClassification,
+                          XLMRobertaForTokenClassification)
+
+import golden
+from golden_bert import NAMES, check
+
+ROOT = golden.GOLDEN / "xlm_roberta"
+# 40 positions behind pad_token_id 1.  Random ids hold padding tokens, too, which do not count as positions.
+SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40,
+             max_position_embeddings=42, type_vocab_size=1, layer_norm_eps=1e-5)
+
+# name: (class, configuration).  The head's activation is GELU whatever hidden_act says.
+MODELS = {
+    "masked": (XLMRobertaForMaskedLM, dict(SMALL, hidden_act="relu")),
+    "untied": (XLMRobertaForMaskedLM, dict(SMALL, tie_word_embeddings=False, type_vocab_size=2, pad_token_id=4,
+                                           max_position_embeddings=45)),
+    "causal": (XLMRobertaForCausalLM, dict(SMALL, is_decoder=True)),
+}
+HEADS = {
+    "sequence": (XLMRobertaForSequenceClassification, dict(SMALL, id2label=NAMES, label2id={v: k for k, v in NAMES.items()},
+                 problem_type="single_label_classification", classifier_dropout=0.3, hidden_act="relu"), [7, 2, 12]),
+    "token": (XLMRobertaForTokenClassification, dict(SMALL, num_labels=5), [6, 1, 9]),
+    "span": (XLMRobertaForQuestionAnswering, SMALL, [8, 5]),
+    "choice": (XLMRobertaForMultipleChoice, SMALL, [9, 3, 4, 7]),
+}
+
+
+def main():
+    golden.quiet()
+    if sys.argv[1:2] == ["--check"]:
+        return check(sys.argv[2:])
+    golden.fresh(ROOT)
+    rows = [(n, *row, None) for n, row in MODELS.items()] + [(n, *row) for n, row in HEADS.items()]
+    for seed, (name, kind, config, lengths) in enumerate(rows, 1):
+        folder = ROOT / name
+        generator = golden.seeded(seed)
+        model = golden.randomize(kind(XLMRobertaConfig(**config)).eval(), generator)
+        golden.save(model, folder)
+        worst = golden.write_head(folder, model, lengths, generator, seed) if lengths else \
+            golden.write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed)
+        golden.finish(folder, worst)
+    whole(ROOT / "whole")
+
+
+def whole(folder):
+    """A folder with a tokenizer: tokens for a mask, and the score of a pair of texts as a reranker gives it."""
+    import json
+    import torch
+    from transformers import PreTrainedTokenizerFast, pipeline
+    generator = golden.seeded(99)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(golden.GOLDEN / "fast" / "xlmr.tokenizer.json"), bos_token="<s>", eos_token="</s>", cls_token="<s>",
+        sep_token="</s>", pad_token="<pad>", unk_token="<unk>", mask_token="<mask>", model_max_length=32)
+    config = XLMRobertaConfig(**dict(SMALL, vocab_size=len(tokenizer), max_position_embeddings=34, num_labels=1))
+    texts = ["the <mask> runs to the sea", "hello <mask> <pad> world"]
+    for name, kind in (("masked", XLMRobertaForMaskedLM), ("pairs", XLMRobertaForSequenceClassification)):
+        model = golden.randomize(kind(config).eval(), generator)
+        golden.save(model, folder / name)
+        tokenizer.save_pretrained(folder / name)
+        (folder / name / "tokenizer.json").unlink()         # the test copies that of tests/golden/fast
+        if name == "masked":
+            answers = pipeline("fill-mask", model=model, tokenizer=tokenizer, top_k=5)
+            golden.write_lines(folder / "fill_mask.jsonl", [json.dumps(answers(t), ensure_ascii=False) for t in texts])
+        else:
+            call = tokenizer([["the river", "runs to the sea"], ["hello", "world"]], return_tensors="pt", padding=True)
+            with torch.no_grad():
+                scores = model(input_ids=call["input_ids"], attention_mask=call["attention_mask"]).logits[:, 0].tolist()
+            golden.write_lines(folder / "scores.txt", [f'"score": {s:.9g}' for s in scores])
+
+
+if __name__ == "__main__":
+    main()
