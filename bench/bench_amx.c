@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roformer/attention.h"
-#include "roformer/kernels.h"
-#include "roformer/work.h"
+#include "roformer/kernel/attention.h"
+#include "roformer/kernel/kernels.h"
+#include "roformer/kernel/work.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

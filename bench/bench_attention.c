@@ -22,8 +22,8 @@
 
 #include "clock.h"
 #include "peak.h"
-#include "roformer/kernels.h"
-#include "roformer/work.h"
+#include "roformer/kernel/kernels.h"
+#include "roformer/kernel/work.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -13,7 +13,7 @@
 
 #include "clock.h"
 #include "median.h"
-#include "roformer/positions.h"
+#include "roformer/inspect/positions.h"
 #include "roformer/model.h"
 
 enum { ROUNDS = 101, B = 4, T = 512, N = B * T, VOCAB = 1000 };

@@ -14,10 +14,10 @@
 #include <time.h>
 
 #include "median.h"
-#include "roformer/random.h"
-#include "roformer/work.h"
-#include "roformer/kernels.h"
-#include "roformer/rope.h"
+#include "roformer/kernel/random.h"
+#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
+#include "roformer/kernel/rope.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -22,9 +22,9 @@
 
 #include "clock.h"
 #include "median.h"
-#include "roformer/random.h"
-#include "roformer/tensor.h"
-#include "roformer/work.h"
+#include "roformer/kernel/random.h"
+#include "roformer/kernel/tensor.h"
+#include "roformer/kernel/work.h"
 
 enum { HEADS = 12, D = 64, ROUNDS = 101, QUADRATIC = 16384 };
 enum { FORWARD, BOTH, SOFTMAX, PASSES };

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "median.h"
-#include "roformer/positions.h"
-#include "roformer/steps.h"
+#include "roformer/inspect/positions.h"
+#include "roformer/inspect/steps.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -21,10 +21,10 @@
 
 #include "clock.h"
 #include "median.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "roformer/index.h"
-#include "roformer/random.h"
-#include "roformer/work.h"
+#include "roformer/kernel/random.h"
+#include "roformer/kernel/work.h"
 
 enum { BLOCK = 4096, MOST = 999 };
 

@@ -13,9 +13,9 @@
 #include "clock.h"
 #include "median.h"
 #include "peak.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 #include "roformer/roformer.h"
-#include "roformer/work.h"
+#include "roformer/kernel/work.h"
 
 enum { TYPES = 3, MOST_ROUNDS = 99, MOST_RUNS = 4000, MOST_TOKENS = 512, PRODUCTS = 4 };
 

@@ -25,10 +25,10 @@
 #include "clock.h"
 #include "median.h"
 #include "peak.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
-#include "roformer/work.h"
+#include "roformer/kernel/work.h"
 
 enum { SPECIAL = 5, MOST = 99, UNCOUNTED = 2 };
 

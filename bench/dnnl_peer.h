@@ -5,7 +5,7 @@
 #ifndef BENCH_DNNL_PEER_H
 #define BENCH_DNNL_PEER_H
 
-#include "roformer/work.h"
+#include "roformer/kernel/work.h"
 
 typedef struct dnnl_peer dnnl_peer;
 

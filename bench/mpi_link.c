@@ -11,7 +11,7 @@
 
 #include "cli/shell/comm.h"
 #include "clock.h"
-#include "roformer/steps.h"
+#include "roformer/inspect/steps.h"
 
 static double ping(rf_comm *c, char *data, size_t bytes, int rounds)
 {

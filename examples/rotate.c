@@ -4,8 +4,8 @@
  *     cc examples/rotate.c $(pkg-config --cflags --libs roformer) -lm                                                */
 #include <stdio.h>
 
-#include <roformer/attention.h>
-#include <roformer/rope.h>
+#include <roformer/kernel/attention.h>
+#include <roformer/kernel/rope.h>
 
 enum { D = 64, POSITIONS = 2048, T = 4 };
 

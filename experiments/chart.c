@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "chart.h"
 
 static numbers *loss_at(curve *c, double step)

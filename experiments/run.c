@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "data.h"
 #include "run.h"
 

@@ -18,9 +18,9 @@
 
 #include "roformer/context.h"
 #include "../hash.h"
-#include "roformer/metrics.h"
-#include "roformer/random.h"
-#include "roformer/source.h"
+#include "roformer/inspect/metrics.h"
+#include "roformer/kernel/random.h"
+#include "roformer/inspect/source.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

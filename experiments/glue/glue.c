@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "glue.h"
 
 /* ---- the pieces of the file -------------------------------------------------------------------------------------- */

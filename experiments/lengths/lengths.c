@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "../run.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "roformer/roformer.h"
 
 enum { LENGTHS = 8, ROWS = 48 };

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "roformer/context.h"
-#include "roformer/probe.h"
+#include "roformer/inspect/probe.h"
 
 enum { LENGTH = 128, PIECES = 16, STRETCHES = 16, EIGHTHS = 8, LAYERS = 64 };
 

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "roformer/files.h"
-#include "roformer/folder.h"
+#include "roformer/inspect/files.h"
+#include "roformer/inspect/folder.h"
 #include "roformer/pipeline.h"
 #include "roformer/roformer.h"
 

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "ngrams.h"
-#include "roformer/folder.h"
-#include "roformer/probe.h"
+#include "roformer/inspect/folder.h"
+#include "roformer/inspect/probe.h"
 #include "roformer/train.h"
 
 enum { CAPACITY = 4096, LENGTH = 128, TEMPLATE = 2 };         /* [CLS] and [SEP] */

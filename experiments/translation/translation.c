@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "../chart.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "roformer/roformer.h"
-#include "roformer/source.h"
+#include "roformer/inspect/source.h"
 
 static const char *text_of(const json_t *o, const char *key)
 {

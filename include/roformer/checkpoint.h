@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "roformer/context.h"
-#include "roformer/gemm.h"
+#include "roformer/kernel/gemm.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -29,7 +29,7 @@ typedef struct rf_finetune_options {
     };
 #define RFO(kind, member, ...) RFO_TYPE_##kind member;
 #define RFO_AS(name, kind, member, ...) RFO_TYPE_##kind member;
-#include "roformer/finetune_options.def"
+#include "roformer/inspect/finetune_options.def"
 } rf_finetune_options;
 void rf_finetune_options_init(rf_finetune_options *o, size_t size);
 #define rf_finetune_defaults(o) rf_finetune_options_init((o), sizeof *(o))

@@ -4,13 +4,13 @@
 #ifndef ROFORMER_INSPECT_H
 #define ROFORMER_INSPECT_H
 /* home: src/cli */
-#include "roformer/files.h"
-#include "roformer/folder.h"
-#include "roformer/metrics.h"
-#include "roformer/positions.h"
-#include "roformer/probe.h"
-#include "roformer/random.h"
-#include "roformer/source.h"
-#include "roformer/steps.h"
-#include "roformer/work.h"
+#include "roformer/inspect/files.h"
+#include "roformer/inspect/folder.h"
+#include "roformer/inspect/metrics.h"
+#include "roformer/inspect/positions.h"
+#include "roformer/inspect/probe.h"
+#include "roformer/kernel/random.h"
+#include "roformer/inspect/source.h"
+#include "roformer/inspect/steps.h"
+#include "roformer/kernel/work.h"
 #endif

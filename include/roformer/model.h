@@ -12,7 +12,7 @@
 /* home: src/model */
 
 #include "roformer/checkpoint.h"
-#include "roformer/tensor.h"
+#include "roformer/kernel/tensor.h"
 #include "roformer/tokenizer.h"
 
 #ifdef __cplusplus

@@ -11,12 +11,12 @@
 /* home: src/data */
 
 #include "roformer/checkpoint.h"
-#include "roformer/comm.h"
+#include "roformer/inspect/comm.h"
 #include "roformer/model.h"
-#include "roformer/options.h"
+#include "roformer/inspect/options.h"
 #include "roformer/reader.h"
-#include "roformer/mt_score.h"
-#include "roformer/train_options.def"         /* the lists of words */
+#include "roformer/inspect/mt_score.h"
+#include "roformer/inspect/train_options.def"         /* the lists of words */
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,7 +52,7 @@ typedef struct rf_train_options {
 #define RFO(kind, member, ...) RFO_TYPE_##kind member;
 #define RFO_AS(name, kind, member, ...) RFO_TYPE_##kind member;
 #define RFO_IN(name, kind, member, ...)
-#include "roformer/train_options.def"
+#include "roformer/inspect/train_options.def"
 } rf_train_options;
 enum { RF_TRAIN_OPTIONS_MOST = 2048 };      /* bytes that they may grow to in a struct that holds them */
 

@@ -1,6 +1,6 @@
-/* masked.c — pieces of text in a batch, masked as an evaluation masks them: roformer/probe.h over batch.c. */
+/* masked.c — pieces of text in a batch, masked as an evaluation masks them: roformer/inspect/probe.h over batch.c. */
 #include "data/batch.h"
-#include "roformer/probe.h"
+#include "roformer/inspect/probe.h"
 #include "train/evaluate.h"
 
 struct rf_masked {

@@ -1,4 +1,4 @@
-/* position_report.c — shifts, attention and lengths of a trained model, measured: roformer/probe.h. */
+/* position_report.c — shifts, attention and lengths of a trained model, measured: roformer/inspect/probe.h. */
 #include <math.h>
 
 #include "data/batch.h"

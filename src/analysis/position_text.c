@@ -1,7 +1,7 @@
 /* position_text.c — stretches of text long enough to be cut at every length that is to be compared. */
 #include "data/encode_corpus.h"
 #include "data/pieces.h"
-#include "roformer/probe.h"
+#include "roformer/inspect/probe.h"
 
 enum { SIZES = RF_LENGTHS };
 

@@ -1,11 +1,11 @@
-/* position_vectors.c — p_m, what an absolute encoding adds to the word at position m: roformer/probe.h.
+/* position_vectors.c — p_m, what an absolute encoding adds to the word at position m: roformer/inspect/probe.h.
  *
  *     p_m = embed(0)_m                            the encoding's own hook, on words that are zero */
 #include <stdio.h>
 
 #include "model/model.h"
 #include "model/positions.h"
-#include "roformer/probe.h"
+#include "roformer/inspect/probe.h"
 
 enum { PARAMETERS = 8 };                /* of an encoding, in the embeddings */
 

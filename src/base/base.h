@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "roformer/context.h"
-#include "roformer/random.h"
+#include "roformer/kernel/random.h"
 #include "roformer/status.h"
 
 /* ---- the context ------------------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ typedef void rf_body(void *arg, int64_t i, int worker);
 void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg);
 
 /* ---- random numbers: Philox 4x32-10 (Salmon et al. 2011), a pure function of key and counter.  One number
- * after another: rf_rng (roformer/random.h) ------------------------------------------------------------------------ */
+ * after another: rf_rng (roformer/kernel/random.h) ------------------------------------------------------------------------ */
 
 typedef struct rf_key { uint32_t k[2]; } rf_key;                       /* from a 64-bit seed                        */
 rf_key rf__make_key(uint64_t seed, uint64_t stream);                   /* independent streams of one seed           */
@@ -137,7 +137,7 @@ rf_status rf__replaceable(const char *path, const char *begins, const char *what
 /* A new file path.tmp-<pid>-<n>, which nobody else has: no other thread, no other process, no earlier one that died. */
 rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int *fd, rf_error *why);
 
-/* rf_folders_with (roformer/folder.h); and where folder/file is missing, what folders in it have one is added to the
+/* rf_folders_with (roformer/inspect/folder.h); and where folder/file is missing, what folders in it have one is added to the
  * failure, whose code is returned. */
 size_t rf__folders_holding(const char *folder, const char *file, char *out, size_t size);
 rf_status rf__look_below(const char *folder, const char *file, rf_error *why);

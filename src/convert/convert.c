@@ -8,7 +8,7 @@
 #include "convert/extend.h"
 #include "convert/other_files.h"
 #include "roformer/convert.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 #include "store/generation.h"
 #include "store/store.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "convert/other_files.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/store.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint/folder.h"

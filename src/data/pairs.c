@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "data/pairs.h"
-#include "roformer/source.h"
+#include "roformer/inspect/source.h"
 
 enum { LINE = 64 << 20, CHUNK = 1 << 16 };
 

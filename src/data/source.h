@@ -1,9 +1,9 @@
-/* source.h — what the readers need of a source beyond roformer/source.h. */
+/* source.h — what the readers need of a source beyond roformer/inspect/source.h. */
 #ifndef RF_DATA_SOURCE_H
 #define RF_DATA_SOURCE_H
 
 #include "base/base.h"
-#include "roformer/source.h"
+#include "roformer/inspect/source.h"
 
 /* A source of bytes in memory, which stay the caller's.  `name` is for messages. */
 rf_status rf__source_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_source **out,

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 #include "base/path.h"
 #include "data/reader.h"
 #include "data/tokens.h"
@@ -205,7 +205,7 @@ void rf__tokens_close(const rf_ctx *ctx, rf__tokens *t)
     *t = (rf__tokens){0};
 }
 
-/* ---- for tools: roformer/folder.h ---- */
+/* ---- for tools: roformer/inspect/folder.h ---- */
 
 struct rf_token_cache {
     const rf_ctx *ctx;

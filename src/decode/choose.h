@@ -3,7 +3,7 @@
 #define RF_CHOOSE_H
 
 #include "base/base.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 #include "roformer/generate.h"
 
 typedef struct rf__candidate { double p, distance; int32_t id; } rf__candidate;

@@ -5,7 +5,7 @@
 #define RF_TRAIN_COMM_H
 
 #include "base/base.h"
-#include "roformer/comm.h"
+#include "roformer/inspect/comm.h"
 
 enum { RF__RANKS = 4096 };                            /* at most                                                     */
 enum { RF__TALK = 0, RF__FIRST_BUCKET = 1 };         /* numbers: everything here goes under RF__TALK                  */

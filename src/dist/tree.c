@@ -1,5 +1,5 @@
 /* tree.c — sums over micro-batches in the order of a binary tree. */
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 #include "dist/tree.h"
 
 /* ---- nodes ---- */

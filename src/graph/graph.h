@@ -12,8 +12,8 @@
 #define RF_GRAPH_H
 
 #include "base/base.h"
-#include "roformer/kernels.h"
-#include "roformer/tensor.h"
+#include "roformer/kernel/kernels.h"
+#include "roformer/kernel/tensor.h"
 
 typedef enum rf_op_id {
 #define RFO(name, equation) RF_OP_##name,

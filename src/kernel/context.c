@@ -4,7 +4,7 @@
 #include "base/context.h"
 #include "kernel/gemm/products.h"
 #include "kernel/kernel.h"
-#include "roformer/work.h"
+#include "roformer/kernel/work.h"
 
 /* ---- the rung ---- */
 
@@ -116,7 +116,7 @@ const char *rf_ctx_isa(const rf_ctx *ctx) { return ctx->isa; }
 #endif
 const char *rf_version(void) { return ROFORMER_VERSION; }
 
-/* ---- for who calls kernels alone: roformer/work.h ---- */
+/* ---- for who calls kernels alone: roformer/kernel/work.h ---- */
 
 void *rf_ctx_alloc(const rf_ctx *ctx, size_t bytes) { return ctx ? rf__alloc(ctx, bytes) : NULL; }
 

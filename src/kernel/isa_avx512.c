@@ -9,6 +9,6 @@
 const rfk_table rfk_avx512 = {
     .isa = "avx512",
 #define RFK(name, result, parameters) .name = k_##name,
-#include "roformer/kernels.def"
+#include "roformer/kernel/kernels.def"
 #undef RFK
 };

@@ -3,12 +3,12 @@
 #define RF_KERNEL_H
 
 #include "base/base.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 
 /* Each isa_<name>.c exports exactly one symbol, its table. */
 extern const rfk_table rfk_ref;
 #define RFR(name, machine, needs, flags) extern const rfk_table rfk_##name;
-#include "roformer/rungs.def"
+#include "roformer/kernel/rungs.def"
 #undef RFR
 
 #endif

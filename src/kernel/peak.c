@@ -4,8 +4,8 @@
  * memory and shows a quarter of the truth, and a loop without the asm is folded away.                                */
 #include "base/base.h"
 #include "base/processor.h"
-#include "roformer/kernels.h"
-#include "roformer/work.h"
+#include "roformer/kernel/kernels.h"
+#include "roformer/kernel/work.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -3,7 +3,7 @@
  *     theta_i = base^(-2i/r),   row m of the tables:  cos(m theta_i), sin(m theta_i)  for i in [0, r/2)
  *
  * The angle is formed in double: m theta_i in float would be wrong by 1e-3 at m = 65535, in double by 1e-11.         */
-#include "roformer/rope.h"
+#include "roformer/kernel/rope.h"
 
 #include <math.h>
 

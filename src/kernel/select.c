@@ -63,7 +63,7 @@ static bool has_tiles(const char **lacks)
         (void)lacks;                                                                                                   \
         return ON_##machine(needs, lack(lacks, #machine));                                                             \
     }
-#include "roformer/rungs.def"
+#include "roformer/kernel/rungs.def"
 #undef RFR
 
 static bool can_ref(const char **lacks)
@@ -83,7 +83,7 @@ static const struct rung {
     {"ref", &rfk_ref, can_ref, false},
 #define RFR(name, machine, needs, flags) \
     {#name, ON_##machine(&rfk_##name, NULL), can_##name, OF_##machine == OF_emulated},
-#include "roformer/rungs.def"
+#include "roformer/kernel/rungs.def"
 #undef RFR
 };
 
@@ -111,7 +111,7 @@ static void overlay(rfk_table *t, const rfk_table *finer)
     t->isa = finer->isa;
 #define RFK(name, result, parameters) \
     if (finer->name) t->name = finer->name;
-#include "roformer/kernels.def"
+#include "roformer/kernel/kernels.def"
 #undef RFK
 }
 

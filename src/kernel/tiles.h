@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "roformer/work.h"
+#include "roformer/kernel/work.h"
 
 /* NULL: this process may use tiles.  Otherwise what it lacks, and whose fault that is unless it is the processor's. */
 const char *rf__tiles_lack(void);

@@ -1,10 +1,10 @@
-/* attention_pass.c — one layer's attention with a position encoding, in its parts: roformer/steps.h.
+/* attention_pass.c — one layer's attention with a position encoding, in its parts: roformer/inspect/steps.h.
  *
  * The tables are made, attention is the operation of the tape alone, and the backward begins with a loss that looks at
  * one token of each sequence's beginning. */
 #include "model/encoder.h"
 #include "model/position.h"
-#include "roformer/steps.h"
+#include "roformer/inspect/steps.h"
 
 enum { PARAMETERS = 16 };
 

@@ -1,9 +1,9 @@
-/* exchange_seconds.c — how long a gradient's way between ranks takes: roformer/steps.h. */
+/* exchange_seconds.c — how long a gradient's way between ranks takes: roformer/inspect/steps.h. */
 #include <math.h>
 
 #include "dist/exchange.h"
 #include "optim/optimizer.h"
-#include "roformer/steps.h"
+#include "roformer/inspect/steps.h"
 
 typedef struct path {
     rf_params params;

@@ -1,9 +1,9 @@
-/* train_step.c — a step of training on batches that the caller makes, with the trainer's parts: roformer/steps.h. */
+/* train_step.c — a step of training on batches that the caller makes, with the trainer's parts: roformer/inspect/steps.h. */
 #include <math.h>
 
 #include "model/encoder.h"
 #include "optim/optimizer.h"
-#include "roformer/steps.h"
+#include "roformer/inspect/steps.h"
 
 struct rf_train_step {
     const rf_ctx *ctx;

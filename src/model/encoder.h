@@ -5,7 +5,7 @@
 #include "model/params.h"
 #include "model/position.h"
 #include "roformer/model.h"
-#include "roformer/tensor.h"
+#include "roformer/kernel/tensor.h"
 
 typedef struct rf_encoder rf_encoder;
 

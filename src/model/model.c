@@ -5,7 +5,7 @@
  * are read there; the head's copy of them is packed when first asked for.                                            */
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "model/model.h"
 #include "store/store.h"
 

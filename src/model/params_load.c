@@ -4,7 +4,7 @@
 
 #include "model/family.h"
 #include "model/params.h"
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 #include "store/store.h"
 
 static const rf_weight *find_spelled(const rf_family *f, const rf_weights *w, const char *name)
@@ -175,7 +175,7 @@ rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, 
     return status;
 }
 
-/* For tools: roformer/folder.h. */
+/* For tools: roformer/inspect/folder.h. */
 rf_status rf_weights_fit(const rf_ctx *ctx, const rf_weights *w, const rf_config *c, rf_fit *out, rf_error *why)
 {
     rf_params params;

@@ -25,7 +25,7 @@
 #include "model/cache.h"
 #include "model/param_row.h"
 #include "roformer/model.h"
-#include "roformer/positions.h"
+#include "roformer/inspect/positions.h"
 
 /* Tables of one encoder that are kept between batches; see position.c. */
 typedef struct rf_positions rf_positions;

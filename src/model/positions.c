@@ -1,4 +1,4 @@
-/* positions.c — the registry of position encodings, roformer/positions.h, and what a config asks of the one that it
+/* positions.c — the registry of position encodings, roformer/inspect/positions.h, and what a config asks of the one that it
  * names. */
 #include "model/family.h"
 #include "model/linear_attention.h"
@@ -100,7 +100,7 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
     return unknown(c->position_embedding_type, why);
 }
 
-/* ---- for tools: roformer/positions.h ----------------------------------------------------------------------------- */
+/* ---- for tools: roformer/inspect/positions.h ----------------------------------------------------------------------------- */
 
 const rf_position *rf_position_at(int i)
 {

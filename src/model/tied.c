@@ -9,7 +9,7 @@
 
 #include "model/family.h"
 #include "model/params.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/store.h"
 
 /* The row of a tensor that is not a parameter and needs no mention; NULL: it is none of these. */

@@ -11,7 +11,7 @@
  * The gradient becomes u in its place.                                                                               */
 #include <math.h>
 
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 #include "optim/optimizer.h"
 
 static const double tiny = 1e-30, least_scale = 1e-3;

@@ -13,8 +13,8 @@
  * place; the products are in bf16 where training's are.                                                              */
 #include <math.h>
 
-#include "roformer/gemm.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/gemm.h"
+#include "roformer/kernel/kernels.h"
 #include "optim/optimizer.h"
 
 enum { STEPS = 5 };

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 #include "store/store.h"
 #include "dist/exchange.h"
 #include "optim/optimizer.h"

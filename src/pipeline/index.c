@@ -20,8 +20,8 @@
 #include "model/model.h"
 #include "pipeline/index_file.h"
 #include "pipeline/pipeline.h"
-#include "roformer/files.h"
-#include "roformer/kernels.h"
+#include "roformer/inspect/files.h"
+#include "roformer/kernel/kernels.h"
 #include "store/task.h"
 #include "train/checkpoint/checksums.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "pipeline/index_file.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 
 const char *const rf__index_file[RF__INDEX_FILES + 1] = {
     RF_FILE_INDEX_CODES, RF_FILE_INDEX_SCALES, RF_FILE_INDEX_VECTORS, RF_FILE_INDEX_OFFSETS, RF_FILE_INDEX_LINES, NULL,

@@ -14,8 +14,8 @@
 #include "base/json.h"
 #include "pipeline/index_file.h"
 #include "pipeline/pipeline.h"
-#include "roformer/files.h"
-#include "roformer/kernels.h"
+#include "roformer/inspect/files.h"
+#include "roformer/kernel/kernels.h"
 #include "store/task.h"
 
 struct rf_index {

@@ -2,7 +2,7 @@
 #ifndef RF_TRANSLATION_SUMS_H
 #define RF_TRANSLATION_SUMS_H
 
-#include "roformer/mt_score.h"
+#include "roformer/inspect/mt_score.h"
 
 enum { RF_MT_COUNTS = 3 * 2 * RF_MT_ORDERS };             /* most counts of a segment                                 */
 

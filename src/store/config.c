@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/family.h"
 #include "store/generation.h"
 #include "store/store.h"

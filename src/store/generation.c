@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/folder_keys.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/generation.h"
 #include "store/store.h"
 

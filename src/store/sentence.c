@@ -13,7 +13,7 @@
 
 #include "base/folder_keys.h"
 #include "base/json.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/task.h"
 
 enum { LARGEST = 1 << 20, PROMPTS = 1000 };

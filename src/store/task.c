@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/family.h"
 #include "store/store.h"
 #include "store/task.h"

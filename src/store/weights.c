@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
-#include "roformer/kernels.h"
+#include "roformer/inspect/files.h"
+#include "roformer/kernel/kernels.h"
 #include "store.h"
 
 struct shard { rf_map map; rf__header header; const char *file; };

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 #include "store.h"
 
 enum { RUN = 16384 };                                              /* values converted at a time */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "model/model.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/task.h"
 #include "task/answerer.h"
 #include "task/finetune.h"

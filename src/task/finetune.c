@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 #include "model/positions.h"
 #include "store/family.h"
 #include "store/task.h"

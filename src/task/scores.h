@@ -7,7 +7,7 @@
 #define RF_TRAIN_SCORES_H
 
 #include "base/base.h"
-#include "roformer/metrics.h"
+#include "roformer/inspect/metrics.h"
 
 /* SQuAD: both sides in lower case (of any script; a capital sigma becomes one that is not final), without ASCII
  * punctuation, the words a, an, the, and further white space.  exact: 0 or 1; f1: 2 shared / (words + words), counting

@@ -47,7 +47,7 @@ bool rf__score_is_error(const char *name)
 {
     static const struct { const char *name; bool error; } metrics[] = {
 #define RFM(name, error) {#name, error},
-#include "roformer/metrics.def"
+#include "roformer/inspect/metrics.def"
 #undef RFM
     };
     for (size_t i = 0; i < RF_COUNT(metrics); i++)

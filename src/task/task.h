@@ -11,7 +11,7 @@
 #include "data/batch.h"
 #include "data/labelled.h"
 #include "model/encoder.h"
-#include "roformer/tensor.h"
+#include "roformer/kernel/tensor.h"
 #include "task/answers.h"
 
 typedef struct rf__task_objective rf__task_objective;
@@ -67,7 +67,7 @@ typedef struct rf__task {
 } rf__task;
 
 #define RFT(name, what, metrics) extern const rf__task rf__task_##name;
-#include "roformer/tasks.def"
+#include "roformer/inspect/tasks.def"
 #undef RFT
 
 /* ---- tasks.c ---- */

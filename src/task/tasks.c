@@ -7,7 +7,7 @@ enum { GLUE_LENGTH = 512 };
 
 static const struct { const rf__task *task; const char *metrics; } tasks[] = {
 #define RFT(name, what, metrics) {&rf__task_##name, metrics},
-#include "roformer/tasks.def"
+#include "roformer/inspect/tasks.def"
 #undef RFT
 };
 

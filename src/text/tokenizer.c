@@ -5,11 +5,11 @@
 #include "tokenizer.h"
 
 #define RFT(name) extern const rf_tokenizer_row rf__tokenizer_##name;
-#include "roformer/tokenizers.def"
+#include "roformer/inspect/tokenizers.def"
 #undef RFT
 const rf_tokenizer_row *const rf__tokenizer_rows[] = {
 #define RFT(name) &rf__tokenizer_##name,
-#include "roformer/tokenizers.def"
+#include "roformer/inspect/tokenizers.def"
 #undef RFT
     NULL,
 };

@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 #include "base/json.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 #include "text/unicode/unicode.h"
 

@@ -38,14 +38,14 @@ static const rf_option train_rows[] = {
 #define RFO(kind, member, ...) ROW(member, kind, member, __VA_ARGS__)
 #define RFO_AS(name, kind, member, ...) ROW(name, kind, member, __VA_ARGS__)
 #define RFO_IN(name, kind, member, ...) ROW(name, kind, member, __VA_ARGS__)
-#include "roformer/train_options.def"
+#include "roformer/inspect/train_options.def"
 };
 #undef OPTIONS
 #define OPTIONS rf_finetune_options
 static const rf_option finetune_rows[] = {
 #define RFO(kind, member, ...) ROW(member, kind, member, __VA_ARGS__)
 #define RFO_AS(name, kind, member, ...) ROW(name, kind, member, __VA_ARGS__)
-#include "roformer/finetune_options.def"
+#include "roformer/inspect/finetune_options.def"
 };
 
 const rf_option *rf_train_option(size_t i) { return i < RF_COUNT(train_rows) ? &train_rows[i] : NULL; }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/task.h"
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checksums.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "train/checkpoint/folder.h"
 #include "train/run.h"
 

@@ -4,7 +4,7 @@
 #include "model/family.h"
 #include "model/linear_attention.h"
 #include "model/positions.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/store.h"
 #include "train/checkpoint/folder.h"
 #include "train/memory.h"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# convert_tasks.sh — a fine-tuned model of every task of include/roformer/tasks.def, before and after convert: the same config.json,
+# convert_tasks.sh — a fine-tuned model of every task of include/roformer/inspect/tasks.def, before and after convert: the same config.json,
 # weights, answers and scores.  tools/check/convert.py asks transformers the same.
 . "$(dirname "$0")/lib"
-tasks=$(sed -n 's/^RFT(\([a-z0-9_]*\),.*/\1/p' "$here/../../include/roformer/tasks.def")
+tasks=$(sed -n 's/^RFT(\([a-z0-9_]*\),.*/\1/p' "$here/../../include/roformer/inspect/tasks.def")
 [ "$(echo "$tasks" | wc -w)" -ge 9 ] || fail "tasks: $tasks"
 
 # data_of TASK   train.FILE of it, and dev with other examples

@@ -8,7 +8,7 @@
 #include "roformer/reader.h"
 #include "one_context.h"
 #include "data/reader.h"
-#include "roformer/source.h"
+#include "roformer/inspect/source.h"
 #include "roformer/tokenizer.h"
 
 static rf_reader *reader(const void *data, size_t size, const char *name, const rf_reader_options *o)

@@ -5,7 +5,7 @@
 
 #include "tiny.h"
 #include "data/tokens.h"
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 
 typedef struct fixture {
     rf_ctx *ctx;

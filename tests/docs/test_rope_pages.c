@@ -3,8 +3,8 @@
  * Each line of a ```numbers block names one of the functions below.  A page that states a number that none gives, or a
  * function that no page uses, fails.                                                                                */
 #include "page.h"
-#include "roformer/positions.h"
-#include "roformer/rope.h"
+#include "roformer/inspect/positions.h"
+#include "roformer/kernel/rope.h"
 
 #include <complex.h>
 

@@ -17,7 +17,7 @@ static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n##a\n#
 static const char *const names[] = {"a.tsv", "a.csv", "a.jsonl", "a.json", "a.conll", "a.csv.gz", "a.tsv.zst", "a"};
 static const char *const tasks[] = {
 #define RFT(name, what, metrics) #name,
-#include "roformer/tasks.def"
+#include "roformer/inspect/tasks.def"
 #undef RFT
     "glue/cola", "glue/mrpc", "glue/stsb", "glue/qqp", "glue/rte",
 };

@@ -2,7 +2,7 @@
 #include <float.h>
 
 #include "gradient.h"
-#include "roformer/rope.h"
+#include "roformer/kernel/rope.h"
 
 /* ---- a small encoder: embed, norm, attention, norm, feed-forward, norm, rows, loss over the vocabulary ----------- */
 

@@ -3,7 +3,7 @@
  *
  * The formulas below are those at the top of the operations' files, written once more, with loops and no shortcuts. */
 #include "gradient.h"
-#include "roformer/rope.h"
+#include "roformer/kernel/rope.h"
 
 static double act_of(rf_act act, double x)
 {

@@ -1,7 +1,7 @@
 /* test_position_ops.c — mirrors src/graph/ops: the operations that position encodings brought, against their formulas
  * in double, values and gradients (gradient.h).  The list below is checked; test_ops.c has the other operations. */
 #include "gradient.h"
-#include "roformer/rope.h"
+#include "roformer/kernel/rope.h"
 
 /* ---- mul, mix ---------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* test_tape.c — mirrors src/graph/graph.c and work.c: marks, failures, and details that formulas do not show. */
 #include "gradient.h"
-#include "roformer/rope.h"
+#include "roformer/kernel/rope.h"
 
 /* ---- marks ------------------------------------------------------------------------------------------------------- */
 

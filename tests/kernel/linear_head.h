@@ -4,7 +4,7 @@
 
 #include "kernel/attention/linear/linear_attention.h"
 #include "linear_problem.h"
-#include "roformer/rope.h"
+#include "roformer/kernel/rope.h"
 #include "rungs.h"
 
 struct head {

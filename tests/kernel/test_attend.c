@@ -4,7 +4,7 @@
 #define BACK attention_back
 #include "attention_problem.h"
 
-#include "roformer/attention.h"
+#include "roformer/kernel/attention.h"
 
 static const shape shapes[] = {
     {.queries = 1, .width = 2},

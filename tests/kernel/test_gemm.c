@@ -7,7 +7,7 @@
 #include "t.h"
 
 #include "kernel/gemm/products.h"
-#include "roformer/gemm.h"
+#include "roformer/kernel/gemm.h"
 
 static const double U = 5.9604644775390625e-08;
 

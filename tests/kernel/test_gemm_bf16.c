@@ -9,7 +9,7 @@
 
 #include "kernel/gemm/gemm_blocked.h"
 #include "kernel/gemm/products.h"
-#include "roformer/gemm.h"
+#include "roformer/kernel/gemm.h"
 
 static const double U = 5.9604644775390625e-08;
 

@@ -12,7 +12,7 @@
 #include "rungs.h"
 
 #include "kernel/gemm/products.h"
-#include "roformer/gemm.h"
+#include "roformer/kernel/gemm.h"
 
 /* ---- the printed formula ----------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include "base/processor.h"
 #include "kernel/gemm/prefetch.h"
 #include "kernel/gemm/gemm_blocked.h"
-#include "roformer/gemm.h"
+#include "roformer/kernel/gemm.h"
 
 enum { MB = 1 << 20 };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "kernel/gemm/gemm_blocked.h"
-#include "roformer/work.h"
+#include "roformer/kernel/work.h"
 #include "rungs.h"
 
 /* A hole in a table would be a crash in whoever calls it. */
@@ -18,7 +18,7 @@ static void every_rung_has_every_kernel(void **state)
         assert_non_null(k.isa);
 #define RFK(name, result, parameters) \
     if (!k.name) fail_msg("rung %s has no %s", k.isa, #name);
-#include "roformer/kernels.def"
+#include "roformer/kernel/kernels.def"
 #undef RFK
     }
     assert_true(rungs >= 1);

@@ -1,5 +1,5 @@
 /* test_rope.c — mirrors src/kernel/rope.c, src/kernel/rope.inc and src/kernel/ref/rope.c. */
-#include "roformer/rope.h"
+#include "roformer/kernel/rope.h"
 #include "rungs.h"
 
 typedef void rope_kernel(float *, const float *, const float *, const float *, float, int64_t, int64_t, int64_t);

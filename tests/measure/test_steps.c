@@ -3,8 +3,8 @@
 #include "ranks.h"
 #include "t.h"
 
-#include "roformer/positions.h"
-#include "roformer/steps.h"
+#include "roformer/inspect/positions.h"
+#include "roformer/inspect/steps.h"
 
 enum { T = 6, LABELS = 3 };
 static const int32_t ids[T] = {2, 7, 9, 11, 5, 3}, starts[2] = {0, T};

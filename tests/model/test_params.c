@@ -2,7 +2,7 @@
 #include "t.h"
 
 #include "model/params.h"
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 
 static rf_config shape(int64_t V, int64_t E, int64_t C, int64_t L, int64_t H, int64_t F)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "model/params.h"
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 #include "t.h"
 
 static const char table[] = "roformer.encoder.embed_positions.weight";

@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 #include "roformer/convert.h"
-#include "roformer/tensor.h"
+#include "roformer/kernel/tensor.h"
 
 enum { N = 9 };
 static const int32_t id[N] = {1, 5, 9, 2, 3, 30, 4, 8, 1}, start[3] = {0, 4, N};

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 #include "roformer/index.h"
 #include "t.h"
 

@@ -4,7 +4,7 @@
 #include "one_context.h"
 
 #include "base/json.h"
-#include "roformer/mt_score.h"
+#include "roformer/inspect/mt_score.h"
 #include "text/unicode/unicode.h"
 #include "score/pcg64.h"
 

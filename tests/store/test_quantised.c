@@ -2,7 +2,7 @@
  * what is refused by name; products of such weights beside compressed-tensors' own. */
 #define _GNU_SOURCE
 #include "one_context.h"
-#include "roformer/gemm.h"
+#include "roformer/kernel/gemm.h"
 #include "store/store.h"
 
 /* ---- quantization_config ----------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "roformer/checkpoint.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "t.h"
 
 static void read_golden(rf_ctx *ctx, const char *name, rf_status status, rf_sentence *s, const char *part)

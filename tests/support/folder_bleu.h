@@ -4,7 +4,7 @@
 #define TESTS_FOLDER_BLEU_H
 
 #include "roformer/pipeline.h"
-#include "roformer/mt_score.h"
+#include "roformer/inspect/mt_score.h"
 #include "t.h"
 
 enum { FOLDER_LINES = 512 };

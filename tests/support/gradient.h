@@ -15,7 +15,7 @@
 #define GRADIENT_H
 
 #include "graph/graph.h"
-#include "roformer/rope.h"
+#include "roformer/kernel/rope.h"
 #include "t.h"
 
 enum { T_INPUTS = 8 };

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "roformer/comm.h"
+#include "roformer/inspect/comm.h"
 #include "t.h"
 
 enum { RANKS_MOST = 8 };

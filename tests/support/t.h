@@ -27,7 +27,7 @@ _Noreturn void _fail(const char *file, int line);
 
 #include "base/base.h"
 #include "roformer/context.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 
 /* The rung of what names none, from the environment: T_ISA.  NULL: the best. */
 const char *t_isa(void);

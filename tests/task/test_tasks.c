@@ -5,7 +5,7 @@
 
 static const struct { const char *name, *what, *metrics; } rows[] = {
 #define RFT(name, what, metrics) {#name, what, metrics},
-#include "roformer/tasks.def"
+#include "roformer/inspect/tasks.def"
 #undef RFT
 };
 
@@ -26,7 +26,7 @@ static void check_metrics(const char *metrics, const char *usual, const char *li
 {
     static const char *const known[] = {
 #define RFM(name, error) #name,
-#include "roformer/metrics.def"
+#include "roformer/inspect/metrics.def"
 #undef RFM
     };
     bool there = false;

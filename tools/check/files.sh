@@ -1,10 +1,10 @@
 #!/bin/sh
-# files.sh — what a model folder holds has its names once, in include/roformer/files.h: no other source makes a path of
+# files.sh — what a model folder holds has its names once, in include/roformer/inspect/files.h: no other source makes a path of
 # such a name in quotes, and none outside src/text uses or names the files that only one type of tokenizer has.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
-header=include/roformer/files.h
+header=include/roformer/inspect/files.h
 sources=$(find src bench experiments -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | grep -v "^$header\$")
 
 for name in $(sed -n 's/^#define RF_FILE_[A-Z_]* "\(.*\)".*/\1/p' $header); do

@@ -36,12 +36,12 @@ printf '%s\n' $sources tests/support/t.c |
         O=-O2
         case $3 in */isa_*)
             rung=${3##*/isa_}
-            O="-O3 $(sed -n "/^RFR(${rung%.c},/{n;s/.*\"\(.*\)\".*/\1/p}" include/roformer/rungs.def)" ;;
+            O="-O3 $(sed -n "/^RFR(${rung%.c},/{n;s/.*\"\(.*\)\".*/\1/p}" include/roformer/kernel/rungs.def)" ;;
         esac
         exec "$0" $1 $O -c "$3" -o "$2/$(echo "$3" | tr / _).o"' "$CC" "$flags" "$build" {}
 
 # Each rung exports its table and nothing else, as symbols.sh asks of the x86 ones; and the processor that is emulated has them all.
-rungs=$(sed -n 's/^RFR(\([a-z0-9_]*\), *aarch64,.*/\1/p' include/roformer/rungs.def)
+rungs=$(sed -n 's/^RFR(\([a-z0-9_]*\), *aarch64,.*/\1/p' include/roformer/kernel/rungs.def)
 for rung in $rungs; do
     exports=$("${CC%gcc}nm" -g --defined-only "$build/src_kernel_isa_$rung.c.o" | awk '{ print $3 }')
     [ "$exports" = "rfk_$rung" ] || { echo "check_neon: isa_$rung.c exports: $exports"; exit 1; }

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 bad=0
 fail() { echo "$1"; bad=1; }
-names=$(sed -n 's/^RFT(\([a-z_]*\),.*/\1/p' include/roformer/tasks.def)
+names=$(sed -n 's/^RFT(\([a-z_]*\),.*/\1/p' include/roformer/inspect/tasks.def)
 [ -n "$names" ] || fail "tasks.def has no row"
 files=$(find src include -name '*.[ch]' -o -name '*.inc' -o -name '*.def')
 for name in $names; do

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
-#include "roformer/random.h"
-#include "roformer/rope.h"
-#include "roformer/steps.h"
-#include "roformer/tensor.h"
-#include "roformer/work.h"
+#include "roformer/kernel/random.h"
+#include "roformer/kernel/rope.h"
+#include "roformer/inspect/steps.h"
+#include "roformer/kernel/tensor.h"
+#include "roformer/kernel/work.h"
 
 /* ---- shapes: "8x128", "32x5-200" (32 texts of 5 to 200 tokens), "@FILE" (on each line the lengths of a batch) ---- */
 

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
-#include "roformer/random.h"
-#include "roformer/rope.h"
-#include "roformer/source.h"
+#include "roformer/kernel/random.h"
+#include "roformer/kernel/rope.h"
+#include "roformer/inspect/source.h"
 #include "roformer/tokenizer.h"
-#include "roformer/work.h"
+#include "roformer/kernel/work.h"
 
 /* Arrays that lie at the same place of their pages get into each other's way in the caches (a store holds up loads from
  * the same offset of another page): this many numbers between them put them elsewhere. */

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "cli/bench/bench.h"
-#include "roformer/random.h"
+#include "roformer/kernel/random.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
 

@@ -1,7 +1,7 @@
 /* bench_update.c — one update of every rule over a model's parameters, beside the memory's speed: nothing of it stays
  * in a cache, so bytes are what counts. */
 #include "cli/bench/bench.h"
-#include "roformer/steps.h"
+#include "roformer/inspect/steps.h"
 
 static rf_status update_body(void *arg, rf_error *why) { return rf_train_step_apply(arg, 1e-9, why); }
 

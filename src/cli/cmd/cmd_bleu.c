@@ -4,7 +4,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
-#include "roformer/mt_score.h"
+#include "roformer/inspect/mt_score.h"
 
 struct args {
     cli_list references, inputs;

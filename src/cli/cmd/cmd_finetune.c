@@ -7,7 +7,7 @@
 #include "cli/plot/report.h"
 #include "cli/shell/train_options.h"
 #include "cli/shell/training.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 
 typedef struct finetune_args {
     rf_finetune_options f;
@@ -177,7 +177,7 @@ static const cli_option options[] = {
     {"metric_for_best_model", 0, CLI_FINETUNE, offsetof(finetune_args, f), NULL, NULL, 0, 0, NULL,
      "metric that selects the best checkpoint; a metric of the task, by default its main one; one of"
 #define RFM(name, error) " " #name
-#include "roformer/metrics.def"
+#include "roformer/inspect/metrics.def"
 #undef RFM
      , NULL},
     CLI_TRAIN_ROWS(finetune_args, f.t, RF_OPTION_FINETUNE),
@@ -210,7 +210,7 @@ const cli_command cmd_finetune = {
     "the labels, and transformers can load it.\n"
     "Tasks and their metrics besides the loss:\n"
 #define RFT(name, what, metrics) #name ": " what " (" metrics ")\n"
-#include "roformer/tasks.def"
+#include "roformer/inspect/tasks.def"
 #undef RFT
     "At the end, prints the scores on --dev.  Ctrl-C finishes the batch, saves a checkpoint and exits with status 75.",
     examples,

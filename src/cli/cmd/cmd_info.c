@@ -12,8 +12,8 @@
 #include "cli/cmd/info_units.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
-#include "roformer/folder.h"
-#include "roformer/positions.h"
+#include "roformer/inspect/folder.h"
+#include "roformer/inspect/positions.h"
 
 struct args { const char *model; int json, env, tensors; cli_list folder; };
 

@@ -6,8 +6,8 @@
 #include "cli/shell/commands.h"
 #include "cli/plot/position_curves.h"
 #include "cli/plot/position_plots.h"
-#include "roformer/kernels.h"
-#include "roformer/positions.h"
+#include "roformer/kernel/kernels.h"
+#include "roformer/inspect/positions.h"
 
 rf_status positions_config(const positions_args *a, cli_io *io, rf_config *c)
 {

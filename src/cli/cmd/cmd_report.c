@@ -3,7 +3,7 @@
 
 #include "cli/plot/report.h"
 #include "cli/shell/commands.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 
 struct args {
     cli_list folder, samples;

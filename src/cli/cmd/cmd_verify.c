@@ -5,7 +5,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 
 struct args { cli_list folder; int json, verbose; };
 

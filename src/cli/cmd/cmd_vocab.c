@@ -7,7 +7,7 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/train_options.h"
 #include "roformer/checkpoint.h"
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 
 struct args {
     cli_list text;
@@ -165,7 +165,7 @@ static rf_status learn(job *j)
 #define RFT(name) #name ", "
 #define RFT_READ(name) ""
 static const char types[] =
-#include "roformer/tokenizers.def"
+#include "roformer/inspect/tokenizers.def"
     "";
 #undef RFT
 
@@ -282,7 +282,7 @@ static const cli_option options[] = {
      "tokenizer type: "
 #define RFT(name) #name ", "
 #define RFT_READ(name) ""
-#include "roformer/tokenizers.def"
+#include "roformer/inspect/tokenizers.def"
 #undef RFT
      "of which the first is the default", NULL},
     {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "vocabulary size", "vocab_size"},

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 #include "cli/shell/commands.h"
 #include "cli/plot/curves.h"
 #include "cli/plot/report.h"

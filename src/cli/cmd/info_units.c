@@ -6,7 +6,7 @@
 #endif
 
 #include "cli/cmd/info_units.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 
 /* A unit as /proc/cpuinfo calls it.  With a rung: what that uses it for; without: why nothing does. */
 static const struct unit { const char *flag, *rung, *what; } units[] = {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 #include "cli/plot/curves.h"
 
 const curve_kind curve_kinds[CURVES] = {

@@ -4,8 +4,8 @@
 
 #include "cli/shell/io.h"
 #include "cli/shell/train_options.h"
-#include "roformer/positions.h"
-#include "roformer/probe.h"
+#include "roformer/inspect/positions.h"
+#include "roformer/inspect/probe.h"
 
 /* A model that is being measured. */
 typedef struct lab_bench {

@@ -3,7 +3,7 @@
 #define CLI_POSITION_CURVES_H
 
 #include "cli/shell/io.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 
 enum { CLI_CURVE_COLUMNS = 6 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 #include "cli/plot/report.h"
 #include "cli/plot/svg.h"
 

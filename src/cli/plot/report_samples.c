@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 #include "cli/plot/report.h"
 #include "cli/plot/svg.h"
 

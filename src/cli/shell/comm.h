@@ -2,7 +2,7 @@
 #ifndef CLI_COMM_H
 #define CLI_COMM_H
 
-#include "roformer/comm.h"
+#include "roformer/inspect/comm.h"
 
 /* Before anything else in main.  NULL: this process is alone. */
 rf_comm *cli_comm_begin(int *argc, char ***argv);

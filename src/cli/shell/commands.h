@@ -3,7 +3,7 @@
 #define CLI_COMMANDS_H
 
 #include "cli/shell/options.h"
-#include "roformer/gemm.h"
+#include "roformer/kernel/gemm.h"
 
 #define CLI_COMMAND(name) extern const cli_command cmd_##name;
 #include "cli/shell/commands.def"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "cli/shell/io.h"
 
 #define RF_MODEL_NAME "roformer-small-en"

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 
 #include "cli/shell/io.h"
-#include "roformer/options.h"
+#include "roformer/inspect/options.h"
 
 enum { COLUMN = 34 };
 

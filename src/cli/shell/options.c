@@ -16,7 +16,7 @@ const cli_option cli_common_options[] = {
     {"isa", 0, CLI_TEXT, C(isa), "RUNG", NULL, 0, 0, "ROFORMER_ISA",
      "use at most this instruction set: "
 #define RFR(name, machine, needs, flags) #name ", "
-#include "roformer/rungs.def"
+#include "roformer/kernel/rungs.def"
 #undef RFR
      "or ref, the formulas of the papers in double precision (default: the best of this machine)",
      NULL},

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/shell/help.h"
-#include "roformer/options.h"
+#include "roformer/inspect/options.h"
 
 static const struct { unsigned call; const char *command; } calls[] = {
     {RF_OPTION_PRETRAIN, "pretrain"}, {RF_OPTION_TRANSLATION, "train-translation"},
@@ -115,7 +115,7 @@ void cli_options_page(FILE *to)
     fputs("# Options of training\n\n"
           "The options of `roformer pretrain`, `train-translation` and `finetune`, some of which `evaluate`,\n"
           "`predict` and `prepare` share. [training.md](training.md) explains how training works. Each option is\n"
-          "a row of `include/roformer/train_options.def` or `include/roformer/finetune_options.def`.\n"
+          "a row of `include/roformer/inspect/train_options.def` or `include/roformer/inspect/finetune_options.def`.\n"
           "`roformer help --markdown options` prints this page; a test compares them.\n", to);
     put_table(to, rf_train_option);
     put_table(to, rf_finetune_option);

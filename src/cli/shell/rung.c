@@ -1,7 +1,7 @@
 /* rung.c — notes on the rung of kernels that computes, for commands that do: those with --dtype or --bf16. */
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 
 /* The command's option of that name and kind; of --dtype the one that says what is computed in, not what is written. */
 static const cli_option *option_of(const cli_parsed *p, const char *name, cli_kind kind)

@@ -6,7 +6,7 @@
 #include "cli/shell/comm.h"
 #include "cli/shell/options.h"
 #include "cli/shell/training.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 
 static void step_text(const rf_train_progress *p, double loss, char *out, size_t size)
 {

@@ -1,7 +1,7 @@
 /* attention_api.c — attention for programs: every argument is looked at here, scratch is there, then the kernel
  * computes. */
 #include "kernel/kernel.h"
-#include "roformer/attention.h"
+#include "roformer/kernel/attention.h"
 
 /* Rows of floats that a problem needs: there unless there are none of them, and as far apart as they are wide. */
 typedef struct rows {

@@ -1,8 +1,8 @@
-/* backends.c — every way to multiply that a build has, one by one, for who compares them: roformer/work.h. */
+/* backends.c — every way to multiply that a build has, one by one, for who compares them: roformer/kernel/work.h. */
 #include <string.h>
 
 #include "kernel/gemm/products.h"
-#include "roformer/work.h"
+#include "roformer/kernel/work.h"
 
 static const rf__products *way_at(const rf_ctx *ctx, int i, rf_type *type)
 {

@@ -10,7 +10,7 @@
 #define RF_PRODUCTS_H
 
 #include "base/base.h"
-#include "roformer/gemm.h"
+#include "roformer/kernel/gemm.h"
 
 typedef struct rf__products {
     const char *name;

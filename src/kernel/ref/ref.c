@@ -7,6 +7,6 @@ void rfk_ref_thread_end(void) {}
 const rfk_table rfk_ref = {
     .isa = "ref",
 #define RFK(name, result, parameters) .name = rfk_ref_##name,
-#include "roformer/kernels.def"
+#include "roformer/kernel/kernels.def"
 #undef RFK
 };

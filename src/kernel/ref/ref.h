@@ -7,7 +7,7 @@
 #include "kernel/kernel.h"
 
 #define RFK(name, result, parameters) result rfk_ref_##name parameters;
-#include "roformer/kernels.def"
+#include "roformer/kernel/kernels.def"
 #undef RFK
 
 #endif

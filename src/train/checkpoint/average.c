@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder.h"

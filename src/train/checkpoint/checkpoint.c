@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "model/linear_attention.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"

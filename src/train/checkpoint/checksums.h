@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "roformer/checkpoint.h"
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 
 /* Writes folder/list with `file`s that are there (NULL at the end), or with all that do not begin with '.'. */
 rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char *list, const char *const file[],

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "store/store.h"
 #include "train/checkpoint/checksums.h"
 #include "text/tokenizer.h"

@@ -3,7 +3,7 @@
 #define RF_TRAIN_FOLDER_H
 
 #include "base/base.h"
-#include "roformer/folder.h"
+#include "roformer/inspect/folder.h"
 
 rf_status rf__folder_make(const char *path, rf_error *why);              /* with its parents                          */
 bool rf__folder_has(const char *folder, const char *name);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "base/path.h"
 #include "store/family.h"
 #include "store/store.h"

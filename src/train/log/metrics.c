@@ -1,7 +1,7 @@
 /* metrics.c — metrics.jsonl. */
 #include <stdlib.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "train/log/metrics.h"
 
 static const char name[] = RF_FILE_METRICS;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "train/log/results.h"
 
 static void put(json_t **all, const char *name, double x)

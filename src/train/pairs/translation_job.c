@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 #include "train/pairs/translation_job.h"

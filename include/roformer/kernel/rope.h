@@ -8,7 +8,7 @@
 #define ROFORMER_ROPE_H
 /* home: src/kernel */
 
-#include "roformer/kernels.h"
+#include "roformer/kernel/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

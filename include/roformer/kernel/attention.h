@@ -14,8 +14,8 @@
 #define ROFORMER_ATTENTION_H
 /* home: src/kernel */
 
-#include "roformer/gemm.h"
-#include "roformer/kernels.h"
+#include "roformer/kernel/gemm.h"
+#include "roformer/kernel/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,7 +11,7 @@
 
 #include "roformer/model.h"
 #include "roformer/reader.h"
-#include "roformer/rope.h"
+#include "roformer/kernel/rope.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,7 +7,7 @@
 #define ROFORMER_STEPS_H
 /* home: src/measure */
 
-#include "roformer/comm.h"
+#include "roformer/inspect/comm.h"
 #include "roformer/model.h"
 #include "roformer/train.h"
 

@@ -6,7 +6,7 @@
 #define ROFORMER_WORK_H
 /* home: src/kernel */
 
-#include "roformer/gemm.h"
+#include "roformer/kernel/gemm.h"
 
 #ifdef __cplusplus
 extern "C" {

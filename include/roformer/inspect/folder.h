@@ -6,7 +6,7 @@
 /* home: src/model */
 
 #include "roformer/checkpoint.h"
-#include "roformer/files.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 
 #ifdef __cplusplus

@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "roformer/gemm.h"
-#include "roformer/rope.h"
+#include "roformer/kernel/gemm.h"
+#include "roformer/kernel/rope.h"
 
 #ifdef __cplusplus
 extern "C" {

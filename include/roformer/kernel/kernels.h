@@ -145,7 +145,7 @@ typedef struct rfk_i8_store {
 typedef struct rfk_table {
     const char *isa;
 #define RFK(name, result, parameters) result(*name) parameters;
-#include "roformer/kernels.def"
+#include "roformer/kernel/kernels.def"
 #undef RFK
 } rfk_table;
 
