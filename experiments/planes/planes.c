@@ -89,7 +89,7 @@ static double losses(rf_session *session, const rf_masked_batch *b, const int32_
     const float *z;
     double all = 0;
     view.position = position;
-    const rf_status status = rf_session_scores(session, &view, b->row, b->labels, &z, &why);
+    const rf_status status = rf_session_mlm_logits(session, &view, b->row, b->labels, &z, &why);
     if (position && status) return (double)NAN;
     check(status, name);
     for (int64_t i = 0; i < b->labels; i++, z += V) {

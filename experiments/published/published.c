@@ -86,7 +86,7 @@ static rf_status logits(check *c)
     }
     start[1] = (int32_t)n;
     const rf_batch b = {.N = (int64_t)n, .B = 1, .id = ids, .start = start};
-    const rf_status status = rf_session_scores(rf_pipeline_session(c->p), &b, rows,
+    const rf_status status = rf_session_mlm_logits(rf_pipeline_session(c->p), &b, rows,
                                                (int64_t)json_array_size(expected), &z, &c->why);
     if (status) return status;
     json_array_foreach(expected, i, row)

@@ -118,7 +118,7 @@ static void ask(guesser *g, const hidden *h, score *s)
     }
     start[1] = (int32_t)e->n;
     const rf_batch batch = {.N = start[1], .B = 1, .id = e->id, .start = start};
-    check(rf_session_scores(g->session, &batch, row, n, &logits, &why));
+    check(rf_session_mlm_logits(g->session, &batch, row, n, &logits, &why));
     const int64_t V = rf_model_config(g->model)->vocab_size, known = rf_tokenizer_size(g->tokenizer);
     char guess[1024] = "";
     double nats = 0;

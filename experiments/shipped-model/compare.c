@@ -72,7 +72,7 @@ static void flush(work *w)
     const int64_t width = rf_model_config(w->model)->vocab_size;
     const float *logits;
     if (!m->labels) return;
-    check(rf_session_scores(w->session, batch, m->row, m->labels, &logits, &why));
+    check(rf_session_mlm_logits(w->session, batch, m->row, m->labels, &logits, &why));
 
     const int32_t V = w->V;
     for (int64_t i = 0, b = 0; i < m->labels; i++) {

@@ -6,7 +6,6 @@
  * threads   an rf_weights is immutable after opening and may be shared                                              */
 #ifndef ROFORMER_CHECKPOINT_H
 #define ROFORMER_CHECKPOINT_H
-/* home: src/store */
 
 #include <stddef.h>
 #include <stdint.h>

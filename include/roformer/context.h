@@ -8,7 +8,6 @@
  *           with the context while the process forks                                                            */
 #ifndef ROFORMER_CONTEXT_H
 #define ROFORMER_CONTEXT_H
-/* home: src/base */
 
 #include <stddef.h>
 #include <stdint.h>

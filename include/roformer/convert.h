@@ -3,7 +3,6 @@
  * threads   one conversion, one thread; inside it uses the workers of its context                                    */
 #ifndef ROFORMER_CONVERT_H
 #define ROFORMER_CONVERT_H
-/* home: src/convert */
 
 #include "roformer/checkpoint.h"
 

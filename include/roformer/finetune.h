@@ -6,7 +6,6 @@
  * rf_pretrain (train.h): killed at any moment and resumed it ends with the same bits.                                */
 #ifndef ROFORMER_FINETUNE_H
 #define ROFORMER_FINETUNE_H
-/* home: src/data */
 
 #include "roformer/train.h"
 

@@ -14,7 +14,6 @@
  * threads   as the session's                                                                                         */
 #ifndef ROFORMER_GENERATE_H
 #define ROFORMER_GENERATE_H
-/* home: src/decode */
 
 #include "roformer/model.h"
 
@@ -146,6 +145,18 @@ typedef int rf_generate_done(void *user, int64_t text, rf_generate_end end, cons
 rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[], int64_t prompts,
                                   const rf_generate_options *options, rf_generate_sink *sink, rf_generate_done *done,
                                   void *user, rf_error *why);
+
+/* The same for prompts that come while others are written, as those of a server do.
+ *
+ *   source     asked whenever there is space for one more prompt: returns 1 with *prompt, whose ids are lent until the
+ *              source is asked again, or 0: there is none now.  `idle` is 1 when nothing is being written: then the
+ *              source may wait for the next one, and 0 ends the call.  Otherwise it is asked again after every token,
+ *              and must not wait.  Prompts are numbered in the order in which they come: text = i num_return_sequences
+ *              + j
+ *   others     as rf_session_generate_all                                                                            */
+typedef int rf_prompt_source(void *user, int idle, rf_prompt *prompt);
+rf_status rf_session_generate_from(rf_session *session, rf_prompt_source *source, const rf_generate_options *options,
+                                   rf_generate_sink *sink, rf_generate_done *done, void *user, rf_error *why);
 
 /* What a text that is there is worth: logprob[i] = log p(id[i] | those before it in its window), i < n; logprob[0] is
  * 0, nothing is before it.  Windows of `window` tokens (0: one of all) begin every `stride` tokens (0: window - 1, the

@@ -14,7 +14,6 @@
  * threads   a writer, and an index, belong to one thread at a time; a search uses the workers of its context        */
 #ifndef ROFORMER_INDEX_H
 #define ROFORMER_INDEX_H
-/* home: src/pipeline */
 
 #include "roformer/pipeline.h"
 

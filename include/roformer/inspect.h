@@ -3,14 +3,13 @@
  * Who embeds texts or trains a model needs none of it.  Each header also stands alone.                               */
 #ifndef ROFORMER_INSPECT_H
 #define ROFORMER_INSPECT_H
-/* home: src/cli */
 #include "roformer/inspect/files.h"
 #include "roformer/inspect/folder.h"
 #include "roformer/inspect/metrics.h"
 #include "roformer/inspect/positions.h"
 #include "roformer/inspect/probe.h"
-#include "roformer/kernel/random.h"
 #include "roformer/inspect/source.h"
 #include "roformer/inspect/steps.h"
+#include "roformer/kernel/random.h"
 #include "roformer/kernel/work.h"
 #endif

@@ -9,9 +9,10 @@
  *           with larger batches is better, or a context for each                                                     */
 #ifndef ROFORMER_MODEL_H
 #define ROFORMER_MODEL_H
-/* home: src/model */
 
+#include "roformer/cancel.h"
 #include "roformer/checkpoint.h"
+#include "roformer/memory_folder.h"
 #include "roformer/kernel/tensor.h"
 #include "roformer/tokenizer.h"
 
@@ -22,7 +23,8 @@ extern "C" {
 typedef struct rf_model rf_model;
 typedef struct rf_session rf_session;
 
-/* Opens a model folder (config.json; model.safetensors or its shards; vocab.txt or tokenizer.json, when it has one).
+/* Opens a model folder (config.json; model.safetensors or its shards; vocab.txt or tokenizer.json, when it has one), on
+ * disk or in memory (memory_folder.h).
  *
  *   RF_EDATA   a file is not what it must be; missing or misshapen tensors are listed together; also RF_EUNSUPPORTED
  *   RF_ENUMERIC a weight is not finite           RF_EIO a file cannot be opened           RF_ENOMEM                  */
@@ -62,20 +64,24 @@ typedef struct rf_batch {
 rf_status rf_session_open(const rf_model *m, rf_session **out, rf_error *why);
 void rf_session_close(rf_session *s);
 
+/* From now on the session's calls look at `cancel`, which the caller keeps (cancel.h); NULL: at none. */
+void rf_session_set_cancel(rf_session *s, const rf_cancel *cancel);
+
 /* Last hidden states [N,C], lent until the next call on this session. */
 rf_status rf_session_hidden(rf_session *s, const rf_batch *batch, const float **hidden, rf_error *why);
 
 /* One vector of C for each sequence, lent until the next call. */
 rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how, const float **vectors, rf_error *why);
 
-/* Logits [n,V] of the tokens at row[0..n), lent until the next call.  RF_EUNSUPPORTED without a head. */
-rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **logits,
-                            rf_error *why);
+/* Logits [n,V] of the masked-language-model head for the tokens at row[0..n), lent until the next call; of a causal
+ * model those of the token that follows each.  RF_EUNSUPPORTED without a head. */
+rf_status rf_session_mlm_logits(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n,
+                                const float **logits, rf_error *why);
 
 /* Models of an encoder and a decoder: logits [n,V] of what follows the tokens at row[0..n) of the targets, lent until
  * the next call.  Pair b is sequence b of `source` and sequence b of `target`, which begins with
  * decoder_start_token_id.  RF_EUNSUPPORTED: the model has no decoder. */
-rf_status rf_session_pair_scores(rf_session *s, const rf_batch *source, const rf_batch *target, const int32_t row[],
+rf_status rf_session_pair_logits(rf_session *s, const rf_batch *source, const rf_batch *target, const int32_t row[],
                                  int64_t n, const float **logits, rf_error *why);
 
 /* Logits of a fine-tuned head, [rows,K], lent until the next call: K is the config's num_labels (1 for choices), rows

@@ -9,12 +9,12 @@
  * without padding; results come in the order of the texts.  A text's result is the same bits whatever else is in the
  * call and however many threads work.  For batches of your own, see model.h.
  *
- * Results    belong to the pipeline and hold until its next call
+ * Results    belong to the pipeline and hold until its next call; their structs may grow, and a program that was
+ *            compiled with an older header reads what it knows
  * Options    NULL means what the folder says; else begin with rf_embed_defaults, rf_fill_defaults, ...
  * threads    an rf_pipeline belongs to one thread at a time; inside it uses the workers of its context             */
 #ifndef ROFORMER_PIPELINE_H
 #define ROFORMER_PIPELINE_H
-/* home: src/pipeline */
 
 #include "roformer/finetune.h"
 #include "roformer/generate.h"
@@ -28,7 +28,8 @@ extern "C" {
 
 typedef struct rf_pipeline rf_pipeline;
 
-/* Opens a model folder for all of these questions; which of them the model can answer goes by its head.
+/* Opens a model folder for all of these questions; which of them the model can answer goes by its head.  A folder in
+ * memory: memory_folder.h.
  *
  *   ctx        NULL: a context of its own, with all defaults
  *   type       what matrices are kept and multiplied in: RF_F32, RF_BF16 or RF_I8 (rf_model_open_as)
@@ -36,7 +37,28 @@ typedef struct rf_pipeline rf_pipeline;
  *   RF_EARG    no folder, no `out`            RF_EDATA   also: the folder has no tokenizer
  *   others     as rf_model_open                                                                                      */
 rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, rf_pipeline **out, rf_error *why);
+
+/* A pipeline on a model that is open: as many as there are threads that answer, say one for each connection of a
+ * server.  It asks the folder that the model was opened from, or, of a model that rf_pipeline_open opened, the folder
+ * that this was given, for all but the weights.
+ *
+ *     rf_model_open(ctx, folder, &model, &why);                       once
+ *     rf_pipeline_on(model, &p, &why);                                in each thread
+ *
+ *   model      the caller's, who closes it when all pipelines on it are closed; of another pipeline
+ *              (rf_pipeline_model) that one's, which is closed last
+ *   threads    pipelines on one model may be used at the same time, each by one thread, and be opened and closed
+ *              meanwhile; bits of results do not depend on it.  They share the workers of the model's context, so
+ *              that one call with more texts is faster than several calls beside each other
+ *   cost       a session's workspace and the lists of results; no weights
+ *   RF_EARG    the model comes from no folder (rf_model_random)        others     as rf_pipeline_open                */
+rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why);
+
 void rf_pipeline_close(rf_pipeline *p);                         /* NULL is fine                                      */
+
+/* From now on the pipeline's calls look at `cancel`, which the caller keeps (cancel.h); NULL: at none.  Its answerer
+ * does, too. */
+void rf_pipeline_set_cancel(rf_pipeline *p, const rf_cancel *cancel);
 
 /* What it is made of, for those who need more; the pipeline's. */
 const rf_model *rf_pipeline_model(const rf_pipeline *p);
@@ -54,7 +76,7 @@ rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf
 
 /* How far a call got.  A text that cannot be read (not UTF-8, no mask) ends the call there: the results of those
  * before it are given, and `bad` says which it was.  With a report `why` speaks of that text alone; without one it
- * names its number. */
+ * names its number.  Calls that fail lend one, too, unless no pipeline is given. */
 typedef struct rf_texts_report {
     int64_t done;               /* texts with a result: the first ones                                               */
     int64_t bad;                /* the text that could not be read; -1: the failure, if any, is of no single text     */
@@ -105,8 +127,8 @@ rf_status rf_embed_settle_sized(const rf_pipeline *p, const rf_embed_options *gi
  *   RF_EDATA, RF_ERANGE  a text (rf_encode)         RF_ENUMERIC  a vector is not finite
  *   others     as rf_embed_settle                                                                                    */
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
-                         const rf_embed_options *options, const float **vectors, rf_texts_report *report,
-                         rf_error *why);
+                         const rf_embed_options *options, const float **vectors,
+                         const rf_texts_report **report, rf_error *why);
 
 /* ---- words for masks --------------------------------------------------------------------------------------------- */
 
@@ -141,8 +163,8 @@ typedef struct rf_mask {
  *   RF_EDATA         a text without a mask; the tokenizer has none
  *   others     as rf_embed_texts                                                                                     */
 rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
-                       const rf_fill_options *options, const rf_mask **mask, int64_t *masks, rf_texts_report *report,
-                       rf_error *why);
+                       const rf_fill_options *options, const rf_mask **mask, int64_t *masks,
+                       const rf_texts_report **report, rf_error *why);
 
 /* The text of mask->text with word `id` in the mask's place; special tokens stay while it has other masks.  Only after
  * rf_fill_mask, of a mask that it gave.  *size (or NULL) receives its bytes; freed with rf_text_free; NULL: no
@@ -179,7 +201,7 @@ typedef struct rf_word_scores {
  *   RF_EUNSUPPORTED  no language-model head; a causal model
  *   RF_EDATA         no word in the text; the tokenizer has no mask token      others as rf_reader_next              */
 rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, const rf_word_options *options,
-                         rf_word_scores *out, rf_error *why);
+                         const rf_word_scores **out, rf_error *why);
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
@@ -230,7 +252,7 @@ typedef int rf_text_sink(void *user, const char *text, size_t bytes);
  *   sink       or NULL                        out      or NULL
  *   others     as rf_session_generate (generate.h) */
 rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf_generate_options *options,
-                      rf_text_sink *sink, void *user, rf_generation *out, rf_error *why);
+                      rf_text_sink *sink, void *user, const rf_generation **out, rf_error *why);
 
 /* Many prompts at once, as rf_session_generate_all writes them: prompt i, sample j is text i num_return_sequences + j.
  *
@@ -313,17 +335,17 @@ typedef struct rf_text_score {
  * is read in windows (rf_session_logprobs).
  *
  *   context    or NULL, then 0 bytes; the text begins a token behind it
- *   out        its lists are lent until the next call                                                                */
+ *   out        lent until the next call                                                                              */
 rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
-                        const rf_score_options *options, rf_text_score *out, rf_error *why);
+                        const rf_score_options *options, const rf_text_score **out, rf_error *why);
 
 /* The log-probability of a translation that is given, its end included, by a model of an encoder and a decoder: id and
  * logprob are of the translation's tokens and the one that ends it.
  *
- *   out        its lists are lent until the next call
+ *   out        lent until the next call
  *   RF_EUNSUPPORTED  the model has no decoder       RF_EDATA, RF_ERANGE  a text (rf_encode); a source too long      */
 rf_status rf_score_translation(rf_pipeline *p, const char *source, size_t source_bytes, const char *text, size_t bytes,
-                               const rf_translate_options *options, rf_text_score *out, rf_error *why);
+                               const rf_translate_options *options, const rf_text_score **out, rf_error *why);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,6 @@
  * threads   one reader, one thread at a time                                                                         */
 #ifndef ROFORMER_READER_H
 #define ROFORMER_READER_H
-/* home: src/data */
 
 #include <stddef.h>
 #include <stdint.h>

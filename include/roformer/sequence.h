@@ -9,8 +9,8 @@
  * A session keeps the keys and values of a sequence's tokens, so that a token costs one pass of its own and attention
  * over those before it.  They lie in pages of 64 tokens; a fork shares all pages, and copies the last one when either
  * goes on.  Any of a session's sequences, in any order, go on together in one packed batch, each with as many tokens as
- * it likes.  The logits have the bits of the whole text seen at once (rf_session_scores), whatever else is in the batch
- * and however the text was cut into calls.
+ * it likes.  The logits have the bits of the whole text seen at once (rf_session_mlm_logits), whatever else is in the
+ * batch and however the text was cut into calls.
  *
  * A RoFormer-Sim (rf_config.linear_pooler) sees a prompt as a whole: the first call of a sequence has all of it, in a
  * batch of prompts alone; what follows has token type 1.
@@ -18,7 +18,6 @@
  * threads   as the session's: one at a time                                                                          */
 #ifndef ROFORMER_SEQUENCE_H
 #define ROFORMER_SEQUENCE_H
-/* home: src/model */
 
 #include "roformer/model.h"
 

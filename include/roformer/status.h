@@ -7,7 +7,6 @@
  * threads   values only: safe everywhere                                                                          */
 #ifndef ROFORMER_STATUS_H
 #define ROFORMER_STATUS_H
-/* home: src/base */
 
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "big endian: roformer reads and writes numbers in the processor's order; build for a little-endian machine"
@@ -29,7 +28,8 @@ extern "C" {
     X(RF_ENOMEM,       "out of memory")                                   \
     X(RF_ENUMERIC,     "a result is not finite")                          \
     X(RF_EBUSY,        "held by another process")                         \
-    X(RF_ESTOPPED,     "stopped on request")
+    X(RF_ESTOPPED,     "stopped on request")                              \
+    X(RF_ECANCELED,    "canceled by the caller")
 
 typedef enum rf_status {
 #define RF_STATUS_ROW(name, sentence) name,

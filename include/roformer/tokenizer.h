@@ -6,7 +6,6 @@
  * threads   an rf_tokenizer is immutable after opening and may be shared; an rf_encoding belongs to one thread     */
 #ifndef ROFORMER_TOKENIZER_H
 #define ROFORMER_TOKENIZER_H
-/* home: src/text */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,7 +8,6 @@
  * threads   one run owns its context's workers                                                                       */
 #ifndef ROFORMER_TRAIN_H
 #define ROFORMER_TRAIN_H
-/* home: src/data */
 
 #include "roformer/checkpoint.h"
 #include "roformer/inspect/comm.h"

@@ -15,7 +15,6 @@
  * threads   as the session's                                                                                         */
 #ifndef ROFORMER_TRANSLATE_H
 #define ROFORMER_TRANSLATE_H
-/* home: src/decode */
 
 #include "roformer/generate.h"
 
@@ -72,7 +71,7 @@ rf_status rf_session_translate(rf_session *session, const rf_translate_source so
  * all targets end to end, as they are in the batch.  Targets are without decoder_start_token_id, and with eos_token_id
  * where their end counts; sequence b of `target` translates sequence b of `source`.
  *
- *   RF_EUNSUPPORTED  the model has no decoder         RF_EARG, RF_ERANGE  as rf_session_pair_scores                  */
+ *   RF_EUNSUPPORTED  the model has no decoder         RF_EARG, RF_ERANGE  as rf_session_pair_logits                  */
 rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,
                                           double logprob[], rf_error *why);
 

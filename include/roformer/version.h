@@ -3,13 +3,12 @@
  * threads   constants: safe everywhere */
 #ifndef ROFORMER_VERSION_H
 #define ROFORMER_VERSION_H
-/* home: src/base */
 
 #define ROFORMER_VERSION_MAJOR 0
-#define ROFORMER_VERSION_MINOR 2
+#define ROFORMER_VERSION_MINOR 3
 #define ROFORMER_VERSION_PATCH 0
 
-/* #if ROFORMER_VERSION_NUMBER >= ROFORMER_VERSION_MAKE(0, 2, 0) */
+/* #if ROFORMER_VERSION_NUMBER >= ROFORMER_VERSION_MAKE(0, 3, 0) */
 #define ROFORMER_VERSION_MAKE(major, minor, patch) ((major) * 1000000 + (minor) * 1000 + (patch))
 #define ROFORMER_VERSION_NUMBER \
     ROFORMER_VERSION_MAKE(ROFORMER_VERSION_MAJOR, ROFORMER_VERSION_MINOR, ROFORMER_VERSION_PATCH)
@@ -18,7 +17,7 @@
 extern "C" {
 #endif
 
-/* "0.2.0": of the library that runs, which may be later than the headers.  Static storage. */
+/* "0.3.0": of the library that runs, which may be later than the headers.  Static storage. */
 const char *rf_version(void);
 
 #ifdef __cplusplus

@@ -79,7 +79,7 @@ static rf_status shift_piece(const rf_probe *lab, const struct shifting *s, int6
     const float *y;
     rf_status status = rf_session_hidden(lab->session, &b, &y, why);
     if (!status) memcpy(s->hidden, y, (size_t)(s->T * s->C) * sizeof *y);
-    if (!status && s->logits) status = rf_session_scores(lab->session, &b, s->row, s->rows, &y, why);
+    if (!status && s->logits) status = rf_session_mlm_logits(lab->session, &b, s->row, s->rows, &y, why);
     if (!status && s->logits) memcpy(s->logits, y, (size_t)(s->rows * s->V) * sizeof *y);
     if (status) return status;
     for (int64_t n = 0; n < s->T; n++) s->position[n] = (int32_t)(n + by);
@@ -87,7 +87,7 @@ static rf_status shift_piece(const rf_probe *lab, const struct shifting *s, int6
     if ((status = rf_session_hidden(lab->session, &b, &y, why))) return status;
     compare(hidden, s->hidden, y, s->T * s->C);
     if (!s->logits) return RF_OK;
-    if ((status = rf_session_scores(lab->session, &b, s->row, s->rows, &y, why))) return status;
+    if ((status = rf_session_mlm_logits(lab->session, &b, s->row, s->rows, &y, why))) return status;
     compare(logits, s->logits, y, s->rows * s->V);
     return RF_OK;
 }
@@ -297,7 +297,7 @@ static rf_status score(const rf_probe *lab, struct cutting *c, rf_length_loss *o
     const int64_t V = rf_model_config(lab->model)->vocab_size;
     const rf_batch b = cut(lab, c, out->length);
     const float *z;
-    const rf_status status = rf_session_scores(lab->session, &b, c->row, c->masked.n, &z, why);
+    const rf_status status = rf_session_mlm_logits(lab->session, &b, c->row, c->masked.n, &z, why);
     for (int64_t i = 0; i < c->masked.n && !status; i++) {
         bool hit;
         const double loss = loss_of(z + i * V, V, c->masked.label[i], &hit);

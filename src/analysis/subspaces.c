@@ -1,4 +1,5 @@
-/* subspaces.c — do words and positions share columns?  Angles between the subspaces that they span: roformer/inspect/probe.h.
+/* subspaces.c — do words and positions share columns?  Angles between the subspaces that they span:
+ * roformer/inspect/probe.h.
  *
  *     A = sum_i a_i a_i^T = Q diag(l) Q^T,   l_1 >= l_2 >= ...       [E,E] of the vectors a_i; of b_i the same
  *     U = the first k columns of Q, the fewest with l_1 + ... + l_k >= share tr A

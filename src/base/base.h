@@ -18,6 +18,7 @@
 struct rfk_table;                       /* floor 1: the kernels that were chosen */
 struct rf__product_state;
 struct rf__thread_pool;
+struct rf__memory_folders;
 
 struct rf_ctx {
     rf_allocator allocator;
@@ -31,6 +32,7 @@ struct rf_ctx {
     /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */
     struct rf__product_state *products;
     struct rf__kept_bytes *kept;              /* what rf__ctx_keep keeps, behind a lock of its own */
+    struct rf__memory_folders *folders;       /* that are files in memory, behind a lock of their own */
 };
 
 /* ---- memory: every allocation of the library goes through these, so that tests can fail the n-th ------------- */
@@ -85,7 +87,7 @@ typedef void rf_body(void *arg, int64_t i, int worker);
 void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg);
 
 /* ---- random numbers: Philox 4x32-10 (Salmon et al. 2011), a pure function of key and counter.  One number
- * after another: rf_rng (roformer/kernel/random.h) ------------------------------------------------------------------------ */
+ * after another: rf_rng (roformer/kernel/random.h) ----------------------------------------------------------------- */
 
 typedef struct rf_key { uint32_t k[2]; } rf_key;                       /* from a 64-bit seed                        */
 rf_key rf__make_key(uint64_t seed, uint64_t stream);                   /* independent streams of one seed           */
@@ -104,6 +106,15 @@ typedef struct rf_map { const unsigned char *data; size_t size; bool mapped; } r
 rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_error *why);
 void rf__map_forget(const rf_map *map, size_t offset, size_t size);    /* these pages are not needed any more       */
 void rf__map_close(const rf_ctx *ctx, rf_map *map);
+
+/* Files of folders in memory (roformer/memory_folder.h) are found by all that is given the context.
+ *
+ *   rf__find_in_memory  true: the path is in such a folder; without such a file data is NULL, and `why` says so
+ *   rf__is_there        whether there is something of that path
+ *   rf__holds_folder    whether it is a folder                                                                     */
+bool rf__find_in_memory(const rf_ctx *ctx, const char *path, rf_map *out, rf_error *why);
+bool rf__is_there(const rf_ctx *ctx, const char *path);
+bool rf__holds_folder(const rf_ctx *ctx, const char *path);
 
 /* open(2) of what must be a regular file, such as all that is looked for in a folder: anything else in its place is
  * refused and not waited for.                                                                                      */
@@ -137,8 +148,8 @@ rf_status rf__replaceable(const char *path, const char *begins, const char *what
 /* A new file path.tmp-<pid>-<n>, which nobody else has: no other thread, no other process, no earlier one that died. */
 rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int *fd, rf_error *why);
 
-/* rf_folders_with (roformer/inspect/folder.h); and where folder/file is missing, what folders in it have one is added to the
- * failure, whose code is returned. */
+/* rf_folders_with (roformer/inspect/folder.h); and where folder/file is missing, what folders in it have one is added
+ * to the failure, whose code is returned. */
 size_t rf__folders_holding(const char *folder, const char *file, char *out, size_t size);
 rf_status rf__look_below(const char *folder, const char *file, rf_error *why);
 

@@ -65,9 +65,10 @@ rf_status rf__must_be_file(const char *path, rf_error *why)
 
 rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_error *why)
 {
-    (void)ctx;
+    rf_map own;
     int fd;
     size_t size;
+    if (rf__find_in_memory(ctx, path, &own, why)) return own.data ? (*out = own, RF_OK) : RF_EIO;
     const rf_status status = rf__open_file(path, O_RDONLY, &fd, &size, why);
     if (status) return status;
     if (!size) {
@@ -101,11 +102,28 @@ void rf__map_close(const rf_ctx *ctx, rf_map *map)
     *map = (rf_map){0};
 }
 
+static rf_status copy_of(const rf_ctx *ctx, const rf_map *map, const char *path, size_t limit, char **data,
+                         size_t *size, rf_error *why)
+{
+    if (map->size > limit)
+        return rf_fail(why, RF_EDATA, "%s: %zu bytes, the limit is %zu", path, map->size, limit);
+    char *buffer = rf__alloc(ctx, map->size + 1);
+    if (!buffer) return rf_fail(why, RF_ENOMEM, "%s: out of memory after 0 bytes", path);
+    memcpy(buffer, map->data, map->size);
+    buffer[map->size] = 0;
+    *data = buffer;
+    *size = map->size;
+    return RF_OK;
+}
+
 static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, size_t limit, char **data, size_t *size,
                             rf_error *why)
 {
     int fd;
     size_t expect, n = 0, capacity = 0;
+    rf_map own;
+    if (rf__find_in_memory(ctx, path, &own, why))
+        return own.data ? copy_of(ctx, &own, path, limit, data, size, why) : RF_EIO;
     rf_status status = open_any(path, O_RDONLY, pipes, &fd, &expect, why);
     if (status) return status;
     char *buffer = NULL;

@@ -89,7 +89,7 @@ static const rf_translate_source *source_of(const rf__writer *w, int64_t number)
 static rf_prompt prompt_of(const rf__writer *w, int64_t number)
 {
     const rf_translate_source *s = source_of(w, number);
-    if (!s) return w->prompt[number / w->o->num_return_sequences];
+    if (!s) return w->next ? w->asked : w->prompt[number / w->o->num_return_sequences];
     return (rf_prompt){.id = s->prefix, .n = s->prefixes, .occurrence = s->occurrence};
 }
 
@@ -244,14 +244,24 @@ static void refuse(rf__writer *w, int64_t number, rf_generate_end end, const rf_
         w->stopped = w->done(w->user, number + i, end, why) != 0;
 }
 
+/* Whether another text is known, beside `now` that are written; the source is asked when all before have entered. */
+static bool has_next(rf__writer *w, int64_t now)
+{
+    if (w->entered < w->units || !w->next || w->ended) return w->entered < w->units;
+    if (w->next(w->user, !now, &w->asked)) w->units += w->o->num_beams > 1 ? 1 : w->o->num_return_sequences;
+    else w->ended = !now;
+    return w->entered < w->units;
+}
+
 /* The next text; *entered is false when there is none, or no space. */
 static rf_status enter_one(rf__writer *w, bool *entered, rf_error *why)
 {
     bool yes = true, waits = false;
     rf_error own = {0};
     *entered = false;
-    const int64_t now = writing_now(w), number = number_of(w, w->entered);
-    if (w->entered == w->units || (now && now + w->o->num_beams > w->o->batch_size)) return RF_OK;
+    const int64_t now = writing_now(w);
+    if ((now && now + w->o->num_beams > w->o->batch_size) || !has_next(w, now)) return RF_OK;
+    const int64_t number = number_of(w, w->entered);
     rf_status status = check_prompt(w, number, &own);
     rf__writing *t = status ? NULL : make(w, number);
     if (!status && !t) return rf_fail(why, RF_ENOMEM, "out of memory: a text beside %lld others", (long long)w->lives);
@@ -376,7 +386,7 @@ static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
     const rf_batch b = {.N = N, .B = B, .id = w->id, .start = w->start};
     const rf_status status = w->cache    ? rf_session_continue(w->session, w->which, &b, w->row, n, &logits, why)
                              : w->source ? rf__sources_compute(w, from, &b, n, &logits, why)
-                                         : rf_session_scores(w->session, &b, w->row, n, &logits, why);
+                                         : rf_session_mlm_logits(w->session, &b, w->row, n, &logits, why);
     if (status) return status;
     n = 0;
     for (int64_t i = from; i < to; i++) {
@@ -392,7 +402,7 @@ static rf_status step(rf__writer *w, int64_t from, int64_t to, rf_error *why)
 {
     rf_error own = {0};
     rf_status status = compute(w, from, to, &own);
-    if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own.text);
+    if (status == RF_ENOMEM || status == RF_ECANCELED) return rf_fail(why, status, "%s", own.text);
     if (status && to - from == 1) {
         rf__writing_end(w, w->member[from], RF_GENERATE_FAILED, &own);
         return RF_OK;
@@ -504,7 +514,7 @@ rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_option
     w->model = rf__session_model(w->session);
     if (!status) status = begin(w, why);
     w->units = o.num_beams > 1 ? texts : texts * o.num_return_sequences;
-    while (!status && !w->stopped && (w->lives || w->entered < w->units)) {
+    while (!status && !w->stopped && (w->lives || w->entered < w->units || (w->next && !w->ended))) {
         status = enter(w, why);
         if (status || w->stopped) break;
         (w->model->config.linear_pooler ? gather_whole : gather)(w);
@@ -517,21 +527,33 @@ rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_option
     return rf_fail(why, w->first.code, "%s", w->first.text);
 }
 
+/* By the options, or without any as the model's files say. */
+static rf_status write_prompts(rf__writer *w, int64_t prompts, const rf_generate_options *options, rf_error *why)
+{
+    rf_generate_options own;
+    const rf_model *m = rf__session_model(w->session);
+    if (options) return rf__write_texts(w, prompts, options, why);
+    const rf_status status = rf_generate_model_check(m, why);
+    rf_generate_model_defaults(m, &own);
+    return status ? status : rf__write_texts(w, prompts, &own, why);
+}
+
 rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[], int64_t prompts,
                                   const rf_generate_options *options, rf_generate_sink *sink, rf_generate_done *done,
                                   void *user, rf_error *why)
 {
-    rf_generate_options own;
     if (!(session && (prompt || !prompts)))
         return rf__missing("rf_session_generate_all", "session, prompts", why);
-    if (!options) {
-        const rf_status status = rf_generate_model_check(rf__session_model(session), why);
-        if (status) return status;
-        rf_generate_model_defaults(rf__session_model(session), &own);
-        options = &own;
-    }
     rf__writer w = {.session = session, .prompt = prompt, .sink = sink, .done = done, .user = user};
-    return rf__write_texts(&w, prompts, options, why);
+    return write_prompts(&w, prompts, options, why);
+}
+
+rf_status rf_session_generate_from(rf_session *session, rf_prompt_source *source, const rf_generate_options *options,
+                                   rf_generate_sink *sink, rf_generate_done *done, void *user, rf_error *why)
+{
+    if (!(session && source)) return rf__missing("rf_session_generate_from", "session, source", why);
+    rf__writer w = {.session = session, .next = source, .sink = sink, .done = done, .user = user};
+    return write_prompts(&w, 0, options, why);
 }
 
 /* ---- one text ---- */

@@ -44,7 +44,7 @@ static rf_status read_piece(const reading *x, int64_t at, int64_t n, double logp
     const rf_batch b = {.N = n, .B = 1, .id = x->id + at, .start = start};
     const rf_status status = x->sequence
                                  ? rf_session_continue(x->session, &x->sequence, &b, row, rows, &logits, why)
-                                 : rf_session_scores(x->session, &b, row, rows, &logits, why);
+                                 : rf_session_mlm_logits(x->session, &b, row, rows, &logits, why);
     if (!status) rf__logprobs_of(ctx, logits, x->id + first + 1, rows, x->V, logprob + first + 1);
     rf__free(ctx, row);
     return status;

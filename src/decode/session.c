@@ -1,4 +1,5 @@
 /* session.c — one thread's workspace over a model: a graph that does not record, and the encoder bound to it. */
+#include "graph/graph.h"
 #include "model/model.h"
 #include "model/positions.h"
 
@@ -23,6 +24,11 @@ static rf_status bind_model(rf_session *s, rf_error *why)
     s->encoder = fresh;
     rf__encoder_observe(s->encoder, s->observer, s->observer_user);
     return RF_OK;
+}
+
+void rf_session_set_cancel(rf_session *s, const rf_cancel *cancel)
+{
+    if (s) rf__graph_cancel(s->graph, cancel);
 }
 
 void rf__session_observe(rf_session *s, rf__observer *observer, void *user)
@@ -156,21 +162,21 @@ static rf_status get_head(rf_session *s, rf_error *why)
     return rf_fail(why, RF_EUNSUPPORTED, "this model has no language-model head (cls.predictions.*)");
 }
 
-rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
-                            rf_error *why)
+rf_status rf_session_mlm_logits(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n,
+                                const float **out, rf_error *why)
 {
     rf_tensor *h;
-    if (!(s && out)) return rf__missing("rf_session_scores", "session, logits", why);
+    if (!(s && out)) return rf__missing("rf_session_mlm_logits", "session, logits", why);
     rf_status status = check_rows(row, n, why);
     if (!status) status = get_head(s, why);
     if (!status) status = hidden(s, batch, &h, why);
     return status ? status : finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
 }
 
-rf_status rf_session_pair_scores(rf_session *s, const rf_batch *source, const rf_batch *target, const int32_t row[],
+rf_status rf_session_pair_logits(rf_session *s, const rf_batch *source, const rf_batch *target, const int32_t row[],
                                  int64_t n, const float **out, rf_error *why)
 {
-    if (!(s && out)) return rf__missing("rf_session_pair_scores", "session, logits", why);
+    if (!(s && out)) return rf__missing("rf_session_pair_logits", "session, logits", why);
     if (!s->model->config.is_encoder_decoder)
         return rf_fail(why, RF_EUNSUPPORTED, "this model has no decoder: it reads texts, not pairs of them");
     rf_status status = check(source, why);

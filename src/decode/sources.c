@@ -31,7 +31,7 @@ static rf_status read_sources(rf__writer *w, rf__writing *const fresh[], int64_t
     }
     const rf_batch b = {.N = N, .B = B, .id = w->id, .start = w->start};
     rf_status status = rf__session_read(w->session, w->o->cache_type, &b, w->which, &own);
-    if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own.text);
+    if (status == RF_ENOMEM || status == RF_ECANCELED) return rf_fail(why, status, "%s", own.text);
     for (int64_t i = 0; i < B && !status; i++) fresh[from + i]->sequence = w->which[i];
     if (status && B == 1) rf__writing_end(w, fresh[from], RF_GENERATE_FAILED, &own);
     for (int64_t i = from; status && B > 1 && i < to && !w->stopped; i++)
@@ -75,5 +75,5 @@ rf_status rf__sources_compute(rf__writer *w, int64_t from, const rf_batch *targe
         start[i + 1] = start[i] + (int32_t)s->n;
     }
     const rf_batch source = {.N = N, .B = B, .id = w->source_id, .start = start};
-    return rf_session_pair_scores(w->session, &source, target, w->row, n, logits, why);
+    return rf_session_pair_logits(w->session, &source, target, w->row, n, logits, why);
 }

@@ -100,7 +100,7 @@ static rf_status given_logits(rf_session *session, const rf_batch *source, const
             shifted[target->start[b]] = (int32_t)m->config.decoder_start_token_id;
     for (int64_t i = 0; i < N; i++) row[i] = (int32_t)i;
     const rf_batch b = {.N = N, .B = target->B, .id = shifted, .start = target->start};
-    return rf_session_pair_scores(session, source, &b, row, rows, logits, why);
+    return rf_session_pair_logits(session, source, &b, row, rows, logits, why);
 }
 
 rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,

@@ -49,8 +49,11 @@ typedef struct rf__writer {
     rf_cache *cache;                    /* NULL: no keys are kept                                                     */
     int64_t V;
     const rf_prompt *prompt;
+    rf_prompt_source *next;             /* in its place: asked for one after the other; or NULL                       */
+    rf_prompt asked;                    /* the last one that it gave                                                  */
+    bool ended;                         /* it gives no more                                                           */
     const rf_translate_source *source;  /* in their place: of a decoder                                               */
-    int64_t units, entered;             /* texts, or searches                                                         */
+    int64_t units, entered;             /* texts, or searches: known so far, and those that have begun                */
     int64_t capacity;                   /* of live and member                                                         */
     rf__writing **live;                 /* those that write, and those that are over and not gone yet                 */
     int64_t lives;

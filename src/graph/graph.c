@@ -136,6 +136,7 @@ void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size)
 static rf_cell *new_cell(rf_graph *g, int rank, const int64_t dim[])
 {
     size_t n = sizeof(float);
+    if (!g->error.code && rf_cancel_is_set(g->cancel)) rf__stop(g, RF_ECANCELED, "canceled");
     if (g->error.code) return NULL;
     if (rank < 1 || rank > 4) {
         rf__stop(g, RF_ESHAPE, "tensor: rank %d is not in 1..4", rank);

@@ -12,6 +12,7 @@
 #define RF_GRAPH_H
 
 #include "base/base.h"
+#include "roformer/cancel.h"
 #include "roformer/kernel/kernels.h"
 #include "roformer/kernel/tensor.h"
 
@@ -64,6 +65,7 @@ struct rf_graph {
     rf_arena arena;
     rf_cell nil;
     rf_error error;                     /* the first failure                                                          */
+    const rf_cancel *cancel;            /* looked at before every operation; or NULL                                  */
     bool record, walked;
     bool train;                         /* dropout is on: recording, or a stretch whose recording comes later         */
     rf_type products;                   /* what linear, attention and vocab_loss multiply in                          */
@@ -172,6 +174,9 @@ static inline void rf__graph_ready(rf_graph *g, rf_ready *ready, void *user)
     g->ready = ready;
     g->ready_user = user;
 }
+
+/* NULL: nobody is asked.  Stays through rf_graph_reset. */
+static inline void rf__graph_cancel(rf_graph *g, const rf_cancel *cancel) { g->cancel = cancel; }
 
 /* From the newest node to the oldest, from adjoints that are there. */
 void rf__walk(rf_graph *g);

@@ -56,6 +56,7 @@ static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products,
     ctx->thread_start = kernels->thread_start;
     ctx->thread_end = kernels->thread_end;
     rf_status status = rf__kept_bytes_new(ctx, why);
+    if (!status) status = rf__memory_folders_new(ctx, why);
     if (!status) status = rf__product_state_new(ctx, why);
     if (!status) status = rf__products_choose(products, why);
     return status ? status : rf__pool_new(ctx, why);
@@ -102,6 +103,7 @@ void rf_ctx_free(rf_ctx *ctx)
     rf__pool_free(ctx);
     rf__product_state_free(ctx);
     rf__kept_bytes_free(ctx);
+    rf__memory_folders_free(ctx);
     rf__free(ctx, (void *)(uintptr_t)ctx->k);
     rf__free(ctx, ctx->dictionary);
     ctx->allocator.release(ctx->allocator.user, ctx, sizeof *ctx);

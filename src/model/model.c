@@ -249,7 +249,8 @@ rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type typ
 {
     rf_model *m = NULL;
     rf_status status = begin(ctx, config, type, &m, why);
-    if (status) rf__config_named(folder, why);
+    if (status) rf__config_named(ctx, folder, why);
+    if (!status && !(m->folder = rf__strdup(ctx, folder))) status = rf_fail(why, RF_ENOMEM, "out of memory: a path");
     if (!status) status = load(m, folder, why);
     if (!status) status = rf__generation_open(m, folder, why);
     if (!status && rf_tokenizer_found(ctx, folder)) {
@@ -264,6 +265,12 @@ rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type typ
     }
     *out = m;
     return RF_OK;
+}
+
+rf_status rf__model_ask(rf_model *m, const char *folder, rf_error *why)
+{
+    m->asked = rf__strdup(m->ctx, folder);
+    return m->asked ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a path");
 }
 
 /* A model that comes from no file, of the config's own head. */
@@ -312,6 +319,8 @@ void rf_model_close(rf_model *m)
     rf__free(m->ctx, m->value);
     rf__free(m->ctx, m->vectors);
     rf__free(m->ctx, m->ignored);
+    rf__free(m->ctx, m->folder);
+    rf__free(m->ctx, m->asked);
     rf_tokenizer_free(m->tokenizer);
     rf__generation_clear(m->ctx, &m->generation);
     rf_weights_close(m->file);

@@ -15,6 +15,8 @@ struct rf_model {
     rf_params params;
     rf_weights *file;           /* stays mapped while word embeddings are used where they lie */
     rf_tokenizer *tokenizer;
+    char *folder;               /* that it was opened from, or NULL */
+    char *asked;                /* what it stands below, where that says more of it: modules.json; or NULL */
     rf__generation_config generation;  /* generation_config.json over the defaults */
     char *ignored;
     bool has_head;
@@ -43,6 +45,9 @@ rf_status rf__session_read(rf_session *s, rf_type type, const rf_batch *source, 
 /* rf_model_open_as of a folder whose config.json says something else, or less: with `config`. */
 rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type type, const rf_config *config,
                               rf_model **out, rf_error *why);
+
+/* `folder` says what else is known of the model, for pipelines that are made on it. */
+rf_status rf__model_ask(rf_model *m, const char *folder, rf_error *why);
 
 /* A model whose weights are those of a slab at this moment, copied and packed, without a tokenizer: for what training
  * asks of the model as it is.  The head is the config's own. */

@@ -1,5 +1,5 @@
-/* positions.c — the registry of position encodings, roformer/inspect/positions.h, and what a config asks of the one that it
- * names. */
+/* positions.c — the registry of position encodings, roformer/inspect/positions.h, and what a config asks of the one
+ * that it names. */
 #include "model/family.h"
 #include "model/linear_attention.h"
 #include "model/positions.h"
@@ -100,7 +100,7 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
     return unknown(c->position_embedding_type, why);
 }
 
-/* ---- for tools: roformer/inspect/positions.h ----------------------------------------------------------------------------- */
+/* ---- for tools: roformer/inspect/positions.h ----------------------------------------------------------------- */
 
 const rf_position *rf_position_at(int i)
 {
@@ -112,7 +112,7 @@ rf_status rf_position_of(const rf_config *c, const char *path, const rf_position
 {
     if (!(c && out)) return rf__missing("rf_position_of", "config, out", why);
     const rf_status status = rf__position_find(c, out, why);
-    if (status && path) rf__config_named(path, why);
+    if (status && path) rf__config_named(NULL, path, why);
     return status;
 }
 

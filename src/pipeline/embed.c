@@ -244,10 +244,11 @@ static int64_t count_unknown(const rf_pipeline *p)
 }
 
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
-                         const rf_embed_options *options, const float **vectors, rf_texts_report *report, rf_error *why)
+                         const rf_embed_options *options, const float **vectors,
+                         const rf_texts_report **report, rf_error *why)
 {
     rf_embed_options o;
-    rf_texts_report local, *r = rf__report_begin(report, &local);
+    rf_texts_report local, *r = rf__report_begin(p, report, &local);
     rf_error inner = {0};
     rf_status status = rf__pipeline_check(p, text, n, why);
     if (!status) status = read_options(p, options, &o, why);

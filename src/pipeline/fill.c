@@ -151,7 +151,7 @@ static rf_status compute(rf_pipeline *p, const rf_fill_options *o, int64_t top, 
         for (int64_t b = 0; b <= B; b++) own->start[b] = w->start[from + b] - w->start[from];
         for (; mask + n < f->n && f->mask[mask + n].text < to; n++) f->row[mask + n] -= w->start[from];
         const rf_batch batch = {.N = own->start[B], .B = B, .id = w->e.id + w->start[from], .start = own->start};
-        status = rf_session_scores(p->session, &batch, f->row + mask, n, &logits, why);
+        status = rf_session_mlm_logits(p->session, &batch, f->row + mask, n, &logits, why);
         if (!status) status = take_words(p, o, top, logits, mask, n, why);
         for (int64_t m = 0; m < n; m++) f->row[mask + m] += w->start[from];
         mask += n;
@@ -160,11 +160,11 @@ static rf_status compute(rf_pipeline *p, const rf_fill_options *o, int64_t top, 
 }
 
 rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
-                       const rf_fill_options *options, const rf_mask **mask, int64_t *masks, rf_texts_report *report,
-                       rf_error *why)
+                       const rf_fill_options *options, const rf_mask **mask, int64_t *masks,
+                       const rf_texts_report **report, rf_error *why)
 {
     rf_fill_options o;
-    rf_texts_report local, *r = rf__report_begin(report, &local);
+    rf_texts_report local, *r = rf__report_begin(p, report, &local);
     rf_error inner = {0};
     rf_fill_defaults(&o);
     rf_status status = rf__pipeline_check(p, text, n, why);

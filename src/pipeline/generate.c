@@ -312,7 +312,7 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
 
 /* ---- one text ---- */
 
-typedef struct one { rf_pipeline *p; rf_text_sink *sink; void *user; rf_generation *out; rf_error why; } one;
+typedef struct one { rf_pipeline *p; rf_text_sink *sink; void *user; const rf_generation **out; rf_error why; } one;
 
 static int pass_on(void *user, int64_t text, const char *piece, size_t bytes)
 {
@@ -347,15 +347,16 @@ static int keep(void *user, int64_t text, const rf_generation *g, const rf_error
         rf_fail(&x->why, RF_ENOMEM, "out of memory: a text of %zu tokens", n);
         return 0;
     }
-    *x->out = *g;
-    x->out->text = p->text;
-    x->out->id = p->id;
-    x->out->logprob = p->logprob;
+    p->generation = *g;
+    p->generation.text = p->text;
+    p->generation.id = p->id;
+    p->generation.logprob = p->logprob;
+    *x->out = &p->generation;
     return 0;
 }
 
 rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf_generate_options *options,
-                      rf_text_sink *sink, void *user, rf_generation *out, rf_error *why)
+                      rf_text_sink *sink, void *user, const rf_generation **out, rf_error *why)
 {
     one x = {.p = p, .sink = sink, .user = user, .out = out};
     rf_generate_options o;

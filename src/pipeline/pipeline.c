@@ -1,48 +1,87 @@
 /* pipeline.c — opening and closing; texts become tokens, tokens become batches. */
 #include "pipeline/pipeline.h"
 
+#include "model/model.h"
 #include "task/answerer.h"
 #include "train/checkpoint/checksums.h"
+
+/* A pipeline without a model. */
+static rf_status make(const rf_ctx *ctx, rf_ctx *own, rf_pipeline **out, rf_error *why)
+{
+    rf_pipeline *p = rf__calloc(ctx, 1, sizeof *p);
+    if (!p) return rf_fail(why, RF_ENOMEM, "out of memory: a pipeline");
+    p->ctx = ctx;
+    p->own = own;
+    rf_encoding_init(&p->window.e, ctx);
+    *out = p;
+    p->worker = rf__calloc(ctx, (size_t)ctx->threads, sizeof *p->worker);
+    return p->worker ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a pipeline of %d threads", ctx->threads);
+}
+
+/* What the folder says of vectors; what is wrong with that is told to whoever asks for vectors. */
+static rf_status read_sentence(rf_pipeline *p, const char *folder, rf_error *why)
+{
+    (void)rf_sentence_read(p->ctx, folder, &p->sentence, &p->no_sentence);
+    if (p->no_sentence.code != RF_ENOMEM) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "%s", p->no_sentence.text);
+}
+
+/* The model in the folder, or below it. */
+static rf_status open_model(rf_pipeline *p, const char *folder, rf_type type, rf_error *why)
+{
+    char below[4096];
+    if (!*p->sentence.transformer) return rf_model_open_as(p->ctx, folder, type, &p->model, why);
+    rf_status status = rf__path(below, sizeof below, folder, p->sentence.transformer, why);
+    if (!status) status = rf_model_open_as(p->ctx, below, type, &p->model, why);
+    return status ? status : rf__model_ask(p->model, folder, why);
+}
+
+/* What answers with the model. */
+static rf_status equip(rf_pipeline *p, rf_error *why)
+{
+    rf_model *m = p->model;
+    const rf_tokenizer *t = rf_model_tokenizer(m);
+    const rf_head task = rf_model_task(m);
+    if (!m->folder) return rf_fail(why, RF_EARG, "pipeline: the model was opened from no folder, which would say more");
+    if (!t) return rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", m->folder);
+    p->sep = rf_tokenizer_sep(t);
+    rf_status status = task != RF_HEAD_SEQ2SEQ
+                           ? RF_OK
+                           : rf__checksums_tokenizer(p->ctx, m->folder, rf_tokenizer_files(t), why);
+    if (!status) status = rf_session_open(m, &p->session, why);
+    if (!status) p->worker[0].session = p->session;
+    if (!status && task != RF_HEAD_MLM && task != RF_HEAD_SEQ2SEQ)
+        status = rf__answerer_of(p->ctx, m->folder, m->type, m, p->session, &p->answerer, why);
+    return status;
+}
 
 rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, rf_pipeline **out, rf_error *why)
 {
     rf_ctx *own = NULL;
+    rf_pipeline *p = NULL;
     if (!folder || !out) return rf_fail(why, RF_EARG, "pipeline: no %s given", folder ? "place for it" : "folder");
     rf_status status = ctx ? RF_OK : rf_ctx_new(NULL, &own, why);
-    if (status) return status;
-    rf_pipeline *p = rf__calloc(ctx ? ctx : own, 1, sizeof *p);
-    if (!p) {
-        rf_ctx_free(own);
-        return rf_fail(why, RF_ENOMEM, "out of memory: a pipeline");
-    }
-    p->ctx = ctx ? ctx : own;
-    p->own = own;
-    p->worker = rf__calloc(p->ctx, (size_t)p->ctx->threads, sizeof *p->worker);
-    if (!p->worker) status = rf_fail(why, RF_ENOMEM, "out of memory: a pipeline of %d threads", p->ctx->threads);
-    rf_encoding_init(&p->window.e, p->ctx);
-    char below[4096];
-    (void)rf_sentence_read(p->ctx, folder, &p->sentence, &p->no_sentence);
-    if (!status && p->no_sentence.code == RF_ENOMEM) status = rf_fail(why, RF_ENOMEM, "%s", p->no_sentence.text);
-    if (!status && *p->sentence.transformer) {
-        status = rf__path(below, sizeof below, folder, p->sentence.transformer, why);
-        folder = below;
-    }
-    if (!status && !(p->folder = rf__strdup(p->ctx, folder))) status = rf_fail(why, RF_ENOMEM, "out of memory");
-    if (!status) status = rf_model_open_as(p->ctx, folder, type, &p->model, why);
-    if (!status && !rf_model_tokenizer(p->model))
-        status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
-    if (!status && rf_model_task(p->model) == RF_HEAD_SEQ2SEQ)
-        status = rf__checksums_tokenizer(p->ctx, folder, rf_tokenizer_files(rf_model_tokenizer(p->model)), why);
-    if (!status) status = rf_session_open(p->model, &p->session, why);
-    if (!status) p->worker[0].session = p->session, p->sep = rf_tokenizer_sep(rf_model_tokenizer(p->model));
-    if (!status && rf_model_task(p->model) != RF_HEAD_MLM && rf_model_task(p->model) != RF_HEAD_SEQ2SEQ)
-        status = rf__answerer_of(p->ctx, folder, type, p->model, p->session, &p->answerer, why);
-    if (status) {
-        rf_pipeline_close(p);
-        return status;
-    }
-    *out = p;
-    return RF_OK;
+    if (!status) status = make(ctx ? ctx : own, own, &p, why);
+    if (!status) status = read_sentence(p, folder, why);
+    if (!status) status = open_model(p, folder, type, why);
+    if (!status) status = equip(p, why);
+    if (!status) *out = p;
+    else if (p) rf_pipeline_close(p);
+    else rf_ctx_free(own);
+    return status;
+}
+
+rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why)
+{
+    rf_pipeline *p = NULL;
+    if (!(model && out)) return rf__missing("rf_pipeline_on", "model, out", why);
+    rf_status status = make(model->ctx, NULL, &p, why);
+    if (p) p->lent = true, p->model = (rf_model *)(uintptr_t)model;       /* what is made late is behind its lock */
+    if (!status && model->folder) status = read_sentence(p, model->asked ? model->asked : model->folder, why);
+    if (!status) status = equip(p, why);
+    if (status) rf_pipeline_close(p);
+    else *out = p;
+    return status;
 }
 
 void rf_pipeline_close(rf_pipeline *p)
@@ -51,7 +90,6 @@ void rf_pipeline_close(rf_pipeline *p)
     const rf_ctx *ctx = p->ctx;
     rf_ctx *own = p->own;
     rf_encoding_clear(&p->window.e);
-    rf__free(ctx, p->folder);
     rf__free(ctx, p->window.start);
     rf__free(ctx, p->order);
     rf__free(ctx, p->cut);
@@ -75,7 +113,7 @@ void rf_pipeline_close(rf_pipeline *p)
     }
     rf__free(ctx, p->worker);
     rf_session_close(p->session);
-    rf_model_close(p->model);
+    if (!p->lent) rf_model_close(p->model);
     rf__free(ctx, p);
     rf_ctx_free(own);
 }
@@ -92,11 +130,26 @@ const rf_model *rf_pipeline_model(const rf_pipeline *p) { return p->model; }
 rf_session *rf_pipeline_session(rf_pipeline *p) { return p->session; }
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p) { return p->answerer; }
 
+void rf_pipeline_set_cancel(rf_pipeline *p, const rf_cancel *cancel)
+{
+    if (!p) return;
+    p->cancel = cancel;
+    rf_session_set_cancel(p->aligner, cancel);
+    for (int i = 0; i < p->ctx->threads; i++) rf_session_set_cancel(p->worker[i].session, cancel);
+}
+
+rf_status rf__pipeline_add_session(rf_pipeline *p, rf_session **out, rf_error *why)
+{
+    const rf_status status = rf_session_open(p->model, out, why);
+    if (!status) rf_session_set_cancel(*out, p->cancel);
+    return status;
+}
+
 rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why)
 {
     rf_status status = RF_OK;
     for (int i = 1; i < p->ctx->threads && !status; i++)
-        if (!p->worker[i].session) status = rf_session_open(p->model, &p->worker[i].session, why);
+        if (!p->worker[i].session) status = rf__pipeline_add_session(p, &p->worker[i].session, why);
     return status;
 }
 
@@ -109,10 +162,11 @@ rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, 
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-rf_texts_report *rf__report_begin(rf_texts_report *given, rf_texts_report *local)
+rf_texts_report *rf__report_begin(rf_pipeline *p, const rf_texts_report **given, rf_texts_report *local)
 {
-    rf_texts_report *r = given ? given : local;
+    rf_texts_report *r = p ? &p->report : local;
     *r = (rf_texts_report){.bad = -1};
+    if (p && given) *given = r;
     return r;
 }
 
@@ -121,7 +175,7 @@ size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i)
     return !text[i] ? 0 : bytes && bytes[i] != RF_STRING ? bytes[i] : strlen(text[i]);
 }
 
-rf_status rf__text_fail(const rf_texts_report *given, int64_t i, int64_t n, const rf_error *inner, rf_error *why)
+rf_status rf__text_fail(const rf_texts_report *const *given, int64_t i, int64_t n, const rf_error *inner, rf_error *why)
 {
     if (given || n == 1) return rf_fail(why, inner->code, "%s", inner->text);
     return rf_fail(why, inner->code, "text %lld: %.290s", (long long)i, inner->text);

@@ -52,7 +52,7 @@ struct rf_pipeline {
     const rf_ctx *ctx;
     rf_ctx *own;                        /* the context, when nobody gave one */
     rf_model *model;
-    char *folder;                       /* of the model                                                               */
+    bool lent;                          /* the model is somebody else's                                               */
     rf_session *session;
     rf_answerer *answerer;              /* NULL: no head of a task */
     rf__text_window window;
@@ -67,24 +67,33 @@ struct rf_pipeline {
     float *vectors;
     size_t vectors_capacity;
     rf__fills fills;
+    rf_texts_report report;             /* of the last call                                                           */
+    rf_word_scores word_scores;
+    rf_generation generation;
+    rf_text_score text_score;
     rf_label_score *label;              /* [labels] */
     int32_t sep;                        /* what ends a text where the folder does not say                             */
     int32_t *id;                        /* a prompt, and what was generated */
     double *logprob;
     char *text;
+    const rf_cancel *cancel;            /* that all sessions look at; or NULL                                         */
     rf_session *aligner;                /* asked what translations look at; NULL: not yet                             */
 };
 
-/* The report that counts: the caller's, or `local`. */
-rf_texts_report *rf__report_begin(rf_texts_report *given, rf_texts_report *local);
+/* The report that counts, a fresh one: the pipeline's, which is lent to the caller, or `local` where there is none. */
+rf_texts_report *rf__report_begin(rf_pipeline *p, const rf_texts_report **given, rf_texts_report *local);
 
 /* Bytes of text i. */
 size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i);
 
 /* `inner` is about text i: the sentence names it when nobody takes the report and there are others. */
-rf_status rf__text_fail(const rf_texts_report *given, int64_t i, int64_t n, const rf_error *inner, rf_error *why);
+rf_status rf__text_fail(const rf_texts_report *const *given, int64_t i, int64_t n, const rf_error *inner,
+                        rf_error *why);
 
 rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, rf_error *why);
+
+/* One more session, which looks at the pipeline's flag. */
+rf_status rf__pipeline_add_session(rf_pipeline *p, rf_session **out, rf_error *why);
 
 /* Opens what workers beside the first need. */
 rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why);

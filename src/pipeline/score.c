@@ -26,7 +26,7 @@ static rf_status add_tokens(rf_pipeline *p, const char *text, size_t bytes, size
 }
 
 rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
-                        const rf_score_options *options, rf_text_score *out, rf_error *why)
+                        const rf_score_options *options, const rf_text_score **out, rf_error *why)
 {
     rf_score_options o;
     if (!(p && text && out)) return rf__missing("rf_score_text", "pipeline, text, out", why);
@@ -59,7 +59,9 @@ rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_byte
     const int64_t stride = o.stride ? o.stride : (most + 1) / 2;
     status = rf_session_logprobs(p->session, p->id, (int64_t)n, most, stride, logprob, why);
     if (status) return status;
-    *out = (rf_text_score){.n = (int64_t)(n - first), .id = p->id + first, .logprob = logprob + first};
-    for (size_t i = first; i < n; i++) out->total += logprob[i];
+    rf_text_score *s = &p->text_score;
+    *s = (rf_text_score){.n = (int64_t)(n - first), .id = p->id + first, .logprob = logprob + first};
+    for (size_t i = first; i < n; i++) s->total += logprob[i];
+    *out = s;
     return RF_OK;
 }

@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "model/model.h"
 #include "pipeline/index_file.h"
 #include "pipeline/pipeline.h"
 #include "roformer/inspect/files.h"
 #include "roformer/kernel/kernels.h"
+#include "store/store.h"
 #include "store/task.h"
 
 struct rf_index {
@@ -367,7 +369,7 @@ rf_status rf_pipeline_fingerprint(const rf_pipeline *p, uint64_t *out, rf_error 
     if (!(p && out)) return rf__missing("rf_pipeline_fingerprint", "pipeline, out", why);
     char path[4096];
     rf_weights *w = NULL;
-    rf_status status = rf_weights_path(p->folder, path, sizeof path, why);
+    rf_status status = rf__weights_file_of(p->ctx, p->model->folder, path, sizeof path, why);
     if (!status) status = rf_weights_open(p->ctx, path, &w, why);
     if (status) return status;
     uint64_t all = rf_tokenizer_fingerprint(rf_model_tokenizer(p->model), 1);

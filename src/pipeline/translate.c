@@ -211,7 +211,7 @@ static bool align_part(translator *x, int64_t i, int64_t k, const rf_translation
     if (good && of->n) memcpy(id + before, of->id, (size_t)of->n * sizeof *id);
     const rf_batch source = {.N = (int64_t)S, .B = 1, .id = x->id + at, .start = source_start};
     const rf_batch target = {.N = n, .B = 1, .id = id, .start = target_start};
-    if (good && !x->p->aligner) good = !rf_session_open(x->p->model, &x->p->aligner, &x->why);
+    if (good && !x->p->aligner) good = !rf__pipeline_add_session(x->p, &x->p->aligner, &x->why);
     if (good && n) good = !rf_session_translation_attention(x->p->aligner, &source, &target, -1, p, &x->why);
     if (good && !pair_words(x, x->id + at, (int64_t)S, id, n, p, first, t)) {
         no_memory(&x->why);
@@ -493,7 +493,7 @@ static rf_status put_ids(translator *x, const rf_tokenizer *t, const char *text,
     return add_part(x, 0, e, 0, e->n, why);
 }
 
-static rf_status score(translator *x, rf_text_score *out, rf_error *why)
+static rf_status score(translator *x, const rf_text_score **out, rf_error *why)
 {
     rf_pipeline *p = x->p;
     const int32_t source_start[] = {0, (int32_t)x->start[1]}, n = (int32_t)(x->start[2] - x->start[1]);
@@ -508,13 +508,14 @@ static rf_status score(translator *x, rf_text_score *out, rf_error *why)
     memcpy(p->id, target_id, (size_t)n * sizeof *p->id);
     const rf_status status = rf_session_translation_logprobs(p->session, &source, &target, p->logprob, why);
     if (status) return status;
-    *out = (rf_text_score){.n = n, .id = p->id, .logprob = p->logprob};
-    for (int32_t i = 0; i < n; i++) out->total += p->logprob[i];
+    p->text_score = (rf_text_score){.n = n, .id = p->id, .logprob = p->logprob};
+    for (int32_t i = 0; i < n; i++) p->text_score.total += p->logprob[i];
+    *out = &p->text_score;
     return RF_OK;
 }
 
 rf_status rf_score_translation(rf_pipeline *p, const char *source, size_t source_bytes, const char *text, size_t bytes,
-                               const rf_translate_options *options, rf_text_score *out, rf_error *why)
+                               const rf_translate_options *options, const rf_text_score **out, rf_error *why)
 {
     rf_translate_options o;
     source_text of = {0};

@@ -106,14 +106,18 @@ static rf_status take_document(targets *h, const rf_document *d, size_t context,
     return RF_OK;
 }
 
-static rf_status find_targets(targets *h, const char *const paths[], int n, const rf_word_options *o, rf_error *why)
+static rf_status find_targets(targets *h, const char *const paths[], int n, const rf_word_options *o,
+                              const rf_cancel *cancel, rf_error *why)
 {
     rf_reader *r;
     rf_document d;
     rf_status status = rf_reader_open(h->ctx, paths, n, o->reader, &r, why);
     if (status) return status;
-    while (!(status = rf_reader_next(r, &d, why)) && d.text)
-        if ((status = take_document(h, &d, (size_t)o->context, why))) break;
+    while (!(status = rf_reader_next(r, &d, why)) && d.text) {
+        if (rf_cancel_is_set(cancel)) status = rf_fail(why, RF_ECANCELED, "canceled");
+        else status = take_document(h, &d, (size_t)o->context, why);
+        if (status) break;
+    }
     rf_reader_close(r);
     if (!status && !h->n) status = rf_fail(why, RF_EDATA, "no word of ASCII letters in the text: nothing to predict");
     return status;
@@ -207,7 +211,7 @@ static rf_status answer(predictions *g, rf_error *why)
     const int64_t width = rf_model_config(g->p->model)->vocab_size;
     const int64_t V = rf__min64(width, rf_tokenizer_size(rf_model_tokenizer(g->p->model)));
     const rf_batch batch = {.N = g->N, .B = g->B, .id = g->id, .start = g->start};
-    const rf_status status = g->B ? rf_session_scores(g->p->session, &batch, g->row, g->n, &z, why) : RF_OK;
+    const rf_status status = g->B ? rf_session_mlm_logits(g->p->session, &batch, g->row, g->n, &z, why) : RF_OK;
     for (int64_t b = 0; b < g->B && !status; b++) {
         const prediction *w = &g->word[b];
         double nats = 0;
@@ -252,7 +256,7 @@ static rf_status check(const rf_pipeline *p, const rf_word_options *o, rf_error 
 }
 
 rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, const rf_word_options *options,
-                         rf_word_scores *out, rf_error *why)
+                         const rf_word_scores **out, rf_error *why)
 {
     rf_word_options o;
     rf_error own = {0};
@@ -268,7 +272,7 @@ rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, con
     predictions g = {.p = p, .s = &s};
     rf_encoding_init(&g.e, p->ctx);
     h.p = rf__calloc(p->ctx, h.most, sizeof *h.p);
-    status = h.p ? find_targets(&h, paths, n, &o, why)
+    status = h.p ? find_targets(&h, paths, n, &o, p->cancel, why)
                  : rf_fail(why, RF_ENOMEM, "out of memory: %lld words", (long long)o.words);
     if (!status) {
         qsort(h.p, h.n, sizeof *h.p, by_hash);
@@ -276,7 +280,7 @@ rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, con
     }
     s.of = h.of;
     s.documents = h.documents;
-    if (!status) *out = s;
+    if (!status) p->word_scores = s, *out = &p->word_scores;
     for (size_t i = 0; i < h.n; i++) rf__free(p->ctx, h.p[i].text);
     void *const own_memory[] = {h.p, g.id, g.start, g.row, g.label, g.chosen, g.word};
     for (size_t i = 0; i < RF_COUNT(own_memory); i++) rf__free(p->ctx, own_memory[i]);

@@ -4,7 +4,7 @@
  *     ngrams.c     words and n-grams as numbers, exactly, within a segment
  *     bleu.c chrf.c ter.c    a row each: counts of a segment, the score of summed counts
  *     resample.c   intervals and tests
- *     score.c      the calls of roformer/inspect/mt_score.h                                                               */
+ *     score.c      the calls of roformer/inspect/mt_score.h                                                          */
 #ifndef RF_TRANSLATION_SCORE_H
 #define RF_TRANSLATION_SCORE_H
 

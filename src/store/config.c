@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "roformer/inspect/files.h"
 #include "store/family.h"
@@ -400,11 +398,11 @@ rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t byte
 }
 
 /* transformers adds an adapter's numbers to the weights, which may lie elsewhere. */
-static rf_status check_adapter(const char *folder, rf_error *why)
+static rf_status check_adapter(const rf_ctx *ctx, const char *folder, rf_error *why)
 {
     char path[RF_CONFIG_PATH];
     const rf_status status = rf__path(path, sizeof path, folder, RF_FILE_ADAPTER, why);
-    if (status || access(path, F_OK)) return status;
+    if (status || !rf__is_there(ctx, path)) return status;
     return rf_fail(why, RF_EUNSUPPORTED,
                    "%.200s: the folder holds an adapter (LoRA and the like), and its weights alone are not the model: "
                    "expected a whole model, got an adapter; write one with PEFT's merge_and_unload and save_pretrained",
@@ -416,9 +414,8 @@ rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CON
     enum { MOST = 16 << 20 };
     char *text = NULL;
     size_t bytes = 0;
-    struct stat st;
-    const bool folder = !stat(given, &st) && S_ISDIR(st.st_mode);
-    rf_status status = folder ? check_adapter(given, why) : RF_OK;
+    const bool folder = rf__holds_folder(ctx, given);
+    rf_status status = folder ? check_adapter(ctx, given, why) : RF_OK;
     if (!status && folder) status = rf__path(path, RF_CONFIG_PATH, given, RF_FILE_CONFIG, why);
     if (!folder && (size_t)snprintf(path, RF_CONFIG_PATH, "%s", given) >= RF_CONFIG_PATH)
         status = rf_fail(why, RF_EARG, "%.60s...: the path is too long", given);
@@ -462,14 +459,13 @@ rf_status rf__config_kept(const rf_ctx *ctx, const char *folder, bool without_id
 }
 
 /* The end of a long name says more than its beginning. */
-void rf__config_named(const char *path, rf_error *why)
+void rf__config_named(const rf_ctx *ctx, const char *path, rf_error *why)
 {
     static const char usual[] = "config.json:";
     char text[sizeof why->text];
-    struct stat st;
     const size_t n = strlen(path);
     if (!why || strncmp(why->text, usual, sizeof usual - 1)) return;
-    const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+    const bool folder = rf__holds_folder(ctx, path);
     snprintf(text, sizeof text, "%s%s:%s", n > 100 ? path + n - 100 : path, folder ? "/" RF_FILE_CONFIG : "",
              why->text + sizeof usual - 1);
     memcpy(why->text, text, sizeof text);

@@ -4,7 +4,6 @@
  * A key that would change which text is found, and that is not known here, is kept as a reason to refuse. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/folder_keys.h"
 #include "roformer/inspect/files.h"
@@ -165,7 +164,7 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
     char path[4096], *text;
     size_t size;
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_GENERATION, why);
-    if (!status && access(path, F_OK)) status = rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why);
+    if (!status && !rf__is_there(ctx, path)) status = rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why);
     if (!status) status = rf__read_file(ctx, path, MOST, &text, &size, why);
     if (status) return status;
     rf_error own = {0};
@@ -199,7 +198,7 @@ rf_status rf__generation_keep(const rf_ctx *ctx, const char *folder, rf__kept_fi
 {
     char path[4096];
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_GENERATION, why);
-    const bool own = !status && !access(path, F_OK);
+    const bool own = !status && rf__is_there(ctx, path);
     if (own) return rf__read_file(ctx, path, MOST, &out->text, &out->size, why);
     json_t *root = NULL;
     if (!status) status = rf__config_root(ctx, folder, path, &root, why);

@@ -34,7 +34,7 @@ static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, 
     rf_status status = *below ? rf__path(inner, sizeof inner, folder, below, why) : RF_OK;
     if (!status) status = rf__path(path, 4096, *below ? inner : folder, name, why);
     if (status) return status;
-    if (access(path, F_OK)) return RF_OK;
+    if (!rf__is_there(ctx, path)) return RF_OK;
     status = rf__read_file(ctx, path, LARGEST, &text, &size, why);
     if (status) return status;
     *out = rf__json_load(text, size, JSON_REJECT_DUPLICATES | number, &bad, &memory);
@@ -435,7 +435,7 @@ static rf_status take(const rf_ctx *ctx, const char *folder, const char *name, c
 {
     char path[4096];
     const rf_status status = rf__path(path, sizeof path, folder, name, why);
-    return status || access(path, F_OK) ? status : rf__read_file(ctx, path, LARGEST, text, size, why);
+    return status || !rf__is_there(ctx, path) ? status : rf__read_file(ctx, path, LARGEST, text, size, why);
 }
 
 static rf_status copy(const rf_ctx *ctx, const char *from, const char *to, const char *name, rf_error *why)

@@ -77,7 +77,7 @@ char *rf__config_thetas_json(const rf_config *c);
 
 /* Checks of a config that is in memory say "config.json: ..."; this puts the file (or its folder's config.json) that it
  * was read from in the place of that. */
-void rf__config_named(const char *path, rf_error *why);
+void rf__config_named(const rf_ctx *ctx, const char *path, rf_error *why);
 
 /* Whether positions enter in the same way. */
 bool rf__config_same_positions(const rf_config *a, const rf_config *b);
@@ -107,6 +107,9 @@ rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_
 /* The members of a folder's config.json that a conversion keeps: all but those that say what the weights' type is, that
  * rf__generation_keep keeps, that are written in another form, and, `without_ids`, ids of tokens.  json_decref. */
 rf_status rf__config_kept(const rf_ctx *ctx, const char *folder, bool without_ids, json_t **out, rf_error *why);
+
+/* rf_weights_path, of a folder in memory, too. */
+rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path, size_t size, rf_error *why);
 
 extern const char *const rf__weight_files[];     /* of a folder, the first that is there counts; NULL at the end   */
 const char *rf__weights_name(const rf_weights *w);               /* the file that was opened, without its folder      */

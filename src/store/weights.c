@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "roformer/inspect/files.h"
 #include "roformer/kernel/kernels.h"
@@ -137,7 +135,7 @@ static rf_status open_index(rf_weights *w, const char *path, rf_error *why)
         const int wrote = snprintf(shard, sizeof shard, "%.*s%s", folder, path, f);
         if (wrote < 0 || (size_t)wrote >= sizeof shard)
             return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
-        if (access(shard, R_OK))
+        if (!rf__is_there(w->ctx, shard))
             return rf_fail(why, RF_EDATA, "%s: shard %s is missing", path, rf__printable(f).text);
         if ((status = open_shard(w, shard, f, why))) return status;
     }
@@ -165,9 +163,14 @@ const char *const rf__weight_files[] = {RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, 
 rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error *why)
 {
     if (!(folder && path)) return rf__missing("rf_weights_path", "folder, path", why);
+    return rf__weights_file_of(NULL, folder, path, size, why);
+}
+
+rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path, size_t size, rf_error *why)
+{
     for (const char *const *file = rf__weight_files; *file; file++) {
         const rf_status status = rf__path(path, size, folder, *file, why);
-        if (status || !access(path, F_OK)) return status;
+        if (status || rf__is_there(ctx, path)) return status;
     }
     return rf_fail(why, RF_EIO, "%s: expected weights (%s, %s, %s or %s), got none of these files", folder,
                    RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX);
@@ -187,7 +190,7 @@ static void name_it(rf_weights *w, const char *path)
 static rf_status open_folder(rf_weights *w, const char *folder, rf_error *why)
 {
     char path[4096];
-    const rf_status status = rf_weights_path(folder, path, sizeof path, why);
+    const rf_status status = rf__weights_file_of(w->ctx, folder, path, sizeof path, why);
     if (status) return status;
     name_it(w, path);
     return open_path(w, path, why);
@@ -211,13 +214,11 @@ static rf_status finish(rf_weights *w, rf_status status, rf_weights **out)
 rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out, rf_error *why)
 {
     if (!(ctx && path && out)) return rf__missing("rf_weights_open", "ctx, path, out", why);
-    struct stat st;
     rf_error local = {0};
     if (!why) why = &local;
     rf_weights *w = make(ctx, path, why);
     if (!w) return RF_ENOMEM;
-    const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
-    return finish(w, folder ? open_folder(w, path, why) : open_path(w, path, why), out);
+    return finish(w, rf__holds_folder(ctx, path) ? open_folder(w, path, why) : open_path(w, path, why), out);
 }
 
 rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_weights **out,

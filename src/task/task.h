@@ -1,6 +1,6 @@
 /* task.h — a fine-tuning task: what it reads, learns, scores and prints.
  *
- *     tasks.def        a row for each (include/roformer/)
+ *     tasks.def        a row for each (include/roformer/inspect/)
  *     tasks/<name>.c   all of it
  *     tasks.c          tasks and presets by name
  *

@@ -9,7 +9,6 @@
  * Everything else is the row's.                                                                                      */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/folder_keys.h"
 #include "tokenizer.h"
@@ -19,7 +18,7 @@ enum { MAX_ADDED = 4096 };
 rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF_PATH], json_t **out)
 {
     rf_status status = rf__path(path, RF_PATH, f->path, name, f->why);
-    if (status || access(path, F_OK)) return status;
+    if (status || !rf__is_there(f->ctx, path)) return status;
     char *text;
     size_t size;
     status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &text, &size, f->why);
@@ -94,18 +93,18 @@ static rf_status row_of_json(rf_tokenizer_folder *f, const rf_tokenizer_row **ro
     return status;
 }
 
-static bool has_file(const char *folder, const char *name)
+static bool has_file(const rf_ctx *ctx, const char *folder, const char *name)
 {
     char path[RF_PATH];
-    return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
+    return !rf__path(path, sizeof path, folder, name, NULL) && rf__is_there(ctx, path);
 }
 
 /* The file by which a folder holds a tokenizer, and its row; NULL: there is none. */
-static const char *file_found(const char *folder, const rf_tokenizer_row **row)
+static const char *file_found(const rf_ctx *ctx, const char *folder, const rf_tokenizer_row **row)
 {
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
         for (const char *const *name = (*r)->holds; name && *name; name++)
-            if (has_file(folder, *name)) return *row = *r, *name;
+            if (has_file(ctx, folder, *name)) return *row = *r, *name;
     return NULL;
 }
 
@@ -113,7 +112,7 @@ static const char *file_found(const char *folder, const rf_tokenizer_row **row)
 static rf_status find_in_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const rf_tokenizer_row *by_model = NULL;
-    const rf_status status = has_file(f->path, RF_FILE_TOKENIZER) ? row_of_json(f, &by_model) : RF_OK;
+    const rf_status status = has_file(f->ctx, f->path, RF_FILE_TOKENIZER) ? row_of_json(f, &by_model) : RF_OK;
     if (status || !by_model || by_model == rf__tokenizer_rows[0]) return status;
     f->all = true;
     *row = by_model;
@@ -145,7 +144,7 @@ static rf_status has_chinese_words(rf_tokenizer_folder *f, bool *out)
 static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const char *type = json_string_value(json_object_get(f->model, "model_type"));
-    const char *file = file_found(f->path, row);
+    const char *file = file_found(f->ctx, f->path, row);
     if (file && !strcmp(file, RF_FILE_TOKENIZER)) return find_in_json(f, row);
     if (!file || strcmp(file, RF_FILE_VOCAB) != 0 || !type || strcmp(type, "roformer") != 0) return RF_OK;
     bool words;
@@ -447,7 +446,7 @@ rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *path, rf_tokenizer **
 const char *rf_tokenizer_found(const rf_ctx *ctx, const char *folder)
 {
     const rf_tokenizer_row *row = NULL;
-    const char *file = file_found(folder, &row);
+    const char *file = file_found(ctx, folder, &row);
     if (file) return file;
     rf_error unread = {0};
     rf_tokenizer_folder f = {.ctx = ctx, .path = folder, .why = &unread};

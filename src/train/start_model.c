@@ -121,7 +121,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     else if (!status && !of_masked(&c)) rf_config_set_head(&c, RF_HEAD_MLM);
     if (!status) status = check_head(&c, head, why);
     if (!status) status = rf__params_new_head(r->ctx, &c, head, &r->params, why);
-    if (status) rf__config_named(!*r->from && r->o.config ? r->o.config : folder, why);
+    if (status) rf__config_named(r->ctx, !*r->from && r->o.config ? r->o.config : folder, why);
     return status;
 }
 

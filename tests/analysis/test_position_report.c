@@ -150,7 +150,7 @@ static double alone(struct bench *b, int64_t length, int64_t *labels)
                 const float *z;
                 double sum = 0;
                 if (row < 1 || row > n) continue;
-                if (rf_session_scores(b->session, &one, &asked, 1, &z, &why)) fail_msg("%s", why.text);
+                if (rf_session_mlm_logits(b->session, &one, &asked, 1, &z, &why)) fail_msg("%s", why.text);
                 for (int64_t v = 0; v < V; v++) sum += exp((double)z[v]);
                 loss += log(sum) - (double)z[m.label[i]];
                 ++*labels;

@@ -16,7 +16,7 @@ static void extend(const work *w, const rf_batch *source, const int32_t allowed[
     double logits[WIDE], sum = 0;
     memcpy(given + 1, id, (size_t)n * sizeof *id);
     const rf_batch target = {.N = n + 1, .B = 1, .id = given, .start = start};
-    if (rf_session_pair_scores(w->s, source, &target, &last, 1, &z, NULL)) fail_msg("no scores");
+    if (rf_session_pair_logits(w->s, source, &target, &last, 1, &z, NULL)) fail_msg("no scores");
     for (int v = 0; v < WIDE; v++) logits[v] = (double)z[v], sum += exp(logits[v]);
     for (int k = 0; k < CHOICES; k++) {
         const double now = total + logits[allowed[k]] - log(sum);

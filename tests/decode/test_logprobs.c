@@ -13,7 +13,7 @@ static double expected_of(const struct work *w, const int32_t *id, int n, int wi
     const float *z;
     rf_error why = {0};
     const rf_batch b = {.N = end - begin, .B = 1, .id = id + begin, .start = start};
-    if (rf_session_scores(w->session, &b, &row, 1, &z, &why)) fail_msg("%s", why.text);
+    if (rf_session_mlm_logits(w->session, &b, &row, 1, &z, &why)) fail_msg("%s", why.text);
     double most = -INFINITY, sum = 0;
     for (int j = 0; j < V; j++) most = fmax(most, (double)z[j]);
     for (int j = 0; j < V; j++) sum += exp((double)z[j] - most);

@@ -47,7 +47,7 @@ static const float *expected_of(const schedule *s, const int32_t *id)
     const rf_batch b = {.N = LENGTH, .B = 1, .id = id, .start = start};
     const rf_sequence q = rounded ? new_as(&s->w, s->type) : 0;
     if (rounded ? rf_session_continue(s->w.session, &q, &b, row, LENGTH, &v, &why)
-                : rf_session_scores(s->w.session, &b, row, LENGTH, &v, &why))
+                : rf_session_mlm_logits(s->w.session, &b, row, LENGTH, &v, &why))
         fail_msg("%s: %s", s->name, why.text);
     v = memcpy(t_floats(LENGTH * V), v, LENGTH * V * sizeof *v);
     if (rounded) drop(&s->w, q);

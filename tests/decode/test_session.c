@@ -126,11 +126,11 @@ static void rungs_agree(void **state)
     fill(1, id, 130, 97);
     const rf_batch b = {.N = 130, .B = 2, .id = id, .start = start};
     const float *expected, *got;
-    if (rf_session_scores(ref.session, &b, row, 2, &expected, &why)) fail_msg("%s", why.text);
+    if (rf_session_mlm_logits(ref.session, &b, row, 2, &expected, &why)) fail_msg("%s", why.text);
     rfk_table rung;
     for (int i = 1; rfk_rung(i, &rung); i++) {
         struct work w = begin(&c, 1, rung.isa);
-        if (rf_session_scores(w.session, &b, row, 2, &got, &why)) fail_msg("%s", why.text);
+        if (rf_session_mlm_logits(w.session, &b, row, 2, &got, &why)) fail_msg("%s", why.text);
         t_close(got, expected, 2 * 97, 1e-4, 1e-5);
         end(&w);
     }
@@ -180,7 +180,7 @@ static void what_is_missing_is_named(void **state)
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         rf_error why[5] = {{0}};
         const rf_batch *b = cases[i].b;
-        rf_session_scores(w.session, b, cases[i].row, cases[i].n, &v, &why[0]);
+        rf_session_mlm_logits(w.session, b, cases[i].row, cases[i].n, &v, &why[0]);
         rf_session_continue(w.session, &none, b, cases[i].row, cases[i].n, &v, &why[1]);
         for (int j = 0; j < 2; j++) t_failed(&why[j], RF_EARG, cases[i].part);
         if (b == &good) continue;
@@ -240,7 +240,7 @@ static rf_status score_a_random_model(const rf_ctx *ctx, void *config, rf_error 
     const float *v;
     rf_status status = rf_model_random(ctx, config, 1, &model, why);
     if (!status) status = rf_session_open(model, &session, why);
-    if (!status) status = rf_session_scores(session, &b, row, 1, &v, why);
+    if (!status) status = rf_session_mlm_logits(session, &b, row, 1, &v, why);
     rf_session_close(session);
     rf_model_close(model);
     return status;

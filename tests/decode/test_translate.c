@@ -15,7 +15,7 @@ static const float *at_once(const work *w)
     for (int b = 0; b <= SOURCES; b++) start[b] = b * TARGET;
     const rf_batch source = sources(),
                    target = {.N = SOURCES * TARGET, .B = SOURCES, .id = target_id[0], .start = start};
-    if (rf_session_pair_scores(w->s, &source, &target, row, target.N, &z, &why)) fail_msg("%s", why.text);
+    if (rf_session_pair_logits(w->s, &source, &target, row, target.N, &z, &why)) fail_msg("%s", why.text);
     const size_t size = SOURCES * TARGET * V * sizeof *z;
     return memcpy(t_floats(SOURCES * TARGET * V), z, size);
 }

@@ -92,7 +92,7 @@ static inline float *whole(const struct work *w, const int32_t *id, int32_t n)
     rf_error why = {0};
     for (int32_t i = 0; i < n; i++) row[i] = i;
     const rf_batch b = {.N = n, .B = 1, .id = id, .start = start};
-    if (rf_session_scores(w->session, &b, row, n, &v, &why)) fail_msg("%s", why.text);
+    if (rf_session_mlm_logits(w->session, &b, row, n, &v, &why)) fail_msg("%s", why.text);
     return memcpy(t_floats((int64_t)n * V), v, (size_t)n * V * sizeof *v);
 }
 

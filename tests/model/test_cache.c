@@ -78,7 +78,7 @@ static void long_texts(void **state)
     const float *v;
     fill(3, id, LONG);
     rf_batch b = {.N = LONG, .B = 1, .id = id, .start = all};
-    if (rf_session_scores(w.session, &b, last, 1, &v, &why)) fail_msg("%s", why.text);
+    if (rf_session_mlm_logits(w.session, &b, last, 1, &v, &why)) fail_msg("%s", why.text);
     float *expected = memcpy(t_floats(V), v, V * sizeof *v);
     b = (rf_batch){.N = LONG - 3, .B = 1, .id = id, .start = first};
     const rf_sequence q = new_sequence(&w);

@@ -81,7 +81,7 @@ static void check_loss(FILE *f, rf_session *s, const rf_batch *b, int64_t V, dis
     for (int64_t t = 0; t < b->B; t++)
         for (int32_t i = b->start[t]; i + 1 < b->start[t + 1]; i++) row[n++] = i;
     assert_int_equal(n, labels);
-    if (n && rf_session_scores(s, b, row, n, &v, &why)) fail_msg("%s", why.text);
+    if (n && rf_session_mlm_logits(s, b, row, n, &v, &why)) fail_msg("%s", why.text);
     for (int32_t i = 0; i < n; i++) {
         double all = 0;
         for (int64_t j = 0; j < V; j++) all += exp((double)v[i * V + j]);
@@ -127,7 +127,7 @@ static void check_case(FILE *f, rf_session *s, const char *model, const rf_confi
         const int b = number(f), t = number(f);
         const int32_t row = start[b] + t;
         for (int i = 0; i < K; i++) compare(d, hidden[row * C + column[i]], real(f));
-        if (M && rf_session_scores(s, &batch, &row, 1, &v, &why)) fail_msg("%s, %s: %s", model, name, why.text);
+        if (M && rf_session_mlm_logits(s, &batch, &row, 1, &v, &why)) fail_msg("%s, %s: %s", model, name, why.text);
         for (int i = 0; i < M; i++) {
             assert_in_range(entry[i], 0, V - 1);
             compare(d, v[entry[i]], real(f));

@@ -18,7 +18,7 @@ static float *logits(const char *keys, bool decoder, int32_t first, const int32_
     rf_error why = {0};
     for (int32_t i = 0; i < n; i++) row[i] = i, position[i] = first + i;
     const rf_batch b = {.N = n, .B = 1, .id = id, .start = start, .position = position};
-    if (rf_session_scores(w.session, &b, row, n, &v, &why)) fail_msg("%s: %s", keys, why.text);
+    if (rf_session_mlm_logits(w.session, &b, row, n, &v, &why)) fail_msg("%s: %s", keys, why.text);
     float *y = memcpy(t_floats((int64_t)n * V), v, (size_t)n * V * sizeof *v);
     end(&w);
     return y;
@@ -203,7 +203,7 @@ static void final_lengths(void **state)
     const rf_batch b = {.N = T, .B = 1, .id = id, .start = start};
     const float *y;
     rf_error why = {0};
-    assert_int_equal(rf_session_scores(w.session, &b, row, 1, &y, &why), RF_ERANGE);
+    assert_int_equal(rf_session_mlm_logits(w.session, &b, row, 1, &y, &why), RF_ERANGE);
     t_failed(&why, RF_ERANGE, "position 99 of token 99, there are 99 (final_length");
     end(&w);
     t_free_all();

@@ -59,7 +59,7 @@ static double differs(const char *folder, const char *isa, rf_type type)
     const int64_t V = rf_model_config(m)->vocab_size;
     const float *expected = read_golden(folder, V, &p);
     const rf_batch source = side_of(&p, 0), target = side_of(&p, 1);
-    if (rf_session_pair_scores(s, &source, &target, p.row, target.N, &z, &why)) fail_msg("%s", why.text);
+    if (rf_session_pair_logits(s, &source, &target, p.row, target.N, &z, &why)) fail_msg("%s", why.text);
     for (int64_t i = 0; i < target.N * V; i++) worst = fmax(worst, fabs((double)z[i] - (double)expected[i]));
     rf_session_close(s);
     rf_model_close(m);

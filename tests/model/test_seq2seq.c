@@ -459,15 +459,15 @@ static void the_other_kind_of_question(void **state)
     rf_sequence none;
     if (rf_model_random(ctx, &c, 1, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s", why.text);
     assert_int_equal(rf_model_task(m), RF_HEAD_SEQ2SEQ);
-    assert_int_equal(rf_session_scores(s, &SOURCE, rows, 1, &z, &why), RF_EUNSUPPORTED);
+    assert_int_equal(rf_session_mlm_logits(s, &SOURCE, rows, 1, &z, &why), RF_EUNSUPPORTED);
     assert_int_equal(rf_session_logits(s, &SOURCE, &z, &n, &why), RF_EUNSUPPORTED);
     assert_int_equal(rf_sequence_new(s, NULL, &none, &why), RF_EUNSUPPORTED);
     assert_int_equal(rf_session_hidden(s, &SOURCE, &z, &why), RF_OK);             /* of the encoder */
-    assert_int_equal(rf_session_pair_scores(s, &SOURCE, &TARGET, rows, N, &z, &why), RF_OK);
+    assert_int_equal(rf_session_pair_logits(s, &SOURCE, &TARGET, rows, N, &z, &why), RF_OK);
     const int32_t start[] = {0, N};
     const rf_batch one = {.N = N, .B = 1, .id = target_id, .start = start};
     why = (rf_error){0};
-    assert_int_equal(rf_session_pair_scores(s, &SOURCE, &one, rows, N, &z, &why), RF_EARG);
+    assert_int_equal(rf_session_pair_logits(s, &SOURCE, &one, rows, N, &z, &why), RF_EARG);
     t_failed(&why, RF_EARG, "3 sources, but 1 targets");
     rf_session_close(s);
     rf_model_close(m);
@@ -475,7 +475,7 @@ static void the_other_kind_of_question(void **state)
     c.vocab_size = V, c.hidden_size = c.embedding_size = C, c.num_attention_heads = 2, c.num_hidden_layers = 1;
     why = (rf_error){0};
     if (rf_model_random(ctx, &c, 1, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s", why.text);
-    assert_int_equal(rf_session_pair_scores(s, &SOURCE, &TARGET, rows, N, &z, &why), RF_EUNSUPPORTED);
+    assert_int_equal(rf_session_pair_logits(s, &SOURCE, &TARGET, rows, N, &z, &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED, "has no decoder");
     rf_session_close(s);
     rf_model_close(m);

@@ -147,7 +147,7 @@ static void texts_of_two_parts(void **state)
     opened o = open_folder(SIM);
     rf_error why = {0};
     const float *z, *v;
-    if (rf_session_scores(o.session, &b, row, rows, &z, &why)) fail_msg("%s", why.text);
+    if (rf_session_mlm_logits(o.session, &b, row, rows, &z, &why)) fail_msg("%s", why.text);
     for (int i = 0; i < PROMPTS; i++)
         for (int k = 0; k <= WRITTEN; k++) near(logits_of(&g, i, k), z + (i * (WRITTEN + 1) + k) * V, V, "at once");
     if (rf_session_embed(o.session, &b, RF_POOL_CLS, &v, &why)) fail_msg("%s", why.text);

@@ -56,7 +56,7 @@ static void compare(rf_ctx *ctx, const char *folder, const char *text)
     for (int32_t n = 0; n < (int32_t)e.n; n++) {
         if (e.id[n] != rf_tokenizer_mask(t)) continue;
         const float *got;
-        if (rf_session_scores(s, &b, &n, 1, &got, &why)) fail_msg("%s", why.text);
+        if (rf_session_mlm_logits(s, &b, &n, 1, &got, &why)) fail_msg("%s", why.text);
         for (int64_t v = 0; v < V; v++) {
             double expected;
             if (fscanf(twin, "%lf", &expected) != 1) fail_msg("the twin printed too little for \"%s\"", text);

@@ -41,7 +41,7 @@ static answer answer_of(const rf_ctx *ctx, const char *folder, rf_type type)
     a.score = t_bytes((size_t)(2 * a.V) * sizeof *a.score);
     if (rf_session_embed(s, &batch, RF_POOL_MEAN, &x, &why)) fail_msg("%s", why.text);
     memcpy(a.vector, x, (size_t)(2 * a.C) * sizeof *x);
-    if (rf_session_scores(s, &batch, row, 2, &x, &why)) fail_msg("%s", why.text);
+    if (rf_session_mlm_logits(s, &batch, row, 2, &x, &why)) fail_msg("%s", why.text);
     memcpy(a.score, x, (size_t)(2 * a.V) * sizeof *x);
     rf_session_close(s);
     rf_model_close(m);

@@ -47,10 +47,10 @@ static void by_hand(setup *s, rf_generate_options o, const int32_t *stop, int32_
 
 static void expect(setup *s, const rf_generate_options *o, const int32_t *id)
 {
-    rf_generation g;
+    const rf_generation *g;
     if (rf_generate(s->p, prompt, RF_STRING, o, NULL, NULL, &g, &s->why)) fail_msg("%s", s->why.text);
-    assert_int_equal(g.n, id[0]);
-    assert_memory_equal(g.id, id + 1, (size_t)id[0] * sizeof *id);
+    assert_int_equal(g->n, id[0]);
+    assert_memory_equal(g->id, id + 1, (size_t)id[0] * sizeof *id);
 }
 
 /* Of every token that the text of no settings has: it ends the text, and then it is forbidden. */
@@ -113,7 +113,7 @@ static void a_folder_that_cannot_be_followed(void **state)
     (void)state;
     setup s = begin("{\"num_beam_groups\": 2}");
     rf_generate_options o;
-    rf_generation g;
+    const rf_generation *g;
     assert_int_equal(rf_generate_defaults_of(s.p, &o, &s.why), RF_EUNSUPPORTED);
     t_failed(&s.why, RF_EUNSUPPORTED, "num_beam_groups");
     s.why = (rf_error){0};

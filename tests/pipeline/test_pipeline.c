@@ -63,16 +63,16 @@ static void vectors_are_those_of_each_text_alone(void **state)
     for (int how = RF_POOL_CLS; how <= RF_POOL_MAX; how++)
         for (int64_t limit = -1; limit < 20; limit += 10) {
             rf_embed_options o;
-            rf_texts_report r;
+            const rf_texts_report *r;
             const float *v;
             rf_embed_defaults(&o);
             o.pooling = (rf_pooling)how;
             o.max_length = limit;
             o.batch_tokens = how == RF_POOL_MEAN ? 64 : 2048;
             if (rf_embed_texts(s.p, (const char *const *)text, NULL, N, &o, &v, &r, &s.why)) fail_msg("%s", s.why.text);
-            assert_int_equal(r.done, N);
-            assert_int_equal(r.bad, -1);
-            assert_true(limit > 0 ? r.cut > 0 && r.tokens <= N * limit : r.cut == (limit < 0 ? r.cut : 0));
+            assert_int_equal(r->done, N);
+            assert_int_equal(r->bad, -1);
+            assert_true(limit > 0 ? r->cut > 0 && r->tokens <= N * limit : r->cut == (limit < 0 ? r->cut : 0));
             for (int64_t i = 0; i < N; i++) {
                 alone(&s, text[i], limit < 0 ? 48 : limit, (rf_pooling)how, one);
                 assert_memory_equal(v + 32 * i, one, sizeof one);
@@ -87,11 +87,11 @@ static void unknown_tokens_are_counted(void **state)
     (void)state;
     setup s = begin("");
     const char *const text[] = {"the river is", "\xE8\x82\xA1 the \xE7\xA5\xA8", "", "\xE8\x82\xA1"};
-    rf_texts_report r;
+    const rf_texts_report *r;
     if (rf_embed_texts(s.p, text, NULL, 4, NULL, NULL, &r, &s.why)) fail_msg("%s", s.why.text);
-    assert_int_equal(r.unknown, 3);
+    assert_int_equal(r->unknown, 3);
     if (rf_embed_texts(s.p, text, NULL, 1, NULL, NULL, &r, &s.why)) fail_msg("%s", s.why.text);
-    assert_int_equal(r.unknown, 0);
+    assert_int_equal(r->unknown, 0);
     end(&s);
 }
 
@@ -143,12 +143,12 @@ static void a_text_that_cannot_be_read_ends_the_call_there(void **state)
     setup s = begin("");
     const char *text[] = {"the cat", "the dog [MASK]", "bad \xff byte", "the king [MASK]"};
     const size_t bytes[] = {7, RF_STRING, 10, RF_STRING};
-    rf_texts_report r;
+    const rf_texts_report *r;
     const float *v;
     float one[32];
     assert_int_equal(rf_embed_texts(s.p, text, bytes, 4, NULL, &v, &r, &s.why), RF_EDATA);
-    assert_int_equal(r.done, 2);
-    assert_int_equal(r.bad, 2);
+    assert_int_equal(r->done, 2);
+    assert_int_equal(r->bad, 2);
     assert_null(strstr(s.why.text, "text 2"));
     alone(&s, text[1], 48, RF_POOL_MEAN, one);
     assert_memory_equal(v + 32, one, sizeof one);
@@ -159,7 +159,7 @@ static void a_text_that_cannot_be_read_ends_the_call_there(void **state)
     int64_t masks;
     s.why = (rf_error){0};
     assert_int_equal(rf_fill_mask(s.p, text + 1, bytes + 1, 3, NULL, &mask, &masks, &r, &s.why), RF_EDATA);
-    assert_int_equal(r.bad, 1);
+    assert_int_equal(r->bad, 1);
     assert_int_equal(masks, 1);
     assert_int_equal(mask[0].words, 5);
     s.why = (rf_error){0};
@@ -187,7 +187,7 @@ static void probabilities(const setup *s, const char *text, int number, double *
     for (int k = -1; k < number;) k += e.id[++row] == rf_tokenizer_mask(rf_model_tokenizer(m));
     const int32_t start[] = {0, (int32_t)e.n};
     const rf_batch b = {.N = start[1], .B = 1, .id = e.id, .start = start};
-    if (rf_session_scores(session, &b, &row, 1, &z, &why)) fail_msg("%s", why.text);
+    if (rf_session_mlm_logits(session, &b, &row, 1, &z, &why)) fail_msg("%s", why.text);
     for (int i = 0; i < 34; i++) sum += p[i] = exp((double)z[i]);
     for (int i = 0; i < 34; i++) p[i] /= sum;
     rf_encoding_clear(&e);
@@ -316,16 +316,16 @@ static void text_goes_on_behind_the_prompt(void **state)
     setup s = begin(", \"is_decoder\": true");
     const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(s.p));
     rf_generate_options o;
-    rf_generation g;
+    const rf_generation *g;
     heard h = {.stop_at = 0};
     int32_t id[20] = {0};
     rf_generate_defaults(&o);
     o.max_new_tokens = 20;
     o.do_sample = 1;
     if (rf_generate(s.p, "the old", RF_STRING, &o, hear, &h, &g, &s.why)) fail_msg("%s", s.why.text);
-    assert_string_equal(h.text, g.text);
-    assert_int_equal(g.prompt_tokens, 3);
-    assert_int_equal(strlen(g.text), g.bytes);
+    assert_string_equal(h.text, g->text);
+    assert_int_equal(g->prompt_tokens, 3);
+    assert_int_equal(strlen(g->text), g->bytes);
     rf_session *session;
     const int32_t prompt[] = {2, 5, 10}, stop = 3;
     int32_t never[34] = {0, 1, 2, 4};                                /* and what the tokenizer has no token for */
@@ -341,14 +341,14 @@ static void text_goes_on_behind_the_prompt(void **state)
     if (rf_session_open(rf_pipeline_model(s.p), &session, &s.why) ||
         rf_session_generate(session, prompt, 3, &by_hand, remember, id, NULL, &s.why))
         fail_msg("%s", s.why.text);
-    assert_memory_equal(g.id, id, (size_t)g.n * sizeof *id);
+    assert_memory_equal(g->id, id, (size_t)g->n * sizeof *id);
     rf_session_close(session);
     h = (heard){.stop_at = 2};
     if (rf_generate(s.p, "the old ", 8, &o, hear, &h, &g, &s.why)) fail_msg("%s", s.why.text);
-    assert_int_equal(g.end, RF_GENERATE_SINK);
-    assert_int_equal(g.n, 2);
-    assert_true(*g.text != ' ');                                     /* the prompt's own blank separates */
-    assert_string_equal(h.text, g.text);
+    assert_int_equal(g->end, RF_GENERATE_SINK);
+    assert_int_equal(g->n, 2);
+    assert_true(*g->text != ' ');                                     /* the prompt's own blank separates */
+    assert_string_equal(h.text, g->text);
     const char *text[] = {"the [MASK]"};
     assert_int_equal(rf_fill_mask(s.p, text, NULL, 1, NULL, NULL, NULL, NULL, &s.why), RF_EUNSUPPORTED);
     s.why = (rf_error){0};
@@ -379,7 +379,7 @@ static void words_are_decoded_as_all_at_once(void **state)
         for (int seed = 0; seed < SEEDS; seed++) {
             const char *const stop[] = {never};
             rf_generate_options o;
-            rf_generation g;
+            const rf_generation *g;
             heard h = {.stop_at = 0};
             int32_t id[NEW + 9] = {rf_tokenizer_cls(t)};
             size_t before, size;
@@ -393,14 +393,14 @@ static void words_are_decoded_as_all_at_once(void **state)
             if (by_bytes) o.suppress = nul, o.suppressed = RF_COUNT(nul);
             if (rf_generate(s.p, by_bytes ? "\xC3\xA9" : "the old", RF_STRING, &o, hear_bytes, &h, &g, &s.why))
                 fail_msg("%s", s.why.text);
-            assert_int_equal(g.prompt_tokens, 3);
+            assert_int_equal(g->prompt_tokens, 3);
             id[1] = by_bytes ? 5 + 0xC3 : rf_tokenizer_id(t, "the");
             id[2] = by_bytes ? 5 + 0xA9 : rf_tokenizer_id(t, "old");
-            memcpy(id + 3, g.id, (size_t)g.n * sizeof *id);
+            memcpy(id + 3, g->id, (size_t)g->n * sizeof *id);
             char *prompt = rf_decode(t, id, 3, 1, 0, &before);
-            char *all = rf_decode(t, id, 3 + (size_t)g.n, 1, 0, &size);
-            assert_string_equal(g.text, all + before);
-            assert_string_equal(h.text, g.text);
+            char *all = rf_decode(t, id, 3 + (size_t)g->n, 1, 0, &size);
+            assert_string_equal(g->text, all + before);
+            assert_string_equal(h.text, g->text);
             rf_text_free(t, prompt);
             rf_text_free(t, all);
         }
@@ -415,7 +415,7 @@ static void ids_without_a_token_are_not_written(void **state)
     enum { PADDED = 2000, NEW = 30 };
     setup s = {.ctx = t_ctx(1, NULL), .folder = tiny_model()};
     rf_generate_options o;
-    rf_generation g;
+    const rf_generation *g;
     write_config_of(s.folder, PADDED, ", \"is_decoder\": true");
     random_weights(s.ctx, s.folder, 5);
     if (rf_pipeline_open(s.ctx, s.folder, RF_F32, &s.p, &s.why)) fail_msg("%s", s.why.text);
@@ -425,9 +425,9 @@ static void ids_without_a_token_are_not_written(void **state)
         o.num_beams = beams;
         o.do_sample = beams == 1;
         if (rf_generate(s.p, "the old", RF_STRING, &o, NULL, NULL, &g, &s.why)) fail_msg("%s", s.why.text);
-        assert_true(g.n > 0 && g.bytes > 0);
-        for (int64_t i = 0; i < g.n; i++)
-            assert_non_null(rf_tokenizer_token(rf_model_tokenizer(rf_pipeline_model(s.p)), g.id[i]));
+        assert_true(g->n > 0 && g->bytes > 0);
+        for (int64_t i = 0; i < g->n; i++)
+            assert_non_null(rf_tokenizer_token(rf_model_tokenizer(rf_pipeline_model(s.p)), g->id[i]));
     }
     end(&s);
 }
@@ -471,11 +471,11 @@ static void many_prompts_are_one_each(void **state)
         fail_msg("%s", s.why.text);
     assert_int_equal(m.done, PROMPTS);
     for (int i = 0; i < PROMPTS; i++) {
-        rf_generation g;
+        const rf_generation *g;
         o.occurrence = occurrence[i];
         if (rf_generate(s.p, prompt[i], RF_STRING, &o, NULL, NULL, &g, &s.why)) fail_msg("%s", s.why.text);
-        assert_string_equal(m.whole[i], g.text);
-        assert_string_equal(m.of[i].text, g.text);
+        assert_string_equal(m.whole[i], g->text);
+        assert_string_equal(m.of[i].text, g->text);
     }
     assert_string_not_equal(m.whole[0], m.whole[4]);
     static const char *const stop[] = {"never there", "e", "he"};     /* the first byte at which one is whole */
@@ -513,23 +513,23 @@ static void texts_are_worth_their_tokens(void **state)
 {
     (void)state;
     setup s = begin(", \"is_decoder\": true");
-    rf_text_score whole, part;
+    const rf_text_score *whole, *part;
     rf_score_options o;
     rf_score_defaults(&o);
     if (rf_score_text(s.p, NULL, 0, "the old cat", RF_STRING, NULL, &whole, &s.why)) fail_msg("%s", s.why.text);
-    const double total = whole.total;
-    assert_int_equal(whole.n, 3);
-    assert_int_equal(whole.id[1], 10);
+    const double total = whole->total;
+    assert_int_equal(whole->n, 3);
+    assert_int_equal(whole->id[1], 10);
     if (rf_score_text(s.p, NULL, 0, "the", 3, &o, &part, &s.why)) fail_msg("%s", s.why.text);
-    const double first = part.total;
+    const double first = part->total;
     if (rf_score_text(s.p, "the", RF_STRING, "old cat", 7, &o, &part, &s.why)) fail_msg("%s", s.why.text);
-    assert_int_equal(part.n, 2);
-    t_near(first + part.total, total, 1e-12);
+    assert_int_equal(part->n, 2);
+    t_near(first + part->total, total, 1e-12);
     o.end = 1;
     if (rf_score_text(s.p, "the", 3, "old cat", 7, &o, &part, &s.why)) fail_msg("%s", s.why.text);
-    assert_int_equal(part.n, 3);
-    assert_int_equal(part.id[2], rf_tokenizer_sep(rf_model_tokenizer(rf_pipeline_model(s.p))));
-    t_near(first + part.total - part.logprob[2], total, 1e-12);
+    assert_int_equal(part->n, 3);
+    assert_int_equal(part->id[2], rf_tokenizer_sep(rf_model_tokenizer(rf_pipeline_model(s.p))));
+    t_near(first + part->total - part->logprob[2], total, 1e-12);
     o.max_length = 4;
     o.stride = 4;
     assert_int_equal(rf_score_text(s.p, "the", 3, "old cat", 7, &o, &part, &s.why), RF_EARG);

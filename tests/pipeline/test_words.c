@@ -17,10 +17,10 @@ static setup begin(const char *text)
 
 static rf_word_scores prediction(setup *s, const rf_word_options *o)
 {
-    rf_word_scores out = {0};
+    const rf_word_scores *out;
     const char *path = s->path;
     if (rf_predict_words(s->p, &path, 1, o, &out, &s->why)) fail_msg("%s", s->why.text);
-    return out;
+    return *out;
 }
 
 /* log p of the word's tokens where n masks stand, and whether all of them are the likeliest. */
@@ -108,7 +108,7 @@ static void what_cannot_be_asked_is_refused(void **state)
 {
     (void)state;
     setup s = begin("1 2 3 !");
-    rf_word_scores out;
+    const rf_word_scores *out;
     const char *path = s.path;
     rf_word_options o;
     assert_int_equal(rf_predict_words(s.p, &path, 1, NULL, &out, &s.why), RF_EDATA);
@@ -135,7 +135,7 @@ static void memory_that_ends(void **state)
         t_memory memory = {.fail = fail, .forever = true};
         rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
         rf_pipeline *p = NULL;
-        rf_word_scores out;
+        const rf_word_scores *out;
         rf_error why = {0};
         const char *path = s.path;
         const bool failed = rf_pipeline_open(ctx, s.folder, RF_F32, &p, &why) ||

@@ -90,7 +90,7 @@ static void same_model(void **state)
         const float *v = NULL;
         rf_error why = {0};
         if (rf_model_open(ctx, folder[i], &m, &why) || rf_session_open(m, &s, &why) ||
-            rf_session_scores(s, &batch, row, 6, &v, &why))
+            rf_session_mlm_logits(s, &batch, row, 6, &v, &why))
             fail_msg("%s: %s", folder[i], why.text);
         assert_string_equal(rf_model_ignored(m), i ? "roformer.pooler.dense.weight, roformer.pooler.dense.bias" : "");
         const int64_t V = rf_model_config(m)->vocab_size;

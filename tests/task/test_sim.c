@@ -442,9 +442,9 @@ static void check_partners(const setup *s, const char *folder)
     rf_generate_defaults(&g);
     g.max_new_tokens = 12;
     for (int i = 0; i < ALL; i++) {
-        rf_generation out;
+        const rf_generation *out;
         if (rf_generate(p, text[i], strlen(text[i]), &g, NULL, NULL, &out, &why)) fail_msg("%s", why.text);
-        const char *is = out.text + strspn(out.text, " ");
+        const char *is = out->text + strspn(out->text, " ");
         right += !strcmp(is, text[i ^ 1]);
         if (strcmp(is, text[i ^ 1])) print_message("           %s: %s\n", text[i], is);
     }

@@ -12,14 +12,14 @@ bad=0
 for f in $functions; do
     case $f in                                                              # the macro that calls it
     *_options_init) f=${f%_options_init}_defaults ;;
-    *_init) grep -q "define ${f%_init}_defaults(" include/roformer/*.h && f=${f%_init}_defaults ;;
+    *_init) grep -q "define ${f%_init}_defaults(" $(find include/roformer -name "*.h") && f=${f%_init}_defaults ;;
     *_sized) f=${f%_sized} ;;
     esac
     grep -qx "$f" "$named" && continue
     echo "$f is public, and neither a program nor a test calls it: test it or take it away"
     bad=1
 done
-declared=$(for h in include/roformer/*.h; do echo "#include \"roformer/$(basename "$h")\""; done |
+declared=$(find include/roformer -name '*.h' | sed 's,include/\(.*\),#include "\1",' | sort |
                ${CC:-cc} -E -P -x c -Iinclude - | tr '\n' ' ' | tr ';{}' '\n\n\n' | grep -v typedef |
                grep -oE '\brfk?_[a-z0-9_]+\(' | tr -d '(' | sort -u)
 [ -n "$declared" ] || { echo "include/roformer: no function"; exit 1; }

@@ -3,8 +3,8 @@
 # inspect.h all for tools.
 set -eu
 cd "$(dirname "$0")/../.."
-for header in include/roformer/*.h; do
-    name=roformer/$(basename "$header")
+for header in $(find include/roformer -name '*.h' | sort); do
+    name=${header#include/}
     case $name in roformer/roformer.h | roformer/inspect.h) ;; *)
         grep -qF "#include \"$name\"" include/roformer/roformer.h include/roformer/inspect.h ||
             { echo "neither roformer.h nor inspect.h includes $name"; exit 1; } ;;

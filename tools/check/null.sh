@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-for h in include/roformer/*.h; do echo "#include \"roformer/$(basename "$h")\""; done > "$out/all.h"
+find include/roformer -name '*.h' | sed 's,include/\(.*\),#include "\1",' | sort > "$out/all.h"
 ${CC:-cc} -E -P -x c -Iinclude "$out/all.h" | tr '\n' ' ' | tr ';{}' '\n\n\n' | grep -v typedef |
     sed -n 's/^ *rf_status \(rfk\{0,1\}_[a-z0-9_]*\)(.*/DOOR(\1)/p; s/^ *void \(rf_[a-z0-9_]*_\(free\|close\|clear\)\)(.*/END(\1)/p' |
     grep -v 'DOOR(rf_fail)' | sort -u > "$out/functions.inc"

@@ -7,7 +7,6 @@
  * threads   all calls come from the thread that runs the training                                                    */
 #ifndef ROFORMER_COMM_H
 #define ROFORMER_COMM_H
-/* home: src/dist */
 
 #include <stddef.h>
 

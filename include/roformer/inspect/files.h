@@ -6,7 +6,6 @@
  * threads   constants: safe everywhere                                                                              */
 #ifndef ROFORMER_FILES_H
 #define ROFORMER_FILES_H
-/* home: src/base */
 
 /* A model. */
 #define RF_FILE_CONFIG "config.json"

@@ -3,7 +3,6 @@
  * threads   everything here only reads; a token cache belongs to one thread at a time                                */
 #ifndef ROFORMER_FOLDER_H
 #define ROFORMER_FOLDER_H
-/* home: src/model */
 
 #include "roformer/checkpoint.h"
 #include "roformer/inspect/files.h"

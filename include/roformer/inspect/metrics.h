@@ -6,7 +6,6 @@
  * threads   pure functions: safe everywhere                                                                          */
 #ifndef ROFORMER_METRICS_H
 #define ROFORMER_METRICS_H
-/* home: src/task */
 
 #include <stddef.h>
 #include <stdint.h>

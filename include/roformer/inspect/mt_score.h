@@ -11,7 +11,6 @@
  * threads   an rf_mt_result is immutable; inside, segments and resamples are shared out among the context's workers  */
 #ifndef ROFORMER_TRANSLATION_H
 #define ROFORMER_TRANSLATION_H
-/* home: src/score */
 
 #include <stddef.h>
 #include <stdint.h>

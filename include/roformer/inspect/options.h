@@ -9,7 +9,6 @@
  * threads   rows are constant                                                                                        */
 #ifndef ROFORMER_OPTIONS_H
 #define ROFORMER_OPTIONS_H
-/* home: src/data */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,7 +6,6 @@
  * threads   rows are constant; configs are only read                                                                 */
 #ifndef ROFORMER_POSITIONS_H
 #define ROFORMER_POSITIONS_H
-/* home: src/model */
 
 #include "roformer/checkpoint.h"
 

@@ -7,7 +7,6 @@
  * threads   as the session's                                                                                         */
 #ifndef ROFORMER_PROBE_H
 #define ROFORMER_PROBE_H
-/* home: src/model */
 
 #include "roformer/model.h"
 #include "roformer/reader.h"

@@ -6,7 +6,6 @@
  * threads   one source, one thread at a time                                                                         */
 #ifndef ROFORMER_SOURCE_H
 #define ROFORMER_SOURCE_H
-/* home: src/data */
 
 #include <stddef.h>
 

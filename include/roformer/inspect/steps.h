@@ -5,7 +5,6 @@
  * threads   a step belongs to one thread at a time                                                                   */
 #ifndef ROFORMER_STEPS_H
 #define ROFORMER_STEPS_H
-/* home: src/measure */
 
 #include "roformer/inspect/comm.h"
 #include "roformer/model.h"

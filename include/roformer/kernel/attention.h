@@ -12,7 +12,6 @@
  * threads   a context may be shared                                                                                */
 #ifndef ROFORMER_ATTENTION_H
 #define ROFORMER_ATTENTION_H
-/* home: src/kernel */
 
 #include "roformer/kernel/gemm.h"
 #include "roformer/kernel/kernels.h"

@@ -6,7 +6,6 @@
  *           those with a packed matrix, which where another is at work are computed by the caller's thread           */
 #ifndef ROFORMER_GEMM_H
 #define ROFORMER_GEMM_H
-/* home: src/kernel */
 
 #include <stdint.h>
 

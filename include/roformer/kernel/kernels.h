@@ -9,7 +9,6 @@
  * threads   kernels keep no state: any number of threads may call them                                           */
 #ifndef ROFORMER_KERNELS_H
 #define ROFORMER_KERNELS_H
-/* home: src/kernel */
 
 #include <stdint.h>
 

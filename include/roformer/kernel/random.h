@@ -6,7 +6,6 @@
  * threads   an rf_rng belongs to one thread; a copy goes on from where it was copied                                 */
 #ifndef ROFORMER_RANDOM_H
 #define ROFORMER_RANDOM_H
-/* home: src/base */
 
 #include <stdint.h>
 

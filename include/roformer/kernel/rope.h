@@ -6,7 +6,6 @@
  *     R(m) = blockdiag over i of [[cos m theta_i, -sin m theta_i], [sin m theta_i, cos m theta_i]]     Eqs. 14-15   */
 #ifndef ROFORMER_ROPE_H
 #define ROFORMER_ROPE_H
-/* home: src/kernel */
 
 #include "roformer/kernel/kernels.h"
 

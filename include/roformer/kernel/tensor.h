@@ -14,7 +14,6 @@
  * threads   one graph, one thread at a time; operations use the context's workers inside; bits do not depend on them */
 #ifndef ROFORMER_TENSOR_H
 #define ROFORMER_TENSOR_H
-/* home: src/graph */
 
 #include <stddef.h>
 #include <stdint.h>

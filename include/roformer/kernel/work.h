@@ -4,7 +4,6 @@
  * threads   as the context's                                                                                         */
 #ifndef ROFORMER_WORK_H
 #define ROFORMER_WORK_H
-/* home: src/kernel */
 
 #include "roformer/kernel/gemm.h"
 

@@ -112,14 +112,14 @@ static void show_progress(job *j)
 static rf_status compute_window(job *j, const char *name)
 {
     rf_error *why = &j->io->why, inner = {0};
-    rf_texts_report r;
+    const rf_texts_report *r;
     const float *vectors = NULL;
     rf_status status = RF_OK;
     const char *const *text = cli_window_texts(&j->window);
     rf_embed_texts(j->model, text, j->window.size, j->window.n, &j->o, &vectors, &r, &inner);
-    j->failed = inner.code && r.bad < 0;
+    j->failed = inner.code && r->bad < 0;
     if (j->failed) return rf_fail(why, inner.code, "%s", inner.text);
-    for (int64_t i = 0; i < r.done && !status; i++) {
+    for (int64_t i = 0; i < r->done && !status; i++) {
         const float *v = vectors + (size_t)i * j->C;
         if (j->a->format == JSONL) status = write_json(j->rows, v, j->C, why);
         else status = cli_out_write(j->rows, v, j->C * sizeof *v, why);
@@ -127,10 +127,10 @@ static rf_status compute_window(job *j, const char *name)
     if (!status) status = cli_out_flush(j->rows, why);
     j->failed = status != RF_OK;
     if (status) return status;
-    cli_embedding_count(&j->all, &r);
+    cli_embedding_count(&j->all, r);
     cli_window_empty(&j->window);
     show_progress(j);
-    return inner.code ? cli_at_line(why, name, j->first + (uint64_t)r.bad, &inner) : RF_OK;
+    return inner.code ? cli_at_line(why, name, j->first + (uint64_t)r->bad, &inner) : RF_OK;
 }
 
 static rf_status embed_file(job *j, const char *path)

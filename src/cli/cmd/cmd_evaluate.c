@@ -167,7 +167,7 @@ static rf_status read_documents(const evaluate_args *a, cli_io *io, rf_pipeline 
     rf_reader *r;
     rf_document d;
     rf_score_options o;
-    rf_text_score s;
+    const rf_text_score *s;
     const rf_train_options *t = &a->f.t;
     rf_status status = rf_reader_open(io->ctx, t->text, t->texts, &t->reader, &r, &io->why);
     if (status) return status;
@@ -180,8 +180,8 @@ static rf_status read_documents(const evaluate_args *a, cli_io *io, rf_pipeline 
         if (status || !d.text) break;
         status = rf_score_text(p, NULL, 0, d.text, d.size, &o, &s, &io->why);
         if (status) break;
-        w->loss -= s.total;
-        w->labels += s.n;
+        w->loss -= s->total;
+        w->labels += s->n;
         w->documents++;
     }
     rf_reader_close(r);
@@ -252,7 +252,7 @@ static int on_words(const evaluate_args *a, const char *folder, cli_io *io)
 {
     rf_pipeline *p = NULL;
     rf_word_options o;
-    rf_word_scores s;
+    const rf_word_scores *s;
     rf_error print = {0};
     const rf_train_options *t = &a->f.t;
     rf_word_defaults(&o);
@@ -261,10 +261,10 @@ static int on_words(const evaluate_args *a, const char *folder, cli_io *io)
     if (cli_given(io->parsed, "tokens_per_batch")) o.batch_tokens = t->tokens_per_batch;
     if (!cli_pipeline_open(io, folder, cli_dtype(a->dtype), &p) &&
         !rf_predict_words(p, t->text, t->texts, &o, &s, &io->why)) {
-        if (s.words < a->words)
-            cli_note(io, "the text has %lld words, not the %lld that --words asks for", (long long)s.words,
+        if (s->words < a->words)
+            cli_note(io, "the text has %lld words, not the %lld that --words asks for", (long long)s->words,
                      (long long)a->words);
-        print_words(a, &s, &print);
+        print_words(a, s, &print);
         if (cli_flush(&print)) rf_fail(&io->why, print.code, "%s", print.text);
     }
     rf_pipeline_close(p);

@@ -171,24 +171,24 @@ static rf_status answer_batch(job *j, const cli_texts *in)
 {
     cli_window *w = &j->window;
     rf_error *why = &j->io->why, inner = {0};
-    rf_texts_report r;
+    const rf_texts_report *r;
     const rf_mask *mask = NULL;
     int64_t masks = 0, n = w->n;
     rf_status status = RF_OK;
     if (!n) return RF_OK;
     const char *const *text = cli_window_texts(w);
     rf_fill_mask(j->m.pipeline, text, w->size, n, &j->o, &mask, &masks, &r, &inner);
-    if (inner.code && r.bad < 0) return rf_fail(why, inner.code, "%s", inner.text);
+    if (inner.code && r->bad < 0) return rf_fail(why, inner.code, "%s", inner.text);
     for (int64_t m = 0; m < masks && !status; m += mask[m].of) status = answer(j, text[mask[m].text], mask + m);
     if (!status) status = cli_flush(why);
-    if (inner.code == RF_EDATA && !in->from_lines && is_file(text[r.bad])) {
+    if (inner.code == RF_EDATA && !in->from_lines && is_file(text[r->bad])) {
         inner.code = RF_OK;
         rf_fail(&inner, RF_EDATA, "no mask token in the text, which is the name of a file: its lines are read with "
-                "\"< %.200s\"", text[r.bad]);
+                "\"< %.200s\"", text[r->bad]);
     }
     cli_window_empty(w);
     if (status || !inner.code) return status;
-    return cli_texts_fail(in, j->first + (uint64_t)r.bad, why, &inner);
+    return cli_texts_fail(in, j->first + (uint64_t)r->bad, why, &inner);
 }
 
 static rf_status prepare(job *j)

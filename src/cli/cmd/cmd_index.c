@@ -47,18 +47,18 @@ static int64_t count_blank(const cli_window *w)
 /* `first`: the number in its file of the window's first line. */
 static rf_status add_window(job *j, const char *name, uint64_t first)
 {
-    rf_texts_report r;
+    const rf_texts_report *r;
     rf_error inner = {0}, *why = &j->io->why;
     const float *vectors;
     int64_t bad = -1;
     const char *const *text = cli_window_texts(&j->window);
     rf_status status = rf_embed_texts(j->model, text, j->window.size, j->window.n, &j->o, &vectors, &r, &inner);
-    if (status) bad = r.bad;
+    if (status) bad = r->bad;
     else status = rf_index_add(j->writer, vectors, text, j->window.size, j->window.n, &bad, &inner);
     if (status && bad >= 0) return cli_at_line(why, name, first + (uint64_t)bad, &inner);
     if (status) return rf_fail(why, inner.code, "%s", inner.text);
     j->blank += count_blank(&j->window);
-    cli_embedding_count(&j->all, &r);
+    cli_embedding_count(&j->all, r);
     cli_window_empty(&j->window);
     show_progress(j);
     return RF_OK;

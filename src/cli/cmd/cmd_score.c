@@ -41,11 +41,11 @@ static rf_status score_all(const struct args *a, cli_io *io, rf_pipeline *p)
     size_t size;
     rf_status status = cli_texts_open(io->ctx, &in, &a->texts, &io->why);
     while (!status && !(status = cli_texts_next(&in, &text, &size, &io->why)) && text && !cli_stopped()) {
-        rf_text_score s;
+        const rf_text_score *s;
         rf_error inner = {0};
         status = rf_score_text(p, a->context, a->context ? strlen(a->context) : 0, text, size, &a->o, &s, &inner);
         if (status) cli_texts_fail(&in, cli_texts_number(&in), &io->why, &inner);
-        else status = print(a, text, size, &s, &io->why);
+        else status = print(a, text, size, s, &io->why);
     }
     cli_texts_close(&in);
     return status;

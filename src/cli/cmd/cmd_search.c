@@ -83,13 +83,13 @@ static rf_status search(job *j, const char *text, size_t size, uint64_t number, 
     const rf_hit *hit;
     const int64_t top = j->a->top_k ? j->a->top_k : rf_index_count(j->index);
     int64_t hits = 0;
-    rf_texts_report r;
+    const rf_texts_report *r;
     size_t tokens;
     rf_status status = cli_query_tokens(j->io, j->model, text, size, &tokens, inner);
     if (!status && !tokens && j->many) return j->blank++, RF_OK;
     if (!status && !tokens) status = cli_query_empty(inner);
     if (!status) status = rf_embed_texts(j->model, &text, &size, 1, &j->o, &vector, &r, inner);
-    if (!status) cli_embedding_count(&j->all, &r);
+    if (!status) cli_embedding_count(&j->all, r);
     if (!status) status = rf_index_search(j->index, vector, top, &hit, &hits, inner);
     for (int64_t i = 0; i < hits && !status; i++) {
         status = print(j, number, &hit[i]);

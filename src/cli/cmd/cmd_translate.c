@@ -263,11 +263,11 @@ static rf_status print_score(const job *j, const char *text, size_t size, const 
 static rf_status score_pair(const job *j, const cli_texts *in, const char *text, size_t size, const char *line,
                             size_t bytes)
 {
-    rf_text_score s;
+    const rf_text_score *s;
     rf_error inner = {0};
     const rf_status status = rf_score_translation(j->m.pipeline, text, size, line, bytes, &j->t, &s, &inner);
     if (status) return cli_texts_fail(in, cli_texts_number(in), &j->io->why, &inner);
-    return print_score(j, line, bytes, &s);
+    return print_score(j, line, bytes, s);
 }
 
 static rf_status score_all(job *j)

@@ -78,7 +78,7 @@ static void put_sample(predicting *g, const sample *s)
     const float *logits;
     rf_error why = {0};
     const int V = (int)rf_model_config(g->model)->vocab_size, known = rf_tokenizer_size(g->t);
-    if (!s->masks || rf_session_scores(g->session, &batch, s->row, s->masks, &logits, &why)) return;
+    if (!s->masks || rf_session_mlm_logits(g->session, &batch, s->row, s->masks, &logits, &why)) return;
     if (!g->written++) fputs("<h2>What it puts in place of masked words</h2>\n", g->to);
     put_text(g, s);
     fputs("<table><tr><th></th><th>was</th><th colspan=\"3\">predictions</th></tr>\n", g->to);

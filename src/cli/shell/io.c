@@ -31,6 +31,7 @@ int cli_exit_code(rf_status status)
     case RF_ENUMERIC: return CLI_NUMERIC;
     case RF_EBUSY:
     case RF_ESTOPPED: return CLI_LATER;
+    case RF_ECANCELED:                                              /* no command sets a flag */
     case RF_STATUS_COUNT: break;
     }
     return CLI_FAILURE;

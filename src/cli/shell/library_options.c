@@ -1,5 +1,5 @@
-/* library_options.c — options of commands that the library describes: rows of roformer/inspect/options.h become rows of a
- * command's table. */
+/* library_options.c — options of commands that the library describes: rows of roformer/inspect/options.h become
+ * rows of a command's table. */
 #include <string.h>
 
 #include "cli/shell/options.h"

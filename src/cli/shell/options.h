@@ -28,7 +28,7 @@ typedef enum cli_kind {
     CLI_EACH,       /* cli_list: one argument each time                             --target red --target blue        */
     CLI_OPERANDS,   /* cli_list: what is not an option; `low` to `high` of them                                       */
 
-    /* Options that the library describes (roformer/inspect/options.h), with `at` of the struct that they are members of: */
+    /* Options that the library describes (roformer/inspect/options.h), with `at` of the struct that has them: */
     CLI_TRAIN,      /* the one of rf_train_options that is called `name`; what else is given here replaces what its row
                        says; of a list of files `at` is that of a cli_list                                            */
     CLI_FINETUNE,   /* ... of rf_finetune_options                                                                     */

@@ -20,7 +20,8 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
                        const char *what, cli_vectors *out)
 {
     rf_embed_options o = *given;
-    rf_texts_report r, all = {0};
+    rf_texts_report all = {0};
+    const rf_texts_report *r;
     rf_error inner = {0};
     cli_progress bar;
     const float *v;
@@ -35,21 +36,21 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
     if (!(out->v = calloc(n ? (size_t)n : 1, (size_t)width * sizeof *v)))
         return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld vectors", (long long)n);
     cli_progress_init(&bar, io, 30);
-    for (out->n = 0; out->n < n && !inner.code && !cli_stopped(); out->n += r.done) {
+    for (out->n = 0; out->n < n && !inner.code && !cli_stopped(); out->n += r->done) {
         const int64_t from = out->n, some = n - from < WINDOW ? n - from : WINDOW;
         rf_embed_texts(p, text + from, out->lines.size + from, some, &o, &v, &r, &inner);
-        if (inner.code && r.bad < 0) break;
-        int64_t bad = inner.code ? r.bad : -1;
-        for (int64_t i = 0; i < r.done && !inner.code; i++)
+        if (inner.code && r->bad < 0) break;
+        int64_t bad = inner.code ? r->bad : -1;
+        for (int64_t i = 0; i < r->done && !inner.code; i++)
             if (has_length(v + i * width, width, &inner)) bad = i;
         if (bad >= 0) {
             cli_progress_clear(&bar);
             return cli_at_line(&io->why, name, first + (uint64_t)(from + bad), &inner);
         }
-        memcpy(out->v + from * width, v, (size_t)(r.done * width) * sizeof *v);
-        cli_embedding_count(&all, &r);
-        snprintf(counted, sizeof counted, "%lld of %lld lines", (long long)(from + r.done), (long long)n);
-        cli_progress_show(&bar, "embedding", (double)(from + r.done) / (double)n, counted);
+        memcpy(out->v + from * width, v, (size_t)(r->done * width) * sizeof *v);
+        cli_embedding_count(&all, r);
+        snprintf(counted, sizeof counted, "%lld of %lld lines", (long long)(from + r->done), (long long)n);
+        cli_progress_show(&bar, "embedding", (double)(from + r->done) / (double)n, counted);
     }
     cli_progress_clear(&bar);
     if (inner.code) return rf_fail(&io->why, inner.code, "%s", inner.text);

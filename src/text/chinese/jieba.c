@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "jieba.h"
 
@@ -176,7 +175,7 @@ static rf_status find_dictionary(rf_tokenizer_folder *f, jieba *t)
     char path[RF_PATH];
     rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_DICTIONARY, f->why);
     if (status) return status;
-    t->own = !access(path, F_OK);
+    t->own = rf__is_there(f->ctx, path);
     if (t->own) return rf__dictionary_open(f->ctx, path, &t->dictionary, f->why);
     if (f->ctx->dictionary) return rf__dictionary_open(f->ctx, f->ctx->dictionary, &t->dictionary, f->why);
     return rf_fail(f->why, RF_EUNSUPPORTED,

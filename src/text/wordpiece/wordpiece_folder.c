@@ -5,7 +5,6 @@
  *                     tokenizer.json has beside its tokens; of a class that leaves all to it, it says all; without a
  *                     class, settings win over it                                                                    */
 #include <errno.h>
-#include <unistd.h>
 
 #include "base/path.h"
 #include "wordpiece.h"
@@ -299,7 +298,7 @@ static rf_status read_source(source *s, const char *vocab_path, bool *lines)
 {
     rf_tokenizer_folder *f = s->f;
     rf_status status = read_rules(s);
-    *lines = !status && !access(vocab_path, F_OK) && !f->all;
+    *lines = !status && rf__is_there(f->ctx, vocab_path) && !f->all;
     if (!status && !f->fast && (!*lines || (s->bert && s->options.rules == RF_RULES_RUST)))
         status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
     if (status) return status;

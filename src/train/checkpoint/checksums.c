@@ -19,7 +19,13 @@ static const char format[] = "roformer-checkpoint-1";
 static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, uint32_t *crc, rf_error *why)
 {
     enum { BUFFER = 1 << 18 };
+    rf_map own;
     int fd;
+    if (rf__find_in_memory(ctx, path, &own, why)) {
+        *size = own.size;
+        *crc = own.data ? rf__crc32c(0, own.data, own.size) : 0;
+        return own.data ? RF_OK : RF_EIO;
+    }
     rf_status status = rf__open_file(path, O_RDONLY, &fd, size, why);
     if (status) return status;
     char *buffer = rf__alloc(ctx, BUFFER);
@@ -133,7 +139,7 @@ static rf_status compare(const check *c, const char *name, json_int_t bytes, con
     size_t size;
     uint32_t crc;
     if (rf__path(path, sizeof path, c->folder, name, damage)) return RF_ERANGE;
-    if (access(path, F_OK)) return rf_fail(damage, RF_EDATA, "missing");
+    if (!rf__is_there(c->ctx, path)) return rf_fail(damage, RF_EDATA, "missing");
     if (crc_of_file(c->ctx, path, &size, &crc, NULL)) return rf_fail(damage, RF_EDATA, "cannot be read");
     if ((json_int_t)size != bytes)
         return rf_fail(damage, RF_EDATA, "%zu bytes instead of %" JSON_INTEGER_FORMAT, size, bytes);
@@ -190,7 +196,7 @@ static rf_status read_list(const check *c, json_t **all, rf_error *why)
     char path[4096], *text;
     size_t size;
     rf_status status = rf__path(path, sizeof path, c->folder, c->list, why);
-    if (status || access(path, F_OK)) return status;
+    if (status || !rf__is_there(c->ctx, path)) return status;
     status = rf__read_file(c->ctx, path, LIMIT, &text, &size, why);
     if (status) return status;
     *all = rf__json_parse(text, size, 0, c->list, why);
@@ -209,14 +215,22 @@ static const json_t *entry_of(const json_t *files, const char *name)
     return NULL;
 }
 
+static bool size_of(const rf_ctx *ctx, const char *path, json_int_t *size)
+{
+    struct stat s;
+    rf_map own;
+    if (rf__find_in_memory(ctx, path, &own, NULL)) return *size = (json_int_t)own.size, own.data != NULL;
+    return !stat(path, &s) && (*size = (json_int_t)s.st_size, true);
+}
+
 /* A list whose weights have another size is of another model. */
 static bool is_of_weights(const check *c, const json_t *files)
 {
     char path[4096];
-    struct stat s;
+    json_int_t size;
     const json_t *x = entry_of(files, RF_FILE_WEIGHTS);
-    return x && !rf__path(path, sizeof path, c->folder, RF_FILE_WEIGHTS, NULL) && !stat(path, &s) &&
-           s.st_size == json_integer_value(json_object_get(x, "size"));
+    return x && !rf__path(path, sizeof path, c->folder, RF_FILE_WEIGHTS, NULL) && size_of(c->ctx, path, &size) &&
+           size == json_integer_value(json_object_get(x, "size"));
 }
 
 static rf_status check_pieces(const check *c, const json_t *files, const char *name, rf_error *why)
@@ -256,7 +270,7 @@ rf_status rf_checksums_verify(const rf_ctx *ctx, const char *folder, const char 
     rf_error own = {0};
     if (!why) why = &own;
     json_t *all = NULL;
-    if (access(folder, F_OK)) return rf_fail(why, RF_EDATA, "no such folder");
+    if (!rf__is_there(ctx, folder) && !rf__holds_folder(ctx, folder)) return rf_fail(why, RF_EDATA, "no such folder");
     rf_status status = read_list(&c, &all, why);
     if (!status && !all) return rf_fail(why, RF_EDATA, "%s: missing", list);
     const json_t *files = json_object_get(all, "files");
