@@ -1,6 +1,6 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: all build setup demo test quick check check-published asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
+.PHONY: docs all build setup demo test quick check check-published asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
 MAKEFLAGS += --no-print-directory
 B := build/release
 J ?= $(shell nproc)
@@ -55,8 +55,11 @@ lint: ## gcc -fanalyzer, cppcheck and clang-tidy over src/, as far as they are i
 sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder, failing system calls and allocations, 10,000 texts with the same bits
 	@ctest --test-dir $(B) -C sweep -L sweep --verbose
 
-abi: ## renew the description of the public ABI, tools/roformer.abi, which the next changes are compared with
+abi: ## renew the description of the public ABI, tools/roformer.abi, for a release (docs/releasing.md)
 	@sh tools/check/abi.sh --renew
+
+docs: ## the API reference, from the headers, into build/docs/api/index.html
+	@python3 tools/api_reference.py build/docs/api
 
 coverage: ## the suite with counters, and which lines of src/ it ran (gcovr)
 	@sh tools/coverage.sh

@@ -76,7 +76,7 @@ endif()
 
 # Checks of the tree itself.
 if(BUILD_TESTING)
-  foreach(check floors cycles headers mirror docs models words tasks lines files byte_order)
+  foreach(check floors cycles headers mirror docs models words tasks lines files byte_order reference)
     add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/${check}.sh)
   endforeach()
   add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/symbols.sh $<TARGET_FILE:roformer-static>)
@@ -85,6 +85,11 @@ if(BUILD_TESTING)
     if(TARGET roformer-program)
       add_test(NAME check/linked COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/linked.sh $<TARGET_FILE:roformer-shared>
         $<TARGET_OBJECTS:roformer-program>)
+    endif()
+    if(NOT RF_SANITIZE AND RF_INSTALL AND NOT CMAKE_CROSSCOMPILING)
+      add_test(NAME check/plain COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/plain.sh ${PROJECT_BINARY_DIR}/roformer_plain.h
+        ${PROJECT_BINARY_DIR}/options.json $<TARGET_FILE:roformer-shared>)
+      set_tests_properties(check/plain PROPERTIES SKIP_RETURN_CODE 77)
     endif()
     if(NOT RF_SANITIZE)                                     # it links a program of its own
       add_test(NAME check/null COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/null.sh $<TARGET_FILE:roformer-shared>)

@@ -1,0 +1,17 @@
+#!/bin/sh
+# plain_header.sh OUT — the public headers as one file without a preprocessor's lines: what roformer.h and inspect.h declare, in
+# the order in which it is needed, with integer constants as #define NAME NUMBER.  For whoever reads declarations by a parser of
+# C (cffi, ctypesgen, bindgen).  It takes for granted what stddef.h and stdint.h define.
+set -eu
+out=$1
+include=$(cd "$(dirname "$0")/../include" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for header in stddef.h stdint.h stdbool.h; do : > "$work/$header"; done
+preprocess() { printf '#include "roformer/roformer.h"\n#include "roformer/inspect.h"\n' | ${CC:-cc} -E "$@" -U__GNUC__ -nostdinc -I"$work" -I"$include" -x c -; }
+{
+    echo "/* Made from include/roformer by tools/plain_header.sh: declarations of roformer.h and inspect.h. */"
+    preprocess -dM | sed -nE 's/^#define ((RF|RFK|ROFORMER)_[A-Z0-9_]+) \(?(-?[0-9]+)\)?$/#define \1 \3/p' | sort
+    preprocess -P
+} > "$out.part"
+mv "$out.part" "$out"
