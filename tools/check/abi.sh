@@ -1,9 +1,9 @@
 #!/bin/sh
-# abi.sh [--renew] — the shared library's public ABI is what tools/roformer.abi describes.
+# abi.sh [--renew] — the shared library's public ABI is what tools/roformer.abi describes: that of the last release.
 #
 # What abidiff finds needs a new soname (SOVERSION in CMakeLists.txt, and the version node in cmake/roformer.map) and a renewed description,
-# or, if no program can notice it, a suppression with its reason in tools/roformer.abignore.  Functions and types that are only added
-# are no change.  --renew (`make abi`) writes the description anew: when headers have settled, with the commit that changes them.
+# or, if no program can notice it, a suppression with its reason in tools/roformer.abignore.  Functions that are only added are no
+# change, and are listed.  --renew (`make abi`) writes the description anew: once for a release (docs/releasing.md), not after its tag.
 # The library is compiled for it apart, in build/abi, with all debug information and without what is optional.  Ends with 77 where
 # abigail-tools are not installed.
 set -eu
@@ -18,6 +18,9 @@ describe() {
     sed -i "s|path='$PWD/|path='|; s|path='\.\./\.\./|path='|" "$1"
 }
 if [ "${1:-}" = --renew ]; then
+    version=$(awk '/define ROFORMER_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $3; dot = "." }' include/roformer/version.h)
+    ! git rev-parse -q --verify "refs/tags/v$version" > /dev/null 2>&1 ||
+        { echo "check_abi: $version is released: its description stays; raise the version (docs/releasing.md)" >&2; exit 1; }
     describe tools/roformer.abi
     echo "tools/roformer.abi: $(grep -c '<elf-symbol ' tools/roformer.abi) symbols"
     exit 0
@@ -27,4 +30,8 @@ code=0
 abidiff --no-added-syms --suppressions tools/roformer.abignore tools/roformer.abi build/abi/now.abi > build/abi/report.txt 2>&1 || code=$?
 # 1, 2: abidiff failed; 4: a change; 8: an incompatible one
 [ $code -eq 0 ] || { cat build/abi/report.txt; echo "check_abi: the public ABI has changed: tools/check/abi.sh says what to do" >&2; exit 1; }
-echo "check_abi: $(grep -c '<elf-symbol ' build/abi/now.abi) symbols as described"
+symbols() { sed -n "s/.*<elf-symbol name='\([^']*\)'.*/\1/p" "$1" | sort; }
+symbols tools/roformer.abi > build/abi/then.txt
+symbols build/abi/now.abi > build/abi/now.txt
+added=$(comm -13 build/abi/then.txt build/abi/now.txt | tr '\n' ' ')
+echo "check_abi: $(wc -l < build/abi/then.txt) symbols as in the last release${added:+, added: $added}"
