@@ -20,6 +20,8 @@ def plain_value(v):
     if isinstance(v, (int, float)):
         return v
     t = ffi.typeof(v)
+    if t.kind == "function":
+        return None if v == ffi.NULL else True
     if t.kind != "pointer":
         return v
     if v == ffi.NULL:
