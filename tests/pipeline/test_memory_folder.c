@@ -1,7 +1,8 @@
 /* test_memory_folder.c — mirrors src/base/memory_folder.c: a folder in memory is what the same files on disk are, for
- * every folder of models and tokenizers in this tree, whole or with a file missing; refusals; memory that ends. */
+ * every folder of models and tokenizers in this tree, whole, with a file missing or cut; refusals; memory that ends. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "roformer/index.h"
@@ -276,6 +277,59 @@ static void the_callers_memory_stays(void **state)
     rf_ctx_free(ctx);
 }
 
+/* A copy that ends where the next page cannot be read: a read behind its end stops the test.  Its address has no
+ * alignment unless `size` has. */
+typedef struct fenced { char *page; size_t bytes; } fenced;
+
+static fenced fence(const void *data, size_t size, const void **copy)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), data_bytes = (size / page + 1) * page;
+    fenced f = {.bytes = data_bytes + page};
+    f.page = mmap(NULL, f.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (f.page == MAP_FAILED || mprotect(f.page + data_bytes, page, PROT_NONE)) fail_msg("a page");
+    char *to = f.page + data_bytes - size;
+    memcpy(to, data, size);
+    *copy = to;
+    return f;
+}
+
+/* The same answer as on disk from each file of a small model, cut after each of its first bytes, some later ones, and
+ * the last but one. */
+static void a_file_that_is_cut(void **state)
+{
+    (void)state;
+    enum { FIRST = 24, LATER = 12 };
+    static said disk, memory;
+    setup s = {.ctx = t_ctx(1, NULL), .folder = tiny_model()};
+    random_weights(s.ctx, s.folder, 5);
+    files all = {.n = 0};
+    int refused = 0, answered = 0;
+    read_all(&all, s.folder, "");
+    for (int which = 0; which < all.n; which++) {
+        rf_memory_file *file = &all.file[which], whole = *file;
+        for (int k = 0; k <= FIRST + LATER; k++) {
+            file->size = k < FIRST ? (size_t)k : whole.size - 1 - (size_t)(FIRST + LATER - k) * (whole.size / 16);
+            if (file->size > whole.size) continue;
+            t_write(s.folder, whole.name, whole.data, file->size);
+            const fenced f = fence(whole.data, file->size, &file->data);
+            rf_memory_folder *in_memory = folder_of(s.ctx, &all);
+            ask(s.ctx, s.folder, &disk);
+            ask(s.ctx, rf_memory_folder_path(in_memory), &memory);
+            if (!same(&disk, &memory)) fail_msg("%s of %zu bytes: another answer", whole.name, file->size);
+            refused += !!memory.pipeline;
+            answered += !memory.pipeline;
+            rf_memory_folder_free(in_memory);
+            munmap(f.page, f.bytes);
+        }
+        *file = whole;
+        t_write(s.folder, whole.name, whole.data, whole.size);
+    }
+    print_message("%d refused, %d answered\n", refused, answered);
+    assert_true(refused > 60 && answered > 0);
+    forget(&all);
+    end(&s);
+}
+
 static void what_is_refused(void **state)
 {
     (void)state;
@@ -344,6 +398,7 @@ int main(void)
         cmocka_unit_test(every_folder_is_the_same_in_memory),
         cmocka_unit_test(every_kind_of_tokenizer),
         cmocka_unit_test(a_file_that_is_missing),
+        cmocka_unit_test(a_file_that_is_cut),
         cmocka_unit_test(the_callers_memory_stays),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(memory_that_ends),
