@@ -2,8 +2,9 @@
  *
  * One table holds the keys that families have in common, with member, default and range; a family's row
  * (store/family.h) has others in the place of some, or beside them.  Reading, checking (config_check.c) and writing
- * walk both.  Keys that are not in it are ignored, except those that would change the mathematics: these are refused
- * by name, because a model that loads and computes something else is worse than one that does not load. */
+ * (config_write.c) walk both.  Keys that are not in it are ignored, except those that would change the mathematics:
+ * these are refused by name, because a model that loads and computes something else is worse than one that does not
+ * load. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +17,6 @@
 #include "store/task.h"
 
 /* ---- the keys ---------------------------------------------------------------------------------------------------- */
-
-#define POOLER "pooler_activation"
 
 static const rf_config_key keys[] = {
 #define KEY(name, kind, ...) {#name, RF_KEY_##kind, offsetof(rf_config, name), __VA_ARGS__}
@@ -239,7 +238,7 @@ static rf_status refuse_relatives(const rf_family_config *f, const char *file, c
     return RF_OK;
 }
 
-static const char *act_key(const rf_family_config *f) { return f->act ? f->act : "hidden_act"; }
+const char *rf__config_act_key(const rf_family_config *f) { return f->act ? f->act : "hidden_act"; }
 
 static rf_status read_act(const char *file, const char *key, const json_t *v, rf_config *c, rf_error *why)
 {
@@ -275,12 +274,12 @@ static rf_status read_position(const char *file, const json_t *root, const char 
 static rf_status read_pooler(const rf_family_config *f, const char *file, const json_t *root, rf_config *c,
                              rf_error *why)
 {
-    const json_t *x = f == rf__config_families[0] ? json_object_get(root, POOLER) : NULL;
+    const json_t *x = f == rf__config_families[0] ? json_object_get(root, RF_POOLER_KEY) : NULL;
     const char *act = json_string_value(x);
     c->linear_pooler = act && !strcmp(act, "linear");
     if (!x || json_is_null(x) || c->linear_pooler || (act && !strcmp(act, "tanh"))) return RF_OK;
-    if (!act) return rf__wrong_type(file, POOLER, x, "a string", why);
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: " POOLER ": expected tanh or linear, got \"%s\"", file,
+    if (!act) return rf__wrong_type(file, RF_POOLER_KEY, x, "a string", why);
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: " RF_POOLER_KEY ": expected tanh or linear, got \"%s\"", file,
                    rf__printable(act).text);
 }
 
@@ -362,7 +361,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
     if (!s) s = read_first_position(file, c, why);
-    if (!s) s = read_act(file, act_key(f), json_object_get(root, act_key(f)), c, why);
+    if (!s) s = read_act(file, rf__config_act_key(f), json_object_get(root, rf__config_act_key(f)), c, why);
     if (!s) s = rf__config_read_rope(ctx, file, root, c, why);
     if (!s) s = rf__config_read_attention(ctx, file, root, c, why);
     if (!s) s = read_positions(f, file, root, c, why);
@@ -469,183 +468,4 @@ void rf__config_named(const rf_ctx *ctx, const char *path, rf_error *why)
     snprintf(text, sizeof text, "%s%s:%s", n > 100 ? path + n - 100 : path, folder ? "/" RF_FILE_CONFIG : "",
              why->text + sizeof usual - 1);
     memcpy(why->text, text, sizeof text);
-}
-
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
-
-/* The shortest decimal that reads back as x: jansson's own takes 17 digits for 0.1 and is told here how many to
- * take. */
-static char *shortest(double x)
-{
-    for (size_t digits = 1; digits <= 17; digits++) {
-        json_t *v = json_real(x);
-        char *text = v ? rf__json_dump(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits)) : NULL;
-        json_decref(v);
-        if (!text) return NULL;
-        json_t *back = json_loads(text, JSON_DECODE_ANY, NULL);
-        const bool same = back && json_number_value(back) == x;
-        json_decref(back);
-        if (same) return text;
-        free(text);
-    }
-    return NULL;
-}
-
-static bool put(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const char *name, const char *value)
-{
-    const size_t need = strlen(name) + strlen(value) + 16;
-    if (!rf__grow(ctx, text, capacity, *size + need, 1)) return false;
-    const int wrote = snprintf(*text + *size, need, "%s  \"%s\": %s", *size > 2 ? ",\n" : "", name, value);
-    *size += (size_t)wrote;
-    return true;
-}
-
-static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c,
-                    const rf_config_key *k)
-{
-    const double x = rf__config_value(c, k);
-    if (k->flags & RF_KEY_OURS && x >= k->normal && x <= k->normal) return true;
-    if (k->flags & RF_KEY_NULL && x < 0) return put(ctx, text, size, capacity, k->name, "null");
-    if (k->kind == RF_KEY_TRUTH) return put(ctx, text, size, capacity, k->name, x > 0 ? "true" : "false");
-    if (k->kind == RF_KEY_NUMBER) {
-        char *number = shortest(x);
-        const bool fine = number && put(ctx, text, size, capacity, k->name, number);
-        free(number);
-        return fine;
-    }
-    const int64_t more = k->flags & RF_KEY_AFTER_PAD ? rf__config_first_position(c) : 0;
-    char number[32];
-    snprintf(number, sizeof number, "%lld",
-             (long long)(*(const int64_t *)(const void *)((const char *)c + k->at) + more));
-    return put(ctx, text, size, capacity, k->name, number);
-}
-
-/* What tells the family from its relatives. */
-static bool put_signs(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_family_config *f)
-{
-    char type[64];
-    snprintf(type, sizeof type, "\"%s\"", f->model_type);
-    bool fine = put(ctx, text, size, capacity, "model_type", type);
-    for (const rf_config_sign *s = f->sign; s && s->key && fine; s++) {
-        snprintf(type, sizeof type, s->text ? "\"%s\"" : "%s", s->text ? s->text : s->truth ? "true" : "false");
-        if (s->required) fine = put(ctx, text, size, capacity, s->key, type);
-    }
-    return fine;
-}
-
-static char *architectures(const rf_config *c)
-{
-    json_t *list = json_pack("[s]", c->architecture);
-    char *text = list ? rf__json_dump(list, JSON_COMPACT) : NULL;
-    json_decref(list);
-    return text;
-}
-
-/* A name as it stands in JSON; only names of the registry get here through a model, any through rf_config_write. */
-static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const char *key,
-                         const char *position, const char *usual)
-{
-    if (!strcmp(position, usual)) return true;
-    json_t *v = json_string(position);
-    char *name = v ? rf__json_dump(v, JSON_ENCODE_ANY) : NULL;
-    const bool fine = name && put(ctx, text, size, capacity, key, name);
-    free(name);
-    json_decref(v);
-    return fine;
-}
-
-static bool put_positions(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
-{
-    return put_position(ctx, text, size, capacity, "position_embedding_type", c->position_embedding_type,
-                        rf__config_family(c)->position) &&
-           put_position(ctx, text, size, capacity, "decoder_position_embedding_type",
-                        c->decoder_position_embedding_type, "");
-}
-
-static bool put_rope(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
-{
-    char *scaling = rf__config_has_rope(c) ? rf__config_rope_json(c) : NULL,
-         *thetas = c->rope_thetas ? rf__config_thetas_json(c) : NULL;
-    bool fine = !scaling == !rf__config_has_rope(c) && !thetas == !c->rope_thetas;
-    if (fine && scaling) fine = put(ctx, text, size, capacity, "rope_scaling", scaling);
-    if (fine && thetas) fine = put(ctx, text, size, capacity, "rope_theta_per_layer", thetas);
-    free(scaling);
-    free(thetas);
-    return fine;
-}
-
-/* Takes those out of `all` that the text has already. */
-static bool without_written(const rf_ctx *ctx, char **text, size_t size, size_t *capacity, json_t *all)
-{
-    const char *name;
-    json_t *value;
-    void *next;
-    if (!rf__grow(ctx, text, capacity, size + 2, 1)) return false;
-    (*text)[size] = '}';
-    json_t *written = json_loadb(*text, size + 1, 0, NULL);
-    (*text)[size] = 0;
-    json_object_foreach_safe(all, next, name, value) if (json_object_get(written, name)) json_object_del(all, name);
-    json_decref(written);
-    return written != NULL;
-}
-
-/* The members of an object, which is given back. */
-static bool put_all(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, json_t *all)
-{
-    json_t *value;
-    const char *name;
-    bool fine = all != NULL;
-    json_object_foreach(all, name, value) {
-        char *one = fine ? rf__json_dump(value, JSON_ENCODE_ANY) : NULL;
-        fine = one && put(ctx, text, size, capacity, name, one);
-        free(one);
-    }
-    json_decref(all);
-    return fine;
-}
-
-rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
-{
-    if (!(ctx && folder && c)) return rf__missing("rf_config_write", "ctx, folder, config", why);
-    return rf__config_write_with(ctx, folder, c, json_object(), why);
-}
-
-rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_config *given, json_t *more,
-                                rf_error *why)
-{
-    char path[4096], act[32], *text = NULL, *list = NULL;
-    size_t size = 0, capacity = 0;
-    rf_error local = {0};
-    if (!why) why = &local;
-    rf_config own, *c = &own;
-    if (rf__config_given(c, given, why) || rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why) ||
-        rf__config_check_all(c, path, why)) {
-        json_decref(more);
-        return why->code;
-    }
-    snprintf(act, sizeof act, "\"%s\"", rf__config_act_name(c->hidden_act));
-    const rf_family_config *f = rf__config_family(c);
-    bool fine = rf__grow(ctx, &text, &capacity, 256, 1) && (list = architectures(c)) != NULL;
-    if (fine) size = (size_t)snprintf(text, capacity, "{\n");
-    fine = fine && put(ctx, &text, &size, &capacity, "architectures", list) &&
-           put_signs(ctx, &text, &size, &capacity, f) && put(ctx, &text, &size, &capacity, act_key(f), act);
-    for (size_t i = 0; i < rf__config_key_count(f) && fine; i++)
-        if (rf__config_key_of(f, i)) fine = put_key(ctx, &text, &size, &capacity, c, rf__config_key_of(f, i));
-    if (c->linear_pooler) fine = fine && put(ctx, &text, &size, &capacity, POOLER, "\"linear\"");
-    fine = fine && put_positions(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
-           put_all(ctx, &text, &size, &capacity, rf__config_attention_json(c)) &&
-           put_all(ctx, &text, &size, &capacity, rf__task_json(c));
-    if (f == rf__config_families[0]) json_object_del(more, POOLER);        /* "tanh", which is the usual one */
-    fine = fine && without_written(ctx, &text, size, &capacity, more);
-    fine = put_all(ctx, &text, &size, &capacity, more) && fine;
-    rf_status s = RF_OK;
-    if (!fine || !rf__grow(ctx, &text, &capacity, size + 4, 1)) {
-        s = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
-    } else {
-        size += (size_t)snprintf(text + size, 4, "\n}\n");
-        s = rf__replace_file(ctx, path, text, size, why);
-    }
-    free(list);
-    rf__free(ctx, text);
-    return s;
 }

@@ -21,6 +21,8 @@ enum {
     RF_KEY_AFTER_PAD = 32,      /* a file holds pad_token_id + 1 more: rows of a table whose first ones have no token */
 };
 
+#define RF_POOLER_KEY "pooler_activation"
+
 /* A key of config.json, the member of rf_config that holds it, its default and its range. */
 typedef struct rf_config_key {
     const char *name;
@@ -62,6 +64,7 @@ const rf_family_config *rf__config_family(const rf_config *c);
 size_t rf__config_key_count(const rf_family_config *f);
 const rf_config_key *rf__config_key_of(const rf_family_config *f, size_t i);
 double rf__config_value(const rf_config *c, const rf_config_key *k);
+const char *rf__config_act_key(const rf_family_config *f);                  /* hidden_act, or the family's own name */
 rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why);
 
 /* The row of a table of positions that the first position has: 0, or pad_token_id + 1 (RF_KEY_AFTER_PAD). */

@@ -1,4 +1,4 @@
-/* test_config.c — mirrors src/store/config.c and config_check.c. */
+/* test_config.c — mirrors src/store/config.c, config_check.c and config_write.c. */
 #include "roformer/checkpoint.h"
 #include "one_context.h"
 #include "roformer/model.h"
