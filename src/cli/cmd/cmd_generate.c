@@ -320,14 +320,7 @@ static const cli_option options[] = {
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
      "sample tokens instead of greedy decoding; implied by the next five options, and by --num_return_sequences "
      "without beams", NULL},
-    {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
-     "sampling temperature; values below 1 make likely tokens more likely", NULL},
-    {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL,
-     "top-k sampling: sample from the N most likely tokens; 0: all", NULL},
-    {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
-     "nucleus sampling: sample from the smallest set of tokens whose probabilities sum to at least P", NULL},
-    {"min_p", 0, CLI_REAL, A(o.min_p), "P", NULL, 0, 1, NULL,
-     "exclude tokens whose probability is less than P times that of the most likely token", NULL},
+    CLI_SAMPLING_OPTIONS(struct args),
     {"typical_p", 0, CLI_REAL, A(o.typical_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
      "typical sampling: sample from the tokens whose information content is closest to the entropy, as many as needed "
      "for probabilities that sum to at least P", NULL},
