@@ -30,4 +30,15 @@ const char *rf__vectors_why_not(const rf__labelled *l);
 void rf__vectors_remark(const rf__labelled *l, char *out, size_t size);
 json_t *rf__vectors_predict(const rf__prediction *p, size_t i);
 
+/* What the tasks whose answers are compared vectors have in common; `taught_texts` of an example are a teacher's. */
+#define RF__VECTORS_EXAMPLES(title, taught_texts) \
+    { \
+        .name = title, .text = true, .pair = true, .label = RF__MEMBER_SCORE, .lines = rf__records_table, \
+        .kind = RF__LABEL_VECTOR, .taught = taught_texts, .example = example, \
+    }
+#define RF__VECTORS_TASK \
+    .problem_type = "", .metric = "spearmanr", .other_metric = "mrr_at_10", .score = rf__vectors_score, \
+    .has_metric = rf__vectors_has_metric, .why_not = rf__vectors_why_not, .remark = rf__vectors_remark, \
+    .columns = "score", .between = ',', .predict = rf__vectors_predict
+
 #endif

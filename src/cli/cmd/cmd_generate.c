@@ -15,9 +15,6 @@
 #include "roformer/pipeline.h"
 #include "roformer/sequence.h"
 
-/* Prompts that are written at once, at most. */
-enum { WINDOW = 4096 };
-
 struct args {
     const char *model, *prompt_file;
     int64_t seed, memory;
@@ -166,8 +163,9 @@ static void end_texts(job *j)
 }
 
 /* The first failure of a text in their order; texts before it were printed. */
-static rf_status answer(job *j, const cli_texts *in)
+static rf_status answer(void *user, const cli_texts *in)
 {
+    job *j = user;
     const int64_t n = j->window.n, R = j->o.num_return_sequences;
     const char *const *text = cli_window_texts(&j->window);
     rf_error *why = &j->io->why;
@@ -238,28 +236,6 @@ static rf_status prepare(job *j)
     return j->seen ? RF_OK : cli_no_memory(j->io);
 }
 
-static rf_status from_texts(job *j)
-{
-    cli_texts in = {0};
-    const char *text = "";
-    size_t size;
-    rf_status status = cli_texts_open(j->io->ctx, &in, &j->a->texts, &j->io->why);
-    while (!status && text && !cli_stopped()) {
-        rf_status bad = cli_texts_next(&in, &text, &size, &j->io->why);
-        if (!j->window.n) j->first = cli_texts_number(&in);
-        if (!bad && text) bad = cli_window_add(&j->window, text, size, &j->io->why);
-        if (!bad && text && j->window.n < WINDOW && cli_texts_ready(&in)) continue;
-        const rf_error first = j->io->why;                      /* texts before a bad line are still written */
-        j->io->why = (rf_error){0};
-        status = answer(j, &in);
-        if (status || !bad) continue;
-        j->io->why = first;
-        status = bad;
-    }
-    cli_texts_close(&in);
-    return status;
-}
-
 /* The whole file is one prompt, without the end of its last line. */
 static rf_status from_file(job *j)
 {
@@ -291,7 +267,9 @@ static int run(void *arguments, cli_io *io)
     cli_signals_catch();
     rf_status status = check(&j, &io->why);
     if (!status) status = prepare(&j);
-    if (!status) status = j.a->prompt_file ? from_file(&j) : from_texts(&j);
+    if (!status)
+        status = j.a->prompt_file ? from_file(&j)
+                                  : cli_window_run(io, &j.a->texts, &j.window, &j.first, answer, &j);
     if (!status && j.tokens && j.seconds > 0 && isatty(2))
         cli_note(io, "%lld tokens, %.1f in a second", (long long)j.tokens, (double)j.tokens / j.seconds);
     rf_encoding_clear(&j.e);

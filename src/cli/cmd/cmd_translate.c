@@ -15,9 +15,6 @@
 #include "roformer/pipeline.h"
 #include "roformer/sequence.h"
 
-/* Texts that are translated at once, at most. */
-enum { WINDOW = 4096 };
-
 struct args {
     const char *model, *score;
     int64_t seed, memory, nbest;
@@ -195,8 +192,9 @@ static void end_texts(job *j)
 }
 
 /* The first failure of a text in their order; texts before it were printed. */
-static rf_status answer(job *j, const cli_texts *in)
+static rf_status answer(void *user, const cli_texts *in)
 {
+    job *j = user;
     rf_error *why = &j->io->why;
     const char *const *text = cli_window_texts(&j->window);
     if (!j->window.n) return RF_OK;
@@ -212,28 +210,6 @@ static rf_status answer(job *j, const cli_texts *in)
     if (!status && j->head < j->window.n && j->out[j->head].why.code)
         status = cli_texts_fail(in, j->first + (uint64_t)j->head, why, &j->out[j->head].why);
     end_texts(j);
-    return status;
-}
-
-static rf_status translate_all(job *j)
-{
-    cli_texts in = {0};
-    const char *text = "";
-    size_t size;
-    rf_status status = cli_texts_open(j->io->ctx, &in, &j->a->texts, &j->io->why);
-    while (!status && text && !cli_stopped()) {
-        rf_status bad = cli_texts_next(&in, &text, &size, &j->io->why);
-        if (!j->window.n) j->first = cli_texts_number(&in);
-        if (!bad && text) bad = cli_window_add(&j->window, text, size, &j->io->why);
-        if (!bad && text && j->window.n < WINDOW && cli_texts_ready(&in)) continue;
-        const rf_error first = j->io->why;                      /* texts before a bad line are still translated */
-        j->io->why = (rf_error){0};
-        status = answer(j, &in);
-        if (status || !bad) continue;
-        j->io->why = first;
-        status = bad;
-    }
-    cli_texts_close(&in);
     return status;
 }
 
@@ -335,7 +311,8 @@ static int run(void *arguments, cli_io *io)
     job j = {.a = arguments, .io = io};
     cli_signals_catch();
     rf_status status = prepare(&j);
-    if (!status) status = j.a->score ? score_all(&j) : translate_all(&j);
+    if (!status)
+        status = j.a->score ? score_all(&j) : cli_window_run(io, &j.a->texts, &j.window, &j.first, answer, &j);
     if (j.cut)
         cli_note(io, "%llu of %llu translations were cut: they had as many tokens as --max_new_tokens allows",
                  (unsigned long long)j.cut, (unsigned long long)j.done);

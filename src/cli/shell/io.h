@@ -105,6 +105,12 @@ const char *const *cli_window_texts(cli_window *w);                     /* they 
 void cli_window_empty(cli_window *w);
 void cli_window_clear(cli_window *w);
 
+/* Answers texts in windows of at most CLI_WINDOW, and of fewer where the next text is not here yet.  *first is the
+ * number of a window's first text.  Texts before a line that cannot be read are still answered. */
+enum { CLI_WINDOW = 4096 };
+rf_status cli_window_run(cli_io *io, const cli_list *operands, cli_window *w, uint64_t *first,
+                         rf_status (*answer)(void *user, const cli_texts *in), void *user);
+
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
 /* A file that appears whole or not at all; standard output ("-" or NULL), pipes and devices are written as they

@@ -61,3 +61,26 @@ void cli_window_clear(cli_window *w)
     free((void *)w->text);
     *w = (cli_window){0};
 }
+
+rf_status cli_window_run(cli_io *io, const cli_list *operands, cli_window *w, uint64_t *first,
+                         rf_status (*answer)(void *user, const cli_texts *in), void *user)
+{
+    cli_texts in = {0};
+    const char *text = "";
+    size_t size;
+    rf_status status = cli_texts_open(io->ctx, &in, operands, &io->why);
+    while (!status && text && !cli_stopped()) {
+        rf_status bad = cli_texts_next(&in, &text, &size, &io->why);
+        if (!w->n) *first = cli_texts_number(&in);
+        if (!bad && text) bad = cli_window_add(w, text, size, &io->why);
+        if (!bad && text && w->n < CLI_WINDOW && cli_texts_ready(&in)) continue;
+        const rf_error unread = io->why;
+        io->why = (rf_error){0};
+        status = answer(user, &in);
+        if (status || !bad) continue;
+        io->why = unread;
+        status = bad;
+    }
+    cli_texts_close(&in);
+    return status;
+}

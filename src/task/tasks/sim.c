@@ -264,18 +264,8 @@ static const char *const options[] = {"similarity_scale", "score_max", "similari
                                       "source_mask_probability", "teacher", "dimensions", NULL};
 
 const rf__task rf__task_sim = {
-    .examples = {
-        .name = "sim",
-        .text = true,
-        .pair = true,
-        .label = RF__MEMBER_SCORE,
-        .lines = rf__records_table,
-        .kind = RF__LABEL_VECTOR,
-        .taught = 2,
-        .example = example,
-    },
+    .examples = RF__VECTORS_EXAMPLES("sim", 2),
     .head = RF_HEAD_MLM,
-    .problem_type = "",
     .options = options,
     .recognise = recognise,
     .configure = configure,
@@ -284,13 +274,5 @@ const rf__task rf__task_sim = {
     .train = train,
     .least = least,
     .square = square,
-    .metric = "spearmanr",
-    .other_metric = "mrr_at_10",
-    .score = rf__vectors_score,
-    .has_metric = rf__vectors_has_metric,
-    .why_not = rf__vectors_why_not,
-    .remark = rf__vectors_remark,
-    .columns = "score",
-    .between = ',',
-    .predict = rf__vectors_predict,
+    RF__VECTORS_TASK,
 };

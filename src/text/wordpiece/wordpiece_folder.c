@@ -197,7 +197,31 @@ static int32_t find_entry(const void *vocab, const char *text)
     return (int32_t)rf__whole_number(json_object_get(vocab, text));
 }
 
-/* The tokens of tokenizer.json by id; an id without a token gets an empty, hidden one. */
+/* The vocabulary of n entries of `bytes` bytes; an entry without a text is an empty, hidden token. */
+static rf_status entries_to_vocab(source *s, const entry *list, size_t n, size_t bytes)
+{
+    char *text = rf__alloc(s->f->ctx, bytes + n + 1);
+    uint32_t *begin = rf__alloc(s->f->ctx, (n + 1) * sizeof *begin);
+    uint8_t *hidden = rf__calloc(s->f->ctx, n, 1);
+    if (!text || !begin || !hidden) {
+        rf__free(s->f->ctx, text);
+        rf__free(s->f->ctx, begin);
+        rf__free(s->f->ctx, hidden);
+        return rf_fail(s->f->why, RF_ENOMEM, "%s: no memory for %zu tokens", s->f->fast_path, n);
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        begin[i] = (uint32_t)used;
+        hidden[i] = !list[i].text ? RF_HIDDEN : list[i].alone ? RF_ALONE : 0;
+        if (list[i].text) memcpy(text + used, list[i].text, list[i].size);
+        used += list[i].size;
+        text[used++] = 0;
+    }
+    begin[n] = (uint32_t)used;
+    return rf__vocab_init(&s->vocab, s->f->ctx, text, used, begin, hidden, (int32_t)n, s->f->why);
+}
+
+/* The tokens of tokenizer.json and the added ones, by id. */
 static rf_status read_fast_vocab(source *s)
 {
     json_t *vocab = json_object_get(json_object_get(s->f->fast, "model"), "vocab");
@@ -207,8 +231,7 @@ static rf_status read_fast_vocab(source *s)
     rf__added_resolve(s->f->parts.added, s->f->parts.added_n, (int32_t)json_object_size(vocab), find_entry, vocab);
     entry *list = NULL;
     size_t n = 0, capacity = 0, bytes = 0;
-    const size_t most =
-        4 * (json_object_size(vocab) + s->f->parts.added_n) + 65536; /* a few ids may be without tokens      */
+    const size_t most = 4 * (json_object_size(vocab) + s->f->parts.added_n) + 65536;   /* some ids have no token */
     const char *key;
     json_t *x;
     rf_status status = RF_OK;
@@ -224,31 +247,9 @@ static rf_status read_fast_vocab(source *s)
     if (!status && bytes + n > UINT32_MAX - 1)
         status = rf_fail(s->f->why, RF_EDATA, "%s: expected at most %u bytes of tokens, got %zu", s->f->fast_path,
                          UINT32_MAX - 1, bytes);
-    if (status) {
-        rf__free(s->f->ctx, list);
-        return status;
-    }
-    char *text = rf__alloc(s->f->ctx, bytes + n + 1);
-    uint32_t *begin = rf__alloc(s->f->ctx, (n + 1) * sizeof *begin);
-    uint8_t *hidden = rf__calloc(s->f->ctx, n, 1);
-    if (!text || !begin || !hidden) {
-        rf__free(s->f->ctx, text);
-        rf__free(s->f->ctx, begin);
-        rf__free(s->f->ctx, hidden);
-        rf__free(s->f->ctx, list);
-        return rf_fail(s->f->why, RF_ENOMEM, "%s: no memory for %zu tokens", s->f->fast_path, n);
-    }
-    size_t used = 0;
-    for (size_t i = 0; i < n; i++) {
-        begin[i] = (uint32_t)used;
-        hidden[i] = !list[i].text ? RF_HIDDEN : list[i].alone ? RF_ALONE : 0;
-        if (list[i].text) memcpy(text + used, list[i].text, list[i].size);
-        used += list[i].size;
-        text[used++] = 0;
-    }
-    begin[n] = (uint32_t)used;
+    if (!status) status = entries_to_vocab(s, list, n, bytes);
     rf__free(s->f->ctx, list);
-    return rf__vocab_init(&s->vocab, s->f->ctx, text, used, begin, hidden, (int32_t)n, s->f->why);
+    return status;
 }
 
 /* ---- opening ---- */
