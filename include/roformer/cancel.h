@@ -1,18 +1,21 @@
-/* cancel.h — ends a long call from outside.
+/* cancel.h — cancels a long call from another thread or a signal handler.
  *
  *     rf_cancel_new(ctx, &cancel, &why);
- *     rf_pipeline_set_cancel(p, cancel);          from now on p's calls look at it
+ *     rf_pipeline_set_cancel(p, cancel);          from now on, p's calls check it
  *     ...
  *     rf_cancel_set(cancel);                      another thread, or a signal handler
  *
- * A session looks at its flag before every operation of the model, some milliseconds of work at most, and a pipeline's
- * sessions all look at the pipeline's.  A call that finds it set returns RF_ECANCELED: it gives no result, sinks and
- * `done` are not called any more, sequences are as they were before the call, and whatever the call took is given back.
- * Until the flag is cleared later calls return at once.  The next call after that has the bits that it would have had.
+ * A session checks its flag before every operation of the model, that is, every few milliseconds. All sessions of a
+ * pipeline check the pipeline's flag. When the flag is set, the call returns RF_ECANCELED: it gives no result, its
+ * sinks and `done` functions are not called again, sequences are as before the call, and all memory of the call is
+ * freed. Until the flag is cleared, further calls return immediately. After that, calls give the same bits as if
+ * nothing had been canceled.
  *
- * Training has a report that is asked between batches (rf_train_report), and stops there so that it can be resumed.
+ * Training is stopped with its report function (rf_train_report), which is called between batches. It saves a
+ * checkpoint, so that the run can be resumed.
  *
- * threads   any number may set, clear and look at a flag at any time; only freeing it needs that nobody else has it  */
+ * threads   any number of threads may set, clear and check a flag at any time; when it is freed, no other thread may
+ *           use it */
 #ifndef ROFORMER_CANCEL_H
 #define ROFORMER_CANCEL_H
 
@@ -24,16 +27,16 @@ extern "C" {
 
 typedef struct rf_cancel rf_cancel;
 
-/* A flag that is not set.
+/* Creates a flag that is not set.
  *
- *   ctx        whose memory it is in; NULL: the C library's
- *   out        freed with rf_cancel_free, after the sessions and pipelines that look at it are closed or look at
- *              another; untouched on error
- *   RF_ENOMEM                                                                                                        */
+ *   ctx        its allocator provides the memory; NULL: the C library's
+ *   out        freed with rf_cancel_free, after the sessions and pipelines that check it are closed or have been given
+ *              another flag; unchanged on error
+ *   RF_ENOMEM  out of memory */
 rf_status rf_cancel_new(const rf_ctx *ctx, rf_cancel **out, rf_error *why);
-void rf_cancel_free(rf_cancel *c);                      /* NULL is fine                                               */
+void rf_cancel_free(rf_cancel *c);                      /* NULL is allowed */
 
-/* Each of them a single atomic access, which a signal handler may make.  NULL is fine: never set. */
+/* Each is a single atomic access, which a signal handler may make. NULL is allowed and counts as not set. */
 void rf_cancel_set(rf_cancel *c);
 void rf_cancel_clear(rf_cancel *c);
 int rf_cancel_is_set(const rf_cancel *c);

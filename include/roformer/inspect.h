@@ -1,6 +1,6 @@
-/* inspect.h — what tools look at: everything that the project's own programs need beyond roformer.h.
+/* inspect.h — includes what tools need beyond roformer.h; the project's own programs use it.
  *
- * Who embeds texts or trains a model needs none of it.  Each header also stands alone.                               */
+ * Programs that compute embeddings or train models do not need it. Each header can also be included alone. */
 #ifndef ROFORMER_INSPECT_H
 #define ROFORMER_INSPECT_H
 #include "roformer/inspect/files.h"

@@ -1,4 +1,4 @@
-/* memory_folder.h — files in memory that are opened as a model folder is.
+/* memory_folder.h — opens models from memory instead of from a folder on disk.
  *
  *     const rf_memory_file file[] = {{"config.json", config, config_size},
  *                                    {"vocab.txt", vocab, vocab_size},
@@ -6,12 +6,12 @@
  *     rf_memory_folder_new(ctx, file, 3, &folder, &why);
  *     rf_pipeline_open(ctx, rf_memory_folder_path(folder), RF_F32, &p, &why);
  *
- * A server that carries its model inside its program, or a binding that was handed bytes, gives the files of the model
- * folder by their names.  The path that it gets in return stands for the folder wherever this context reads one:
- * models, pipelines, answerers, tokenizers, configs and weights.  Nothing is written there.  The messages of errors
- * name files below that path.
+ * This is for programs that contain their model, and for language bindings that receive files as bytes. The caller
+ * passes the files of a model folder with their names and receives a path. Calls with the same context accept this path
+ * in place of a folder for pipelines, models, answerers, tokenizers, configs and weights. Nothing is written to it.
+ * Error messages name files below the path.
  *
- * threads   as a context: any number of threads may use the folder; it is closed by one, when no other opens it      */
+ * threads   any number of threads may use the folder; it is freed by one thread when no other thread is opening it */
 #ifndef ROFORMER_MEMORY_FOLDER_H
 #define ROFORMER_MEMORY_FOLDER_H
 
@@ -22,28 +22,29 @@ extern "C" {
 #endif
 
 typedef struct rf_memory_file {
-    const char *name;           /* in the folder: "config.json", "1_Pooling/config.json"; copied                     */
-    const void *data;           /* [size] bytes, lent until the folder and all models opened from it are closed      */
+    const char *name;           /* name in the folder, "config.json" or "1_Pooling/config.json"; copied */
+    const void *data;           /* [size] bytes, valid until the folder and all models opened from it are closed */
     size_t size;
 } rf_memory_file;
 
 typedef struct rf_memory_folder rf_memory_folder;
 
-/* A folder of n files.
+/* Creates a folder of n files.
  *
- *   out        freed with rf_memory_folder_free; untouched on error
- *   cost       the list alone.  Word embeddings stay where they are if they are f32 or bf16 at an address of their
- *              alignment; all other weights are copied
- *   RF_EARG    no files, one without a name or data, a name that leaves the folder ("/x", "a/../x"), the same one
- *              twice
- *   RF_ENOMEM                                                                                                        */
+ *   out        freed with rf_memory_folder_free; unchanged on error
+ *   cost       the list of files only. When a model is opened, word embeddings are used in place if they are f32 or
+ *              bf16 and aligned; all other weights are copied
+ *   RF_EARG    no files; a file without a name or data; a duplicate name; a name that leads out of the folder ("/x",
+ *              "a/../x")
+ *   RF_ENOMEM  out of memory */
 rf_status rf_memory_folder_new(const rf_ctx *ctx, const rf_memory_file file[], int64_t n, rf_memory_folder **out,
                                rf_error *why);
 
-/* The path that stands for it, of this context alone; the folder's. */
+/* The path of the folder, valid for this context only. It belongs to the folder. */
 const char *rf_memory_folder_path(const rf_memory_folder *f);
 
-/* After the models, tokenizers and pipelines that were opened from it; before the context.  NULL is fine. */
+/* Free it after the models, tokenizers and pipelines that were opened from it, and before the context. NULL is
+ * allowed. */
 void rf_memory_folder_free(rf_memory_folder *f);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
-/* roformer.h — everything for users: who embeds texts or fills masks begins with pipeline.h, who trains with train.h
- * and finetune.h.  Each header also stands alone.  Below roformer/kernel/ are the kernels and what they are called on;
- * below roformer/inspect/ what tools look at, of which inspect.h has the rest. */
+/* roformer.h — includes everything that users of the library need. To compute embeddings, fill masks, classify,
+ * generate or translate, start with pipeline.h; to train, with train.h and finetune.h. Each header can also be included
+ * alone. The headers in roformer/kernel/ declare the kernels, tensors and matrix products. Those in roformer/inspect/
+ * are for tools; inspect.h includes the ones that are not included here. */
 #ifndef ROFORMER_H
 #define ROFORMER_H
 #include "roformer/cancel.h"

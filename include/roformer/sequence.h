@@ -1,21 +1,23 @@
-/* sequence.h — texts that a causal model or a decoder goes on with: begun, forked, continued and dropped one by one.
+/* sequence.h — incremental decoding with a KV cache: create, fork, continue and drop the sequences of a causal model or
+ * a decoder.
  *
- *     rf_sequence_new(session, NULL, &a, &why);                                   a text
+ *     rf_sequence_new(session, NULL, &a, &why);                                   a new sequence
  *     rf_session_continue(session, &a, &prompt, last, 1, &logits, &why);          its first tokens
- *     rf_sequence_fork(session, a, &b, &why);                                     another that begins with the same
- *     rf_session_continue(session, (rf_sequence[]){a, b}, &two, last, 2, &logits, &why);   a token for each
+ *     rf_sequence_fork(session, a, &b, &why);                                     a copy with the same tokens
+ *     rf_session_continue(session, (rf_sequence[]){a, b}, &two, last, 2, &logits, &why);   one more token for each
  *     rf_sequence_drop(session, a, &why);
  *
- * A session keeps the keys and values of a sequence's tokens, so that a token costs one pass of its own and attention
- * over those before it.  They lie in pages of 64 tokens; a fork shares all pages, and copies the last one when either
- * goes on.  Any of a session's sequences, in any order, go on together in one packed batch, each with as many tokens as
- * it likes.  The logits have the bits of the whole text seen at once (rf_session_mlm_logits), whatever else is in the
- * batch and however the text was cut into calls.
+ * A session keeps the keys and values of all tokens of a sequence. A new token therefore costs one forward pass for
+ * itself and attention to the earlier tokens. The cache is stored in pages of 64 tokens. A fork shares all pages; the
+ * last page is copied when one of the two continues. One call may continue any of a session's sequences in one packed
+ * batch, each by any number of tokens. The logits have the same bits as those for the whole text in one call
+ * (rf_session_mlm_logits), whatever else is in the batch and however the text was divided into calls.
  *
- * A RoFormer-Sim (rf_config.linear_pooler) sees a prompt as a whole: the first call of a sequence has all of it, in a
- * batch of prompts alone; what follows has token type 1.
+ * In a RoFormer-Sim model (rf_config.linear_pooler) the tokens of a prompt attend to the whole prompt. The first call
+ * for a sequence therefore has to contain the complete prompt, in a batch of prompts only. Later tokens have token type
+ * 1.
  *
- * threads   as the session's: one at a time                                                                          */
+ * threads   as for the session: one at a time */
 #ifndef ROFORMER_SEQUENCE_H
 #define ROFORMER_SEQUENCE_H
 
@@ -25,74 +27,74 @@
 extern "C" {
 #endif
 
-/* A number that a session gives out once: a sequence that was dropped is told from all others.  0 is none. */
+/* Number of a sequence. A session never reuses a number, so a dropped sequence is always detected. 0 is never used. */
 typedef int64_t rf_sequence;
 
 typedef struct rf_sequence_options {
     size_t size;                /* of this struct, set by rf_sequence_defaults */
 
-    /* What keys and values are kept in: RF_F32, or RF_BF16 for half the memory.  Rounded to bf16, once, scores move by
-     * about 2^-9 of themselves; the bits are still those of any other cut into calls.  A model whose products are in
-     * bf16 (rf_model_open_as) rounds keys and values anyway: it keeps them in bf16 whatever is asked for. */
+    /* Type in which keys and values are stored: RF_F32 (default), or RF_BF16 for half the memory. Rounding to bf16
+       changes scores by a factor of about 1 +- 2^-9; the bits still do not depend on the division into calls. A
+       model with bf16 products (rf_model_open_as) always stores them in bf16. */
     rf_type type;
 } rf_sequence_options;
 
-/* RF_F32. */
+/* Sets the defaults: RF_F32. */
 void rf_sequence_options_init(rf_sequence_options *o, size_t size);
 #define rf_sequence_defaults(o) rf_sequence_options_init((o), sizeof *(o))
 
-/* A sequence without tokens.
+/* Creates an empty sequence.
  *
- *   options          or NULL
- *   RF_EUNSUPPORTED  config.json's is_decoder is false; an encoding whose keys cannot be kept (the message says why);
- *                    a decoder that looks at a source                                                               */
+ *   options          may be NULL
+ *   RF_EUNSUPPORTED  is_decoder is false in config.json; the keys of the position encoding cannot be cached (the
+ *                    message says why); an encoder-decoder model (use rf_sequence_read) */
 rf_status rf_sequence_new(rf_session *s, const rf_sequence_options *options, rf_sequence *out, rf_error *why);
 
-/* Models of an encoder and a decoder: the encoder reads the sources, one batch, and what each layer of the decoder
- * looks at, keys and values of every token of theirs, is kept: out[b], a sequence without tokens, looks at sequence b
- * of `source`.  Its first token is decoder_start_token_id.  Forks share the source.  A call that fails leaves no
- * sequence.
+/* Encoder-decoder models: encodes the batch `source` and keeps the keys and values that the decoder's cross-attention
+ * needs. out[b] is an empty sequence that attends to sequence b of `source`; its first token must be
+ * decoder_start_token_id. Forks share the source. A call that fails creates no sequence.
  *
- *   options          or NULL; the type is that of the source's keys, too
- *   RF_EUNSUPPORTED  the model has no decoder; an encoding whose keys cannot be kept
- *   RF_ERANGE        as rf_session_continue                                                                          */
+ *   options          may be NULL; the type also applies to the keys and values of the source
+ *   RF_EUNSUPPORTED  the model has no decoder; the keys of the position encoding cannot be cached
+ *   RF_ERANGE        as rf_session_continue */
 rf_status rf_sequence_read(rf_session *s, const rf_sequence_options *options, const rf_batch *source,
                            rf_sequence out[], rf_error *why);
 
-/* A sequence of the same tokens; from then on each goes its own way.  RF_EARG: `from` was dropped, or never begun. */
+/* Creates a sequence with the same tokens. After that the two are independent. RF_EARG: `from` does not exist. */
 rf_status rf_sequence_fork(rf_session *s, rf_sequence from, rf_sequence *out, rf_error *why);
 
-/* Gives back what no other sequence shares.  RF_EARG: dropped already, or never begun. */
+/* Frees a sequence and all memory that no other sequence shares. RF_EARG: the sequence does not exist. */
 rf_status rf_sequence_drop(rf_session *s, rf_sequence which, rf_error *why);
 
-/* Tokens so far; -1: dropped, or never begun. */
+/* Number of tokens; -1: the sequence does not exist. */
 int64_t rf_sequence_length(const rf_session *s, rf_sequence which);
 
-/* The tokens of the batch are the next ones of the sequences which[0..batch->B), each of which is there once.
- * Positions go on counting (batch->position is NULL).  Logits [n,V] of the tokens at row[0..n) of this batch are lent
- * until the next call on this session.  A call that fails leaves all sequences as they were.
+/* Appends tokens: sequence b of the batch continues the sequence which[b]. Positions are counted automatically
+ * (batch->position must be NULL). The logits [n,V] are those after the tokens with the indices row[0..n) in this batch;
+ * they are valid until the session's next call. A call that fails leaves all sequences as they were.
  *
- *   RF_EUNSUPPORTED  no head
- *   RF_EARG          a sequence that is not there, or twice; positions
- *   RF_ERANGE        a position that a learned table does not hold, or beyond 2^31 - 1; more memory than
- *                    rf_sequence_limit allows, which is found before anything is computed
- *   RF_ENOMEM        the same where memory itself ends                                                               */
+ *   RF_EUNSUPPORTED  the model has no language-model head
+ *   RF_EARG          a sequence does not exist or is given twice; positions are given
+ *   RF_ERANGE        a position beyond the model's position table or beyond 2^31 - 1; the memory would exceed
+ *                    rf_sequence_limit (checked before anything is computed)
+ *   RF_ENOMEM        out of memory */
 rf_status rf_session_continue(rf_session *s, const rf_sequence which[], const rf_batch *batch, const int32_t row[],
                               int64_t n, const float **logits, rf_error *why);
 
 /* ---- memory ----
  *
- * A sequence of T tokens that shares nothing keeps, of L layers of C columns, 2 L C numbers of 4 bytes (bf16: 2) for
- * each of its tokens, rounded up to whole pages, and the further columns and states of those encodings that have
- * them. */
+ * Without sharing, a sequence keeps 2 L C numbers for each token (L layers, C columns) of 4 bytes, or 2 bytes in bf16,
+ * rounded up to whole pages. Some position encodings add columns or a state. */
 
-/* What a sequence of so many tokens keeps; SIZE_MAX when no size_t holds it.  options: or NULL. */
+/* Bytes that a sequence of this many tokens keeps; SIZE_MAX if the number does not fit in a size_t. `options` may be
+ * NULL. */
 size_t rf_sequence_bytes(const rf_model *m, const rf_sequence_options *options, int64_t tokens);
 
-/* What is kept of a source of so many tokens, once for all sequences that look at it: 2 L C numbers a token. */
+/* Bytes kept for a source of this many tokens: 2 L C numbers for each token, once for all sequences that share it. */
 size_t rf_sequence_source_bytes(const rf_model *m, const rf_sequence_options *options, int64_t tokens);
 
-/* What all sequences of a session keep together; and the most that they may, from now on (0: no limit). */
+/* rf_sequence_memory: bytes that all sequences of a session keep. rf_sequence_limit: sets the maximum from now on (0:
+ * no limit). */
 size_t rf_sequence_memory(const rf_session *s);
 rf_status rf_sequence_limit(rf_session *s, size_t bytes, rf_error *why);
 

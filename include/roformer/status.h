@@ -1,10 +1,10 @@
-/* status.h — what every call that can fail returns, and the sentence that says why.
+/* status.h — the status that every call that can fail returns, and the error message.
  *
- * A call that can fail returns an rf_status and takes an optional `rf_error *why`, usually on the caller's stack.
- * On failure `why` (if given) holds the status and one sentence that names the file, key, line or byte, the value
- * and the limit.  On success it is left alone.  Nothing is allocated, printed or aborted.
+ * A call that can fail returns an rf_status and takes an optional `rf_error *why`, usually on the caller's stack. On
+ * failure, `why` (if not NULL) receives the status and one sentence that names the file, key, line or byte, the value
+ * and the limit. On success it is not changed. The library never prints, aborts or exits, and an error needs no memory.
  *
- * threads   values only: safe everywhere                                                                          */
+ * threads   only values: safe everywhere */
 #ifndef ROFORMER_STATUS_H
 #define ROFORMER_STATUS_H
 
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* One row per status: enumerator, sentence. */
+/* One row for each status: enumerator and sentence. */
 #define RF_STATUSES(X)                                                    \
     X(RF_OK,           "success")                                         \
     X(RF_EARG,         "an argument is not acceptable")                   \
@@ -43,7 +43,7 @@ typedef struct rf_error {
     char text[320];
 } rf_error;
 
-/* The sentence of a status; "unknown status" for a value that is none.  Static storage. */
+/* The sentence of a status; "unknown status" for any other value. Static storage. */
 const char *rf_status_text(rf_status status);
 
 #if defined(__GNUC__)
@@ -52,8 +52,8 @@ const char *rf_status_text(rf_status status);
 #define RF_PRINTF(fmt, args)
 #endif
 
-/* Fills `why` (if not NULL) and returns `code`, so that a failing line reads `return rf_fail(why, RF_EDATA, ...)`.
- * A `why` that already holds a failure keeps it: the first failure is the one that explains. */
+/* Fills in `why` (if not NULL) and returns `code`, so that a failing line reads `return rf_fail(why, RF_EDATA, ...)`.
+ * If `why` already holds a failure, it is kept: the first failure is the cause. */
 rf_status rf_fail(rf_error *why, rf_status code, const char *format, ...) RF_PRINTF(3, 4);
 
 #ifdef __cplusplus

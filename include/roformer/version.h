@@ -1,6 +1,6 @@
-/* version.h — the version of these headers; CMakeLists.txt takes the project's from here.
+/* version.h — the version of these headers; CMakeLists.txt reads the project's version from here.
  *
- * threads   constants: safe everywhere */
+ * threads   only constants: safe everywhere */
 #ifndef ROFORMER_VERSION_H
 #define ROFORMER_VERSION_H
 
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* "0.3.0": of the library that runs, which may be later than the headers.  Static storage. */
+/* The version of the library in use, "0.3.0", which may be later than that of the headers. Static storage. */
 const char *rf_version(void);
 
 #ifdef __cplusplus

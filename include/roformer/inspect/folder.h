@@ -1,6 +1,7 @@
-/* folder.h — what the folders of models and runs hold, and whether it is whole.  Their names: files.h.
+/* folder.h — the contents of model folders and run folders, and checks of their integrity. The file names are in
+ * files.h.
  *
- * threads   everything here only reads; a token cache belongs to one thread at a time                                */
+ * threads   all calls only read; a token cache may be used by one thread at a time */
 #ifndef ROFORMER_FOLDER_H
 #define ROFORMER_FOLDER_H
 
@@ -14,67 +15,71 @@ extern "C" {
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* Whether weights are those of a config, by names and shapes: no value is read but those of a table of positions.
+/* Checks by names and shapes whether weights belong to a config. Only values of position tables are read.
  *
- *   head       1: the head for masked tokens is there
- *   ignored    names of tensors that would not be used, with commas; "" when there are none.  Copies of tied tensors
- *              are not listed, nor is a table of positions (embed_positions), unless it is not the one computed
- *   out        freed with rf_fit_free; untouched on error
- *   RF_EDATA   all missing or misshapen tensors in one message; a config that names no model                         */
+ *   head       1: the language-model head is present
+ *   ignored    names of tensors that would not be used, separated by commas; "" if none. Copies of tied tensors are not
+ *              listed, nor is a position table (embed_positions) that equals the computed one
+ *   out        freed with rf_fit_free; unchanged on error
+ *   RF_EDATA   lists all missing tensors and all tensors of a wrong shape; the config is not that of a model */
 typedef struct rf_fit { const rf_ctx *ctx; int head; char *ignored; } rf_fit;
 rf_status rf_weights_fit(const rf_ctx *ctx, const rf_weights *w, const rf_config *c, rf_fit *out, rf_error *why);
 void rf_fit_free(rf_fit *f);
 
 /* ---- checksums --------------------------------------------------------------------------------------------------- */
 
-/* The list of a folder's files that was written with them: RF_FILE_COMPLETE of a checkpoint, RF_FILE_CHECKSUMS of a
- * trained model; NULL: there is none. */
+/* The name of the folder's list of checksums: RF_FILE_COMPLETE in a checkpoint, RF_FILE_CHECKSUMS in a trained model;
+ * NULL: there is none. */
 const char *rf_checksums_found(const char *folder);
 
-/* Told of each file: `damage` is "CRC", "missing", "5 bytes instead of 7", or NULL: as it was written. */
+/* Called for each file. `damage` is "CRC", "missing" or, for example, "5 bytes instead of 7"; NULL: the file is
+ * intact. */
 typedef void rf_checksums_report(void *user, const char *file, const char *damage);
 
-/* Compares the files with folder/list: all of them when there is a report, else up to the first damage.
+/* Compares the files with folder/list: all files if `report` is not NULL, otherwise up to the first damaged one.
  *
- *   RF_EDATA         names the first file that is damaged: "model.safetensors: CRC"
- *   RF_EUNSUPPORTED  the list is of another format                                                                   */
+ *   RF_EDATA         names the first damaged file: "model.safetensors: CRC"
+ *   RF_EUNSUPPORTED  the list has another format */
 rf_status rf_checksums_verify(const rf_ctx *ctx, const char *folder, const char *list, rf_checksums_report *report,
                               void *user, rf_error *why);
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-/* The steps of folder/checkpoint-<step>, ascending, whole or not.
+/* Lists the steps of all folders checkpoint-<step>, in rising order, complete or not.
  *
- *   out      freed with rf_checkpoints_free; untouched on error            RF_EIO   the folder cannot be opened      */
+ *   out      freed with rf_checkpoints_free; unchanged on error
+ *   RF_EIO   the folder cannot be opened */
 typedef struct rf_checkpoints { const rf_ctx *ctx; size_t n; int64_t *step; } rf_checkpoints;
 rf_status rf_checkpoints_list(const rf_ctx *ctx, const char *folder, rf_checkpoints *out, rf_error *why);
 void rf_checkpoints_free(rf_checkpoints *c);
 
-/* 1: a process holds the lock of a run's folder.  No lock is taken for that.  Of a process on another machine: its
- * metrics.jsonl grew within ten minutes. */
+/* 1: a process holds the lock of the run's folder. This call takes no lock. For a process on another machine, 1 means
+ * that metrics.jsonl grew in the last ten minutes. */
 int rf_run_alive(const char *folder);
 
-/* How many folders in `folder` hold this file (0 also where it cannot be opened), and their names: "fold-1, fold-2", of
- * many the first two and the last one.  Of use where a file is looked for in a folder of several runs, or of
+/* Counts the subfolders of `folder` that contain this file (0 also if `folder` cannot be opened) and lists their names:
+ * "fold-1, fold-2"; of many, the first two and the last. Helps to find a file in a folder of several runs or
  * checkpoints. */
 size_t rf_folders_with(const char *folder, const char *file, char *out, size_t size);
 
-/* ---- the text of a run as ids: RF_FILE_TOKENS, or what `roformer prepare` made ----------------------------------- */
+/* ---- the tokenized text of a run: RF_FILE_TOKENS, or the output of `roformer prepare` ---------------------------- */
 
 typedef struct rf_token_cache rf_token_cache;
 
-/*   out       closed with rf_token_cache_close; untouched on error
+/* Opens a token cache.
+ *
+ *   out       closed with rf_token_cache_close; unchanged on error
  *   RF_EIO    it cannot be opened
- *   RF_EDATA  it is damaged, of another version, or another tokenizer's                                              */
+ *   RF_EDATA  it is damaged, has another version, or belongs to another tokenizer */
 rf_status rf_token_cache_open(const rf_ctx *ctx, const rf_tokenizer *t, const char *path, rf_token_cache **out,
                               rf_error *why);
 void rf_token_cache_close(rf_token_cache *c);
-int64_t rf_token_cache_longest(const rf_token_cache *c);        /* tokens of the longest document                     */
+int64_t rf_token_cache_longest(const rf_token_cache *c);        /* tokens of the longest document */
 
-/* The next document: its first ids, at most `most`, to `id`.
+/* Reads the next document: its first ids, at most `most`, are copied to `id`.
  *
- *   size      tokens of the document; -1 past the last
- *   held      (or NULL) 1: it is held out from training                                                              */
+ *   size      number of tokens of the document; -1 past the last
+ *   held      1: held out from training; may be NULL */
 rf_status rf_token_cache_next(rf_token_cache *c, int32_t *id, int64_t most, int64_t *size, int *held, rf_error *why);
 
 #ifdef __cplusplus

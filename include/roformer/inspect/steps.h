@@ -1,8 +1,7 @@
-/* steps.h — single steps of what the library does in training, for who times them or looks at what they leave.
+/* steps.h — single steps of training, for benchmarks and for inspecting their results. work.h measures the machine's
+ * limits, with which they can be compared.
  *
- * What they are to be compared with is in work.h.
- *
- * threads   a step belongs to one thread at a time                                                                   */
+ * threads   a step belongs to one thread at a time */
 #ifndef ROFORMER_STEPS_H
 #define ROFORMER_STEPS_H
 
@@ -16,59 +15,66 @@ extern "C" {
 
 /* ---- a training step --------------------------------------------------------------------------------------------- */
 
-/* A model with random weights and what it takes to train it: forward and backward of batches that the caller makes,
- * then an update. */
+/* A model with random weights and its optimizer: computes gradients for batches of the caller, and updates the
+ * weights. */
 typedef struct rf_train_step rf_train_step;
 
-/*   options   optim and its constants, max_grad_norm, bf16, gradient_checkpointing, seed; the rest is not used
- *   out       closed with rf_train_step_close; untouched on error
- *   RF_EDATA  the config names no model                                    RF_ENOMEM                                 */
+/* Creates the model and its optimizer.
+ *
+ *   options   optim and its constants, max_grad_norm, bf16, gradient_checkpointing and seed are used
+ *   out       closed with rf_train_step_close; unchanged on error
+ *   RF_EDATA  the config is not that of a model
+ *   RF_ENOMEM out of memory */
 rf_status rf_train_step_open(const rf_ctx *ctx, const rf_config *c, const rf_train_options *options,
                              rf_train_step **out, rf_error *why);
 void rf_train_step_close(rf_train_step *s);
 
-/* Adds the gradient of scale * sum_i -log p(label[i] | token row[i]) over the n labels, with dropout as configured.
+/* Adds the gradient of scale * sum_i -log p(label[i] | token row[i]) over the n labels, with the config's dropout.
  *
- *   loss       (or NULL) that sum                                          RF_EARG   n < 1, or a row outside         */
+ *   loss       that sum; may be NULL
+ *   RF_EARG    n is below 1, or a row is out of range */
 rf_status rf_train_step_gradient(rf_train_step *s, const rf_batch *batch, const int32_t row[], const int32_t label[],
                                  int64_t n, double scale, double *loss, rf_error *why);
 
-/* Clips the gradient to max_grad_norm (0: not), updates with this learning rate, and zeroes it.
+/* Clips the gradient to max_grad_norm (0: no clipping), updates the weights with this learning rate and sets the
+ * gradient to zero.
  *
- *   norm       (or NULL) the gradient's, before                                                                      */
+ *   norm       norm of the gradient before clipping; may be NULL */
 rf_status rf_train_step_update(rf_train_step *s, double rate, double *norm, rf_error *why);
 
-/* The update alone: the gradient is taken as it is, and used up. */
+/* Only the update, without clipping; the gradient is consumed. */
 rf_status rf_train_step_apply(rf_train_step *s, double rate, rf_error *why);
 
-/* All values and their gradient, [*n] each, the step's own; padding between parameters is 0. */
+/* All weights and their gradients, [*n] each, in memory of the step; padding between parameters is 0. */
 float *rf_train_step_values(rf_train_step *s, size_t *n);
 float *rf_train_step_gradients(rf_train_step *s);
 
 /* ---- the gradient between ranks ---------------------------------------------------------------------------------- */
 
-/* Seconds that a gradient's whole way takes, best of `rounds`: every rank's parts to their owners, sums, and the values
- * back to everybody.  Called by all ranks at the same time.
+/* Measures the exchange of a gradient, best of `rounds`, in seconds: each rank sends its parts to their owners, these
+ * are summed, and the updated values are sent to all. Called by all ranks at the same time.
  *
- *   numbers    (or NULL) of the gradient                                   others   as the transport                 */
+ *   numbers    size of the gradient in numbers; may be NULL
+ *   others     errors of the transport */
 rf_status rf_exchange_seconds(const rf_ctx *ctx, rf_comm *comm, const rf_config *c, int rounds, double *seconds,
                               double *numbers, rf_error *why);
 
 /* ---- attention with a position encoding -------------------------------------------------------------------------- */
 
-/* One layer's attention on B sequences of T tokens, with random queries, keys and values. */
+/* Attention of one layer on B sequences of T tokens, with random queries, keys and values. */
 typedef struct rf_attention_pass rf_attention_pass;
 
-/*   type      RF_F32 or RF_BF16                                            others    as rf_position_of               */
+/*   type      RF_F32 or RF_BF16
+ *   others    as rf_position_of */
 rf_status rf_attention_pass_open(const rf_ctx *ctx, const rf_config *c, rf_type type, int32_t B, int32_t T,
                                  rf_attention_pass **out, rf_error *why);
 void rf_attention_pass_close(rf_attention_pass *p);
 
 /* Runs it once.
  *
- *   keep       1: tables of the encoding are kept from pass to pass, as a session keeps them; 0: made anew
- *   back       1: the backward, too
- *   seconds    of making tables, of attention, of the backward                                                       */
+ *   keep       1: keep the tables of the encoding between passes, as a session does; 0: recompute them
+ *   back       1: also run the backward pass
+ *   seconds    times of the tables, the attention and the backward pass */
 rf_status rf_attention_pass_run(rf_attention_pass *p, int keep, int back, double seconds[3], rf_error *why);
 
 #ifdef __cplusplus

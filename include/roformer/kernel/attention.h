@@ -1,15 +1,16 @@
-/* attention.h — attention of one sequence and one head, without a graph: the kernels, their arguments looked at, their
- * scratch taken care of.
+/* attention.h — attention for one head of one sequence, without a graph. Checks the arguments, allocates scratch memory
+ * and calls the kernel.
  *
  *     float out[T * 64];
  *     const rfk_attention a = {.q = q, .k = k, .v = v, .q_stride = 64, .k_stride = 64, .v_stride = 64, .queries = T,
  *                              .keys = T, .width = 64, .scale = 0.125f, .out = out, .out_stride = 64};
  *     if (rf_attend(ctx, RF_F32, &a, NULL, &why)) ...
  *
- * What it computes, and what members that are 0 mean, is in kernels.h (rfk_attention).  The calling thread computes;
- * any number of threads may, each with results of its own.
+ * kernels.h (rfk_attention) defines what is computed and what members that are 0 mean. The calling thread computes; the
+ * context's workers are not used.
  *
- * threads   a context may be shared                                                                                */
+ * threads   a context may be shared: several threads may call these functions at the same time, each with its own
+ *           results */
 #ifndef ROFORMER_ATTENTION_H
 #define ROFORMER_ATTENTION_H
 
@@ -20,20 +21,20 @@
 extern "C" {
 #endif
 
-/* out and, where it is given, lse of all queries.
+/* Computes `out` and, if its pointer is not NULL, `lse` for all queries.
  *
- *   type       RF_F32; RF_BF16: products of what was rounded to bf16 (attention_bf16 in kernels.def)
- *   scratch    NULL: the context's allocator gives it for this call.  Else rfk_attention_scratch(a) bytes, aligned to
- *              64, of the caller, whose next call finds them allocated
- *   cost       scratch grows with the keys, never with queries x keys
- *   RF_EARG    something that is needed is NULL; drop outside [0,1); another type; a clip below 0
- *   RF_ESHAPE  a negative number of rows, width below 1, a stride below the columns of its rows, a rotary that is odd,
- *              below 2 or wider than a row
- *   RF_ENOMEM  the allocator gave nothing                                                                            */
+ *   type       RF_F32, or RF_BF16: operands are rounded to bf16 (attention_bf16 in kernels.def)
+ *   scratch    NULL: allocated for this call. Otherwise rfk_attention_scratch(a) bytes, 64-byte aligned, which the
+ *              caller can reuse for further calls
+ *   cost       scratch memory is proportional to the keys, not to queries x keys
+ *   RF_EARG    a required pointer is NULL; drop is outside [0,1); another type; clip is negative
+ *   RF_ESHAPE  a negative number of rows; width below 1; a stride smaller than its row; rotary is odd, below 2 or wider
+ *              than a row
+ *   RF_ENOMEM  out of memory */
 rf_status rf_attend(const rf_ctx *ctx, rf_type type, const rfk_attention *a, void *scratch, rf_error *why);
 
-/* The adjoints, from d_out and from out and lse of the forward call; rfk_attention_back_scratch(a) bytes.  RF_EARG also
- * with pages. */
+/* Computes the gradients of q, k, v and the tables, from d_out and from `out` and `lse` of the forward call. Scratch
+ * memory: rfk_attention_back_scratch(a) bytes. Errors as above; RF_EARG also if keys and values are in pages. */
 rf_status rf_attend_back(const rf_ctx *ctx, rf_type type, const rfk_attention *a, const rfk_attention_grad *g,
                          void *scratch, rf_error *why);
 

@@ -1,12 +1,13 @@
-/* kernels.h — the kernels as raw pointers, for those who embed them in programs of their own.
+/* kernels.h — the kernels as functions on raw pointers, for programs that use only the kernels.
  *
- * The list is kernels.def: one row per kernel, with its equation.  A table holds one function per kernel; contexts
- * choose the best table for the machine (rf_ctx_kernels), and every rung of the ladder can be had by name.
+ * kernels.def lists all kernels, one per row, with their equations. A table (rfk_table) has one function for each
+ * kernel. There is one table for each rung, that is, for each instruction set. A context selects the best table for the
+ * processor (rf_ctx_kernels); rfk_rung returns any other.
  *
  *     const rfk_table *k = rf_ctx_kernels(ctx);
  *     k->rope_pairs(y, x, cos, sin, +1, heads, 64, 64);
  *
- * threads   kernels keep no state: any number of threads may call them                                           */
+ * threads   kernels keep no state: any number of threads may call them */
 #ifndef ROFORMER_KERNELS_H
 #define ROFORMER_KERNELS_H
 
@@ -18,19 +19,20 @@
 extern "C" {
 #endif
 
-/* How the coordinates of a head pair into planes that are rotated. */
+/* Which two columns of a head form a rotation plane. */
 typedef enum rf_rope_layout {
-    RF_ROPE_PAIRS,      /* (x0,x1) (x2,x3) ...            the paper; RoFormer checkpoints       */
-    RF_ROPE_HALVES      /* (x0,x[r/2]) (x1,x[r/2+1]) ...  GPT-NeoX and LLaMA checkpoints        */
+    RF_ROPE_PAIRS,      /* (x0,x1) (x2,x3) ...            the paper; RoFormer checkpoints */
+    RF_ROPE_HALVES      /* (x0,x[r/2]) (x1,x[r/2+1]) ...  GPT-NeoX and LLaMA checkpoints */
 } rf_rope_layout;
 
-/* What depends on the offset of key and query, r = s - (t + keys - queries), in attention's scores and values:
+/* Terms of attention that depend on the offset of key and query, r = s - (t + keys - queries), in the scores and the
+ * values:
  *
  *     score(t,s) = scale (<R q_t, R k_s> + <q2_t, k2_s> + <R q_t, query_r> + <R k_s, key_r>) + bias_r
  *     out_t      = sum_s P(t,s) (v_s + value_r)
  *
- * Row r + clip of a table holds offset r; offsets beyond -clip or clip take the row at that end.  A table that is NULL
- * is not there.  Rows have `width` columns.                                                    */
+ * Row r + clip of a table belongs to offset r. Offsets below -clip or above clip use the first or last row. A NULL
+ * table contributes nothing. Rows have `width` columns. */
 typedef struct rfk_relative {
     int64_t clip;
     const float *query, *key, *value;
@@ -38,15 +40,16 @@ typedef struct rfk_relative {
     const float *bias;                  /* [2 clip + 1] */
 } rfk_relative;
 
-/* The adjoints of the tables, added to what is there; NULL: not needed. */
+/* The gradients of the tables are added to these arrays; NULL: not computed. */
 typedef struct rfk_relative_grad {
     float *query, *key, *value;
     int64_t query_stride, key_stride, value_stride;
     float *bias;
 } rfk_relative_grad;
 
-/* Keys and values that lie in pages, rotated already: token s is row s % RFK_PAGE of page[s / RFK_PAGE].  Rows are
- * `stride` elements apart, of f32 or, with bf16, of bf16; a head's columns begin at `key`, `value` and (k2) `key2`. */
+/* A paged KV cache with rotated keys: token s is row s % RFK_PAGE of page[s / RFK_PAGE]. Rows are `stride` elements
+ * apart; elements are f32, or bf16 if `bf16` is 1. The columns of a head begin at `key`, `value` and (for k2)
+ * `key2`. */
 enum { RFK_PAGE = 64 };
 typedef struct rfk_pages {
     const void *const *page;
@@ -54,26 +57,28 @@ typedef struct rfk_pages {
     int bf16;
 } rfk_pages;
 
-/* Attention of one sequence and one head, softmax(scale R q (R k)^T) v, with the scores never stored.
+/* Attention for one head of one sequence, softmax(scale R q (R k)^T) v. The matrix of scores is never stored.
  *
- *   q, k, v     row t at q + t * q_stride; `queries` rows of q, `keys` rows of k and v, `width` columns each
- *   cos, sin    [*, rotary / 2] tables of the rotation, or NULL for none; row q_row[t] rotates query t, k_row[s] key s.
- *               q and k are given unrotated; the kernel rotates them while it packs them.  k_row NULL: k and v are
- *               rotated already.
- *   mask        as a description: query t sees key s iff
+ *   q, k, v     row t is at q + t * q_stride; q has `queries` rows, k and v have `keys` rows, each of `width` columns
+ *   cos, sin    [*, rotary / 2] tables of the rotation, or NULL for none. Row q_row[t] rotates query t, row k_row[s]
+ *               rotates key s. q and k are passed unrotated; the kernel rotates them while packing. k_row NULL: k and v
+ *               are already rotated
+ *   mask        query t attends to key s if and only if
  *                   (!causal || s <= t + offset || s < prefix)  and  (!window || |s - (t + offset)| <= window)
- *               with offset = keys - queries.  A query that sees no key gives a row of zeros and lse = -inf.
- *               Values of keys that are not seen may be anything finite: some are multiplied by zero.
- *   dropout     each probability is kept with 1 - drop and then divided by it; keep is a pure function of
- *               (key, stream, t, s): word (s % 4) of philox(key, t * ceil(keys / 4) + s / 4, stream) >= floor(drop
- *               2^32)
- *   q2, k2      width2 more columns of queries and keys that are not rotated and have no values; width2 0: none
- *   relative    what depends on offsets, or NULL
- *   pages       with pages.page, keys and values lie there instead of at k, v and k2, and k_row is NULL; forward only
- *   next        q + next, k + next, v + next, out + next and d_out + next are those of the problem that the caller
- *               comes with next, the rest alike: its rows are fetched into the cache between products.  Nothing else
- *               depends on it; 0: none is known
- *   out, lse    row t of the result at out + t * out_stride; log-sum-exp of its scores at lse[t] (lse may be NULL)   */
+ *               with offset = keys - queries. A query without any key gives a row of zeros and lse = -inf. Values of
+ *               masked keys must be finite, because some are multiplied by zero
+ *   dropout     each probability is kept with probability 1 - drop and then divided by 1 - drop. The decision is a
+ *               function of (key, stream, t, s): keep if word (s % 4) of philox(key, t * ceil(keys / 4) + s / 4,
+ *               stream) >= floor(drop 2^32)
+ *   q2, k2      width2 additional columns of queries and keys, not rotated, for the scores only; width2 0: none
+ *   relative    terms that depend on offsets, or NULL
+ *   pages       if pages.page is not NULL, keys and values are read from pages instead of k, v and k2, and k_row is
+ *               NULL; forward pass only
+ *   next        prefetch hint: q + next, k + next, v + next, out + next and d_out + next belong to the problem that the
+ *               caller passes next, of the same shape; its rows are fetched into the cache between products. It does
+ *               not affect results; 0: unknown
+ *   out, lse    row t of the result is at out + t * out_stride; the log-sum-exp of its scores is lse[t] (lse may be
+ *               NULL) */
 typedef struct rfk_attention {
     const float *q, *k, *v;
     int64_t q_stride, k_stride, v_stride;
@@ -83,7 +88,8 @@ typedef struct rfk_attention {
     const int32_t *q_row, *k_row;
     int64_t rotary;
     rf_rope_layout layout;
-    int rotate_value;                   /* v is rotated like k (HF rotary_value); the result is not rotated back   */
+    int rotate_value;                   /* rotate v like k (rotary_value in transformers); the result is not rotated
+                                           back */
     int causal;
     int64_t prefix, window;
     float drop;
@@ -99,12 +105,13 @@ typedef struct rfk_attention {
     rfk_pages pages;
 } rfk_attention;
 
-/* Adjoints: d_out is given with out and lse of the forward call; dq, dk, dv, dq2, dk2 (rows like q, k, v, q2, k2) are
- * written, those of relative's tables are added.
+/* Gradients of attention. The caller passes d_out, and in rfk_attention `out` and `lse` of the forward call. dq, dk,
+ * dv, dq2 and dk2 (with rows like q, k, v, q2 and k2) are overwritten; the gradients of the tables in `relative` are
+ * added.
  *
- * lse is that of this call's keys and no others: where |lse| > 32, the sum is made again from them.  Where the keys of
- * one softmax are split between calls, each backward is given the lse of its own keys, the joint out, and
- * e^(own lse - joint lse) d_out. */
+ * lse must be that of the keys of this call only; where |lse| > 32, the sum is recomputed from the keys. If the keys of
+ * one softmax are split between several calls, pass to each backward call the lse of its own keys, the joint `out`, and
+ * d_out multiplied by e^(own lse - joint lse). */
 typedef struct rfk_attention_grad {
     const float *d_out;
     int64_t d_out_stride;
@@ -115,30 +122,31 @@ typedef struct rfk_attention_grad {
     const rfk_relative_grad *relative;
 } rfk_attention_grad;
 
-/* How a rung's gemm_panel of one type of element takes its operands: what suits its registers and caches.  Numbers of
- * elements, not bytes; they differ between rungs and releases and never change within one. */
+/* The operand layout of gemm_panel for one element type on one rung, chosen for its registers and caches. Counts are in
+ * elements, not bytes. They differ between rungs and releases, but are constant within one. */
 typedef struct rfk_panel_shape {
-    int64_t rows;                       /* of c that are computed together                                            */
-    int64_t columns;                    /* of a panel of b                                                            */
-    int64_t interleave;                 /* consecutive k of one column that lie side by side in a panel               */
-    int64_t depth;                      /* k of one call, at most; a multiple of 16                                   */
-    int64_t stride;                     /* from a row of a to the next                                                */
-    int64_t block;                      /* rows of a that are best multiplied with one panel after the other          */
-    int64_t group;                      /* columns of b that make a packed block of a worth its packing               */
-    int64_t code, zero;                 /* int8 alone: bytes of a number of a, and what stands for 0                  */
-    int64_t row_step;                   /* rows of a are read in multiples of it, whatever those beyond hold; 0: 1    */
-    int64_t cut_step;                   /* cuts of k are multiples of it; 0: 16                                       */
-    int64_t piece;                      /* k that is summed before c is added to, at most; 0: depth                   */
-    int64_t widened;                    /* bf16 alone: 1 where no instruction multiplies it, which is slower          */
-    int64_t held;                       /* rows that are kept of a, those of all its cuts of k together; 0: block     */
+    int64_t rows;                       /* rows of c computed together */
+    int64_t columns;                    /* columns of a panel of b */
+    int64_t interleave;                 /* consecutive k of one column that are adjacent in a panel */
+    int64_t depth;                      /* maximum k of one call; a multiple of 16 */
+    int64_t stride;                     /* distance between rows of a */
+    int64_t block;                      /* best number of rows of a to multiply with one panel after another */
+    int64_t group;                      /* minimum columns of b for which packing a block of a pays off */
+    int64_t code, zero;                 /* int8 only: bytes of an element of a, and the code for 0 */
+    int64_t row_step;                   /* rows of a are read in multiples of this, even beyond the last; 0: 1 */
+    int64_t cut_step;                   /* k is divided at multiples of this; 0: 16 */
+    int64_t piece;                      /* maximum k summed before the sum is added to c; 0: depth */
+    int64_t widened;                    /* bf16 only: 1: no bf16 instruction, converted to f32, which is slower */
+    int64_t held;                       /* rows of a kept packed, for all parts of k together; 0: block */
 } rfk_panel_shape;
 
-/* What makes sums of gemm_panel_i8 the product's result. */
+/* What converts the integer sums of gemm_panel_i8 to the product. */
 typedef struct rfk_i8_store {
-    const float *row;                   /* [rows] what 1 is worth in a row of a                                       */
-    const float *column;                /* [columns] and in a column of b                                             */
-    const int32_t *offset;              /* [columns] minus what `zero` adds to the sums of a column                   */
-    const float *bias;                  /* [n], or NULL for zeros                                                     */
+    const float *row;                   /* [rows] scale of each row of a */
+    const float *column;                /* [columns] scale of each column of b */
+    const int32_t *offset;              /* [columns] correction for `zero`: minus its contribution to the sum of a
+                                           column */
+    const float *bias;                  /* [n]; NULL: zeros */
 } rfk_i8_store;
 
 typedef struct rfk_table {
@@ -148,25 +156,27 @@ typedef struct rfk_table {
 #undef RFK
 } rfk_table;
 
-/* Bytes of scratch that `attention` and `attention_back` of any rung need for this problem (64-byte aligned).
- * rf_attend (attention.h) takes care of it. */
+/* Bytes of scratch memory (64-byte aligned) that `attention` and `attention_back` of any rung need for this problem.
+ * rf_attend (attention.h) allocates it automatically. */
 size_t rfk_attention_scratch(const rfk_attention *a);
 size_t rfk_attention_back_scratch(const rfk_attention *a);
 
-/* The table a context uses. */
+/* The table that a context uses. */
 const rfk_table *rf_ctx_kernels(const rf_ctx *ctx);
 
-/* The rungs that this processor has, from the reference upwards, and behind them those that are emulated: the table of
- * the i-th, completed by those below; false past the end.  `size` is that of the caller's table: kernels are added at
- * the end of kernels.def. */
+/* The table of rung number i: first the rungs that this processor supports, starting with the reference, then the
+ * emulated ones. Kernels that a rung does not implement are taken from lower rungs. Returns 0 past the last. `size` is
+ * the size of the caller's table, because new kernels are appended to kernels.def. */
 int rfk_rung_sized(int i, rfk_table *out, size_t size);
 #define rfk_rung(i, out) rfk_rung_sized((i), (out), sizeof *(out))
 
-/* All rungs that there are ("ref", then those of rungs.def): the name of the i-th, NULL past the end.  *lacks (lacks
- * may be NULL): the first thing that this processor does not have and the rung needs, or NULL when it can be used. */
+/* The name of the i-th rung of all ("ref", then those of rungs.def); NULL past the last. *lacks (lacks may be NULL)
+ * receives the first processor feature that the rung needs and this processor lacks, or NULL if the rung can be
+ * used. */
 const char *rfk_rung_name(int i, const char **lacks);
 
-/* Whether the rung of this name is another machine's in plain C: slow, and no context's unless it is asked for. */
+/* Whether the rung of this name emulates another processor in plain C. Emulated rungs are slow and used only on
+ * request. */
 int rfk_rung_emulated(const char *name);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* random.h — random numbers that are the same on every machine: Philox 4x32-10 (Salmon et al. 2011).
  *
- * A number is a function of seed, stream and how many were drawn before it; streams of one seed are independent.  This
- * is what weights, masks and dropout are drawn with.
+ * A number is a function of the seed, the stream and the count of numbers drawn before it. Streams of one seed are
+ * independent. Initial weights, masks and dropout are drawn with it.
  *
- * threads   an rf_rng belongs to one thread; a copy goes on from where it was copied                                 */
+ * threads   an rf_rng belongs to one thread; a copy continues from the state that was copied */
 #ifndef ROFORMER_RANDOM_H
 #define ROFORMER_RANDOM_H
 

@@ -1,7 +1,7 @@
-/* work.h — a context's memory and threads, and what the machine can do at this moment: for who calls kernels alone, and
- * for benches.
+/* work.h — a context's memory and threads, and measurements of the machine's limits, for programs that use only the
+ * kernels and for benchmarks.
  *
- * threads   as the context's                                                                                         */
+ * threads   as for the context */
 #ifndef ROFORMER_WORK_H
 #define ROFORMER_WORK_H
 
@@ -13,57 +13,59 @@ extern "C" {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Memory of the context's allocator, 64-byte aligned, where the system can in huge pages; not zeroed.  NULL: there is
- * none.  Given back with rf_ctx_release (NULL is fine). */
+/* Allocates memory with the context's allocator: 64-byte aligned, in huge pages if the system provides them, not
+ * zeroed. NULL: out of memory. Freed with rf_ctx_release (NULL is allowed). */
 void *rf_ctx_alloc(const rf_ctx *ctx, size_t bytes);
 void rf_ctx_release(const rf_ctx *ctx, void *memory);
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
-/* One of n independent bodies.  It writes only what belongs to its i, or to `worker` (0 .. rf_ctx_threads - 1), as
- * scratch, so that results do not depend on the number of workers. */
+/* One of n independent units of work. It may write only data that belongs to i, and scratch memory that belongs to
+ * `worker` (0 to rf_ctx_threads - 1), so that results do not depend on the number of workers. */
 typedef void rf_work_body(void *arg, int64_t i, int worker);
 
-/* body(arg, i, worker) once for every i in [0, n), on the context's workers; returns when all are done.
+/* Calls body(arg, i, worker) once for every i in [0, n) on the context's workers and returns when all are done.
  *
- *   RF_EARG   ctx or body is NULL, n < 0                                                                             */
+ *   RF_EARG   ctx or body is NULL, or n < 0 */
 rf_status rf_ctx_run(const rf_ctx *ctx, int64_t n, rf_work_body *body, void *arg, rf_error *why);
 
-/* ---- limits: of all workers together, each measured for about `seconds` ------------------------------------------ */
+/* ---- limits of the machine: all workers together, each measured for about `seconds` ------------------------------ */
 
-/* Other work on the machine lowers a figure, as it lowers what is compared with it: measure both in turns. */
+/* Other load on the machine lowers these figures. Measure them alternately with the figures that they are compared
+ * with. */
 
-/* f32 operations a second (a fused multiply-add counts two) of a loop in registers, with the widest vectors that the
- * context's rung has: under --isa avx2 the peak of AVX2. */
+/* f32 operations per second (a fused multiply-add counts as two) of a loop in registers with the widest vectors of the
+ * context's rung: on rung avx2, the peak of AVX2. */
 double rf_peak_flops(const rf_ctx *ctx, double seconds);
 
-/* The same of multiply-adds of this type, of bf16 numbers into f32 sums or of bytes into int32; 0 where there is no
- * instruction for them on that rung (with AVX2 alone bytes are multiplied as int16).  In tiles where it has them. */
+/* The same for multiply-adds of another type: bf16 with f32 sums, or int8 with int32 sums. Matrix tiles are used if the
+ * rung has them. 0: the rung has no such instruction (with AVX2 alone, int8 is multiplied as int16). */
 double rf_peak_of(const rf_ctx *ctx, rf_type type, double seconds);
 
-/* Bytes a second read from, and copied (read + written) within, a buffer of `bytes`; larger than the caches for the
- * memory's own figure.  Negative when there is no memory for the buffer. */
+/* Bytes per second read from a buffer of `bytes`, or copied within it (read and written bytes counted). To measure main
+ * memory, use a buffer larger than the caches. Negative: no memory for the buffer. */
 double rf_peak_read(const rf_ctx *ctx, size_t bytes, double seconds);
 double rf_peak_copy(const rf_ctx *ctx, size_t bytes, double seconds);
 
-/* ---- products: every way of this build, to be compared ----------------------------------------------------------- */
+/* ---- products: the implementations of this build, for comparison ------------------------------------------------- */
 
-/* The name of the i-th way, 0 being what rf_gemm uses for f32; NULL past the last.  *type (or NULL): what it is for. */
+/* The name of the i-th implementation; 0 is the one that rf_gemm uses for f32; NULL past the last. *type (type may be
+ * NULL) receives the type that it multiplies. */
 const char *rf_gemm_way(const rf_ctx *ctx, int i, rf_type *type);
 
-/* rf_gemm and rf_pack that way.  RF_EARG: there is none. */
+/* rf_gemm and rf_pack with that implementation. RF_EARG: there is none with this number. */
 rf_status rf_gemm_at(const rf_ctx *ctx, int i, const rf_gemm_call *call, rf_error *why);
 rf_status rf_pack_at(const rf_ctx *ctx, int i, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out,
                      rf_error *why);
 
-/* ---- tiles that are emulated ------------------------------------------------------------------------------------- */
+/* ---- emulated tiles ---------------------------------------------------------------------------------------------- */
 
-/* What the calling thread's tiles have done so far on the rung amx_emulated; a processor's own are not counted.  Times
- * of a machine that has them can be predicted from it. */
+/* Counts of the tile operations that the calling thread has executed on the rung amx_emulated, for predicting the speed
+ * on a processor with AMX. Operations of a real AMX unit are not counted. */
 typedef struct rf_tile_counts {
     uint64_t configured, released;
-    uint64_t zeroed, loaded, stored;    /* tiles of 1 KB                                                              */
-    uint64_t dots;                      /* products of two tiles                                                      */
+    uint64_t zeroed, loaded, stored;    /* tiles of 1 KB */
+    uint64_t dots;                      /* products of two tiles */
 } rf_tile_counts;
 
 void rf_tiles_counted(rf_tile_counts *out);
