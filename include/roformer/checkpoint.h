@@ -181,8 +181,7 @@ typedef struct rf_config {
     char architecture[64];       /* "RoFormerForMaskedLM" */
     int64_t num_labels;          /* K, number of logits of a fine-tuned head: the size of id2label, default 2 */
     const char *const *label;    /* [num_labels] label names; NULL: LABEL_0, ...; see rf_labels_read */
-    const char *const *task_label;   /* [num_task_labels] for tasks whose outputs are not their labels; NULL: they
-                                        are */
+    const char *const *task_label;   /* [num_task_labels] labels of a task whose outputs are something else, or NULL */
     int64_t num_task_labels;             /* size of task_labels in config.json; rf_labels_read reads the names */
     char problem_type[32];       /* "single_label_classification", "multi_label_classification", "regression" or "" */
     char finetuning_task[32];    /* "cls", "glue/mrpc", ... or "" */

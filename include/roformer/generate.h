@@ -32,7 +32,7 @@ extern "C" {
 #define RF_BATCH_SIZE_MOST 4096
 #define RF_LENGTH_PENALTY_MOST 100
 
-/* When a beam search stops that has num_beams finished texts. RF_STOP_HEURISTIC: when no beam can score better at its
+/* When a beam search with num_beams finished texts stops. RF_STOP_HEURISTIC: when no beam can score better at its
  * current length. RF_STOP_EARLY: immediately. RF_STOP_NEVER: when no beam can score better at its best possible length.
  * These are transformers' early_stopping False, True and "never". */
 typedef enum rf_stop_search { RF_STOP_HEURISTIC, RF_STOP_EARLY, RF_STOP_NEVER } rf_stop_search;

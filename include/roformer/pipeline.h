@@ -277,7 +277,7 @@ rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf
  *              ends that text. May be NULL
  *   done       called when a text ends, with the generation (valid until it returns), or with NULL and the error. A
  *              return value other than 0 ends the whole call
- *   RF_EARG    `prompt` is NULL but n is not 0, ...
+ *   RF_EARG    `prompt` is NULL although n is not 0; an option is out of range
  *   others     as rf_session_generate_all */
 typedef int rf_texts_sink(void *user, int64_t text, const char *piece, size_t bytes);
 typedef int rf_texts_done(void *user, int64_t text, const rf_generation *generation, const rf_error *why);

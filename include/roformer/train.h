@@ -29,8 +29,8 @@ typedef enum rf_optim { RF_OPTIMS(RFO_VALUE) } rf_optim;
  * mlm. */
 typedef enum rf_objective { RF_OBJECTIVES(RFO_VALUE) } rf_objective;
 
-/* The evaluation metric that selects the best checkpoint, and whether a larger value is better. AUTO selects them by
- * the type of training. */
+/* The evaluation metric that selects the best checkpoint, and whether a larger value is better. AUTO: a smaller one is
+ * better for losses and errors, a larger one for other metrics. */
 typedef enum rf_metric { RF_METRICS(RFO_VALUE) } rf_metric;
 typedef enum rf_greater { RF_GREATER(RFO_VALUE) } rf_greater;
 
