@@ -227,7 +227,7 @@ static bool size_of(const rf_ctx *ctx, const char *path, json_int_t *size)
 static bool is_of_weights(const check *c, const json_t *files)
 {
     char path[4096];
-    json_int_t size;
+    json_int_t size = 0;
     const json_t *x = entry_of(files, RF_FILE_WEIGHTS);
     return x && !rf__path(path, sizeof path, c->folder, RF_FILE_WEIGHTS, NULL) && size_of(c->ctx, path, &size) &&
            size == json_integer_value(json_object_get(x, "size"));
