@@ -37,8 +37,9 @@ spelling() {
         printf '%s\n' "$text" | sed -E "$code" | grep -qiE -e "\<($british)" && echo "$file:$line: British spelling: $text"
     done
 }
-pages=$(ls docs/*.md CONTRIBUTING.md SECURITY.md examples/README.md results/README.md results/*/README.md models/*/README.md \
-    experiments/README.md tests/golden/README.md | grep -v -e '\.zh\.md$' -e docs/glossary.md)
+# shellcheck disable=SC2046
+pages=$(ls ./*.md docs/*.md tests/golden/README.md $(find bench examples experiments models results -name '*.md') |
+    grep -v -e '\.zh\.md$' -e docs/glossary.md)
 # shellcheck disable=SC2046,SC2086
 found=$(spelling $pages $(find include src -name '*.h' -o -name '*.def' | grep -v -e '^src/.*\.h$'))
 # A member of a public struct, which keeps its name.
