@@ -147,7 +147,7 @@ rf_status cli_flush(rf_error *why);
 
 /* One line of JSON on standard output; floats with the 9 digits that bring an f32 back.  Takes `value`. */
 rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
-void cli_pipe_closed(void);                                             /* _exits with 141                            */
+_Noreturn void cli_pipe_closed(void);                                   /* _exits with 141                            */
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
@@ -162,7 +162,7 @@ int cli_stopped(void);                      /* the signal that asked to stop, or
  * or is gone. */
 void cli_incomplete(const char *path);
 void cli_complete(const char *path);
-void cli_end(int code);                     /* _exit, without such files                                              */
+_Noreturn void cli_end(int code);           /* _exit, without such files                                              */
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
