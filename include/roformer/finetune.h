@@ -68,12 +68,14 @@ typedef struct rf_reading {
     int windows;                        /* questions: number of examples whose context was split into several windows */
     int64_t empty, bad;                 /* skipped lines: empty lines between examples, malformed lines */
     char first[256];                    /* what is wrong with the first malformed line */
-    char remark[256];                   /* a note about results that are not available; or "" */
+    char remark[256];                   /* a note about results that are not available, or about scores that
+                                         * sentence-transformers' CrossEncoder would show otherwise; or "" */
 } rf_reading;
 const rf_reading *rf_answerer_reading(const rf_answerer *a);
 
 /* Classifies a text or a pair. Returns the probabilities of the labels, [K], valid until the next call: cls softmax,
- * multilabel a sigmoid for each label; for reg the predicted numbers. */
+ * multilabel a sigmoid for each label; for reg the predicted numbers. The single output of a model without problem_type
+ * is a logit: its sigmoid is returned, as in the text-classification pipeline of transformers. */
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
                                const float **probability, rf_error *why);
 

@@ -223,8 +223,9 @@ typedef struct rf_label_score { const char *label; double score; } rf_label_scor
 
 /* Classifies a text or a pair of texts with a fine-tuned model. Returns all labels with their probabilities, the most
  * likely first; for regression, the predicted numbers. The folder supplies the settings: problem_type selects softmax
- * or one sigmoid for each label, and texts are truncated to the length used in fine-tuning (rf_answerer_reading returns
- * that length and the number of truncated texts).
+ * or one sigmoid for each label; a single output without problem_type is the logit of a sigmoid. Texts are truncated to
+ * the length used in fine-tuning (rf_answerer_reading returns that length, the number of truncated texts, and a note if
+ * sentence-transformers' CrossEncoder would show other scores).
  *
  *   text              NULL: only check that the model can classify texts
  *   pair, pair_bytes  the second text, or NULL and 0

@@ -14,6 +14,7 @@
 #include "base/folder_keys.h"
 #include "base/json.h"
 #include "roformer/inspect/files.h"
+#include "store/store.h"
 #include "store/task.h"
 
 enum { LARGEST = 1 << 20, PROMPTS = 1000 };
@@ -359,6 +360,50 @@ rf_status rf_sentence_cosines(const rf_sentence *s, rf_error *why)
                    "%s: similarity_fn_name: expected \"cosine\", got \"%s\": vectors are compared by their cosines; "
                    "write \"cosine\" to have these compared so",
                    RF_FILE_PROMPTS, rf__printable(s->similarity).text);
+}
+
+/* "Sigmoid" of "torch.nn.modules.activation.Sigmoid"; CrossEncoder takes torch's functions alone from a file. */
+static const char *torch_function(const json_t *value)
+{
+    const char *name = json_string_value(value), *dot = name ? strrchr(name, '.') : NULL;
+    return dot && !strncmp(name, "torch.", 6) ? dot + 1 : NULL;
+}
+
+static rf_status check_prompt(const char *path, const json_t *root, rf_error *why)
+{
+    const char *name = json_string_value(json_object_get(root, "default_prompt_name"));
+    const char *prompt = name ? json_string_value(json_object_get(json_object_get(root, "prompts"), name)) : NULL;
+    if (!prompt || !*prompt) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "%.200s: default_prompt_name: expected null, got \"%s\": texts with labels are read without a "
+                   "prompt; write null, and put the prompt before your texts", path, rf__printable(name).text);
+}
+
+rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, char out[32], rf_error *why)
+{
+    char modules[4096], path[4096], config_path[RF_CONFIG_PATH];
+    json_t *config = NULL, *own = NULL;
+    rf_config c;
+    *out = 0;
+    rf_status status = rf__path(modules, sizeof modules, folder, RF_FILE_MODULES, why);
+    if (!status && rf__is_there(ctx, modules))
+        status = load(ctx, folder, "", RF_FILE_PROMPTS, false, path, &own, why);
+    if (!status) status = rf__config_root(ctx, folder, config_path, &config, why);
+    if (!status) status = rf__config_of_root(ctx, config_path, config, &c, sizeof c, why);
+    if (!status) {
+        const char *kind = json_string_value(json_object_get(own, "model_type"));
+        const json_t *newer = json_object_get(json_object_get(config, "sentence_transformers"), "activation_fn"),
+                     *older = json_object_get(config, "sbert_ce_default_activation_function");
+        const char *name = torch_function(json_object_get(own, "activation_fn"));
+        if (!name) name = torch_function(newer ? newer : older);
+        if (!name && ((kind && !strcmp(kind, "CrossEncoder")) || newer || older))
+            name = c.num_labels == 1 ? "Sigmoid" : "Identity";
+        if (name) snprintf(out, 32, "%s", name);
+        if (name) status = check_prompt(path, own, why);
+    }
+    json_decref(config);
+    json_decref(own);
+    return status;
 }
 
 const char *rf__sentence_default_prompt(const rf_sentence *s)

@@ -162,11 +162,29 @@ static rf_status check_task_labels(const char *file, const json_t *labels, rf_er
     return RF_OK;
 }
 
+/* As transformers has it. */
+static rf_status check_problem(const char *file, const rf_config *c, rf_error *why)
+{
+    static const char *const known[] = {"", "regression", "single_label_classification", "multi_label_classification"};
+    size_t i = 0;
+    while (i < RF_COUNT(known) && strcmp(c->problem_type, known[i])) i++;
+    if (i == RF_COUNT(known))
+        return rf_fail(why, RF_EDATA,
+                       "%s: problem_type: expected regression, single_label_classification or "
+                       "multi_label_classification, got \"%s\"", file, rf__printable(c->problem_type).text);
+    const rf_head head = rf_config_head(c);
+    if (i != 2 || c->num_labels > 1 || (head != RF_HEAD_SEQUENCE && head != RF_HEAD_POOLED)) return RF_OK;
+    return rf_fail(why, RF_EDATA,
+                   "%s: problem_type: expected regression or multi_label_classification for 1 output, got "
+                   "single_label_classification: of one label alone the probability is always 1", file);
+}
+
 rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *length = json_object_get(root, "task_max_length");
     rf_status status = read_labels(file, root, c, why);
     if (!status) status = read_string(file, root, "problem_type", c->problem_type, sizeof c->problem_type, why);
+    if (!status) status = check_problem(file, c, why);
     if (!status)
         status = read_string(file, root, "finetuning_task", c->finetuning_task, sizeof c->finetuning_task, why);
     if (!status && length) {

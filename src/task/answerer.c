@@ -98,6 +98,7 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
     if (!status && rf__task_of_model(rf_model_config(a->model), &a->task, &unknown))
         status = rf_fail(why, unknown.code, "%.200s: %s", folder, unknown.text);
     if (!status && !a->lent) status = keep_prompt(a, folder, &s, why);
+    if (!status && a->task->function) status = rf__cross_encoder_function(ctx, folder, a->cross_encoder, why);
     rf_sentence_free(&s);
     if (!status && !rf_model_tokenizer(a->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
@@ -150,6 +151,24 @@ const char *rf_answerer_task(const rf_answerer *a) { return a->task->examples.na
 const rf_reading *rf_answerer_reading(const rf_answerer *a) { return &a->reading; }
 const rf_labels *rf_answerer_labels(const rf_answerer *a) { return &a->labels; }
 
+/* One output of which problem_type says nothing: a logit to transformers' text-classification pipeline, a number to its
+ * Trainer, by whose rule files are read. */
+static bool lone_logit(const rf_config *c) { return c->num_labels == 1 && !*c->problem_type; }
+
+static void remark_function(rf_answerer *a, const char *here, const char *rule)
+{
+    *a->reading.remark = 0;
+    if (!*a->cross_encoder || !here || !strcmp(a->cross_encoder, here)) return;
+    snprintf(a->reading.remark, sizeof a->reading.remark,
+             "the folder is a CrossEncoder of sentence-transformers, whose scores are outputs after %s; these are "
+             "after %s, %s", a->cross_encoder, here, rule);
+}
+
+void rf__answerer_remark_predictions(rf_answerer *a)
+{
+    remark_function(a, a->task->function, "the rule of the model's task");
+}
+
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
                                const float **probability, rf_error *why)
 {
@@ -173,7 +192,10 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     const rf_batch b = {.N = (int64_t)e->n, .B = 1, .id = e->id, .type = e->type, .start = start};
     status = rf_session_logits(a->session, &b, &z, &rows, why);
     if (status) return status;
+    const bool logit = lone_logit(rf_model_config(a->model));
     a->task->probabilities(z, rf_model_config(a->model)->num_labels, a->probability);
+    if (logit) a->probability[0] = (float)(1 / (1 + exp(-(double)z[0])));
+    remark_function(a, logit ? "Sigmoid" : a->task->function, "as in the text-classification pipeline of transformers");
     *probability = a->probability;
     return RF_OK;
 }

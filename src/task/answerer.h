@@ -19,6 +19,7 @@ struct rf_answerer {
     float *cut;                         /* vectors of a batch, cut                                                    */
     size_t cuts;                        /* its capacity                                                               */
     float *probability;
+    char cross_encoder[32];             /* rf__cross_encoder_function; of a model for labels of texts                 */
     rf_encoding encoding;
     rf_finetune_options o;              /* of the file that is read                                                   */
     rf_reading reading;
@@ -30,6 +31,9 @@ struct rf_answerer {
 /* Answers with a model and a session that are open already and outlive it. */
 rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why);
+
+/* rf_reading.remark: where the folder's own program shows other scores than these predictions. */
+void rf__answerer_remark_predictions(rf_answerer *a);
 
 /* Items of a file and the logits for them; all three are the caller's to clear, whatever is returned. */
 rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, const char *file, bool with_labels,

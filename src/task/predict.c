@@ -236,6 +236,7 @@ rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, cons
     if (format == RF_PREDICTIONS_SQUAD && !a->task->answer)
         return rf_fail(why, RF_EARG, "format squad: is for answers to questions, and this model does something else");
     rf_status status = rf__answerer_file(a, o, file, false, &l, &t, &z, why);
+    rf__answerer_remark_predictions(a);
     if (!status)
         status = all_lines(&(rf__prediction){a->task, &a->labels, &t, &z, a->probability, format}, line, user, why);
     rf__answers_free(&z);

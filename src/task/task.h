@@ -60,6 +60,7 @@ typedef struct rf__task {
 
     /* answers */
     void (*probabilities)(const float *z, int64_t outputs, float *p);   /* of the labels of one text                  */
+    const char *function;               /* its name in torch, where `predict` prints the same; or NULL                */
     const char *columns;                /* of a table of predictions                                                  */
     char between;                       /* elements of a list in a table                                              */
     json_t *(*predict)(const rf__prediction *p, size_t i);           /* of example (question) i: members by `columns` */

@@ -43,7 +43,7 @@ static int run(void *arguments, cli_io *io)
     cli_signals_catch();
     if (!status) status = answer_all(a, io, p);
     const rf_answerer *m = status ? NULL : rf_pipeline_answerer(p);
-    if (m) cli_report_reading(io, rf_answerer_reading(m), false);
+    if (m) cli_report_reading(io, rf_answerer_reading(m));
     rf_pipeline_close(p);
     return cli_exit(io);
 }
@@ -70,7 +70,8 @@ const cli_command cmd_classify = {
     "[TEXT...]",
     "classify texts with a fine-tuned model",
     "Reads each TEXT or, without TEXT, each line of standard input.  Prints a list of labels with their scores, the "
-    "best first, in the format of the text-classification pipeline of transformers.",
+    "best first, as the text-classification pipeline of transformers does: after softmax; after a sigmoid for several "
+    "labels at once, and for a single output without problem_type in config.json; for regression, the number itself.",
     examples,
     options,
     sizeof(classify_args),

@@ -25,7 +25,7 @@ static void prepare(void *args)
     a->f.task = NULL;           /* the folder's own */
 }
 
-void cli_report_reading(const cli_io *io, const rf_reading *r, bool scored)
+void cli_report_reading(const cli_io *io, const rf_reading *r)
 {
     if (r->cut)
         cli_note(io, "%lld of %lld %s were longer than %lld tokens and were %s (max_length)", (long long)r->cut,
@@ -35,7 +35,7 @@ void cli_report_reading(const cli_io *io, const rf_reading *r, bool scored)
     if (r->bad)
         cli_note(io, "%lld bad line%s passed over, the first: %s", (long long)r->bad, r->bad > 1 ? "s were" : " was",
                  r->first);
-    if (scored && *r->remark) cli_note(io, "%s", r->remark);
+    if (*r->remark) cli_note(io, "%s", r->remark);
 }
 
 static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
@@ -45,7 +45,7 @@ static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
     if (rf_answerer_open_as(io->ctx, folder, cli_dtype(a->dtype), &m, &io->why)) return cli_exit(io);
     if (!rf_answerer_evaluate(m, &a->f, a->f.dev, &s, &io->why)) {
         cli_show_scores(&s, a->json, &io->why);
-        cli_report_reading(io, rf_answerer_reading(m), true);
+        cli_report_reading(io, rf_answerer_reading(m));
     }
     rf_answerer_close(m);
     return cli_exit(io);

@@ -48,7 +48,7 @@ static int run(void *arguments, cli_io *io)
     if (!status)
         status = rf_answerer_predict(m, &a->f, a->input, (rf_prediction_format)a->format, write_line, &out, &io->why);
     if (!status) status = cli_out_commit(&out, &io->why);
-    if (!status) cli_report_reading(io, rf_answerer_reading(m), false);
+    if (!status) cli_report_reading(io, rf_answerer_reading(m));
     cli_out_discard(&out);
     rf_answerer_close(m);
     return cli_exit(io);
@@ -89,7 +89,8 @@ const cli_command cmd_predict = {
     "Reads the same columns as fine-tuning except the labels, and writes one line per example in the same order: its "
     "id, if the file has one, and its label and probability, number, tags, answer or choice.  Values that a table "
     "cannot represent are an error (a tab or line end in an id, label or answer; a comma in one of several labels); "
-    "jsonl can represent them.",
+    "jsonl can represent them.  A single output without problem_type in config.json is a number, as in the Trainer of "
+    "transformers; classify prints its sigmoid.",
     examples,
     options,
     sizeof(predict_args),

@@ -96,6 +96,7 @@ const rf__task rf__task_cls = {
     .score = score,
     .has_metric = has_metric,
     .probabilities = probabilities,
+    .function = "Softmax",
     .columns = "label\tscore",
     .between = ',',
     .predict = predict,

@@ -96,6 +96,7 @@ const rf__task rf__task_multilabel = {
     .metric = "f1_micro",
     .score = score,
     .probabilities = probabilities,
+    .function = "Sigmoid",
     .columns = "labels",
     .between = ',',
     .predict = predict,

@@ -93,6 +93,7 @@ const rf__task rf__task_reg = {
     .metric = "pearson",
     .score = score,
     .probabilities = probabilities,
+    .function = "Identity",
     .columns = "score",
     .between = ',',
     .predict = predict,
