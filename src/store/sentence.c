@@ -136,6 +136,14 @@ static rf_status tokenizer_length(const char *folder, const char *below, rf_sent
     return status;
 }
 
+rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t *out, rf_error *why)
+{
+    rf_sentence s = {.ctx = ctx};
+    const rf_status status = tokenizer_length(folder, "", &s, why);
+    *out = s.max_length;
+    return status;
+}
+
 /* What the tokenizer is made with: its model_max_length comes before max_seq_length, and keys that might change tokens
  * are refused. */
 static rf_status tokenizer_args(const char *path, const json_t *root, const json_t **length, rf_error *why)

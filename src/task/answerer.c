@@ -81,6 +81,20 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
     return rf__model_open_with(a->ctx, *folder, type, &c, &a->model, why);
 }
 
+/* Without task_max_length texts are cut where the tokenizer's model_max_length or the positions end, at 512 tokens at
+ * most; CrossEncoder of sentence-transformers has no such bound. */
+static rf_status take_limit(rf_answerer *a, const char *folder, rf_error *why)
+{
+    const rf_config *c = rf_model_config(a->model);
+    int64_t limit = 0;
+    a->max_length = c->task_max_length;
+    if (a->max_length) return RF_OK;
+    const rf_status status = rf__tokenizer_limit(a->ctx, folder, &limit, why);
+    a->max_length = limit ? limit : c->max_position_embeddings;
+    if (!*a->cross_encoder) a->max_length = rf__min64(a->max_length, 512);
+    return status;
+}
+
 rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why)
 {
@@ -105,9 +119,9 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
     if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
     if (!status) status = check_outputs(a, folder, why);
     if (!status && !a->lent) status = rf_session_open(a->model, &a->session, why);
+    if (!status) status = take_limit(a, folder, why);
     if (!status) {
         const rf_config *c = rf_model_config(a->model);
-        a->max_length = c->task_max_length ? c->task_max_length : rf__min64(c->max_position_embeddings, 512);
         a->probability = rf__calloc(ctx, (size_t)rf__max64(c->num_labels, a->labels.n), sizeof *a->probability);
         if (!a->probability) status = rf_fail(why, RF_ENOMEM, "out of memory: probabilities");
     }

@@ -55,6 +55,13 @@ expect 3 'm/config.json: problem_type: expected regression or multi_label_classi
 build_folder three '"problem_type": "multilabel"' -
 expect 3 'm/config.json: problem_type: expected regression, single_label_classification or' "$program" classify -m m 'the old city'
 
+# Texts are cut where CrossEncoder cuts them.
+build_folder one - '{"model_type": "CrossEncoder"}'
+sed 's/"model_max_length": [0-9]*/"model_max_length": 8/' "$golden/models/one/tokenizer_config.json" > m/tokenizer_config.json
+IFS=$tab read -r text pair score < "$golden/long.txt"
+expect 0 '1 of 1 [a-z]* were longer than 8 tokens' "$program" classify -m m --pair "$pair" "$text"
+close "$(scores)" "$score" || fail "long: $(scores), expected $score"
+
 # Other commands keep what CrossEncoder reads.
 build_folder one '"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}' '{"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.activation.Sigmoid"}'
 expect 0 '' "$program" convert -q m converted

@@ -149,4 +149,9 @@ echo before > both; "$program" embed -q -m model --format jsonl lines -o /dev/st
 expect 0 'expected the extension npy, jsonl or f32, got another one' "$program" embed -m model -o v.json lines
 expect 0 '' "$program" embed -m model -o v.JSONL lines
 head -c 1 v.JSONL | grep -q '\[' || fail "an ending in capitals"
+
+# Texts alone, of which training makes pairs, cannot be evaluated on.
+printf '{"text": "the old city"}\n{"text": "a small river"}\n' > alone.jsonl
+expect 3 'alone.jsonl:1: .*texts alone can only be trained on' "$program" finetune -q --task embed --model model --train alone.jsonl --dev alone.jsonl --max_steps 1 -o alone
+[ ! -e alone ] || fail "a refused run left a folder"
 done_testing

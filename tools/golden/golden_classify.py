@@ -8,6 +8,7 @@ models/NAME   what save_pretrained wrote, with vocab.txt
 cases.txt     after a comment, a case a line, fields between tabs: its name; the model; members that its config.json
               has beside the model's own; config_sentence_transformers.json, beside modules.json, or -; the pipeline's scores in the order of
               the labels; CrossEncoder's
+long.txt      a pair of texts, and CrossEncoder's score where model_max_length of the tokenizer is 8
 """
 import json
 import os
@@ -21,6 +22,7 @@ import golden  # noqa: E402
 ROOT = golden.GOLDEN / "classify"
 WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] the old city of a river house king small".split()
 PAIR = ("the old city", "a small river")
+LONG = ("the king of the old city", "a small house of the old king of the river city")
 ACTIVATION = "torch.nn.modules.%s"
 IDENTITY, SIGMOID = ACTIVATION % "linear.Identity", ACTIVATION % "activation.Sigmoid"
 REGRESSION, MULTI, SINGLE = ({"problem_type": f"{p}"} for p in
@@ -94,6 +96,16 @@ def main():
                    ([scores[k] for k in sorted(scores)], other.tolist() if other.ndim else [other.item()])]
         lines.append("\t".join([name, model, json.dumps(members)[1:-1] or "-", json.dumps(saved) if saved else "-", *numbers]))
     (ROOT / "cases.txt").write_text("\n".join(lines) + "\n")
+    with tempfile.TemporaryDirectory() as work:                 # longer than the tokenizer's limit
+        folder = pathlib.Path(work) / "m"
+        shutil.copytree(ROOT / "models" / "one", folder)
+        path = folder / "tokenizer_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": 8}))
+        for name, value in (("modules", MODULES), ("sentence_bert_config", SCORES),
+                            ("config_sentence_transformers", {"model_type": "CrossEncoder"})):
+            (folder / f"{name}.json").write_text(json.dumps(value))
+        score = CrossEncoder(str(folder)).predict([LONG])[0].item()
+        (ROOT / "long.txt").write_text("\t".join([*LONG, f"{score:.7g}"]) + "\n")
 
 
 if __name__ == "__main__":
