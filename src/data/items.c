@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "data/items.h"
+#include "text/tokenizer.h"
 
 void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, const rf__example_format *format,
                     int64_t K, int64_t max_length)
@@ -85,6 +86,9 @@ rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *w
     return RF_OK;
 }
 
+/* The number of special tokens after a text, or after the second text of a pair. */
+static size_t ends(const rf__items *t) { return !t->tokenizer->bare && !t->tokenizer->open_end; }
+
 rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why)
 {
     rf_encoding *e = &t->scratch;
@@ -94,15 +98,18 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
         return no_memory(t, why);
     t->words[t->n] = (uint32_t)n;
     const size_t at = begin;
-    put(t, rf_tokenizer_cls(t->tokenizer), 0);
-    t->label[at] = -1;
-    t->from[at] = t->to[at] = UINT32_MAX;
+    const bool opens = !t->tokenizer->bare && !t->tokenizer->ends_alone;
+    if (opens) {
+        t->label[at] = -1;
+        t->from[at] = t->to[at] = UINT32_MAX;
+        put(t, rf_tokenizer_cls(t->tokenizer), 0);
+    }
     bool full = false;
     for (size_t w = 0; w < n && !full; w++) {
         const rf_status status =
             rf_encode(t->tokenizer, word[w].at, word[w].size, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
         if (status) return status;
-        full = t->tokens - begin + e->n + 1 > most;
+        full = t->tokens - begin + e->n + ends(t) > most;
         for (size_t i = 0; i < e->n && !full; i++) {
             t->label[t->tokens] = i ? -1 : tag[w];
             t->from[t->tokens] = i ? UINT32_MAX : (uint32_t)w;
@@ -111,9 +118,12 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
         }
     }
     t->cut += full;
-    t->label[t->tokens] = -1;
-    t->from[t->tokens] = t->to[t->tokens] = UINT32_MAX;
-    put(t, rf_tokenizer_sep(t->tokenizer), 0);
+    if (t->tokens == begin && !ends(t)) return rf_fail(why, RF_EDATA, "expected tokens, got none from %zu words", n);
+    if (ends(t)) {
+        t->label[t->tokens] = -1;
+        t->from[t->tokens] = t->to[t->tokens] = UINT32_MAX;
+        put(t, rf_tokenizer_sep(t->tokenizer), 0);
+    }
     end_sequence(t);
     return RF_OK;
 }
@@ -151,8 +161,9 @@ static rf_status put_window(rf__items *t, const int32_t question[], size_t m, si
                             rf__byte_range answer, rf_error *why)
 {
     const rf_encoding *e = &t->scratch;
+    const int32_t type = !t->tokenizer->one_type;
     int32_t first = -1, last = -1;
-    if (!reserve(t, m + end - begin + 1) ||
+    if (!reserve(t, m + end - begin + ends(t)) ||
         !rf__grow(t->ctx, &t->label, &t->capacity[LABEL], 2 * (t->n + 1), sizeof *t->label))
         return no_memory(t, why);
     for (size_t i = 0; i < m; i++) put_from(t, question[i], 0, UINT32_MAX, UINT32_MAX);
@@ -160,9 +171,9 @@ static rf_status put_window(rf__items *t, const int32_t question[], size_t m, si
         const int32_t here = (int32_t)(m + i - begin);
         if (first < 0 && e->end[i] > answer.begin) first = here;
         if (e->start[i] < answer.end) last = here;
-        put_from(t, e->id[i], 1, e->start[i], e->end[i]);
+        put_from(t, e->id[i], type, e->start[i], e->end[i]);
     }
-    put_from(t, rf_tokenizer_sep(t->tokenizer), 1, UINT32_MAX, UINT32_MAX);
+    if (ends(t)) put_from(t, rf_tokenizer_sep(t->tokenizer), type, UINT32_MAX, UINT32_MAX);
     const bool whole = answer.begin < answer.end && first >= 0 && last >= first && e->start[begin] <= answer.begin &&
                        e->end[end - 1] >= answer.end;
     t->label[2 * t->n] = whole ? first : 0;
@@ -173,7 +184,7 @@ static rf_status put_window(rf__items *t, const int32_t question[], size_t m, si
 
 static rf_status put_windows(rf__items *t, const int32_t question[], size_t m, rf__byte_range answer, rf_error *why)
 {
-    const size_t n = t->scratch.n, capacity = (size_t)t->max_length - m - 1,
+    const size_t n = t->scratch.n, capacity = (size_t)t->max_length - m - ends(t),
                  stride = (size_t)rf__min64(t->doc_stride, (int64_t)capacity / 2);
     size_t begin = 0, windows = 0;
     rf_status status = RF_OK;
@@ -191,9 +202,9 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
 {
     rf_encoding *e = &t->scratch;
     if (context.size > UINT32_MAX) return rf_fail(why, RF_ERANGE, "a context of %zu bytes", context.size);
-    rf_status status =
-        rf_encode(t->tokenizer, question.at, question.size, NULL, 0, (size_t)t->max_length / 2, 0, e, NULL, why);
-    const size_t m = e->n;
+    const size_t most = (size_t)t->max_length / 2 + ends(t);            /* as a pair whose second text is empty yet */
+    rf_status status = rf_encode(t->tokenizer, question.at, question.size, "", 0, most, 0, e, NULL, why);
+    const size_t m = status ? 0 : e->n - ends(t);
     int32_t *asked = status ? NULL : rf__alloc(t->ctx, (m ? m : 1) * sizeof *asked);
     if (!status && !asked) return no_memory(t, why);
     if (!status) memcpy(asked, e->id, m * sizeof *asked);

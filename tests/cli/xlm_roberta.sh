@@ -3,7 +3,7 @@
 # pairs of texts; what cannot be computed is refused.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/xlm_roberta/whole
-for name in masked pairs; do
+for name in masked pairs answers; do
     cp -r "$golden/$name" $name
     chmod -R u+w $name
     cp "$here/../golden/fast/xlmr.tokenizer.json" $name/tokenizer.json
@@ -17,6 +17,18 @@ printf 'text\tpair\nthe river\truns to the sea\nhello\tworld\n' > pairs.tsv
 expect 0 '' "$program" predict -q -m pairs --input pairs.tsv
 sed '1d; s/^/"score": /' out > scores.txt
 close_json "$golden/scores.txt" scores.txt
+
+# Questions and contexts are framed by the tokenizer's own template: <s> question </s></s> context </s>, all of type 0.
+cat > questions.jsonl << 'EOQ'
+{"id": "1", "question": "what river?", "context": "the river runs to the sea"}
+{"id": "2", "question": "hello?", "context": "a small house"}
+{"id": "3", "question": "which?", "context": "sea city river"}
+EOQ
+expect 0 '' "$program" predict -q -m answers --input questions.jsonl --format jsonl
+sed -E 's/^\{"id": *"[0-9]", *"answer": *"(.*)", *"score": *([-0-9.e]+)\}$/\1\t\2/' out > got.txt
+[ "$(cut -f 1 got.txt)" = "$(cut -f 1 "$golden/answers.txt")" ] || fail "answers: $(cat out)"
+cut -f 2 got.txt | sed 's/^/"score": /' > ours.txt; cut -f 2 "$golden/answers.txt" | sed 's/^/"score": /' > theirs.txt
+close_json theirs.txt ours.txt
 
 # The file counts rows of the table, pad_token_id + 1 more than positions; both come back.
 expect 0 '' "$program" info -m masked

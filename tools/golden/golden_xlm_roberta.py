@@ -53,6 +53,23 @@ def main():
     whole(ROOT / "whole")
 
 
+QUESTIONS = [("what river?", "the river runs to the sea"), ("hello?", "a small house"),
+             ("which?", "sea city river")]
+
+
+def best_answer(model, tokenizer, question, context):
+    """A part of the context by the sum of its two logits, with that sum less the one of <s>, which stands for no answer."""
+    import torch
+    call = tokenizer(question, context, return_tensors="pt", return_offsets_mapping=True)
+    place, side = call.pop("offset_mapping")[0].tolist(), call.sequence_ids(0)
+    with torch.no_grad():
+        z = model(input_ids=call["input_ids"], attention_mask=call["attention_mask"])
+    z = torch.stack([z.start_logits[0], z.end_logits[0]]).tolist()
+    there = [i for i, s in enumerate(side) if s == 1]
+    score, a, b = max((z[0][a] + z[1][b], a, b) for a in there for b in there if b >= a)
+    return f"{context[place[a][0]:place[b][1]]}\t{score - z[0][0] - z[1][0]:.6g}"
+
+
 def whole(folder):
     """A folder with a tokenizer: tokens for a mask, and the score of a pair of texts as a reranker gives it."""
     import json
@@ -62,9 +79,11 @@ def whole(folder):
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=str(golden.GOLDEN / "fast" / "xlmr.tokenizer.json"), bos_token="<s>", eos_token="</s>", cls_token="<s>",
         sep_token="</s>", pad_token="<pad>", unk_token="<unk>", mask_token="<mask>", model_max_length=32)
-    config = XLMRobertaConfig(**dict(SMALL, vocab_size=len(tokenizer), max_position_embeddings=34, num_labels=1))
     texts = ["the <mask> runs to the sea", "hello <mask> <pad> world"]
-    for name, kind in (("masked", XLMRobertaForMaskedLM), ("pairs", XLMRobertaForSequenceClassification)):
+    for name, kind in (("masked", XLMRobertaForMaskedLM), ("pairs", XLMRobertaForSequenceClassification),
+                       ("answers", XLMRobertaForQuestionAnswering)):
+        config = XLMRobertaConfig(**dict(SMALL, vocab_size=len(tokenizer), max_position_embeddings=34,
+                                         num_labels=2 if name == "answers" else 1))
         model = golden.randomize(kind(config).eval(), generator)
         golden.save(model, folder / name)
         tokenizer.save_pretrained(folder / name)
@@ -72,6 +91,8 @@ def whole(folder):
         if name == "masked":
             answers = pipeline("fill-mask", model=model, tokenizer=tokenizer, top_k=5)
             golden.write_lines(folder / "fill_mask.jsonl", [json.dumps(answers(t), ensure_ascii=False) for t in texts])
+        elif name == "answers":
+            golden.write_lines(folder / "answers.txt", [best_answer(model, tokenizer, *q) for q in QUESTIONS])
         else:
             call = tokenizer([["the river", "runs to the sea"], ["hello", "world"]], return_tensors="pt", padding=True)
             with torch.no_grad():
