@@ -86,8 +86,19 @@ rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *w
     return RF_OK;
 }
 
-/* The number of special tokens after a text, or after the second text of a pair. */
-static size_t ends(const rf__items *t) { return !t->tokenizer->bare && !t->tokenizer->open_end; }
+static void put_from(rf__items *t, int32_t id, int32_t type, uint32_t from, uint32_t to)
+{
+    t->from[t->tokens] = from;
+    t->to[t->tokens] = to;
+    put(t, id, type);
+}
+
+/* A special token of a sentence of words. */
+static void put_unlabelled(rf__items *t, int32_t id)
+{
+    t->label[t->tokens] = -1;
+    put_from(t, id, 0, UINT32_MAX, UINT32_MAX);
+}
 
 rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why)
 {
@@ -97,33 +108,22 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
     if (!reserve(t, most) || !rf__grow(t->ctx, &t->words, &t->capacity[WORDS], t->n + 1, sizeof *t->words))
         return no_memory(t, why);
     t->words[t->n] = (uint32_t)n;
-    const size_t at = begin;
-    const bool opens = !t->tokenizer->bare && !t->tokenizer->ends_alone;
-    if (opens) {
-        t->label[at] = -1;
-        t->from[at] = t->to[at] = UINT32_MAX;
-        put(t, rf_tokenizer_cls(t->tokenizer), 0);
-    }
+    const bool ends = rf__tokenizer_ends(t->tokenizer);
+    if (rf__tokenizer_opens(t->tokenizer)) put_unlabelled(t, rf_tokenizer_cls(t->tokenizer));
     bool full = false;
     for (size_t w = 0; w < n && !full; w++) {
         const rf_status status =
             rf_encode(t->tokenizer, word[w].at, word[w].size, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
         if (status) return status;
-        full = t->tokens - begin + e->n + ends(t) > most;
+        full = t->tokens - begin + e->n + ends > most;
         for (size_t i = 0; i < e->n && !full; i++) {
             t->label[t->tokens] = i ? -1 : tag[w];
-            t->from[t->tokens] = i ? UINT32_MAX : (uint32_t)w;
-            t->to[t->tokens] = (uint32_t)w;
-            put(t, e->id[i], 0);
+            put_from(t, e->id[i], 0, i ? UINT32_MAX : (uint32_t)w, (uint32_t)w);
         }
     }
     t->cut += full;
-    if (t->tokens == begin && !ends(t)) return rf_fail(why, RF_EDATA, "expected tokens, got none from %zu words", n);
-    if (ends(t)) {
-        t->label[t->tokens] = -1;
-        t->from[t->tokens] = t->to[t->tokens] = UINT32_MAX;
-        put(t, rf_tokenizer_sep(t->tokenizer), 0);
-    }
+    if (t->tokens == begin && !ends) return rf_fail(why, RF_EDATA, "expected tokens, got none from %zu words", n);
+    if (ends) put_unlabelled(t, rf_tokenizer_sep(t->tokenizer));
     end_sequence(t);
     return RF_OK;
 }
@@ -149,13 +149,6 @@ static bool keep_context(rf__items *t, rf__text context, const rf__byte_range an
     return true;
 }
 
-static void put_from(rf__items *t, int32_t id, int32_t type, uint32_t from, uint32_t to)
-{
-    t->from[t->tokens] = from;
-    t->to[t->tokens] = to;
-    put(t, id, type);
-}
-
 /* Behind the question: pieces begin .. end-1 of the context, and the places of the answer when all of it is there. */
 static rf_status put_window(rf__items *t, const int32_t question[], size_t m, size_t begin, size_t end,
                             rf__byte_range answer, rf_error *why)
@@ -163,7 +156,7 @@ static rf_status put_window(rf__items *t, const int32_t question[], size_t m, si
     const rf_encoding *e = &t->scratch;
     const int32_t type = !t->tokenizer->one_type;
     int32_t first = -1, last = -1;
-    if (!reserve(t, m + end - begin + ends(t)) ||
+    if (!reserve(t, m + end - begin + rf__tokenizer_ends(t->tokenizer)) ||
         !rf__grow(t->ctx, &t->label, &t->capacity[LABEL], 2 * (t->n + 1), sizeof *t->label))
         return no_memory(t, why);
     for (size_t i = 0; i < m; i++) put_from(t, question[i], 0, UINT32_MAX, UINT32_MAX);
@@ -173,7 +166,7 @@ static rf_status put_window(rf__items *t, const int32_t question[], size_t m, si
         if (e->start[i] < answer.end) last = here;
         put_from(t, e->id[i], type, e->start[i], e->end[i]);
     }
-    if (ends(t)) put_from(t, rf_tokenizer_sep(t->tokenizer), type, UINT32_MAX, UINT32_MAX);
+    if (rf__tokenizer_ends(t->tokenizer)) put_from(t, rf_tokenizer_sep(t->tokenizer), type, UINT32_MAX, UINT32_MAX);
     const bool whole = answer.begin < answer.end && first >= 0 && last >= first && e->start[begin] <= answer.begin &&
                        e->end[end - 1] >= answer.end;
     t->label[2 * t->n] = whole ? first : 0;
@@ -184,7 +177,7 @@ static rf_status put_window(rf__items *t, const int32_t question[], size_t m, si
 
 static rf_status put_windows(rf__items *t, const int32_t question[], size_t m, rf__byte_range answer, rf_error *why)
 {
-    const size_t n = t->scratch.n, capacity = (size_t)t->max_length - m - ends(t),
+    const size_t n = t->scratch.n, capacity = (size_t)t->max_length - m - rf__tokenizer_ends(t->tokenizer),
                  stride = (size_t)rf__min64(t->doc_stride, (int64_t)capacity / 2);
     size_t begin = 0, windows = 0;
     rf_status status = RF_OK;
@@ -202,9 +195,10 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
 {
     rf_encoding *e = &t->scratch;
     if (context.size > UINT32_MAX) return rf_fail(why, RF_ERANGE, "a context of %zu bytes", context.size);
-    const size_t most = (size_t)t->max_length / 2 + ends(t);            /* as a pair whose second text is empty yet */
+    /* as a pair whose second text is empty yet */
+    const size_t most = (size_t)t->max_length / 2 + rf__tokenizer_ends(t->tokenizer);
     rf_status status = rf_encode(t->tokenizer, question.at, question.size, "", 0, most, 0, e, NULL, why);
-    const size_t m = status ? 0 : e->n - ends(t);
+    const size_t m = status ? 0 : e->n - rf__tokenizer_ends(t->tokenizer);
     int32_t *asked = status ? NULL : rf__alloc(t->ctx, (m ? m : 1) * sizeof *asked);
     if (!status && !asked) return no_memory(t, why);
     if (!status) memcpy(asked, e->id, m * sizeof *asked);

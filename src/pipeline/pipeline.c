@@ -18,7 +18,7 @@ static rf_status make(const rf_ctx *ctx, rf_ctx *own, rf_pipeline **out, rf_erro
     return p->worker ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a pipeline of %d threads", ctx->threads);
 }
 
-/* What the folder says of vectors; what is wrong with that is told to whoever asks for vectors. */
+/* Reads the settings of vectors.  An error in them is reported when vectors are requested (no_sentence). */
 static rf_status read_sentence(rf_pipeline *p, const char *folder, rf_error *why)
 {
     (void)rf_sentence_read(p->ctx, folder, &p->sentence, &p->no_sentence);

@@ -19,24 +19,23 @@
 /* ---- the keys ---------------------------------------------------------------------------------------------------- */
 
 static const rf_config_key keys[] = {
-#define KEY(name, kind, ...) {#name, RF_KEY_##kind, offsetof(rf_config, name), __VA_ARGS__}
-#define OUR(name, kind, normal, low, high, flags) KEY(name, kind, normal, low, high, (flags) | RF_KEY_OURS)
-    KEY(attention_probs_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
-    KEY(embedding_size, WHOLE, 768, 1, 65536, 0),
-    KEY(hidden_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
-    KEY(hidden_size, WHOLE, 768, 2, 65536, 0),
-    KEY(initializer_range, NUMBER, 0.02, 0, 100, RF_KEY_OPEN_LOW),
-    KEY(intermediate_size, WHOLE, 3072, 1, 1048576, 0),
-    KEY(layer_norm_eps, NUMBER, 1e-12, 0, 1, RF_KEY_OPEN_LOW),
-    KEY(max_position_embeddings, WHOLE, 1536, 2, 16777216, 0),           /* [CLS] and [SEP] */
-    KEY(num_attention_heads, WHOLE, 12, 1, 4096, 0),
-    KEY(num_hidden_layers, WHOLE, 12, 1, 1024, 0),
-    KEY(pad_token_id, WHOLE, 0, -1, 16777215, RF_KEY_NULL),
+#define OUR(name, kind, normal, low, high, flags) RF_CONFIG_KEY(name, kind, normal, low, high, (flags) | RF_KEY_OURS)
+    RF_CONFIG_KEY(attention_probs_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
+    RF_CONFIG_KEY(embedding_size, WHOLE, 768, 1, 65536, 0),
+    RF_CONFIG_KEY(hidden_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
+    RF_CONFIG_KEY(hidden_size, WHOLE, 768, 2, 65536, 0),
+    RF_CONFIG_KEY(initializer_range, NUMBER, 0.02, 0, 100, RF_KEY_OPEN_LOW),
+    RF_CONFIG_KEY(intermediate_size, WHOLE, 3072, 1, 1048576, 0),
+    RF_CONFIG_KEY(layer_norm_eps, NUMBER, 1e-12, 0, 1, RF_KEY_OPEN_LOW),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 1536, 2, 16777216, 0),           /* [CLS] and [SEP] */
+    RF_CONFIG_KEY(num_attention_heads, WHOLE, 12, 1, 4096, 0),
+    RF_CONFIG_KEY(num_hidden_layers, WHOLE, 12, 1, 1024, 0),
+    RF_CONFIG_KEY(pad_token_id, WHOLE, 0, -1, 16777215, RF_KEY_NULL),
     OUR(rope_theta, NUMBER, 10000, 1, 1e18, RF_KEY_OPEN_LOW),
-    KEY(rotary_value, TRUTH, 0, 0, 1, 0),
-    KEY(tie_word_embeddings, TRUTH, 1, 0, 1, 0),
-    KEY(type_vocab_size, WHOLE, 2, 1, 65536, 0),
-    KEY(vocab_size, WHOLE, 50000, 1, 16777216, 0),
+    RF_CONFIG_KEY(rotary_value, TRUTH, 0, 0, 1, 0),
+    RF_CONFIG_KEY(tie_word_embeddings, TRUTH, 1, 0, 1, 0),
+    RF_CONFIG_KEY(type_vocab_size, WHOLE, 2, 1, 65536, 0),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 50000, 1, 16777216, 0),
     OUR(cape_max_global_scaling, NUMBER, 1.03, 1, 10, 0),
     OUR(cape_max_global_shift, NUMBER, 5, 0, 1e6, 0),
     OUR(cape_max_local_shift, NUMBER, 0.5, 0, 0.5, 0),
@@ -70,7 +69,6 @@ static const rf_config_key keys[] = {
     OUR(sinusoidal_base, NUMBER, 10000, 1, 1e18, RF_KEY_OPEN_LOW),
     OUR(use_logn_attn, TRUTH, 0, 0, 1, 0),
     OUR(xpos_scale_base, NUMBER, 512, 0, 1e9, RF_KEY_OPEN_LOW),
-#undef KEY
 #undef OUR
 };
 

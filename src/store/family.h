@@ -32,6 +32,10 @@ typedef struct rf_config_key {
     int flags;                  /* RF_KEY_*                                                                           */
 } rf_config_key;
 
+/* The row of a member by its own name, or by another one: kind, default, range, RF_KEY_*. */
+#define RF_CONFIG_KEY_AS(name, member, kind, ...) {name, RF_KEY_##kind, offsetof(rf_config, member), __VA_ARGS__}
+#define RF_CONFIG_KEY(member, kind, ...) RF_CONFIG_KEY_AS(#member, member, kind, __VA_ARGS__)
+
 /* A key whose value tells a family from its relatives: a text, or (text NULL) a truth. */
 typedef struct rf_config_sign { const char *key, *text; bool truth, required; } rf_config_sign;
 

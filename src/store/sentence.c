@@ -114,33 +114,42 @@ static rf_status read_normalize(const char *folder, const char *below, rf_senten
     return status;
 }
 
-/* Without max_seq_length the limit is the tokenizer's model_max_length, and max_position_embeddings at most: that is
- * the limit where max_length is 0. */
-static rf_status tokenizer_length(const char *folder, const char *below, rf_sentence *s, rf_error *why)
+/* model_max_length of tokenizer_config.json; 0: there is none. */
+static rf_status model_max_length(const rf_ctx *ctx, const char *folder, const char *below, double *out, rf_error *why)
 {
-    char path[4096], inner[4096];
+    char path[4096];
     json_t *root;
-    rf_config c;
-    rf_status status = load(s->ctx, folder, below, RF_FILE_TOKENIZER_CONFIG, false, path, &root, why);
+    rf_status status = load(ctx, folder, below, RF_FILE_TOKENIZER_CONFIG, false, path, &root, why);
     const json_t *length = json_object_get(root, "model_max_length"), *old = json_object_get(root, "max_len");
     if (!length || json_is_null(length)) length = old;              /* transformers' older name                     */
-    const double most = json_number_value(length);
-    if (!status && length && !json_is_null(length) && !(json_is_number(length) && most >= 1))
+    *out = json_number_value(length);
+    if (!status && length && !json_is_null(length) && !(json_is_number(length) && *out >= 1))
         status = rf_fail(why, RF_EDATA, "%.200s: model_max_length: expected a number from 1 on, got another value; "
                                         "write the number of tokens that texts are cut to", path);
-    if (!status && *below) status = rf__path(inner, sizeof inner, folder, below, why);
-    if (!status && length && !json_is_null(length) && !rf_config_read(s->ctx, *below ? inner : folder, &c, NULL) &&
-        most < (double)c.max_position_embeddings)
-        s->max_length = (int64_t)most;
     json_decref(root);
     return status;
 }
 
-rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t *out, rf_error *why)
+/* Without max_seq_length the limit is the tokenizer's model_max_length, and max_position_embeddings at most: that is
+ * the limit where max_length is 0. */
+static rf_status tokenizer_length(const char *folder, const char *below, rf_sentence *s, rf_error *why)
 {
-    rf_sentence s = {.ctx = ctx};
-    const rf_status status = tokenizer_length(folder, "", &s, why);
-    *out = s.max_length;
+    char inner[4096];
+    double most;
+    rf_config c;
+    rf_status status = model_max_length(s->ctx, folder, below, &most, why);
+    if (!status && *below) status = rf__path(inner, sizeof inner, folder, below, why);
+    if (!status && most > 0 && !rf_config_read(s->ctx, *below ? inner : folder, &c, NULL) &&
+        most < (double)c.max_position_embeddings)
+        s->max_length = (int64_t)most;
+    return status;
+}
+
+rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t positions, int64_t *out, rf_error *why)
+{
+    double most;
+    const rf_status status = model_max_length(ctx, folder, "", &most, why);
+    *out = !status && most > 0 && most < (double)positions ? (int64_t)most : positions;
     return status;
 }
 
@@ -387,17 +396,16 @@ static rf_status check_prompt(const char *path, const json_t *root, rf_error *wh
                    "prompt; write null, and put the prompt before your texts", path, rf__printable(name).text);
 }
 
-rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, char out[32], rf_error *why)
+rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int64_t outputs, char out[32],
+                                     rf_error *why)
 {
     char modules[4096], path[4096], config_path[RF_CONFIG_PATH];
     json_t *config = NULL, *own = NULL;
-    rf_config c;
     *out = 0;
     rf_status status = rf__path(modules, sizeof modules, folder, RF_FILE_MODULES, why);
     if (!status && rf__is_there(ctx, modules))
         status = load(ctx, folder, "", RF_FILE_PROMPTS, false, path, &own, why);
     if (!status) status = rf__config_root(ctx, folder, config_path, &config, why);
-    if (!status) status = rf__config_of_root(ctx, config_path, config, &c, sizeof c, why);
     if (!status) {
         const char *kind = json_string_value(json_object_get(own, "model_type"));
         const json_t *newer = json_object_get(json_object_get(config, "sentence_transformers"), "activation_fn"),
@@ -405,7 +413,7 @@ rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, char
         const char *name = torch_function(json_object_get(own, "activation_fn"));
         if (!name) name = torch_function(newer ? newer : older);
         if (!name && ((kind && !strcmp(kind, "CrossEncoder")) || newer || older))
-            name = c.num_labels == 1 ? "Sigmoid" : "Identity";
+            name = outputs == 1 ? "Sigmoid" : "Identity";
         if (name) snprintf(out, 32, "%s", name);
         if (name) status = check_prompt(path, own, why);
     }

@@ -10,12 +10,13 @@
 /* The file that holds a sentence model's prompts: text NULL where there is none, then nothing is written. */
 rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why);
 
-/* model_max_length of tokenizer_config.json, where it is less than the model's positions; else 0. */
-rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t *out, rf_error *why);
+/* model_max_length of tokenizer_config.json, where it is less than the model's positions; else these. */
+rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t positions, int64_t *out, rf_error *why);
 
-/* The name of the function that sentence-transformers' CrossEncoder applies to the outputs, such as "Sigmoid" or
- * "Identity"; "" if the folder is not a CrossEncoder.  RF_EUNSUPPORTED: the folder has a default prompt. */
-rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, char out[32], rf_error *why);
+/* The name of the function that sentence-transformers' CrossEncoder applies to a model's `outputs`, such as "Sigmoid"
+ * or "Identity"; "" if the folder is not a CrossEncoder.  RF_EUNSUPPORTED: the folder has a default prompt. */
+rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int64_t outputs, char out[32],
+                                     rf_error *why);
 
 const char *rf__sentence_default_prompt(const rf_sentence *s);            /* its text; "": there is none              */
 rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *p, rf_error *why);

@@ -86,11 +86,9 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
 static rf_status take_limit(rf_answerer *a, const char *folder, rf_error *why)
 {
     const rf_config *c = rf_model_config(a->model);
-    int64_t limit = 0;
     a->max_length = c->task_max_length;
     if (a->max_length) return RF_OK;
-    const rf_status status = rf__tokenizer_limit(a->ctx, folder, &limit, why);
-    a->max_length = limit ? limit : c->max_position_embeddings;
+    const rf_status status = rf__tokenizer_limit(a->ctx, folder, c->max_position_embeddings, &a->max_length, why);
     if (!*a->cross_encoder) a->max_length = rf__min64(a->max_length, 512);
     return status;
 }
@@ -112,7 +110,8 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
     if (!status && rf__task_of_model(rf_model_config(a->model), &a->task, &unknown))
         status = rf_fail(why, unknown.code, "%.200s: %s", folder, unknown.text);
     if (!status && !a->lent) status = keep_prompt(a, folder, &s, why);
-    if (!status && a->task->function) status = rf__cross_encoder_function(ctx, folder, a->cross_encoder, why);
+    if (!status && a->task->function)
+        status = rf__cross_encoder_function(ctx, folder, rf_model_config(a->model)->num_labels, a->cross_encoder, why);
     rf_sentence_free(&s);
     if (!status && !rf_model_tokenizer(a->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);

@@ -233,16 +233,16 @@ static rf_status check_text(const char *text, size_t size, const char *which, rf
 static size_t around_text(const rf_tokenizer *t, bool pair, int flags)
 {
     if (flags & RF_ENCODE_PLAIN || t->bare) return 0;
-    return (size_t)!t->ends_alone + !t->open_end + (pair ? t->middle : 0);
+    return (size_t)rf__tokenizer_opens(t) + rf__tokenizer_ends(t) + (pair ? t->middle : 0);
 }
 
 static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                        const rf_sample_options *sample, size_t limit, int flags, rf_encoding *e, size_t *dropped)
 {
-    const bool frame = !(flags & RF_ENCODE_PLAIN) && !t->bare, front = frame && !t->ends_alone;
+    const bool frame = !(flags & RF_ENCODE_PLAIN) && !t->bare;
     const size_t base = e->n, around = around_text(t, pair != NULL, flags);
     if (!scratch_for(e, t) || !rf__reserve_tokens(e, 2)) return false;
-    if (front) rf__put_token(e, t->special[RF_CLS], 0, 0, true);
+    if (frame && rf__tokenizer_opens(t)) rf__put_token(e, t->special[RF_CLS], 0, 0, true);
     const size_t a = e->n;
     if (!encode_text(t, e, text, size, sample, flags)) return false;
     size_t na = e->n - a, nb = 0;
@@ -264,7 +264,7 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
     for (size_t i = 0; i < middle; i++) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
     const size_t second = e->n;
     e->n += nb;
-    if (frame && !t->open_end) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
+    if (frame && rf__tokenizer_ends(t)) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
     for (size_t i = base; i < e->n; i++) e->type[i] = pair && i >= second && !t->one_type;
     return true;
 }

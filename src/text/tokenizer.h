@@ -87,6 +87,10 @@ struct rf_tokenizer {
     json_t *kept;                       /* keys of its settings that say nothing of ids, for saving; or NULL          */
 };
 
+/* Whether the template has [CLS] before a text, and [SEP] after it or after the second text of a pair. */
+static inline bool rf__tokenizer_opens(const rf_tokenizer *t) { return !t->bare && !t->ends_alone; }
+static inline bool rf__tokenizer_ends(const rf_tokenizer *t) { return !t->bare && !t->open_end; }
+
 /* A part of a text: bytes [from, to), known to be UTF-8, without added tokens; bytes up to `size` may be read.
  * `plain`: special tokens in it are text (RF_ENCODE_NO_SPECIALS). */
 typedef struct rf_passage {

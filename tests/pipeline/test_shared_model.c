@@ -85,8 +85,8 @@ static void all_at_once_is_each_alone(void **state)
     serve_with(2, RF_BF16);
 }
 
-/* What modules.json says counts, also where the model lies in a folder below; and the model is still whole when the
- * pipelines on it are gone. */
+/* Pipelines on a model honor modules.json, also if the model is in a subfolder.  The model can still be used after they
+ * are closed. */
 static void the_folder_is_asked_again(void **state)
 {
     (void)state;

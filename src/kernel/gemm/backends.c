@@ -1,4 +1,4 @@
-/* backends.c — every way to multiply that a build has, one by one, for who compares them: roformer/kernel/work.h. */
+/* backends.c — lists the matrix products of this build, for programs that compare them: roformer/kernel/work.h. */
 #include <string.h>
 
 #include "kernel/gemm/products.h"

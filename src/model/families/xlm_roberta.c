@@ -36,17 +36,13 @@ static const rf_class_row classes[] = {
     {0},
 };
 
-#define KEY(name, kind, normal, low, high, flags) \
-    { \
-#name, RF_KEY_##kind, offsetof(rf_config, name), normal, low, high, flags \
-    }
 static const rf_config_key keys[] = {
-    KEY(embedding_size, NONE, 0, 0, 0, 0),
-    KEY(rotary_value, NONE, 0, 0, 0, 0),
-    KEY(max_position_embeddings, WHOLE, 512, 2, 16777216, RF_KEY_AFTER_PAD),        /* <s> and </s> */
-    KEY(pad_token_id, WHOLE, 1, 0, 16777215, 0),
-    KEY(vocab_size, WHOLE, 30522, 1, 16777216, 0),
-    KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 2, 16777216, RF_KEY_AFTER_PAD),        /* <s> and </s> */
+    RF_CONFIG_KEY(pad_token_id, WHOLE, 1, 0, 16777215, 0),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 30522, 1, 16777216, 0),
+    RF_CONFIG_KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
     {0},
 };
 
