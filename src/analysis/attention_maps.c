@@ -21,7 +21,7 @@ rf_status rf_attention_maps(rf_session *s, const int32_t id[], int64_t T, int ba
 {
     if (!(s && id && p)) return rf__missing("rf_attention_maps", "session, id, p", why);
     if (T < 1 || T > INT32_MAX)
-        return rf_fail(why, RF_EARG, "rf_attention_maps: %lld tokens, expected at least 1", (long long)T);
+        return rf_fail(why, RF_EARG, "rf_attention_maps: tokens: expected at least 1, got %lld", (long long)T);
     struct maps m = {T, bare != 0, p};
     const rf_batch batch = {.N = T, .B = 1, .id = id, .start = (const int32_t[]){0, (int32_t)T}};
     const float *hidden;

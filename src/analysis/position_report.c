@@ -21,8 +21,8 @@ static rf_status read_probe(rf_probe *own, const rf_probe *given, const void *ou
     if (!(own->ctx && own->model && own->session && own->text && own->text->id && rf_model_tokenizer(own->model)))
         return rf__missing("rf_probe", "ctx, model with a tokenizer, session, text", why);
     if (own->pieces < 1 || own->pieces > own->text->n)
-        return rf_fail(why, RF_EARG, "rf_probe: %lld pieces, the text has %lld", (long long)own->pieces,
-                       (long long)own->text->n);
+        return rf_fail(why, RF_EARG, "rf_probe: pieces: expected at most the text's %lld, got %lld",
+                       (long long)own->text->n, (long long)own->pieces);
     return RF_OK;
 }
 
@@ -396,7 +396,7 @@ static rf_status measure_lengths(const rf_probe *lab, rf_length_loss out[], int 
         if (!status) status = progress(lab, (double)(i + 1) / (double)s->n, why);
     }
     if (!status && !out[0].labels && out[0].defined)
-        status = rf_fail(why, RF_EDATA, "the text holds no token to predict");
+        status = rf_fail(why, RF_EDATA, "text: expected a token to predict, got none");
     for (int k = 0; k < count && !status; k++) finish(&out[k], &out[0], c.sum + k * s->n, c.sum, s->n);
     *lengths = count;
     cutting_free(lab, &c);

@@ -56,7 +56,8 @@ rf_status rf_stretches_read(const rf_ctx *ctx, const rf_tokenizer *t, const char
     rf_reader *r;
     int best = SIZES - 1;
     if (length <= RF__TEMPLATE || most < 1)
-        return rf_fail(why, RF_EARG, "stretches: %lld of pieces of %lld tokens", (long long)most, (long long)length);
+        return rf_fail(why, RF_EARG, "stretches: expected at least 1 piece of at least 1 token, got %lld of %lld",
+                       (long long)most, (long long)length);
     rf_status status = rf_reader_open(ctx, text, texts, reader, &r, why);
     if (status) return status;
     status = rf__feed(ctx, t, r, RF__HOLD_NONE, take_part, &g, why);
@@ -65,7 +66,7 @@ rf_status rf_stretches_read(const rf_ctx *ctx, const rf_tokenizer *t, const char
     while (best > 0 && !g.of[best].n) best--;
     if (!status && !g.of[best].n)
         status = rf_fail(why, RF_EDATA,
-                         "no document of the text has %lld tokens, so none fills a piece of --max_length %lld",
+                         "text: expected a document of %lld tokens, which fills a piece of --max_length %lld, got none",
                          (long long)size_of(&g, 0), (long long)length);
     if (!status) {
         *out = (rf_stretches){length, (int64_t)1 << best, size_of(&g, best), g.of[best].n, g.of[best].id, g.documents};

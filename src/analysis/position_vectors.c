@@ -49,12 +49,12 @@ rf_status rf_position_vectors(const rf_model *m, int64_t T, float *p, rf_error *
     const rf_position *is = m->params.position;
     if (!(is->flags & RF_POSITION_VECTOR)) {
         char names[512];
-        return rf_fail(why, RF_EUNSUPPORTED, "%s adds no vector of its own for each position to the words; those that "
-                       "do: %s", is->name, those(names, sizeof names));
+        return rf_fail(why, RF_EUNSUPPORTED, "position_embedding_type: expected one that adds a vector for each "
+                       "position to the words, got %s; these do: %s", is->name, those(names, sizeof names));
     }
     size_t floats;
     if (T < 1 || T > INT32_MAX || !rf__checked_mul((size_t)T, (size_t)m->config.embedding_size, &floats))
-        return rf_fail(why, RF_EARG, "rf_position_vectors: %lld positions, expected at least 1", (long long)T);
+        return rf_fail(why, RF_EARG, "rf_position_vectors: positions: expected at least 1, got %lld", (long long)T);
     rf_graph *g = NULL;
     rf_positions *kept = NULL;
     rf_status status = rf_graph_new(m->ctx, &g, why);

@@ -222,7 +222,7 @@ rf_status rf_probe_subspaces(const rf_probe *p, int64_t T, rf_subspaces *out, rf
     const int64_t E = m->config.embedding_size;
     size_t floats;
     if (T < 1 || !rf__checked_mul((size_t)T, (size_t)E, &floats) || floats > SIZE_MAX / sizeof(float))
-        return rf_fail(why, RF_EARG, "rf_probe_subspaces: %lld positions, expected at least 1", (long long)T);
+        return rf_fail(why, RF_EARG, "rf_probe_subspaces: positions: expected at least 1, got %lld", (long long)T);
     float *vectors = rf__alloc(p->ctx, floats * sizeof *vectors);
     rf_subspaces found;
     if (!vectors) return rf_fail(why, RF_ENOMEM, "out of memory: %lld positions", (long long)T);

@@ -82,7 +82,8 @@ static rf_status check_drops(const struct conversion *c)
         }
         if (!found)
             return rf_fail(c->why, RF_EARG, "--drop %.100s: %s", c->o.drop[i],
-                           needed ? "the model needs what is called so" : "the source has no tensor of this name");
+                           needed ? "expected a tensor that is not needed, got one that the model needs"
+                                  : "expected a tensor of the source, got an unknown name");
     }
     return RF_OK;
 }
@@ -104,9 +105,8 @@ static rf_status check_left_over(const struct conversion *c)
     }
     rf__free(c->ctx, ignored);
     if (!count) return RF_OK;
-    return rf_fail(c->why, RF_EDATA,
-                   "%s: %zu tensors are left over, for which %s has no use: %s; --drop NAME leaves one out",
-                   rf__weights_name(c->w), count, c->config.architecture, rf__printable(left).text);
+    return rf_fail(c->why, RF_EDATA, "%s: expected only tensors of %s, got %zu others: %s; --drop NAME leaves one out",
+                   rf__weights_name(c->w), c->config.architecture, count, rf__printable(left).text);
 }
 
 static rf_status read_weights(struct conversion *c)
@@ -206,11 +206,13 @@ static rf_status read_back(const struct conversion *c, const char *path)
         float *x = t && t->count == p->count ? rf__alloc(c->ctx, p->count * sizeof *x) : NULL;
         if (!x)
             status = t ? rf_fail(c->why, RF_ENOMEM, "out of memory: %zu numbers", p->count)
-                       : rf_fail(c->why, RF_EDATA, "%s: %s is missing after it was written", path, p->name);
+                       : rf_fail(c->why, RF_EDATA, "%s: expected %s in the file that was written, got none", path,
+                                 p->name);
         if (!status) status = rf_weights_read(w, t, x, 1, c->why);
         for (size_t k = 0; k < p->count && !status; k++)
             if (x[k] != expected(c, i, k))
-                status = rf_fail(c->why, RF_EDATA, "%s: %s: element %zu is not what was written", path, p->name, k);
+                status = rf_fail(c->why, RF_EDATA, "%s: %s: expected element %zu as it was written, got another value",
+                                 path, p->name, k);
         rf__free(c->ctx, x);
     }
     rf_weights_close(w);
@@ -265,24 +267,24 @@ static rf_status write_target(struct conversion *c)
 static rf_status check_target(const struct conversion *c)
 {
     if (rf_run_alive(c->to))
-        return rf_fail(c->why, RF_EBUSY,
-                       "%s: used by a training run, which writes to it at its end; choose another folder, or wait",
-                       c->to);
+        return rf_fail(c->why, RF_EBUSY, "%s: expected a folder that is not in use, got one that a training run "
+                       "writes to; choose another folder, or wait", c->to);
     if (!c->o.overwrite && !rf__holds_weights(c->to)) {
         const char *tokenizer = rf_tokenizer_found(c->ctx, c->from);
         return rf__folder_lacks_model(c->to, tokenizer, "name another folder, or --overwrite", c->why);
     }
     if (!rf__holds_weights(c->to)) return RF_OK;
     if (!c->o.overwrite)
-        return rf_fail(c->why, RF_EIO, "%s: holds weights already: name another folder, or --overwrite", c->to);
+        return rf_fail(c->why, RF_EIO, "%s: expected a folder without weights, got one with weights; choose another "
+                       "folder, or use --overwrite", c->to);
     if (rf__folder_has(c->to, RF_FILE_COMPLETE))
-        return rf_fail(c->why, RF_EIO, "%s: is a checkpoint, which a run goes on from as it is: name another folder",
+        return rf_fail(c->why, RF_EIO,
+                       "%s: expected a model folder, got the checkpoint of a training run; choose another folder",
                        c->to);
     const char *old = rf_tokenizer_found(c->ctx, c->from) ? NULL : rf_tokenizer_found(c->ctx, c->to);
     if (!old) return RF_OK;
-    return rf_fail(c->why, RF_EIO,
-                   "%s: %s is of the weights that are to be replaced, and %s has no tokenizer: name another folder",
-                   c->to, old, c->from);
+    return rf_fail(c->why, RF_EIO, "%s: expected no %s of the weights that are replaced, since %s has no tokenizer; "
+                   "choose another folder", c->to, old, c->from);
 }
 
 /* The other vocabulary, once everything that was published has been read. */
@@ -290,8 +292,8 @@ static rf_status extend(struct conversion *c)
 {
     if (!c->o.vocabulary) return RF_OK;
     if (!c->tokenizer)
-        return rf_fail(c->why, RF_EDATA, "%s: has no tokenizer, so no words whose vectors could make those of others",
-                       c->from);
+        return rf_fail(c->why, RF_EDATA, "%s: expected a tokenizer, got none; the vectors of the new words are made "
+                       "from those of its words", c->from);
     rf__extension x;
     rf_status status = rf_tokenizer_open(c->ctx, c->o.vocabulary, &c->words, c->why);
     if (!status) status = rf_tokenizer_savable(c->words, c->to, c->why);
@@ -341,10 +343,13 @@ rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const 
     if (rf__options_read(&c.o, sizeof c.o, RF_SIZE_TO(rf_convert_options, user), options, "rf_convert_options", why))
         return RF_EARG;
     if (c.o.type != RF_F32 && c.o.type != RF_BF16 && c.o.type != RF_F16 && c.o.type != RF_I8)
-        return rf_fail(why, RF_EARG, "rf_convert: type %d, expected RF_F32, RF_BF16, RF_F16 or RF_I8", (int)c.o.type);
-    if (c.o.drops && !c.o.drop) return rf_fail(why, RF_EARG, "rf_convert: %zu names to drop, and no list", c.o.drops);
+        return rf_fail(why, RF_EARG, "rf_convert: type: expected RF_F32, RF_BF16, RF_F16 or RF_I8, got %d",
+                       (int)c.o.type);
+    if (c.o.drops && !c.o.drop)
+        return rf_fail(why, RF_EARG, "rf_convert: drop: expected a list of %zu names, got NULL", c.o.drops);
     for (size_t i = 0; i < c.o.drops; i++)
-        if (!c.o.drop[i]) return rf_fail(why, RF_EARG, "rf_convert: name %zu to drop is NULL", i + 1);
+        if (!c.o.drop[i])
+            return rf_fail(why, RF_EARG, "rf_convert: drop: expected a name, got NULL for name %zu", i + 1);
     const rf_status status = convert(&c);
     for (size_t i = 0; c.scale && i < c.params.n; i++) rf__free(ctx, c.scale[i]);
     rf__free(ctx, (void *)c.scale);

@@ -86,8 +86,9 @@ rf_status rf__extend_vocabulary(const rf_tokenizer *from, const rf_tokenizer *to
     float *rows = NULL;
     *out = (rf__extension){0};
     if (rf_tokenizer_size(from) > c.vocab_size)
-        return rf_fail(why, RF_EDATA, "config.json: vocab_size is %lld, the tokenizer has %d tokens",
-                       (long long)c.vocab_size, (int)rf_tokenizer_size(from));
+        return rf_fail(why, RF_EDATA,
+                       "config.json: vocab_size: expected the number of the tokenizer's tokens, %d, got %lld",
+                       (int)rf_tokenizer_size(from), (long long)c.vocab_size);
     c.vocab_size++;
     rf_status status = rf__params_new_head(ctx, &c, params->head, &probe, why);
     c.vocab_size = rf_tokenizer_size(to);

@@ -86,8 +86,9 @@ static rf_status one_file(const walk *w, const char *name, const char *from)
     if (!w->copy) {
         status = rf__must_be_file(from, w->why);
         if (!status && !f->overwrite && !access(to, F_OK))
-            status = rf_fail(w->why, RF_EIO, "%s: exists, and would be overwritten: name another folder, or "
-                             "--overwrite", to);
+            status = rf_fail(w->why, RF_EIO,
+                             "%s: expected a new file, got one that exists; choose another folder, or use --overwrite",
+                             to);
         return status;
     }
     snprintf(folder, sizeof folder, "%s", to);
@@ -138,7 +139,8 @@ static rf_status one_folder(const walk *w, const char *below, int deep)
         if (!status && strcmp(last, ".") != 0 && strcmp(last, "..") != 0) {
             const int size = snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", last);
             status = size < PATH ? one(w, name, deep)
-                                 : rf_fail(w->why, RF_ERANGE, "%.80s...: path longer than %d bytes", name, PATH - 1);
+                                 : rf_fail(w->why, RF_ERANGE, "%.80s...: expected a path of at most %d bytes", name,
+                                           PATH - 1);
         }
         free(entry[i]);
     }

@@ -280,8 +280,8 @@ rf_status rf__beam_search_advance(rf__writer *w, rf_error *why)
         }
         rf_error own = {0};
         s->over = false;
-        rf_fail(&own, RF_EARG, "num_beams: of %lld beams %lld can go on; fewer, or fewer tokens that are excluded",
-                (long long)w->o->num_beams, (long long)s->texts);
+        rf_fail(&own, RF_EARG, "num_beams: expected %lld beams that can be continued, got %lld; use fewer beams, or "
+                "exclude fewer tokens", (long long)w->o->num_beams, (long long)s->texts);
         rf__beam_search_fail(w, s, &own);
     }
     return RF_OK;

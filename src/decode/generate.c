@@ -66,11 +66,12 @@ static rf_status check_ids(const rf__writer *w, const char *what, const int32_t 
                            rf_error *why)
 {
     if ((!id && n) || n < least || n > INT32_MAX - w->o->max_new_tokens - 1)
-        return rf_fail(why, RF_EARG, "%s: %lld tokens; at least %lld", what, (long long)n, (long long)least);
+        return rf_fail(why, RF_EARG, "%s: expected at least %lld tokens, got %lld", what, (long long)least,
+                       (long long)n);
     for (int64_t i = 0; i < n; i++)
         if (id[i] < 0 || id[i] >= w->V)
-            return rf_fail(why, RF_ERANGE, "%s: token %lld is %d, the vocabulary has %lld", what, (long long)i,
-                           (int)id[i], (long long)w->V);
+            return rf_fail(why, RF_ERANGE, "%s: token %lld: expected an id below vocab_size %lld, got %d", what,
+                           (long long)i, (long long)w->V, (int)id[i]);
     return RF_OK;
 }
 
@@ -99,8 +100,8 @@ static rf_status check_prompt(const rf__writer *w, int64_t number, rf_error *why
     const rf_prompt p = prompt_of(w, number);
     const rf_status status = s ? check_ids(w, "source", s->id, s->n, 1, why) : RF_OK;
     if (!s && w->o->max_length && p.n >= w->o->max_length)
-        return rf_fail(why, RF_ERANGE, "a prompt of %lld tokens: expected fewer than max_length, %lld; shorten it, or "
-                       "give max_new_tokens", (long long)p.n, (long long)w->o->max_length);
+        return rf_fail(why, RF_ERANGE, "prompt: expected fewer tokens than max_length, %lld, got %lld; shorten it, or "
+                       "use max_new_tokens", (long long)w->o->max_length, (long long)p.n);
     return status ? status : check_ids(w, s ? "prefix" : "prompt", p.id, p.n, s ? 0 : 1, why);
 }
 
@@ -202,10 +203,12 @@ static rf_status too_long(const rf__writer *w, const rf__writing *t, size_t limi
     const size_t most = rf__cache_most(w->cache), bytes = t->bytes * (size_t)w->o->num_beams + t->source_bytes;
     const char *what = t->source ? "source" : "prompt";
     return rf_fail(why, RF_ERANGE,
-                   "a %s of %lld tokens%s: keys and values of %s%zu bytes, and %s %zu: a shorter %s, %s%smore memory%s",
-                   what, (long long)(t->source ? t->source->n : t->prompt), most ? " and max_new_tokens" : "",
-                   w->o->num_beams > 1 ? "all beams, " : "", bytes, most ? "the limit is" : "the machine has", limit,
-                   what, most ? "fewer max_new_tokens, " : "", type == RF_F32 ? "keys in bf16 (half), " : "",
+                   "%s: expected at most %zu bytes of keys and values (%s), got %zu%s for %lld tokens%s; use a shorter "
+                   "%s, %s%smore memory%s",
+                   what, limit, most ? "the limit" : "what the machine has", bytes,
+                   w->o->num_beams > 1 ? " of all beams" : "", (long long)(t->source ? t->source->n : t->prompt),
+                   most ? " and max_new_tokens" : "", what, most ? "fewer max_new_tokens, " : "",
+                   type == RF_F32 ? "keys in bf16 (half), " : "",
                    t->source ? ""
                              : ", or a model with linear attention (attention_type), which needs the same for any "
                                "length");
@@ -349,8 +352,8 @@ static void hand_out(rf__writer *w, rf__writing *t)
     rf_error why = {0};
     if (t->search && t->bests) return;                              /* its search decides */
     if (t->next.id < 0) {
-        rf_fail(&why, RF_EARG, "suppress, no_repeat_ngram_size: all %lld tokens of the vocabulary are excluded",
-                (long long)w->V);
+        rf_fail(&why, RF_EARG, "suppress, no_repeat_ngram_size: expected a token that is allowed, got all %lld tokens "
+                "of the vocabulary excluded", (long long)w->V);
         rf__writing_end(w, t, RF_GENERATE_FAILED, &why);
         return;
     }
@@ -461,20 +464,21 @@ static rf_status begin(rf__writer *w, rf_error *why)
     const size_t most = 4 * (size_t)(w->o->batch_size + w->o->num_beams);
     w->capacity = (int64_t)most;
     if (!c->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "this model sees tokens on both sides (is_decoder false): it cannot write text");
+        return rf_fail(why, RF_EUNSUPPORTED, "generate: expected a causal model (is_decoder true), got one with "
+                       "bidirectional attention (is_decoder false)");
     w->ctx = w->model->ctx;
     w->V = c->vocab_size;
     if (c->is_encoder_decoder != (w->source != NULL))
-        return rf_fail(why, RF_EUNSUPPORTED, w->source ? "this model has no decoder: it does not translate"
-                                                       : "this model translates: it writes nothing without a source");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       w->source ? "translate: expected an encoder-decoder model, got one without a decoder"
+                                 : "generate: expected a decoder-only model, got an encoder-decoder model");
     if (w->o->forced_bos >= w->V || w->o->forced_eos >= w->V)
-        return rf_fail(why, RF_ERANGE, "forced_bos %d, forced_eos %d: the vocabulary has %lld", (int)w->o->forced_bos,
-                       (int)w->o->forced_eos, (long long)w->V);
+        return rf_fail(why, RF_ERANGE, "forced_bos, forced_eos: expected ids below vocab_size %lld, got %d and %d",
+                       (long long)w->V, (int)w->o->forced_bos, (int)w->o->forced_eos);
     if (w->o->num_beams > 1 && rf__beam_search_width(w->o) > w->V)
-        return rf_fail(why, RF_EARG,
-                       "num_beams: %lld beams choose among %lld tokens in each step, the vocabulary has %lld",
-                       (long long)w->o->num_beams, (long long)rf__beam_search_width(w->o), (long long)w->V);
+        return rf_fail(why, RF_EARG, "num_beams: expected at most %lld candidates in a step, the vocabulary, got %lld "
+                       "for %lld beams; use fewer beams", (long long)w->V, (long long)rf__beam_search_width(w->o),
+                       (long long)w->o->num_beams);
     if (!rf__position_caches(stack->position, c, NULL)) {
         const rf_status status = rf__session_cache(w->session, &w->cache, why);
         if (status) return status;
@@ -509,7 +513,8 @@ rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_option
     rf_status status = rf__generate_options_read(&o, options, why);
     if (!status) status = rf__generate_check(&o, why);
     if (!status && (texts < 0 || texts > INT64_MAX / o.num_return_sequences))
-        status = rf_fail(why, RF_EARG, "%s: %lld", w->source ? "sources" : "prompts", (long long)texts);
+        status = rf_fail(why, RF_EARG, "%s: expected 0 or more, got %lld",
+                         w->source ? "sources" : "prompts", (long long)texts);
     w->o = &o;
     w->model = rf__session_model(w->session);
     if (!status) status = begin(w, why);
@@ -581,7 +586,7 @@ rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n
     struct one x = {.sink = sink, .user = user};
     const rf_prompt p = {.id = id, .n = n};
     if (!session || (!id && n > 0))
-        return rf_fail(why, RF_EARG, "generate: no %s given", !session ? "session" : "prompt");
+        return rf_fail(why, RF_EARG, "generate: expected a %s, got NULL", !session ? "session" : "prompt");
     const rf_status status = rf_session_generate_all(session, &p, 1, options, pass_on, note_end, &x, why);
     if (status) return status;
     if (x.why.code) return rf_fail(why, x.why.code, "%s", x.why.text);

@@ -48,25 +48,27 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
     };
     for (size_t i = 0; i < RF_COUNT(limits); i++)
         if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
-            return rf_fail(why, RF_EARG, "%s: %g is not in %g to %g", limits[i].name, limits[i].value, limits[i].least,
-                           limits[i].most);
+            return rf_fail(why, RF_EARG, "%s: expected %g to %g, got %g", limits[i].name, limits[i].least,
+                           limits[i].most, limits[i].value);
     if (o->stops < 0 || o->suppressed < 0 || (o->stops && !o->stop) || (o->suppressed && !o->suppress) ||
         o->stop_strings < 0 || (o->stop_strings && !o->stop_string))
-        return rf_fail(why, RF_EARG, "stop, suppress, stop_string: lists of %lld, %lld and %lld",
-                       (long long)o->stops, (long long)o->suppressed, (long long)o->stop_strings);
+        return rf_fail(why, RF_EARG, "stop, suppress, stop_string: expected lists of 0 or more, got counts %lld, %lld "
+                       "and %lld, or a count without its list", (long long)o->stops, (long long)o->suppressed,
+                       (long long)o->stop_strings);
     if (o->num_beams > 1 && o->do_sample)
-        return rf_fail(why, RF_EARG, "num_beams: %lld, and do_sample; beam search draws nothing",
+        return rf_fail(why, RF_EARG, "num_beams: expected 1 with do_sample, got %lld; beam search does not sample",
                        (long long)o->num_beams);
     if (o->num_beams > 1 && o->num_return_sequences > o->num_beams)
-        return rf_fail(why, RF_EARG, "num_return_sequences: %lld of %lld beams", (long long)o->num_return_sequences,
-                       (long long)o->num_beams);
+        return rf_fail(why, RF_EARG, "num_return_sequences: expected at most num_beams, %lld, got %lld",
+                       (long long)o->num_beams, (long long)o->num_return_sequences);
     if (o->num_beams > 1 && o->stop_strings)
-        return rf_fail(why, RF_EARG, "stop_strings: beam search does not look for them");
+        return rf_fail(why, RF_EARG,
+                       "stop_strings: expected none with beam search; leave stop_strings out, or use num_beams 1");
     if (o->num_beams == 1 && o->num_return_sequences > 1 && !o->do_sample)
-        return rf_fail(why, RF_EARG, "num_return_sequences: %lld, but without sampling all are the same",
-                       (long long)o->num_return_sequences);
+        return rf_fail(why, RF_EARG, "num_return_sequences: expected 1 without do_sample, got %lld; without sampling "
+                       "all texts would be equal", (long long)o->num_return_sequences);
     if (o->cache_type != RF_F32 && o->cache_type != RF_BF16)
-        return rf_fail(why, RF_EARG, "cache_type: %d, neither RF_F32 nor RF_BF16", (int)o->cache_type);
+        return rf_fail(why, RF_EARG, "cache_type: expected RF_F32 or RF_BF16, got %d", (int)o->cache_type);
     return RF_OK;
 }
 
@@ -175,5 +177,5 @@ rf_status rf_translate_check(const rf_model *m, rf_error *why)
 {
     if (!m) return rf__missing("rf_translate_check", "model", why);
     if (m->config.is_encoder_decoder) return rf_generate_model_check(m, why);
-    return rf_fail(why, RF_EUNSUPPORTED, "this model has no decoder beside an encoder: it does not translate");
+    return rf_fail(why, RF_EUNSUPPORTED, "translate: expected an encoder-decoder model, got one without a decoder");
 }

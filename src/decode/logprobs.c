@@ -71,28 +71,26 @@ rf_status rf_session_logprobs(rf_session *session, const int32_t id[], int64_t n
     if (!(session && id && logprob)) return rf__missing("rf_session_logprobs", "session, ids, logprobs", why);
     const rf_model *m = rf__session_model(session);
     if (m->config.is_encoder_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "this model translates: what is probable follows from a source "
-                       "(roformer translate --score)");
+        return rf_fail(why, RF_EUNSUPPORTED, "logprobs: expected a causal model, got an encoder-decoder model; use "
+                       "roformer translate --score");
     if (!m->config.is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "this model sees tokens on both sides (is_decoder false): "
-                       "a token has no probability of its own");
+        return rf_fail(why, RF_EUNSUPPORTED, "logprobs: expected a causal model (is_decoder true), got one with "
+                       "bidirectional attention (is_decoder false)");
     if (m->config.linear_pooler)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "this model (RoFormer-Sim, pooler_activation \"linear\") sees all of a text at once: a token "
-                       "has no probability of its own");
-    if (n < 1 || n > INT32_MAX) return rf_fail(why, RF_EARG, "a text of %lld tokens; at least 1", (long long)n);
+        return rf_fail(why, RF_EUNSUPPORTED, "logprobs: expected a causal model, got RoFormer-Sim (pooler_activation "
+                       "\"linear\"), whose attention to a prompt is bidirectional");
+    if (n < 1 || n > INT32_MAX) return rf_fail(why, RF_EARG, "text: expected at least 1 token, got %lld", (long long)n);
     if (!window) window = n;
     if (!stride) stride = rf__max64(1, window - 1);
-    if (window < 2 && n > 1) return rf_fail(why, RF_EARG, "window: %lld; at least 2 tokens", (long long)window);
+    if (window < 2 && n > 1)
+        return rf_fail(why, RF_EARG, "window: expected at least 2 tokens, got %lld", (long long)window);
     if (stride < 1 || (stride >= window && n > window))
-        return rf_fail(why, RF_EARG,
-                       "stride: %lld is not in 1 to %lld, one less than the window's tokens: one has to be before each",
-                       (long long)stride, (long long)window - 1);
+        return rf_fail(why, RF_EARG, "stride: expected 1 to %lld, one less than the window's tokens, got %lld",
+                       (long long)window - 1, (long long)stride);
     for (int64_t i = 0; i < n; i++)
         if (id[i] < 0 || id[i] >= m->config.vocab_size)
-            return rf_fail(why, RF_ERANGE, "token %lld is %d, the vocabulary has %lld", (long long)i, (int)id[i],
-                           (long long)m->config.vocab_size);
+            return rf_fail(why, RF_ERANGE, "token %lld: expected an id below vocab_size %lld, got %d", (long long)i,
+                           (long long)m->config.vocab_size, (int)id[i]);
     const bool cached = !rf__position_caches(m->params.position, &m->config, NULL);
     reading x = {.session = session, .id = id, .V = m->config.vocab_size};
     rf_status status = RF_OK;

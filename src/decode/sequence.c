@@ -15,8 +15,7 @@ static rf_status read_options(const rf_sequence_options *options, rf_sequence_op
     rf_sequence_defaults(out);
     const rf_status status = rf__options_read(out, sizeof *out, sizeof *out, options, "rf_sequence_options", why);
     if (status || out->type == RF_F32 || out->type == RF_BF16) return status;
-    return rf_fail(why, RF_EARG, "rf_sequence_options: keys and values of type %d, neither RF_F32 nor RF_BF16",
-                   (int)out->type);
+    return rf_fail(why, RF_EARG, "rf_sequence_options: type: expected RF_F32 or RF_BF16, got %d", (int)out->type);
 }
 
 rf_type rf__sequence_type(const rf_model *m, rf_type asked) { return m->type == RF_F32 ? asked : RF_BF16; }
@@ -29,7 +28,8 @@ rf_status rf_sequence_new(rf_session *s, const rf_sequence_options *options, rf_
     rf_status status = read_options(options, &o, why);
     if (!status) status = rf__session_cache(s, &cache, why);
     if (!status && rf__session_model(s)->config.is_encoder_decoder)
-        status = rf_fail(why, RF_EUNSUPPORTED, "a decoder's sequence looks at a source: rf_sequence_read begins it");
+        status = rf_fail(why, RF_EUNSUPPORTED,
+                         "sequence: expected a source for a decoder's sequence, got none; use rf_sequence_read");
     return status ? status : rf__cache_add(cache, rf__sequence_type(rf__session_model(s), o.type), out, why);
 }
 
@@ -39,7 +39,8 @@ rf_status rf_sequence_read(rf_session *s, const rf_sequence_options *options, co
     rf_sequence_options o;
     if (!(s && source && out)) return rf__missing("rf_sequence_read", "session, source, out", why);
     if (!rf__session_model(s)->config.is_encoder_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "this model has no decoder: its sequences look at no source");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "sequence: expected an encoder-decoder model for a source, got one without a decoder");
     const rf_status status = read_options(options, &o, why);
     return status ? status : rf__session_read(s, rf__sequence_type(rf__session_model(s), o.type), source, out, why);
 }

@@ -79,24 +79,25 @@ void rf_session_close(rf_session *s)
 static rf_status check(const rf_batch *b, rf_error *why)
 {
     if (!b || !b->id || !b->start)
-        return rf_fail(why, RF_EARG, "batch: no %s given", !b ? "batch" : !b->id ? "ids" : "starts");
+        return rf_fail(why, RF_EARG, "batch: expected %s, got NULL", !b ? "a batch" : !b->id ? "ids" : "starts");
     if (b->B < 1 || b->N < 1 || b->N > INT32_MAX)
-        return rf_fail(why, RF_EARG, "batch: %lld sequences of %lld tokens in all; at least 1, at most %d tokens",
-                       (long long)b->B, (long long)b->N, INT32_MAX);
+        return rf_fail(why, RF_EARG,
+                       "batch: expected at least 1 sequence and 1 to %d tokens, got %lld sequences and %lld tokens",
+                       INT32_MAX, (long long)b->B, (long long)b->N);
     if (b->start[0] != 0 || b->start[b->B] != b->N)
-        return rf_fail(why, RF_EARG, "batch: starts run from %d to %d, not from 0 to %lld", (int)b->start[0],
-                       (int)b->start[b->B], (long long)b->N);
+        return rf_fail(why, RF_EARG, "batch: starts: expected to run from 0 to %lld, got %d to %d", (long long)b->N,
+                       (int)b->start[0], (int)b->start[b->B]);
     for (int64_t i = 0; i < b->B; i++)
         if (b->start[i + 1] <= b->start[i])
-            return rf_fail(why, RF_EARG, "batch: sequence %lld has no token", (long long)i);
+            return rf_fail(why, RF_EARG, "batch: sequence %lld: expected at least 1 token, got none", (long long)i);
     return RF_OK;
 }
 
 static rf_status check_rows(const int32_t row[], int64_t n, rf_error *why)
 {
     if (n >= 0 && (row || !n)) return RF_OK;
-    return rf_fail(why, RF_EARG, "batch: %lld rows of logits%s, expected 0 or more and their numbers", (long long)n,
-                   row ? "" : " without a list");
+    return rf_fail(why, RF_EARG, "batch: rows of logits: expected 0 or more and a list of them, got %lld%s",
+                   (long long)n, row ? "" : " without a list");
 }
 
 /* A fresh graph for this batch; the failure of any operation is found once, by `finish`. */
@@ -122,7 +123,8 @@ static rf_status finish(rf_session *s, const rf_tensor *x, const float **out, rf
     const rf_error *e = rf_graph_error(s->graph);
     if (e->code) return rf_fail(why, e->code, "%s", e->text);
     const int64_t n = x->rank == 2 ? x->dim[0] * x->dim[1] : 0;
-    if (!s->model->ctx->k->finite(x->f32, n)) return rf_fail(why, RF_ENUMERIC, "the model's result is not finite");
+    if (!s->model->ctx->k->finite(x->f32, n))
+        return rf_fail(why, RF_ENUMERIC, "model: expected a finite result, got NaN or infinity");
     *out = x->f32;
     return RF_OK;
 }
@@ -159,7 +161,7 @@ static rf_status get_words(rf_session *s, rf_error *why)
 static rf_status get_head(rf_session *s, rf_error *why)
 {
     if (rf_model_has_head(s->model)) return get_words(s, why);
-    return rf_fail(why, RF_EUNSUPPORTED, "this model has no language-model head (cls.predictions.*)");
+    return rf_fail(why, RF_EUNSUPPORTED, "model: expected a language-model head (cls.predictions.*), got none");
 }
 
 rf_status rf_session_mlm_logits(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n,
@@ -178,7 +180,8 @@ rf_status rf_session_pair_logits(rf_session *s, const rf_batch *source, const rf
 {
     if (!(s && out)) return rf__missing("rf_session_pair_logits", "session, logits", why);
     if (!s->model->config.is_encoder_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "this model has no decoder: it reads texts, not pairs of them");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "model: expected an encoder-decoder model for pairs of texts, got one without a decoder");
     rf_status status = check(source, why);
     if (!status) status = check_rows(row, n, why);
     if (!status) status = get_words(s, why);
@@ -193,8 +196,8 @@ rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **
     if (!(s && out && rows)) return rf__missing("rf_session_logits", "session, logits, rows", why);
     const bool sim = s->model->config.linear_pooler;
     if ((rf_model_task(s->model) == RF_HEAD_MLM && !sim) || rf_model_task(s->model) == RF_HEAD_SEQ2SEQ)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "this model has not been fine-tuned: no head for texts, tokens, answers or choices");
+        return rf_fail(why, RF_EUNSUPPORTED, "model: expected a fine-tuned model, got one without a head for texts, "
+                       "tokens, answers or choices");
     const rf_status status = begin(s, batch, why);
     if (status) return status;
     rf_tensor *z = rf__task_forward(s->graph, s->encoder, batch);
@@ -210,8 +213,8 @@ rf_status rf__session_cache(rf_session *s, rf_cache **out, rf_error *why)
     const rf_stack *stack = rf__model_writer(m);
     rf_status status = RF_OK;
     if (!stack->config.is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "this model sees tokens on both sides (is_decoder false): its sequences cannot be continued");
+        return rf_fail(why, RF_EUNSUPPORTED, "sequences: expected a causal model (is_decoder true), got one with "
+                       "bidirectional attention (is_decoder false)");
     if (!s->cache) {
         const int64_t L = stack->config.num_hidden_layers;
         rf_keeping *k = rf__calloc(m->ctx, (size_t)L + 1, sizeof *k);
@@ -237,8 +240,8 @@ static rf_status next_positions(rf_session *s, const rf_batch *b, int32_t **out,
     for (int64_t i = 0; i < b->B && position; i++) {
         const int64_t first = rf__cache_length(s->cache, i);
         if (first + b->start[i + 1] - b->start[i] > INT32_MAX)
-            return rf_fail(why, RF_ERANGE, "sequence %lld of the batch: %lld tokens and more, at most %d", (long long)i,
-                           (long long)first, INT32_MAX);
+            return rf_fail(why, RF_ERANGE, "batch: sequence %lld: expected at most %d tokens, got %lld and more",
+                           (long long)i, INT32_MAX, (long long)first);
         for (int32_t n = b->start[i]; n < b->start[i + 1]; n++) position[n] = (int32_t)(first + n - b->start[i]);
     }
     *out = position;
@@ -251,9 +254,9 @@ static rf_status kinds_of(rf_session *s, rf_batch *b, rf_error *why)
     const bool first = !b->position[0];
     for (int64_t i = 1; i < b->B; i++)
         if (first != !b->position[b->start[i]])
-            return rf_fail(why, RF_EARG,
-                           "batch: prompts and tokens behind prompts, sequence 0 and %lld; this model sees all of a "
-                           "prompt at once: begin sequences in a batch of their own", (long long)i);
+            return rf_fail(why, RF_EARG, "batch: sequence %lld: expected prompts only or continuations only, as in "
+                           "sequence 0, got both; this model attends to a whole prompt, so begin sequences in a batch "
+                           "of their own", (long long)i);
     if (b->type || first) return RF_OK;
     int32_t *type = rf__push(s->graph, (size_t)b->N, sizeof *type);
     if (!type) return rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
@@ -291,7 +294,8 @@ rf_status rf_session_continue(rf_session *s, const rf_sequence which[], const rf
     rf_status status = check(batch, why);
     if (!status) status = check_rows(row, n, why);
     if (!status && batch->position)
-        status = rf_fail(why, RF_EARG, "batch: positions of continued sequences go on counting, none may be given");
+        status = rf_fail(why, RF_EARG, "batch: expected no positions for continued sequences, got some; positions of "
+                         "a continued sequence are counted");
     if (!status) status = rf__session_cache(s, &cache, why);
     if (!status) status = s->model->config.is_encoder_decoder ? get_words(s, why) : get_head(s, why);
     if (!status) status = rf__cache_begin(cache, which, batch->B, batch->start, why);

@@ -56,8 +56,8 @@ rf_status rf_session_translate(rf_session *session, const rf_translate_source so
     if (!o.stop) o.stop = m->generation.stop, o.stops = m->generation.stops;
     if (!o.suppress) o.suppress = m->generation.suppress, o.suppressed = m->generation.suppressed;
     if (!status && o.max_new_tokens < 1)
-        status = rf_fail(why, RF_EARG, "max_new_tokens: %lld, at least 1", (long long)o.max_new_tokens);
-    if (!status && n < 0) status = rf_fail(why, RF_EARG, "sources: %lld", (long long)n);
+        status = rf_fail(why, RF_EARG, "max_new_tokens: expected at least 1, got %lld", (long long)o.max_new_tokens);
+    if (!status && n < 0) status = rf_fail(why, RF_EARG, "sources: expected 0 or more, got %lld", (long long)n);
     if (status || !n) return status;
     translating x = {.done = done, .user = user, .each = o.num_return_sequences};
     x.failed = rf__calloc(m->ctx, (size_t)n, 1);
@@ -74,12 +74,12 @@ static rf_status check_target(const rf_model *m, const rf_batch *target, rf_erro
 {
     const int64_t V = m->config.vocab_size;
     if (!target->id || !target->start || target->N < 1 || target->N > INT32_MAX)
-        return rf_fail(why, RF_EARG, "targets: %lld tokens%s", (long long)target->N,
-                       target->id && target->start ? "" : " without their lists");
+        return rf_fail(why, RF_EARG, "targets: expected at least 1 token and its lists, got %lld%s",
+                       (long long)target->N, target->id && target->start ? "" : " without their lists");
     for (int64_t i = 0; i < target->N; i++)
         if (target->id[i] < 0 || target->id[i] >= V)
-            return rf_fail(why, RF_ERANGE, "targets: token %lld is %d, the vocabulary has %lld", (long long)i,
-                           (int)target->id[i], (long long)V);
+            return rf_fail(why, RF_ERANGE, "targets: token %lld: expected an id below vocab_size %lld, got %d",
+                           (long long)i, (long long)V, (int)target->id[i]);
     return RF_OK;
 }
 
@@ -137,8 +137,8 @@ rf_status rf_session_translation_attention(rf_session *session, const rf_batch *
     const float *logits;
     int32_t *lists = NULL;
     if (m->config.is_encoder_decoder && (layer < -1 || layer >= L))
-        return rf_fail(why, RF_EARG, "layer %lld: the decoder has %lld; -1 is the last", (long long)layer,
-                       (long long)L);
+        return rf_fail(why, RF_EARG, "layer: expected -1 (the last) or one of the decoder's %lld, got %lld",
+                       (long long)L, (long long)layer);
     struct looking x = {layer < 0 ? L - 1 : layer, p};
     rf__session_observe(session, look, &x);
     const rf_status status = given_logits(session, source, target, 1, &lists, &logits, why);

@@ -61,7 +61,7 @@ rf_status rf__broadcast(rf_comm *c, void *data, size_t bytes, rf_error *why)
 static rf_status numbers(rf_comm *c, uint64_t mine, uint64_t all[RF__RANKS], rf_error *why)
 {
     if (rf__ranks(c) > RF__RANKS)
-        return rf_fail(why, RF_EARG, "%d processes, the limit is %d", rf__ranks(c), (int)RF__RANKS);
+        return rf_fail(why, RF_EARG, "processes: expected at most %d, got %d", (int)RF__RANKS, rf__ranks(c));
     return rf__gather_all(c, &mine, all, sizeof mine, why);
 }
 

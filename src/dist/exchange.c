@@ -148,7 +148,8 @@ void rf__exchange_ready(void *exchange, const float *grad, int64_t n)
         const size_t low = from > p->at ? from : p->at, high = to < p->at + p->n ? to : p->at + p->n;
         if (low >= high) continue;
         if (x->left[b] < high - low)
-            rf_fail(&x->why, RF_EARG, "a gradient became final twice: floats %zu to %zu", low, high);
+            rf_fail(&x->why, RF_EARG, "gradient: expected each to become final once, got floats %zu to %zu twice", low,
+                    high);
         else x->left[b] -= high - low;
     }
     while (x->started < x->shares->buckets && !x->left[bucket_of(x, x->started)]) start_bucket(x);

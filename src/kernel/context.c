@@ -17,8 +17,8 @@ static rf_status refuse(const char *asked, const char *best, rf_error *why)
     for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
         if (lacks && !strcmp(name, asked))
             return rf_fail(why, RF_EARG,
-                           "isa: \"%s\" needs %s%s; the best rung here is \"%s\"", asked, lacks,
-                           strchr(lacks, ',') ? "" : ", which this processor does not have", best);
+                           "isa: \"%s\": expected a processor with %s%s; the best instruction set here is \"%s\"",
+                           asked, lacks, strchr(lacks, ',') ? "" : ", which this processor does not have", best);
         if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", name);
     }
     return rf_fail(why, RF_EARG, "isa: expected one of %s, got \"%s\"; the best instruction set here is \"%s\"", all,
@@ -76,9 +76,9 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     if (rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_ctx_options, products), options, "rf_ctx_options", why))
         return RF_EARG;
     if (o.threads < 0 || o.threads > RF_MAX_THREADS)
-        return rf_fail(why, RF_EARG, "threads: %d is not in 0..%d", o.threads, RF_MAX_THREADS);
+        return rf_fail(why, RF_EARG, "threads: expected 0 to %d, got %d", RF_MAX_THREADS, o.threads);
     if (!o.allocator.alloc != !o.allocator.release)
-        return rf_fail(why, RF_EARG, "allocator: alloc and release, or neither of them");
+        return rf_fail(why, RF_EARG, "allocator: expected alloc and release, got one of them");
     rf_status status = choose(o.isa, &best, why);
     if (status) return status;
     if (!o.allocator.alloc) o.allocator = (rf_allocator){rf__system_alloc, rf__system_release, NULL};
@@ -130,7 +130,7 @@ void rf_ctx_release(const rf_ctx *ctx, void *memory)
 rf_status rf_ctx_run(const rf_ctx *ctx, int64_t n, rf_work_body *body, void *arg, rf_error *why)
 {
     if (!(ctx && body)) return rf__missing("rf_ctx_run", "ctx, body", why);
-    if (n < 0) return rf_fail(why, RF_EARG, "rf_ctx_run: %lld bodies, expected at least 0", (long long)n);
+    if (n < 0) return rf_fail(why, RF_EARG, "rf_ctx_run: bodies: expected 0 or more, got %lld", (long long)n);
     rf__parallel(ctx, n, body, arg);
     return RF_OK;
 }

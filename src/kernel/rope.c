@@ -58,12 +58,12 @@ static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, in
                       rf_error *why)
 {
     if (spec->rotary < 2 || spec->rotary % 2)
-        return rf_fail(why, RF_EARG, "rope: rotary is %lld, expected an even number of at least 2",
+        return rf_fail(why, RF_EARG, "rope: rotary: expected an even number of at least 2, got %lld",
                        (long long)spec->rotary);
     if (!(spec->base > 0) || !isfinite(spec->base))
-        return rf_fail(why, RF_EARG, "rope: base is %g, expected a finite number above 0", spec->base);
+        return rf_fail(why, RF_EARG, "rope: base: expected a finite number above 0, got %g", spec->base);
     if (spec->layout != RF_ROPE_PAIRS && spec->layout != RF_ROPE_HALVES)
-        return rf_fail(why, RF_EARG, "rope: layout %d is neither pairs nor halves", (int)spec->layout);
+        return rf_fail(why, RF_EARG, "rope: layout: expected pairs or halves, got %d", (int)spec->layout);
 
     const size_t half = (size_t)spec->rotary / 2, head = padded(sizeof(rf_rope));
     size_t angles = 0, table = 0, total = 0;
@@ -96,7 +96,8 @@ static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, in
 rf_status rf_rope_new(const rf_ctx *ctx, const rf_rope_spec *spec, int64_t positions, rf_rope **out, rf_error *why)
 {
     if (!(ctx && spec && out)) return rf__missing("rf_rope_new", "ctx, spec, out", why);
-    if (positions < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, expected at least 1", (long long)positions);
+    if (positions < 1)
+        return rf_fail(why, RF_EARG, "rope: positions: expected at least 1, got %lld", (long long)positions);
     return make(ctx, spec, (filling){0}, positions, out, why);
 }
 
@@ -105,7 +106,7 @@ rf_status rf_rope_at(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t 
 {
     if (!(ctx && spec && (position || n <= 0) && out))
         return rf__missing("rf_rope_at", "ctx, spec, positions, out", why);
-    if (n < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, expected at least 1", (long long)n);
+    if (n < 1) return rf_fail(why, RF_EARG, "rope: positions: expected at least 1, got %lld", (long long)n);
     return make(ctx, spec, (filling){.position = position}, n, out, why);
 }
 
@@ -113,7 +114,7 @@ rf_status rf_rope_make(const rf_ctx *ctx, int64_t rotary, rf_rope_layout layout,
                        const void *what, rf_rope **out, rf_error *why)
 {
     if (!(ctx && angle && out)) return rf__missing("rf_rope_make", "ctx, angle, out", why);
-    if (rows < 1) return rf_fail(why, RF_EARG, "rope: %lld rows, expected at least 1", (long long)rows);
+    if (rows < 1) return rf_fail(why, RF_EARG, "rope: rows: expected at least 1, got %lld", (long long)rows);
     const rf_rope_spec spec = {rotary, 1, layout};
     return make(ctx, &spec, (filling){.angle = angle, .what = what}, rows, out, why);
 }
@@ -157,12 +158,13 @@ rf_status rf_rope_rotate(const rf_ctx *ctx, const rf_rope *rope, float *y, const
                          int64_t N, int64_t H, int64_t d, int dir, rf_error *why)
 {
     if (!(ctx && rope && ((y && x) || N <= 0 || H <= 0))) return rf__missing("rf_rope_rotate", "ctx, table, y, x", why);
-    if (dir != 1 && dir != -1) return rf_fail(why, RF_EARG, "rope: direction %d is neither 1 nor -1", dir);
+    if (dir != 1 && dir != -1) return rf_fail(why, RF_EARG, "rope: direction: expected 1 or -1, got %d", dir);
     if (N < 0 || H < 0)
-        return rf_fail(why, RF_ESHAPE, "rope: %lld tokens of %lld heads", (long long)N, (long long)H);
+        return rf_fail(why, RF_ESHAPE, "rope: expected 0 or more tokens and heads, got %lld tokens of %lld heads",
+                       (long long)N, (long long)H);
     if (d < rope->spec.rotary)
-        return rf_fail(why, RF_ESHAPE, "rope: heads of width %lld, the angles rotate %lld columns", (long long)d,
-                       (long long)rope->spec.rotary);
+        return rf_fail(why, RF_ESHAPE, "rope: expected heads of at least the rotated %lld columns, got a width of %lld",
+                       (long long)rope->spec.rotary, (long long)d);
     if (!row && N > rope->rows)
         return rf_fail(why, RF_ERANGE, "rope: token %lld, table holds %lld rows", (long long)(N - 1),
                        (long long)rope->rows);

@@ -128,8 +128,8 @@ rf_status rf_attention_pass_run(rf_attention_pass *p, int keep, int back, double
     const rf_batch b = {.N = (int64_t)p->B * p->T, .B = p->B, .id = p->id, .start = p->start};
     const bool bound = rf__positions_bind(g, p->kept, &p->params.config, &b, &at);
     if (bound && !bind_pass(p, back != 0, shared, layer))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: more than %d tensors in a layer", p->params.position->name,
-                       PARAMETERS);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: expected at most %d tensors in a layer, got more",
+                       p->params.position->name, PARAMETERS);
     if (bound) {
         at.layer = 0, at.shared = shared, at.weight = layer, at.still = keep != 0;
         timed(p, &at, back != 0, seconds, &own);

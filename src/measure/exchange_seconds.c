@@ -53,7 +53,7 @@ rf_status rf_exchange_seconds(const rf_ctx *ctx, rf_comm *comm, const rf_config 
     path l = {0};
     double best = INFINITY;
     if (!(ctx && comm && c && seconds)) return rf__missing("rf_exchange_seconds", "ctx, comm, config, seconds", why);
-    if (rounds < 1) return rf_fail(why, RF_EARG, "rf_exchange_seconds: %d rounds, expected at least 1", rounds);
+    if (rounds < 1) return rf_fail(why, RF_EARG, "rf_exchange_seconds: rounds: expected at least 1, got %d", rounds);
     rf_status status = open_path(&l, ctx, comm, c, why);
     if (!status) memset(l.optimizer.value, 0, l.params.total * sizeof *l.optimizer.value);
     if (!status) rf__optimizer_zero_grad(&l.optimizer);

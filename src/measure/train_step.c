@@ -65,9 +65,11 @@ rf_status rf_train_step_gradient(rf_train_step *s, const rf_batch *batch, const 
         return rf__missing("rf_train_step_gradient", "step, batch, row, label", why);
     for (int64_t i = 0; i < n; i++)
         if (row[i] < 0 || row[i] >= batch->N)
-            return rf_fail(why, RF_EARG, "rf_train_step_gradient: row[%lld] is %d, the batch has %lld tokens",
-                           (long long)i, (int)row[i], (long long)batch->N);
-    if (n < 1) return rf_fail(why, RF_EARG, "rf_train_step_gradient: %lld labels, expected at least 1", (long long)n);
+            return rf_fail(why, RF_EARG,
+                           "rf_train_step_gradient: row[%lld]: expected at least 0 and less than N, %lld, got %d",
+                           (long long)i, (long long)batch->N, (int)row[i]);
+    if (n < 1)
+        return rf_fail(why, RF_EARG, "rf_train_step_gradient: labels: expected at least 1, got %lld", (long long)n);
     rf_graph_reset(s->graph);
     rf_graph_record(s->graph, 1, s->seed, ++s->batches);
     double sum = 0;
@@ -96,7 +98,7 @@ rf_status rf_train_step_update(rf_train_step *s, double rate, double *norm, rf_e
     if (!s) return rf__missing("rf_train_step_update", "step", why);
     const double own = rf__optimizer_norm(&s->optimizer);
     if (norm) *norm = own;
-    if (!isfinite(own)) return rf_fail(why, RF_ENUMERIC, "the gradient is not finite");
+    if (!isfinite(own)) return rf_fail(why, RF_ENUMERIC, "gradient: expected finite numbers, got NaN or infinity");
     const double scale = s->max_norm > 0 && own > s->max_norm ? s->max_norm / own : 1;
     const rf_status status = apply(s, rate, scale, why);
     rf__optimizer_zero_grad(&s->optimizer);

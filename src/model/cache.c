@@ -169,8 +169,10 @@ static size_t find(const rf_cache *c, rf_sequence which)
 static rf_status absent(const rf_cache *c, rf_sequence which, rf_error *why)
 {
     if (which < 1 || which > c->last)
-        return rf_fail(why, RF_EARG, "sequence %lld was never begun", (long long)which);
-    return rf_fail(why, RF_EARG, "sequence %lld was dropped", (long long)which);
+        return rf_fail(why, RF_EARG, "sequence %lld: expected one that was begun, got an unknown number",
+                       (long long)which);
+    return rf_fail(why, RF_EARG, "sequence %lld: expected one that is in use, got one that was dropped",
+                   (long long)which);
 }
 
 /* Behind all others, which have lower numbers. */
@@ -307,10 +309,8 @@ static rf_status too_much(rf_cache *c, const sequence *q, rf_error *why)
     if (!c->refused)
         return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens more of sequence %lld, of %zu bytes each%s", more,
                        number, token, linear);
-    return rf_fail(why, RF_ERANGE,
-                   "sequence %lld: %lld tokens more, of %zu bytes each; all sequences may have %zu bytes, and %zu are "
-                   "in use%s",
-                   number, more, token, c->limit, c->bytes, linear);
+    return rf_fail(why, RF_ERANGE, "sequence %lld: expected at most %zu bytes for all sequences, %zu are in use, got "
+                   "%lld tokens more of %zu bytes each%s", number, c->limit, c->bytes, more, token, linear);
 }
 
 rf_status rf__cache_begin(rf_cache *c, const rf_sequence which[], int64_t B, const int32_t start[], rf_error *why)
@@ -323,7 +323,8 @@ rf_status rf__cache_begin(rf_cache *c, const rf_sequence which[], int64_t B, con
         const bool twice = i < c->sequences && c->all[i]->called;
         if (i == c->sequences || twice) {
             rf__cache_end(c, false);
-            return twice ? rf_fail(why, RF_EARG, "sequence %lld is in the batch twice", (long long)which[b])
+            return twice ? rf_fail(why, RF_EARG, "batch: expected each sequence once, got sequence %lld twice",
+                                   (long long)which[b])
                          : absent(c, which[b], why);
         }
         sequence *q = c->called[c->calls++] = c->all[i];
@@ -405,9 +406,8 @@ static rf_status read_one(rf_cache *c, rf_type type, int64_t tokens, rf_sequence
     q->source = block_new(c, bytes);
     if (q->source) return RF_OK;
     if (!c->refused) return rf_fail(why, RF_ENOMEM, "out of memory: a source of %lld tokens", (long long)tokens);
-    return rf_fail(why, RF_ERANGE,
-                   "a source of %lld tokens takes %zu bytes; all sequences may have %zu bytes, and %zu are in use",
-                   (long long)tokens, bytes, c->limit, c->bytes);
+    return rf_fail(why, RF_ERANGE, "source: expected at most %zu bytes for all sequences, %zu are in use, got %lld "
+                   "tokens of %zu bytes in all", c->limit, c->bytes, (long long)tokens, bytes);
 }
 
 rf_status rf__cache_read(rf_cache *c, rf_type type, int64_t B, const int32_t start[], rf_sequence out[], rf_error *why)

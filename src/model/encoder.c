@@ -394,7 +394,9 @@ rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *
 rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, const rf_batch *target)
 {
     rf_block from, to;
-    if (e->params->stacks < 2) return rf__stop(g, RF_EUNSUPPORTED, "this model has no decoder: it reads no pairs");
+    if (e->params->stacks < 2)
+        return rf__stop(g, RF_EUNSUPPORTED,
+                        "model: expected an encoder-decoder model for pairs, got one without a decoder");
     bind_weights(g, e);
     if (!common_of(g, e, &e->side[0], source, &from) || !common_of(g, e, &e->side[1], target, &to)) return &g->nil.t;
     if (source->B != target->B)

@@ -40,10 +40,9 @@ rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *
     if (!f->positions) return RF_OK;
     for (const char *const *name = f->positions; *name; name++)
         if (!strcmp(*name, p->name)) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED,
-                   "config.json: position_embedding_type is \"%s\", a %s has \"%s\"; model_type %s has all that "
-                   "`roformer positions` lists",
-                   p->name, f->config.title, f->positions[0], families[0]->config.model_type);
+    return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type: expected \"%s\" for a %s, got \"%s\"; "
+                   "model_type %s accepts all that `roformer positions` lists", f->positions[0], f->config.title,
+                   p->name, families[0]->config.model_type);
 }
 
 /* ---- rows that several families have ----------------------------------------------------------------------------- */

@@ -117,38 +117,30 @@ static rf_status check_position(const rf_position *p, const rf_config *c, rf_err
 {
     const bool axial = !strcmp(p->name, "rotary_axial"), rotary = axial || !strcmp(p->name, "rotary") || is_xpos(c);
     if (p->relate || p->attend || ((p->angles || p->rotate || p->unrotate) && !rotary))
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: attention_type \"linear\" with position_embedding_type \"%s\": there are no "
-                       "scores that it could act on; encodings that are added to words, \"rotary\" and \"xpos\", go "
-                       "with it",
-                       p->name);
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type: expected \"rotary\", \"xpos\" or "
+                       "an encoding that is added to the words with attention_type \"linear\", got \"%s\", which acts "
+                       "on scores", p->name);
     if (rotary && rf__rope_by_length(c))
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: attention_type \"linear\" with rope_scaling \"%s\": its angles go by the length "
-                       "of the whole text, and sums over keys cannot change their angles; with final_length beside "
-                       "rope_type they go by that",
-                       rf_rope_type_name(c->rope_scaling.rope_type));
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: rope_scaling: expected angles that do not depend on the "
+                       "length of the text with attention_type \"linear\", got \"%s\"; set final_length next to "
+                       "rope_type", rf_rope_type_name(c->rope_scaling.rope_type));
     if (rotates(c) && c->rope_scaling.rope_type == RF_ROPE_LONGROPE)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: rotation_order \"eq19\" with rope_scaling \"longrope\": its lists are for the "
-                       "planes of a head, not of features; \"before\" goes with it");
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: rotation_order: expected \"before\" with rope_scaling "
+                       "\"longrope\", whose lists are for the planes of a head, got \"eq19\"");
     if (axial && c->rotation_order == RF_ROTATE_FEATURES)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: rotation_order \"eq19\" with position_embedding_type \"rotary_axial\": features "
-                       "lie on no axes; \"before\" goes with it");
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: rotation_order: expected \"before\" with "
+                       "position_embedding_type \"rotary_axial\", got \"eq19\"");
     if (is_xpos(c) && !rotates(c))
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: position_embedding_type \"xpos\" with rotation_order \"%s\": queries and keys "
-                       "before the map would grow with their position; \"eq19\" goes with it",
-                       c->rotation_order == RF_ROTATE_BEFORE ? "before" : "none");
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: rotation_order: expected \"eq19\" with "
+                       "position_embedding_type \"xpos\", got \"%s\", which makes queries and keys grow with their "
+                       "position", c->rotation_order == RF_ROTATE_BEFORE ? "before" : "none");
     if (is_xpos(c) && c->xpos_scale_base < LEAST_SCALE)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: xpos_scale_base is %g: with attention_type \"linear\" at least %d, since powers "
-                       "within a chunk of keys leave f32 below it",
-                       c->xpos_scale_base, LEAST_SCALE);
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: xpos_scale_base: expected at least %d with attention_type "
+                       "\"linear\", got %g, whose powers within a chunk of keys leave f32", LEAST_SCALE,
+                       c->xpos_scale_base);
     if (rotary && odd_key(c))
-        return rf_fail(why, RF_EUNSUPPORTED, "config.json: %s does not go with attention_type \"linear\"%s", odd_key(c),
-                       c->rotary_value ? "" : " and rotation_order \"eq19\"");
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: %s: expected to be unset with attention_type \"linear\"%s",
+                       odd_key(c), c->rotary_value ? "" : " and rotation_order \"eq19\"");
     return RF_OK;
 }
 
@@ -158,21 +150,20 @@ rf_status rf__linear_attention_check(const rf_position *p, const rf_config *c, r
     const rfk__feature_map *map = rfk__feature_map_named(c->feature_map);
     const int64_t f = rf__linear_attention_columns(c), D = width_of(c);
     rfk_table ref;
-    if (!map) return rf_fail(why, RF_EDATA, "config.json: feature_map \"%s\" is not known", c->feature_map);
+    if (!map)
+        return rf_fail(why, RF_EDATA, "config.json: feature_map: expected a known feature map, got \"%s\"",
+                       c->feature_map);
     if (map->projects && c->feature_seed < 0)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: feature_seed is missing: the random features of feature_map \"%s\" are made from "
-                       "it; a new model can have any whole number, a trained one its own",
+        return rf_fail(why, RF_EDATA, "config.json: feature_seed: expected the seed of the random features of "
+                       "feature_map \"%s\", got none; a new model takes any whole number, a trained one its own",
                        map->name);
     if (rfk_rung(0, &ref) && !rfk__linear_fits(&ref, f, D, c->max_position_embeddings))
-        return rf_fail(why, RF_ERANGE,
-                       "config.json: %lld features (num_random_features) of heads of %lld columns are more than can be "
-                       "computed; heads have at most %d",
-                       (long long)f, (long long)D, RFK__WIDEST);
+        return rf_fail(why, RF_ERANGE, "config.json: num_random_features: expected at most as many as can be computed "
+                       "for heads of at most %d columns, got %lld for heads of %lld", RFK__WIDEST, (long long)f,
+                       (long long)D);
     if (rotates(c) && f % 2)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: num_random_features is %lld, rotation_order \"eq19\" needs an even number",
-                       (long long)f);
+        return rf_fail(why, RF_EDATA, "config.json: num_random_features: expected an even number with rotation_order "
+                       "\"eq19\", got %lld", (long long)f);
     return check_position(p, c, why);
 }
 

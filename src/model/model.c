@@ -160,7 +160,8 @@ static rf_status leave_in_file(rf_model *m, const struct source *from, size_t i,
     }
     rf_weights_forget(from->file, t);
     if (finite) return RF_OK;
-    return rf_fail(why, RF_ENUMERIC, "%s: %s holds values that are not finite", rf__weights_name(from->file), p->name);
+    return rf_fail(why, RF_ENUMERIC, "%s: %s: expected finite values, got NaN or infinity",
+                   rf__weights_name(from->file), p->name);
 }
 
 static size_t aligned(size_t floats) { return (floats + 15) & ~(size_t)15; }
@@ -256,8 +257,8 @@ rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type typ
     if (!status && rf_tokenizer_found(ctx, folder)) {
         status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
         if (!status && rf_tokenizer_size(m->tokenizer) > config->vocab_size)
-            status = rf_fail(why, RF_EDATA, "%s: the vocabulary has %d tokens but config.json's vocab_size is %lld",
-                             folder, (int)rf_tokenizer_size(m->tokenizer), (long long)config->vocab_size);
+            status = rf_fail(why, RF_EDATA, "%s: tokenizer: expected config.json's vocab_size tokens, %lld, got %d",
+                             folder, (long long)config->vocab_size, (int)rf_tokenizer_size(m->tokenizer));
     }
     if (status) {
         rf_model_close(m);

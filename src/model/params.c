@@ -136,7 +136,7 @@ static const rf_family_row *layer_of(const rf_family *f, int stack) { return sta
 static rf_status choose(const rf_config *config, rf_head head, rf_params *out, const rf_head_row **is, rf_error *why)
 {
     if (head == RF_HEAD_SPAN && config->num_labels != 2)
-        return rf_fail(why, RF_EDATA, "config: num_labels is %lld, an answer has 2 ends",
+        return rf_fail(why, RF_EDATA, "config: num_labels: expected 2 for the ends of an answer, got %lld",
                        (long long)config->num_labels);
     rf_status status = rf__family_find(config, &out->family, why);
     out->stacks = rf__config_stacks(config);
@@ -149,7 +149,8 @@ static rf_status choose(const rf_config *config, rf_head head, rf_params *out, c
     out->position = out->stack[0].position;
     *is = rf__family_head(out->family, head);
     return *is ? RF_OK
-               : rf_fail(why, RF_EUNSUPPORTED, "config: a %s has no head of this kind", out->family->config.title);
+               : rf_fail(why, RF_EUNSUPPORTED, "config: expected a model with a head of this kind, got a %s",
+                         out->family->config.title);
 }
 
 static size_t most_rows(const rf_params *p, const rf_head_row *top)
@@ -205,7 +206,7 @@ rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_hea
     out->total = (out->total + 15) & ~(size_t)15;
     if (fits && out->total <= SIZE_MAX / sizeof(float)) return RF_OK;
     rf__params_free(out);
-    return rf_fail(why, RF_ERANGE, "config: more parameters than this machine can count");
+    return rf_fail(why, RF_ERANGE, "config: expected fewer parameters than this machine can count");
 }
 
 size_t rf__params_span(const rf_params *p, size_t i)

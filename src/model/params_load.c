@@ -42,11 +42,11 @@ static void complain(struct complaints *c, const rf_param *p, const rf_weight *t
 {
     char one[160];
     if (t)
-        snprintf(one, sizeof one, "%s: shape [%lld,%lld] but config.json implies [%lld,%lld]", p->name,
-                 (long long)(t->rank ? t->dim[0] : 1), (long long)(t->rank > 1 ? t->dim[1] : 1), (long long)p->dim[0],
-                 (long long)(p->rank > 1 ? p->dim[1] : 1));
+        snprintf(one, sizeof one, "%s: shape: expected [%lld,%lld] by config.json, got [%lld,%lld]", p->name,
+                 (long long)p->dim[0], (long long)(p->rank > 1 ? p->dim[1] : 1), (long long)(t->rank ? t->dim[0] : 1),
+                 (long long)(t->rank > 1 ? t->dim[1] : 1));
     else
-        snprintf(one, sizeof one, "%s is missing", p->name);
+        snprintf(one, sizeof one, "%s: expected a tensor, got none", p->name);
     const size_t m = strlen(one);
     c->all++;
     if (c->n + m + 3 > sizeof c->text) {

@@ -55,10 +55,8 @@ static rf_status unknown(const char *name, rf_error *why)
     snprintf(clean, sizeof clean, "%s", name);
     for (char *s = clean; *s; s++)
         if ((unsigned char)*s < 32 || *s == 127) *s = '?';
-    return rf_fail(why, RF_EDATA,
-                   "config.json: position_embedding_type is \"%s\", which is not known; the nearest is \"%s\" "
-                   "(`roformer positions` lists all)",
-                   clean, nearest(name));
+    return rf_fail(why, RF_EDATA, "config.json: position_embedding_type: expected a known encoding, got \"%s\"; the "
+                   "nearest is \"%s\" (`roformer positions` lists all)", clean, nearest(name));
 }
 
 /* Keys that have no meaning with the encoding, and what it finds itself. */
@@ -66,16 +64,14 @@ static rf_status check(const rf_position *p, const rf_config *c, rf_error *why)
 {
     const rf_rope_scaling *s = &c->rope_scaling;
     if (p->flags & RF_POSITION_CAUSAL && !c->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: position_embedding_type \"%s\" makes sense in causal attention "
-                       "only, and this is an encoder (is_decoder: false)",
-                       p->name);
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type: \"%s\": expected causal attention "
+                       "(is_decoder true), got an encoder (is_decoder false)", p->name);
     if (!(p->flags & RF_POSITION_ROPE) && (s->rope_type != RF_ROPE_DEFAULT || s->sections || c->rope_thetas))
-        return rf_fail(why, RF_EDATA, "config.json: rope_scaling or rope_theta_per_layer with position_embedding_type "
-                       "\"%s\", which does not rotate", p->name);
+        return rf_fail(why, RF_EDATA, "config.json: rope_scaling, rope_theta_per_layer: expected a "
+                       "position_embedding_type that rotates, got \"%s\"", p->name);
     if (!(p->flags & RF_POSITION_ROPE) &&
         (c->use_logn_attn || c->rotary_value || c->rotary_heads || c->partial_rotary_factor < 1))
-        return rf_fail(why, RF_EDATA, "config.json: %s with position_embedding_type \"%s\", which does not rotate",
+        return rf_fail(why, RF_EDATA, "config.json: %s: expected a position_embedding_type that rotates, got \"%s\"",
                        c->use_logn_attn  ? "use_logn_attn"
                        : c->rotary_value ? "rotary_value"
                        : c->rotary_heads ? "rotary_heads"
@@ -135,17 +131,14 @@ void rf_position_cost(const rf_position *p, const rf_config *c, int64_t T, doubl
 rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why)
 {
     if (p->attend)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "position_embedding_type \"%s\" rotates a key anew for every distance: keys cannot be kept",
-                       p->name);
+        return rf_fail(why, RF_EUNSUPPORTED, "position_embedding_type: expected an encoding with which keys can be "
+                       "cached, got \"%s\", which rotates a key anew for every distance", p->name);
     if (p->flags & RF_POSITION_ROPE && rf__rope_by_length(c))
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "rope_scaling goes by the whole text's length, which is not known yet: keys cannot be kept "
-                       "(final_length beside rope_type says it)");
+        return rf_fail(why, RF_EUNSUPPORTED, "rope_scaling: expected angles with which keys can be cached, got angles "
+                       "that depend on the length of the whole text; set final_length next to rope_type");
     if (p->flags & RF_POSITION_LENGTH)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "position_embedding_type \"%s\" goes by the whole text's length, which is not known yet: keys "
-                       "cannot be kept", p->name);
+        return rf_fail(why, RF_EUNSUPPORTED, "position_embedding_type: expected an encoding with which keys can be "
+                       "cached, got \"%s\", which depends on the length of the whole text", p->name);
     return RF_OK;
 }
 
@@ -154,10 +147,9 @@ rf_status rf__position_reaches(const rf_config *c, int64_t tokens, rf_error *why
     const rf_position *p;
     const rf_status status = rf__position_find(c, &p, why);
     if (status || p->flags & RF_POSITION_EXTRAPOLATES || tokens <= c->max_position_embeddings) return status;
-    return rf_fail(why, RF_EARG,
-                   "max_length: a text of %lld tokens is to be read, and the model has %lld positions "
-                   "(max_position_embeddings, position_embedding_type \"%s\"): a smaller max_length cuts it",
-                   (long long)tokens, (long long)c->max_position_embeddings, p->name);
+    return rf_fail(why, RF_EARG, "max_length: expected at most the model's %lld positions (max_position_embeddings, "
+                   "position_embedding_type \"%s\"), got a text of %lld tokens; a smaller max_length cuts it",
+                   (long long)c->max_position_embeddings, p->name, (long long)tokens);
 }
 
 rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer)

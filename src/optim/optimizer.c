@@ -547,10 +547,11 @@ rf_status rf__optimizer_write(const rf__optimizer *o, const char *path, int *fd,
 /* Files without a name are of the time when there was AdamW alone. */
 static rf_status same_rule(const rf__optimizer *o, const rf_weights *w, const char *path, rf_error *why)
 {
-    const char *name = rf_weights_metadata(w, "optim"), *expected = rf__optim_name(o->rule.optim);
-    if (!strcmp(name ? name : "adamw", expected)) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: moments of %.20s; a resumed run cannot change optim to %s", path, name,
-                   expected);
+    const char *named = rf_weights_metadata(w, "optim"), *expected = rf__optim_name(o->rule.optim);
+    const char *name = named ? named : "adamw";
+    if (!strcmp(name, expected)) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: optim: expected moments of %s, got %.20s; a resumed run cannot change optim",
+                   path, expected, name);
 }
 
 rf_status rf__optimizer_load(rf__optimizer *o, const char *path, rf_error *why)
@@ -566,7 +567,8 @@ rf_status rf__optimizer_load(rf__optimizer *o, const char *path, rf_error *why)
         for (int k = 0; k < n && !status; k++) {
             const rf_weight *t = rf_weights_find(w, kept[k].name);
             if (!t || t->count != kept[k].count)
-                status = rf_fail(why, RF_EDATA, "%s: no tensor %s of %zu values", path, kept[k].name, kept[k].count);
+                status = rf_fail(why, RF_EDATA, "%s: expected a tensor %s of %zu values, got none", path, kept[k].name,
+                                 kept[k].count);
             else status = rf_weights_read(w, t, kept[k].at, 1, why);
             if (!status) keep_own(&kept[k]);
         }

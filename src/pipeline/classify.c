@@ -17,15 +17,18 @@ rf_status rf_classify(rf_pipeline *p, const char *text, size_t bytes, const char
 {
     const float *score;
     rf_status status = rf__pipeline_check(p, text, text ? 1 : 0, why);
-    if (!status && text && (!label || !labels)) status = rf_fail(why, RF_EARG, "classify: nowhere to put the labels");
+    if (!status && text && (!label || !labels))
+        status = rf_fail(why, RF_EARG, "classify: label, labels: expected a place for the labels, got NULL");
     if (!status && !p->answerer && rf_model_config(p->model)->linear_pooler && rf_model_config(p->model)->is_decoder)
-        status = rf_fail(why, RF_EUNSUPPORTED, "the model makes vectors of texts and writes texts, it has no labels");
+        status = rf_fail(why, RF_EUNSUPPORTED, "classify: expected a model with a classification head, got "
+                         "RoFormer-Sim, which embeds and generates texts");
     if (!status && !p->answerer)
-        status = rf_fail(why, RF_EUNSUPPORTED,
-                         "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
+        status = rf_fail(why, RF_EUNSUPPORTED, "classify: expected a fine-tuned model, got one without a head for "
+                         "texts, tokens, answers or choices");
     if (!status && text && !pair && rf_model_config(p->model)->task_pairs &&
         rf_config_head(rf_model_config(p->model)) != RF_HEAD_EMBED)
-        status = rf_fail(why, RF_EARG, "this model was fine-tuned on pairs: it has no answer to one text alone");
+        status = rf_fail(why, RF_EARG,
+                         "classify: expected pairs of texts, on which this model was fine-tuned, got one text");
     if (status || !text) return status;
     const size_t size = bytes == RF_STRING ? strlen(text) : bytes;
     const size_t pair_size = !pair ? 0 : pair_bytes == RF_STRING ? strlen(pair) : pair_bytes;

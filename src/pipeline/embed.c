@@ -28,7 +28,8 @@ static rf_status no_prompt(const rf_sentence *s, const char *name, rf_error *why
     for (int64_t i = 0; s && i < s->prompts && n + 40 < sizeof all; i++)
         n += (size_t)snprintf(all + n, sizeof all - n, "%s%.30s", i ? ", " : "", s->prompt[i].name);
     if (!*all)
-        return rf_fail(why, RF_EARG, "prompt_name: the folder has no prompts, got \"%.60s\"; give its text", name);
+        return rf_fail(why, RF_EARG, "prompt_name: expected the name of a prompt of the folder, which has none, got "
+                       "\"%.60s\"; give the prompt's text", name);
     return rf_fail(why, RF_EARG, "prompt_name: expected one of the folder's prompts (%s), got \"%.60s\"", all, name);
 }
 
@@ -46,9 +47,8 @@ static rf_status settle_prompt(const rf_sentence *s, rf_embed_options *o, rf_err
     }
     if (!o->prompt) o->prompt = s && s->default_prompt >= 0 ? s->prompt[s->default_prompt].text : "";
     if (*o->prompt && s && !s->include_prompt)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "include_prompt is false: this model leaves a prompt's tokens out of the pooling, which is not "
-                       "here; an empty prompt embeds without one");
+        return rf_fail(why, RF_EUNSUPPORTED, "include_prompt: expected true, got false: excluding a prompt's tokens "
+                       "from pooling is not supported; use an empty prompt");
     return RF_OK;
 }
 
@@ -74,20 +74,20 @@ static rf_status settle(const rf_pipeline *p, rf_embed_options *o, rf_error *why
 static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error *why)
 {
     if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_MAX)
-        return rf_fail(why, RF_EARG, "pooling: %d is none of rf_pooling", (int)o->pooling);
+        return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
     if (o->normalize < 0 || o->normalize > 1)
-        return rf_fail(why, RF_EARG, "normalize: %d is not in -1 to 1", o->normalize);
+        return rf_fail(why, RF_EARG, "normalize: expected -1 to 1, got %d", o->normalize);
     if (o->max_length < -1 || o->max_length > INT32_MAX)
-        return rf_fail(why, RF_EARG, "max_length: %lld is not in -1 to %d", (long long)o->max_length, INT32_MAX);
+        return rf_fail(why, RF_EARG, "max_length: expected -1 to %d, got %lld", INT32_MAX, (long long)o->max_length);
     if (o->batch_tokens < 1 || o->batch_tokens > INT32_MAX)
-        return rf_fail(why, RF_EARG, "batch_tokens: %lld is not in 1 to %d", (long long)o->batch_tokens, INT32_MAX);
+        return rf_fail(why, RF_EARG, "batch_tokens: expected 1 to %d, got %lld", INT32_MAX, (long long)o->batch_tokens);
     if (o->dimensions < 0 || o->dimensions > rf_model_config(p->model)->hidden_size)
-        return rf_fail(why, RF_EARG, "dimensions: %lld is not in -1 to %lld, the width of the model",
-                       (long long)o->dimensions, (long long)rf_model_config(p->model)->hidden_size);
+        return rf_fail(why, RF_EARG, "dimensions: expected -1 to %lld, the width of the model, got %lld",
+                       (long long)rf_model_config(p->model)->hidden_size, (long long)o->dimensions);
     if (rf_model_config(p->model)->is_decoder && !rf_model_config(p->model)->linear_pooler &&
         o->pooling == RF_POOL_CLS)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "the model is causal: a text's first token has seen no other; pool by mean or max, not cls");
+        return rf_fail(why, RF_EUNSUPPORTED, "pooling: expected mean or max, got cls: in a causal model the first "
+                       "token does not attend to the others");
     return RF_OK;
 }
 
@@ -135,7 +135,7 @@ static rf_status to_unit(float *v, int64_t n, const float *of, int64_t m, bool n
 {
     double sum = 0;
     for (int64_t i = 0; i < m; i++) sum += (double)of[i] * (double)of[i];
-    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "a vector is not finite");
+    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "embed: expected a finite vector, got NaN or infinity");
     if (!normalize || sum == 0) return RF_OK;
     const double scale = 1 / sqrt(sum);
     for (int64_t i = 0; i < n; i++) v[i] = (float)((double)v[i] * scale);

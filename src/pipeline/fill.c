@@ -14,32 +14,33 @@ void rf_fill_options_init(rf_fill_options *o, size_t size)
 rf_status rf__can_fill(const rf_pipeline *p, rf_error *why)
 {
     if (rf_tokenizer_mask(rf_model_tokenizer(p->model)) < 0)
-        return rf_fail(why, RF_EDATA, "the model's tokenizer has no mask token");
+        return rf_fail(why, RF_EDATA, "fill-mask: expected a tokenizer with a mask token, got one without");
     if (!rf_model_has_head(p->model))
-        return rf_fail(why, RF_EUNSUPPORTED, "the model has no masked-language-model head, so it cannot fill masks");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "fill-mask: expected a model with a masked-language-model head, got one without");
     if (rf_model_config(p->model)->linear_pooler && rf_model_config(p->model)->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "RoFormer-Sim (pooler_activation \"linear\") embeds texts and generates; it was not trained to "
-                       "fill masks");
+        return rf_fail(why, RF_EUNSUPPORTED, "fill-mask: expected a masked language model, got RoFormer-Sim "
+                       "(pooler_activation \"linear\"), which embeds and generates texts");
     if (rf_model_config(p->model)->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "the model is causal: what stands behind a mask does not reach it, so it cannot fill masks");
+        return rf_fail(why, RF_EUNSUPPORTED, "fill-mask: expected a model with bidirectional attention, got a causal "
+                       "model, which does not see the text after a mask");
     return RF_OK;
 }
 
 static rf_status check(const rf_pipeline *p, const rf_fill_options *o, rf_error *why)
 {
-    if (o->top_k < 1) return rf_fail(why, RF_EARG, "top_k: %lld, expected 1 or more", (long long)o->top_k);
+    if (o->top_k < 1) return rf_fail(why, RF_EARG, "top_k: expected 1 or more, got %lld", (long long)o->top_k);
     if (o->max_length < 0 || o->max_length > INT32_MAX)
-        return rf_fail(why, RF_EARG, "max_length: %lld is not in 0 to %d", (long long)o->max_length, INT32_MAX);
+        return rf_fail(why, RF_EARG, "max_length: expected 0 to %d, got %lld", INT32_MAX, (long long)o->max_length);
     if (o->batch_tokens < 1 || o->batch_tokens > INT32_MAX)
-        return rf_fail(why, RF_EARG, "batch_tokens: %lld is not in 1 to %d", (long long)o->batch_tokens, INT32_MAX);
+        return rf_fail(why, RF_EARG, "batch_tokens: expected 1 to %d, got %lld", INT32_MAX, (long long)o->batch_tokens);
     if (o->targets < 0 || (o->targets && !o->target))
-        return rf_fail(why, RF_EARG, "targets: %lld of them%s", (long long)o->targets,
-                       o->target ? "" : ", and none is given");
+        return rf_fail(why, RF_EARG, "targets: expected 0 or more and a list of them, got %lld%s",
+                       (long long)o->targets, o->target ? "" : " without a list");
     for (int64_t i = 0; i < o->targets; i++)
         if (o->target[i] < 0 || o->target[i] >= rf_model_config(p->model)->vocab_size)
-            return rf_fail(why, RF_EARG, "target %lld: there is no token %d", (long long)i, (int)o->target[i]);
+            return rf_fail(why, RF_EARG, "target %lld: expected the id of a token, got %d", (long long)i,
+                           (int)o->target[i]);
     return rf__can_fill(p, why);
 }
 
@@ -99,7 +100,7 @@ static rf_status take_texts(rf_pipeline *p, const char *const text[], const size
         if (!status) status = find_masks(p, i, inner);
         if (!status && p->fills.n == before) {
             w->n--;
-            status = rf_fail(inner, RF_EDATA, "no mask token (%s) in the text%s",
+            status = rf_fail(inner, RF_EDATA, "text: expected a mask token (%s), got none%s",
                              rf_tokenizer_token(t, rf_tokenizer_mask(t)), cut ? ", which was cut to max_length" : "");
         }
         if (status) {
@@ -122,7 +123,8 @@ static rf_status take_words(rf_pipeline *p, const rf_fill_options *o, int64_t to
     for (int64_t m = 0; m < n; m++) {
         rf_mask_word *word = f->word + (first + m) * top;
         softmax(f->p, logits + m * V, V);
-        if (!isfinite(f->p[0])) return rf_fail(why, RF_ENUMERIC, "the scores of a mask are not finite");
+        if (!isfinite(f->p[0]))
+            return rf_fail(why, RF_ENUMERIC, "fill-mask: expected finite scores of a mask, got NaN or infinity");
         f->mask[first + m].words = o->targets ? choose(f->p, o->target, o->targets, word, top)
                                               : choose(f->p, NULL, all, word, top);
         f->mask[first + m].word = word;

@@ -299,9 +299,10 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
     writer w = {.p = p, .t = rf_model_tokenizer(p->model), .o = &o, .text = prompt, .bytes = bytes, .sink = sink,
                 .done = done, .user = user};
     for (int64_t i = 0; i < n; i++)
-        if (!prompt[i]) return rf_fail(why, RF_EARG, "prompt %lld: none given", (long long)i);
+        if (!prompt[i]) return rf_fail(why, RF_EARG, "prompt %lld: expected a text, got NULL", (long long)i);
     for (int64_t i = 0; i < o.stop_strings; i++)
-        if (!o.stop_string[i] || !*o.stop_string[i]) return rf_fail(why, RF_EARG, "stop_strings: an empty one");
+        if (!o.stop_string[i] || !*o.stop_string[i])
+            return rf_fail(why, RF_EARG, "stop_strings: expected texts that are not empty, got an empty one");
     int32_t *never = NULL;
     rf_generate_model_defaults(p->model, &own);
     if (!o.suppressed || o.suppress == own.suppress) status = suppress(p, &o, &never, why);
@@ -363,7 +364,7 @@ rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf
     rf_status status = rf__pipeline_check(p, prompt, 1, why);
     if (!status) status = options_of(p, options, &o, why);
     if (!status && o.num_return_sequences > 1)
-        status = rf_fail(why, RF_EARG, "num_return_sequences: %lld texts are for rf_generate_texts",
+        status = rf_fail(why, RF_EARG, "num_return_sequences: expected 1, got %lld; use rf_generate_texts for more",
                          (long long)o.num_return_sequences);
     if (!status) status = rf_generate_texts(p, &prompt, &bytes, NULL, 1, &o, sink ? pass_on : NULL, keep, &x, why);
     if (status) return status;

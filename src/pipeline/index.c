@@ -122,7 +122,7 @@ static rf_status make_folder(rf_index_writer *w, rf_error *why)
         const int wrote = snprintf(w->temporary, sizeof w->temporary, "%.*s.tmp-%ld-%u", (int)length, w->folder,
                                    (long)getpid(), atomic_fetch_add(&number, 1));
         if (wrote < 0 || (size_t)wrote + 64 >= sizeof w->temporary)
-            return rf_fail(why, RF_ERANGE, "%.100s...: path too long", w->folder);
+            return rf_fail(why, RF_ERANGE, "%.100s...: expected a shorter path", w->folder);
         if (!mkdir(w->temporary, 0777)) return RF_OK;
         if (errno != EEXIST) break;
     }
@@ -145,16 +145,16 @@ static rf_status open_file(rf_index_writer *w, int which, rf_error *why)
 static rf_status check_options(const rf_index_options *o, rf_error *why)
 {
     if (o->dimensions < 1 || o->dimensions > RF_MAX_INDEX_DIMENSIONS)
-        return rf_fail(why, RF_EARG, "dimensions: %lld is not in 1 to %d", (long long)o->dimensions,
-                       RF_MAX_INDEX_DIMENSIONS);
+        return rf_fail(why, RF_EARG, "dimensions: expected 1 to %d, got %lld", RF_MAX_INDEX_DIMENSIONS,
+                       (long long)o->dimensions);
     if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_MAX)
-        return rf_fail(why, RF_EARG, "pooling: %d is none of rf_pooling", (int)o->pooling);
+        return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
     if (o->max_length < -1 || o->max_length > INT32_MAX)
-        return rf_fail(why, RF_EARG, "max_length: %lld is not in -1 to %d", (long long)o->max_length, INT32_MAX);
+        return rf_fail(why, RF_EARG, "max_length: expected -1 to %d, got %lld", INT32_MAX, (long long)o->max_length);
     if (!rf__index_type(o->type))
-        return rf_fail(why, RF_EARG, "type: %d is none of RF_F32, RF_BF16 and RF_I8", (int)o->type);
-    if (o->prompt && !rf__json_takes(o->prompt)) return rf_fail(why, RF_EARG, "prompt: not UTF-8");
-    if (o->model_name && !rf__json_takes(o->model_name)) return rf_fail(why, RF_EARG, "model_name: not UTF-8");
+        return rf_fail(why, RF_EARG, "type: expected RF_F32, RF_BF16 or RF_I8, got %d", (int)o->type);
+    if (o->prompt && !rf__json_takes(o->prompt)) return rf_fail(why, RF_EARG, "prompt: expected UTF-8");
+    if (o->model_name && !rf__json_takes(o->model_name)) return rf_fail(why, RF_EARG, "model_name: expected UTF-8");
     return RF_OK;
 }
 
@@ -164,7 +164,9 @@ static rf_status must_be_free(const char *folder, rf_error *why)
     if (lstat(folder, &st)) return errno == ENOENT ? RF_OK : failed(why, folder, "open");
     if (S_ISDIR(st.st_mode) && !rmdir(folder)) return RF_OK;            /* an empty folder gives way */
     if (S_ISDIR(st.st_mode) && errno != ENOTEMPTY && errno != EEXIST) return failed(why, folder, "replace");
-    return rf_fail(why, RF_EARG, "%s exists: an index takes a new name; remove it, or choose another", folder);
+    return rf_fail(why, RF_EARG,
+                   "%s: expected a new folder for the index, got one that exists; remove it, or choose another name",
+                   folder);
 }
 
 rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_options *options,
@@ -223,9 +225,9 @@ static rf_status length_of(const float *v, int64_t D, double *length, rf_error *
     double sum = 0;
     for (int64_t c = 0; c < D; c++) sum += (double)v[c] * (double)v[c];
     *length = sqrt(sum);
-    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "its vector is not finite");
+    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "vector: expected finite numbers, got NaN or infinity");
     return sum > 0 ? RF_OK
-                   : rf_fail(why, RF_ENUMERIC, "its vector is zero; cosine similarity is undefined");
+                   : rf_fail(why, RF_ENUMERIC, "vector is zero; cosine similarity is undefined");
 }
 
 static rf_status check_rows(const rf_index_writer *w, const float *v, const char *const text[], const size_t bytes[],
@@ -235,7 +237,8 @@ static rf_status check_rows(const rf_index_writer *w, const float *v, const char
     for (int64_t i = 0; i < n; i++) {
         const size_t size = rf__text_bytes(text, bytes, i);
         rf_status status = RF_OK;
-        if (size && memchr(text[i], '\n', size)) status = rf_fail(why, RF_EDATA, "the text holds a line feed");
+        if (size && memchr(text[i], '\n', size))
+            status = rf_fail(why, RF_EDATA, "text: expected one line, got a line feed");
         else if (!rf_utf8_blank(text[i], size))
             status = length_of(v + i * w->o.dimensions, w->o.dimensions, &length, why);
         if (!status) continue;
@@ -373,7 +376,7 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
 static rf_status complete(rf_index_writer *w, rf_error *why)
 {
     char header[RF__NPY_HEADER];
-    if (!w->n) return rf_fail(why, RF_EDATA, "%s: there is no text to put into it", w->folder);
+    if (!w->n) return rf_fail(why, RF_EDATA, "%s: expected at least one text to index, got none", w->folder);
     for (int i = 0; i < RF__INDEX_FILES; i++) {
         const size_t size = rf__index_header(i, w->n, w->o.dimensions, header);
         if (pwrite(w->fd[i], header, size, 0) != (ssize_t)size || fsync(w->fd[i]))

@@ -42,8 +42,10 @@ static rf_status equip(rf_pipeline *p, rf_error *why)
     rf_model *m = p->model;
     const rf_tokenizer *t = rf_model_tokenizer(m);
     const rf_head task = rf_model_task(m);
-    if (!m->folder) return rf_fail(why, RF_EARG, "pipeline: the model was opened from no folder, which would say more");
-    if (!t) return rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", m->folder);
+    if (!m->folder)
+        return rf_fail(why, RF_EARG,
+                       "pipeline: expected a model that was opened from a folder, got one without a folder");
+    if (!t) return rf_fail(why, RF_EDATA, "%.200s: expected a tokenizer, got none", m->folder);
     p->sep = rf_tokenizer_sep(t);
     rf_status status = task != RF_HEAD_SEQ2SEQ
                            ? RF_OK
@@ -59,7 +61,8 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
 {
     rf_ctx *own = NULL;
     rf_pipeline *p = NULL;
-    if (!folder || !out) return rf_fail(why, RF_EARG, "pipeline: no %s given", folder ? "place for it" : "folder");
+    if (!folder || !out)
+        return rf_fail(why, RF_EARG, "pipeline: expected a %s, got NULL", folder ? "place for it" : "folder");
     rf_status status = ctx ? RF_OK : rf_ctx_new(NULL, &own, why);
     if (!status) status = make(ctx ? ctx : own, own, &p, why);
     if (!status) status = read_sentence(p, folder, why);
@@ -156,8 +159,9 @@ rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why)
 rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, rf_error *why)
 {
     if (p && (text || !n) && n >= 0) return RF_OK;
-    if (!p) return rf_fail(why, RF_EARG, "pipeline: none given");
-    return rf_fail(why, RF_EARG, "texts: %lld of them%s", (long long)n, text ? "" : ", and none is given");
+    if (!p) return rf_fail(why, RF_EARG, "pipeline: expected a pipeline, got NULL");
+    return rf_fail(why, RF_EARG, "texts: expected 0 or more and a list of them, got %lld%s", (long long)n,
+                   text ? "" : " without a list");
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
@@ -186,7 +190,7 @@ rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *
 {
     size_t dropped = 0;
     const size_t before = w->n ? (size_t)w->start[w->n] : 0;
-    if (!text) return rf_fail(why, RF_EARG, "the text is NULL");
+    if (!text) return rf_fail(why, RF_EARG, "text: expected a text, got NULL");
     if (!rf__grow(w->e.ctx, &w->start, &w->capacity, (size_t)w->n + 2, sizeof *w->start))
         return rf_fail(why, RF_ENOMEM, "out of memory: %lld texts", (long long)w->n + 1);
     const int flags = w->n ? RF_ENCODE_APPEND : 0;
@@ -194,7 +198,7 @@ rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *
     if (status) return status;
     if (w->e.n > INT32_MAX) {
         w->e.n = before;
-        return rf_fail(why, RF_ERANGE, "the text has more tokens than a batch can hold, %d", INT32_MAX);
+        return rf_fail(why, RF_ERANGE, "text: expected at most %d tokens, got more", INT32_MAX);
     }
     w->start[0] = 0;
     w->start[++w->n] = (int32_t)w->e.n;

@@ -43,8 +43,8 @@ rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_byte
     const size_t before = !context ? 0 : context_bytes == RF_STRING ? strlen(context) : context_bytes;
     const size_t bad = rf_utf8_check(context, before);
     if (!status && bad < before)
-        status = rf_fail(why, RF_EDATA, "the context is not UTF-8 at byte %zu (0x%02X)", bad + 1,
-                         (unsigned char)context[bad]);
+        status = rf_fail(why, RF_EDATA, "context: expected UTF-8, got byte 0x%02X at byte %zu",
+                         (unsigned char)context[bad], bad + 1);
     if (!status) status = add_tokens(p, "", 0, &n, why);
     if (status) return status;
     p->id[0] = rf_tokenizer_cls(t);

@@ -59,11 +59,11 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
     const char *dtype = kept ? json_is_string(kept) ? json_string_value(kept) : "" : NULL;
     json_int_t n = 0, D = 0, max_length = -1;
     if (json_unpack((json_t *)(uintptr_t)all, "{s:s}", "format", &format) || strncmp(format, "roformer-index-", 15))
-        return rf_fail(why, RF_EDATA, "%s/%s: not an index: no \"format\": \"%s\"", folder, RF_FILE_INDEX,
-                       RF__INDEX_FORMAT);
+        return rf_fail(why, RF_EDATA, "%s/%s: expected an index (\"format\": \"%s\"), got another file", folder,
+                       RF_FILE_INDEX, RF__INDEX_FORMAT);
     if (strcmp(format, RF__INDEX_FORMAT) != 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s/%s: format %s, expected %s", folder, RF_FILE_INDEX,
-                       rf__printable(format).text, RF__INDEX_FORMAT);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s/%s: format: expected %s, got %s", folder, RF_FILE_INDEX,
+                       RF__INDEX_FORMAT, rf__printable(format).text);
     if (json_unpack((json_t *)(uintptr_t)all, "{s:I, s:I, s:s, s:s, s:I, s?:s}", "count", &n, "dimensions", &D, "model",
                     &model, "pooling", &pooling, "max_length", &max_length, "prompt", &prompt) &&
         json_unpack((json_t *)(uintptr_t)all, "{s:I, s:I, s:s, s:s, s:I, s:n}", "count", &n, "dimensions", &D, "model",
@@ -94,7 +94,7 @@ static rf_status open_description(rf_index *x, const char *folder, rf_error *why
     size_t size;
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_INDEX, why);
     if (!status && access(path, F_OK))
-        return rf_fail(why, RF_EIO, "%s: no index: there is no %s in it", folder, RF_FILE_INDEX);
+        return rf_fail(why, RF_EIO, "%s: expected an index, got a folder without %s", folder, RF_FILE_INDEX);
     if (!status) status = rf__read_file(x->ctx, path, LIMIT, &text, &size, why);
     if (status) return status;
     json_t *all = rf__json_parse(text, size, 0, path, why);
@@ -235,7 +235,7 @@ static rf_status round_query(scan *s, rf_error *why)
         most = fmax(most, fabs(a));
     }
     s->length = sqrt(square);
-    if (!isfinite(square)) return rf_fail(why, RF_ENUMERIC, "the query's vector is not finite");
+    if (!isfinite(square)) return rf_fail(why, RF_ENUMERIC, "query: expected a finite vector, got NaN or infinity");
     if (!(square > 0)) return rf_fail(why, RF_ENUMERIC, "query vector is zero; cosine similarity is undefined");
     /* |c| <= 127 sqrt D, and rounding lengthens q' by at most sqrt D / 2 */
     const double root = sqrt((double)D), longest = 0x1p31 / (127 * root) - root;
@@ -346,7 +346,7 @@ rf_status rf_index_search(rf_index *x, const float *query, int64_t top, const rf
                           rf_error *why)
 {
     if (!(x && query && hit && hits)) return rf__missing("rf_index_search", "index, query, hit, hits", why);
-    if (top < 1) return rf_fail(why, RF_EARG, "top: %lld, expected 1 or more", (long long)top);
+    if (top < 1) return rf_fail(why, RF_EARG, "top: expected 1 or more, got %lld", (long long)top);
     scan s = {.x = x, .q = query};
     int64_t found = 0;
     top = rf__min64(top, x->n);

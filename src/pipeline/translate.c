@@ -110,9 +110,8 @@ static rf_status read_text(translator *x, int64_t i, const char *text, size_t by
     if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own->text);
     if (status) return RF_OK;
     if (e->n > most && x->o->long_source == RF_LONG_REFUSE) {
-        rf_fail(own, RF_ERANGE, "a source of %zu tokens, at most %lld: shorten it, raise max_source_length where the "
-                "model's positions hold more, or have it translated in parts (long_source split)", e->n + 1,
-                (long long)x->limit);
+        rf_fail(own, RF_ERANGE, "source: expected at most %lld tokens, got %zu; shorten it, raise max_source_length "
+                "if the model has more positions, or set long_source to split", (long long)x->limit, e->n + 1);
         return RF_OK;
     }
     x->of[i].first = x->parts;
@@ -315,9 +314,10 @@ static rf_status begin(translator *x, const rf_translate_options *o, rf_error *w
     rf_translate_defaults(m, &x->g);
     if (!status && o->generate) status = rf__generate_options_read(&x->g, o->generate, why);
     if (!status && (o->max_source_length < 0 || o->max_source_length == 1))
-        status = rf_fail(why, RF_EARG, "max_source_length: %lld; at least 2, or 0", (long long)o->max_source_length);
+        status = rf_fail(why, RF_EARG, "max_source_length: expected 0 or at least 2, got %lld",
+                         (long long)o->max_source_length);
     if (!status && o->long_source != RF_LONG_REFUSE && o->long_source != RF_LONG_SPLIT)
-        status = rf_fail(why, RF_EARG, "long_source: %d, neither RF_LONG_REFUSE nor RF_LONG_SPLIT",
+        status = rf_fail(why, RF_EARG, "long_source: expected RF_LONG_REFUSE or RF_LONG_SPLIT, got %d",
                          (int)o->long_source);
     if (status) return status;
     x->t = rf_model_tokenizer(m);
@@ -360,7 +360,7 @@ static rf_status read_texts(translator *x, const char *const text[], const size_
     if (!x->of) return no_memory(why);
     for (int64_t i = 0; i < n && !x->enough; i++) {
         rf_error own = {0};
-        if (!text[i]) return rf_fail(why, RF_EARG, "text %lld: none given", (long long)i);
+        if (!text[i]) return rf_fail(why, RF_EARG, "text %lld: expected a text, got NULL", (long long)i);
         const rf_status status = read_text(x, i, text[i], rf__text_bytes(text, bytes, i), &own, why);
         if (status) return status;
         if (own.code) fail_text(x, i, &own);
@@ -528,8 +528,8 @@ rf_status rf_score_translation(rf_pipeline *p, const char *source, size_t source
     if (!status) status = put_ids(&x, x.target, text, bytes, "translation", why);
     for (int64_t k = 0; k < 2 && !status; k++)
         if ((int64_t)(x.start[k + 1] - x.start[k]) > x.limit)
-            status = rf_fail(why, RF_ERANGE, "%s: %zu tokens, at most %lld", k ? "translation" : "source",
-                             x.start[k + 1] - x.start[k], (long long)x.limit);
+            status = rf_fail(why, RF_ERANGE, "%s: expected at most %lld tokens, got %zu", k ? "translation" : "source",
+                             (long long)x.limit, x.start[k + 1] - x.start[k]);
     if (!status) status = score(&x, out, why);
     x.of = NULL;
     end(&x);

@@ -119,7 +119,7 @@ static rf_status find_targets(targets *h, const char *const paths[], int n, cons
         if (status) break;
     }
     rf_reader_close(r);
-    if (!status && !h->n) status = rf_fail(why, RF_EDATA, "no word of ASCII letters in the text: nothing to predict");
+    if (!status && !h->n) status = rf_fail(why, RF_EDATA, "text: expected words of ASCII letters, got none");
     return status;
 }
 
@@ -157,8 +157,8 @@ static rf_status add(predictions *g, const target *p, size_t most, rf_error *why
         if (first - begin > end - last) begin++;
         else end--;
     if (last == first || end - begin > most)
-        return rf_fail(why, RF_EDATA, "the tokenizer makes %zu tokens of '%.*s', expected 1 to %zu", last - first,
-                       (int)(p->to - p->from), p->text + p->from, most);
+        return rf_fail(why, RF_EDATA, "'%.*s': expected 1 to %zu tokens, got %zu", (int)(p->to - p->from),
+                       p->text + p->from, most, last - first);
     if (!reserve(g, end - begin)) return rf_fail(why, RF_ENOMEM, "out of memory: a batch of words");
     prediction *w = &g->word[g->B];
     *w = (prediction){.at = g->n, .n = (int64_t)(last - first), .p = p};
@@ -216,7 +216,8 @@ static rf_status answer(predictions *g, rf_error *why)
         const prediction *w = &g->word[b];
         double nats = 0;
         for (int64_t i = w->at; i < w->at + w->n; i++) nats -= look(z + i * width, V, g->label[i], &g->chosen[i]);
-        if (!isfinite(nats)) return rf_fail(why, RF_ENUMERIC, "the scores of a mask are not finite");
+        if (!isfinite(nats))
+            return rf_fail(why, RF_ENUMERIC, "words: expected finite scores of a mask, got NaN or infinity");
         bool right = false;
         if (spells(g, g->chosen + w->at, w, &right, why)) return why->code;
         right = right && !w->unknown;
@@ -247,11 +248,11 @@ static rf_status ask(predictions *g, const targets *h, const rf_word_options *o,
 static rf_status check(const rf_pipeline *p, const rf_word_options *o, rf_error *why)
 {
     if (o->words < 1 || o->words > 1 << 30)
-        return rf_fail(why, RF_EARG, "words: %lld is not in 1 to %d", (long long)o->words, 1 << 30);
+        return rf_fail(why, RF_EARG, "words: expected 1 to %d, got %lld", 1 << 30, (long long)o->words);
     if (o->context < 0 || o->context > 1 << 20)
-        return rf_fail(why, RF_EARG, "context: %lld is not in 0 to %d", (long long)o->context, 1 << 20);
+        return rf_fail(why, RF_EARG, "context: expected 0 to %d, got %lld", 1 << 20, (long long)o->context);
     if (o->batch_tokens < 1 || o->batch_tokens > 1 << 24)
-        return rf_fail(why, RF_EARG, "batch_tokens: %lld is not in 1 to %d", (long long)o->batch_tokens, 1 << 24);
+        return rf_fail(why, RF_EARG, "batch_tokens: expected 1 to %d, got %lld", 1 << 24, (long long)o->batch_tokens);
     return rf__can_fill(p, why);
 }
 

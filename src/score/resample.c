@@ -102,7 +102,7 @@ static double p_of(const double *x, const double *y, int64_t n, double real, boo
 static rf_status begin(samples *s, int64_t n, rf_error *why)
 {
     if (n < 1 || n > 10000000)
-        return rf_fail(why, RF_EARG, "samples: %lld, expected 1 to 10000000", (long long)n);
+        return rf_fail(why, RF_EARG, "samples: expected 1 to 10000000, got %lld", (long long)n);
     const rf_ctx *ctx = s->a->ctx;
     size_t bytes;
     if (rf__checked_mul(BLOCK * sizeof *s->draw, (size_t)s->a->n, &bytes)) s->draw = rf__alloc(ctx, bytes);
@@ -139,7 +139,7 @@ rf_status rf_mt_compare(const rf_mt_result *baseline, const rf_mt_result *system
     if (baseline->row != system->row || baseline->n != system->n || baseline->references != system->references ||
         baseline->counts != system->counts)
         return rf_fail(why, RF_EARG,
-                       "compare: %s of %lld segments and %s of %lld: options and segments must be the same",
+                       "compare: expected the same options and segments, got %s of %lld segments and %s of %lld",
                        baseline->name, (long long)baseline->n, system->name, (long long)system->n);
     samples s = {.a = baseline, .b = system, .swap = test == RF_MT_RANDOMIZATION};
     const rf_status status = begin(&s, n, why);

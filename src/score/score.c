@@ -17,8 +17,8 @@ void rf_mt_options_init(rf_mt_options *o, size_t size)
 static rf_status range(const char *name, int64_t value, int64_t low, int64_t high, rf_error *why)
 {
     if (value >= low && value <= high) return RF_OK;
-    return rf_fail(why, RF_EARG, "%s: %lld is not in %lld to %lld", name, (long long)value, (long long)low,
-                   (long long)high);
+    return rf_fail(why, RF_EARG, "%s: expected %lld to %lld, got %lld", name, (long long)low, (long long)high,
+                   (long long)value);
 }
 
 static rf_status read_options(rf_mt_options *o, const rf_mt_options *given, rf_error *why)
@@ -72,15 +72,16 @@ static void one_chunk(void *arg, int64_t chunk, int worker)
 static rf_status check_texts(const rf_mt_texts *t, int64_t n, const char *name, rf_error *why)
 {
     for (int64_t i = 0; i < n; i++) {
-        if (!t->text || !t->text[i]) return rf_fail(why, RF_EARG, "%s: line %lld is not there", name, (long long)i + 1);
+        if (!t->text || !t->text[i])
+            return rf_fail(why, RF_EARG, "%s: line %lld: expected a text, got NULL", name, (long long)i + 1);
         const rf__mt_line line = line_of(t, i);
         const size_t bad = rf_utf8_check(line.text, line.size);
         if (bad < line.size)
-            return rf_fail(why, RF_EDATA, "%s: line %lld is not UTF-8 at byte %zu (0x%02X)", name, (long long)i + 1,
-                           bad, (unsigned char)line.text[bad]);
+            return rf_fail(why, RF_EDATA, "%s: line %lld: expected UTF-8, got byte 0x%02X at byte %zu", name,
+                           (long long)i + 1, (unsigned char)line.text[bad], bad);
         if (line.size > INT32_MAX / 8)
-            return rf_fail(why, RF_EDATA, "%s: line %lld has %zu bytes, the limit is %d", name, (long long)i + 1,
-                           line.size, INT32_MAX / 8);
+            return rf_fail(why, RF_EDATA, "%s: line %lld: expected at most %d bytes, got %zu", name, (long long)i + 1,
+                           INT32_MAX / 8, line.size);
     }
     return RF_OK;
 }

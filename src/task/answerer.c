@@ -48,8 +48,8 @@ static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_senten
     if (!*prompt || !rf__task_of_vectors(a->task)) return RF_OK;
     if (!s->include_prompt)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "%.200s: include_prompt is false: this model leaves its default prompt's tokens out of the "
-                       "pooling, which is not here", folder);
+                       "%.200s: include_prompt: expected true, got false: excluding a prompt's tokens from pooling "
+                       "is not supported", folder);
     a->prompt = rf__strdup(a->ctx, prompt);
     return a->prompt ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a prompt");
 }

@@ -47,9 +47,9 @@ rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
     for (int64_t i = 0; i < s.prompts && !s.include_prompt && !status; i++)
         if (*s.prompt[i].text)
             status = rf_fail(why, RF_EUNSUPPORTED,
-                             "%s: include_prompt is false: this model leaves a prompt's tokens out of the pooling, "
-                             "which is not here; without its prompts (config_sentence_transformers.json) it can be "
-                             "trained on", r->o.model);
+                             "%s: include_prompt: expected true, got false: excluding a prompt's tokens from pooling "
+                             "is not supported; remove its prompts (config_sentence_transformers.json) to train it",
+                             r->o.model);
     if (!status) status = rf_sentence_cosines(&s, why);                 /* losses and scores are of cosines */
     if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
     const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */

@@ -381,7 +381,7 @@ static void probes_are_checked(void **state)
     b.lab.text = &b.text;
     b.lab.pieces = b.text.n + 1;
     assert_int_equal(rf_probe_shift(&b.lab, &s, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "pieces, the text has");
+    t_failed(&why, RF_EARG, "pieces: expected at most the text's");
     b.lab.pieces = 1;
     b.lab.size = 3;
     assert_int_equal(rf_probe_attention(&b.lab, NULL, NULL), RF_EARG);

@@ -149,8 +149,10 @@ static void vectors_are_what_is_added(void **state)
             assert_true(differ > 1e-3);
             have++;
         } else {
-            t_failed(&why, RF_EUNSUPPORTED, "adds no vector of its own for each position to the words; those that do: "
-                                            "sinusoidal, sinusoidal_halves, index");
+            char part[200];
+            snprintf(part, sizeof part, "to the words, got %s; these do: sinusoidal, sinusoidal_halves, index",
+                     rf_position_name(is));
+            t_failed(&why, RF_EUNSUPPORTED, part);
         }
         rf_model_close(m);
     }
@@ -161,7 +163,7 @@ static void vectors_are_what_is_added(void **state)
     for (size_t i = 0; i < m->params.n; i++)
         if (m->params.p[i].position) assert_memory_equal(p, m->value[i], 50 * WIDTH * sizeof *p);
     assert_int_equal(rf_position_vectors(m, 51, t_floats(51 * WIDTH), &why), RF_ERANGE);
-    t_failed(&why, RF_ERANGE, "position 50 of token 50, there are 50");
+    t_failed(&why, RF_ERANGE, "position of token 50: expected at least 0 and less than 50");
     assert_int_equal(rf_position_vectors(m, 0, p, NULL), RF_EARG);
     rf_model_close(m);
     rf_ctx_free(ctx);

@@ -48,7 +48,7 @@ cut -f 1 out > pair
 expect 0 '' "$program" score -m whole --context 'the' 'old river'
 cut -f 1 out >> pair
 awk 'NR == FNR { s += $1; next } { d = s - $1; exit d > 2e-4 || d < -2e-4 }' pair sum || fail "score: $(cat pair sum)"
-expect 3 'the context is not UTF-8 at byte 5' "$program" score -m whole --context "$(printf 'the \377')" 'old river'
+expect 3 'context: expected UTF-8, got byte 0xFF at byte 5' "$program" score -m whole --context "$(printf 'the \377')" 'old river'
 expect 2 'stride: expected less than max_length, 50, got 100' "$program" score -m whole --max_length 50 --stride 100 'the'
 printf 'the old river\nriver old the\n' > lines
 input=lines expect 0 '' "$program" score -m whole --end
@@ -63,8 +63,8 @@ for type in bf16 int8; do
 done
 
 # What a causal model cannot do.
-expect 3 'cannot fill masks' "$program" fill-mask -m whole 'the [MASK].'
-expect 3 'first token has seen no other' "$program" embed -m whole --pooling cls -o v.npy text.txt
+expect 3 'fill-mask: expected a model with bidirectional attention' "$program" fill-mask -m whole 'the [MASK].'
+expect 3 'pooling: expected mean or max, got cls' "$program" embed -m whole --pooling cls -o v.npy text.txt
 expect 2 'objective mlm: expected a model with bidirectional attention, got config.json' "$program" pretrain --text text.txt --model whole -o other --objective mlm --max_steps 1
 
 # It writes: the prompt as it is, then what follows; the same seed the same text; prompts from everywhere.
@@ -99,7 +99,7 @@ expect 0 '' "$program" generate -m whole 'the old river' && same seven out "max_
 expect 0 '' "$program" generate -m whole -n 0 'the old river' && holds out 'the old river'
 printf '{"max_length": 11}' > whole/generation_config.json
 expect 0 '' "$program" generate -m whole 'the old river' && same seven out "max_length, prompt included"
-expect 3 'a prompt of 12 tokens: expected fewer than max_length, 11' "$program" generate -m whole 'the the the the the the the the the the the'
+expect 3 'prompt: expected fewer tokens than max_length, 11, got 12' "$program" generate -m whole 'the the the the the the the the the the the'
 expect 0 '' "$program" generate -m whole -n 2 'the the the the the the the the the the the'
 printf '{"num_beams": 3, "max_new_tokens": 7, "repetition_penalty": 2.0}' > whole/generation_config.json
 expect 0 '' "$program" generate -m whole 'the old river' && same beams out "num_beams"
@@ -180,7 +180,7 @@ many="generate -m whole -n 15 --top_p 0.9 --seed 5"
     same alone firsts 'the first of three samples'
     [ "$(sort -u out | wc -l)" -gt 100 ] || fail "samples are alike"
 }
-expect 2 'without sampling all are the same' "$program" generate -m whole --do_sample=false --num_return_sequences 2 'the'
+expect 2 'num_return_sequences: expected 1 without do_sample' "$program" generate -m whole --do_sample=false --num_return_sequences 2 'the'
 
 # Beam search: the best of its texts is the one it writes alone, whatever else is searched; no wider than the vocabulary.
 head -5 prompts > some
@@ -195,9 +195,9 @@ same alone out 'beams of five prompts'
 input=some expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8 --num_return_sequences 3 --batch_size 1
 awk 'NR % 3 == 1' out > firsts
 same alone firsts 'the best of three'
-expect 2 'num_beams: 200 beams .* the vocabulary has' "$program" generate -m whole --num_beams 200 'the'
-expect 2 'beam search draws nothing' "$program" generate -m whole --num_beams 3 --top_p 0.5 'the'
-expect 2 '5 of 3 beams' "$program" generate -m whole --num_beams 3 --num_return_sequences 5 'the'
+expect 2 'num_beams: expected at most .* for 200 beams' "$program" generate -m whole --num_beams 200 'the'
+expect 2 'num_beams: expected 1 with do_sample, got 3' "$program" generate -m whole --num_beams 3 --top_p 0.5 'the'
+expect 2 'num_return_sequences: expected at most num_beams, 3, got 5' "$program" generate -m whole --num_beams 3 --num_return_sequences 5 'the'
 expect 2 '--min_p: expected 0 to 1, got 2' "$program" generate -m whole --min_p 2 'the'
 expect 2 'empty' "$program" generate -m whole --stop '' 'the'
 
@@ -215,16 +215,16 @@ expect 0 '' "$program" generate -m whole -n 40 --no_repeat_ngram_size 2 'the old
 
 # More than memory allows says the limit; the texts before it are there.
 { head -1 prompts; for i in 1 2 3 4 5 6 7 8 9; do tr '\n' ' ' < prompts; done; echo; } > long
-input=long expect 3 'line 2: a prompt of .* the limit is 1048576' "$program" generate -m whole -n 2 --cache_memory 1
+input=long expect 3 'line 2: prompt: expected at most 1048576 bytes' "$program" generate -m whole -n 2 --cache_memory 1
 [ "$(wc -l < out)" -ge 1 ] || fail "the text before one that does not fit"
 
 # Nothing is printed of a prompt that is refused; without a limit the system's memory is one.
 sed -n 2p long > long2
-expect 3 'long2: a prompt of .* linear attention' "$program" generate -m whole -n 2 --cache_memory 1 --prompt_file long2
+expect 3 'long2: prompt: expected .* linear attention' "$program" generate -m whole -n 2 --cache_memory 1 --prompt_file long2
 [ ! -s out ] || fail "a prompt that was refused is printed: $(head -c 100 out)"
 for i in 1 2 3 4 5 6 7; do cat long2 long2 > more && mv more long2; done
 if (ulimit -v 300000 && "$program" --version) > /dev/null 2>&1; then
-    expect 3 'long2: a prompt of .* the machine has .* linear attention' sh -c "ulimit -v 300000; '$program' generate -m whole -n 2 --prompt_file long2"
+    expect 3 'long2: prompt: expected .*what the machine has.* linear attention' sh -c "ulimit -v 300000; '$program' generate -m whole -n 2 --prompt_file long2"
 fi
 
 # A line for each new token, and the same numbers in JSON.
@@ -236,5 +236,5 @@ holds out "\"ids\": [$(cat ids)]"
 
 "$make_model" encoder || exit 1
 expect 3 'expected a causal model, got one with bidirectional attention \(is_decoder false\)' "$program" generate -m encoder 'the'
-expect 3 'no probability of its own' "$program" score -m encoder 'the'
+expect 3 'logprobs: expected a causal model' "$program" score -m encoder 'the'
 done_testing

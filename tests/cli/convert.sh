@@ -6,7 +6,7 @@ golden=$(cd "$(dirname "$0")/../golden" && pwd)
 # The same weights by safetensors, by the old pickles, by the zip (where libzip is), by shards: the same bytes.
 expect 0 'plain: written, read back, the same' "$program" convert "$golden/models/plain" plain
 holds out 'roformer.embeddings.word_embeddings.weight  F32 [101,32]'
-expect 3 '2 tensors are left over, for which RoFormerForMaskedLM has no use: roformer.pooler.dense.weight, roformer.pooler.dense.bias; --drop' \
+expect 3 'expected only tensors of RoFormerForMaskedLM, got 2 others: roformer.pooler.dense.weight, roformer.pooler.dense.bias; --drop' \
     "$program" convert "$golden/torch/old" old
 [ ! -e old ] || fail "something was written although it was refused"
 expect 0 'old: written' "$program" convert "$golden/torch/old" old --drop 'roformer.pooler.*'
@@ -17,7 +17,7 @@ same plain/model.safetensors old/model.safetensors
 holds old/config.json '"RoFormerForMaskedLM"'
 # A table of positions that the configuration does not make: said by all who open the folder, refused here until it is dropped.
 cp -r "$golden/models/plain" other && chmod -R u+w other && sed 's/"hidden_size"/"rope_theta": 500, "hidden_size"/' "$golden/models/plain/config.json" > other/config.json
-expect 3 'left over.*embed_positions.weight; --drop' "$program" convert other based
+expect 3 'expected only tensors of .*embed_positions.weight; --drop' "$program" convert other based
 expect 0 'based: written' "$program" convert other based --drop 'roformer.encoder.embed_positions.*'
 printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n' > other/vocab.txt
 expect 0 'other: embed_positions: the weights contain another position table than the one' "$program" embed -m other -o v.npy other/vocab.txt
@@ -48,7 +48,7 @@ done
 expect 0 '' "$program" convert -q old half --dtype bf16
 expect 0 '' "$program" info -m half --json
 holds out '"type": "BF16"'
-expect 4 'old: holds weights already' "$program" convert half old
+expect 4 'old: expected a folder without weights' "$program" convert half old
 expect 0 '' "$program" convert -q half old --dtype f32 --overwrite
 expect 4 'nowhere' "$program" convert nowhere x
 [ ! -e x ] || fail "a folder was made for nothing"
@@ -78,8 +78,8 @@ expect 3 'tensor "roformer.encoder.layer.1.output.dense.weight" is in int8: expe
 [ ! -e x ] || fail "something was written although it was refused"
 
 # What is to be left out is there and can be left out; a slip in a name is told, and nothing is written.
-expect 2 "--drop roformer.poolr.*: the source has no tensor" "$program" convert "$golden/torch/old" x --drop 'roformer.pooler.*' --drop 'roformer.poolr.*'
-expect 2 '--drop roformer.embeddings.*: the model needs' "$program" convert "$golden/torch/old" x --drop 'roformer.embeddings.*'
+expect 2 "--drop roformer.poolr.*: expected a tensor of the source" "$program" convert "$golden/torch/old" x --drop 'roformer.pooler.*' --drop 'roformer.poolr.*'
+expect 2 '--drop roformer.embeddings.*: expected a tensor that is not needed' "$program" convert "$golden/torch/old" x --drop 'roformer.embeddings.*'
 [ ! -e x ] || fail "something was written although it was refused"
 
 # A tokenizer goes along; a head with labels keeps their names.
@@ -98,10 +98,10 @@ expect 0 '' "$program" convert -q today today --dtype f32 --overwrite
 expect 0 '' "$program" verify today
 holds out 'today: intact'
 cp today/model.safetensors kept
-expect 4 'today: vocab.txt is of the weights that are to be replaced, and .*old has no tokenizer' \
+expect 4 'today: expected no vocab.txt .*old has no tokenizer' \
     "$program" convert "$golden/torch/old" today --drop 'roformer.pooler.*' --overwrite
 cp -r today checkpoint-5 && echo '{}' > checkpoint-5/COMPLETE
-expect 4 'is a checkpoint' "$program" convert words checkpoint-5 --overwrite
+expect 4 'checkpoint-5: expected a model folder' "$program" convert words checkpoint-5 --overwrite
 same today/model.safetensors kept
 
 # Bad files: a sentence, nothing written, nothing executed.

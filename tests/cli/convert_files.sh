@@ -35,7 +35,7 @@ done
 
 # Nobody's file is overwritten, unless told to; nothing is written before that is known.
 mkdir target && printf 'mine\n' > target/LICENSE
-expect 4 'target/LICENSE: exists, and would be overwritten' "$program" convert model target
+expect 4 'target/LICENSE: expected a new file' "$program" convert model target
 [ "$(ls target)" = LICENSE ] && holds target/LICENSE mine
 expect 0 '' "$program" convert -q model target --overwrite
 same model/LICENSE target/LICENSE

@@ -14,9 +14,9 @@ close_json "$golden/fill_mask_targets.jsonl" got
 while IFS= read -r line; do "$program" fill-mask -m model --json --threads 1 "$line"; done < "$golden/masks.txt" > one
 same all one "one by one"
 
-expect 3 'no mask token \(\[MASK\]\) in the text' "$program" fill-mask -m model 'no blank here'
+expect 3 'text: expected a mask token \(\[MASK\]\), got none' "$program" fill-mask -m model 'no blank here'
 printf 'the [MASK]\nnone\n' > lines
-input=lines expect 3 'standard input: line 2: no mask token' "$program" fill-mask -m model --json
+input=lines expect 3 'standard input: line 2: text: expected a mask token' "$program" fill-mask -m model --json
 [ "$(wc -l < out)" -eq 1 ] || fail "the answer before the bad line is lost"
 expect 3 'cut to max_length' "$program" fill-mask -m model --max-length 4 'the city is [MASK]'
 printf 'the [MASK]\n' > some.txt
@@ -27,7 +27,7 @@ expect 0 "not in the vocabulary, its first piece p is used" "$program" fill-mask
 expect 0 '' "$program" fill-mask -m model -q --target parrot 'the [MASK]'
 expect 0 'target 股: not in the vocabulary, left out' "$program" fill-mask -m model --target 股 --target city 'the [MASK]'
 grep -q UNK out && fail "an unknown token is a prediction: $(cat out)"
-expect 3 'no mask token .*in the text$' "$program" fill-mask -m model model
+expect 3 'text: expected a mask token .*got none$' "$program" fill-mask -m model model
 
 # Matrices in bf16: the same predictions here, and an unknown type is refused.
 "$program" fill-mask -m model --json -k 1 < "$golden/masks.txt" | grep -o '"token_str": *"[^"]*"' > expected

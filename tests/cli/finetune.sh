@@ -120,7 +120,7 @@ expect 0 'saved checkpoint-16;' "$program" finetune --resume latest -o edited --
 # Pairs: what was fine-tuned on them has no answer to one text.
 awk -F '\t' 'NR == 1 { print "text\tpair\tlabel"; next } { print $1 "\t" $1 "\t" $2 }' train.tsv > twice.tsv
 expect 0 '' "$program" finetune -q -m pre --max_length 32 --max_steps 2 --train twice.tsv -o twice
-expect 2 'fine-tuned on pairs' "$program" classify -m twice 'the film is great .'
+expect 2 'classify: expected pairs of texts' "$program" classify -m twice 'the film is great .'
 expect 0 '' "$program" classify -m twice --pair 'the film is great .' 'the film is great .'
 # What the head is made of is used.
 "$program" info twice > out; holds out 'ignored   nothing'
@@ -337,6 +337,6 @@ expect 3 'bad.tsv:3: label: expected one of the 2 known labels \(neg, pos\), got
 [ ! -e nothing ] || fail "a refused file left $(ls nothing)"
 expect 4 'nowhere' "$program" finetune --train nowhere.tsv -m pre -o nothing
 expect 2 'needs --text' "$program" evaluate -m model
-expect 3 'has not been fine-tuned' "$program" classify -m pre 'the film'
+expect 3 'classify: expected a fine-tuned model' "$program" classify -m pre 'the film'
 expect 2 'needs --input' "$program" predict -m model
 done_testing

@@ -50,15 +50,15 @@ refused() {
 }
 seed='"feature_seed": 5'
 for name in alibi t5 shaw transformer_xl deberta kerple_log tupe rerope; do
-    refused "$seed, \"position_embedding_type\": \"$name\"" "\"$name\".*there are no scores"
+    refused "$seed, \"position_embedding_type\": \"$name\"" "got \"$name\", which acts on scores"
 done
-refused "$seed, \"is_decoder\": true, \"position_embedding_type\": \"sandwich\"" '"sandwich".*there are no scores'
-refused "$seed, \"rope_scaling\": {\"rope_type\": \"dynamic\", \"factor\": 2}" '"dynamic".*length of the whole text'
-refused "$seed, \"is_decoder\": true, \"position_embedding_type\": \"xpos\", \"rotation_order\": \"before\"" '"xpos".*"eq19" goes with it'
-refused '"feature_map": "favor"' 'feature_seed is missing'
+refused "$seed, \"is_decoder\": true, \"position_embedding_type\": \"sandwich\"" 'got "sandwich", which acts on scores'
+refused "$seed, \"rope_scaling\": {\"rope_type\": \"dynamic\", \"factor\": 2}" 'rope_scaling: expected angles .* got "dynamic"'
+refused "$seed, \"is_decoder\": true, \"position_embedding_type\": \"xpos\", \"rotation_order\": \"before\"" 'rotation_order: expected "eq19" .*"xpos"'
+refused '"feature_map": "favor"' 'feature_seed: expected the seed'
 refused "$seed, \"num_random_features\": 0" 'small.json: num_random_features: expected \[1, 16777216\], got 0'
 refused "$seed, \"num_random_features\": -4" 'small.json: num_random_features: expected \[1, 16777216\], got -4'
-refused "$seed, \"num_random_features\": 15" 'needs an even number'
+refused "$seed, \"num_random_features\": 15" 'num_random_features: expected an even number'
 config "$seed, \"num_random_features\": 16777216"
 # shellcheck disable=SC2086
 expect 5 'needs [0-9.]* GB.*most of it for 16777216 features' "$program" pretrain --model base -o refused $shape --max_steps 1
@@ -84,7 +84,7 @@ expect 0 'num_random_features is 20000, which is slow' "$program" score -m many 
 
 # A trained folder that lost its seed is of no use, and says so.
 sed '/feature_seed/d' whole/config.json > lost && cp lost whole/config.json
-expect 3 'feature_seed is missing' "$program" evaluate -q -m whole --text text.txt --eval_documents 20 --max_length 64
+expect 3 'feature_seed: expected the seed' "$program" evaluate -q -m whole --text text.txt --eval_documents 20 --max_length 64
 
 # Queries without a denominator: zeros, and training says how many.
 config '"feature_map": "squared_relu", "initializer_range": 1e-9'

@@ -78,8 +78,8 @@ done
 # Tiles that cannot be had: what is missing, and the rung that would be taken; emulated ones can be had everywhere.
 if [ "$(uname -m)" = x86_64 ] && missing=$(sed -n 's/^  amx  *needs //p' out) && [ -n "$missing" ]; then
     rung=$(sed -n 's/^rung  *//p' out)
-    expect 2 "isa: \"amx\" needs $missing" "$program" --isa amx info --env
-    holds err "the best rung here is \"$rung\""
+    expect 2 "isa: \"amx\": expected a processor with $missing" "$program" --isa amx info --env
+    holds err "the best instruction set here is \"$rung\""
 fi
 expect 0 '' "$program" --isa amx_emulated info --env
 grep -qE '^rung +amx_emulated$' out || fail "no emulated rung: $(cat out)"

@@ -106,52 +106,52 @@ kind() { printf '"position_embedding_type": "%s"' "$1"; }
 rope() { printf '"rope_scaling": {"rope_type": "%s"%s}' "$1" "${2:+, $2}"; }
 refused 'hidden_size / num_attention_heads: expected an even number of columns per head for' '"hidden_size": 36'
 refused 'num_attention_heads: expected a divisor of hidden_size, 33, got 4' '"hidden_size": 33'
-refused 'rotates 3 of a head.s 8 columns' '"partial_rotary_factor": 0.4'
-refused 'rotates 0 of a head.s 8 columns' '"partial_rotary_factor": 0.1'
+refused 'partial_rotary_factor: expected .* rotates 3 of a head.s 8' '"partial_rotary_factor": 0.4'
+refused 'partial_rotary_factor: expected .* rotates 0 of a head.s 8' '"partial_rotary_factor": 0.1'
 refused 'partial_rotary_factor: expected \(0, 1\], got 1.5' '"partial_rotary_factor": 1.5'
 refused 'partial_rotary_factor: expected \(0, 1\], got 3' '"rope_parameters": {"partial_rotary_factor": 3}'
-refused 'rotary_heads is 9, there are 4' '"rotary_heads": 9'
+refused 'rotary_heads: expected at most num_attention_heads, 4, got 9' '"rotary_heads": 9'
 refused 'rope_theta: expected \(1, 1e\+18\], got 0' '"rope_theta": 0'
 refused 'rope_theta: expected \(1, 1e\+18\], got -3' '"rope_theta": -3'
 refused 'rope_theta: expected \(1, 1e\+18\], got 1' '"rope_theta": 1'
 refused 'sinusoidal_base: expected \(1, 1e\+18\], got 1' "$(kind sinusoidal), \"sinusoidal_base\": 1"
 refused 'sinusoidal_base: expected \(1, 1e\+18\], got 0.5' '"sinusoidal_base": 0.5'
-refused 'concat_width is 7' "$(kind concat), \"concat_width\": 7"
+refused 'concat_width: expected an even number, got 7' "$(kind concat), \"concat_width\": 7"
 refused 'nearest is "index"' "$(kind integer)"
 refused 'not valid JSON.*1e999' '"rope_theta": 1e999'
 refused 'not valid JSON' '"rope_theta": NaN'
-refused 'per_layer\[1\] is -2' '"rope_theta_per_layer": [100, -2]'
-refused 'per_layer has 1 numbers, there are 2 layers' '"rope_theta_per_layer": [100]'
-refused 'factor is 0.5, expected' "$(rope linear '"factor": 0.5')"
-refused 'factor is missing or 0, expected' "$(rope linear)"
-refused 'factor is -1, expected' "$(rope dynamic '"factor": -1')"
-refused 'factor is 0.99, expected' "$(rope llama3 '"factor": 0.99, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 32')"
-refused 'original_max_position_embeddings is missing' "$(rope yarn '"factor": 4')"
-refused 'original_max_position_embeddings is missing' "$(rope llama3 '"factor": 4, "low_freq_factor": 1, "high_freq_factor": 4')"
-refused 'original_max_position_embeddings is missing' "$(rope longrope)"
-refused '64 is below original_max_position_embeddings 128' "$(rope yarn '"original_max_position_embeddings": 128')"
-refused 'short_factor has 2 numbers, a head has 4 planes' "$(rope longrope '"short_factor": [1, 1], "long_factor": [1, 1], "original_max_position_embeddings": 32')"
-refused 'long_factor has 5 numbers, a head has 4 planes' "$(rope longrope '"short_factor": [1, 1, 1, 1], "long_factor": [1, 1, 1, 1, 1], "original_max_position_embeddings": 32')"
-refused 'mrope_section has 3 planes, a head has 4' "$(rope default '"mrope_section": [1, 1, 1]')"
+refused 'per_layer\[1\]: expected a finite number above 1, got -2' '"rope_theta_per_layer": [100, -2]'
+refused 'per_layer: expected 2 numbers, one for each layer, got 1' '"rope_theta_per_layer": [100]'
+refused 'factor: expected .* got 0.5' "$(rope linear '"factor": 0.5')"
+refused 'factor: expected .* got missing or 0' "$(rope linear)"
+refused 'factor: expected .* got -1' "$(rope dynamic '"factor": -1')"
+refused 'factor: expected .* got 0.99' "$(rope llama3 '"factor": 0.99, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 32')"
+refused 'original_max_position_embeddings: expected .* got none' "$(rope yarn '"factor": 4')"
+refused 'original_max_position_embeddings: expected .* got none' "$(rope llama3 '"factor": 4, "low_freq_factor": 1, "high_freq_factor": 4')"
+refused 'original_max_position_embeddings: expected .* got none' "$(rope longrope)"
+refused 'max_position_embeddings: expected at least original_max_position_embeddings, 128, got 64' "$(rope yarn '"original_max_position_embeddings": 128')"
+refused 'short_factor: expected 4 numbers, .* got 2' "$(rope longrope '"short_factor": [1, 1], "long_factor": [1, 1], "original_max_position_embeddings": 32')"
+refused 'long_factor: expected 4 numbers, .* got 5' "$(rope longrope '"short_factor": [1, 1, 1, 1], "long_factor": [1, 1, 1, 1, 1], "original_max_position_embeddings": 32')"
+refused 'mrope_section: expected 4 planes, .* got 3' "$(rope default '"mrope_section": [1, 1, 1]')"
 refused 'rope_type: expected default, linear, ntk, dynamic, yarn, longrope or llama3, got' "$(rope linaer '"factor": 2')"
 refused 'max_position_embeddings: expected \[2, 16777216\], got 4294967296' '"max_position_embeddings": 4294967296'
 refused 'relative_attention_num_buckets: expected \[2, 65536\], got 1' "$(kind t5), \"relative_attention_num_buckets\": 1"
 refused 'even number of buckets, at least 4' "$(kind tupe), \"relative_attention_num_buckets\": 2"
 refused 'even number of buckets' "$(kind t5), \"relative_attention_num_buckets\": 7"
 refused 'a distance beyond 8' "$(kind t5), \"relative_attention_max_distance\": 8"
-refused 'position_buckets is 1' "$(kind deberta), \"position_buckets\": 1"
+refused 'position_buckets: expected at least 4, .* got 1' "$(kind deberta), \"position_buckets\": 1"
 refused 'norm_rel_ebd: expected "layer_norm", got another value' "$(kind deberta), \"norm_rel_ebd\": \"none\""
 refused 'pos_att_type: expected "p2c\|c2p", got another value' "$(kind deberta), \"pos_att_type\": [\"c2p\"]"
 refused 'conv_kernel_size: expected 0, got 3' "$(kind deberta), \"conv_kernel_size\": 3"
 refused 'share_att_key: expected true or false, got an integer' "$(kind deberta), \"share_att_key\": 1"
 refused 'max_relative_position: expected \[1, 1048576\], got 0' "$(kind shaw), \"max_relative_position\": 0"
-refused 'sandwich_width is 7' "$(kind sandwich), \"sandwich_width\": 7"
+refused 'sandwich_width: expected an even number, got 7' "$(kind sandwich), \"sandwich_width\": 7"
 refused 'clamp_len: expected \[-1, 16777216\], got -2' "$(kind xlnet), \"clamp_len\": -2"
-refused 'conv_kernel_size is 4' "$(kind convolution), \"conv_kernel_size\": 4"
-refused 'rerope_leak is 0.5' "$(kind rerope), \"rerope_leak\": 0.5"
-refused '"alibi", which does not rotate' "$(kind alibi), $(rope linear '"factor": 2')"
+refused 'conv_kernel_size: expected an odd number, got 4' "$(kind convolution), \"conv_kernel_size\": 4"
+refused 'rerope_leak: expected .* got 0.5' "$(kind rerope), \"rerope_leak\": 0.5"
+refused 'expected a position_embedding_type that rotates, got "alibi"' "$(kind alibi), $(rope linear '"factor": 2')"
 for key in '"use_logn_attn": true' '"rotary_value": true' '"rotary_heads": 2' '"partial_rotary_factor": 0.5'; do
-    refused "$(printf %s "$key" | cut -d '"' -f 2) with position_embedding_type \"none\", which does not rotate" "$(kind none), $key"
+    refused "$(printf %s "$key" | cut -d '"' -f 2): expected a position_embedding_type that rotates, got \"none\"" "$(kind none), $key"
 done
 refused 'multiplies whole queries' '"use_logn_attn": true, "partial_rotary_factor": 0.5'
 refused 'multiplies whole queries' '"use_logn_attn": true, "rotary_heads": 2'
@@ -161,7 +161,7 @@ refused 'nearest is "alibi"' "$(kind alibbi)"
 refused 'nearest is "rotary"' "$(kind rope)"
 refused 'nearest is "shaw"' "$(kind relative_key)"
 refused 'position_embedding_type: expected a position encoding that .roformer positions.' "$(kind "$(printf %0100d 0)")"
-refused '"xpos" makes sense in causal attention only' "$(kind xpos)"
+refused '"xpos": expected causal attention' "$(kind xpos)"
 refused 'position_embedding_type: expected a string, got an integer' '"position_embedding_type": 7'
 expect 2 'max_distance' "$program" positions plot decay --max_distance 2147483648
 if command -v gnuplot > /dev/null; then

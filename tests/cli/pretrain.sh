@@ -167,6 +167,6 @@ expect 4 'nowhere' "$program" pretrain --resume nowhere/checkpoint-3
 printf '{"vocab_size": 0}' > broken.json
 expect 3 'broken.json' "$program" pretrain --text text.txt --model base --config broken.json --max_steps 2
 sed 's/"hidden_size": 32,/"hidden_size": 32, "position_embedding_type": "rotery",/' small.json > rotery.json
-expect 3 'rotery.json: position_embedding_type is "rotery", which is not known' "$program" pretrain --text text.txt --model base --config rotery.json --max_steps 2
+expect 3 'rotery.json: position_embedding_type: expected a known encoding, got "rotery"' "$program" pretrain --text text.txt --model base --config rotery.json --max_steps 2
 expect 2 'max_length: expected at most tokens_per_batch, 512, got 600' "$program" pretrain --text text.txt --model base --config small.json --max_length 600 --tokens_per_batch 512 --max_steps 2
 done_testing

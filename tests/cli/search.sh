@@ -70,7 +70,7 @@ cmp -s out found && fail "the lines' prompt is the query's"
 expect 2 'query: prompt_name: expected one of the folder.s prompts .query, line., got "no"' "$program" rank -m named --query-prompt-name no a full
 expect 2 'query: prompt, prompt_name: expected one of them, got both' "$program" rank -m named --query-prompt-name query --query-prompt a a full
 printf '{"word_embedding_dimension": %s, "pooling_mode_mean_tokens": true, "include_prompt": false}' "$width" > named/1_Pooling/config.json
-expect 3 'include_prompt is false' "$program" rank -m named --prompt '' --query-prompt 'of ' river full
+expect 3 'include_prompt: expected true, got false' "$program" rank -m named --prompt '' --query-prompt 'of ' river full
 "$program" index -q -m model --dtype int8 -o small.index full
 expect 0 '' "$program" search -m model --top-k 1 small.index 'of the river'
 [ "$(cut -f 1,2 out)" = "1.0000	2" ] || fail "a query's vector is not made as the index's were: $(cat out)"
@@ -90,14 +90,14 @@ cp -r some short; head -c 200 some/vectors.faiss > short/vectors.faiss
 expect 3 'short/vectors.faiss: 200 bytes, expected' "$program" search -m model short 'the river'
 expect 3 'vectors.faiss: 200 bytes' "$program" verify short
 expect 4 'no-such' "$program" search -m model no-such 'the river'
-expect 4 'model: no index: there is no index.json in it' "$program" search -m model model 'the river'
-expect 2 'some exists' "$program" index -m model -o some full
+expect 4 'model: expected an index, got a folder without index.json' "$program" search -m model model 'the river'
+expect 2 'some: expected a new folder for the index' "$program" index -m model -o some full
 expect 2 'needs -o DIR' "$program" index -m model full
 expect 2 'search needs INDEX' "$program" search -m model
 printf 'fine\nbad \377\n' > bytes
 expect 3 'bytes: line 2' "$program" index -m model -o half bytes
 : > none
-expect 3 'half: there is no text to put into it' "$program" index -m model -o half none
+expect 3 'half: expected at least one text to index' "$program" index -m model -o half none
 expect 4 'no-such' "$program" index -m model -o half full no-such
 ls -d half* > note 2>&1 && fail "something was left: $(cat note)"
 

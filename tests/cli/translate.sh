@@ -38,7 +38,7 @@ for how in '--num_beams 4 --nbest 2 --json' '--do_sample --nbest 2 --json --seed
 done
 sed '400s/.*/one two three four five six seven eight/' mixed > longer
 for threads in 1 2; do
-    input=longer expect 3 'line 400: a source of 9 tokens, at most 8' "$program" translate -m model --max_source_length 8 --threads $threads
+    input=longer expect 3 'line 400: source: expected at most 8 tokens, got 9' "$program" translate -m model --max_source_length 8 --threads $threads
     [ "$(wc -l < out)" -eq 399 ] || fail "$threads threads: $(wc -l < out) lines before the one that fails"
 done
 
@@ -103,7 +103,7 @@ input=few expect 3 'given: expected one translation per text, got more lines' "$
 
 # Long sources: refused with their line, those before are printed; or in parts, with a word about it.
 printf 'one two\none two three. four five six, seven eight nine ten eleven twelve one\nnine\n' > long
-input=long expect 3 'standard input: line 2: a source of 1[0-9] tokens, at most 8' "$program" translate -m model --max_source_length 8
+input=long expect 3 'standard input: line 2: source: expected at most 8 tokens, got 1[0-9]' "$program" translate -m model --max_source_length 8
 [ "$(cat out)" = "three two" ] || fail "before a long line: $(cat out)"
 input=long expect 0 'text 2: a source of [0-9]+ tokens, translated in [23] parts' "$program" translate -m model --max_source_length 9 --long_source split
 [ "$(wc -l < out)" -eq 3 ] && [ "$(tail -1 out)" = ten ] || fail "parts: $(cat out)"
@@ -115,14 +115,14 @@ as_many
 printf 'one\n\377\n' > bad
 input=bad expect 3 'standard input: line 2: byte 1 \(0xff\) is not UTF-8' "$program" translate -m model
 [ "$(cat out)" = two ] || fail "before bad bytes: $(cat out)"
-expect 2 'num_beams: 30 beams choose among 60 tokens in each step, the vocabulary has 41' "$program" translate -m model --num_beams 30 one
-expect 2 'num_return_sequences: 3 of 2 beams' "$program" translate -m model --num_beams 2 --nbest 3 one
+expect 2 'num_beams: expected at most 41 candidates .* got 60 for 30 beams' "$program" translate -m model --num_beams 30 one
+expect 2 'num_return_sequences: expected at most num_beams, 2, got 3' "$program" translate -m model --num_beams 2 --nbest 3 one
 expect 4 'no-such' "$program" translate -m no-such one
 expect 3 'expected a causal model, got a translation model; use roformer translate' "$program" generate -m model one
-expect 3 'this model translates: .*translate --score' "$program" score -m model one
+expect 3 'expected a causal model, got an encoder-decoder model; use roformer translate --score' "$program" score -m model one
 "$make_model" other > /dev/null 2>&1 && expect 3 'expected an encoder-decoder model to translate, got another model' "$program" translate -m other one
 rm model/vocab.txt
-expect 3 'model: no tokenizer' "$program" translate -m model one
+expect 3 'model: expected a tokenizer' "$program" translate -m model one
 mv model/config.json whole.json
 cp "$here/../golden/marian/trained/config.json" model/config.json
 printf '{"num_beam_groups": 2}' > model/generation_config.json

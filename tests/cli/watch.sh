@@ -21,7 +21,7 @@ expect 4 'nowhere: cannot open' "$program" report nowhere -o x.html
 expect 0 'run <1>.report.html written' "$program" report 'run <1>'
 holds 'run <1>/report.html' '<title>run &lt;1&gt;'
 rm 'run <1>/report.html'
-expect 3 'sample: no mask token' "$program" report 'run <1>' --sample 'the cat.' -o x.html
+expect 3 '--sample: expected a mask token' "$program" report 'run <1>' --sample 'the cat.' -o x.html
 [ ! -e x.html ] || fail "a failed report left a page"
 
 # watch: what is there, once.

@@ -23,7 +23,7 @@ for other in '--seed 1' '--mlm_probability 0.2' '--max_length 64' '--max_lengths
 done
 expect 2 'words' "$program" evaluate -m model --text text.txt --words 0
 printf '1 2 3\n' > none.txt
-expect 3 'no word of ASCII letters' "$program" evaluate -m model --text none.txt --words 20
+expect 3 'expected words of ASCII letters' "$program" evaluate -m model --text none.txt --words 20
 expect 4 'no-such' "$program" evaluate -m model --text no-such --words 20
 sed 's/{/{"is_decoder": true, /' model/config.json > config && mv config model/config.json
 expect 3 'causal' "$program" evaluate -m model --text text.txt --words 20

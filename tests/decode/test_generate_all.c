@@ -261,15 +261,15 @@ static void failures_are_the_texts_own(void **state)
     write_all(&w, (rf_prompt[]){p[0], p[5]}, 2, &o, &clean);
     assert_memory_equal(x.t[0].id, clean.t[0].id, sizeof clean.t[0].id);
     assert_memory_equal(x.t[5].id, clean.t[1].id, sizeof clean.t[1].id);
-    t_failed(&x.t[1].why, RF_ERANGE, "token 1 is 97, the vocabulary has 97");
-    t_failed(&x.t[2].why, RF_ERANGE, "position 30");
+    t_failed(&x.t[1].why, RF_ERANGE, "token 1: expected an id below vocab_size 97, got 97");
+    t_failed(&x.t[2].why, RF_ERANGE, "less than 30 (max_position_embeddings), got 30");
     assert_int_equal(x.t[2].n, 6);
     t_failed(&x.t[3].why, RF_EARG, "at least 1");
     assert_int_equal(x.t[4].end, RF_GENERATE_SINK);
     assert_int_equal(x.t[4].n, 4);
     static texts told;
     assert_int_equal(rf_session_generate_all(w.session, p, 3, &o, take, NULL, &told, &why), RF_ERANGE);
-    t_failed(&why, RF_ERANGE, "token 1 is 97");
+    t_failed(&why, RF_ERANGE, "token 1: expected an id");
     assert_int_equal(told.t[0].n, 10);
     end(&w);
 }
@@ -297,7 +297,7 @@ static void texts_wait_for_memory(void **state)
     write_all(&w, p, PROMPTS, &o, &limited);
     same(&free_run, &limited, PROMPTS, "a limit");
     o.max_new_tokens = 200;
-    snprintf(said, sizeof said, "the limit is %zu", limit);
+    snprintf(said, sizeof said, "at most %zu bytes", limit);
     assert_int_equal(rf_session_generate(w.session, id[3], 120, &o, NULL, NULL, NULL, &why), RF_ERANGE);
     t_failed(&why, RF_ERANGE, said);
     end(&w);
@@ -349,15 +349,16 @@ static void refusals(void **state)
     const rf_prompt p = {id, 1, 0};
     const struct { const char *part; size_t at; double value; bool real; } cases[] = {
 #define O(member) offsetof(rf_generate_options, member)
-        {"min_p: 1.5 is not in 0 to 1", O(min_p), 1.5, true},
-        {"typical_p: 0 is not in", O(typical_p), 0, true},
-        {"no_repeat_ngram_size: -1", O(no_repeat_ngram_size), -1, false},
-        {"num_return_sequences: 0", O(num_return_sequences), 0, false},
-        {"without sampling all are the same", O(num_return_sequences), 2, false},
-        {"batch_size: 0", O(batch_size), 0, false},
-        {"num_beams: 0", O(num_beams), 0, false},
-        {"num_beams: 60 beams choose among 120 tokens in each step, the vocabulary has 97", O(num_beams), 60, false},
-        {"length_penalty: 101", O(length_penalty), 101, true},
+        {"min_p: expected 0 to 1, got 1.5", O(min_p), 1.5, true},
+        {"typical_p: expected", O(typical_p), 0, true},
+        {"no_repeat_ngram_size: expected", O(no_repeat_ngram_size), -1, false},
+        {"num_return_sequences: expected", O(num_return_sequences), 0, false},
+        {"num_return_sequences: expected 1 without do_sample", O(num_return_sequences), 2, false},
+        {"batch_size: expected", O(batch_size), 0, false},
+        {"num_beams: expected", O(num_beams), 0, false},
+        {"num_beams: expected at most 97 candidates in a step, the vocabulary, got 120 for 60", O(num_beams), 60,
+         false},
+        {"length_penalty: expected", O(length_penalty), 101, true},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         rf_generate_options o;

@@ -229,7 +229,7 @@ static void a_limit_of_memory(void **state)
         const rf_sequence a = new_sequence(&w);
         const size_t limit = rf_sequence_bytes(w.model, NULL, 640);
         char said[32];
-        snprintf(said, sizeof said, "%zu bytes, and ", limit);
+        snprintf(said, sizeof said, "at most %zu bytes ", limit);
         assert_int_equal(rf_sequence_limit(w.session, limit, &why), RF_OK);
         assert_int_equal(go_on(&w, a, 641, &why), RF_ERANGE);
         t_failed(&why, RF_ERANGE, said);
@@ -270,18 +270,18 @@ static void refusals(void **state)
         assert_int_equal(call, code); \
         t_failed(&why, code, part); \
     } while (0)
-    REFUSED(rf_sequence_fork(w.session, b, &x, &why), RF_EARG, "sequence 2 was dropped");
-    REFUSED(rf_sequence_fork(w.session, 3, &x, &why), RF_EARG, "sequence 3 was never begun");
-    REFUSED(rf_sequence_drop(w.session, b, &why), RF_EARG, "sequence 2 was dropped");
-    REFUSED(rf_sequence_drop(w.session, 0, &why), RF_EARG, "sequence 0 was never begun");
+    REFUSED(rf_sequence_fork(w.session, b, &x, &why), RF_EARG, "sequence 2: expected one that is in use");
+    REFUSED(rf_sequence_fork(w.session, 3, &x, &why), RF_EARG, "sequence 3: expected one that was begun");
+    REFUSED(rf_sequence_drop(w.session, b, &why), RF_EARG, "sequence 2: expected one that is in use");
+    REFUSED(rf_sequence_drop(w.session, 0, &why), RF_EARG, "sequence 0: expected one that was begun");
     REFUSED(rf_session_continue(w.session, (rf_sequence[]){a, b}, &both, row, 1, &v, &why), RF_EARG,
-            "sequence 2 was dropped");
+            "sequence 2: expected one that is in use");
     REFUSED(rf_session_continue(w.session, (rf_sequence[]){a, a}, &both, row, 1, &v, &why), RF_EARG,
-            "sequence 1 is in the batch twice");
+            "got sequence 1 twice");
     REFUSED(rf_sequence_new(w.session, &o, &x, &why), RF_EARG, "rf_sequence_options");
     rf_sequence_defaults(&o);
     o.type = RF_F16;
-    REFUSED(rf_sequence_new(w.session, &o, &x, &why), RF_EARG, "neither RF_F32 nor RF_BF16");
+    REFUSED(rf_sequence_new(w.session, &o, &x, &why), RF_EARG, "type: expected RF_F32 or RF_BF16");
     REFUSED(rf_sequence_new(NULL, NULL, &x, &why), RF_EARG, "session");
     REFUSED(rf_session_continue(w.session, NULL, &both, row, 1, &v, &why), RF_EARG, "sequences");
     assert_int_equal(x, 77);

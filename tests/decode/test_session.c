@@ -147,7 +147,7 @@ static void bad_batches_are_refused(void **state)
     const struct { rf_batch b; rf_status code; const char *part; } cases[] = {
         {{.N = 0, .B = 0, .id = id, .start = good}, RF_EARG, "0 sequences"},
         {{.N = 4, .B = 2, .id = id, .start = wrong}, RF_EARG, "0 to 3"},
-        {{.N = 4, .B = 2, .id = id, .start = hole}, RF_EARG, "sequence 0 has no token"},
+        {{.N = 4, .B = 2, .id = id, .start = hole}, RF_EARG, "sequence 0: expected at least 1 token"},
         {{.N = 4, .B = 2, .id = id, .start = good}, RF_ERANGE, "97"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
@@ -171,8 +171,8 @@ static void what_is_missing_is_named(void **state)
     const rf_batch good = {.N = 4, .B = 1, .id = id, .start = start}, no_id = {.N = 4, .B = 1, .start = start},
                    no_start = {.N = 4, .B = 1, .id = id};
     const struct { const rf_batch *b; const int32_t *row; int64_t n; const char *part; } cases[] = {
-        {NULL, row, 1, "no batch"},  {&no_id, row, 1, "no ids"}, {&no_start, row, 1, "no starts"},
-        {&good, NULL, 1, "1 rows"},  {&good, row, -1, "-1 rows"},
+        {NULL, row, 1, "expected a batch"},  {&no_id, row, 1, "expected ids"}, {&no_start, row, 1, "expected starts"},
+        {&good, NULL, 1, "got 1 without a list"},  {&good, row, -1, "got -1"},
     };
     const rf_sequence none = 1;
     const float *v;

@@ -335,7 +335,7 @@ static void a_context_says_what_is_lacking(void **state)
     const rf_status status = rf_ctx_new(&o, &ctx, &why);
     if (said) {
         char taken[128];
-        snprintf(taken, sizeof taken, "the best rung here is \"%s\"", rf_ctx_isa(best));
+        snprintf(taken, sizeof taken, "the best instruction set here is \"%s\"", rf_ctx_isa(best));
         t_failed(&why, RF_EARG, said);
         t_failed(&why, RF_EARG, taken);
     } else {

@@ -65,21 +65,22 @@ static void problems_that_are_none(void **state)
     rf_error why = {0};
 #define WITH(change) (a = p.a, a.change, &a)
     refused(ctx, NULL, RF_EARG, "rf_attend: expected pointers, got NULL");
-    refused(ctx, WITH(q = NULL), RF_EARG, "attention: q is NULL, expected 4 rows");
-    refused(ctx, WITH(v = NULL), RF_EARG, "attention: v is NULL");
-    refused(ctx, WITH(out = NULL), RF_EARG, "attention: out is NULL");
-    refused(ctx, WITH(width2 = 2), RF_EARG, "attention: q2 is NULL");
-    refused(ctx, WITH(k_stride = 7), RF_ESHAPE, "attention: rows of k are 7 apart, expected at least their 8 columns");
-    refused(ctx, WITH(queries = -1), RF_ESHAPE, "attention: -1 queries");
+    refused(ctx, WITH(q = NULL), RF_EARG, "attention: q: expected 4 rows, got NULL");
+    refused(ctx, WITH(v = NULL), RF_EARG, "attention: v: expected");
+    refused(ctx, WITH(out = NULL), RF_EARG, "attention: out: expected");
+    refused(ctx, WITH(width2 = 2), RF_EARG, "attention: q2: expected");
+    refused(ctx, WITH(k_stride = 7), RF_ESHAPE, "attention: k: expected a stride of at least 8 columns, got 7");
+    refused(ctx, WITH(queries = -1), RF_ESHAPE, "got -1 queries");
     refused(ctx, WITH(width = 0), RF_ESHAPE, "of width 0");
-    refused(ctx, WITH(rotary = 3), RF_ESHAPE, "attention: rotary is 3, expected an even number from 2 to width 8");
-    refused(ctx, WITH(rotary = 10), RF_ESHAPE, "attention: rotary is 10");
-    refused(ctx, WITH(sin = NULL), RF_EARG, "attention: rotation needs");
-    refused(ctx, WITH(q_row = NULL), RF_EARG, "attention: rotation needs");
-    refused(ctx, WITH(drop = 1), RF_EARG, "attention: drop is 1");
-    refused(ctx, WITH(drop = NAN), RF_EARG, "attention: drop is nan");
-    refused(ctx, WITH(relative = &((rfk_relative){.clip = -1})), RF_EARG, "attention: clip is -1");
-    refused(ctx, WITH(relative = &((rfk_relative){.key = p.a.q, .key_stride = 1})), RF_ESHAPE, "rows of relative->key");
+    refused(ctx, WITH(rotary = 3), RF_ESHAPE, "attention: rotary: expected an even number from 2 to width 8, got 3");
+    refused(ctx, WITH(rotary = 10), RF_ESHAPE, "attention: rotary: expected");
+    refused(ctx, WITH(sin = NULL), RF_EARG, "attention: rotation: expected");
+    refused(ctx, WITH(q_row = NULL), RF_EARG, "attention: rotation: expected");
+    refused(ctx, WITH(drop = 1), RF_EARG, "attention: drop: expected");
+    refused(ctx, WITH(drop = NAN), RF_EARG, "below 1, got nan");
+    refused(ctx, WITH(relative = &((rfk_relative){.clip = -1})), RF_EARG, "clip: expected 0 or more, got -1");
+    refused(ctx, WITH(relative = &((rfk_relative){.key = p.a.q, .key_stride = 1})), RF_ESHAPE,
+            "relative->key: expected a stride");
     assert_int_equal(rf_attend(ctx, RF_I8, &p.a, NULL, &why), RF_EARG);
     assert_int_equal(rf_attend(NULL, RF_F32, &p.a, NULL, NULL), RF_EARG);
     assert_int_equal(rf_attend_back(ctx, RF_F32, &p.a, NULL, NULL, NULL), RF_EARG);

@@ -186,7 +186,7 @@ static void the_longest_sums_are_exact(void **state)
     rf_error why = {0};
     float one = 1;
     assert_int_equal(rf_pack(ctx, RF_I8, 1, K + 1, &one, &p, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "rows of 65537");
+    t_failed(&why, RF_EUNSUPPORTED, "got 65537");
     rf_ctx_free(ctx);
 }
 
@@ -260,7 +260,7 @@ static void rows_that_are_not_finite_are_named(void **state)
             const float was = x[150 * K + 3], last = x[170 * K + K - 1];
             x[150 * K + 3] = x[170 * K + K - 1] = bad[b];
             assert_int_equal(rf_packed_product(ctx, w, M, x, K, p.bias, RF_ACT_NONE, y, N, &why), RF_ENUMERIC);
-            t_failed(&why, RF_ENUMERIC, "row 150 of x is not finite");
+            t_failed(&why, RF_ENUMERIC, "row 150 of x: expected finite values");
             same_bits(y, clean, 150 * N, "rows before");
             same_bits(y + 151 * N, clean + 151 * N, 19 * N, "rows between");
             x[150 * K + 3] = was, x[170 * K + K - 1] = last;
@@ -284,18 +284,18 @@ static void weights_without_a_scale_are_refused(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    refuse(ctx, (float[]){1, 2, 3, 4, NAN, 6}, "row 1 holds values that are not finite");
-    refuse(ctx, (float[]){1, 2, 3, 4, 5, INFINITY}, "row 1 holds values that are not finite");
-    refuse(ctx, (float[]){1, 2, 0x1p101F, 4, 5, 6}, "largest of row 0 is 2.5353e+30");
-    refuse(ctx, (float[]){1, 2, 3, 0, 1e-38F, 0}, "largest of row 1 is 1e-38");
-    refuse(ctx, (float[]){0, 0, 0, 0, 0, 0}, "all are zero");
+    refuse(ctx, (float[]){1, 2, 3, 4, NAN, 6}, "row 1: expected finite values");
+    refuse(ctx, (float[]){1, 2, 3, 4, 5, INFINITY}, "row 1: expected finite values");
+    refuse(ctx, (float[]){1, 2, 0x1p101F, 4, 5, 6}, "row 0: expected a largest absolute value");
+    refuse(ctx, (float[]){1, 2, 3, 0, 1e-38F, 0}, "row 1: expected a largest absolute value");
+    refuse(ctx, (float[]){0, 0, 0, 0, 0, 0}, "expected a value that is not 0");
     rf_packed *p = NULL;
     static const float wrong[] = {0, -1, NAN, INFINITY};
     for (size_t i = 0; i < RF_COUNT(wrong); i++) {
         const float scale[] = {1, wrong[i]};
         rf_error why = {0};
         assert_int_equal(rf_pack_int8(ctx, 2, 1, (int8_t[]){1, 2}, scale, &p, &why), RF_ENUMERIC);
-        t_failed(&why, RF_ENUMERIC, "the scale of row 1");
+        t_failed(&why, RF_ENUMERIC, "scale of row 1: expected");
     }
     rf_error why = {0};
     assert_int_equal(rf_pack_int8(ctx, 2, 1, (int8_t[]){1, 2}, NULL, &p, &why), RF_EARG);

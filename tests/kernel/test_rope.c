@@ -322,14 +322,15 @@ static void errors_name_their_cause(void **state)
         t_failed(&why, code, part);          \
         assert_null(none);                   \
     } while (0)
-    REFUSED(RF_EARG, "rotary is 3", rf_rope_new(ctx, &(rf_rope_spec){3, 1e4, 0}, 8, &none, &why));
-    REFUSED(RF_EARG, "rotary is 0", rf_rope_new(ctx, &(rf_rope_spec){0, 1e4, 0}, 8, &none, &why));
-    REFUSED(RF_EARG, "rotary is -2", rf_rope_new(ctx, &(rf_rope_spec){-2, 1e4, 0}, 8, &none, &why));
-    REFUSED(RF_EARG, "0 positions", rf_rope_new(ctx, &(rf_rope_spec){4, 1e4, 0}, 0, &none, &why));
-    REFUSED(RF_EARG, "base is 0", rf_rope_new(ctx, &(rf_rope_spec){4, 0, 0}, 8, &none, &why));
-    REFUSED(RF_EARG, "base is -1", rf_rope_new(ctx, &(rf_rope_spec){4, -1, 0}, 8, &none, &why));
-    REFUSED(RF_EARG, "base is inf", rf_rope_new(ctx, &(rf_rope_spec){4, (double)INFINITY, 0}, 8, &none, &why));
-    REFUSED(RF_EARG, "base is", rf_rope_new(ctx, &(rf_rope_spec){4, (double)NAN, 0}, 8, &none, &why));
+    REFUSED(RF_EARG, "rotary: expected an even number of at least 2, got 3",
+            rf_rope_new(ctx, &(rf_rope_spec){3, 1e4, 0}, 8, &none, &why));
+    REFUSED(RF_EARG, "rotary: expected", rf_rope_new(ctx, &(rf_rope_spec){0, 1e4, 0}, 8, &none, &why));
+    REFUSED(RF_EARG, "got -2", rf_rope_new(ctx, &(rf_rope_spec){-2, 1e4, 0}, 8, &none, &why));
+    REFUSED(RF_EARG, "positions: expected at least 1", rf_rope_new(ctx, &(rf_rope_spec){4, 1e4, 0}, 0, &none, &why));
+    REFUSED(RF_EARG, "base: expected", rf_rope_new(ctx, &(rf_rope_spec){4, 0, 0}, 8, &none, &why));
+    REFUSED(RF_EARG, "number above 0, got -1", rf_rope_new(ctx, &(rf_rope_spec){4, -1, 0}, 8, &none, &why));
+    REFUSED(RF_EARG, "above 0, got inf", rf_rope_new(ctx, &(rf_rope_spec){4, (double)INFINITY, 0}, 8, &none, &why));
+    REFUSED(RF_EARG, "base: expected", rf_rope_new(ctx, &(rf_rope_spec){4, (double)NAN, 0}, 8, &none, &why));
     REFUSED(RF_EARG, "layout", rf_rope_new(ctx, &(rf_rope_spec){4, 1e4, (rf_rope_layout)7}, 8, &none, &why));
     REFUSED(RF_ENOMEM, "rope tables", rf_rope_new(ctx, &(rf_rope_spec){64, 1e4, 0}, INT64_MAX, &none, &why));
     REFUSED(RF_ENOMEM, "rope tables", rf_rope_new(ctx, &(rf_rope_spec){INT64_MAX - 1, 1e4, 0}, 3, &none, &why));
@@ -340,9 +341,9 @@ static void errors_name_their_cause(void **state)
             rf_rope_rotate(ctx, rope, x, x, (int32_t[]){7, 8}, 2, 1, 64, 1, &why));
     REFUSED(RF_ERANGE, "row -1 of token 0", rf_rope_rotate(ctx, rope, x, x, (int32_t[]){-1}, 1, 1, 64, 1, &why));
     REFUSED(RF_ERANGE, "token 8, table holds 8", rf_rope_rotate(ctx, rope, x, x, NULL, 9, 1, 64, 1, &why));
-    REFUSED(RF_ESHAPE, "width 62", rf_rope_rotate(ctx, rope, x, x, NULL, 1, 1, 62, 1, &why));
-    REFUSED(RF_ESHAPE, "-1 tokens", rf_rope_rotate(ctx, rope, x, x, NULL, -1, 1, 64, 1, &why));
-    REFUSED(RF_EARG, "direction 0", rf_rope_rotate(ctx, rope, x, x, NULL, 1, 1, 64, 0, &why));
+    REFUSED(RF_ESHAPE, "got a width of 62", rf_rope_rotate(ctx, rope, x, x, NULL, 1, 1, 62, 1, &why));
+    REFUSED(RF_ESHAPE, "got -1 tokens", rf_rope_rotate(ctx, rope, x, x, NULL, -1, 1, 64, 1, &why));
+    REFUSED(RF_EARG, "direction: expected 1 or -1", rf_rope_rotate(ctx, rope, x, x, NULL, 1, 1, 64, 0, &why));
     rf_rope_free(rope);
     rf_rope_free(NULL);
     rf_ctx_free(ctx);

@@ -190,7 +190,7 @@ static void refusals(void **state)
     rf_error why = {0};
     static const struct { const char *keys, *part; } cases[] = {
         {"\"position_embedding_type\":\"rerope\"", "rotates a key anew for every distance"},
-        {"\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4}", "goes by the whole text's length"},
+        {"\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4}", "depend on the length of the whole text"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const rf_config c = small(cases[i].keys);
@@ -211,14 +211,14 @@ static void refusals(void **state)
     q = new_sequence(&w);
     const struct { const rf_batch *b; rf_status code; const char *part;
     } steps[] = {
-        {&placed, RF_EARG, "none may be given"},
+        {&placed, RF_EARG, "expected no positions"},
         {&bad, RF_ERANGE, "97"},
         {&b, RF_OK, NULL},
         {&bad, RF_ERANGE, "97"},
         {&b, RF_OK, NULL},
         {&bad, RF_ERANGE, "97"},
         {&b, RF_OK, NULL},
-        {&b, RF_ERANGE, "position 3"},
+        {&b, RF_ERANGE, "(max_position_embeddings), got 3"},
     };
     int length = 0;
     for (size_t i = 0; i < RF_COUNT(steps); i++) {

@@ -98,7 +98,7 @@ static void encodings_that_a_family_lacks(void **state)
     one.positions = two;
     assert_int_equal(rf__family_allows(&one, &rf__position_none, NULL), RF_OK);
     assert_int_equal(rf__family_allows(&one, &rf__position_alibi, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "position_embedding_type is \"alibi\", a RoFormer has \"absolute\"");
+    t_failed(&why, RF_EUNSUPPORTED, "position_embedding_type: expected \"absolute\" for a RoFormer, got \"alibi\"");
 }
 
 /* What is written of a golden folder has the names, shapes and bytes that the other program wrote, but for tables that

@@ -128,9 +128,9 @@ static void refuse(const char *name, float factor, const char *part)
 static void tensors_without_a_scale_are_named(void **state)
 {
     (void)state;
-    refuse("layer.0.attention.output.dense.weight", 0, "all are zero");
-    refuse("layer.1.attention.self.value.weight", 0x1p110F, "a scale needs");
-    refuse("layer.1.intermediate.dense.weight", 0x1p-110F, "a scale needs");
+    refuse("layer.0.attention.output.dense.weight", 0, "expected a value that is not 0");
+    refuse("layer.1.attention.self.value.weight", 0x1p110F, "expected a largest absolute value");
+    refuse("layer.1.intermediate.dense.weight", 0x1p-110F, "expected a largest absolute value");
 }
 
 static void other_types_are_refused(void **state)

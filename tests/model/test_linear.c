@@ -142,28 +142,33 @@ static void refusals(void **state)
 #define LINEAR "\"attention_type\":\"linear\",\"feature_seed\":7,"
 #define WRONG(what, said) {LINEAR what, RF_EUNSUPPORTED, said}
     static const struct { const char *keys; rf_status code; const char *said; } cases[] = {
-        {"\"attention_type\":\"linear\"", RF_EDATA, "feature_seed is missing"},
-        {"\"attention_type\":[\"softmax\",\"linear\"],\"feature_map\":\"relu\"", RF_EDATA, "feature_seed is missing"},
-        {LINEAR "\"num_random_features\":15", RF_EDATA, "needs an even number"},
-        WRONG("\"position_embedding_type\":\"alibi\"", "\"alibi\": there are no scores"),
-        WRONG("\"position_embedding_type\":\"rerope\"", "\"rerope\": there are no scores"),
-        WRONG("\"position_embedding_type\":\"xpos\",\"rotation_order\":\"before\"", "before the map would grow"),
-        WRONG("\"position_embedding_type\":\"xpos\",\"rotation_order\":\"none\"", "\"eq19\" goes with it"),
-        WRONG("\"position_embedding_type\":\"xpos\",\"xpos_scale_base\":3.9", "xpos_scale_base is 3.9"),
-        WRONG("\"position_embedding_type\":\"t5\"", "\"t5\": there are no scores"),
+        {"\"attention_type\":\"linear\"", RF_EDATA, "feature_seed: expected the seed"},
+        {"\"attention_type\":[\"softmax\",\"linear\"],\"feature_map\":\"relu\"", RF_EDATA,
+         "feature_seed: expected the seed"},
+        {LINEAR "\"num_random_features\":15", RF_EDATA, "num_random_features: expected an even number"},
+        WRONG("\"position_embedding_type\":\"alibi\"", "got \"alibi\", which acts on scores"),
+        WRONG("\"position_embedding_type\":\"rerope\"", "got \"rerope\", which acts on scores"),
+        WRONG("\"position_embedding_type\":\"xpos\",\"rotation_order\":\"before\"", "makes queries and keys grow"),
+        WRONG("\"position_embedding_type\":\"xpos\",\"rotation_order\":\"none\"", "rotation_order: expected \"eq19\""),
+        WRONG("\"position_embedding_type\":\"xpos\",\"xpos_scale_base\":3.9",
+              "xpos_scale_base: expected at least 4 with attention_type \"linear\", got 3.9"),
+        WRONG("\"position_embedding_type\":\"t5\"", "got \"t5\", which acts on scores"),
         WRONG("\"rope_scaling\":{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":36,"
-              "\"short_factor\":[1,1,1,1],\"long_factor\":[2,2,2,2],\"final_length\":90}", "not of features"),
+              "\"short_factor\":[1,1,1,1],\"long_factor\":[2,2,2,2],\"final_length\":90}",
+              "rotation_order: expected \"before\" with rope_scaling"),
         {LINEAR "\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2,\"final_length\":90}", RF_EDATA,
-         "final_length does not go with rope_type \"linear\""},
+         "final_length: expected rope_type dynamic or longrope"},
         {LINEAR "\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2,\"final_length\":-1}", RF_EDATA,
          "final_length: expected 1 to 2147483647, got -1"},
         WRONG("\"rope_scaling\":{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":36,"
-              "\"short_factor\":[1,1,1,1],\"long_factor\":[2,2,2,2]}", "\"longrope\": its angles go by the length"),
-        WRONG("\"position_embedding_type\":\"rotary_axial\"", "features lie on no axes"),
-        WRONG("\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2}", "\"dynamic\": its angles go by the length"),
-        WRONG("\"rotary_heads\":2", "rotary_heads does not go with attention_type \"linear\" and rotation_order"),
-        WRONG("\"rotary_value\":true", "rotary_value does not go with attention_type \"linear\""),
-        WRONG("\"partial_rotary_factor\":0.5", "partial_rotary_factor does not go"),
+              "\"short_factor\":[1,1,1,1],\"long_factor\":[2,2,2,2]}", "got \"longrope\"; set final_length"),
+        WRONG("\"position_embedding_type\":\"rotary_axial\"",
+              "rotation_order: expected \"before\" with position_embedding_type"),
+        WRONG("\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2}", "got \"dynamic\"; set final_length"),
+        WRONG("\"rotary_heads\":2",
+              "rotary_heads: expected to be unset with attention_type \"linear\" and rotation_order"),
+        WRONG("\"rotary_value\":true", "rotary_value: expected to be unset"),
+        WRONG("\"partial_rotary_factor\":0.5", "partial_rotary_factor: expected to be unset"),
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const rf_config c = small(cases[i].keys);
@@ -177,7 +182,7 @@ static void refusals(void **state)
     const rf_position *is;
     rf_error why = {0};
     rf__position_find(&c, &is, &why);
-    t_failed(&why, RF_ERANGE, "are more than can be computed");
+    t_failed(&why, RF_ERANGE, "num_random_features: expected at most");
     const rf_position *fine;
     c = small(LINEAR "\"partial_rotary_factor\":0.5,\"rotation_order\":\"before\"");
     assert_int_equal(rf__position_find(&c, &fine, NULL), RF_OK);
@@ -204,7 +209,7 @@ static void final_lengths(void **state)
     const float *y;
     rf_error why = {0};
     assert_int_equal(rf_session_mlm_logits(w.session, &b, row, 1, &y, &why), RF_ERANGE);
-    t_failed(&why, RF_ERANGE, "position 99 of token 99, there are 99 (final_length");
+    t_failed(&why, RF_ERANGE, "position of token 99: expected at least 0 and less than 99 (final_length");
     end(&w);
     t_free_all();
 }

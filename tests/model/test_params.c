@@ -150,7 +150,7 @@ static void what_is_saved_is_loaded(void **state)
     assert_int_equal(rf__params_new(ctx, &other, &q, NULL), RF_OK);
     float *d = t_floats((int64_t)q.total);
     assert_int_equal(rf__params_load(&q, w, d, &head, NULL, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "layer.0.intermediate.dense.weight: shape [14,10] but config.json implies [16,10]");
+    t_failed(&why, RF_EDATA, "layer.0.intermediate.dense.weight: shape: expected [16,10] by config.json, got [14,10]");
     t_failed(&why, RF_EDATA, "more");
 
     rf_fit fit = {0};                                                    /* the same is told without a value read */
@@ -161,7 +161,7 @@ static void what_is_saved_is_loaded(void **state)
     rf_fit_free(&fit);
     why = (rf_error){0};
     assert_int_equal(rf_weights_fit(ctx, w, &other, &fit, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "shape [14,10] but config.json implies [16,10]");
+    t_failed(&why, RF_EDATA, "shape: expected [16,10] by config.json, got [14,10]");
     assert_int_equal(rf_weights_fit(ctx, NULL, &c, &fit, NULL), RF_EARG);
     rf_weights_close(w);
     rf__params_free(&p);

@@ -104,7 +104,7 @@ static void check_shifts(const struct config *t, bool causal)
         for (int j = 0; j < 64; j++) position[j] = shift[i] + j;
         const rf_status status = rf_session_hidden(w.session, &b, &v, &why);
         if (t->is == &rf__position_xpos && i > 1) {                  /* powers of its decay end there */
-            t_failed(&why, RF_ERANGE, "xpos_scale_base 512 they may lie 30720 from 0");
+            t_failed(&why, RF_ERANGE, "expected positions at most 30720 from 0 with xpos_scale_base 512");
             why = (rf_error){0};
             continue;
         }
@@ -210,7 +210,7 @@ static void beyond_the_trained_length(void **state)
             if (status) fail_msg("%s: %s", t.name, why.text);
             for (int i = 0; i < T * 32; i++) assert_true(isfinite(v[i]));
         } else {
-            t_failed(&why, RF_ERANGE, "position 144 of token 144, there are 144");
+            t_failed(&why, RF_ERANGE, "position of token 144: expected at least 0 and less than 144");
         }
         end(&w);
         t_free_all();
@@ -429,7 +429,8 @@ static void numbers_have_ends(void **state)
             for (int j = 0; j < 32; j++) assert_true(isfinite(v[j]));
             position[0]++;
             assert_int_equal(rf_session_hidden(w.session, &b, &v, &why), RF_ERANGE);
-            t_failed(&why, RF_ERANGE, narrow ? "position 16 of token 0, there are 16" : "position 16777216 of token 0");
+            t_failed(&why, RF_ERANGE,
+                     narrow ? "position of token 0: expected at least 0 and less than 16" : "got 16777216");
             end(&w);
         }
     t_free_all();
@@ -498,16 +499,17 @@ static void names(void **state)
     rf_error why = {0};
     rf_config c = small("\"position_embedding_type\":\"rotery\"");
     assert_int_equal(rf__position_find(&c, &p, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "position_embedding_type is \"rotery\", which is not known; the nearest is \"rotary\"");
+    t_failed(&why, RF_EDATA,
+             "position_embedding_type: expected a known encoding, got \"rotery\"; the nearest is \"rotary\"");
     c = small("\"position_embedding_type\":\"RoPE\"");
     why = (rf_error){0};
     assert_int_equal(rf__position_find(&c, &p, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "\"RoPE\", which is not known; the nearest is \"rotary\"");
+    t_failed(&why, RF_EDATA, "got \"RoPE\"; the nearest is \"rotary\"");
     c = small("\"position_embedding_type\":\"xpos\",\"is_decoder\":true");
     c.is_decoder = 0;
     why = (rf_error){0};
     assert_int_equal(rf__position_find(&c, &p, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "\"xpos\" makes sense in causal attention only");
+    t_failed(&why, RF_EUNSUPPORTED, "\"xpos\": expected causal attention");
     for (const rf_position *const *a = rf__position_list; *a; a++)
         for (const rf_position *const *b = a + 1; *b; b++) assert_string_not_equal((*a)->name, (*b)->name);
 }
@@ -531,7 +533,7 @@ static void rows_for_tools(void **state)
     assert_null(rf__position_list[n]);
     assert_null(rf_position_at(-1));
     assert_int_equal(rf_position_of(&c, "some/file", &p, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "some/file: position_embedding_type is \"rotery\"");
+    t_failed(&why, RF_EDATA, "some/file: position_embedding_type: expected a known encoding, got \"rotery\"");
     assert_int_equal(rf_position_of(NULL, NULL, &p, NULL), RF_EARG);
     assert_int_equal(rf_position_of(&c, NULL, NULL, NULL), RF_EARG);
     c = small("\"position_embedding_type\":\"none\"");

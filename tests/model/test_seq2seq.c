@@ -435,12 +435,13 @@ static void what_is_refused(void **state)
     refused(ctx, MARIAN "\"decoder_start_token_id\":58101}", RF_EDATA,
             "decoder_start_token_id: expected an id below vocab_size, 58101, got 58101");
     refused(ctx, MARIAN "\"decoder_layers\":0}", RF_EDATA, "decoder_layers: expected [1, 1024], got 0");
-    refused(ctx, MARIAN "\"position_embedding_type\":\"rotary\"}", RF_EUNSUPPORTED, "a Marian has \"sinusoidal");
+    refused(ctx, MARIAN "\"position_embedding_type\":\"rotary\"}", RF_EUNSUPPORTED,
+            "expected \"sinusoidal_halves\" for a Marian, got \"rotary\"");
     refused(ctx, MARIAN "\"activation_function\":\"mish\"}", RF_EUNSUPPORTED, "activation_function: expected gelu");
     refused(ctx, "{\"model_type\":\"transformer\",\"attention_type\":\"linear\"}", RF_EUNSUPPORTED,
             "attention_type: expected \"softmax\"");
     refused(ctx, "{\"model_type\":\"transformer\",\"position_embedding_type\":\"xpos\"}", RF_EUNSUPPORTED,
-            "causal attention only");
+            "expected causal attention");
     refused(ctx, "{\"model_type\":\"roformer\",\"is_encoder_decoder\":true}", RF_EUNSUPPORTED, "is_encoder_decoder");
     rf_ctx_free(ctx);
 }
@@ -476,7 +477,7 @@ static void the_other_kind_of_question(void **state)
     why = (rf_error){0};
     if (rf_model_random(ctx, &c, 1, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s", why.text);
     assert_int_equal(rf_session_pair_logits(s, &SOURCE, &TARGET, rows, N, &z, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "has no decoder");
+    t_failed(&why, RF_EUNSUPPORTED, "without a decoder");
     rf_session_close(s);
     rf_model_close(m);
     /* an encoding whose rotation depends on more than the place cannot turn attention to the source */

@@ -206,7 +206,7 @@ static void refused(void **state)
     for (int i = 0; i < 2; i++) assert_int_equal(rf_sequence_new(o.session, NULL, &text[i], &why), RF_OK);
     assert_int_equal(rf_session_continue(o.session, &text[1], &first, last, 1, &z, &why), RF_OK);
     assert_int_equal(rf_session_continue(o.session, text, &mixed, last, 1, &z, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "prompts and tokens behind prompts");
+    t_failed(&why, RF_EARG, "expected prompts only or continuations only");
     why = (rf_error){0};
     assert_int_equal(rf_session_logprobs(o.session, id, 3, 0, 0, p, &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED, "RoFormer-Sim");

@@ -132,7 +132,7 @@ static void without_a_word_of_the_folder(void **state)
     rf_embed_defaults(&o);
     o.prompt_name = "query";
     assert_int_equal(rf_embed_settle(s.p, &o, &o, &s.why), RF_EARG);
-    t_failed(&s.why, RF_EARG, "prompt_name: the folder has no prompts, got \"query\"");
+    t_failed(&s.why, RF_EARG, "which has none, got \"query\"");
     end(&s);
 }
 
@@ -160,16 +160,16 @@ static void refusals(void **state)
     refuse(&s, &o, RF_EARG, "expected one of the folder's prompts (query, other), got \"third\"");
     o.prompt_name = NULL;
     o.normalize = 2;
-    refuse(&s, &o, RF_EARG, "normalize: 2 is not in -1 to 1");
+    refuse(&s, &o, RF_EARG, "normalize: expected -1 to 1, got 2");
     o.normalize = 0;
     o.dimensions = C + 1;
-    refuse(&s, &o, RF_EARG, "dimensions: 33 is not in -1 to 32");
+    refuse(&s, &o, RF_EARG, "dimensions: expected -1 to 32, the width of the model, got 33");
     rf_pipeline_close(s.p);
 
     char *below = tiny_path(s.folder, "pooling");           /* what the folder asks for is not here */
     write_text(below, "config.json", "{\"pooling_mode\": \"mean\", \"include_prompt\": false}");
     open_pipeline(&s);
-    refuse(&s, NULL, RF_EUNSUPPORTED, "include_prompt is false");
+    refuse(&s, NULL, RF_EUNSUPPORTED, "include_prompt: expected true");
     rf_embed_defaults(&o);
     o.prompt = "";
     check_vectors(&s, &x, &o, "", C);

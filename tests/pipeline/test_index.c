@@ -304,21 +304,21 @@ static void vectors_without_a_direction(void **state)
     refused(&why, RF_ENUMERIC, "vector is zero; cosine similarity is undefined");
     assert_int_equal(bad, 1);
     rf_index_add(w, nan, text, NULL, 3, &bad, &why);
-    refused(&why, RF_ENUMERIC, "not finite");
+    refused(&why, RF_ENUMERIC, "NaN or infinity");
     assert_int_equal(bad, 2);
     text[1] = "b\nb";
     rf_index_add(w, fine, text, NULL, 3, &bad, &why);
     refused(&why, RF_EDATA, "line feed");
     assert_int_equal(bad, 1);
     rf_index_finish(w, &why);                                   /* nothing of these calls is in it */
-    refused(&why, RF_EDATA, "no text");
+    refused(&why, RF_EDATA, "expected at least one text");
     assert_int_equal(entries(above), 0);
     t_write(above, "index", "x", 1);
     rf_index_create(ctx, folder, &o, &w, &why);
     refused(&why, RF_EARG, "exists");
     o.dimensions = 0;
     rf_index_create(ctx, "elsewhere", &o, &w, &why);
-    refused(&why, RF_EARG, "dimensions: 0 is not in 1 to 65536");
+    refused(&why, RF_EARG, "dimensions: expected 1 to 65536, got 0");
     rf_index_add(NULL, NULL, NULL, NULL, 0, NULL, &why);
     refused(&why, RF_EARG, "rf_index_add");
     rf_ctx_free(ctx);
@@ -338,9 +338,9 @@ static void queries_that_have_no_answer(void **state)
     rf_index_search(x, zero, 1, &hit, &hits, &why);
     refused(&why, RF_ENUMERIC, "vector is zero; cosine similarity is undefined");
     rf_index_search(x, infinite, 1, &hit, &hits, &why);
-    refused(&why, RF_ENUMERIC, "not finite");
+    refused(&why, RF_ENUMERIC, "NaN or infinity");
     rf_index_search(x, tiny, 0, &hit, &hits, &why);
-    refused(&why, RF_EARG, "top: 0");
+    refused(&why, RF_EARG, "top: expected 1 or more, got 0");
     must_find(x, &m, tiny, 3);
     rf_index_close(x);
     rf_ctx_free(ctx);
@@ -374,8 +374,8 @@ static void an_index_that_is_damaged_or_cut_short(void **state)
         {"vectors.faiss", 3, '2', SIZE_MAX, RF_EDATA, "vectors.faiss: its beginning"},
         {"codes.npy", 22, '2', SIZE_MAX, RF_EDATA, "codes.npy: its beginning"},
         {"offsets.npy", 144, '\x7f', SIZE_MAX, RF_EDATA, "offsets.npy: lines that do not follow one another"},
-        {"index.json", 29, '9', SIZE_MAX, RF_EUNSUPPORTED, "format roformer-index-9, expected roformer-index-1"},
-        {"index.json", 14, 'x', SIZE_MAX, RF_EDATA, "not an index"},
+        {"index.json", 29, '9', SIZE_MAX, RF_EUNSUPPORTED, "format: expected roformer-index-1, got roformer-index-9"},
+        {"index.json", 14, 'x', SIZE_MAX, RF_EDATA, "expected an index"},
         {"index.json", 0, ' ', SIZE_MAX, RF_EDATA, "index.json"},
     };
     rf_ctx *ctx = t_ctx(1, NULL);

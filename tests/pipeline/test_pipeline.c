@@ -164,7 +164,7 @@ static void a_text_that_cannot_be_read_ends_the_call_there(void **state)
     assert_int_equal(mask[0].words, 5);
     s.why = (rf_error){0};
     assert_int_equal(rf_fill_mask(s.p, text, bytes, 1, NULL, &mask, &masks, NULL, &s.why), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "no mask token ([MASK]) in the text");
+    t_failed(&s.why, RF_EDATA, "text: expected a mask token ([MASK])");
     end(&s);
 }
 

@@ -131,12 +131,12 @@ static void what_is_refused(void **state)
     if (rf_config_read(ctx, "tests/golden/models/plain", &c, &why) || rf_model_random(ctx, &c, 1, &m, &why))
         fail_msg("%s", why.text);
     assert_int_equal(rf_pipeline_on(m, &p, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "the model was opened from no folder");
+    t_failed(&why, RF_EARG, "expected a model that was opened from a folder");
     rf_model_close(m);
     why = (rf_error){0};
     if (rf_model_open(ctx, "tests/golden/models/plain", &m, &why)) fail_msg("%s", why.text);
     assert_int_equal(rf_pipeline_on(m, &p, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "no tokenizer");
+    t_failed(&why, RF_EDATA, "expected a tokenizer");
     assert_int_equal(rf_pipeline_on(NULL, &p, NULL), RF_EARG);
     assert_int_equal(rf_pipeline_on(m, NULL, NULL), RF_EARG);
     assert_null(p);

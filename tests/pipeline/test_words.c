@@ -112,7 +112,7 @@ static void what_cannot_be_asked_is_refused(void **state)
     const char *path = s.path;
     rf_word_options o;
     assert_int_equal(rf_predict_words(s.p, &path, 1, NULL, &out, &s.why), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "no word of ASCII letters");
+    t_failed(&s.why, RF_EDATA, "expected words of ASCII letters");
     for (int i = 0; i < 3; i++) {
         rf_word_defaults(&o);
         if (i == 0) o.words = 0;

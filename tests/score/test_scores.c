@@ -268,13 +268,13 @@ static void bad_input_is_refused(void **state)
     rf_error why = {0};
     double p;
     assert_int_equal(rf_mt_evaluate(ctx, NULL, &broken, &good, 1, 2, &r, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "system: line 2 is not UTF-8 at byte 1 (0xFF)");
+    t_failed(&why, RF_EDATA, "system: line 2: expected UTF-8, got byte 0xFF at byte 1");
     why = (rf_error){0};
     const char *half[] = {"a b", NULL};
     const rf_mt_texts none = {NULL, NULL}, lacking = {half, NULL};
     assert_int_equal(rf_mt_evaluate(ctx, NULL, &none, &good, 1, 2, &r, NULL), RF_EARG);
     assert_int_equal(rf_mt_evaluate(ctx, NULL, &good, &lacking, 1, 2, &r, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "line 2 is not there");
+    t_failed(&why, RF_EARG, "line 2: expected a text");
     why = (rf_error){0};
     assert_int_equal(rf_mt_evaluate(ctx, NULL, &good, two, 2, 2, &r, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "reference 2: line 2");
@@ -285,7 +285,7 @@ static void bad_input_is_refused(void **state)
     o.max_order = 9;
     why = (rf_error){0};
     assert_int_equal(rf_mt_evaluate(ctx, &o, &good, &good, 1, 2, &r, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "max_order: 9 is not in 1 to 8");
+    t_failed(&why, RF_EARG, "max_order: expected 1 to 8, got 9");
     assert_null(r);
     rf_mt_defaults(&o);
     o.metric = RF_MT_TER;

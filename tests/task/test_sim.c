@@ -669,7 +669,7 @@ static void what_cannot_be_learned_is_refused(void **state)
     static const struct { const char *more, *says; } configs[] = {
         {"\"attention_type\": \"linear\"", "linear attention"},
         {"\"position_embedding_type\": \"alibi\"", "\"alibi\" knows offsets to earlier tokens alone"},
-        {"\"position_embedding_type\": \"rerope\", \"rerope_window\": 8", "keys cannot be kept"},
+        {"\"position_embedding_type\": \"rerope\", \"rerope_window\": 8", "keys can be cached"},
         {"\"type_vocab_size\": 1", "type_vocab_size is 1"},
         {"\"norm_type\": \"rms_norm\", \"use_bias\": false", "begins with a RoFormer"},
     };

@@ -59,7 +59,7 @@ static void every_rule_resumes(void **state)
         assert_true(sizes[0] == sizes[1] && (sizes[0] > 0) == (files == 4));       /* no record twice, none missing */
         b.o.optim = optim == RF_OPTIM_LION ? RF_OPTIM_SGD : RF_OPTIM_LION;
         must(&b, RF_EDATA);
-        t_failed(&b.why, RF_EDATA, "a resumed run cannot change optim to ");
+        t_failed(&b.why, RF_EDATA, "a resumed run cannot change optim");
         end(&a);
         end(&b);
     }

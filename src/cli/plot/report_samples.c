@@ -140,7 +140,7 @@ static void from_text(predicting *g, const char *text)
             s.row[s.masks++] = i;
         }
         if (!s.masks)
-            rf_fail(why, RF_EDATA, "--sample: no mask token (%s) in the first %d tokens of \"%.100s\"",
+            rf_fail(why, RF_EDATA, "--sample: expected a mask token (%s) in the first %d tokens, got \"%.100s\"",
                     rf_tokenizer_token(g->t, rf_tokenizer_mask(g->t)), WORDS, text);
         put_sample(g, &s);
     }
@@ -163,7 +163,7 @@ void report_samples(cli_io *io, FILE *to, const char *folder, const json_t *opti
     }
     if (!predicts && samples && samples->n)
         rf_fail(&io->why, RF_EUNSUPPORTED,
-                "--sample: the model has no masked-language-model head, so it cannot predict");
+                "--sample: expected a masked language model, got one without the head for it");
     rf_session_close(g.session);
     rf_model_close(g.model);
 }

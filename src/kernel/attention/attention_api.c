@@ -15,10 +15,10 @@ static rf_status check_rows(const rows *r, size_t n, rf_error *why)
     for (size_t i = 0; i < n; i++, r++) {
         if (r->count < 1 || r->width < 1) continue;
         if (!r->is)
-            return rf_fail(why, RF_EARG, "attention: %s is NULL, expected %lld rows", r->name, (long long)r->count);
+            return rf_fail(why, RF_EARG, "attention: %s: expected %lld rows, got NULL", r->name, (long long)r->count);
         if (r->stride < r->width && r->count > 1)
-            return rf_fail(why, RF_ESHAPE, "attention: rows of %s are %lld apart, expected at least their %lld columns",
-                           r->name, (long long)r->stride, (long long)r->width);
+            return rf_fail(why, RF_ESHAPE, "attention: %s: expected a stride of at least %lld columns, got %lld",
+                           r->name, (long long)r->width, (long long)r->stride);
     }
     return RF_OK;
 }
@@ -27,7 +27,7 @@ static rf_status check_relative(const rfk_attention *a, rf_error *why)
 {
     const rfk_relative *r = a->relative;
     if (!r) return RF_OK;
-    if (r->clip < 0) return rf_fail(why, RF_EARG, "attention: clip is %lld, expected 0 or more", (long long)r->clip);
+    if (r->clip < 0) return rf_fail(why, RF_EARG, "attention: clip: expected 0 or more, got %lld", (long long)r->clip);
     const rows tables[] = {
         {"relative->query", r->query, r->query ? 2 : 0, r->query_stride, a->width},
         {"relative->key", r->key, r->key ? 2 : 0, r->key_stride, a->width},
@@ -40,22 +40,23 @@ static rf_status check_rotation(const rfk_attention *a, rf_error *why)
 {
     if (!a->cos && !a->sin) return RF_OK;
     if (!a->cos || !a->sin || (!a->q_row && a->queries))
-        return rf_fail(why, RF_EARG, "attention: rotation needs cos, sin and q_row, one of them is NULL");
+        return rf_fail(why, RF_EARG, "attention: rotation: expected cos, sin and q_row, got NULL for one of them");
     if (a->rotary < 2 || a->rotary % 2 || a->rotary > a->width)
-        return rf_fail(why, RF_ESHAPE, "attention: rotary is %lld, expected an even number from 2 to width %lld",
-                       (long long)a->rotary, (long long)a->width);
+        return rf_fail(why, RF_ESHAPE, "attention: rotary: expected an even number from 2 to width %lld, got %lld",
+                       (long long)a->width, (long long)a->rotary);
     return RF_OK;
 }
 
 static rf_status check(const rfk_attention *a, rf_type type, rf_error *why)
 {
     if (type != RF_F32 && type != RF_BF16)
-        return rf_fail(why, RF_EARG, "attention: type %d, expected RF_F32 or RF_BF16", (int)type);
+        return rf_fail(why, RF_EARG, "attention: type: expected RF_F32 or RF_BF16, got %d", (int)type);
     if (a->queries < 0 || a->keys < 0 || a->width < 1 || a->width2 < 0)
-        return rf_fail(why, RF_ESHAPE, "attention: %lld queries and %lld keys of width %lld and %lld",
-                       (long long)a->queries, (long long)a->keys, (long long)a->width, (long long)a->width2);
+        return rf_fail(why, RF_ESHAPE, "attention: expected queries and keys of 0 or more rows and widths, got %lld "
+                       "queries and %lld keys of width %lld and %lld", (long long)a->queries, (long long)a->keys,
+                       (long long)a->width, (long long)a->width2);
     if (!(a->drop >= 0 && a->drop < 1))
-        return rf_fail(why, RF_EARG, "attention: drop is %g, expected at least 0 and below 1", (double)a->drop);
+        return rf_fail(why, RF_EARG, "attention: drop: expected at least 0 and below 1, got %g", (double)a->drop);
     const int64_t keys = a->pages.page ? 0 : a->keys;
     const rows all[] = {
         {"q", a->q, a->queries, a->q_stride, a->width},     {"k", a->k, keys, a->k_stride, a->width},
@@ -69,9 +70,9 @@ static rf_status check(const rfk_attention *a, rf_type type, rf_error *why)
 
 static rf_status check_back(const rfk_attention *a, const rfk_attention_grad *g, rf_error *why)
 {
-    if (a->pages.page) return rf_fail(why, RF_EARG, "attention: keys in pages have no adjoints");
+    if (a->pages.page) return rf_fail(why, RF_EARG, "attention: backward: expected keys in one array, got pages");
     if (!a->lse && a->queries)
-        return rf_fail(why, RF_EARG, "attention: lse is NULL, expected that of the forward call");
+        return rf_fail(why, RF_EARG, "attention: lse: expected that of the forward call, got NULL");
     const rows all[] = {
         {"d_out", g->d_out, a->queries, g->d_out_stride, a->width},
         {"dq", g->dq, a->queries, g->dq_stride, a->width},

@@ -28,7 +28,7 @@ const char *rf_gemm_way(const rf_ctx *ctx, int i, rf_type *type)
 
 static rf_status none(int i, rf_error *why)
 {
-    return rf_fail(why, RF_EARG, "products: there is no way %d on this context", i);
+    return rf_fail(why, RF_EARG, "products: expected the number of a backend of this context, got %d", i);
 }
 
 rf_status rf_gemm_at(const rf_ctx *ctx, int i, const rf_gemm_call *call, rf_error *why)

@@ -104,30 +104,31 @@ static rf_status check_sizes(const char *op, int64_t m, int64_t n, int64_t k, rf
 {
     const int64_t low = rf__min64(m, rf__min64(n, k)), high = rf__max64(m, rf__max64(n, k));
     if (low < 0 || high > LARGEST)
-        return rf_fail(why, RF_ERANGE, "%s: m %lld, n %lld, k %lld must be in 0..%lld", op, (long long)m, (long long)n,
-                       (long long)k, (long long)LARGEST);
+        return rf_fail(why, RF_ERANGE, "%s: m, n, k: expected 0 to %lld, got %lld, %lld and %lld", op,
+                       (long long)LARGEST, (long long)m, (long long)n, (long long)k);
     return RF_OK;
 }
 
 static rf_status check_stride(const char *op, const char *name, int64_t ld, int64_t width, rf_error *why)
 {
     if (ld < width || ld > LARGEST)
-        return rf_fail(why, RF_ESHAPE, "%s: rows of %s are %lld wide but %lld apart (at most %lld)", op, name,
-                       (long long)width, (long long)ld, (long long)LARGEST);
+        return rf_fail(why, RF_ESHAPE, "%s: %s: expected a stride from its width, %lld, to %lld, got %lld", op, name,
+                       (long long)width, (long long)LARGEST, (long long)ld);
     return RF_OK;
 }
 
 static rf_status check_act(const char *op, rf_act act, rf_error *why)
 {
-    if ((unsigned)act > RF_ACT_TANH) return rf_fail(why, RF_EARG, "%s: %d is not an activation", op, (int)act);
+    if ((unsigned)act > RF_ACT_TANH)
+        return rf_fail(why, RF_EARG, "%s: activation: expected a value of rf_act, got %d", op, (int)act);
     return RF_OK;
 }
 
 static rf_status check_type(const char *op, rf_type type, bool packed, rf_error *why)
 {
     if (type == RF_F32 || type == RF_BF16 || (packed && type == RF_I8)) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: type %d, expected f32 (%d)%s bf16 (%d)%s", op, (int)type, RF_F32,
-                   packed ? "," : " or", RF_BF16, packed ? " or int8 (3)" : "");
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: type: expected f32 (%d)%s bf16 (%d)%s, got %d", op, RF_F32,
+                   packed ? "," : " or", RF_BF16, packed ? " or int8 (3)" : "", (int)type);
 }
 
 static rf_status check(const rf_gemm_call *g, rf_error *why)
@@ -138,14 +139,15 @@ static rf_status check(const rf_gemm_call *g, rf_error *why)
     if ((s = check_stride("gemm", "b", g->ldb, g->b_transposed ? g->k : g->n, why))) return s;
     if ((s = check_stride("gemm", "c", g->ldc, g->n, why))) return s;
     if ((s = check_act("gemm", g->act, why))) return s;
-    if (g->beta != 0 && g->beta != 1) return rf_fail(why, RF_EARG, "gemm: beta %g is neither 0 nor 1", (double)g->beta);
+    if (g->beta != 0 && g->beta != 1)
+        return rf_fail(why, RF_EARG, "gemm: beta: expected 0 or 1, got %g", (double)g->beta);
     if (g->beta != 0 && (g->bias || g->act))
-        return rf_fail(why, RF_EARG, "gemm: beta 1 goes with neither bias nor activation");
+        return rf_fail(why, RF_EARG, "gemm: beta: expected 0 with a bias or an activation, got 1");
     if ((s = check_type("gemm", g->type, false, why))) return s;
     if (!g->type && (g->a16 || g->b16))
-        return rf_fail(why, RF_EARG, "gemm: a bf16 matrix goes with type bf16 (%d)", RF_BF16);
+        return rf_fail(why, RF_EARG, "gemm: type: expected bf16 (%d) for a bf16 matrix, got another", RF_BF16);
     if (g->m && g->n && (!g->c || (g->k && ((!g->a && !g->a16) || (!g->b && !g->b16)))))
-        return rf_fail(why, RF_EARG, "gemm: a matrix is NULL");
+        return rf_fail(why, RF_EARG, "gemm: expected three matrices, got NULL for one of them");
     return RF_OK;
 }
 
@@ -172,7 +174,7 @@ static rf_status packed_new(const rf__products *by, const rf_ctx *ctx, rf_type t
     rf_status s = check_sizes("pack", 1, n, k, why);
     if (!s) s = check_type("pack", type, true, why);
     if (s) return s;
-    if (n && k && !w) return rf_fail(why, RF_EARG, "pack: the matrix is NULL");
+    if (n && k && !w) return rf_fail(why, RF_EARG, "pack: expected a matrix, got NULL");
     rf_packed *p = rf__calloc(ctx, 1, sizeof *p);
     if (!p) return rf_fail(why, RF_ENOMEM, "out of memory: a packed matrix of %zu bytes", sizeof *p);
     *p = (rf_packed){.ctx = ctx, .by = n && k ? by : &rf__products_ref, .type = type, .n = n, .k = k};
@@ -196,7 +198,7 @@ rf_status rf_pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w,
 {
     rf_packed *p = NULL;
     if (!(ctx && out)) return rf__missing("rf_pack_int8", "ctx, out", why);
-    if (n && k && !scale) return rf_fail(why, RF_EARG, "pack: the scales are NULL");
+    if (n && k && !scale) return rf_fail(why, RF_EARG, "pack: expected scales, got NULL");
     rf_status s = packed_new(&rf__products_i8, ctx, RF_I8, n, k, w, &p, why);
     if (!s) s = p->by == &rf__products_i8 ? rf__i8_pack(ctx, p, w, scale, why) : p->by->pack(ctx, p, NULL, why);
     if (s) rf_packed_free(p);
@@ -229,6 +231,7 @@ rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, co
     if ((s = check_stride("packed product", "y", ldy, w->n, why))) return s;
     if ((s = check_act("packed product", act, why))) return s;
     if (!m || !w->n) return RF_OK;
-    if (!y || (w->k && !x)) return rf_fail(why, RF_EARG, "packed product: a matrix is NULL");
+    if (!y || (w->k && !x))
+        return rf_fail(why, RF_EARG, "packed product: expected two matrices, got NULL for one of them");
     return w->by->packed(ctx, w, m, x, ldx, bias, act, y, ldy, why);
 }

@@ -337,6 +337,8 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
     else rf__free(ctx, scratch);
     if (!scratch) return no_scratch(why, bytes);
     const int64_t wrong = atomic_load(&g.wrong);
-    if (wrong < m) return rf_fail(why, RF_ENUMERIC, "row %lld of x is not finite", (long long)wrong);
+    if (wrong < m)
+        return rf_fail(why, RF_ENUMERIC, "row %lld of x: expected finite values, got NaN or infinity",
+                       (long long)wrong);
     return RF_OK;
 }

@@ -156,7 +156,7 @@ static const rf__element i8 = {
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
     (void)ctx, (void)call;
-    return rf_fail(why, RF_EUNSUPPORTED, "gemm: products in int8 take packed weights (rf_pack)");
+    return rf_fail(why, RF_EUNSUPPORTED, "gemm: int8: expected packed weights, got a matrix; use rf_pack");
 }
 
 /* A row of weights must have a scale, and one of them at least a weight. */
@@ -166,14 +166,16 @@ static rf_status check_weights(const rf_ctx *ctx, int64_t n, int64_t k, const fl
     for (int64_t j = 0; j < n; j++) {
         const float size = ctx->k->largest_size(from + j * k, k);
         if (!isfinite(size))
-            return rf_fail(why, RF_ENUMERIC, "int8 weights: row %lld holds values that are not finite", (long long)j);
+            return rf_fail(why, RF_ENUMERIC, "int8 weights: row %lld: expected finite values, got NaN or infinity",
+                           (long long)j);
         if (size > LARGEST || (size > 0 && size < SMALLEST))
             return rf_fail(why, RF_ENUMERIC,
-                           "int8 weights: the largest of row %lld is %g in size, a scale needs %g..%g", (long long)j,
-                           (double)size, (double)SMALLEST, (double)LARGEST);
+                           "int8 weights: row %lld: expected a largest absolute value of %g..%g for the scale, got %g",
+                           (long long)j, (double)SMALLEST, (double)LARGEST, (double)size);
         largest = fmaxf(largest, size);
     }
-    if (largest == 0) return rf_fail(why, RF_ENUMERIC, "int8 weights: all are zero, which leaves no scale");
+    if (largest == 0)
+        return rf_fail(why, RF_ENUMERIC, "int8 weights: expected a value that is not 0 for the scale, got only zeros");
     return RF_OK;
 }
 
@@ -181,8 +183,8 @@ static rf_status check_scales(const rf_packed *w, const float *scale, rf_error *
 {
     for (int64_t j = 0; j < w->n; j++)
         if (!(scale[j] >= SMALLEST / 127 && scale[j] <= LARGEST))
-            return rf_fail(why, RF_ENUMERIC, "int8 weights: the scale of row %lld is %g, expected %g..%g", (long long)j,
-                           (double)scale[j], (double)(SMALLEST / 127), (double)LARGEST);
+            return rf_fail(why, RF_ENUMERIC, "int8 weights: scale of row %lld: expected %g..%g, got %g", (long long)j,
+                           (double)(SMALLEST / 127), (double)LARGEST, (double)scale[j]);
     return RF_OK;
 }
 
@@ -190,8 +192,9 @@ static rf_status pack_from(const rf_ctx *ctx, rf_packed *w, const float *from, c
                            rf_error *why)
 {
     if (w->k > LONGEST)
-        return rf_fail(why, RF_EUNSUPPORTED, "int8 weights: rows of %lld, sums of at most %d are exact",
-                       (long long)w->k, LONGEST);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "int8 weights: expected rows of at most %d, whose sums are exact, got %lld", LONGEST,
+                       (long long)w->k);
     rf_status status = given ? check_scales(w, scale, why) : check_weights(ctx, w->n, w->k, from, why);
     if (status) return status;
     const int64_t columns = shape(ctx)->columns, n = (w->n + columns - 1) / columns * columns;
@@ -220,7 +223,8 @@ rf_status rf_quantise_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float 
 {
     if (!(ctx && w && q && scale)) return rf__missing("rf_quantise_int8", "ctx, w, q, scale", why);
     if (n < 1 || k < 1)
-        return rf_fail(why, RF_EARG, "int8 weights: [%lld,%lld], expected sizes above 0", (long long)n, (long long)k);
+        return rf_fail(why, RF_EARG, "int8 weights: expected sizes above 0, got [%lld,%lld]", (long long)n,
+                       (long long)k);
     const rf_status status = check_weights(ctx, n, k, w, why);
     for (int64_t j = 0; j < n && !status; j++) {
         const float size = ctx->k->largest_size(w + j * k, k) / 127;

@@ -20,7 +20,7 @@ static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *word
 static rf_status even(const rf_config *c, rf_error *why)
 {
     if (c->embedding_size % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: embedding_size is %lld, complex numbers need an even one",
+    return rf_fail(why, RF_EDATA, "config.json: embedding_size: expected an even number for complex numbers, got %lld",
                    (long long)c->embedding_size);
 }
 

@@ -32,8 +32,9 @@ static void identity(const rf_config *c, const rf_param *p, float *to)
 static rf_status even(const rf_config *c, rf_error *why)
 {
     if (columns(c) % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: concat_width is %lld (0: embedding_size, %lld), sines and cosines need "
-                   "an even number", (long long)c->concat_width, (long long)c->embedding_size);
+    return rf_fail(why, RF_EDATA,
+                   "config.json: concat_width: expected an even number, got %lld (0: embedding_size, %lld)",
+                   (long long)c->concat_width, (long long)c->embedding_size);
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)

@@ -95,10 +95,8 @@ static rf_status check(const rf_config *c, rf_error *why)
 {
     if (c->position_buckets <= 0 || (c->position_buckets >= 4 && farthest(c) - 1 > c->position_buckets / 2))
         return RF_OK;
-    return rf_fail(why, RF_EDATA,
-                   "config.json: position_buckets is %lld with positions to %lld: expected at least 4, and farther "
-                   "positions than half of that",
-                   (long long)c->position_buckets, (long long)farthest(c));
+    return rf_fail(why, RF_EDATA, "config.json: position_buckets: expected at least 4, and positions beyond half of "
+                   "them, got %lld with positions to %lld", (long long)c->position_buckets, (long long)farthest(c));
 }
 
 static int64_t extent(const rf_config *c, char letter)

@@ -69,7 +69,7 @@ static rf_tensor *convolve(rf_graph *g, const rf_layer_context *at, rf_tensor *w
 static rf_status odd(const rf_config *c, rf_error *why)
 {
     if (c->conv_kernel_size % 2) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: conv_kernel_size is %lld, a window around a token has an odd number",
+    return rf_fail(why, RF_EDATA, "config.json: conv_kernel_size: expected an odd number, got %lld",
                    (long long)c->conv_kernel_size);
 }
 

@@ -69,13 +69,13 @@ static rf_status check(const rf_config *c, rf_error *why)
     const rf_status status = rf_rope_check(c, why);
     if (status) return status;
     if (c->rerope_leak > 0 && c->rerope_leak < 1)
-        return rf_fail(why, RF_EDATA, "config.json: rerope_leak is %g, expected 0 (cut) or at least 1 (compressed)",
+        return rf_fail(why, RF_EDATA, "config.json: rerope_leak: expected 0 (cut) or at least 1 (compressed), got %g",
                        c->rerope_leak);
     if (rf__rope_by_length(c) || c->rope_scaling.final_length || rf__rope_gain(c) != 1 || c->rope_scaling.sections ||
         c->rope_thetas || c->rotary_heads || c->use_logn_attn || c->rotary_value)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: rerope knows rope_theta, partial_rotary_factor, rope_interleave, rerope_window, "
-                       "rerope_leak and the rope_types linear, ntk, llama3 only");
+        return rf_fail(why, RF_EDATA, "config.json: position_embedding_type \"rerope\": expected only rope_theta, "
+                       "partial_rotary_factor, rope_interleave, rerope_window, rerope_leak and the rope_types "
+                       "linear, ntk, llama3, got another key or type");
     return RF_OK;
 }
 

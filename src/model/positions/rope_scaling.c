@@ -130,11 +130,11 @@ double rf_rope_frequency(const rf_config *c, int64_t layer, int64_t length, int6
 static rf_status check_list(const char *name, const double *x, int64_t n, int64_t half, rf_error *why)
 {
     if (n != half)
-        return rf_fail(why, RF_EDATA, "config.json: %s has %lld numbers, a head has %lld planes", name, (long long)n,
-                       (long long)half);
+        return rf_fail(why, RF_EDATA, "config.json: %s: expected %lld numbers, one for each plane of a head, got %lld",
+                       name, (long long)half, (long long)n);
     for (int64_t i = 0; i < n; i++)
         if (!(x[i] > 0) || !isfinite(x[i]))
-            return rf_fail(why, RF_EDATA, "config.json: %s[%lld] is %g, expected a finite number above 0", name,
+            return rf_fail(why, RF_EDATA, "config.json: %s[%lld]: expected a finite number above 0, got %g", name,
                            (long long)i, x[i]);
     return RF_OK;
 }
@@ -147,37 +147,34 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
     if (needs_length && s->original_max_position_embeddings < 1)
         return rf_fail(
             why, RF_EDATA,
-            "config.json: original_max_position_embeddings is %s, rope_type needs the length before stretching",
-            s->original_max_position_embeddings ? "below 1" : "missing");
+            "config.json: original_max_position_embeddings: expected the length before stretching, at least 1, got %s",
+            s->original_max_position_embeddings ? "a number below it" : "none");
     if (t != RF_ROPE_DEFAULT && !(long_one && s->factor == 0) && (!(s->factor >= 1) || !isfinite(s->factor)))
         return rf_fail(why, RF_EDATA,
-                       "config.json: rope_scaling's factor is %s%g, expected a finite number of at least 1",
+                       "config.json: rope_scaling: factor: expected a finite number of at least 1, got %s%g",
                        s->factor == 0 ? "missing or " : "", s->factor);
     if (long_one && factor(c) < 1)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: max_position_embeddings %lld is below original_max_position_embeddings %lld",
-                       (long long)c->max_position_embeddings, (long long)s->original_max_position_embeddings);
+        return rf_fail(why, RF_EDATA, "config.json: max_position_embeddings: expected at least "
+                       "original_max_position_embeddings, %lld, got %lld",
+                       (long long)s->original_max_position_embeddings, (long long)c->max_position_embeddings);
     if ((t == RF_ROPE_NTK || t == RF_ROPE_DYNAMIC) && r < 4)
         return rf_fail(why, RF_EDATA,
-                       "config.json: rope_type ntk and dynamic need at least 4 rotated columns, there are %lld",
+                       "config.json: rope_type ntk and dynamic: expected at least 4 rotated columns, got %lld",
                        (long long)r);
     if (s->attention_factor < 0 || s->beta_fast < 0 || s->beta_slow < 0)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: attention_factor %g, beta_fast %g, beta_slow %g; none may be negative",
-                       s->attention_factor, s->beta_fast, s->beta_slow);
+        return rf_fail(why, RF_EDATA, "config.json: attention_factor, beta_fast, beta_slow: expected no negative "
+                       "number, got %g, %g and %g", s->attention_factor, s->beta_fast, s->beta_slow);
     if (t == RF_ROPE_LONGROPE && s->original_max_position_embeddings < 2)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: original_max_position_embeddings is 1, longrope takes its logarithm");
+        return rf_fail(why, RF_EDATA, "config.json: original_max_position_embeddings: expected at least 2 with "
+                       "rope_type longrope, got 1");
     if (t == RF_ROPE_LLAMA3 &&
         !(s->low_freq_factor > 0 && s->high_freq_factor > s->low_freq_factor && isfinite(s->high_freq_factor)))
         return rf_fail(why, RF_EDATA,
-                       "config.json: low_freq_factor is %g and high_freq_factor %g, expected 0 < low < high",
+                       "config.json: low_freq_factor, high_freq_factor: expected 0 < low < high, got %g and %g",
                        s->low_freq_factor, s->high_freq_factor);
     if (s->final_length && t != RF_ROPE_DYNAMIC && t != RF_ROPE_LONGROPE)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: final_length does not go with rope_type \"%s\": only angles of dynamic and "
-                       "longrope go by the length of the text",
-                       rf_rope_type_name(t));
+        return rf_fail(why, RF_EDATA, "config.json: final_length: expected rope_type dynamic or longrope, whose "
+                       "angles depend on the length of the text, got \"%s\"", rf_rope_type_name(t));
     if (s->final_length < 0 || s->final_length > INT32_MAX)
         return rf_fail(why, RF_EDATA, "config.json: final_length: expected 1 to %d, got %lld", INT32_MAX,
                        (long long)s->final_length);
@@ -189,14 +186,16 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
 static rf_status check_bases(const rf_config *c, rf_error *why)
 {
     if (!(c->rope_theta > 1) || !isfinite(c->rope_theta))
-        return rf_fail(why, RF_EDATA, "config.json: rope_theta is %g, expected a finite number above 1", c->rope_theta);
+        return rf_fail(why, RF_EDATA, "config.json: rope_theta: expected a finite number above 1, got %g",
+                       c->rope_theta);
     if (c->rope_thetas && c->rope_thetas != c->num_hidden_layers)
-        return rf_fail(why, RF_EDATA, "config.json: rope_theta_per_layer has %lld numbers, there are %lld layers",
-                       (long long)c->rope_thetas, (long long)c->num_hidden_layers);
+        return rf_fail(why, RF_EDATA,
+                       "config.json: rope_theta_per_layer: expected %lld numbers, one for each layer, got %lld",
+                       (long long)c->num_hidden_layers, (long long)c->rope_thetas);
     for (int64_t l = 0; l < c->rope_thetas; l++)
         if (!(c->rope_theta_per_layer[l] > 1) || !isfinite(c->rope_theta_per_layer[l]))
             return rf_fail(why, RF_EDATA,
-                           "config.json: rope_theta_per_layer[%lld] is %g, expected a finite number above 1",
+                           "config.json: rope_theta_per_layer[%lld]: expected a finite number above 1, got %g",
                            (long long)l, c->rope_theta_per_layer[l]);
     return RF_OK;
 }
@@ -207,26 +206,24 @@ rf_status rf_rope_check(const rf_config *c, rf_error *why)
     const rf_rope_scaling *s = &c->rope_scaling;
     const int64_t D = c->hidden_size / c->num_attention_heads, r = rf_rope_width(c);
     if (r < 2 || r % 2 || r > D)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: partial_rotary_factor %g rotates %lld of a head's %lld columns, expected an even "
-                       "number from 2 to %lld",
-                       c->partial_rotary_factor, (long long)r, (long long)D, (long long)D);
+        return rf_fail(why, RF_EDATA, "config.json: partial_rotary_factor: expected an even number of rotated columns "
+                       "from 2 to %lld, got %g, which rotates %lld of a head's %lld", (long long)D,
+                       c->partial_rotary_factor, (long long)r, (long long)D);
     if (c->rotary_heads < 0 || c->rotary_heads > c->num_attention_heads)
-        return rf_fail(why, RF_EDATA, "config.json: rotary_heads is %lld, there are %lld heads",
-                       (long long)c->rotary_heads, (long long)c->num_attention_heads);
+        return rf_fail(why, RF_EDATA, "config.json: rotary_heads: expected at most num_attention_heads, %lld, got %lld",
+                       (long long)c->num_attention_heads, (long long)c->rotary_heads);
     if (c->use_logn_attn && (r < D || (c->rotary_heads && c->rotary_heads < c->num_attention_heads)))
-        return rf_fail(why, RF_EDATA,
-                       "config.json: use_logn_attn multiplies whole queries of all heads, which partial_rotary_factor "
-                       "and rotary_heads leave unrotated");
+        return rf_fail(why, RF_EDATA, "config.json: use_logn_attn: expected no partial_rotary_factor or "
+                       "rotary_heads, since it multiplies whole queries of all heads");
     rf_status status = check_bases(c, why);
     if (!status) status = check_scaling(c, r, why);
     int64_t sum = 0;
     for (int64_t i = 0; i < s->sections; i++) sum += s->mrope_section[i];
     if (!status && s->sections && sum != r / 2)
-        status = rf_fail(why, RF_EDATA, "config.json: mrope_section has %lld planes, a head has %lld", (long long)sum,
-                         (long long)(r / 2));
+        status = rf_fail(why, RF_EDATA, "config.json: mrope_section: expected %lld planes, those of a head, got %lld",
+                         (long long)(r / 2), (long long)sum);
     if (!status && c->rotary_value_inverse && (!c->rotary_value || rf__rope_gain(c) != 1))
         status = rf_fail(why, RF_EDATA,
-                         "config.json: rotary_value_inverse needs rotary_value, and a rope_type that only rotates");
+                         "config.json: rotary_value_inverse: expected rotary_value and a rope_type that only rotates");
     return status;
 }

@@ -130,11 +130,11 @@ static rf_status check_axial(const rf_config *c, rf_error *why)
     if (rf_rope_width(c) % 4)
         return rf_fail(
             why, RF_EDATA,
-            "config.json: %lld rotated columns of a head do not make two axes of planes, expected a multiple of 4",
+            "config.json: rotated columns of a head: expected a multiple of 4 for two axes of planes, got %lld",
             (long long)rf_rope_width(c));
     if (c->rope_scaling.rope_type == RF_ROPE_LONGROPE || c->rope_scaling.sections)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: rotary_axial has planes of its own, longrope and mrope_section do not fit them");
+        return rf_fail(why, RF_EDATA, "config.json: position_embedding_type \"rotary_axial\": expected neither "
+                       "longrope nor mrope_section, whose planes differ");
     return RF_OK;
 }
 

@@ -22,9 +22,9 @@ static rf_status check(const rf_config *c, rf_error *why)
     if (status) return status;
     if (rf__rope_by_length(c) || c->rope_scaling.final_length || rf__rope_gain(c) != 1 || c->rope_scaling.sections ||
         c->rope_thetas || c->rotary_heads || c->use_logn_attn || !c->rope_interleave || c->rotary_value_inverse)
-        return rf_fail(why, RF_EDATA,
-                       "config.json: rotary_learned knows rope_theta, partial_rotary_factor, rotary_value and the "
-                       "rope_types linear, ntk, llama3 only");
+        return rf_fail(why, RF_EDATA, "config.json: position_embedding_type \"rotary_learned\": expected only "
+                       "rope_theta, partial_rotary_factor, rotary_value and the rope_types linear, ntk, llama3, got "
+                       "another key or type");
     return RF_OK;
 }
 

@@ -44,7 +44,7 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
 static rf_status even(const rf_config *c, rf_error *why)
 {
     if (c->sandwich_width % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: sandwich_width is %lld, expected an even number",
+    return rf_fail(why, RF_EDATA, "config.json: sandwich_width: expected an even number, got %lld",
                    (long long)c->sandwich_width);
 }
 

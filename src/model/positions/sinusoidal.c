@@ -50,7 +50,8 @@ static rf_tensor *add_halves(rf_graph *g, const rf_layer_context *at, rf_tensor 
 rf_status rf__sinusoidal_even(const rf_config *c, rf_error *why)
 {
     if (c->embedding_size % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: embedding_size is %lld, sines and cosines need an even number",
+    return rf_fail(why, RF_EDATA,
+                   "config.json: embedding_size: expected an even number for sines and cosines, got %lld",
                    (long long)c->embedding_size);
 }
 

@@ -73,7 +73,7 @@ static int64_t segment_columns(const rf_config *c) { return c->num_attention_hea
 static rf_status even(const rf_config *c, rf_error *why)
 {
     if (c->hidden_size % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: hidden_size is %lld, sines and cosines need an even number",
+    return rf_fail(why, RF_EDATA, "config.json: hidden_size: expected an even number for sines and cosines, got %lld",
                    (long long)c->hidden_size);
 }
 

@@ -48,8 +48,9 @@ static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *sp
     const int64_t H = c->num_attention_heads;
     const double most = FARTHEST * c->xpos_scale_base;
     if (at->highest > most || -(double)at->lowest > most)
-        return rf_fail(why, RF_ERANGE, "xpos: positions %d to %d, with xpos_scale_base %g they may lie %.0f from 0",
-                       (int)at->lowest, (int)at->highest, c->xpos_scale_base, most);
+        return rf_fail(why, RF_ERANGE,
+                       "xpos: expected positions at most %.0f from 0 with xpos_scale_base %g, got %d to %d", most,
+                       c->xpos_scale_base, (int)at->lowest, (int)at->highest);
     rf_status status = RF_OK;
     rf_layer_context shared = *at;
     shared.layer = 0;
@@ -73,8 +74,9 @@ static rf_status check(const rf_config *c, rf_error *why)
     if (status) return status;
     if (rf__rope_by_length(c) || c->rope_scaling.final_length || rf__rope_gain(c) != 1 || c->rope_scaling.sections ||
         c->rope_thetas || c->rotary_heads || c->use_logn_attn || c->rotary_value)
-        return rf_fail(why, RF_EDATA, "config.json: xpos knows rope_theta, partial_rotary_factor, rope_interleave, "
-                       "xpos_scale_base and the rope_types linear, ntk, llama3 only");
+        return rf_fail(why, RF_EDATA, "config.json: position_embedding_type \"xpos\": expected only rope_theta, "
+                       "partial_rotary_factor, rope_interleave, xpos_scale_base and the rope_types linear, ntk, "
+                       "llama3, got another key or type");
     return RF_OK;
 }
 
