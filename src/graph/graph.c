@@ -74,10 +74,11 @@ rf_tensor *rf__stop(rf_graph *g, rf_status status, const char *format, ...)
 bool rf__expect_rank(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int rank)
 {
     if (g->error.code) return false;
-    if (!x) rf__stop(g, RF_EARG, "%s: %s is missing", op, what);
+    if (!x) rf__stop(g, RF_EARG, "%s: %s: expected a tensor, got NULL", op, what);
     else if (!x->rank || (rank && x->rank != rank))
         rf__stop(g, RF_ESHAPE, "%s: %s: expected rank %d, got %d", op, what, rank ? rank : 1, x->rank);
-    else if (!x->f32) rf__stop(g, RF_EARG, "%s: %s has no values: spent, or only a packed form", op, what);
+    else if (!x->f32)
+        rf__stop(g, RF_EARG, "%s: %s: expected values, got a tensor that is spent or only packed", op, what);
     return !g->error.code;
 }
 
@@ -94,15 +95,16 @@ bool rf__expect_vector(rf_graph *g, const char *op, const char *what, const rf_t
 rf_status rf__check_starts(const char *what, const int32_t start[], int64_t B, int64_t N, int64_t least, rf_error *why)
 {
     if (B < 0 || B > INT32_MAX || !start)
-        return rf_fail(why, RF_EARG, "%s: %lld sequences%s, expected 0 to %d and their starts", what, (long long)B,
-                       start ? "" : " without starts", INT32_MAX);
+        return rf_fail(why, RF_EARG, "%s: sequences: expected 0 to %d and their starts, got %lld%s", what, INT32_MAX,
+                       (long long)B, start ? "" : " without starts");
     if (start[0] != 0 || start[B] != N)
-        return rf_fail(why, RF_ESHAPE, "%s: sequences run from token %d to %d, expected 0 to %lld", what, (int)start[0],
-                       (int)start[B], (long long)N);
+        return rf_fail(why, RF_ESHAPE, "%s: sequences: expected to run from token 0 to %lld, got %d to %d", what,
+                       (long long)N, (int)start[0], (int)start[B]);
     for (int64_t b = 0; b < B; b++)
         if ((int64_t)start[b + 1] - start[b] < least)
-            return rf_fail(why, RF_ESHAPE, "%s: sequence %lld starts at token %d and ends before %d, expected at least "
-                           "%lld tokens", what, (long long)b, (int)start[b], (int)start[b + 1], (long long)least);
+            return rf_fail(why, RF_ESHAPE, "%s: sequence %lld: expected at least %lld tokens, got a start at token %d "
+                           "and an end before %d", what, (long long)b, (long long)least, (int)start[b],
+                           (int)start[b + 1]);
     return RF_OK;
 }
 
@@ -139,13 +141,14 @@ static rf_cell *new_cell(rf_graph *g, int rank, const int64_t dim[])
     if (!g->error.code && rf_cancel_is_set(g->cancel)) rf__stop(g, RF_ECANCELED, "canceled");
     if (g->error.code) return NULL;
     if (rank < 1 || rank > 4) {
-        rf__stop(g, RF_ESHAPE, "tensor: rank %d is not in 1..4", rank);
+        rf__stop(g, RF_ESHAPE, "tensor: rank: expected 1 to 4, got %d", rank);
         return NULL;
     }
     for (int i = 0; i < rank; i++)
         if (dim[i] < 0 || !rf__checked_mul(n, (size_t)dim[i], &n) || n > PTRDIFF_MAX) {
-            rf__stop(g, RF_ESHAPE, "tensor: dimension %d is %lld, which is negative or makes too many elements", i,
-                     (long long)dim[i]);
+            rf__stop(g, RF_ESHAPE,
+                     "tensor: dimension %d: expected 0 or more and a countable number of elements, got %lld",
+                     i, (long long)dim[i]);
             return NULL;
         }
     const size_t at = g->arena.total;
@@ -167,7 +170,7 @@ rf_tensor *rf__like(rf_graph *g, const rf_tensor *x) { return rf__new(g, x->rank
 
 static rf_tensor *borrow(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[], bool parameter)
 {
-    RF_NEED(g, dim && (value || (parameter && !grad)), RF_EARG, "tensor: no values or no dimensions given");
+    RF_NEED(g, dim && (value || (parameter && !grad)), RF_EARG, "tensor: expected values and dimensions, got NULL");
     rf_cell *c = new_cell(g, rank, dim);
     if (!c) return &g->nil.t;
     c->borrowed = true;
@@ -246,7 +249,7 @@ static rf_tensor *slide(rf_graph *g, rf_mark mark, const rf_tensor *x, size_t by
 
 rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x)
 {
-    RF_NEED(g, x, RF_EARG, "keep: x is missing");
+    RF_NEED(g, x, RF_EARG, "keep: x: expected a tensor, got NULL");
     if (g->record) return x;
     const rf_mark to = {mark.block, mark.used, mark.total};
     const rf_cell c = *(const rf_cell *)(const void *)x;
@@ -389,13 +392,14 @@ rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
         rf__stop(g, RF_ESHAPE, "backward: the loss: expected 1 element, got %lld",
                  loss ? (long long)rf__size(loss) : 0LL);
     else if (g->walked)
-        rf__stop(g, RF_EARG, "backward: the tape of this step was walked already");
+        rf__stop(g, RF_EARG, "backward: expected one call for each step, got a second one");
     else if (!loss->tracked || loss->parameter)
-        rf__stop(g, RF_EARG, "backward: the loss depends on nothing that needs a gradient, or was not recorded");
+        rf__stop(g, RF_EARG,
+                 "backward: the loss: expected one that depends on parameters and was recorded, got another");
     else if (g->losses && !begins_at_vocab_loss(g, loss))
         rf__stop(g, RF_EARG,
-                 "backward: vocab_loss forms its gradients at once, so it must be the only one, and the loss or a term "
-                 "of the sum that is; this step has %d",
+                 "backward: the loss: expected the only vocab_loss of the step or a sum with it, got another loss or "
+                 "%d of them; vocab_loss computes its gradients in the forward pass",
                  g->losses);
     else {
         g->walked = true;

@@ -17,8 +17,8 @@ static rf_status check_outputs(const rf_answerer *a, const char *folder, rf_erro
     const int64_t outputs = rf_model_config(a->model)->num_labels;
     if (!f->labels || !f->outputs || f->outputs(a->labels.n) == outputs) return RF_OK;
     return rf_fail(why, RF_EDATA,
-                   "%.200s: config.json has %lld labels and %lld outputs, for task %s expected are %lld outputs",
-                   folder, (long long)a->labels.n, (long long)outputs, f->name, (long long)f->outputs(a->labels.n));
+                   "%.200s: config.json: expected %lld outputs for task %s with %lld labels, got %lld", folder,
+                   (long long)f->outputs(a->labels.n), f->name, (long long)a->labels.n, (long long)outputs);
 }
 
 /* What modules.json says of vectors counts, as it does where texts are embedded; in a folder of sentence-transformers'
@@ -114,7 +114,7 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
         status = rf__cross_encoder_function(ctx, folder, rf_model_config(a->model)->num_labels, a->cross_encoder, why);
     rf_sentence_free(&s);
     if (!status && !rf_model_tokenizer(a->model))
-        status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
+        status = rf_fail(why, RF_EDATA, "%.200s: expected a tokenizer, got none", folder);
     if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
     if (!status) status = check_outputs(a, folder, why);
     if (!status && !a->lent) status = rf_session_open(a->model, &a->session, why);
@@ -140,7 +140,8 @@ rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **
 rf_status rf_answerer_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_answerer **out, rf_error *why)
 {
     if (!ctx || !folder || !out)
-        return rf_fail(why, RF_EARG, "answerer: no %s given", !ctx ? "context" : !folder ? "folder" : "place for it");
+        return rf_fail(why, RF_EARG,
+                       "answerer: expected a %s, got NULL", !ctx ? "context" : !folder ? "folder" : "place for it");
     return rf__answerer_of(ctx, folder, type, NULL, NULL, out, why);
 }
 
@@ -193,8 +194,10 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     if (!a->task->probabilities)
         return rf_fail(why, RF_EUNSUPPORTED,
                        rf__task_of_vectors(a->task)
-                           ? "this model makes vectors of texts (embed, similarity, search), not labels"
-                           : "this model labels tokens, answers or choices, not texts");
+                           ? "classify: expected a model with labels, got one that embeds texts; use embed, similarity "
+                             "or search"
+                           : "classify: expected a model that labels texts, got one that labels tokens, answers or "
+                             "choices");
     rf_status status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e,
                                  &dropped, why);
     if (status) return status;
@@ -278,12 +281,13 @@ static rf_status use_columns(rf_finetune_options *o, const rf_config *c, rf_erro
         if (!*column[i] && *own[i] && (!given || rf__is_number(given) == rf__is_number(own[i]))) *column[i] = own[i];
     if (given && !o->pair_column && *c->task_pair_column)
         return rf_fail(why, RF_EARG,
-                       "pair_column: this model was fine-tuned on pairs, the second text in column '%.60s': which one "
-                       "is it here?",
+                       "pair_column: expected the column of the second text, got none; this model was fine-tuned on "
+                       "pairs, the second text in column '%.60s'",
                        c->task_pair_column);
     if (o->text_column && !o->pair_column && c->task_pairs)
         return rf_fail(why, RF_EARG,
-                       "pair_column: this model was fine-tuned on pairs: in which column is the second text?");
+                       "pair_column: expected the column of the second text, got none; this model was fine-tuned on "
+                       "pairs");
     if (!given && !o->header && *c->task_header) o->header = c->task_header;
     if (!o->separator && *c->task_separator) o->separator = c->task_separator;
     return RF_OK;
@@ -305,15 +309,15 @@ static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
     const rf__task *task;
     rf_status status = rf__examples_open(l, a->ctx, &a->o, &task, why);
     if (!status && task != a->task)
-        status = rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task,
-                         rf_answerer_task(a));
+        status = rf_fail(why, RF_EARG, "task: expected %s, for which this model was fine-tuned, got %s",
+                         rf_answerer_task(a), a->o.task);
     if (!status) status = rf__labelled_labels(l, &a->labels, why);
     l->nothing = c->version_2_with_negative;
     l->prompt = a->prompt;
     l->layout.pairs = c->task_pairs;
     if (!status && a->task->head == RF_HEAD_SEQUENCE && rf__labelled_outputs(l) != c->num_labels)
-        status = rf_fail(why, RF_EUNSUPPORTED, "the model has %lld outputs, of files of task %s read is %lld",
-                         (long long)c->num_labels, rf_answerer_task(a), (long long)rf__labelled_outputs(l));
+        status = rf_fail(why, RF_EUNSUPPORTED, "model: expected %lld outputs for files of task %s, got %lld",
+                         (long long)rf__labelled_outputs(l), rf_answerer_task(a), (long long)c->num_labels);
     return status;
 }
 
@@ -329,8 +333,8 @@ static rf_status settle(const rf_answerer *a, const rf_finetune_options *given, 
     for (size_t i = 0; !status && (row = rf_finetune_option(i)); i++) {
         rf__task_list(row->name, tasks, sizeof tasks);
         if (*tasks && !rf__task_has(a->task, row->name) && rf__row_chosen(row, o, &usual, &o->t))
-            status = rf_fail(why, RF_EARG, "%s: is for task %s, and this model's is %s: leave it out", row->name, tasks,
-                             rf_answerer_task(a));
+            status = rf_fail(why, RF_EARG, "%s: expected a model for task %s, got one for %s; leave it out", row->name,
+                             tasks, rf_answerer_task(a));
     }
     if (!status && (!o->task || !rf__row_chosen(rf__rows_find(rf_finetune_option, "task"), o, &usual, &o->t)))
         o->task = usual_task(a);

@@ -67,8 +67,8 @@ static rf_status check_columns(const rf_finetune_options *o, rf_error *why)
     const size_t most = sizeof ((rf_config *)0)->task_text_column - 1;
     for (size_t i = 0; i < RF_COUNT(column); i++)
         if (column[i] && strlen(column[i]) > most)
-            return rf_fail(why, RF_EARG, "%s_column: a name of %zu bytes, at most %zu", name[i], strlen(column[i]),
-                           most);
+            return rf_fail(why, RF_EARG, "%s_column: expected a name of at most %zu bytes, got %zu", name[i], most,
+                           strlen(column[i]));
     return RF_OK;
 }
 
@@ -82,16 +82,17 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
 {
     if (check_rows(o, why)) return RF_EARG;
     if (o->r_drop > 0 && o->t.gradient_accumulation_steps >= 1 << 19)
-        return rf_fail(why, RF_EARG, "r_drop: gradient_accumulation_steps is %lld",
+        return rf_fail(why, RF_EARG, "r_drop: gradient_accumulation_steps: expected less than %d, got %lld", 1 << 19,
                        (long long)o->t.gradient_accumulation_steps);
     if (o->fgm > 0 && o->frozen_layers)
         return rf_fail(why, RF_EARG,
-                       "fgm: moves word embeddings along their gradient, and frozen_layers takes that away");
+                       "fgm: expected no frozen_layers, which leave the word embeddings without a gradient");
     if (o->teacher && o->k_fold > 1)
-        return rf_fail(why, RF_EARG, "k_fold: vectors of a teacher say nothing of examples that are held out");
+        return rf_fail(why, RF_EARG,
+                       "k_fold: expected no teacher, whose vectors do not score held-out examples, got both");
     if (o->dev || o->k_fold > 1) return RF_OK;
     if (o->t.load_best_model_at_end || o->t.early_stopping_patience || o->t.average_best)
-        return rf_fail(why, RF_EARG, "%s: there is no dev file to tell which model is best",
+        return rf_fail(why, RF_EARG, "%s: expected a dev file to choose the best model, got none",
                        o->t.load_best_model_at_end ? "load_best_model_at_end"
                        : o->t.average_best         ? "average_best"
                                                    : "early_stopping_patience");
@@ -149,7 +150,7 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     rf__finetune_run *f = r->task;
     const json_t *all = json_object_get(saved, "finetune");
     char changed[512] = "";
-    if (!all) return rf_fail(why, RF_EDATA, "%s: is not of a fine-tuning run", r->from);
+    if (!all) return rf_fail(why, RF_EDATA, "%s: expected the checkpoint of a fine-tuning run, got another", r->from);
     rf_finetune_options usual;
     rf_finetune_defaults(&usual);
     const rf__restoring from = {&usual, &r->o, all, r->from, &f->strings, changed, sizeof changed};
@@ -162,10 +163,10 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     if (!status && *changed) rf__run_notify(r, "note", "options that differ from the checkpoint's: %s", changed);
     if (f->o.k_fold > 1) f->source.fold = json_integer_value(json_object_get(all, "fold"));
     if (!status && f->o.k_fold > 1 && (f->source.fold < 0 || f->source.fold >= f->o.k_fold))
-        status = rf_fail(why, RF_EDATA, "%s: fold is not one of the %lld", r->from, (long long)f->o.k_fold);
+        status = rf_fail(why, RF_EDATA, "%s: fold: expected one of %lld, got another", r->from, (long long)f->o.k_fold);
     const uint64_t seed = (uint64_t)json_integer_value(json_object_get(saved, "seed"));
     if (!status && (f->o.learning_rates || f->o.k_fold > 1) && seed != r->o.seed)
-        status = rf_fail(why, RF_EARG, "%s: is of seed %llu, not %llu: runs of another seed need another output_dir",
+        status = rf_fail(why, RF_EARG, "%s: seed: expected that of the run, %llu, got %llu; use another output_dir",
                          r->from, (unsigned long long)seed, (unsigned long long)r->o.seed);
     if (!status) status = check(&f->o, why);
     if (strstr(changed, "metric_for_best_model")) {          /* whose numbers cannot be compared with the old one's   */
@@ -209,7 +210,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     int64_t longest[RF_COUNT(count)] = {0};
     if (!*r->from) f->base = r->o.model;
     rf__run_notify(r, "data", "reading %s", f->o.train ? f->o.train : "");
-    if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
+    if (!f->o.train) return rf_fail(why, RF_EARG, "train: expected a file to train on, got none");
     rf_status status = rf__examples_open(&f->source, r->ctx, &f->o, &f->task, why);
     if (!status) status = rf__finetune_prompt(r, f, why);
     if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
@@ -428,8 +429,8 @@ static rf_status open_job(rf__run *r, rf_error *why)
     const int64_t n = o->gradient_accumulation_steps;
     if (f->task->check && f->task->check(&f->train, &f->o, &r->params.config, why)) return why->code;
     if (f->o.frozen_layers > r->params.config.num_hidden_layers)
-        return rf_fail(why, RF_EARG, "frozen_layers: %lld, the model has %lld", (long long)f->o.frozen_layers,
-                       (long long)r->params.config.num_hidden_layers);
+        return rf_fail(why, RF_EARG, "frozen_layers: expected at most the model's %lld, got %lld",
+                       (long long)r->params.config.num_hidden_layers, (long long)f->o.frozen_layers);
     settle_position(r, f);
     settle_dev(r, f);
     settle_steps(r, f);

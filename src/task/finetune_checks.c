@@ -30,7 +30,7 @@ static rf_status check_labels(const rf__finetune_run *f, rf_error *why)
     const rf__items *t = &f->train;
     for (size_t i = 0; i < t->tokens; i++)
         if (f->task->examples.kind != RF__LABEL_TOKENS || t->label[i] >= 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labeled", f->o.train);
+    return rf_fail(why, RF_EDATA, "%.150s: expected words with tokens to label, got none", f->o.train);
 }
 
 /* What works on one label at a place. */
@@ -43,7 +43,7 @@ static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf
     char tasks[100];
     if (!what || rf__task_has(f->task, what)) return RF_OK;
     rf__task_list(what, tasks, sizeof tasks);
-    return rf_fail(why, RF_EARG, "%s: is for tasks with one label at a place, %s", what, tasks);
+    return rf_fail(why, RF_EARG, "%s: expected a task with one label per text or token (%s), got another", what, tasks);
 }
 
 /* Of pairs that are there twice each is a wrong answer to the other, where they meet in a batch. */
@@ -97,13 +97,13 @@ static rf_status check_names(const rf__run *r, const rf__finetune_run *f, rf_err
     if (!name || rf_labels_read(r->ctx, r->from, &l, why)) return name ? why->code : RF_OK;
     rf_status status = RF_OK;
     if ((size_t)l.n != f->source.n)
-        status = rf_fail(why, RF_EDATA, "%.150s: has %zu labels, the examples that %.150s was trained with %lld",
-                         f->o.train, f->source.n, r->from, (long long)l.n);
+        status = rf_fail(why, RF_EDATA, "%.150s: expected the %lld labels that %.150s was trained with, got %zu",
+                         f->o.train, (long long)l.n, r->from, f->source.n);
     for (int64_t i = 0; i < l.n && !status; i++)
         if (strcmp(l.name[i], name[i]))
             status = rf_fail(why, RF_EDATA,
-                             "%.120s: label %lld is '%.40s', in the examples that %.120s was trained with '%.40s'",
-                             f->o.train, (long long)i, name[i], r->from, l.name[i]);
+                             "%.120s: label %lld: expected '%.40s', with which %.120s was trained, got '%.40s'",
+                             f->o.train, (long long)i, l.name[i], r->from, name[i]);
     rf_labels_free(&l);
     return status;
 }
@@ -120,9 +120,9 @@ static rf_status check_examples(const rf__run *r, const rf__finetune_run *f, rf_
     if (!*r->from) return RF_OK;
     if (!rf__finetune_same(r, f) && !r->o.allow_data_change)
         return rf_fail(why, RF_EDATA,
-                       "the examples%s, vocabulary or max_length are not what %s was trained with; allow_data_change "
-                       "goes on all the same",
-                       f->train.teacher ? ", their teacher's vectors" : "", r->from);
+                       "train: expected the examples%s, vocabulary and max_length that %s was trained with, got "
+                       "others; use allow_data_change to continue",
+                       f->train.teacher ? ", teacher's vectors" : "", r->from);
     return check_names(r, f, why);
 }
 

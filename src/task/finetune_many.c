@@ -91,8 +91,8 @@ static rf_status check_rates(const double rate[], int n, rf_error *why)
             name_point(a, rate[i], 1, 0);
             name_point(b, rate[k], 1, 0);
             if (!strcmp(a, b))
-                return rf_fail(why, RF_EARG, "learning_rates: %.15g and %.15g are one, of which the folder is %s",
-                               rate[k], rate[i], a);
+                return rf_fail(why, RF_EARG, "learning_rates: expected different rates, got %.15g and %.15g, both "
+                               "of folder %s", rate[k], rate[i], a);
         }
     return RF_OK;
 }
@@ -109,8 +109,8 @@ static rf_status read_rates(const char *text, double rate[RATES], int *n, rf_err
         if (!*at) return check_rates(rate, *n, why);
     }
     return rf_fail(why, RF_EARG,
-                   "learning_rates: \"%.80s\" is not up to %d numbers above 0, at most 10, with commas between them",
-                   text, (int)RATES);
+                   "learning_rates: expected up to %d numbers above 0, at most 10, separated by commas, got \"%.80s\"",
+                   (int)RATES, text);
 }
 
 static double score_of(const rf_scores *s, const char *name)
@@ -237,7 +237,7 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     }
     if (status) rf_fail(why, status, "%s", failed.text);
     else if (top.known) status = report_best(report, user, o, &top, metric, why);
-    else status = rf_fail(why, RF_ENUMERIC, "learning_rates: no run has a score that is finite%s%s",
+    else status = rf_fail(why, RF_ENUMERIC, "learning_rates: expected a run with a finite score, got none%s%s",
                           *failed.text ? "; the last one: " : "", failed.text);
     rf__free(ctx, run);
     return status;
@@ -248,13 +248,14 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
 static rf_status check_many(const rf_finetune_options *o, const char *what, rf_error *why)
 {
     const char *resume = o->t.resume_from_checkpoint;
-    if (!o->t.output_dir) return rf_fail(why, RF_EARG, "%s: needs output_dir, for a folder of each run", what);
+    if (!o->t.output_dir)
+        return rf_fail(why, RF_EARG, "%s: expected output_dir, for a folder of each run, got none", what);
     if (resume && strcmp(resume, "latest"))
         return rf_fail(why, RF_EARG,
-                       "%s: its runs are resumed with \"latest\" and the output_dir of before, not with %.200s", what,
+                       "%s: resume_from_checkpoint: expected \"latest\" with the earlier output_dir, got %.200s", what,
                        resume);
     if (o->seeds < 1 || o->seeds > SEEDS)
-        return rf_fail(why, RF_EARG, "seeds: %lld is not in 1 .. %d", (long long)o->seeds, (int)SEEDS);
+        return rf_fail(why, RF_EARG, "seeds: expected 1 to %d, got %lld", (int)SEEDS, (long long)o->seeds);
     return RF_OK;
 }
 
@@ -265,7 +266,7 @@ static rf_status has_dev(const rf_finetune_options *o, rf_error *why)
         o->dev || !rf__is_folder(o->train) ? RF_OK : rf__example_file(o->train, "dev", true, path, sizeof path, why);
     return status || o->dev || *path
                ? status
-               : rf_fail(why, RF_EARG, "learning_rates: there is no dev file to tell which is best");
+               : rf_fail(why, RF_EARG, "learning_rates: expected a dev file to choose the best, got none");
 }
 
 /* Standard input and pipes, such as <(zcat train.tsv.gz), are there once. */
@@ -296,8 +297,9 @@ static rf_status several(const char *folder, rf_error *why)
     if (!folder || rf__folder_has(folder, RF_FILE_METRICS) || rf__folder_has(folder, RF_FILE_STATE) ||
         !rf__folders_holding(folder, RF_FILE_METRICS, names, sizeof names))
         return RF_OK;
-    return rf_fail(why, RF_EARG, "%.150s: holds several runs (%s): the command that began them goes on with them when "
-                   "it has %s and resume latest; one of them is resumed by its own folder", folder, names,
+    return rf_fail(why, RF_EARG,
+                   "%.150s: expected the folder of one run, got one of several (%s); resume one of them by "
+                   "its own folder, or all with %s and resume latest", folder, names,
                    folds ? "k_fold" : "learning_rates");
 }
 
@@ -308,16 +310,18 @@ static rf_status one_or_many(const rf_ctx *ctx, const rf_finetune_options *o, rf
     if (scores) scores->n = 0;
     if (check_inputs(o, why)) return RF_EARG;
     if (o->learning_rates) {
-        if (o->k_fold > 1) return rf_fail(why, RF_EARG, "learning_rates: and k_fold are two questions, one at a time");
+        if (o->k_fold > 1) return rf_fail(why, RF_EARG, "learning_rates: expected no k_fold, got both");
         const rf_status status = check_many(o, "learning_rates", why) ? RF_EARG : has_dev(o, why);
         return status ? status : grid(ctx, o, report, user, scores, why);
     }
-    if (o->seeds > 1) return rf_fail(why, RF_EARG, "seeds: is how often learning_rates are tried, and there are none");
+    if (o->seeds > 1)
+        return rf_fail(why, RF_EARG, "seeds: expected learning_rates, each tried with every seed, got none");
     if (o->k_fold <= 1 && resume && several(strcmp(resume, "latest") ? resume : o->t.output_dir, why)) return RF_EARG;
     if (o->k_fold <= 1) return rf__finetune_one(ctx, o, 0, report, user, scores, why);
-    if (o->k_fold > 1000) return rf_fail(why, RF_EARG, "k_fold: %lld, at most 1000", (long long)o->k_fold);
+    if (o->k_fold > 1000) return rf_fail(why, RF_EARG, "k_fold: expected at most 1000, got %lld", (long long)o->k_fold);
     if (o->dev)
-        return rf_fail(why, RF_EARG, "k_fold: holds out parts of the training file in turn, so there is no dev file");
+        return rf_fail(why, RF_EARG,
+                       "k_fold: expected no dev file, since parts of the training file are held out, got one");
     return check_many(o, "k_fold", why) ? RF_EARG : all_folds(ctx, o, report, user, scores, why);
 }
 

@@ -260,7 +260,7 @@ static rf_status find(const rf_scores *s, const char *name, double *out, rf_erro
             *out = s->score[i].value;
             return RF_OK;
         }
-    return rf_fail(why, RF_EARG, "metric_for_best_model: no score \"%s\"", name);
+    return rf_fail(why, RF_EARG, "metric_for_best_model: expected a score of this task, got \"%s\"", name);
 }
 
 rf_status rf__finetune_score(rf__run *r, rf_error *why)

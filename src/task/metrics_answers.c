@@ -122,7 +122,7 @@ rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *pre
 {
     const size_t size[2] = {strlen(answer), strlen(predicted)};
     if (rf_utf8_check(answer, size[0]) < size[0] || rf_utf8_check(predicted, size[1]) < size[1])
-        return rf_fail(why, RF_EDATA, "scores: an answer is not UTF-8");
+        return rf_fail(why, RF_EDATA, "scores: expected UTF-8, got an answer that is not");
     char *a = rf__alloc(ctx, 2 * size[0] + 1), *b = rf__alloc(ctx, 2 * size[1] + 1);
     const char **in_a = rf__calloc(ctx, size[0] + 1, sizeof *in_a), **in_b = rf__calloc(ctx, size[1] + 1, sizeof *in_b);
     const bool fine = a && b && in_a && in_b;

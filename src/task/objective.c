@@ -34,8 +34,8 @@ static rf_status balanced(const rf__items *t, float weight[], rf_error *why)
         }
     for (size_t k = 0; k < K; k++) {
         if (weight[k] < 1)
-            return rf_fail(why, RF_EDATA, "class_weights: balanced, but no training example has label %zu of %zu",
-                           k + 1, K);
+            return rf_fail(why, RF_EDATA, "class_weights: balanced: expected a training example for each of %zu "
+                           "labels, got none for label %zu", K, k + 1);
         weight[k] = (float)((double)all / ((double)K * (double)weight[k]));
     }
     return RF_OK;
@@ -52,7 +52,7 @@ rf_status rf__class_weights(const char *text, const rf__items *t, float weight[]
         if (end == text || !isfinite(x) || x < 0 || x > 1e6 || *end != (last ? 0 : ','))
             return rf_fail(
                 why, RF_EARG,
-                "class_weights: expected \"balanced\" or %lld numbers from 0 to 1e6 with commas between them",
+                "class_weights: expected \"balanced\" or %lld numbers from 0 to 1e6, separated by commas",
                 (long long)t->K);
         weight[k] = (float)x;
         any = any || weight[k] > 0;

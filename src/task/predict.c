@@ -76,8 +76,8 @@ static rf_status cannot_hold(const rf__prediction *p, size_t i, const char *key,
 {
     const char *const format = p->format == RF_PREDICTIONS_GLUE ? "glue" : "tsv";
     return rf_fail(why, RF_EDATA,
-                   "example %zu: %s '%s': has %s: --format %s has no way to write it; --format jsonl has", i + 1, key,
-                   rf__show(t, 60).text, what, format);
+                   "example %zu: %s '%s': expected text that --format %s can represent, got %s; use --format jsonl",
+                   i + 1, key, rf__show(t, 60).text, format, what);
 }
 
 /* A value as a field: lists joined. */
@@ -158,7 +158,7 @@ static rf_status squad_line(const rf__prediction *p, size_t q, rf_prediction_lin
     const rf__text name = rf__items_name(p->t, q);
     const bool last = q + 1 == p->t->questions;
     if (!name.at)
-        return rf_fail(why, RF_EDATA, "question %zu has no id, by which SQuAD's script finds its answer", q + 1);
+        return rf_fail(why, RF_EDATA, "question %zu: expected an id, which SQuAD's script needs, got none", q + 1);
     const rf__text said = p->task->answer(p, q);
     json_t *j = json_pack("[s%, s%]", name.at, name.size, said.at, said.size);
     char *key = rf__json_dump(json_array_get(j, 0), JSON_ENCODE_ANY);
@@ -211,8 +211,8 @@ static rf_status check_names(const rf__prediction *p, rf_error *why)
     qsort(all, n, sizeof *all, by_name);
     for (size_t q = 1; q < n && !status; q++)
         if (all[q].name.at && !by_name(&all[q - 1], &all[q]))
-            status = rf_fail(why, RF_EDATA, "questions %zu and %zu: have one id, '%s': --format squad has one answer "
-                             "for each; --format jsonl writes both", all[q - 1].question + 1, all[q].question + 1,
+            status = rf_fail(why, RF_EDATA, "questions %zu and %zu: expected different ids, got '%s' for both; use "
+                             "--format jsonl", all[q - 1].question + 1, all[q].question + 1,
                              rf__show(all[q].name, 60).text);
     rf__free(p->t->ctx, all);
     return status;
@@ -234,7 +234,7 @@ rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, cons
     rf__items t = {0};
     rf__answers z = {0};
     if (format == RF_PREDICTIONS_SQUAD && !a->task->answer)
-        return rf_fail(why, RF_EARG, "format squad: is for answers to questions, and this model does something else");
+        return rf_fail(why, RF_EARG, "format squad: expected a model for extractive question answering, got another");
     rf_status status = rf__answerer_file(a, o, file, false, &l, &t, &z, why);
     rf__answerer_remark_predictions(a);
     if (!status)

@@ -75,7 +75,7 @@ rf_status rf__score_known(const rf__task *task, const rf__labelled *l, const cha
         if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, ", %s", m.text);
     }
     const char *because = task->why_not ? task->why_not(l) : NULL;
-    return rf_fail(why, RF_EARG, "metric_for_best_model: this task has no \"%.40s\", but %s%s%s", name, all,
+    return rf_fail(why, RF_EARG, "metric_for_best_model: expected one of %s, got \"%.40s\"%s%s", all, name,
                    because ? "; " : "", because ? because : "");
 }
 

@@ -74,7 +74,7 @@ static rf_status no_such_task(const char *name, rf_error *why)
         n += (size_t)snprintf(all + n, sizeof all - n, "%s, ", tasks[i].task->examples.name);
     for (size_t i = 0; i < RF_COUNT(glue) && n < sizeof all; i++)
         n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "glue/", glue[i].name);
-    return rf_fail(why, RF_EARG, "task: '%.40s' is none of %s", name, all);
+    return rf_fail(why, RF_EARG, "task: expected one of %s, got '%.40s'", all, name);
 }
 
 rf_status rf__preset_find(const char *name, rf__preset *out, const rf__task **task, rf_error *why)
@@ -133,7 +133,7 @@ rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error 
         if (same_head(*task, head) && (*task)->recognise && (*task)->recognise(c)) return RF_OK;
     }
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
+                   "model: expected a fine-tuned model, got one without a head for texts, tokens, answers or choices");
 }
 
 /* ---- what several tasks' files share ---- */

@@ -274,7 +274,7 @@ rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__
 {
     for (size_t i = 0; i < t->n; i++)
         if (isnan(pair_cosine(a, t, i)))
-            return rf_fail(why, RF_ENUMERIC, "example %zu: a vector has length 0, so that the cosine is not defined",
+            return rf_fail(why, RF_ENUMERIC, "example %zu: vector is zero; cosine similarity is undefined",
                            i + 1);
     return isnan(t->target[0]) ? score_search(a, t, out, why) : score_pairs(a, t, l, out, why);
 }

@@ -29,5 +29,5 @@ holds err 'as good as the best, which is the first of them: learning rate 2e-08'
 holds err 'the best model is in rates/lr-1e-08'
 holds out '{"learning_rate": 1e-8, "folder": "rates/lr-1e-08", "eval_loss": 0.'
 # shellcheck disable=SC2086
-expect 6 'no run has a score that is finite; the last one: step 8' "$program" finetune $run --num_train_epochs 2 --learning_rates 10 -o none
+expect 6 'expected a run with a finite score, got none; the last one: step 8' "$program" finetune $run --num_train_epochs 2 --learning_rates 10 -o none
 done_testing

@@ -140,7 +140,7 @@ expect 0 'were cut' "$program" evaluate -m model --dev dev.tsv --json --max_leng
 ! grep -q '"eval_accuracy": 1.0' out || fail "max_length of evaluate does nothing: $(cat out)"
 expect 0 'were cut' "$program" predict -m named --input named-dev.tsv --max_length 8
 # shellcheck disable=SC2086
-expect 2 'this task has no "precision", but loss, accuracy, f1, f1_macro, matthews_correlation' "$program" finetune $few --train train.tsv --dev dev.tsv --metric_for_best_model precision -o nothing
+expect 2 'metric_for_best_model: expected one of loss, accuracy, f1, f1_macro, matthews_correlation, got "precision"' "$program" finetune $few --train train.tsv --dev dev.tsv --metric_for_best_model precision -o nothing
 
 # Columns by number: a header is no example, labels are not needed to predict, a line for every row.
 # shellcheck disable=SC2086
@@ -167,7 +167,7 @@ awk 'BEGIN { for (i = 0; i < 40; i++) print "the O\nfilm U-A\nis B-A\ngood L-A\n
     expect 0 'the tags name no entities .* accuracy chooses' "$program" finetune --task tag $few --train speech.conll --dev speech.conll -o speech
     holds out accuracy
     if grep -q f1 out; then fail "f1 of parts of speech: $(cat out)"; fi
-    expect 2 'has no "f1", but loss, accuracy; its tags name no entities' "$program" finetune --task tag $few --train speech.conll --dev speech.conll --metric_for_best_model f1 -o nothing
+    expect 2 'metric_for_best_model: expected one of loss, accuracy, got "f1"; its tags name no entities' "$program" finetune --task tag $few --train speech.conll --dev speech.conll --metric_for_best_model f1 -o nothing
     expect 0 'learning rate 0.001: the best, accuracy' "$program" finetune --task tag $few --train speech.conll --dev speech.conll --learning_rates 1e-3 -o speech-grid
     expect 0 'dev loss .*, f1 ' "$program" finetune --task tag $few --train entities.conll --dev entities.conll -o entities
 }
@@ -210,7 +210,7 @@ awk -v none="$(cat loss-0)" -v some="$(cat loss-0.25)" -v all="$(cat loss-1)" \
 same eval-0 eval-0.25 'eval_loss is without smoothing'
 for file in reg.tsv multilabel.tsv mc.jsonl qa.jsonl; do
     # shellcheck disable=SC2086
-    expect 2 'label_smoothing_factor: is for tasks with one label at a place, cls and tag' "$program" finetune -q \
+    expect 2 'label_smoothing_factor: expected a task with one label per text or token .cls and tag.' "$program" finetune -q \
         --task ${file%.*} $few --train $file --dev $file -o nothing --label_smoothing_factor 0.1
 done
 
@@ -271,18 +271,18 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
     expect 0 'saved folds/fold-2/checkpoint-8; the same' "$program" finetune $folds -o folds --stop_after 8 --resume latest --json
     holds out '"stopped": true'
     holds out '"checkpoint": "folds/fold-2/checkpoint-8"'
-    expect 2 'checkpoint-.*: is of seed 42, not 7: runs of another seed' "$program" finetune $folds -o folds --resume latest --seed 7
+    expect 2 'checkpoint-.*: seed: expected that of the run, 42, got 7' "$program" finetune $folds -o folds --resume latest --seed 7
     sed '2s/pos$/fine/; 2s/neg$/fine/' dev.tsv > three.tsv
-    expect 3 'the examples, vocabulary or max_length are not what .*fold-1/checkpoint-.* was trained with' "$program" finetune $folds -o folds --resume latest --train three.tsv
-    expect 3 'three.tsv: has 3 labels, the examples that .* was trained with 2' "$program" finetune $folds -o folds --resume latest --train three.tsv --allow_data_change
+    expect 3 'expected the examples, vocabulary and max_length that .*fold-1/checkpoint-.* was trained with' "$program" finetune $folds -o folds --resume latest --train three.tsv
+    expect 3 'three.tsv: expected the 2 labels that .* was trained with, got 3' "$program" finetune $folds -o folds --resume latest --train three.tsv --allow_data_change
     sed 's/pos$/good/' dev.tsv > renamed.tsv
-    expect 3 "renamed.tsv: label 0 is 'good', in the examples that .* was trained with 'neg'" "$program" finetune $folds -o folds --resume latest --train renamed.tsv --allow_data_change
+    expect 3 "renamed.tsv: label 0: expected 'neg', with which .* was trained, got 'good'" "$program" finetune $folds -o folds --resume latest --train renamed.tsv --allow_data_change
     expect 0 '' "$program" finetune -q $folds -o folds --resume latest --json
     same out scores 'scores of folds'
     for k in 1 2 3; do same folds/fold-$k/model.safetensors whole-folds/fold-$k/model.safetensors "fold $k"; done
     # The folder of several runs is no model: those in it are named.
-    expect 2 'folds: holds several runs \(fold-1, fold-2, fold-3\): the command that began them goes on with them when it has k_fold' "$program" finetune --resume folds
-    expect 2 'folds: holds several runs' "$program" finetune --resume latest -o folds
+    expect 2 'folds: expected the folder of one run, got one of several \(fold-1, fold-2, fold-3\); .* all with k_fold' "$program" finetune --resume folds
+    expect 2 'folds: expected the folder of one run' "$program" finetune --resume latest -o folds
     for command in 'evaluate --dev dev.tsv -m' 'predict --input dev.tsv -m' 'info' 'embed -m' 'finetune --train train.tsv -o none -m'; do
         # shellcheck disable=SC2086
         expect 4 'folders in it have one: fold-1, fold-2, fold-3' "$program" $command folds
@@ -291,7 +291,7 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
         # shellcheck disable=SC2086
         expect 4 'folds/metrics.jsonl: .*; folders in it have one: fold-1, fold-2, fold-3' "$program" $command folds
     done
-    expect 2 'resumed with "latest"' "$program" finetune $folds -o folds --resume folds/fold-1/checkpoint-10
+    expect 2 'expected "latest" with the earlier output_dir' "$program" finetune $folds -o folds --resume folds/fold-1/checkpoint-10
     expect 2 'k_fold makes several' "$program" finetune $folds -o nothing --report
 }
 
@@ -304,7 +304,7 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     holds scores 'eval_accuracy_std'
     holds scores '{"learning_rate": 0.005, "folders": ["grid/lr-0.005-seed-42", "grid/lr-0.005-seed-43"], '
     grep -q 'the best model is in grid/lr-0.005-seed-42$' err || fail "the folder: $(tail -3 err)"
-    expect 2 'grid: holds several runs \(lr-.*: the command .* it has learning_rates' "$program" finetune --resume latest -o grid
+    expect 2 'grid: expected the folder of one run, got one of several \(lr-.* all with learning_rates' "$program" finetune --resume latest -o grid
     sed -i 's|grid/|parts-of-grid/|g' scores
     expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --warmup_ratio 0.1 --learning_rate 5e-3 --seed 43 -o point
     same point/model.safetensors grid/lr-0.005-seed-43/model.safetensors 'a point of the grid'
@@ -312,20 +312,20 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     expect 0 '' "$program" finetune -q $rates -o parts-of-grid --resume latest --json
     same out scores 'scores of the grid'
     expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 6 --learning_rates 1e-3 -o one-rate
-    expect 2 'checkpoint-6: is of seed 42, not 7' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 6 --learning_rates 1e-3 -o one-rate --resume latest --seed 7
+    expect 2 'checkpoint-6: seed: expected that of the run, 42, got 7' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 6 --learning_rates 1e-3 -o one-rate --resume latest --seed 7
     expect 0 'learning rate 1e-06: the best, loss' "$program" finetune $rates -o worst --metric_for_best_model loss --greater_is_better true
-    expect 2 'no dev file to tell which is best' "$program" finetune --train train.tsv -m pre --learning_rates 1e-3 -o nothing
-    expect 2 'learning_rates: "1e-3,x" is not up to 32 numbers' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,x -o nothing
-    expect 2 'learning_rates: 0.001 and 0.001 are one' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 2e-3,1e-3,0.001 -o nothing
-    expect 2 'are one, of which the folder is lr-0.001' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,0.0010000001 -o nothing
-    expect 2 'there are none' "$program" finetune --train train.tsv --dev dev.tsv -m pre --seeds 2 -o nothing
+    expect 2 'learning_rates: expected a dev file' "$program" finetune --train train.tsv -m pre --learning_rates 1e-3 -o nothing
+    expect 2 'learning_rates: expected up to 32 numbers .*, got "1e-3,x"' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,x -o nothing
+    expect 2 'learning_rates: expected different rates, got 0.001 and 0.001' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 2e-3,1e-3,0.001 -o nothing
+    expect 2 'expected different rates, got .* of folder lr-0.001' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,0.0010000001 -o nothing
+    expect 2 'seeds: expected learning_rates' "$program" finetune --train train.tsv --dev dev.tsv -m pre --seeds 2 -o nothing
     expect 3 'dev.tsv: holds 60 examples, too few for 61 folds' "$program" finetune --train dev.tsv -m pre --k_fold 61 -o nothing
 }
 
 # Refused with a sentence.
 expect 2 'needs --train' "$program" finetune -o nothing
 expect 2 'needs -o DIR' "$program" finetune --train train.tsv -m pre
-expect 2 'none of cls' "$program" finetune --task guess --train train.tsv -m pre -o nothing
+expect 2 'task: expected one of cls' "$program" finetune --task guess --train train.tsv -m pre -o nothing
 expect 3 'no column text' "$program" finetune --train text.txt -m pre -o nothing
 printf 'text\tlabel\nthe day\tpos\nthe \377\tneg\n' > bad.tsv
 expect 3 'bad.tsv:3: byte 5 of the line .0xFF. is not UTF-8' "$program" finetune --train bad.tsv -m pre -o nothing

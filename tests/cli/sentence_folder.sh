@@ -82,7 +82,7 @@ expect 2 'dimensions: expected at most 32, the numbers of a vector of this model
 sed 's/"include_prompt": true/"include_prompt": false/' own/1_Pooling/config.json > note; cp note own/1_Pooling/config.json
 expect 3 'include_prompt: expected true, got false' "$program" evaluate -m own --dev scored.tsv --score_max 5
 rm own/modules.json
-expect 3 'has not been fine-tuned' "$program" evaluate -m own --dev scored.tsv --score_max 5
+expect 3 'model: expected a fine-tuned model' "$program" evaluate -m own --dev scored.tsv --score_max 5
 
 mv first gone
 expect 0 '' "$program" finetune -q --resume whole/checkpoint-2 -o resumed
@@ -103,7 +103,7 @@ same first/config_sentence_transformers.json whole/config_sentence_transformers.
 sed 's/"include_prompt": true/"include_prompt": false/' first/1_Pooling/config.json > note; cp note first/1_Pooling/config.json
 expect 3 'include_prompt: expected true, got false' "$program" finetune -q --task embed $few --model first --max_steps 1 -o no
 "$program" classify -m whole 'the old city' > out 2>&1 && fail "labels of a model that has none"
-holds out 'makes vectors'
+holds out 'got one that embeds texts'
 
 # What a run that is resumed is told and not told.
 expect 0 '' "$program" finetune -q $few --task embed --model model $runs --max_steps 4 --eval_strategy steps --eval_steps 2 -o r1
@@ -113,7 +113,7 @@ printf 'text\tlabel\nthe old city\t0\nof the river\t1\nthe king\t0\n' > labels.t
 expect 0 '' "$program" finetune -q --task cls --train labels.tsv --dev labels.tsv --batch_size 2 --model model --max_steps 3 \
     --save_strategy steps --save_steps 1 --eval_strategy steps --eval_steps 1 --load_best_model_at_end \
     --metric_for_best_model loss --greater_is_better true -o best
-expect 2 'dimensions: is for task embed and sim' "$program" evaluate -m best --dev labels.tsv --dimensions 8
+expect 2 'dimensions: expected a model for task embed and sim, got one for' "$program" evaluate -m best --dev labels.tsv --dimensions 8
 expect 0 'the model is that of checkpoint-1: ' "$program" finetune --resume best/checkpoint-3 -o beside
 expect 2 'max_length: expected at most .* 16 positions .* got a text of 2[0-9] tokens' sh -c '
     awk "BEGIN { print \"text\tpair\"; for (i = 0; i < 8; i++) print \"the old city of the red river and the blue house of the old dog and the king\tthe river\" }" > long.tsv

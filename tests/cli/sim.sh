@@ -50,7 +50,7 @@ holds on/README.md 'roformer embed -m on'
 grep -q 'from transformers' on/README.md && fail "transformers has no such class: $(grep transformers on/README.md)"
 expect 0 '' "$program" evaluate -m on --dev pairs.tsv
 holds out mrr_at_10
-expect 2 'margin: is for task embed, and this model.s is sim' "$program" evaluate -m on --dev pairs.tsv --margin 2
+expect 2 'margin: expected a model for task embed, got one for sim' "$program" evaluate -m on --dev pairs.tsv --margin 2
 expect 0 '' "$program" evaluate -m on --dev pairs.tsv --similarity_scale 10
 expect 0 '' "$program" predict -q -m on --input pairs.tsv
 [ "$(grep -c . out)" -eq 5 ] || fail "a line for each pair: $(cat out)"
@@ -62,11 +62,11 @@ expect 0 'its head, and a new pooler' "$program" finetune --task sim --model cau
 tail -n +2 pairs.tsv | tr '\t' '\n' | "$program" embed -q -m causal --pooling mean -o teacher.npy
 expect 0 '' "$program" finetune -q --task sim --model on --train pairs.tsv --teacher teacher.npy --batch_size 4 --max_steps 2 -o taught
 tail -n +2 pairs.tsv | tr '\t' '\n' | "$program" embed -q -m causal --pooling max -o others.npy
-expect 3 "examples, their teacher's vectors, vocabulary or max_length are not what" "$program" finetune -q --resume taught/checkpoint-2 --teacher others.npy --max_steps 3 -o other
+expect 3 "expected the examples, teacher's vectors, vocabulary and max_length that" "$program" finetune -q --resume taught/checkpoint-2 --teacher others.npy --max_steps 3 -o other
 "$program" embed -q -m taught lines.txt -o taught.npy && cmp -s taught.npy on.npy && fail "nothing was learned of the teacher"
 expect 3 'holds 2 vectors, .* 4 examples: two rows are those of an example' \
     sh -c '"$0" embed -q -m causal lines.txt -o two.npy && "$0" finetune -q --task sim --model on --train pairs.tsv --teacher two.npy -o no' "$program"
-expect 2 'mini_batch_size: is for losses of vectors alone' "$program" finetune -q --task sim --model sim --train pairs.tsv --mini_batch_size 2 -o no
+expect 2 'mini_batch_size: expected a task whose loss' "$program" finetune -q --task sim --model sim --train pairs.tsv --mini_batch_size 2 -o no
 
 # Learned positions end: that is said before the first update, of all that will be read at once.
 "$make_model" model || exit 1
@@ -85,7 +85,7 @@ expect 0 '' "$program" finetune -q --task embed --model short --train longer.tsv
 expect 0 'new pooler' "$program" finetune --task sim --model short --train fits.tsv --batch_size 2 --max_steps 1 -o fits
 expect 2 'max_length: expected at most .* 16 positions .* got a text of 17 tokens' \
     "$program" finetune -q --task sim --model short --train longer.tsv --batch_size 2 --max_steps 1 -o no
-expect 2 'batch of one pair' "$program" finetune -q --task sim --model sim --train pairs.tsv --batch_size 1 -o no
+expect 2 'batch: expected at least 2 pairs' "$program" finetune -q --task sim --model sim --train pairs.tsv --batch_size 1 -o no
 # A batch is never larger than the file; a pair of which nothing can be written is none.
 expect 0 '' "$program" finetune -q --task sim --model sim --train pairs.tsv --batch_size 65536 --max_steps 1 -o large
 printf 'text\tpair\n广州\t深圳\n深圳\t \n' > half.tsv

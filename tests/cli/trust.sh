@@ -165,6 +165,6 @@ awk 'BEGIN { for (i = 0; i < 30; i++) print "\346\235\261\344\272\254\n" }' > fo
 # shellcheck disable=SC2086
 expect 3 'foreign.txt: expected text with words of the vocabulary' "$program" pretrain ${shape#*text.txt } --text foreign.txt -o mixed --max_steps 1
 printf '%s\n' '{"tokens": ["\u200b"], "labels": ["a"]}' '{"tokens": ["\u200b"], "labels": ["b"]}' > words.jsonl
-expect 3 'words.jsonl: no word of it has a token' "$program" finetune --task tag --train words.jsonl -m pre -o mixed
+expect 3 'words.jsonl: expected words with tokens to label' "$program" finetune --task tag --train words.jsonl -m pre -o mixed
 [ ! -e mixed ] || fail "a refused run left $(ls -a mixed)"
 done_testing

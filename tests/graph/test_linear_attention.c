@@ -91,9 +91,10 @@ static void values_and_gradients(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    static const char *const says[] = {"\"gelu\" is not a feature map", "goes by random features", "more than can be",
-                                       "rope and row", "angles for 6 columns", "past and next go together", "row 16",
-                                       "decay is for features that are rotated"};
+    static const char *const says[] = {"map, got \"gelu\"", "\"favor\": expected random features",
+                                       "more features than can be", "rope and row",
+                                       "features, got 6", "past, next: expected both", "got 16",
+                                       "decay: expected causal attention with rotated features"};
     static const rf_status codes[] = {RF_EARG, RF_EARG, RF_ERANGE, RF_EARG, RF_ESHAPE, RF_EARG, RF_ERANGE, RF_EARG};
     static const int32_t far[N] = {16};
     rf_ctx *ctx = t_ctx(1, NULL);

@@ -120,8 +120,9 @@ static void refusals(void **state)
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
     for (int i = 0; i < 4; i++) {
-        static const char *const says[] = {"dots: rows of 12, 5 heads", "segment: rows of 12",
-                                           "beside: x is [5,12], a [5,5]", "kernel_bias: a is [5], b [12]"};
+        static const char *const says[] = {"dots: expected as many weights as columns",
+                                           "tables for the heads, got rows of 12",
+                                           "and b [N,H], got [5,12], [5,5] and", "offsets of 0 or more, got [5], [12]"};
         rf_graph *g = NULL;
         assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
         rf_tensor *x = rf_input(g, t_normal(N * C), NULL, 2, (int64_t[]){N, C}),

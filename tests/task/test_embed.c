@@ -246,7 +246,7 @@ static void a_cosine_that_is_not_defined_is_refused(void **state)
     rf_scores s = {.n = 0};
     rf_error why = {0};
     assert_int_equal(rf__task_embed.score(&a, &t, NULL, &s, &why), RF_ENUMERIC);
-    t_failed(&why, RF_ENUMERIC, "example 2: a vector has length 0");
+    t_failed(&why, RF_ENUMERIC, "example 2: vector is zero");
     rf_ctx_free(ctx);
 }
 
@@ -384,7 +384,7 @@ static void a_teacher_is_learned_and_resumed(void **state)
     o.teacher = other;
     s.why = (rf_error){0};
     assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "are not what");
+    t_failed(&s.why, RF_EDATA, "train: expected the examples, teacher's vectors, vocabulary and max_length");
     o.teacher = teacher;
     if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
     assert_int_equal(tiny_crc(s.out, "model.safetensors"), tiny_crc(again, "model.safetensors"));
@@ -476,18 +476,19 @@ static void a_teacher_that_does_not_fit_is_refused(void **state)
     o.teacher = cut;
     refused(&s, "a.tsv", pairs, &o, RF_EDATA, "cut short");
     o.teacher = wide;
-    refused(&s, "a.tsv", pairs, &o, RF_EDATA, "vectors of 48 numbers, the model's have 32");
+    refused(&s, "a.tsv", pairs, &o, RF_EDATA,
+            "teacher: expected vectors of the model's 32 numbers (hidden_size), got 48");
     o.teacher = "no-such.npy";
     refused(&s, "a.tsv", pairs, &o, RF_EIO, "no-such.npy");
     o.teacher = two;
     refused(&s, "a.tsv", scored, &o, RF_EDATA, "expected examples without scores with");
     refused(&s, "a.jsonl", more, &o, RF_EDATA, "has negatives, and all its texts would go to one vector");
     p = o, p.loss = RF_EMBED_INFONCE;
-    refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss infonce: expected mse or cosine with");
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss: expected mse or cosine with --teacher, got infonce");
     p = o, p.matryoshka = "8";
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "learned whole");
     p = o, p.k_fold = 2;
-    refused(&s, "a.tsv", pairs, &p, RF_EARG, "k_fold: vectors of a teacher");
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "k_fold: expected no teacher");
     p = o, p.teacher = NULL, p.loss = RF_EMBED_MSE;
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss mse: expected");
     p = o, p.dev = s.data;
@@ -516,26 +517,28 @@ static void what_cannot_be_learned_is_refused(void **state)
     rf_finetune_options o = options_of(&s, NULL, NULL), p;
     refused(&s, "a.tsv", "text\tpair\tscore\nthe cat\tthe dog\t1.5\n", &o, RF_EDATA, "1.5 is not in -1 to 1");
     refused(&s, "a.tsv", "text\tpair\tscore\nthe cat\tthe dog\thigh\n", &o, RF_EDATA, "'high' is not a finite number");
-    refused(&s, "a.tsv", single, &o, RF_EARG, "--dropout 0.1 makes them differ");
+    refused(&s, "a.tsv", single, &o, RF_EARG, "dropout: expected above 0");
     refused(&s, "a.jsonl", "{\"text\": \"the cat\", \"negative\": \"x\"}\n", &o, RF_EDATA, "but no second text");
     refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negatives\": \"x\"}\n", &o, RF_EDATA, "not a list");
     refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negative\": \"x\", \"score\": 1}\n", &o, RF_EDATA,
             "expected a score or negatives, got both");
     p = o, p.loss = RF_EMBED_COSENT;
-    refused(&s, "a.tsv", pairs, &p, RF_EDATA, "loss cosent: the examples have no scores");
+    refused(&s, "a.tsv", pairs, &p, RF_EDATA, "loss cosent: expected examples with scores, got none");
     p = o, p.loss = RF_EMBED_INFONCE;
-    refused(&s, "a.tsv", scored, &p, RF_EDATA, "loss infonce: the examples have scores");
+    refused(&s, "a.tsv", scored, &p, RF_EDATA, "loss infonce: expected examples without scores");
     p = o, p.loss = RF_EMBED_TRIPLET;
-    refused(&s, "a.tsv", pairs, &p, RF_EDATA, "example 1 has no negative");
+    refused(&s, "a.tsv", pairs, &p, RF_EDATA, "example 1: expected a negative");
     p = o, p.per_device_train_batch_size = 1;
-    refused(&s, "a.tsv", pairs, &p, RF_EARG, "example 1 would be alone");
-    refused(&s, "a.tsv", "text\tpair\nthe cat\tthe dog\n", &o, RF_EDATA, "one example alone");
+    refused(&s, "a.tsv", pairs, &p, RF_EARG,
+            "per_device_train_batch_size: expected at least 2, got 1, which leaves example 1");
+    refused(&s, "a.tsv", "text\tpair\nthe cat\tthe dog\n", &o, RF_EDATA, "loss infonce: expected at least 2 examples");
     p = o, p.matryoshka = "8,64";
-    refused(&s, "a.jsonl", three, &p, RF_EARG, "matryoshka 8,64: expected are numbers from 1 to 32");
+    refused(&s, "a.jsonl", three, &p, RF_EARG,
+            "matryoshka: expected numbers from 1 to 32, separated by commas, got 8,64");
     p = o, p.r_drop = 1;
     refused(&s, "a.jsonl", three, &p, RF_EARG, "r_drop");
     p = o, p.metric = "spearmanr";
-    refused(&s, "a.tsv", pairs, &p, RF_EARG, "the examples have no scores");
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "got \"spearmanr\"; the examples have no scores");
     end(&s);
 }
 

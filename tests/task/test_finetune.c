@@ -408,7 +408,7 @@ static void bad_files_are_refused(void **state)
             "e.tsv:3: expected the 2 columns of the header, got 1");
     refuses("e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n", "mc", RF_EDATA,
             "e.jsonl:1: the label is not the number");
-    refuses("e.tsv", "text\tlabel\na\tb\n", "glue/none", RF_EARG, "is none of cls");
+    refuses("e.tsv", "text\tlabel\na\tb\n", "glue/none", RF_EARG, "task: expected one of cls");
 }
 
 /* A folder of files stands for the one to train on and the one to evaluate on. */

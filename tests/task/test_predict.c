@@ -135,7 +135,7 @@ static void squad_reads_the_answers_by_their_ids(void **state)
                              QUESTION("\"id\": \"x\", ", "the", "the cat") QUESTION("", "the", "the dog"),
                              RF_PREDICTIONS_SQUAD, &l),
                      RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "question 2 has no id");
+    t_failed(&s.why, RF_EDATA, "question 2: expected an id");
     must(&s, NULL, "a.jsonl", QUESTION("", "the", "the cat"), RF_PREDICTIONS_JSONL, &l);
     lines_start(&l, (const char *const[]){"{\"answer\": "}, 1);
     end(&s);
@@ -166,7 +166,7 @@ static void choices_say_which_example_they_are_of(void **state)
     assert_int_equal(predict(&s, "uuid", "a.jsonl", choices, RF_PREDICTIONS_JSONL, &l), RF_EDATA);
     t_failed(&s.why, RF_EDATA, "a.jsonl:1: id: expected a string or an integer, got nothing (and 1 more such");
     assert_int_equal(predict(&s, NULL, "a.jsonl", choices, RF_PREDICTIONS_SQUAD, &l), RF_EARG);
-    t_failed(&s.why, RF_EARG, "format squad: is for answers to questions");
+    t_failed(&s.why, RF_EARG, "format squad: expected a model for extractive question answering");
     end(&s);
 }
 
@@ -293,7 +293,7 @@ static void a_model_of_pairs_reads_pairs(void **state)
     setup s =
         begin("cls", "train.tsv", "sentence1\tsentence2\tlabel\nthe red cat\tthe dog\tyes\nthe old dog\tthe cat\tno\n");
     assert_int_equal(predict_with(&s, &one, "a.tsv", "words\tmore\nthe cat\tthe dog\n"), RF_EARG);
-    t_failed(&s.why, RF_EARG, "pair_column: this model was fine-tuned on pairs");
+    t_failed(&s.why, RF_EARG, "pair_column: expected the column of the second text");
     assert_int_equal(predict_with(&s, &both, "a.tsv", "words\tmore\nthe cat\tthe dog\n"), RF_OK);
     assert_int_equal(predict_with(&s, &none, "a.tsv", "text_a\ttext_b\nthe cat\tthe dog\n"), RF_OK);
     assert_int_equal(predict_with(&s, &none, "a.tsv", "text\nthe cat\n"), RF_EDATA);

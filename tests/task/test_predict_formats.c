@@ -188,7 +188,7 @@ static void read_back(setup *s, const char *asked, char between, int *written, i
         if (is_strange(expected, between) != (status != RF_OK))
             fail_msg("%s in table %zu: %s", json_dumps(expected, 0), f, status ? s->why.text : l.all);
         if (!status) same_table(&l, expected, between);
-        else t_failed(&s->why, RF_EDATA, "has no way to write it; --format jsonl has");
+        else t_failed(&s->why, RF_EDATA, "can represent, got");
         *(status ? refused : written) += 1;
         json_decref(expected);
     }
@@ -305,7 +305,7 @@ static void answers_are_read_back(void **state)
                                 "{\"id\": \"q\", \"question\": \"the dog\", \"context\": \"the dog\"}\n";
     t_write(s.data, "asked.jsonl", twice, sizeof twice - 1);
     assert_int_equal(predict(&s, RF_PREDICTIONS_SQUAD, &l), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "have one id, 'q': --format squad has one answer for each; --format jsonl writes both");
+    t_failed(&s.why, RF_EDATA, "expected different ids, got 'q' for both");
     forget(&s);
     end(&s);
 }

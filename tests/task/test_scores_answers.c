@@ -77,7 +77,7 @@ static void refusals(void **state)
     double exact, f1;
     rf_error why = {0};
     rf__squad_score(ctx, "a\xC3", "b", &exact, &f1, &why);
-    t_failed(&why, RF_EDATA, "not UTF-8");
+    t_failed(&why, RF_EDATA, "scores: expected UTF-8");
     for (long fail = 1; fail <= 4; fail++) {
         t_memory memory = {0};
         rf_ctx *poor = t_counting_ctx(1, NULL, &memory);

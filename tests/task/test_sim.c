@@ -646,13 +646,13 @@ static void what_cannot_be_learned_is_refused(void **state)
     const rf_finetune_options usual = options_of(&s, train, NULL);
     rf_finetune_options o = usual;
     o.per_device_train_batch_size = 1;
-    refuse(&s, &o, RF_EARG, "a batch of one pair");
+    refuse(&s, &o, RF_EARG, "batch: expected at least 2 pairs");
     o = usual, o.mini_batch_size = 4;
-    refuse(&s, &o, RF_EARG, "mini_batch_size: is for losses of vectors alone");
+    refuse(&s, &o, RF_EARG, "mini_batch_size: expected a task whose loss");
     o = usual, o.r_drop = 1;
-    refuse(&s, &o, RF_EARG, "r_drop: is for tasks with one label at a place");
+    refuse(&s, &o, RF_EARG, "r_drop: expected a task with one label");
     o = usual, o.train = scored;
-    refuse(&s, &o, RF_EDATA, "the examples to train on have scores");
+    refuse(&s, &o, RF_EDATA, "train: expected pairs of similar texts without scores");
 
     static const struct { const char *line, *says; } lines[] = {
         {"{\"text\": \"the cat\", \"pair\": \"a cat\", \"negative\": \"a dog\"}\n", "has negatives"},
@@ -667,11 +667,11 @@ static void what_cannot_be_learned_is_refused(void **state)
     }
 
     static const struct { const char *more, *says; } configs[] = {
-        {"\"attention_type\": \"linear\"", "linear attention"},
-        {"\"position_embedding_type\": \"alibi\"", "\"alibi\" knows offsets to earlier tokens alone"},
+        {"\"attention_type\": \"linear\"", "attention_type: expected softmax attention, got linear"},
+        {"\"position_embedding_type\": \"alibi\"", "got \"alibi\" in a causal model"},
         {"\"position_embedding_type\": \"rerope\", \"rerope_window\": 8", "keys can be cached"},
-        {"\"type_vocab_size\": 1", "type_vocab_size is 1"},
-        {"\"norm_type\": \"rms_norm\", \"use_bias\": false", "begins with a RoFormer"},
+        {"\"type_vocab_size\": 1", "type_vocab_size: expected at least 2"},
+        {"\"norm_type\": \"rms_norm\", \"use_bias\": false", "model_type: expected one that supports RoFormer-Sim"},
     };
     for (size_t i = 0; i < RF_COUNT(configs); i++) {
         const int n = snprintf(text, sizeof text,

@@ -108,17 +108,17 @@ static rf_status check_teacher(const rf__items *t, const rf_finetune_options *o,
     if (!t->teacher)
         return rf_fail(why, RF_EARG, "loss mse: expected --teacher FILE.npy, got none");
     if (what != RF_EMBED_MSE && what != RF_EMBED_COSINE)
-        return rf_fail(why, RF_EARG, "loss %s: expected mse or cosine with --teacher", loss_names[what]);
+        return rf_fail(why, RF_EARG, "loss: expected mse or cosine with --teacher, got %s", loss_names[what]);
     if (o->matryoshka)
-        return rf_fail(why, RF_EARG, "matryoshka: vectors of a teacher are learned whole");
+        return rf_fail(why, RF_EARG, "matryoshka: expected none with --teacher, whose vectors are learned whole");
     if (!isnan(t->target[0]))
         return rf_fail(why, RF_EDATA,
                        "expected examples without scores with --teacher, got scores; leave the column out");
     if (t->teacher->C != c->hidden_size)
         return rf_fail(why, RF_EDATA,
-                       "teacher: vectors of %lld numbers, the model's have %lld (hidden_size): a model of that width "
-                       "learns them, or fewer numbers that are made of them beforehand, as by PCA",
-                       (long long)t->teacher->C, (long long)c->hidden_size);
+                       "teacher: expected vectors of the model's %lld numbers (hidden_size), got %lld; use a model of "
+                       "that width, or reduce the vectors beforehand, for example by PCA", (long long)c->hidden_size,
+                       (long long)t->teacher->C);
     return RF_OK;
 }
 
@@ -143,35 +143,35 @@ static rf_status check(const rf__items *t, const rf_finetune_options *o, const r
     int64_t width;
     while ((width = next_width(&at, c->hidden_size)) > 0) {}
     if (width)
-        return rf_fail(why, RF_EARG, "matryoshka %.60s: expected are numbers from 1 to %lld with commas between",
-                       o->matryoshka, (long long)c->hidden_size);
+        return rf_fail(why, RF_EARG, "matryoshka: expected numbers from 1 to %lld, separated by commas, got %.60s",
+                       (long long)c->hidden_size, o->matryoshka);
     for (size_t i = t->n; i-- > 0;) {
         same += same_texts(t, i);
         if (texts_of(t, i) < 3) lacking = i;
     }
     if (by_score != scored)
-        return rf_fail(why, RF_EDATA, "loss %s: the examples have %s", loss_names[what],
-                       scored ? "scores, which it does not look at; cosent and cosine do"
-                              : "no scores; --label_column names them");
+        return rf_fail(why, RF_EDATA, "loss %s: expected examples %s", loss_names[what],
+                       scored ? "without scores, got scores; use cosent or cosine"
+                              : "with scores, got none; name their column with --label_column");
     if (what == RF_EMBED_TRIPLET && lacking < t->n)
-        return rf_fail(why, RF_EDATA, "loss triplet: example %zu has no negative", lacking + 1);
+        return rf_fail(why, RF_EDATA, "loss triplet: example %zu: expected a negative, got none", lacking + 1);
     if (what == RF_EMBED_INFONCE && o->per_device_train_batch_size < 2 && lacking < t->n)
         return rf_fail(why, RF_EARG,
-                       "per_device_train_batch_size 1: example %zu would be alone in its batch, with nothing to tell "
-                       "its second text from",
+                       "per_device_train_batch_size: expected at least 2, got 1, which leaves example %zu alone in its "
+                       "batch without negatives",
                        lacking + 1);
     if (what == RF_EMBED_COSENT && o->per_device_train_batch_size < 2)
         return rf_fail(why, RF_EARG,
-                       "per_device_train_batch_size 1: loss cosent compares the scores of a batch's examples, and "
-                       "there would be one alone; loss cosine learns each by itself");
+                       "per_device_train_batch_size: expected at least 2 with loss cosent, which compares the scores "
+                       "of a batch's examples, got 1; loss cosine learns each example by itself");
     if (what == RF_EMBED_COSENT && t->n < 2)
-        return rf_fail(why, RF_EDATA, "one example alone: loss cosent has nothing to compare its score with");
+        return rf_fail(why, RF_EDATA, "loss cosent: expected at least 2 examples, whose scores it compares, got 1");
     if (what == RF_EMBED_INFONCE && t->n < 2 && lacking < t->n)
-        return rf_fail(why, RF_EDATA, "one example alone: there is nothing to tell its second text from");
+        return rf_fail(why, RF_EDATA, "loss infonce: expected at least 2 examples, the negatives of each other, got 1");
     if (same == t->n && !(c->hidden_dropout_prob > 0 || c->attention_probs_dropout_prob > 0))
         return rf_fail(why, RF_EARG,
-                       "all second texts are the first ones, and without dropout their vectors are equal: --dropout "
-                       "0.1 makes them differ (SimCSE)");
+                       "dropout: expected above 0 for examples whose second text is the first one (SimCSE), got 0; use "
+                       "--dropout 0.1");
     return RF_OK;
 }
 
@@ -229,7 +229,7 @@ static rf_tensor *triplet(rf_graph *g, rf_tensor *z, const rows *r, double margi
 {
     const int64_t n = r->candidates - r->n;
     int32_t *row = rf__push(g, (size_t)(3 * n), sizeof *row);
-    if (!n) return rf__stop(g, RF_EDATA, "loss triplet: a batch without negatives");
+    if (!n) return rf__stop(g, RF_EDATA, "loss triplet: expected negatives, got a batch without any");
     for (int64_t i = 0; row && i < n; i++) {
         row[i] = r->text[r->of[r->n + i]];
         row[n + i] = r->candidate[r->of[r->n + i]];
@@ -275,9 +275,9 @@ static rf_tensor *loss_at(rf_graph *g, rf_tensor *z, int64_t width, const rf__it
     const bool scored = !isnan(b->target[0]);
     const rf_embed_loss what = loss_of(o, b->teacher, scored);
     if (b->teacher) return distil(g, z, b, what, o->normalize, weight, sum);
-    if (what == RF_EMBED_MSE) return rf__stop(g, RF_EARG, "loss mse: is for training with a teacher's vectors");
+    if (what == RF_EMBED_MSE) return rf__stop(g, RF_EARG, "loss mse: expected a teacher's vectors, got none");
     if ((what == RF_EMBED_COSENT || what == RF_EMBED_COSINE) && !scored)
-        return rf__stop(g, RF_EDATA, "loss %s: the examples have no scores", loss_names[what]);
+        return rf__stop(g, RF_EDATA, "loss %s: expected examples with scores, got none", loss_names[what]);
     if (what == RF_EMBED_TRIPLET)
         return triplet(g, width || o->normalize ? rf_unit(g, z, width) : z, r, o->margin, weight, sum);
     rf_tensor *u = rf_unit(g, z, width);
@@ -302,8 +302,8 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     if (!at || !*at) return loss_at(g, z, 0, b, &r, options, weight, sum);
     for (int64_t width; (width = next_width(&at, z->dim[1]));) {
         if (width < 0)
-            return rf__stop(g, RF_EARG, "matryoshka %.60s: expected are numbers from 1 to %lld with commas between",
-                            options->matryoshka, (long long)z->dim[1]);
+            return rf__stop(g, RF_EARG, "matryoshka: expected numbers from 1 to %lld, separated by commas, got %.60s",
+                            (long long)z->dim[1], options->matryoshka);
         rf_tensor *one = loss_at(g, z, width, b, &r, options, weight, sum);
         all = all ? rf_add(g, all, one) : one;
     }

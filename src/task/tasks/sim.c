@@ -55,18 +55,18 @@ static rf_status check(const rf__items *t, const rf_finetune_options *o, const r
 {
     (void)c;
     if (t->id[0] != rf_tokenizer_cls(t->tokenizer) || t->id[t->start[1] - 1] != rf_tokenizer_sep(t->tokenizer))
-        return rf_fail(why, RF_EUNSUPPORTED, "the tokenizer does not put a text between its [CLS] and [SEP], by which "
-                       "two parts of a text are told apart");
+        return rf_fail(why, RF_EUNSUPPORTED, "tokenizer: expected one that puts a text between [CLS] and [SEP], which "
+                       "separate the two parts, got another");
     if (!isnan(t->target[0]))
         return rf_fail(why, RF_EDATA,
-                       "the examples to train on have scores: this task takes the two texts of each for alike, so "
-                       "leave out the column, and pairs that are not alike; a dev file may have scores");
+                       "train: expected pairs of similar texts without scores, got scores; leave out the column and "
+                       "the pairs that are not similar; a dev file may have scores");
     if (o->mini_batch_size)
-        return rf_fail(why, RF_EARG, "mini_batch_size: is for losses of vectors alone, and this task's is of words, "
-                       "too");
+        return rf_fail(why, RF_EARG, "mini_batch_size: expected a task whose loss is computed from embeddings only, "
+                       "got sim");
     if (o->per_device_train_batch_size < 2 || t->n < 2)
         return rf_fail(why, o->per_device_train_batch_size < 2 ? RF_EARG : RF_EDATA,
-                       "a batch of one pair: there is nothing to tell its two texts from");
+                       "batch: expected at least 2 pairs, the negatives of each other, got 1");
     return RF_OK;
 }
 
@@ -80,22 +80,22 @@ static rf_status configure(rf_config *c, rf_error *why)
     rf_status status = rf__family_find(c, &f, why);
     if (!status && !f->vector)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: model_type is \"%s\": RoFormer-Sim, whose vectors a linear pooler makes, begins "
-                       "with a RoFormer",
+                       "config.json: model_type: expected one that supports RoFormer-Sim's linear pooler, such as "
+                       "\"roformer\", got \"%s\"",
                        f->config.model_type);
     if (!status && c->type_vocab_size < 2)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: type_vocab_size is 1, and the two parts of a text have a token type each");
+                       "config.json: type_vocab_size: expected at least 2 for the two parts of a text, got 1");
     if (!status && rf__config_linear_attention(c, -1))
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: attention_type: linear attention sees all tokens, or those before; here all of a "
-                       "first part are seen, and of a second part those before");
+                       "config.json: attention_type: expected softmax attention, got linear, which cannot be "
+                       "bidirectional in the first part and causal in the second");
     if (!status) status = rf__position_find(c, &p, why);
     if (!status) status = rf__position_caches(p, c, why);
     if (!status && (p->relate || p->flags & RF_POSITION_CAUSAL))
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: position_embedding_type \"%s\" knows offsets to earlier tokens alone in a causal "
-                       "model, and a first part sees later ones, too",
+                       "config.json: position_embedding_type: expected one with offsets to later tokens, which the "
+                       "first part attends to, got \"%s\" in a causal model",
                        p->name);
     return status;
 }

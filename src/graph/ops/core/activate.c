@@ -18,7 +18,7 @@ rf_tensor *rf_activate(rf_graph *g, rf_tensor *x, rf_act act)
 {
     rf_act_kernels known;
     RF_EXPECT(g, "activate", x, 0);
-    RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "activate: no activation %d", (int)act);
+    RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "activate: expected a known activation, got %d", (int)act);
     if (act == RF_ACT_NONE) return x;
     rf_tensor *y = rf__like(g, x);
     if (g->error.code) return y;

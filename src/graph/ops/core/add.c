@@ -25,7 +25,7 @@ rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b)
     RF_EXPECT(g, "add", a, 0);
     RF_EXPECT(g, "add", b, a->rank);
     for (int i = 0; i < a->rank; i++)
-        RF_NEED(g, a->dim[i] == b->dim[i], RF_ESHAPE, "add: dimension %d is %lld in a, %lld in b", i,
+        RF_NEED(g, a->dim[i] == b->dim[i], RF_ESHAPE, "add: dimension %d: expected that of a, %lld, got %lld in b", i,
                 (long long)a->dim[i], (long long)b->dim[i]);
 
     rf_tensor *y = rf__like(g, a);

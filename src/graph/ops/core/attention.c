@@ -376,8 +376,10 @@ static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_at
         "", "relative_query", "relative_key", "relative_value", "relative_bias", "more_query", "more_key"};
     rf_tensor *in[INPUTS];
     tables_of(p, in, NULL);
-    RF_NEED(g, p->clip >= 0 && p->clip < INT32_MAX, RF_ERANGE, "attention: clip is %lld", (long long)p->clip);
-    RF_NEED(g, !p->more_query == !p->more_key, RF_EARG, "attention: more_query and more_key belong together");
+    RF_NEED(g, p->clip >= 0 && p->clip < INT32_MAX, RF_ERANGE,
+            "attention: clip: expected 0 or more, got %lld", (long long)p->clip);
+    RF_NEED(g, !p->more_query == !p->more_key, RF_EARG,
+            "attention: expected both more_query and more_key, got one of them");
     for (int i = QUERY; i < KEY_VALUE; i++) {
         const rf_tensor *x = in[i];
         const int64_t N = i == MORE_KEY && p->key_value ? p->key_value->dim[0] : qkv->dim[0];
@@ -388,9 +390,9 @@ static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_at
                     ? x->dim[0] == rows && (i == BIAS ? x->dim[1] == p->heads : x->dim[1] == D || x->dim[1] == C)
                     : x->dim[0] == N && x->dim[1] > 0 && x->dim[1] % p->heads == 0 &&
                           x->dim[1] == in[MORE_QUERY]->dim[1],
-                RF_ESHAPE, "attention: %s is [%lld,%lld]; clip %lld, %lld heads of %lld, %lld tokens", name[i],
-                (long long)x->dim[0], (long long)x->dim[1], (long long)p->clip, (long long)p->heads, (long long)D,
-                (long long)N);
+                RF_ESHAPE, "attention: %s: expected a shape for clip %lld, %lld heads of %lld and %lld tokens, got "
+                "[%lld,%lld]", name[i], (long long)p->clip, (long long)p->heads, (long long)D, (long long)N,
+                (long long)x->dim[0], (long long)x->dim[1]);
     }
     return NULL;
 }
@@ -401,14 +403,15 @@ static rf_tensor *refuse_past(rf_graph *g, const rf_attention_spec *p)
     const rf_past *past = p->past;
     if (!past) return NULL;
     RF_NEED(g, !g->record && past->count && past->page && past->type, RF_EARG,
-            "attention: past goes without recording, and with its lists");
+            "attention: past: expected its lists and a graph that does not record, got one without");
     for (int64_t b = 0; b < p->B; b++) {
         const int64_t least = past->apart ? 0 : p->start[b + 1] - p->start[b];
         RF_NEED(g, past->page[b] && past->count[b] >= least, RF_ESHAPE,
-                "attention: %lld keys of sequence %lld for %lld tokens", (long long)past->count[b], (long long)b,
-                (long long)least);
+                "attention: sequence %lld: expected at least %lld keys, one for each token, got %lld", (long long)b,
+                (long long)least, (long long)past->count[b]);
         RF_NEED(g, past->type[b] == RF_F32 || past->type[b] == RF_BF16, RF_EARG,
-                "attention: keys of sequence %lld of type %d, neither f32 nor bf16", (long long)b, (int)past->type[b]);
+                "attention: keys of sequence %lld: expected type f32 or bf16, got %d", (long long)b,
+                (int)past->type[b]);
     }
     return NULL;
 }
@@ -418,8 +421,9 @@ static rf_tensor *refuse_rows(rf_graph *g, const rf_attention_spec *p, const int
 {
     const int64_t rows = rf_rope_rows(p->rope);
     for (int64_t i = 0; i < n; i++)
-        RF_NEED(g, row[i] >= 0 && row[i] < rows, RF_ERANGE, "attention: row %d of token %lld, table has %lld",
-                (int)row[i], (long long)i, (long long)rows);
+        RF_NEED(g, row[i] >= 0 && row[i] < rows, RF_ERANGE,
+                "attention: token %lld: expected a row from 0 to below the table's %lld, got %d",
+                (long long)i, (long long)rows, (int)row[i]);
     return NULL;
 }
 
@@ -428,16 +432,17 @@ static rf_tensor *refuse_keys(rf_graph *g, const rf_tensor *qkv, const rf_attent
 {
     const rf_tensor *x = p->key_value;
     if (!x) {
-        RF_NEED(g, !p->key_start && !p->key_row, RF_EARG, "attention: key_start or key_row without key_value");
+        RF_NEED(g, !p->key_start && !p->key_row, RF_EARG,
+                "attention: key_start, key_row: expected key_value with them, got none");
         return NULL;
     }
     if (!rf__expect_rank(g, "attention", "key_value", x, 2)) return &g->nil.t;
-    RF_NEED(g, !p->past, RF_EARG, "attention: key_value and past are two places for keys");
+    RF_NEED(g, !p->past, RF_EARG, "attention: expected key_value or past, got both");
     RF_NEED(g, x->dim[1] == 2 * qkv->dim[1], RF_ESHAPE,
-            "attention: queries have %lld columns, key_value %lld, not twice that", (long long)qkv->dim[1],
+            "attention: key_value: expected twice the queries' %lld columns, got %lld", (long long)qkv->dim[1],
             (long long)x->dim[1]);
     RF_STARTS(g, "attention (keys)", p->key_start, p->B, x->dim[0], 0);
-    RF_NEED(g, !p->rope == !p->key_row, RF_EARG, "attention: rope and key_row belong together");
+    RF_NEED(g, !p->rope == !p->key_row, RF_EARG, "attention: expected both rope and key_row, got one of them");
     return NULL;
 }
 
@@ -446,21 +451,25 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
 {
     const int64_t N = qkv->dim[0], D = width_of(qkv, p) / p->heads;
     RF_STARTS(g, "attention", p->start, p->B, N, 0);
-    RF_NEED(g, !p->rope == !p->row, RF_EARG, "attention: rope and row belong together");
-    RF_NEED(g, p->rope || !p->rotate_value, RF_EARG, "attention: rotate_value without rope");
+    RF_NEED(g, !p->rope == !p->row, RF_EARG, "attention: expected both rope and row, got one of them");
+    RF_NEED(g, p->rope || !p->rotate_value, RF_EARG, "attention: rotate_value: expected rope with it, got none");
     RF_NEED(g, p->prefix >= 0 && p->window >= 0, RF_ERANGE,
-            "attention: prefix %lld, window %lld; neither may be negative", (long long)p->prefix, (long long)p->window);
+            "attention: prefix, window: expected 0 or more, got %lld and %lld", (long long)p->prefix,
+            (long long)p->window);
     for (int64_t b = 0; p->prefixes && b < p->B; b++)
-        RF_NEED(g, p->prefixes[b] >= 0, RF_ERANGE, "attention: prefix %d of sequence %lld; none may be negative",
-                (int)p->prefixes[b], (long long)b);
-    RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop is %g, expected 0 <= drop < 1", p->drop);
-    RF_NEED(g, p->scale >= 0 && p->scale < HUGE_VAL, RF_ERANGE, "attention: scale is %g", p->scale);
+        RF_NEED(g, p->prefixes[b] >= 0, RF_ERANGE, "attention: prefix of sequence %lld: expected 0 or more, got %d",
+                (long long)b, (int)p->prefixes[b]);
+    RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop: expected 0 <= drop < 1, got %g", p->drop);
+    RF_NEED(g, p->scale >= 0 && p->scale < HUGE_VAL, RF_ERANGE,
+            "attention: scale: expected 0 or more, got %g", p->scale);
     rf_tensor *nil = refuse_keys(g, qkv, p);
     if (!nil) nil = refuse_relative(g, qkv, p);
     if (!nil) nil = refuse_past(g, p);
     if (nil || !p->rope) return nil;
     const int64_t r = rf_rope_spec_of(p->rope)->rotary;
-    RF_NEED(g, r <= D, RF_ESHAPE, "attention: heads of %lld, angles for %lld", (long long)D, (long long)r);
+    RF_NEED(g, r <= D, RF_ESHAPE,
+            "attention: expected heads of at least the rotated %lld columns, got %lld", (long long)r,
+            (long long)D);
     nil = refuse_rows(g, p, p->row, N);
     return nil || !p->key_row ? nil : refuse_rows(g, p, p->key_row, p->key_value->dim[0]);
 }
@@ -468,13 +477,14 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec)
 {
     RF_EXPECT(g, "attention", qkv, 2);
-    RF_NEED(g, spec, RF_EARG, "attention: spec is missing");
+    RF_NEED(g, spec, RF_EARG, "attention: spec: expected a description, got NULL");
     const int parts = parts_of(spec);
     RF_NEED(g,
             spec->heads > 0 && spec->heads <= INT32_MAX && qkv->dim[1] > 0 &&
                 qkv->dim[1] % (parts * spec->heads) == 0,
-            RF_ESHAPE, "attention: %lld columns are not %d times %lld heads", (long long)qkv->dim[1], parts,
-            (long long)spec->heads);
+            RF_ESHAPE,
+            "attention: columns: expected a multiple of %d times %lld heads, got %lld", parts, (long long)spec->heads,
+            (long long)qkv->dim[1]);
     rf_tensor *nil = refuse(g, qkv, spec);
     if (nil) return nil;
 

@@ -47,8 +47,9 @@ rf_tensor *rf_beside(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b)
     RF_EXPECT(g, "beside", b, 2);
     const int64_t N = x->dim[0], H = a->dim[1];
     RF_NEED(g, H > 0 && x->dim[1] % H == 0 && a->dim[0] == N && b->dim[0] == N && b->dim[1] == H, RF_ESHAPE,
-            "beside: x is [%lld,%lld], a [%lld,%lld], b [%lld,%lld]", (long long)N, (long long)x->dim[1],
-            (long long)a->dim[0], (long long)H, (long long)b->dim[0], (long long)b->dim[1]);
+            "beside: expected x [N,H*D], a [N,H] and b [N,H], got [%lld,%lld], [%lld,%lld] and [%lld,%lld]",
+            (long long)N, (long long)x->dim[1], (long long)a->dim[0], (long long)H, (long long)b->dim[0],
+            (long long)b->dim[1]);
     const int64_t D = x->dim[1] / H;
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, H * (D + 2)});
     if (g->error.code) return y;

@@ -48,7 +48,8 @@ rf_tensor *rf_cross(rf_graph *g, rf_tensor *a, rf_tensor *b, double scale)
     RF_EXPECT(g, "cross", a, 2);
     RF_EXPECT(g, "cross", b, 2);
     const int64_t n = a->dim[0], m = b->dim[0], C = a->dim[1];
-    RF_NEED(g, C == b->dim[1], RF_ESHAPE, "cross: rows of %lld in a, of %lld in b", (long long)C, (long long)b->dim[1]);
+    RF_NEED(g, C == b->dim[1], RF_ESHAPE, "cross: b: expected rows of %lld, as in a, got %lld", (long long)C,
+            (long long)b->dim[1]);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){n, m});
     if (g->error.code) return y;
     const struct saved s = {(float)scale};

@@ -24,7 +24,7 @@ void rf__dropout_back(rf_graph *g, rf_node *n)
 rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p)
 {
     RF_EXPECT(g, "dropout", x, 0);
-    RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "dropout: p is %g, expected 0 <= p < 1", p);
+    RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "dropout: p: expected 0 <= p < 1, got %g", p);
     if (!g->train || p == 0) return x;
     rf_tensor *y = rf__like(g, x);
     if (g->error.code) return y;

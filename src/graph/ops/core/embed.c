@@ -27,10 +27,12 @@ void rf__embed_back(rf_graph *g, rf_node *n)
 rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N)
 {
     if (!rf__expect_table(g, "embed", table)) return &g->nil.t;
-    RF_NEED(g, N >= 0 && (id || !N), RF_EARG, "embed: %lld tokens, or no ids", (long long)N);
+    RF_NEED(g, N >= 0 && (id || !N), RF_EARG,
+            "embed: expected 0 or more tokens and their ids, got %lld or no ids", (long long)N);
     for (int64_t n = 0; n < N; n++)
-        RF_NEED(g, id[n] >= 0 && id[n] < table->dim[0], RF_ERANGE, "embed: id %d of token %lld, table has %lld rows",
-                (int)id[n], (long long)n, (long long)table->dim[0]);
+        RF_NEED(g, id[n] >= 0 && id[n] < table->dim[0], RF_ERANGE,
+                "embed: token %lld: expected an id below the table's %lld rows, got %d", (long long)n,
+                (long long)table->dim[0], (int)id[n]);
 
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
     if (g->error.code) return y;

@@ -20,7 +20,7 @@ rf_tensor *rf_inner(rf_graph *g, rf_tensor *x, const float weight[])
 {
     RF_EXPECT(g, "inner", x, 0);
     const int64_t n = rf__size(x);
-    RF_NEED(g, weight || !n, RF_EARG, "inner: no weights for %lld values", (long long)n);
+    RF_NEED(g, weight || !n, RF_EARG, "inner: expected weights for %lld values, got NULL", (long long)n);
     rf_tensor *y = rf__new(g, 1, (int64_t[]){1});
     const bool track = rf__tracked(g, RF_IN(x));
     const struct saved s = {track ? rf__copy(g, weight, (size_t)n, sizeof *weight) : weight};

@@ -176,13 +176,13 @@ rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b,
     RF_EXPECT(g, "linear", x, 2);
     if (!w || !w->packed || g->train) RF_EXPECT(g, "linear", w, 2);
     RF_NEED(g, w->rank == 2, RF_ESHAPE, "linear: w: expected rank 2, got %d", w->rank);
-    RF_NEED(g, x->dim[1] == w->dim[1], RF_ESHAPE, "linear: x has %lld columns, w takes %lld", (long long)x->dim[1],
-            (long long)w->dim[1]);
+    RF_NEED(g, x->dim[1] == w->dim[1], RF_ESHAPE, "linear: x: expected %lld columns, as in w, got %lld",
+            (long long)w->dim[1], (long long)x->dim[1]);
     RF_VECTOR(g, "linear", b, w->dim[0]);
     RF_NEED(g, first >= 0 && count >= 0 && first <= w->dim[0] && count <= w->dim[0] - first, RF_ERANGE,
-            "linear: %lld rows of w from row %lld, it has %lld", (long long)count, (long long)first,
-            (long long)w->dim[0]);
-    RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "linear: no activation %d", (int)act);
+            "linear: expected rows within w's %lld, got %lld from row %lld on", (long long)w->dim[0], (long long)count,
+            (long long)first);
+    RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "linear: expected a known activation, got %d", (int)act);
 
     const bool track = rf__tracked(g, RF_IN(x, w, b)), bf16 = g->products == RF_BF16;
     const int64_t N = x->dim[0], M = count;

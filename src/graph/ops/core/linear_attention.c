@@ -194,18 +194,20 @@ static void **get_left(rf_graph *g, const struct saved *s)
 static rf_tensor *refuse_rotation(rf_graph *g, const struct saved *s)
 {
     const rf_linear_attention_spec *p = &s->spec;
-    RF_NEED(g, !p->rope == !p->row, RF_EARG, "linear_attention: rope and row belong together");
+    RF_NEED(g, !p->rope == !p->row, RF_EARG, "linear_attention: expected both rope and row, got one of them");
     RF_NEED(g, !p->decay || (p->causal && p->rope && p->rotate_features), RF_EARG,
-            "linear_attention: decay is for features that are rotated, in causal attention");
+            "linear_attention: decay: expected causal attention with rotated features, got another");
     if (!p->rope) return NULL;
     const int64_t r = rf_rope_spec_of(p->rope)->rotary, rows = rf_rope_rows(p->rope);
     RF_NEED(g, p->rotate_features ? r == s->features : r <= s->D, RF_ESHAPE,
-            "linear_attention: angles for %lld columns, %s has %lld", (long long)r,
-            p->rotate_features ? "a row of features" : "a head", (long long)(p->rotate_features ? s->features : s->D));
+            "linear_attention: angles: expected %s %lld columns of a %s, got %lld",
+            p->rotate_features ? "the" : "at most",
+            (long long)(p->rotate_features ? s->features : s->D), p->rotate_features ? "row of features" : "head",
+            (long long)r);
     for (int64_t n = 0; n < s->N; n++)
         RF_NEED(g, p->row[n] >= 0 && p->row[n] < rows, RF_ERANGE,
-                "linear_attention: row %d of token %lld, table has %lld", (int)p->row[n], (long long)n,
-                (long long)rows);
+                "linear_attention: token %lld: expected a row from 0 to below the table's %lld, got %d", (long long)n,
+                (long long)rows, (int)p->row[n]);
     return NULL;
 }
 
@@ -214,26 +216,28 @@ static rf_tensor *refuse(rf_graph *g, const struct saved *s)
     const rf_linear_attention_spec *p = &s->spec;
     RF_STARTS(g, "linear_attention", p->start, p->B, s->N, 0);
     RF_NEED(g, !s->map->projects || (s->features > 0 && p->random), RF_EARG,
-            "linear_attention: feature map \"%s\" goes by random features, %lld were given", s->map->name,
+            "linear_attention: feature map \"%s\": expected random features, got %lld", s->map->name,
             (long long)(p->random ? s->features : 0));
     RF_NEED(g, rfk__linear_fits(g->k, s->features, s->D, s->N), RF_ERANGE,
-            "linear_attention: %lld features of heads of %lld are more than can be computed (heads up to %d)",
-            (long long)s->features, (long long)s->D, RFK__WIDEST);
-    RF_NEED(g, !(p->epsilon > 0) || p->epsilon < HUGE_VAL, RF_ERANGE, "linear_attention: epsilon is %g", p->epsilon);
+            "linear_attention: expected no more features than can be computed, of heads up to %d, got %lld of heads of "
+            "%lld", RFK__WIDEST, (long long)s->features, (long long)s->D);
+    RF_NEED(g, !(p->epsilon > 0) || p->epsilon < HUGE_VAL, RF_ERANGE,
+            "linear_attention: epsilon: expected a finite number, got %g", p->epsilon);
     RF_NEED(g, !p->past == !p->next && (!p->next || (p->causal && !g->record)), RF_EARG,
-            "linear_attention: past and next go together, in causal attention, without recording");
+            "linear_attention: past, next: expected both, in causal attention, in a graph that does not record");
     return refuse_rotation(g, s);
 }
 
 rf_tensor *rf_linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec)
 {
     RF_EXPECT(g, "linear_attention", qkv, 2);
-    RF_NEED(g, spec && spec->feature_map, RF_EARG, "linear_attention: spec or its feature_map is missing");
+    RF_NEED(g, spec && spec->feature_map, RF_EARG,
+            "linear_attention: spec: expected a description with a feature_map, got none");
     RF_NEED(g, spec->heads > 0 && spec->heads <= INT32_MAX && qkv->dim[1] > 0 && qkv->dim[1] % (3 * spec->heads) == 0,
-            RF_ESHAPE, "linear_attention: %lld columns are not 3 times %lld heads", (long long)qkv->dim[1],
-            (long long)spec->heads);
+            RF_ESHAPE, "linear_attention: columns: expected a multiple of 3 times %lld heads, got %lld",
+            (long long)spec->heads, (long long)qkv->dim[1]);
     const rfk__feature_map *map = rfk__feature_map_named(spec->feature_map);
-    RF_NEED(g, map, RF_EARG, "linear_attention: \"%.32s\" is not a feature map", spec->feature_map);
+    RF_NEED(g, map, RF_EARG, "linear_attention: expected a known feature map, got \"%.32s\"", spec->feature_map);
     const int64_t D = qkv->dim[1] / (3 * spec->heads);
     struct saved s = {.spec = *spec,
                       .map = map,

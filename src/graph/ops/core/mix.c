@@ -59,15 +59,15 @@ rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], con
 {
     if (!rf__expect_table(g, "mix", table)) return &g->nil.t;
     RF_NEED(g, terms >= 1 && terms <= RF_MIX_TERMS && c && id && N >= 0, RF_EARG,
-            "mix: %d terms of %lld rows, 1 to %d can be", terms, (long long)N, RF_MIX_TERMS);
+            "mix: expected 1 to %d terms of 0 or more rows, got %d of %lld", RF_MIX_TERMS, terms, (long long)N);
     struct saved s = {.terms = terms};
     for (int k = 0; k < terms; k++) {
         s.c[k] = c[k];
         s.id[k] = id[k];
         for (int64_t n = 0; n < N; n++)
             RF_NEED(g, id[k][n] >= 0 && id[k][n] < table->dim[0], RF_ERANGE,
-                    "mix: id %d of token %lld, table has %lld rows", (int)id[k][n], (long long)n,
-                    (long long)table->dim[0]);
+                    "mix: token %lld: expected an id below the table's %lld rows, got %d", (long long)n,
+                    (long long)table->dim[0], (int)id[k][n]);
     }
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
     if (g->error.code) return y;

@@ -35,7 +35,7 @@ rf_tensor *rf_mul(rf_graph *g, rf_tensor *a, rf_tensor *b)
     RF_EXPECT(g, "mul", a, 0);
     RF_EXPECT(g, "mul", b, a->rank);
     for (int i = 0; i < a->rank; i++)
-        RF_NEED(g, a->dim[i] == b->dim[i], RF_ESHAPE, "mul: dimension %d is %lld in a, %lld in b", i,
+        RF_NEED(g, a->dim[i] == b->dim[i], RF_ESHAPE, "mul: dimension %d: expected that of a, %lld, got %lld in b", i,
                 (long long)a->dim[i], (long long)b->dim[i]);
 
     rf_tensor *y = rf__like(g, a);

@@ -98,15 +98,16 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
     const int64_t N = x->dim[0], C = x->dim[1];
     if (residual) RF_EXPECT(g, "norm", residual, 2);
     RF_NEED(g, !residual || (residual->dim[0] == N && residual->dim[1] == C), RF_ESHAPE,
-            "norm: x is [%lld, %lld], residual [%lld, %lld]", (long long)N, (long long)C, (long long)residual->dim[0],
-            (long long)residual->dim[1]);
+            "norm: residual: expected the shape of x, [%lld, %lld], got [%lld, %lld]", (long long)N, (long long)C,
+            (long long)residual->dim[0], (long long)residual->dim[1]);
     RF_VECTOR(g, "norm", gamma, C);
     RF_VECTOR(g, "norm", beta, C);
-    RF_NEED(g, gamma || !beta, RF_EARG, "norm: beta without gamma");
-    RF_NEED(g, C > 0, RF_ESHAPE, "norm: x has 0 columns");
-    RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "norm: p is %g, expected 0 <= p < 1", p);
-    RF_NEED(g, eps >= 0 && eps < 1, RF_ERANGE, "norm: eps is %g, expected 0 <= eps < 1", eps);
-    RF_NEED(g, kind == RF_NORM_LAYER || kind == RF_NORM_RMS, RF_EARG, "norm: no kind %d", (int)kind);
+    RF_NEED(g, gamma || !beta, RF_EARG, "norm: beta: expected gamma with it, got none");
+    RF_NEED(g, C > 0, RF_ESHAPE, "norm: x: expected at least 1 column, got 0");
+    RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "norm: p: expected 0 <= p < 1, got %g", p);
+    RF_NEED(g, eps >= 0 && eps < 1, RF_ERANGE, "norm: eps: expected 0 <= eps < 1, got %g", eps);
+    RF_NEED(g, kind == RF_NORM_LAYER || kind == RF_NORM_RMS, RF_EARG,
+            "norm: kind: expected a known one, got %d", (int)kind);
 
     const bool track = rf__tracked(g, RF_IN(x, residual, gamma, beta));
     struct saved s = {.k = g->k, .kind = kind, .N = N, .C = C, .sum = x->f32};

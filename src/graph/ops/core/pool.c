@@ -71,7 +71,8 @@ rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, 
 {
     RF_EXPECT(g, "pool", x, 2);
     RF_STARTS(g, "pool", start, B, x->dim[0], 1);
-    RF_NEED(g, how == RF_POOL_CLS || how == RF_POOL_MEAN || how == RF_POOL_MAX, RF_EARG, "pool: no way %d", (int)how);
+    RF_NEED(g, how == RF_POOL_CLS || how == RF_POOL_MEAN || how == RF_POOL_MAX, RF_EARG,
+            "pool: expected a value of rf_pooling, got %d", (int)how);
 
     const bool track = rf__tracked(g, RF_IN(x));
     const int64_t C = x->dim[1];

@@ -90,7 +90,8 @@ void rf__recompute_back(rf_graph *g, rf_node *n)
 rf_tensor *rf_recompute(rf_graph *g, rf_tensor *x, rf_recompute_body *f, const void *arg, size_t size)
 {
     RF_EXPECT(g, "recompute", x, 0);
-    RF_NEED(g, f && (arg || !size), RF_EARG, "recompute: no function, or no argument of %zu bytes", size);
+    RF_NEED(g, f && (arg || !size), RF_EARG,
+            "recompute: expected a function and its argument of %zu bytes, got NULL", size);
     if (!g->record) return f(g, x, arg);
 
     const struct saved s = {f, rf__copy(g, arg, 1, size), g->drops};
@@ -101,7 +102,7 @@ rf_tensor *rf_recompute(rf_graph *g, rf_tensor *x, rf_recompute_body *f, const v
     rf_tensor *made = f(g, x, s.arg), *y = made == x ? x : rf_keep(g, mark, made);
     g->record = true;
     g->spare = spare;
-    RF_NEED(g, y != x, RF_EARG, "recompute: the function gave back its argument");
+    RF_NEED(g, y != x, RF_EARG, "recompute: expected a new tensor from the function, got its argument");
     rf__needed(x);
     return rf__record(g, RF_OP(recompute), y, RF_IN(x), &s, sizeof s);
 }

@@ -16,10 +16,12 @@ void rf__rows_back(rf_graph *g, rf_node *n)
 rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n)
 {
     RF_EXPECT(g, "rows", x, 2);
-    RF_NEED(g, n >= 0 && (row || !n), RF_EARG, "rows: %lld rows, or no list of them", (long long)n);
+    RF_NEED(g, n >= 0 && (row || !n), RF_EARG,
+            "rows: expected 0 or more and a list of them, got %lld or no list", (long long)n);
     for (int64_t i = 0; i < n; i++)
-        RF_NEED(g, row[i] >= 0 && row[i] < x->dim[0], RF_ERANGE, "rows: row[%lld] is %d, x has %lld", (long long)i,
-                (int)row[i], (long long)x->dim[0]);
+        RF_NEED(g, row[i] >= 0 && row[i] < x->dim[0], RF_ERANGE,
+                "rows: row[%lld]: expected a row below x's %lld, got %d",
+                (long long)i, (long long)x->dim[0], (int)row[i]);
 
     rf_tensor *y = rf__new(g, 2, (int64_t[]){n, x->dim[1]});
     if (g->error.code) return y;

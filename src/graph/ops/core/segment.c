@@ -73,8 +73,10 @@ rf_tensor *rf_segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, int
     RF_EXPECT(g, "segment", e, 2);
     const int64_t C = e->dim[1];
     RF_NEED(g, heads > 0 && C % heads == 0 && x->dim[1] >= C && rf__size(b) == C && e->dim[0] == 2 && types > 0 && type,
-            RF_ESHAPE, "segment: rows of %lld, %lld heads, tables of %lld and [%lld,%lld]", (long long)x->dim[1],
-            (long long)heads, (long long)rf__size(b), (long long)e->dim[0], (long long)C);
+            RF_ESHAPE,
+            "segment: expected rows and tables for the heads, got rows of %lld, %lld heads, tables of %lld and "
+            "[%lld,%lld]", (long long)x->dim[1], (long long)heads, (long long)rf__size(b), (long long)e->dim[0],
+            (long long)C);
     struct saved s = {heads, C / heads, types, type};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], heads * types});
     if (g->error.code) return y;

@@ -9,7 +9,7 @@ static inline bool rf__expect_table(rf_graph *g, const char *op, const rf_tensor
     if (!x || x->f32 || !x->bf16) return rf__expect_rank(g, op, "table", x, 2);
     if (g->error.code) return false;
     if (x->rank != 2) rf__stop(g, RF_ESHAPE, "%s: table: expected rank 2, got %d", op, x->rank);
-    else if (x->tracked) rf__stop(g, RF_EARG, "%s: a table in bf16 alone has no values that can be learned", op);
+    else if (x->tracked) rf__stop(g, RF_EARG, "%s: table: expected f32 values to learn, got only bf16", op);
     return !g->error.code;
 }
 

@@ -54,15 +54,16 @@ rf_tensor *rf_unit(rf_graph *g, rf_tensor *x, int64_t width)
 {
     RF_EXPECT(g, "unit", x, 2);
     const int64_t N = x->dim[0], C = x->dim[1], W = width ? width : C;
-    RF_NEED(g, W > 0 && W <= C, RF_ESHAPE, "unit: the first %lld of %lld columns", (long long)W, (long long)C);
+    RF_NEED(g, W > 0 && W <= C, RF_ESHAPE, "unit: expected the first 1 to %lld columns, got %lld", (long long)C,
+            (long long)W);
     const bool track = rf__tracked(g, RF_IN(x));
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, W});
     const struct saved s = {rf__push(g, (size_t)N, sizeof *s.length)};
     if (g->error.code) return &g->nil.t;
     rf__spans(g, N, rf__span_rows(C), forward, &(struct pass){&s, x, y->f32, NULL, C, W});
     for (int64_t n = 0; n < N; n++)
-        RF_NEED(g, s.length[n] > 0 && isfinite(s.length[n]), RF_ENUMERIC, "unit: row %lld has length %g: no direction",
-                (long long)n, s.length[n]);
+        RF_NEED(g, s.length[n] > 0 && isfinite(s.length[n]), RF_ENUMERIC,
+                "unit: row %lld: expected a finite length above 0, got %g", (long long)n, s.length[n]);
     if (!track) return y;
     rf__needed(x);
     return rf__record(g, RF_OP(unit), y, RF_IN(x), &s, sizeof s);

@@ -15,7 +15,7 @@ rf_tensor *rf_binary_loss(rf_graph *g, rf_tensor *z, const float target[], doubl
     float *dz;
     RF_EXPECT(g, "binary_loss", z, 2);
     const int64_t n = rf__size(z);
-    RF_NEED(g, target || !n, RF_EARG, "binary_loss: no targets for %lld logits", (long long)n);
+    RF_NEED(g, target || !n, RF_EARG, "binary_loss: expected targets for %lld logits, got NULL", (long long)n);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
     double all = 0;
     for (int64_t i = 0; i < n; i++) {

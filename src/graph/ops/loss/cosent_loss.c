@@ -30,7 +30,7 @@ rf_tensor *rf_cosent_loss(rf_graph *g, rf_tensor *z, const float target[], doubl
     float *dz;
     RF_EXPECT(g, "cosent_loss", z, 2);
     const int64_t n = rf__size(z);
-    RF_NEED(g, target || !n, RF_EARG, "cosent_loss: no scores for %lld similarities", (long long)n);
+    RF_NEED(g, target || !n, RF_EARG, "cosent_loss: expected scores for %lld similarities, got NULL", (long long)n);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
     const double all = log_sum(z->f32, target, n, scale);
     for (int64_t i = 0; i < n && dz; i++) {

@@ -41,7 +41,7 @@ rf_tensor *rf_divergence(rf_graph *g, rf_tensor *z, const int32_t label[], doubl
     float *dz;
     RF_EXPECT(g, "divergence", z, 2);
     const int64_t n = z->dim[0] / 2, K = z->dim[1];
-    RF_NEED(g, z->dim[0] % 2 == 0, RF_ESHAPE, "divergence: %lld rows are not two answers to each text",
+    RF_NEED(g, z->dim[0] % 2 == 0, RF_ESHAPE, "divergence: rows: expected two for each text, got %lld",
             (long long)z->dim[0]);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
     double all = 0;

@@ -51,10 +51,10 @@ rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const f
     float *dz;
     RF_EXPECT(g, "row_loss", z, 2);
     const int64_t n = z->dim[0], K = z->dim[1];
-    RF_NEED(g, label || !n, RF_EARG, "row_loss: no labels for %lld rows", (long long)n);
+    RF_NEED(g, label || !n, RF_EARG, "row_loss: expected labels for %lld rows, got NULL", (long long)n);
     for (int64_t i = 0; i < n; i++)
-        RF_NEED(g, label[i] < K, RF_ERANGE, "row_loss: label %d of row %lld, z has %lld columns", (int)label[i],
-                (long long)i, (long long)K);
+        RF_NEED(g, label[i] < K, RF_ERANGE, "row_loss: row %lld: expected a label below z's %lld columns, got %d",
+                (long long)i, (long long)K, (int)label[i]);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
 
     const double e = g->train ? g->smoothing : 0;

@@ -32,12 +32,12 @@ rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_
     RF_EXPECT(g, "span_loss", z, 2);
     const int64_t K = z->dim[1];
     RF_STARTS(g, "span_loss", start, B, z->dim[0], 0);
-    RF_NEED(g, label || !B, RF_EARG, "span_loss: %lld sequences without labels", (long long)B);
+    RF_NEED(g, label || !B, RF_EARG, "span_loss: expected labels for %lld sequences, got NULL", (long long)B);
     for (int64_t b = 0; b < B; b++)
         for (int64_t k = 0; k < K; k++)
             RF_NEED(g, label[b * K + k] < start[b + 1] - start[b], RF_ERANGE,
-                    "span_loss: label %d of sequence %lld, which has %d rows", (int)label[b * K + k], (long long)b,
-                    (int)(start[b + 1] - start[b]));
+                    "span_loss: sequence %lld: expected a label below its %d rows, got %d", (long long)b,
+                    (int)(start[b + 1] - start[b]), (int)label[b * K + k]);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
 
     double all = 0;

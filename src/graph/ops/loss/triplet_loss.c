@@ -34,7 +34,7 @@ rf_tensor *rf_triplet_loss(rf_graph *g, rf_tensor *x, double margin, double weig
     float *dx;
     RF_EXPECT(g, "triplet_loss", x, 2);
     const int64_t n = x->dim[0] / 3, C = x->dim[1];
-    RF_NEED(g, x->dim[0] == 3 * n, RF_ESHAPE, "triplet_loss: %lld rows are not three for each triplet",
+    RF_NEED(g, x->dim[0] == 3 * n, RF_ESHAPE, "triplet_loss: rows: expected three for each triplet, got %lld",
             (long long)x->dim[0]);
     if (!rf__loss_begin(g, x, &dx)) return &g->nil.t;
     double all = 0;

@@ -124,17 +124,18 @@ rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor 
     RF_EXPECT(g, "vocab_loss", x, 2);
     RF_EXPECT(g, "vocab_loss", table, 2);
     const int64_t V = table->dim[0];
-    RF_NEED(g, x->dim[1] == table->dim[1], RF_ESHAPE, "vocab_loss: x has %lld columns, table %lld",
-            (long long)x->dim[1], (long long)table->dim[1]);
+    RF_NEED(g, x->dim[1] == table->dim[1], RF_ESHAPE, "vocab_loss: x: expected %lld columns, as in the table, got %lld",
+            (long long)table->dim[1], (long long)x->dim[1]);
     RF_VECTOR(g, "vocab_loss", bias, V);
-    RF_NEED(g, n == x->dim[0] && (label || !n), RF_ESHAPE, "vocab_loss: %lld labels, x has %lld rows", (long long)n,
-            (long long)x->dim[0]);
+    RF_NEED(g, n == x->dim[0] && (label || !n), RF_ESHAPE,
+            "vocab_loss: labels: expected one for each of x's %lld rows, "
+            "got %lld", (long long)x->dim[0], (long long)n);
     for (int64_t i = 0; i < n; i++)
-        RF_NEED(g, label[i] >= 0 && label[i] < V, RF_ERANGE, "vocab_loss: label %d of row %lld, table has %lld rows",
-                (int)label[i], (long long)i, (long long)V);
+        RF_NEED(g, label[i] >= 0 && label[i] < V, RF_ERANGE, "vocab_loss: row %lld: expected a label below the table's "
+                "%lld rows, got %d", (long long)i, (long long)V, (int)label[i]);
 
     RF_NEED(g, g->record == g->train, RF_EARG,
-            "vocab_loss: forms its gradients at once, so it cannot be inside rf_recompute");
+            "vocab_loss: expected a call outside of rf_recompute, since it computes its gradients at once");
     const bool track = rf__tracked(g, RF_IN(x, table, bias));
     rf_tensor *y = rf__new(g, 1, (int64_t[]){1});
     struct saved s = {NULL};

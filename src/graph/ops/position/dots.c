@@ -47,8 +47,8 @@ rf_tensor *rf_dots(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t heads, doubl
     RF_EXPECT(g, "dots", x, 2);
     RF_EXPECT(g, "dots", w, 0);
     RF_NEED(g, heads > 0 && x->dim[1] % heads == 0 && rf__size(w) == x->dim[1], RF_ESHAPE,
-            "dots: rows of %lld, %lld heads, %lld weights", (long long)x->dim[1], (long long)heads,
-            (long long)rf__size(w));
+            "dots: expected as many weights as columns, a multiple of the heads, got rows of %lld, %lld heads, %lld "
+            "weights", (long long)x->dim[1], (long long)heads, (long long)rf__size(w));
     const struct saved s = {heads, x->dim[1] / heads, (float)c};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], heads});
     if (g->error.code) return y;

@@ -171,8 +171,9 @@ rf_tensor *rf_flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf
     const int64_t W = p0->dim[0], F = a->dim[0];
     RF_NEED(
         g, recursion ? F == W && a->dim[1] == W + 1 && !b : a->dim[1] == W + 2 && b->dim[0] == W && b->dim[1] == F + 1,
-        RF_ESHAPE, "flow: a is [%lld,%lld], p_0 has %lld elements", (long long)F, (long long)a->dim[1], (long long)W);
-    RF_NEED(g, T >= 1 && T <= 1 << 20, RF_ERANGE, "flow: %lld positions, expected 1 to 1048576", (long long)T);
+        RF_ESHAPE, "flow: expected a shape that fits p_0, got a [%lld,%lld] and p_0 of %lld elements", (long long)F,
+        (long long)a->dim[1], (long long)W);
+    RF_NEED(g, T >= 1 && T <= 1 << 20, RF_ERANGE, "flow: positions: expected 1 to 1048576, got %lld", (long long)T);
     const struct saved s = {how, (float)step};
     rf_tensor *in[] = {p0, a, b}, *y = rf__new(g, 2, (int64_t[]){T, W});
     struct run r = begin(g, &s, in);

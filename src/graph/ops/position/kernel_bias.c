@@ -63,7 +63,8 @@ rf_tensor *rf_kernel_bias(rf_graph *g, rf_tensor *a, rf_tensor *b, int64_t R, in
 {
     RF_EXPECT(g, "kernel_bias", a, 1);
     RF_EXPECT(g, "kernel_bias", b, 1);
-    RF_NEED(g, a->dim[0] == b->dim[0] && R >= 0, RF_ESHAPE, "kernel_bias: a is [%lld], b [%lld], offsets to %lld",
+    RF_NEED(g, a->dim[0] == b->dim[0] && R >= 0, RF_ESHAPE,
+            "kernel_bias: expected a and b of one size and offsets of 0 or more, got [%lld], [%lld] and %lld",
             (long long)a->dim[0], (long long)b->dim[0], (long long)R);
     const struct saved s = {power != 0};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){2 * R + 1, a->dim[0]});

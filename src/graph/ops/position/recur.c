@@ -72,8 +72,8 @@ rf_tensor *rf_recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start
     RF_EXPECT(g, "recur", z, 2);
     RF_EXPECT(g, "recur", u, 2);
     RF_NEED(g, u->dim[0] == z->dim[1] && u->dim[1] == z->dim[1], RF_ESHAPE,
-            "recur: u is [%lld,%lld], z has %lld columns", (long long)u->dim[0], (long long)u->dim[1],
-            (long long)z->dim[1]);
+            "recur: u: expected rows and columns as z has columns, %lld, got [%lld,%lld]", (long long)z->dim[1],
+            (long long)u->dim[0], (long long)u->dim[1]);
     RF_STARTS(g, "recur", start, B, z->dim[0], 0);
     rf_tensor *y = rf__like(g, z);
     if (g->error.code) return y;

@@ -343,10 +343,10 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
     for (int i = 0; i < PARTS; i++) {
         RF_EXPECT(g, "near_far", in[i], 2);
         RF_NEED(g, in[i]->dim[0] == near->dim[0] && in[i]->dim[1] == near->dim[1], RF_ESHAPE,
-                "near_far: three shapes that differ");
+                "near_far: expected three tensors of one shape, got others");
     }
     RF_NEED(g, spec && spec->heads >= 1 && spec->position && spec->window >= 1 && near->dim[1] % (3 * spec->heads) == 0,
-            RF_EARG, "near_far: %lld columns are not 3 times the heads", (long long)near->dim[1]);
+            RF_EARG, "near_far: columns: expected a multiple of 3 times the heads, got %lld", (long long)near->dim[1]);
     RF_STARTS(g, "near_far", spec->start, spec->B, near->dim[0], 0);
     const bool track = rf__tracked(g, in, PARTS);
     struct saved s = {.heads = spec->heads,

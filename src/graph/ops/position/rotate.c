@@ -35,17 +35,18 @@ void rf__rotate_back(rf_graph *g, rf_node *n)
 rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t heads, const int32_t row[])
 {
     RF_EXPECT(g, "rotate", x, 0);
-    RF_NEED(g, rope && row, RF_EARG, "rotate: rope or row is missing");
+    RF_NEED(g, rope && row, RF_EARG, "rotate: expected rope and row, got NULL");
     RF_NEED(g, x->rank == 2 || x->rank == 3, RF_ESHAPE, "rotate: x: expected rank 2 or 3, got %d", x->rank);
     RF_NEED(g, heads > 0 && (x->rank == 3 ? x->dim[1] == heads : x->dim[1] % heads == 0), RF_ESHAPE,
-            "rotate: %lld heads do not divide x of [%lld, %lld ...]", (long long)heads, (long long)x->dim[0],
-            (long long)x->dim[1]);
+            "rotate: heads: expected a divisor of the columns of x [%lld, %lld ...], got %lld", (long long)x->dim[0],
+            (long long)x->dim[1], (long long)heads);
     const int64_t D = x->rank == 3 ? x->dim[2] : x->dim[1] / heads, r = rf_rope_spec_of(rope)->rotary;
-    RF_NEED(g, r <= D, RF_ESHAPE, "rotate: heads of %lld, angles for %lld", (long long)D, (long long)r);
+    RF_NEED(g, r <= D, RF_ESHAPE, "rotate: expected heads of at least the rotated %lld columns, got %lld", (long long)r,
+            (long long)D);
     for (int64_t n = 0; n < x->dim[0]; n++)
         RF_NEED(g, row[n] >= 0 && row[n] < rf_rope_rows(rope), RF_ERANGE,
-                "rotate: row %d of token %lld, table has %lld", (int)row[n], (long long)n,
-                (long long)rf_rope_rows(rope));
+                "rotate: token %lld: expected a row from 0 to below the table's %lld, got %d", (long long)n,
+                (long long)rf_rope_rows(rope), (int)row[n]);
 
     rf_tensor *y = rf__like(g, x);
     if (g->error.code) return y;

@@ -46,18 +46,19 @@ rf_tensor *rf_rotate_parts(rf_graph *g, rf_tensor *x, const rf_rotate_parts_spec
     RF_EXPECT(g, "rotate_parts", x, 2);
     RF_NEED(g, spec && spec->parts >= 1 && spec->parts <= RF_ROTATE_PARTS && spec->heads >= 1 && spec->rotated >= 0 &&
             spec->rotated <= spec->heads && x->dim[1] % (spec->parts * spec->heads) == 0, RF_EARG,
-            "rotate_parts: %lld columns are not parts of heads", (long long)x->dim[1]);
+            "rotate_parts: columns: expected a multiple of parts times heads, got %lld", (long long)x->dim[1]);
     const int64_t N = x->dim[0], D = x->dim[1] / (spec->parts * spec->heads);
     struct saved s = {*spec, D};
     for (int64_t p = 0; p < spec->parts; p++) {
         if (!spec->rope[p]) continue;
         const int64_t r = rf_rope_spec_of(spec->rope[p])->rotary, rows = rf_rope_rows(spec->rope[p]);
-        RF_NEED(g, r <= D && spec->row[p], RF_ESHAPE, "rotate_parts: heads of %lld, angles for %lld", (long long)D,
-                (long long)r);
+        RF_NEED(g, r <= D && spec->row[p], RF_ESHAPE,
+                "rotate_parts: expected heads of at least the rotated %lld columns "
+                "and their rows, got %lld", (long long)r, (long long)D);
         for (int64_t n = 0; n < N; n++)
             RF_NEED(g, spec->row[p][n] >= 0 && spec->row[p][n] < rows, RF_ERANGE,
-                    "rotate_parts: row %d of token %lld, table has %lld", (int)spec->row[p][n], (long long)n,
-                    (long long)rows);
+                    "rotate_parts: token %lld: expected a row from 0 to below the table's %lld, got %d", (long long)n,
+                    (long long)rows, (int)spec->row[p][n]);
     }
     rf_tensor *y = rf__like(g, x);
     if (g->error.code) return y;

@@ -66,7 +66,8 @@ rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t before, int64_t after, c
 {
     RF_EXPECT(g, "unfold", x, 2);
     RF_NEED(g, before >= 0 && before <= 1 << 16 && after >= 0 && after <= 1 << 16, RF_ERANGE,
-            "unfold: %lld tokens before and %lld behind, expected 0 to 65536", (long long)before, (long long)after);
+            "unfold: before, after: expected 0 to 65536 tokens, got %lld and %lld", (long long)before,
+            (long long)after);
     RF_STARTS(g, "unfold", start, B, x->dim[0], 0);
     struct saved s = {start, B, before, after};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], x->dim[1] * (before + after + 1)});
