@@ -18,8 +18,9 @@ rf_status rf_masked_new(const rf_ctx *ctx, const rf_tokenizer *t, int64_t capaci
 {
     if (!(ctx && t && out)) return rf__missing("rf_masked_new", "ctx, tokenizer, out", why);
     if (capacity < RF__TEMPLATE || capacity > INT32_MAX || !(mlm_probability >= 0 && mlm_probability <= 1))
-        return rf_fail(why, RF_EARG, "rf_masked_new: capacity %lld, mlm_probability %g: expected at least %d, 0 .. 1",
-                       (long long)capacity, mlm_probability, (int)RF__TEMPLATE);
+        return rf_fail(why, RF_EARG,
+                       "rf_masked_new: capacity, mlm_probability: expected at least %d and 0 to 1, got %lld "
+                       "and %g", (int)RF__TEMPLATE, (long long)capacity, mlm_probability);
     rf_masked *m = rf__calloc(ctx, 1, sizeof *m);
     if (!m) return rf_fail(why, RF_ENOMEM, "out of memory: a batch");
     m->ctx = ctx;

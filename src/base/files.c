@@ -106,7 +106,7 @@ static rf_status copy_of(const rf_ctx *ctx, const rf_map *map, const char *path,
                          size_t *size, rf_error *why)
 {
     if (map->size > limit)
-        return rf_fail(why, RF_EDATA, "%s: %zu bytes, the limit is %zu", path, map->size, limit);
+        return rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got %zu", path, limit, map->size);
     char *buffer = rf__alloc(ctx, map->size + 1);
     if (!buffer) return rf_fail(why, RF_ENOMEM, "%s: out of memory after 0 bytes", path);
     memcpy(buffer, map->data, map->size);
@@ -186,7 +186,8 @@ rf_status rf__path(char *out, size_t size, const char *folder, const char *name,
     const size_t n = strlen(folder);
     const int wrote = snprintf(out, size, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", name);
     if (wrote < 0 || (size_t)wrote >= size)
-        return rf_fail(why, RF_ERANGE, "%.80s.../%.80s: path longer than %zu bytes", folder, name, size - 1);
+        return rf_fail(why, RF_ERANGE, "%.80s.../%.80s: expected a path of at most %zu bytes, got a longer one", folder,
+                       name, size - 1);
     return RF_OK;
 }
 

@@ -59,17 +59,18 @@ static bool stays_inside(const char *name)
 static rf_status check(const rf_memory_file file[], int64_t n, rf_error *why)
 {
     if (n < 1 || n > INT32_MAX)
-        return rf_fail(why, RF_EARG, "memory folder: %lld files, expected 1 to %d", (long long)n, INT32_MAX);
+        return rf_fail(why, RF_EARG, "memory folder: files: expected 1 to %d, got %lld", INT32_MAX, (long long)n);
     for (int64_t i = 0; i < n; i++) {
         const rf_memory_file *f = &file[i];
         if (!f->name || (!f->data && f->size))
-            return rf_fail(why, RF_EARG, "memory folder: file %lld has no %s", (long long)i, f->name ? "data" : "name");
+            return rf_fail(why, RF_EARG,
+                           "memory folder: file %lld: expected %s, got NULL", (long long)i, f->name ? "data" : "name");
         if (!stays_inside(f->name))
             return rf_fail(why, RF_EARG, "memory folder: file %lld: expected a name inside the folder, got \"%.100s\"",
                            (long long)i, f->name);
         for (int64_t j = 0; j < i; j++)
             if (!strcmp(file[j].name, f->name))
-                return rf_fail(why, RF_EARG, "memory folder: \"%.100s\" is given twice", f->name);
+                return rf_fail(why, RF_EARG, "memory folder: expected different names, got \"%.100s\" twice", f->name);
     }
     return RF_OK;
 }

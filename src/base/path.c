@@ -25,7 +25,9 @@ rf_status rf__folder_of(const char *path, char *out, size_t size, rf_error *why)
 {
     const char *slash = strrchr(path, '/');
     const size_t n = !slash || slash == path ? 1 : (size_t)(slash - path);
-    if (n >= size) return rf_fail(why, RF_ERANGE, "%.60s...: a path of more than %zu bytes", path, size - 1);
+    if (n >= size)
+        return rf_fail(why, RF_ERANGE, "%.60s...: expected a path of at most %zu bytes, got a longer one", path,
+                       size - 1);
     memcpy(out, slash ? path : ".", n);
     out[n] = 0;
     return RF_OK;

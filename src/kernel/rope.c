@@ -166,12 +166,12 @@ rf_status rf_rope_rotate(const rf_ctx *ctx, const rf_rope *rope, float *y, const
         return rf_fail(why, RF_ESHAPE, "rope: expected heads of at least the rotated %lld columns, got a width of %lld",
                        (long long)rope->spec.rotary, (long long)d);
     if (!row && N > rope->rows)
-        return rf_fail(why, RF_ERANGE, "rope: token %lld, table holds %lld rows", (long long)(N - 1),
-                       (long long)rope->rows);
+        return rf_fail(why, RF_ERANGE, "rope: expected at most as many tokens as the table has rows, %lld, got %lld",
+                       (long long)rope->rows, (long long)N);
     for (int64_t n = 0; row && n < N; n++)
         if (row[n] < 0 || row[n] >= rope->rows)
-            return rf_fail(why, RF_ERANGE, "rope: row %d of token %lld, table holds %lld", (int)row[n], (long long)n,
-                           (long long)rope->rows);
+            return rf_fail(why, RF_ERANGE, "rope: token %lld: expected a row from 0 to below the table's %lld, got %d",
+                           (long long)n, (long long)rope->rows, (int)row[n]);
     if (!N || !H) return RF_OK;
 
     const int64_t at_once = rf__max64(1, 32768 / (H * d));      /* about 128 KiB of x for each block */

@@ -66,8 +66,9 @@ rf_status rf_attention_pass_open(const rf_ctx *ctx, const rf_config *c, rf_type 
 {
     if (!(ctx && c && out)) return rf__missing("rf_attention_pass_open", "ctx, config, out", why);
     if (B < 1 || T < 1 || (int64_t)B * T > INT32_MAX || (type != RF_F32 && type != RF_BF16))
-        return rf_fail(why, RF_EARG, "rf_attention_pass_open: %d sequences of %d tokens, type %d: expected at least 1 "
-                       "of each, RF_F32 or RF_BF16", (int)B, (int)T, (int)type);
+        return rf_fail(why, RF_EARG,
+                       "rf_attention_pass_open: expected at least 1 sequence of at least 1 token in RF_F32 "
+                       "or RF_BF16, got %d of %d, type %d", (int)B, (int)T, (int)type);
     rf_attention_pass *p = rf__calloc(ctx, 1, sizeof *p);
     if (!p) return rf_fail(why, RF_ENOMEM, "out of memory");
     *p = (rf_attention_pass){.ctx = ctx, .type = type, .B = B, .T = T};

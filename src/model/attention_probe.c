@@ -22,7 +22,7 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
     rf_attention_spec spec = *view->spec;
     const int64_t T = view->rotated->dim[0], H = spec.heads, C = view->rotated->dim[1] / 3, D = C / H;
     if (spec.B != 1) {
-        rf__stop(g, RF_EARG, "probabilities: a batch of %lld sequences, expected one", (long long)spec.B);
+        rf__stop(g, RF_EARG, "probabilities: expected a batch of 1 sequence, got %lld", (long long)spec.B);
         return;
     }
     spec.rotate_value = 0;                                      /* the columns are to come back as they are */

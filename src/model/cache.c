@@ -496,7 +496,7 @@ bool rf__cache_append(rf_graph *g, rf_cache *c, int64_t layer, const rf_columns 
     if (g->error.code) return false;
     for (int i = 0; i < parts; i++) columns += part[i].width;
     if (columns != k->columns) {
-        rf__stop(g, RF_ESHAPE, "layer %lld keeps rows of %lld columns, given are %lld", (long long)layer,
+        rf__stop(g, RF_ESHAPE, "cache: layer %lld: expected rows of %lld columns, got %lld", (long long)layer,
                  (long long)k->columns, (long long)columns);
         return false;
     }
@@ -535,7 +535,8 @@ bool rf__cache_put_source(rf_graph *g, rf_cache *c, int64_t layer, const rf_tens
     int64_t first = 0;
     if (g->error.code) return false;
     if (x->dim[1] != k->source) {
-        rf__stop(g, RF_ESHAPE, "layer %lld keeps rows of %lld columns of a source, given are %lld", (long long)layer,
+        rf__stop(g, RF_ESHAPE,
+                 "cache: layer %lld: expected rows of %lld columns of a source, got %lld", (long long)layer,
                  (long long)k->source, (long long)x->dim[1]);
         return false;
     }

@@ -217,13 +217,13 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
     const rf_position *is = b->is;
     rf_attention_spec spec = b->spec;
     if (spec.prefixes && (rf__config_linear_attention(b->config, b->at.layer) || is->attend))
-        return rf__stop(g, RF_EUNSUPPORTED, "token types 0 and 1 in one text: a first part that all tokens see has "
-                        "neither linear attention (attention_type) nor position_embedding_type \"%s\"", is->name);
+        return rf__stop(g, RF_EUNSUPPORTED, "token types: expected one in each text with linear attention "
+                        "(attention_type) or position_embedding_type \"%s\", got 0 and 1", is->name);
     rf_tensor *rotated = is->rotate ? is->rotate(g, &b->at, qkv) : qkv;
     if (rf__config_linear_attention(b->config, b->at.layer)) {
         if (b->observer)
             return rf__stop(g, RF_EUNSUPPORTED,
-                            "attention of layer %lld is linear (attention_type): it has no probabilities to look at",
+                            "layer %lld: expected softmax attention for its probabilities, got linear (attention_type)",
                             (long long)b->at.layer);
         rf_tensor *a = rf__linear_attention_forward(g, &b->at, rotated, &spec, b->underflows);
         return is->unrotate ? is->unrotate(g, &b->at, a) : a;
@@ -290,7 +290,8 @@ static void look(rf_graph *g, rf_block *b, const looked_at *source)
     if (!b->config->rotary_cross_attention) return;
     if (!b->spec.rope || b->spec.row != b->at.position) {
         rf__stop(g, RF_EUNSUPPORTED,
-                 "rotary_cross_attention: the decoder's encoding does not rotate all heads by their position alone");
+                 "rotary_cross_attention: expected a decoder's encoding that rotates all heads by the position only, "
+                 "got another");
         return;
     }
     b->cross.rope = b->spec.rope;
@@ -400,7 +401,8 @@ rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, 
     bind_weights(g, e);
     if (!common_of(g, e, &e->side[0], source, &from) || !common_of(g, e, &e->side[1], target, &to)) return &g->nil.t;
     if (source->B != target->B)
-        return rf__stop(g, RF_EARG, "pairs: %lld sources, but %lld targets", (long long)source->B,
+        return rf__stop(g, RF_EARG,
+                        "pairs: expected as many targets as the %lld sources, got %lld", (long long)source->B,
                         (long long)target->B);
     if (to.config->rotary_cross_attention && from.at.highest > to.at.highest) to.at.highest = from.at.highest;
     const looked_at seen = {run(g, e, &e->side[0], &from, NULL), &from.at};

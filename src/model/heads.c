@@ -115,7 +115,7 @@ static rf_tensor *logits(rf_graph *g, const rf_encoder *e, rf_tensor *x)
 {
     const rf_params *p = rf__encoder_params(e);
     if (p->head == RF_HEAD_MLM || p->head == RF_HEAD_SEQ2SEQ)
-        return rf__stop(g, RF_EUNSUPPORTED, "this model has no head for texts, tokens, answers or choices");
+        return rf__stop(g, RF_EUNSUPPORTED, "model: expected a head for texts, tokens, answers or choices, got none");
     return rf__family_head(p->family, p->head)->forward(g, &p->config, rf__encoder_head(e), x);
 }
 

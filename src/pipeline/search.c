@@ -68,13 +68,14 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
                     &model, "pooling", &pooling, "max_length", &max_length, "prompt", &prompt) &&
         json_unpack((json_t *)(uintptr_t)all, "{s:I, s:I, s:s, s:s, s:I, s:n}", "count", &n, "dimensions", &D, "model",
                     &model, "pooling", &pooling, "max_length", &max_length, "prompt"))
-        return damaged(folder, RF_FILE_INDEX, "count, dimensions, model, pooling or max_length is missing", why);
+        return damaged(folder, RF_FILE_INDEX,
+                       "expected count, dimensions, model, pooling and max_length, got fewer", why);
     if (n < 1 || D < 1 || D > RF_MAX_INDEX_DIMENSIONS || max_length < -1 || max_length > INT32_MAX ||
         !read_hex(model, &x->o.fingerprint) || rf__pooling_of(pooling) < 0)
-        return damaged(folder, RF_FILE_INDEX, "a value is outside its limits", why);
+        return damaged(folder, RF_FILE_INDEX, "expected values within their limits, got others", why);
     rf_type type = RF_F32;                                  /* of indexes that do not say it */
     while (dtype && type <= RF_I8 && !(rf__index_type(type) && !strcmp(dtype, rf__index_type(type)))) type++;
-    if (type > RF_I8) return damaged(folder, RF_FILE_INDEX, "dtype is none of f32, bf16 and int8", why);
+    if (type > RF_I8) return damaged(folder, RF_FILE_INDEX, "dtype: expected f32, bf16 or int8, got another", why);
     x->o.type = type;
     x->o.pooling = (rf_pooling)rf__pooling_of(pooling);
     x->n = n;
@@ -117,11 +118,11 @@ static rf_status open_file(rf_index *x, const char *folder, int which, rf_error 
     if (!rf__index_bytes(which, x->n, x->o.dimensions, &size))
         return damaged(folder, RF_FILE_INDEX, "more texts than memory can hold", why);
     if (map->size != size) {
-        snprintf(text, sizeof text, "%zu bytes, expected %zu of %lld texts", map->size, size, (long long)x->n);
+        snprintf(text, sizeof text, "expected %zu bytes for %lld texts, got %zu", size, (long long)x->n, map->size);
         return damaged(folder, rf__index_file[which], text, why);
     }
     if (memcmp(map->data, header, rf__index_header(which, x->n, x->o.dimensions, header)) != 0)
-        return damaged(folder, rf__index_file[which], "its beginning is not what index.json says", why);
+        return damaged(folder, rf__index_file[which], "expected the header that index.json implies, got another", why);
     return RF_OK;
 }
 
@@ -129,14 +130,16 @@ static rf_status check_content(const rf_index *x, const char *folder, rf_error *
 {
     bool rises = x->offset[0] == 0;
     for (int64_t i = 0; i < x->n && rises; i++) rises = x->offset[i + 1] > x->offset[i];
-    if (!rises) return damaged(folder, RF_FILE_INDEX_OFFSETS, "lines that do not follow one another", why);
+    if (!rises) return damaged(folder, RF_FILE_INDEX_OFFSETS, "expected offsets that rise, got others", why);
     if ((uint64_t)x->offset[x->n] != x->file[RF__LINES].size) {
         char text[96];
-        snprintf(text, sizeof text, "%zu bytes, expected %lld", x->file[RF__LINES].size, (long long)x->offset[x->n]);
+        snprintf(text, sizeof text,
+                 "expected %lld bytes, got %zu", (long long)x->offset[x->n], x->file[RF__LINES].size);
         return damaged(folder, RF_FILE_INDEX_LINES, text, why);
     }
     for (int64_t i = 0; i < 2 * x->n; i++)
-        if (!isfinite(x->scale[i])) return damaged(folder, RF_FILE_INDEX_SCALES, "a number that is not finite", why);
+        if (!isfinite(x->scale[i]))
+            return damaged(folder, RF_FILE_INDEX_SCALES, "expected finite numbers, got NaN or infinity", why);
     return RF_OK;
 }
 
@@ -313,8 +316,8 @@ static rf_status product(const scan *s, int64_t row, double *out, rf_error *why)
     if (fabs(square - 1) <= 1e-3) return RF_OK;
     char text[96];
     if (isfinite(square))
-        snprintf(text, sizeof text, "vector %lld has length %.4g, expected 1", (long long)row + 1, sqrt(square));
-    else snprintf(text, sizeof text, "vector %lld is not finite", (long long)row + 1);
+        snprintf(text, sizeof text, "vector %lld: expected length 1, got %.4g", (long long)row + 1, sqrt(square));
+    else snprintf(text, sizeof text, "vector %lld: expected finite numbers, got NaN or infinity", (long long)row + 1);
     return damaged(s->x->folder, RF_FILE_INDEX_VECTORS, text, why);
 }
 

@@ -144,7 +144,8 @@ static rf_status load_weights(evaluation *e, rf_error *why)
     if (!status) status = rf__params_load(&e->params, w, e->value, &head, NULL, why);
     if (!status && !head)
         status =
-            rf_fail(why, RF_EUNSUPPORTED, "%s: the model has no language-model head (cls.predictions.*)", e->o->model);
+            rf_fail(why, RF_EUNSUPPORTED,
+                    "%s: expected a language-model head (cls.predictions.*), got none", e->o->model);
     rf_weights_close(w);
     return status;
 }
@@ -241,8 +242,8 @@ static rf_status score_pairs(evaluation *e, rf_error *why)
     rf_status status = rf__pairs_read(e->ctx, e->tokenizer, &files, &limits, NULL, NULL, &e->pairs, why);
     char dropped[256];
     if (!status && *rf__pairs_dropped(&e->pairs, &files, dropped, sizeof dropped))
-        status = rf_fail(why, RF_EDATA, "%s, %s: %s: every pair counts in an evaluation; tokens_per_batch is %lld",
-                         o->source[0], o->target[0], dropped, (long long)o->tokens_per_batch);
+        status = rf_fail(why, RF_EDATA, "%s, %s: expected pairs that all fit tokens_per_batch, %lld, got others: %s",
+                         o->source[0], o->target[0], (long long)o->tokens_per_batch, dropped);
     while (!status && at < e->pairs.n) {
         rf__pairs_pack_in_order(&e->pairs, &marks, &at, &e->pair_batch);
         status = rf__score_flush(&e->scorer, why);
@@ -276,7 +277,7 @@ static rf_status evaluate(evaluation *e, const rf_train_options *given, rf_train
     if (!status && pairs) {
         if (!o->model || !o->sources || o->sources != o->targets)
             status =
-                rf_fail(why, RF_EARG, "evaluation: expected a model folder, and as many target files as source files");
+                rf_fail(why, RF_EARG, "evaluation: expected a model folder and as many target files as source files");
     } else if (!status) {
         o->sources = 0;
         if (!o->model || !o->texts) status = rf_fail(why, RF_EARG, "evaluation: expected a model folder and a text");

@@ -16,8 +16,8 @@ static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
     if (!all || (o->given ? o->given(o->given_user, name) : o->gradient_accumulation_steps != then)) return RF_OK;
     if (all % ranks)
         return rf_fail(why, RF_EARG,
-                       "%s: a step has %lld micro-batches, which %d processes cannot share; %s changes their number",
-                       r->from, (long long)all, ranks, name);
+                       "%s: processes: expected a divisor of the %lld micro-batches of a step, got %d; change their "
+                       "number with %s", r->from, (long long)all, ranks, name);
     o->gradient_accumulation_steps = all / ranks;
     return RF_OK;
 }
@@ -37,7 +37,7 @@ static rf_status refuse_beside_stages(const rf__run *r, rf_error *why)
     static const char *const name[] = {"max_steps", "num_train_epochs", "max_length", "gradient_accumulation_steps"};
     for (size_t i = 0; i < RF_COUNT(name); i++)
         if (rf__options_chosen(&r->o, &r->usual, name[i]))
-            return rf_fail(why, RF_EARG, "%s: given beside stages, which say it: leave it out", name[i]);
+            return rf_fail(why, RF_EARG, "%s: expected to be given by stages only, got both; leave it out", name[i]);
     return RF_OK;
 }
 
@@ -64,7 +64,8 @@ static rf_status resume_stages(rf__run *r, const json_t *saved, const char *give
     rf__stages then;
     if (r->job || !json_object_get(saved, "stages_settled")) {
         if (!r->job && given)
-            return rf_fail(why, RF_EARG, "stages: %s was made without them: leave them out", r->from);
+            return rf_fail(why, RF_EARG,
+                           "stages: expected none, since %s was made without stages; leave them out", r->from);
         r->o.stages = NULL;
         return RF_OK;
     }
@@ -78,8 +79,8 @@ static rf_status resume_stages(rf__run *r, const json_t *saved, const char *give
     for (int i = 0; i <= at && !status; i++)
         if (i >= r->stages.n || !same_stage(&then.at[i], &r->stages.at[i]))
             status = rf_fail(why, RF_EARG,
-                             "%s: stage %d is not that of %s, which has begun it: later ones alone may be others",
-                             given, i + 1, r->from);
+                             "%s: stage %d: expected that of %s, which has begun it, got another; only later stages "
+                             "may change", given, i + 1, r->from);
     if (!status) status = apply_stage(r, why);
     if (!status) r->state.max_steps = r->o.max_steps;
     return status;

@@ -50,7 +50,7 @@ static rf_status find_folder(rf__run *r, rf_error *why)
         folder = resume;
     } else if (resume && strcmp(resume, "latest")) {
         whole = realpath(resume, NULL);
-        if (!whole) return rf_fail(why, RF_EIO, "%s: no such checkpoint: %s", resume, strerror(errno));
+        if (!whole) return rf_fail(why, RF_EIO, "%s: cannot open the checkpoint: %s", resume, strerror(errno));
         const int n = snprintf(r->from, sizeof r->from, "%s", whole);
         char *slash = strrchr(whole, '/');
         slash[slash == whole] = 0;
@@ -70,14 +70,16 @@ static rf_status must_be_free(const rf__run *r, rf_error *why)
     if (r->own) return RF_OK;
     const int64_t newest = newest_of(r->ctx, r->folder);
     if (newest && *r->from)
-        return rf_fail(why, RF_EARG, "%s: holds checkpoint-%" PRId64 " of another run than that of %s: name another "
-                       "folder, -o DIR (output_dir)", r->folder, newest, r->from);
+        return rf_fail(why, RF_EARG, "%s: expected the folder of the run of %s, got checkpoint-%" PRId64 " of another "
+                       "run; choose another folder, -o DIR (output_dir)", r->folder, r->from, newest);
     if (newest)
-        return rf_fail(why, RF_EARG, "%s: holds checkpoint-%" PRId64 " of an earlier run: --resume "
-                       "(resume_from_checkpoint) goes on with it, another output_dir keeps it", r->folder, newest);
+        return rf_fail(why, RF_EARG,
+                       "%s: expected a folder without checkpoints, got checkpoint-%" PRId64 " of an earlier run; "
+                       "resume it (--resume, resume_from_checkpoint), or choose another output_dir", r->folder,
+                       newest);
     if (rf__holds_weights(r->folder))
         return rf_fail(why, RF_EARG,
-                       "%s: contains weights, which the trained ones would overwrite; choose another folder, -o DIR "
+                       "%s: expected a folder without weights, got one with weights; choose another folder, -o DIR "
                        "(output_dir)", r->folder);
     return RF_OK;
 }
@@ -110,7 +112,8 @@ static rf_status find_checkpoint(rf__run *r, rf_error *why)
         return rf_fail(why, RF_EDATA, "%s: expected a checkpoint, got another folder", r->from);
     if (!*r->from) status = rf__checkpoint_latest(r->ctx, r->folder, r->from, sizeof r->from, note, sizeof note, why);
     else if (rf__checkpoint_verify(r->ctx, r->from, &damage))
-        status = rf_fail(why, RF_EDATA, "%s: damaged (%s); use \"latest\" for the newest intact checkpoint", r->from,
+        status = rf_fail(why, RF_EDATA, "%s: expected an intact checkpoint, got a damaged one (%s); use \"latest\" for "
+                         "the newest intact checkpoint", r->from,
                          damage.text);
     if (!status && *note) rf__run_notify(r, "note", "%s", note);
     return status;
@@ -153,8 +156,8 @@ rf_status rf__run_compare_model(rf__run *r, const json_t *saved, rf_error *why)
     r->base = json_incref((json_t *)(uintptr_t)base);
     if (!now || !rf__options_chosen(&r->o, &r->usual, "model") || !strcmp(now, then)) return RF_OK;
     if (same_folder(now, then) || same_folder(now, r->folder) || same_folder(now, r->from)) return RF_OK;
-    return rf_fail(why, RF_EARG, "model: %s, but the run of %s began with %s, and a resumed run has the weights and "
-                   "the tokenizer of its checkpoint: leave it out", now, r->from, then);
+    return rf_fail(why, RF_EARG, "model: expected %s, with which the run of %s began, got %s; a resumed run has the "
+                   "weights and the tokenizer of its checkpoint, so leave it out", then, r->from, now);
 }
 
 /* The checkpoints go before the lines: whoever is killed in between has both or neither of that future. */

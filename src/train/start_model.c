@@ -73,12 +73,13 @@ static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
         is && (is->look == RF_LOOK_FIRST || (is->look == RF_LOOK_SUMMARY && c->summary == RF_SUMMARY_FIRST));
     if (c->is_decoder && c->linear_pooler && head != RF_HEAD_MLM)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: RoFormer-Sim (pooler_activation \"linear\", is_decoder true) is fine-tuned by "
-                       "task sim alone");
+                       "config.json: expected task sim for RoFormer-Sim (pooler_activation \"linear\", is_decoder "
+                       "true), got another task");
     if (!c->is_decoder || !first) return RF_OK;
     return rf_fail(
         why, RF_EUNSUPPORTED,
-        "config.json: is_decoder is true, and this head looks at a text's first token, which has seen no other");
+        "config.json: is_decoder: expected false for a head that reads a text's first token, got true: in a causal "
+        "model the first token does not attend to the others");
 }
 
 /* A folder of another class (BertForPreTraining, or a fine-tuned one) is written as what is trained here. */
@@ -151,7 +152,7 @@ static rf_status compare_config(rf__run *r, rf_error *why)
     if (!*r->from || !r->o.config) return RF_OK;
     const rf_status status = rf_config_read(r->ctx, r->o.config, &c, why);
     if (status || same_shape(&c, &r->params.config)) return status;
-    return rf_fail(why, RF_EARG, "%s: another architecture than that of %s", r->o.config, r->from);
+    return rf_fail(why, RF_EARG, "%s: expected the architecture of %s, got another", r->o.config, r->from);
 }
 
 /* ---- weights, gradients, memory ---- */

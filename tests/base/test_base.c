@@ -381,7 +381,7 @@ static void paths_are_taken_apart(void **state)
     assert_int_equal(rf__folder_of("0123456/a", out, sizeof out, &why), RF_OK);
     assert_string_equal(out, "0123456");
     assert_int_equal(rf__folder_of("01234567/a", out, sizeof out, &why), RF_ERANGE);
-    t_failed(&why, RF_ERANGE, "a path of more than 7 bytes");
+    t_failed(&why, RF_ERANGE, "expected a path of at most 7 bytes");
 }
 
 static void folders_that_hold_a_file_are_named(void **state)

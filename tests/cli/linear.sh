@@ -31,7 +31,7 @@ same whole.lines parts.lines "metrics"
 expect 0 '' "$program" evaluate -q -m whole --text text.txt --eval_documents 20 --max_length 64
 expect 0 '' "$program" embed -m whole -o vectors.npy --quiet text.txt
 expect 0 '' "$program" fill-mask -m whole 'the [MASK] river'
-expect 3 'no probabilities' "$program" position-report -m whole --text text.txt --max_length 16 -q
+expect 3 'expected softmax attention for its probabilities' "$program" position-report -m whole --text text.txt --max_length 16 -q
 
 # A causal one: what it says of a text is the same in windows and whole, token by token and at once.
 config '"feature_map": "elu", "is_decoder": true'

@@ -144,7 +144,7 @@ expect 0 'lr_scheduler_type' "$program" pretrain --resume chosen/checkpoint-2 --
 
 # Refused before anything is lost.
 rm -rf taken && cp -r whole taken && rm -r taken/checkpoint-* taken/.lock
-expect 2 'taken: contains weights, which the trained ones would overwrite' "$program" pretrain --text text.txt --model taken --max_steps 2
+expect 2 'taken: expected a folder without weights' "$program" pretrain --text text.txt --model taken --max_steps 2
 same whole/model.safetensors taken/model.safetensors "in place"
 [ ! -e taken/.lock ] || fail "a refused run leaves its lock"
 before=$(ls stopped | sort | tr '\n' ' ')

@@ -77,7 +77,7 @@ expect 0 '' "$program" search -m model --top-k 1 small.index 'of the river'
 cp small.index/index.json description
 for other in '"int4"' 5 null; do
     sed "s/\"int8\"/$other/" description > small.index/index.json
-    expect 3 'dtype is none of f32, bf16 and int8' "$program" search -m model small.index 'of the river'
+    expect 3 'dtype: expected f32, bf16 or int8' "$program" search -m model small.index 'of the river'
 done
 
 # Whose index it is, and whether it is whole.
@@ -87,7 +87,7 @@ expect 3 'some: the index of another model: made with model \([0-9a-f]{16}\) of 
     "$program" search -m trained some 'the river'
 expect 0 'some: intact' sh -c '"$0" verify some >&2' "$program"
 cp -r some short; head -c 200 some/vectors.faiss > short/vectors.faiss
-expect 3 'short/vectors.faiss: 200 bytes, expected' "$program" search -m model short 'the river'
+expect 3 'short/vectors.faiss: expected .* bytes for .* texts, got 200' "$program" search -m model short 'the river'
 expect 3 'vectors.faiss: 200 bytes' "$program" verify short
 expect 4 'no-such' "$program" search -m model no-such 'the river'
 expect 4 'model: expected an index, got a folder without index.json' "$program" search -m model model 'the river'

@@ -79,7 +79,7 @@ static void xpos_has_no_end(void **state)
     const float *y;
     rf_error why = {0};
     rf_session_hidden(w.session, &b, &y, &why);
-    t_failed(&why, RF_ERANGE, "xpos: positions must rise by one");
+    t_failed(&why, RF_ERANGE, "one more than that of the token before, got");
     end(&w);
     t_free_all();
 }
@@ -240,7 +240,7 @@ static void nothing_to_look_at(void **state)
     rf_error why = {0};
     rf__session_observe(w.session, never_called, NULL);
     assert_int_equal(rf_session_hidden(w.session, &b, &y, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "layer 0 is linear (attention_type): it has no probabilities");
+    t_failed(&why, RF_EUNSUPPORTED, "layer 0: expected softmax attention for its probabilities, got linear");
     end(&w);
     t_free_all();
 }

@@ -469,7 +469,7 @@ static void the_other_kind_of_question(void **state)
     const rf_batch one = {.N = N, .B = 1, .id = target_id, .start = start};
     why = (rf_error){0};
     assert_int_equal(rf_session_pair_logits(s, &SOURCE, &one, rows, N, &z, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "3 sources, but 1 targets");
+    t_failed(&why, RF_EARG, "expected as many targets as the 3 sources, got 1");
     rf_session_close(s);
     rf_model_close(m);
     rf_config_defaults(&c);

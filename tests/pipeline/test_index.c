@@ -366,14 +366,14 @@ static void an_index_that_is_damaged_or_cut_short(void **state)
         rf_status status;
         const char *says;
     } all[] = {
-        {"codes.npy", SIZE_MAX, 0, 200, RF_EDATA, "codes.npy: 200 bytes, expected"},
-        {"scales.npy", SIZE_MAX, 0, 0, RF_EDATA, "scales.npy: 0 bytes, expected"},
-        {"vectors.faiss", SIZE_MAX, 0, 1000, RF_EDATA, "vectors.faiss: 1000 bytes, expected"},
-        {"offsets.npy", SIZE_MAX, 0, 136, RF_EDATA, "offsets.npy: 136 bytes, expected"},
-        {"lines.txt", SIZE_MAX, 0, 20, RF_EDATA, "lines.txt: 20 bytes, expected"},
-        {"vectors.faiss", 3, '2', SIZE_MAX, RF_EDATA, "vectors.faiss: its beginning"},
-        {"codes.npy", 22, '2', SIZE_MAX, RF_EDATA, "codes.npy: its beginning"},
-        {"offsets.npy", 144, '\x7f', SIZE_MAX, RF_EDATA, "offsets.npy: lines that do not follow one another"},
+        {"codes.npy", SIZE_MAX, 0, 200, RF_EDATA, "texts, got 200"},
+        {"scales.npy", SIZE_MAX, 0, 0, RF_EDATA, "texts, got 0"},
+        {"vectors.faiss", SIZE_MAX, 0, 1000, RF_EDATA, "texts, got 1000"},
+        {"offsets.npy", SIZE_MAX, 0, 136, RF_EDATA, "texts, got 136"},
+        {"lines.txt", SIZE_MAX, 0, 20, RF_EDATA, "bytes, got 20"},
+        {"vectors.faiss", 3, '2', SIZE_MAX, RF_EDATA, "vectors.faiss: expected the header"},
+        {"codes.npy", 22, '2', SIZE_MAX, RF_EDATA, "codes.npy: expected the header"},
+        {"offsets.npy", 144, '\x7f', SIZE_MAX, RF_EDATA, "offsets.npy: expected offsets that rise"},
         {"index.json", 29, '9', SIZE_MAX, RF_EUNSUPPORTED, "format: expected roformer-index-1, got roformer-index-9"},
         {"index.json", 14, 'x', SIZE_MAX, RF_EDATA, "expected an index"},
         {"index.json", 0, ' ', SIZE_MAX, RF_EDATA, "index.json"},
@@ -388,6 +388,7 @@ static void an_index_that_is_damaged_or_cut_short(void **state)
         rf_index_close(opened(ctx, folder, &m));
         replace(folder, all[i].file, all[i].at, all[i].byte, all[i].keep);
         rf_index_open(ctx, folder, &x, &why);
+        if (!strstr(why.text, all[i].file)) fail_msg("%s: %s", all[i].file, why.text);
         refused(&why, all[i].status, all[i].says);
         assert_null(x);
     }
@@ -416,13 +417,13 @@ static void a_vector_that_is_not_finite(void **state)
     replace(folder, "vectors.faiss", 45 + 4 * 8 * 3 + 3, '\x7f', SIZE_MAX);
     assert_int_equal(rf_index_open(ctx, folder, &x, &why), RF_OK);
     rf_index_search(x, m.v + 3 * 8, 40, &hit, &hits, &why);
-    refused(&why, RF_EDATA, "index/vectors.faiss: vector 4 is not finite");
+    refused(&why, RF_EDATA, "index/vectors.faiss: vector 4: expected finite numbers");
     rf_index_close(x);
     replace(folder, "vectors.faiss", 45 + 4 * 8 * 3 + 3, '\x43', SIZE_MAX);         /* 256 and more */
     assert_int_equal(rf_index_open(ctx, folder, &x, &why), RF_OK);
     why = (rf_error){0};
     rf_index_search(x, m.v + 3 * 8, 40, &hit, &hits, &why);
-    refused(&why, RF_EDATA, "vector 4 has length");
+    refused(&why, RF_EDATA, "vector 4: expected length 1, got");
     rf_index_close(x);
     rf_ctx_free(ctx);
     t_free_all();

@@ -312,7 +312,7 @@ static void the_log_is_lost(void **state)
     const rf_status status = go(&r, 0, true);
     plan.plan = NOTHING;
     assert_int_equal(status, RF_EIO);
-    t_failed(&r.why, RF_EIO, "metrics.jsonl: an earlier sync failed");
+    t_failed(&r.why, RF_EIO, "metrics.jsonl: cannot sync: an earlier sync failed");
     assert_int_equal(plan.hits, 1);
     assert_int_equal(plan.again, 0);
     assert_true(tiny_has(r.out, "checkpoint-2") && !tiny_has(r.out, "checkpoint-6"));

@@ -177,7 +177,7 @@ static void later_stages_may_change(void **state)
     r.o.resume_from_checkpoint = "latest";
     t_write(r.model, "stages.json", other, sizeof other - 1);
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "stage 1 is not that of");
+    t_failed(&r.why, RF_EARG, "stage 1: expected that of");
     t_write(r.model, "stages.json", longer, sizeof longer - 1);
     must(&r, RF_OK);
     assert_int_equal(r.steps, 3);
@@ -226,7 +226,7 @@ static void what_is_refused(void **state)
     run r = with_stages(three);
     r.o.max_steps = 3;
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "max_steps: given beside stages, which say it: leave it out");
+    t_failed(&r.why, RF_EARG, "max_steps: expected to be given by stages only");
     end_stages(&r);
 }
 

@@ -55,10 +55,10 @@ static void does_not_train_over_weights(void **state)
     char *checkpoint = tiny_path(r.model, "checkpoint-2");
     const uint32_t crc = tiny_crc(r.model, "model.safetensors");
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "holds checkpoint-2 of an earlier run: --resume");
+    t_failed(&r.why, RF_EARG, "expected a folder without checkpoints, got checkpoint-2 of an earlier run");
     rf__folder_remove(checkpoint);
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "contains weights, which the trained ones would overwrite");
+    t_failed(&r.why, RF_EARG, "expected a folder without weights");
     assert_int_equal(tiny_crc(r.model, "model.safetensors"), crc);
     r.o.output_dir = r.out;
     must(&r, RF_OK);
@@ -81,7 +81,7 @@ static void a_finished_model_stays(void **state)
     for (size_t i = 0; i < RF_COUNT(weights); i++) {
         kept k = keep(r.out);
         must(&r, RF_EARG);
-        t_failed(&r.why, RF_EARG, "contains weights, which the trained ones would overwrite");
+        t_failed(&r.why, RF_EARG, "expected a folder without weights");
         is_kept(r.out, &k);
         if (!i) assert_int_equal(rename(from, to), 0);
     }
@@ -99,7 +99,7 @@ static void does_not_run_over_an_earlier_run(void **state)
     must(&r, RF_ESTOPPED);
     kept k = keep(r.out);
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "holds checkpoint-4 of an earlier run");
+    t_failed(&r.why, RF_EARG, "expected a folder without checkpoints, got checkpoint-4");
     is_kept(r.out, &k);
     end(&r);
 }
@@ -154,7 +154,7 @@ static void going_back_leaves_the_future(void **state)
 
     r.o.resume_from_checkpoint = whole;                              /* its lines of the log were cut: not here */
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "metrics.jsonl: is not the log of the run that is resumed");
+    t_failed(&r.why, RF_EARG, "metrics.jsonl: expected the log of the resumed run");
     same(result_of(r.out, 20), got);
     r.o.resume_from_checkpoint = eight;                              /* a second time: nothing is overwritten */
     r.o.stop_after = 1;
@@ -200,7 +200,7 @@ static void another_model_beside_a_checkpoint_is_refused(void **state)
         r.o.model = other;
         must(&r, RF_EARG);
         t_failed(&r.why, RF_EARG, "model: ");
-        t_failed(&r.why, RF_EARG, "a resumed run has the weights and the tokenizer of its checkpoint: leave it out");
+        t_failed(&r.why, RF_EARG, "a resumed run has the weights and the tokenizer of its checkpoint, so leave it out");
         is_kept(r.out, &k);
         k = keep(r.out);
     }
@@ -233,7 +233,7 @@ static void not_into_another_runs_folder(void **state)
     r.o.output_dir = other.out;
     kept k = keep(other.out);
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "holds checkpoint-12 of another run than that of ");
+    t_failed(&r.why, RF_EARG, "got checkpoint-12 of another run");
     is_kept(other.out, &k);
 
     other.o.stop_after = 0;
@@ -248,7 +248,7 @@ static void not_into_another_runs_folder(void **state)
     }
     k = keep(other.out);
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "contains weights, which the trained ones would overwrite");
+    t_failed(&r.why, RF_EARG, "expected a folder without weights");
     is_kept(other.out, &k);
 
     char *moved = tiny_path(other.out, "checkpoint-8");              /* moved there by hand: its log is not there */
@@ -257,7 +257,7 @@ static void not_into_another_runs_folder(void **state)
     r.o.output_dir = NULL;
     k = keep(other.out);
     must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "metrics.jsonl: is not the log of the run that is resumed");
+    t_failed(&r.why, RF_EARG, "metrics.jsonl: expected the log of the resumed run");
     is_kept(other.out, &k);
     free(moved);
     free(eight);
@@ -284,13 +284,13 @@ static void a_log_is_known_by_its_bytes(void **state)
     assert_int_equal(rf__journal_known(folder, "log", line, 0, true, &why), RF_OK);            /* an older version's */
     assert_int_equal(rf__journal_known(folder, "log", line - 3, 0, false, &why), RF_OK);
     rf__journal_known(folder, "log", line - 3, 0, true, &why);
-    t_failed(&why, RF_EARG, "its first 8 bytes are not those");
+    t_failed(&why, RF_EARG, "whose first 8 bytes differ");
     why = (rf_error){0};
     rf__journal_known(folder, "log", line, crc + 1, true, &why);
-    t_failed(&why, RF_EARG, "is not the log of the run that is resumed");
+    t_failed(&why, RF_EARG, "expected the log of the resumed run");
     why = (rf_error){0};
     rf__journal_known(folder, "log", 100, crc, true, &why);
-    t_failed(&why, RF_EARG, "is not the log of the run that is resumed");
+    t_failed(&why, RF_EARG, "expected the log of the resumed run");
 }
 
 static void a_log_counts_its_bytes(void **state)

@@ -13,8 +13,10 @@ int64_t rf__relative_reach(rf_graph *g, const rf_layer_context *at)
         if (before + to - from > longest) longest = before + to - from;
         for (int32_t n = from + 1; n < to && at->chosen && !g->error.code; n++)
             if ((int64_t)at->position[n] != (int64_t)at->position[n - 1] + 1)
-                rf__stop(g, RF_ERANGE, "%s: positions must rise by one within a sequence, token %d has %d after %d",
-                         at->config->position_embedding_type, (int)n, (int)at->position[n], (int)at->position[n - 1]);
+                rf__stop(g, RF_ERANGE,
+                         "%s: position of token %d: expected %lld, one more than that of the token before, got %d",
+                         at->config->position_embedding_type, (int)n, (long long)at->position[n - 1] + 1,
+                         (int)at->position[n]);
     }
     return longest - 1;
 }

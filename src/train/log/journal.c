@@ -43,9 +43,9 @@ rf_status rf__journal_known(const char *folder, const char *name, int64_t bytes,
     const bool same = !size || (shorter ? !crc : crc ? found == crc : !lines || last == '\n');
     rf__journal_close(&j);
     if (status || same) return status;
-    return rf_fail(why, RF_EARG, "%s: is not the log of the run that is resumed: its first %lld bytes are not those "
-                   "that the checkpoint knows; name another folder, -o DIR (output_dir), or move the file away", j.path,
-                   (long long)bytes);
+    return rf_fail(why, RF_EARG,
+                   "%s: expected the log of the resumed run, got a file whose first %lld bytes differ; choose "
+                   "another folder, -o DIR (output_dir), or move the file away", j.path, (long long)bytes);
 }
 
 rf_status rf__journal_open(const char *folder, const char *name, int64_t bytes, rf__journal *out, rf_error *why)
@@ -81,7 +81,7 @@ rf_status rf__journal_append(rf__journal *j, const void *data, size_t size, rf_e
 
 rf_status rf__journal_sync(rf__journal *j, rf_error *why)
 {
-    if (j->lost) return rf_fail(why, RF_EIO, "%s: an earlier sync failed, and none can be trusted since", j->path);
+    if (j->lost) return rf_fail(why, RF_EIO, "%s: cannot sync: an earlier sync failed", j->path);
     j->lost = j->fd >= 0 && fsync(j->fd);
     return j->lost ? refused(j, "sync", why) : RF_OK;
 }

@@ -52,7 +52,8 @@ static rf_status part(rf_recipe recipe, const char *name, json_t **out, rf_error
 {
     const char *all = rf_recipe_text(recipe);
     json_t *whole = all ? rf__json_parse(all, strlen(all), 0, "recipe", why) : NULL;
-    if (!whole) return all ? why->code : rf_fail(why, RF_EARG, "recipe: there is none of number %d", (int)recipe);
+    if (!whole)
+        return all ? why->code : rf_fail(why, RF_EARG, "recipe: expected a value of rf_recipe, got %d", (int)recipe);
     *out = json_incref(json_object_get(whole, name));
     json_decref(whole);
     return RF_OK;
