@@ -82,7 +82,9 @@ static rf_status fill(feed *f, rf_reader *r, bool *more, rf_error *why)
 static rf_status append(feed *f, chunk *c, const rf_encoding *e)
 {
     const size_t width = (size_t)f->width;
-    if (e->n >= RF__HELD) return rf_fail(&c->why, RF_ERANGE, "a document of %zu tokens", e->n);
+    if (e->n >= RF__HELD)
+        return rf_fail(&c->why, RF_ERANGE, "document: expected fewer than %llu tokens, got %zu",
+                       (unsigned long long)RF__HELD, e->n);
     if (!rf__grow(f->ctx, &c->ids, &c->ids_capacity, (c->tokens + e->n) * width, 1))
         return rf_fail(&c->why, RF_ENOMEM, "out of memory: %zu ids", c->tokens + e->n);
     if (!e->n) return RF_OK;

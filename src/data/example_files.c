@@ -52,7 +52,9 @@ rf_status rf__example_file(const char *path, const char *part, bool maybe, char 
                                                                         "val", "dev_matched", NULL};
     char one[256] = "", two[256] = "";
     if (!rf__is_folder(path)) {
-        if (strlen(path) >= size) return rf_fail(why, RF_ERANGE, "%.80s...: a path of %zu bytes", path, strlen(path));
+        if (strlen(path) >= size)
+            return rf_fail(why, RF_ERANGE, "%.80s...: expected a path of fewer than %zu bytes, got %zu", path, size,
+                           strlen(path));
         memcpy(out, path, strlen(path) + 1);
         return RF_OK;
     }

@@ -104,7 +104,8 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
 {
     rf_encoding *e = &t->scratch;
     const size_t most = (size_t)t->max_length, begin = t->tokens;
-    if (n > UINT32_MAX) return rf_fail(why, RF_ERANGE, "a sentence of %zu words", n);
+    if (n > UINT32_MAX)
+        return rf_fail(why, RF_ERANGE, "sentence: expected at most %lu words, got %zu", (unsigned long)UINT32_MAX, n);
     if (!reserve(t, most) || !rf__grow(t->ctx, &t->words, &t->capacity[WORDS], t->n + 1, sizeof *t->words))
         return no_memory(t, why);
     t->words[t->n] = (uint32_t)n;
@@ -194,7 +195,9 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
                              rf_error *why)
 {
     rf_encoding *e = &t->scratch;
-    if (context.size > UINT32_MAX) return rf_fail(why, RF_ERANGE, "a context of %zu bytes", context.size);
+    if (context.size > UINT32_MAX)
+        return rf_fail(why, RF_ERANGE, "context: expected at most %lu bytes, got %zu", (unsigned long)UINT32_MAX,
+                       context.size);
     /* as a pair whose second text is empty yet */
     const size_t most = (size_t)t->max_length / 2 + rf__tokenizer_ends(t->tokenizer);
     rf_status status = rf_encode(t->tokenizer, question.at, question.size, "", 0, most, 0, e, NULL, why);

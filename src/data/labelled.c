@@ -451,10 +451,10 @@ static rf_status open_teacher(rf__labelled *l, const rf__records *r, rf_error *w
     if (!status) status = rf__teacher_open(l->ctx, l->o->teacher, &l->teacher, why);
     if (status) return status;
     if (l->teacher.rows % each || (size_t)(l->teacher.rows / each) != r->n)
-        return rf_fail(why, RF_EDATA, "%.150s: holds %lld vectors, %.150s %zu examples: %s", l->o->teacher,
-                       (long long)l->teacher.rows, r->path, r->n,
-                       each == 1 ? "row i is that of example i"
-                                 : "two rows are those of an example, of its first text and of its second one");
+        return rf_fail(why, RF_EDATA,
+                       "%.150s: expected %lld vectors, %s for each example of %.150s, got %lld", l->o->teacher,
+                       (long long)each * (long long)r->n, each == 1 ? "one" : "two (one for each text)", r->path,
+                       (long long)l->teacher.rows);
     l->taught = true;
     return RF_OK;
 }
@@ -478,8 +478,8 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
     rf_status status = rf__records_read(&r, l->ctx, l->o->train, &l->layout, why);
     if (!status && !r.n) status = rf__records_judge(&r, 0, why);
     if (!status && folds && r.n < (size_t)l->o->k_fold)
-        status = rf_fail(why, RF_EDATA, "%.150s: holds %zu examples, too few for %lld folds", r.path, r.n,
-                         (long long)l->o->k_fold);
+        status = rf_fail(why, RF_EDATA, "%.150s: expected at least one example for each of %lld folds, got %zu",
+                         r.path, (long long)l->o->k_fold, r.n);
     if (!status) status = settle_labels(l, &r, why);
     if (!status) status = open_teacher(l, &r, why);
     if (!status) status = fill_training(l, &r, t, max_length, train, dev, why);

@@ -26,7 +26,7 @@ static rf_status fill(lines *l, rf_error *why)
 {
     size_t got = 0;
     if (l->end - l->at > LINE)
-        return rf_fail(why, RF_EDATA, "%s:%llu: a line of more than %d MiB", l->path,
+        return rf_fail(why, RF_EDATA, "%s:%llu: expected a line of at most %d MiB, got a longer one", l->path,
                        (unsigned long long)l->number + 1, LINE >> 20);
     if (l->at) memmove(l->text, l->text + l->at, l->end - l->at);
     l->end -= l->at;
@@ -262,7 +262,8 @@ rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const rf__pai
     for (int s = 0; s < RF__SIDES; s++) rf_encoding_clear(&r.ids[s]);
     char dropped[256];
     if (!status && !out->n)
-        status = rf_fail(why, RF_EDATA, "%s, %s: no pair of texts is left%s%s", files->path[0][0], files->path[1][0],
+        status = rf_fail(why, RF_EDATA,
+                         "%s, %s: expected a pair of texts, got none%s%s", files->path[0][0], files->path[1][0],
                          *rf__pairs_dropped(out, files, dropped, sizeof dropped) ? ": " : "", dropped);
     if (status) rf__pairs_free(ctx, out);
     return status;

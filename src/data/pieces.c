@@ -85,7 +85,8 @@ rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources
     cutter c = {ctx, v->kind, (size_t)(max_length - RF__TEMPLATE), 0, out};
     choice which = {.held = held};
     for (int s = 0; s < sources; s++) {
-        if (from[s].tokens >> 44) return rf_fail(why, RF_ERANGE, "%zu tokens, the limit is 2^44", from[s].tokens);
+        if (from[s].tokens >> 44)
+            return rf_fail(why, RF_ERANGE, "tokens: expected fewer than 2^44, got %zu", from[s].tokens);
         which.all += held ? from[s].held : from[s].documents - from[s].held;
     }
     which.quota = most > 0 && (uint64_t)most < which.all ? (uint64_t)most : which.all;
@@ -108,7 +109,7 @@ rf_status rf__pieces_mix(rf__pieces *p, const double weight[], rf_error *why)
 {
     for (int s = 0; s < p->sources; s++) {
         const size_t first = s ? p->source[s - 1].end : 0, n = p->source[s].end - first;
-        if (!n) return rf_fail(why, RF_EDATA, "mix: corpus %d holds no token to train on", s + 1);
+        if (!n) return rf_fail(why, RF_EDATA, "mix: corpus %d: expected tokens to train on, got none", s + 1);
         p->stream[s].first = first;
         p->stream[s].n = n;
         p->stream[s].weight = weight[s];

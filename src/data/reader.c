@@ -113,8 +113,8 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
     *whole = newline || r->ended;
     *n = newline ? (size_t)(newline - *p) : *whole ? seen : cut_line(*p, seen);
     if (!*whole && r->format == RF_TEXT_JSONL)
-        return rf_fail(why, RF_EDATA, "%s:%lld: a line of more than %d bytes", name_of(r), (long long)r->number,
-                       MAX_JSON_LINE);
+        return rf_fail(why, RF_EDATA, "%s:%lld: expected a line of at most %d bytes, got a longer one", name_of(r),
+                       (long long)r->number, MAX_JSON_LINE);
     if (r->ended && !seen && !r->column) {
         *p = NULL;
         return RF_OK;
@@ -253,7 +253,7 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
 {
     if (first && whole && starts(p, n, "<doc ") && p[n - 1] == '>') {
         if (r->inside)
-            return rf_fail(why, RF_EDATA, "%s:%lld: <doc> inside a document, </doc> is missing before it",
+            return rf_fail(why, RF_EDATA, "%s:%lld: expected </doc> before the next <doc>, got <doc>",
                            name_of(r), (long long)r->number);
         r->inside = r->title_next = true;
         rf__wiki_title(p, n, r->title, sizeof r->title);
@@ -266,7 +266,8 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
     }
     if (first && whole && rf__blank(p, n)) return RF_OK;
     if (!r->inside)
-        return rf_fail(why, RF_EDATA, "%s:%lld: text outside of <doc> ... </doc>", name_of(r), (long long)r->number);
+        return rf_fail(why, RF_EDATA, "%s:%lld: expected text inside <doc> ... </doc>, got text outside", name_of(r),
+                       (long long)r->number);
     if (r->from == r->size) r->from = r->size = 0;
     const size_t before = r->size - r->from;
     rf_status s = append(r, p, n, why);
@@ -307,7 +308,7 @@ static rf_status open_file(rf_reader *r, rf_error *why)
     struct stat st;
     r->number = 1;
     if (f->is.size >= 0 && !r->memory && !stat(f->path, &st) && st.st_size != f->is.size)
-        return rf_fail(why, RF_EDATA, "%s: its size changed from %lld to %lld bytes since reading began", f->path,
+        return rf_fail(why, RF_EDATA, "%s: expected the size of the start, %lld bytes, got %lld", f->path,
                        (long long)f->is.size, (long long)st.st_size);
     if (!strcmp(f->path, "-")) {
         if (r->used_stdin) return rf_fail(why, RF_EARG, "standard input can be read only once");
@@ -330,10 +331,10 @@ static rf_status end_of_file(rf_reader *r, rf_error *why)
     const struct file *f = &r->file[r->now];
     const uint64_t used = rf__source_used(r->source);
     if (f->is.size >= 0 && used != (uint64_t)f->is.size)
-        return rf_fail(why, RF_EDATA, "%s: ended at byte %llu of %lld", f->path, (unsigned long long)used,
-                       (long long)f->is.size);
+        return rf_fail(why, RF_EDATA, "%s: expected %lld bytes, got %llu", f->path, (long long)f->is.size,
+                       (unsigned long long)used);
     if (r->inside)
-        return rf_fail(why, RF_EDATA, "%s:%lld: the file ends inside a document: </doc> is missing", f->path,
+        return rf_fail(why, RF_EDATA, "%s:%lld: expected </doc>, got the end of the file", f->path,
                        (long long)r->number);
     r->complete = r->file_done = true;
     return RF_OK;
@@ -409,8 +410,8 @@ rf_status rf_reader_seek(rf_reader *r, rf_reader_position position, rf_error *wh
     if (!r) return rf__missing("rf_reader_seek", "reader", why);
     if (position.file < 0 || position.file > r->files || position.index < 0 ||
         (position.file == r->files && position.index))
-        return rf_fail(why, RF_EARG, "seek: file %d, document %lld: there are %d files", position.file,
-                       (long long)position.index, r->files);
+        return rf_fail(why, RF_EARG, "seek: expected a place within %d files, got file %d, document %lld", r->files,
+                       position.file, (long long)position.index);
     close_file(r);
     r->stuck = (rf_error){0};
     r->now = position.file;
@@ -421,8 +422,9 @@ rf_status rf_reader_seek(rf_reader *r, rf_reader_position position, rf_error *wh
         const rf_status s = rf_reader_next(r, &d, why);
         if (s) return s;
         if (!d.text || d.file != position.file)
-            return rf_fail(why, RF_EDATA, "%s: document %lld is past its end, it has %lld", r->file[position.file].path,
-                           (long long)position.index, (long long)i);
+            return rf_fail(why, RF_EDATA,
+                           "%s: document: expected one of its %lld, got %lld", r->file[position.file].path,
+                           (long long)i, (long long)position.index);
     }
     return RF_OK;
 }
@@ -508,7 +510,7 @@ static rf_status make(const rf_ctx *ctx, int n, const rf_reader_options *options
 {
     rf_reader_options o;
     if (rf__reader_options_read(&o, options, why)) return RF_EARG;
-    if (n < 1) return rf_fail(why, RF_EARG, "no text file is given");
+    if (n < 1) return rf_fail(why, RF_EARG, "text: expected a file, got none");
     if (!o.max_document) o.max_document = 1 << 20;
     if (o.max_document < 64 || o.max_document > 1 << 30)
         return rf_fail(why, RF_EARG, "max_document: expected 64 to %d, got %zu", 1 << 30, o.max_document);
@@ -530,7 +532,7 @@ static rf_status add(rf_reader *r, const char *path, rf_error *why)
     if (!path) return rf__missing("a reader", "each path", why);
     for (int i = 0; i < r->files; i++)
         if (!strcmp(path, "-") && !strcmp(r->file[i].path, "-"))
-            return rf_fail(why, RF_EARG, "standard input is named twice");
+            return rf_fail(why, RF_EARG, "standard input: expected once, got it twice");
     if (!(f->path = rf__strdup(r->ctx, path))) return rf_fail(why, RF_ENOMEM, "out of memory for a reader");
     r->files++;
     return r->memory ? RF_OK : rf__content_look(path, &f->is, why);

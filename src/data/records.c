@@ -67,7 +67,7 @@ rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why)
         return rf_fail(why, RF_EDATA, "%.230s (and %llu more such lines%s)", r->first.text,
                        (unsigned long long)r->bad - 1, r->with_labels ? "; max_bad_lines passes over some" : "");
     if (r->bad > (uint64_t)most) return rf_fail(why, RF_EDATA, "%s", r->first.text);
-    return r->n ? RF_OK : rf_fail(why, RF_EDATA, "%s: holds no example", short_path(r));
+    return r->n ? RF_OK : rf_fail(why, RF_EDATA, "%s: expected an example, got none", short_path(r));
 }
 
 bool rf__records_clean(rf__records *r, uint64_t line, const char *at, size_t size)
@@ -163,12 +163,13 @@ static rf_status load(rf__records *r, rf_source *s, rf_error *why)
             }
         if (!status) r->size += got;
         if (!status && r->size - begin > LINE)
-            return rf_fail(why, RF_EDATA, "%s:%llu: a line of more than %d MiB", short_path(r),
+            return rf_fail(why, RF_EDATA, "%s:%llu: expected a line of at most %d MiB, got a longer one", short_path(r),
                            (unsigned long long)line, LINE >> 20);
     }
     if (!status) r->data[r->size] = 0;
     if (!status && r->size >= 3 && !memcmp(r->data, "\xef\xbb\xbf", 3)) r->at = 3;
-    if (!status && r->at == r->size) return rf_fail(why, RF_EDATA, "%s: is empty", short_path(r));
+    if (!status && r->at == r->size)
+        return rf_fail(why, RF_EDATA, "%s: expected a file with examples, got an empty one", short_path(r));
     return status;
 }
 
@@ -308,8 +309,7 @@ static rf_status by_number(const rf__layout *l, const rf__records *r, fields *p,
     }
     if (*all && l->with_labels && !l->label && l->format->label != RF__MEMBER_SCORE)
         return rf_fail(why, RF_EARG,
-                       "%s: text_column is a number, so there is no header that names the label: number label_column, "
-                       "too, or say header yes",
+                       "%s: label_column: expected a number, as in text_column, got none; use a number, or header yes",
                        short_path(r));
     *p =
         (fields){.text = at[0], .pair = at[1], .label = l->with_labels ? at[2] : -1, .id = l->with_labels ? -1 : at[3]};
@@ -333,8 +333,8 @@ static rf_status no_header(rf__records *r, const rf__layout *l, const row *head,
                  : usual(head, label, rf__usual_label) ? label : -1;
     if (at < 0) return RF_OK;
     return rf_fail(why, RF_EDATA,
-                   "%s:1: '%s' looks like the name of a column, and columns are numbered as in a file without a "
-                   "header: header yes passes over the line, header no takes it as an example",
+                   "%s:1: header: expected no header with numbered columns, got '%s', which looks like a column name; "
+                   "use header yes to skip the line, or header no to read it as an example",
                    short_path(r), rf__show(head->field[at], 40).text);
 }
 
@@ -378,7 +378,7 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
         return RF_OK;
     }
     if (l->header == RF__HEADER_NO)
-        return rf_fail(why, RF_EARG, "header no: columns have no names then, text_column and label_column number them");
+        return rf_fail(why, RF_EARG, "header no: expected numbers for text_column and label_column, got names");
     *header = true;
     p->pair = l->text && !l->pair ? -1 : column(l->pair, rf__usual_pair, head);
     p->label = l->with_labels ? column(l->label, rf__usual_label, head) : -1;
@@ -399,9 +399,11 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
 static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, rf_error *why)
 {
     if (w->fault == ROW_OPEN)
-        return rf_fail(why, RF_EDATA, "%s:%llu: a quote opens here and never closes", short_path(r),
+        return rf_fail(why, RF_EDATA,
+                       "%s:%llu: expected a closing quote for the one on this line, got none", short_path(r),
                        (unsigned long long)(line + w->lines));
-    return rf_fail(why, RF_EDATA, "%s:%llu: more than %d columns", short_path(r), (unsigned long long)line, COLUMNS);
+    return rf_fail(why, RF_EDATA, "%s:%llu: expected at most %d columns, got more", short_path(r),
+                   (unsigned long long)line, COLUMNS);
 }
 
 /* Is the row one of the table?  Otherwise it is counted as bad. */

@@ -78,8 +78,8 @@ static bool parse(const char *at, header *h)
 static rf_status no_array(const char *path, rf_error *why)
 {
     return rf_fail(why, RF_EDATA,
-                   "%.200s: not an array of numbers as numpy.save writes it (.npy): numpy.save(\"teacher.npy\", "
-                   "vectors.astype(\"float32\"))",
+                   "%.200s: expected an array of numbers in the format of numpy.save (.npy), got another file; use "
+                   "numpy.save(\"teacher.npy\", vectors.astype(\"float32\"))",
                    path);
 }
 
@@ -131,9 +131,9 @@ rf_status rf__teacher_open(const rf_ctx *ctx, const char *path, rf__teacher *t, 
     const bool fine = rf__checked_mul((size_t)h.shape[0], (size_t)h.shape[1], &bytes) &&
                       rf__checked_mul(bytes, t->width, &bytes) && bytes == t->map.size - begin;
     if (!fine)
-        return rf_fail(why, RF_EDATA, "%.200s: %zu bytes behind its header, which says %lld rows of %lld numbers of "
-                       "%zu bytes: cut short, or not one array", path, t->map.size - begin, (long long)h.shape[0],
-                       (long long)h.shape[1], t->width);
+        return rf_fail(why, RF_EDATA,
+                       "%.200s: expected %lld rows of %lld numbers of %zu bytes after the header, got %zu "
+                       "bytes", path, (long long)h.shape[0], (long long)h.shape[1], t->width, t->map.size - begin);
     t->at = t->map.data + begin;
     t->rows = h.shape[0];
     t->C = h.shape[1];

@@ -193,7 +193,7 @@ rf_status rf__tokens_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *
     if (!wrong && !map_content(&c, &h, t)) wrong = "damaged: what is in it is not what its header says";
     if (wrong) {
         rf__map_close(ctx, &c.map);
-        return rf_fail(why, RF_EDATA, "%s: %s; prepare makes it anew", path, wrong);
+        return rf_fail(why, RF_EDATA, "%s: %s; make it again with `roformer prepare`", path, wrong);
     }
     *out = c;
     return RF_OK;
@@ -298,7 +298,8 @@ static rf_status write_content(making *m, const rf_tokenizer *t, const source *s
     rf_status status = rf__write_all(m->fd, zero, sizeof m->h, m->path, why);
     if (!status) status = rf__feed(m->ctx, t, s->text, s->validation ? RF__HOLD_NONE : split, take_part, m, why);
     if (!status && m->h.documents == m->h.held)
-        status = rf_fail(why, RF_EDATA, "the text holds no document to train on (%zu held out)", (size_t)m->h.held);
+        status = rf_fail(why, RF_EDATA,
+                         "text: expected documents to train on, got none (%zu held out)", (size_t)m->h.held);
     if (!status && s->validation) status = rf__feed(m->ctx, t, s->validation, RF__HOLD_ALL, take_part, m, why);
     const size_t bytes = m->h.tokens * m->h.width;
     if (!status) status = put(m, zero, ((bytes + 3) & ~(size_t)3) - bytes, why);
@@ -342,7 +343,7 @@ static rf_status make_and_map(const rf_ctx *ctx, const rf_tokenizer *t, const so
 {
     const rf_status status = make_cache(ctx, t, s, split, folder, path, reading, user, why);
     if (status || map_cache(ctx, path, &(with_labels){s->key, 0}, t, out)) return status;
-    return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);
+    return rf_fail(why, RF_EIO, "%s: expected to read back as it was written, got other bytes", path);
 }
 
 rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *folder,

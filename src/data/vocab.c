@@ -6,7 +6,7 @@
 static rf_status need(int32_t id, const char *token, rf_error *why)
 {
     return id >= 0 ? RF_OK
-                   : rf_fail(why, RF_EDATA, "the tokenizer has no %s, which training needs", token);
+                   : rf_fail(why, RF_EDATA, "tokenizer: expected %s, which training needs, got none", token);
 }
 
 static rf_status make_finder(const rf_ctx *ctx, const rf_tokenizer *t, rf__word_finder **out, rf_error *why)
@@ -48,7 +48,8 @@ rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kind
         if (rf_tokenizer_continues(t, id)) v.kind[id] |= RF__CONTINUES;
     }
     if (!status) status = make_finder(ctx, t, &v.finder, why);
-    if (!status && !v.plains) status = rf_fail(why, RF_EDATA, "the tokenizer has nothing but special tokens");
+    if (!status && !v.plains)
+        status = rf_fail(why, RF_EDATA, "tokenizer: expected tokens that are not special, got none");
     if (status) rf__vocab_free(ctx, &v);
     else *out = v;
     return status;

@@ -27,8 +27,8 @@ static rf_status read_word(const char *file, const char *key, const json_t *v, c
         }
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s\"%s\"", i ? ", " : "", words[i]);
     }
-    return rf_fail(why, RF_EDATA, "%s: %s is \"%s\", expected one of %s", file, key,
-                   rf__printable(json_string_value(v)).text, all);
+    return rf_fail(why, RF_EDATA, "%s: %s: expected one of %s, got \"%s\"", file, key, all,
+                   rf__printable(json_string_value(v)).text);
 }
 
 rf_status rf__config_wrong_layers(int64_t n, const rf_config *c, const char *name, rf_error *why)

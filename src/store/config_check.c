@@ -116,7 +116,7 @@ rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *w
                        "%s: is_encoder_decoder: expected false, got true; a %s is no encoder-decoder model", name,
                        f->title);
     if (c->attention_type != RF_ATTENTION_SOFTMAX && c->attention_type != RF_ATTENTION_LINEAR)
-        return rf_fail(why, RF_EDATA, "%s: attention_type %d is not known", name, (int)c->attention_type);
+        return rf_fail(why, RF_EDATA, "%s: attention_type: expected a known one, got %d", name, (int)c->attention_type);
     if (c->num_labels < 0)
         return rf_fail(why, RF_EDATA, "%s: num_labels is %lld", name, (long long)c->num_labels);
     const long long C = c->hidden_size;
@@ -130,7 +130,7 @@ rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *w
         return rf_fail(why, RF_EDATA, "%s: pad_token_id: expected an id below vocab_size, %lld, got %lld", name,
                        (long long)c->vocab_size, (long long)c->pad_token_id);
     if (rf__config_act_name(c->hidden_act)) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: hidden_act %d is not known", name, (int)c->hidden_act);
+    return rf_fail(why, RF_EDATA, "%s: hidden_act: expected a known one, got %d", name, (int)c->hidden_act);
 }
 
 rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)

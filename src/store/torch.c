@@ -54,7 +54,7 @@ static rf_status list_storages(struct file *f)
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < p->values; i++) n += p->value[i].kind == RF_PICKLE_STORAGE;
     if (n > RF__MAX_TENSORS)
-        return rf_fail(f->why, RF_EDATA, "%s: %zu tensors, the limit is %d", f->name, n, RF__MAX_TENSORS);
+        return rf_fail(f->why, RF_EDATA, "%s: expected at most %d tensors, got %zu", f->name, RF__MAX_TENSORS, n);
     s->storage = rf__calloc(f->ctx, n ? n : 1, sizeof *s->storage);
     if (!s->storage) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory for %zu storages", f->name, n);
     for (size_t i = 0; i < p->values; i++) {
@@ -199,11 +199,12 @@ static rf_status read_members(struct file *f, rf__header *h)
     const size_t n = (size_t)root->n / 2;
     size_t letters = 0;
     if (n > RF__MAX_TENSORS)
-        return rf_fail(f->why, RF_EDATA, "%s: %zu tensors, the limit is %d", f->name, n, RF__MAX_TENSORS);
+        return rf_fail(f->why, RF_EDATA, "%s: expected at most %d tensors, got %zu", f->name, RF__MAX_TENSORS, n);
     for (uint32_t c = root->a; c; c = p->cell[p->cell[c].next].next)
         letters += (size_t)p->value[p->cell[c].value].b + 1;
     if (letters > MAX_NAMES)
-        return rf_fail(f->why, RF_EDATA, "%s: names of %zu bytes, the limit is %d", f->name, letters, MAX_NAMES);
+        return rf_fail(f->why, RF_EDATA,
+                       "%s: expected names of at most %d bytes in all, got %zu", f->name, MAX_NAMES, letters);
     h->tensor = rf__calloc(f->ctx, n ? n : 1, sizeof *h->tensor);
     h->stride = rf__calloc(f->ctx, n ? n : 1, RF_MAX_RANK * sizeof *h->stride);
     h->names = rf__alloc(f->ctx, letters + 1);

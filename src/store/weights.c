@@ -43,7 +43,7 @@ static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
     size_t total = 0, slots = 16;
     for (size_t s = 0; s < w->shards; s++) total += w->shard[s].header.count;
     if (total > RF__MAX_TENSORS)
-        return rf_fail(why, RF_EDATA, "%s: %zu tensors, the limit is %d", path, total, RF__MAX_TENSORS);
+        return rf_fail(why, RF_EDATA, "%s: expected at most %d tensors, got %zu", path, RF__MAX_TENSORS, total);
     while (slots < 2 * total) slots *= 2;
     w->mask = slots - 1;
     w->tensor = rf__calloc(w->ctx, total ? total : 1, sizeof *w->tensor);

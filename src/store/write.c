@@ -45,11 +45,11 @@ static rf_status count_of(const rf_weight_out *t, bool later, const char *path, 
         return rf_fail(why, RF_EARG, "%s: a tensor's name is empty or reserved", path);
     const rf__label name = rf__printable(t->name);
     if (t->type != RF_F32 && t->type != RF_BF16 && t->type != RF_F16 && t->type != RF_I8)
-        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": type %d is none of F32, BF16, F16, I8", path, name.text,
-                       (int)t->type);
+        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": type: expected F32, BF16, F16 or I8, got %d", path,
+                       name.text, (int)t->type);
     if (t->rank < 0 || t->rank > (int)RF_COUNT(t->dim))
-        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": rank %d is not in 0..%zu", path, name.text, t->rank,
-                       RF_COUNT(t->dim));
+        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": rank: expected 0 to %zu, got %d", path, name.text,
+                       RF_COUNT(t->dim), t->rank);
     *count = 1;
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] < 0 || !rf__checked_mul(*count, (size_t)t->dim[i], count) || *count > SIZE_MAX / 64)
@@ -106,8 +106,8 @@ static rf_status header_of(const char *path, const rf_weight_out *const *sorted,
     }
     memset(padded + length, ' ', *size - length);
     *text = padded;
-    return *size > RF__MAX_HEADER ? rf_fail(why, RF_ERANGE, "%s: a header of %zu bytes, the limit is %d", path, *size,
-                                            RF__MAX_HEADER)
+    return *size > RF__MAX_HEADER ? rf_fail(why, RF_ERANGE, "%s: expected a header of at most %d bytes, got %zu", path,
+                                            RF__MAX_HEADER, *size)
                                   : RF_OK;
 }
 
@@ -244,7 +244,7 @@ rf_status rf__weights_stream(const rf_ctx *ctx, const char *path, const rf_weigh
 {
     const later from = {tensor, fetch, user};
     if (count > RF__MAX_TENSORS)
-        return rf_fail(why, RF_EARG, "%s: %zu tensors, the limit is %d", path, count, RF__MAX_TENSORS);
+        return rf_fail(why, RF_EARG, "%s: expected at most %d tensors, got %zu", path, RF__MAX_TENSORS, count);
     char *header = NULL;
     size_t size = 0;
     const rf_weight_out **sorted = rf__calloc(ctx, count ? count : 1, sizeof *sorted);

@@ -145,7 +145,7 @@ expect 2 'metric_for_best_model: expected one of loss, accuracy, f1, f1_macro, m
 # Columns by number: a header is no example, labels are not needed to predict, a line for every row.
 # shellcheck disable=SC2086
 {
-    expect 3 'looks like the name of a column' "$program" finetune $few --train train.tsv --text_column 1 --label_column 2 -o nothing
+    expect 3 'which looks like a column name' "$program" finetune $few --train train.tsv --text_column 1 --label_column 2 -o nothing
     expect 0 '' "$program" finetune -q $few --train train.tsv --text_column 1 --label_column 2 --header yes -o numbered
     expect 3 'separator ";" reads it so' "$program" finetune $few --train semicolons.csv -o nothing
     expect 0 '' "$program" finetune -q $few --train semicolons.csv --separator ';' -o semicolons
@@ -319,7 +319,7 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     expect 2 'learning_rates: expected different rates, got 0.001 and 0.001' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 2e-3,1e-3,0.001 -o nothing
     expect 2 'expected different rates, got .* of folder lr-0.001' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,0.0010000001 -o nothing
     expect 2 'seeds: expected learning_rates' "$program" finetune --train train.tsv --dev dev.tsv -m pre --seeds 2 -o nothing
-    expect 3 'dev.tsv: holds 60 examples, too few for 61 folds' "$program" finetune --train dev.tsv -m pre --k_fold 61 -o nothing
+    expect 3 'dev.tsv: expected at least one example for each of 61 folds, got 60' "$program" finetune --train dev.tsv -m pre --k_fold 61 -o nothing
 }
 
 # Refused with a sentence.
@@ -330,7 +330,7 @@ expect 3 'no column text' "$program" finetune --train text.txt -m pre -o nothing
 printf 'text\tlabel\nthe day\tpos\nthe \377\tneg\n' > bad.tsv
 expect 3 'bad.tsv:3: byte 5 of the line .0xFF. is not UTF-8' "$program" finetune --train bad.tsv -m pre -o nothing
 printf 'text,label\nthe day,pos\n"the film,neg\nthe cat,neg\n' > bad.csv
-expect 3 'bad.csv:3: a quote opens here and never closes' "$program" finetune --train bad.csv -m pre -o nothing
+expect 3 'bad.csv:3: expected a closing quote' "$program" finetune --train bad.csv -m pre -o nothing
 printf 'text\tlabel\nthe day\tpos\nthe film\tfine\n' > bad.tsv
 expect 3 'bad.tsv:3: label: expected one of the 2 known labels \(neg, pos\), got .fine.' "$program" finetune --train train.tsv --dev bad.tsv -m pre -o nothing
 expect 3 'bad.tsv:3: label: expected one of the 2 known labels \(neg, pos\), got .fine.' "$program" evaluate -m model --dev bad.tsv

@@ -96,14 +96,14 @@ done > whole.wiki
 { cat whole.wiki; printf '<doc id="7">\nTitle\n\nthe city is by\n'; } > cut.wiki
 expect 0 '' "$program" evaluate -m packed --text whole.wiki --mlm_probability 0.5
 cp out scores
-expect 3 'cut.wiki:.*the file ends inside a document' "$program" evaluate -m packed --text cut.wiki --mlm_probability 0.5
+expect 3 'cut.wiki:.*expected </doc>, got the end of the file' "$program" evaluate -m packed --text cut.wiki --mlm_probability 0.5
 same scores out 'the scores of the documents before'
 grep -q 'scores of the 6 documents before' err || fail "not said: $(cat err)"
-expect 3 'ends inside a document' "$program" evaluate -m packed --text cut.wiki --mlm_probability 0.5 --json
+expect 3 'expected </doc>, got the end of the file' "$program" evaluate -m packed --text cut.wiki --mlm_probability 0.5 --json
 holds out '"incomplete": "cut.wiki:'
-expect 3 'ends inside' "$program" evaluate -m packed --text cut.wiki --mlm_probability 0.5 --max_lengths 16,32
+expect 3 'expected </doc>, got the end of the file' "$program" evaluate -m packed --text cut.wiki --mlm_probability 0.5 --max_lengths 16,32
 [ "$(wc -l < out)" -eq 2 ] || fail "lengths: $(cat out)"
 printf '<doc id="7">\nTitle\n' > none.wiki
-expect 3 'ends inside a document' "$program" evaluate -m packed --text none.wiki
+expect 3 'expected </doc>, got the end of the file' "$program" evaluate -m packed --text none.wiki
 [ ! -s out ] || fail "scores of nothing: $(cat out)"
 done_testing

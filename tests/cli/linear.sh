@@ -65,7 +65,7 @@ expect 5 'needs [0-9.]* GB.*most of it for 16777216 features' "$program" pretrai
 config "$seed, \"num_random_features\": 4000"
 # shellcheck disable=SC2086
 expect 0 '4000 features of linear attention take far longer than softmax' "$program" pretrain --model base -o slow $shape --max_steps 1
-refused "$seed, \"feature_map\": \"gelu\"" 'feature_map is "gelu"'
+refused "$seed, \"feature_map\": \"gelu\"" 'feature_map: expected one of .* got "gelu"'
 
 # Features that no memory holds are refused before the first of them is made.
 mkdir vast && cp causal/* vast 2> /dev/null

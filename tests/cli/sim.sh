@@ -64,7 +64,7 @@ expect 0 '' "$program" finetune -q --task sim --model on --train pairs.tsv --tea
 tail -n +2 pairs.tsv | tr '\t' '\n' | "$program" embed -q -m causal --pooling max -o others.npy
 expect 3 "expected the examples, teacher's vectors, vocabulary and max_length that" "$program" finetune -q --resume taught/checkpoint-2 --teacher others.npy --max_steps 3 -o other
 "$program" embed -q -m taught lines.txt -o taught.npy && cmp -s taught.npy on.npy && fail "nothing was learned of the teacher"
-expect 3 'holds 2 vectors, .* 4 examples: two rows are those of an example' \
+expect 3 'expected 8 vectors, two .one for each text. for each example of .*, got 2' \
     sh -c '"$0" embed -q -m causal lines.txt -o two.npy && "$0" finetune -q --task sim --model on --train pairs.tsv --teacher two.npy -o no' "$program"
 expect 2 'mini_batch_size: expected a task whose loss' "$program" finetune -q --task sim --model sim --train pairs.tsv --mini_batch_size 2 -o no
 

@@ -149,9 +149,9 @@ cp -r pre gpt2; cp gpt2.json gpt2/config.json
 expect 3 'gpt2/config.json: model_type: expected one of .*, got .gpt2.' "$program" finetune --train train.tsv -m gpt2 -o mixed
 expect 4 'base/config.json: cannot open' "$program" finetune --train train.tsv -m base -o mixed
 : > empty.tsv
-expect 3 'empty.tsv: is empty' "$program" finetune --train empty.tsv -m pre -o mixed
+expect 3 'empty.tsv: expected a file with examples, got an empty one' "$program" finetune --train empty.tsv -m pre -o mixed
 printf 'text\tlabel\n' > empty.tsv
-expect 3 'empty.tsv: holds no example' "$program" finetune --train train.tsv --dev empty.tsv -m pre -o mixed
+expect 3 'empty.tsv: expected an example, got none' "$program" finetune --train train.tsv --dev empty.tsv -m pre -o mixed
 sed 's/b$/a/' train.tsv > one.tsv
 expect 3 'one.tsv: expected at least two labels, got only .a.' "$program" finetune --train one.tsv -m pre -o mixed
 awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 20; i++) print "the king\t" (i == 7 ? "nan" : i) }' > nan.tsv
@@ -160,7 +160,7 @@ awk '{ print } NR == 8 { print "the king\ta\tb" }' train.tsv > wide.tsv
 expect 3 'wide.tsv:9: expected the 2 columns of the header, got 3' "$program" finetune --train wide.tsv -m pre -o mixed
 : > empty.txt
 # shellcheck disable=SC2086
-expect 3 'holds no document to train on' "$program" pretrain ${shape#*text.txt } --text empty.txt -o mixed --max_steps 1
+expect 3 'text: expected documents to train on, got none' "$program" pretrain ${shape#*text.txt } --text empty.txt -o mixed --max_steps 1
 awk 'BEGIN { for (i = 0; i < 30; i++) print "\346\235\261\344\272\254\n" }' > foreign.txt
 # shellcheck disable=SC2086
 expect 3 'foreign.txt: expected text with words of the vocabulary' "$program" pretrain ${shape#*text.txt } --text foreign.txt -o mixed --max_steps 1

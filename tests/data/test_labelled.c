@@ -145,26 +145,26 @@ static void bad_rows(void **state)
 {
     (void)state;
     char wide[2048] = "text\tlabel";
-    bad("cls", "e.tsv", "", "e.tsv: is empty");
-    bad("cls", "e.tsv", "\xef\xbb\xbf", "e.tsv: is empty");
-    bad("cls", "e.jsonl", "", "e.jsonl: is empty");
-    bad("cls", "e.jsonl", "\n \n", "e.jsonl: holds no example");
-    bad("tag", "e.conll", "\n\n", "e.conll: holds no example");
-    bad("cls", "e.tsv", "text\tlabel\n", "e.tsv: holds no example");
+    bad("cls", "e.tsv", "", "e.tsv: expected a file with examples");
+    bad("cls", "e.tsv", "\xef\xbb\xbf", "e.tsv: expected a file with examples");
+    bad("cls", "e.jsonl", "", "e.jsonl: expected a file with examples");
+    bad("cls", "e.jsonl", "\n \n", "e.jsonl: expected an example, got none");
+    bad("tag", "e.conll", "\n\n", "e.conll: expected an example, got none");
+    bad("cls", "e.tsv", "text\tlabel\n", "e.tsv: expected an example, got none");
     bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "e.tsv:3: expected the 2 columns of the header, got 1");
     bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\tno\nthe dog\tno\n",
         "e.tsv:2: expected the 2 columns of the header, got 3");
     bad("cls", "e.csv", "text,label\nthe cat,yes\nthe, dog,no\nred\n",
         "e.csv:3: expected the 2 columns of the header, got 3 (and 1 more such lines");
     bad("cls", "e.csv", "text,label\na,b\n\"two\nlines\",c\nd,\"open\nand, on\n",
-        "e.csv:5: a quote opens here and never closes");
-    bad("cls", "e.csv", "\"text,label\na,b\n", "e.csv:1: a quote opens here and never closes");
+        "e.csv:5: expected a closing quote");
+    bad("cls", "e.csv", "\"text,label\na,b\n", "e.csv:1: expected a closing quote");
     bad("cls", "e.csv", "text,label\n\"a\"b,c\n",
         "e.csv:2: something stands between a closing quote and the next separator");
     for (int i = 0; i < 254; i++) strcat(wide, "\tx");
     bad("cls", "e.tsv", strcat(wide, "\na\tb\n"), "e.tsv:2: expected the 256 columns of the header, got 2");
     wide[strlen(wide) - 5] = 0;
-    bad("cls", "e.tsv", strcat(wide, "\tx\na\tb\n"), "e.tsv:1: more than 256 columns");
+    bad("cls", "e.tsv", strcat(wide, "\tx\na\tb\n"), "e.tsv:1: expected at most 256 columns");
     bad("tag", "e.conll", "the O\ncat\n", "e.conll:2: expected a word and its tag, got another line");
     bad("tag", "e.conll", "the x O\ncat O\n", "e.conll:2: expected 3 columns, as in the first line, got 2");
     bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n[1]\n",
@@ -199,7 +199,7 @@ static void bad_columns(void **state)
     refuse(&most, "e.tsv", TEXT("a\tb\n"), true, RF_EARG, "columns: expected a number from 1 to 256, got 257");
     refuse(&three, "e.jsonl", TEXT("{}\n"), true, RF_EARG, "expected the names of JSON members, got the number");
     const rf_finetune_options half = {.task = "cls", .text_column = "1"};
-    refuse(&half, "e.tsv", TEXT("a\tb\n"), true, RF_EARG, "number label_column, too");
+    refuse(&half, "e.tsv", TEXT("a\tb\n"), true, RF_EARG, "label_column: expected a number");
 }
 
 static void bad_labels(void **state)
@@ -325,7 +325,7 @@ static void a_line_without_end(void **state)
     memset(text, 'a', size);
     memcpy(text, "text\tlabel\n", 11);
     refuse(&(rf_finetune_options){.task = "cls"}, "e.tsv", text, size, true, RF_EDATA,
-           "e.tsv:2: a line of more than 64 MiB");
+           "e.tsv:2: expected a line of at most 64 MiB");
     free(text);
 }
 

@@ -100,7 +100,7 @@ static void what_does_not_fit_is_counted(void **state)
     assert_true(strlen(rf__pairs_dropped(&p, &named, text, 12)) < 12);
     rf__pairs_free(ctx, &p);
     assert_int_equal(read(ctx, t, "a\n", "abcd\n", &limits, &p, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "no pair of texts is left: 1 have sides of too different lengths (lines 1)");
+    t_failed(&why, RF_EDATA, "expected a pair of texts, got none: 1 have sides of too different lengths (lines 1)");
     rf_tokenizer_free(t);
     rf_ctx_free(ctx);
 }
@@ -116,7 +116,7 @@ static void what_is_refused(void **state)
         {"a\nb\nc\n", "a\nb\n", "parallel text: expected the same number of lines, got 3 in"},
         {"a\nb\n", "a\nb\nc\nd", "parallel text: expected the same number of lines, got 2 in"},
         {"a\nb\n", "a\nb\n\n", "parallel text: expected the same number of lines, got 2 in"},
-        {"", "", "no pair of texts is left"},
+        {"", "", "expected a pair of texts, got none"},
         {"a\nb\xff\n", "a\nb\n", "text.de:2: "},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {

@@ -151,11 +151,11 @@ static void wiki(void **state)
     gives(two, "f", NULL, "[x <y> &amp; &nbsp; &\nz][text]");
     gives(two, "f", &titles, "[A \"B\" & C\nx <y> &amp; &nbsp; &\nz][Empty][text]");
     gives("\xEF\xBB\xBF\n<doc id=\"1\">\na\n</doc>\n", "f", NULL, "[a]");
-    refuses("<doc id=\"1\">\na\n</doc>\nstray\n", "f", NULL, RF_EDATA, "f:4: text outside of <doc>");
-    refuses("<doc id=\"1\">\na\n<doc id=\"2\">\n", "f", NULL, RF_EDATA, "f:3: <doc> inside a document");
-    refuses("<doc id=\"1\">\na\n", "f", NULL, RF_EDATA, "f:3: the file ends inside a document");
+    refuses("<doc id=\"1\">\na\n</doc>\nstray\n", "f", NULL, RF_EDATA, "f:4: expected text inside <doc>");
+    refuses("<doc id=\"1\">\na\n<doc id=\"2\">\n", "f", NULL, RF_EDATA, "f:3: expected </doc> before the next <doc>");
+    refuses("<doc id=\"1\">\na\n", "f", NULL, RF_EDATA, "f:3: expected </doc>, got the end of the file");
     refuses("a", "f", &(rf_reader_options){.size = sizeof(rf_reader_options), .format = RF_TEXT_WIKI}, RF_EDATA,
-            "f:1: text outside");
+            "f:1: expected text inside");
     gives("<doc id=\"1\">\na\n", "f", &(rf_reader_options){.size = sizeof(rf_reader_options), .format = RF_TEXT_PLAIN},
           "[<doc id=\"1\">\na]");
 }
@@ -240,7 +240,7 @@ static void memory_is_bounded(void **state)
     rf_reader_close(r);
     assert_true(m.peak < 8 << 20);
 
-    refuses_bytes(text, n, "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: a line of more than 67108864 bytes");
+    refuses_bytes(text, n, "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: expected a line of at most 67108864 bytes");
     text[n / 3 * 3 - 3] = 'x';                                     /* the fault may be anywhere in the line */
     refuses_bytes(text, n, "f", NULL, RF_EDATA, "f:1: byte ");
     free(text);
@@ -503,7 +503,7 @@ static void several_files(void **state)
         assert_int_equal(rf_reader_next(r, &d, &why), RF_OK);
     }
     assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, 4}, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "a.txt: document 4 is past its end, it has 3");
+    t_failed(&why, RF_EDATA, "a.txt: document: expected one of its 3, got 4");
     why = (rf_error){0};
     assert_int_equal(rf_reader_seek(r, (rf_reader_position){4, 0}, &why), RF_EARG);
     assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, -1}, NULL), RF_EARG);
@@ -527,7 +527,7 @@ static void several_files(void **state)
     t_write(folder, "a.txt", "a0", 2);                             /* after it was opened */
     why = (rf_error){0};
     assert_int_equal(rf_reader_next(r, &d, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "its size changed from 10 to 2 bytes");
+    t_failed(&why, RF_EDATA, "expected the size of the start, 10 bytes, got 2");
     rf_reader_close(r);
     t_free_all();
 }

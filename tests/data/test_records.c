@@ -59,13 +59,15 @@ static void a_header_is_no_example(void **state)
                               wrong = {.task = "cls", .header = "maybe"};
     static const char usual[] = "sentence\tlabel\nthe cat\t0\nthe dog\t1\nred\t0\n",
                       own[] = "review\tmood\nthe cat\t0\nthe dog\t1\nred\t0\nold\t1\n";
-    refuse(&auto_, "a.tsv", TEXT(usual), true, RF_EDATA, "a.tsv:1: 'sentence' looks like the name of a column");
-    refuse(&auto_, "a.tsv", TEXT(usual), false, RF_EDATA, "a.tsv:1: 'sentence' looks like the name of a column");
+    refuse(&auto_, "a.tsv", TEXT(usual), true, RF_EDATA,
+           "a.tsv:1: header: expected no header with numbered columns, got 'sentence'");
+    refuse(&auto_, "a.tsv", TEXT(usual), false, RF_EDATA,
+           "a.tsv:1: header: expected no header with numbered columns, got 'sentence'");
     refuse(&auto_, "a.tsv", TEXT(own), true, RF_EDATA,
            "a.tsv:1: label 'mood' occurs only here, so this may be a header");
     refuse(&auto_, "a.tsv", TEXT("the\tmood\tx\ncat\told\ty\nred\told\tz\n"), true, RF_EDATA,
            "label 'mood' occurs only here, so this may be a header; give");
-    refuse(&named, "a.tsv", TEXT(usual), true, RF_EARG, "header no: columns have no names then");
+    refuse(&named, "a.tsv", TEXT(usual), true, RF_EARG, "header no: expected numbers for text_column");
     refuse(&wrong, "a.tsv", TEXT(usual), true, RF_EARG, "header: expected yes or no, got 'maybe'");
 
     reading *g = read_as(&yes, "a.tsv", TEXT(own), true);

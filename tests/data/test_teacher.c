@@ -93,8 +93,9 @@ static void other_files_are_named(void **state)
 {
     (void)state;
     static const struct { const char *dictionary; size_t bytes; const char *sentence; } cases[] = {
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 20, "20 bytes behind its header"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 28, "28 bytes behind its header"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 20,
+        "expected 2 rows of 3 numbers of 4 bytes after the header, got 20"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 28, "after the header, got 28"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }", 24,
          "expected an array of 2 dimensions, one row per example, got 1 dimensions"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3), }", 24,
@@ -106,12 +107,13 @@ static void other_files_are_named(void **state)
          "expected floats ('<f2', '<f4' or '<f8'), got type '|O'"},
         {"{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 24,
          "expected floats ('<f2', '<f4' or '<f8'), got type '<i4'"},
-        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3), }", 24, "not an array of numbers"},
-        {"{'descr': '<f4', 'shape': (2, 3), }", 24, "not an array of numbers"},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3), }", 24, "expected an array of numbers"},
+        {"{'descr': '<f4', 'shape': (2, 3), }", 24, "expected an array of numbers"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 0), }", 0, "expected vectors, got rows of"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 8), }", 24, "24 bytes behind"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3", 24, "not an array of numbers"},
-        {"", 0, "not an array of numbers"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 8), }", 24,
+        "after the header, got 24"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3", 24, "expected an array of numbers"},
+        {"", 0, "expected an array of numbers"},
     };
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(cases); i++) {

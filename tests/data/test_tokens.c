@@ -359,7 +359,7 @@ static void nothing_is_left_of_a_failure(void **state)
     t_write(f.folder, "corpus.txt", "\n \n", 3);
     why = (rf_error){0};
     rf__tokens_open(f.ctx, f.t, &f.x, f.folder, 0, NULL, NULL, &k, &why);
-    t_failed(&why, RF_EDATA, "no document");
+    t_failed(&why, RF_EDATA, "text: expected documents to train on");
     assert_int_equal(tiny_count(f.folder, "tokens"), 0);
     close_fixture(&f);
 }

@@ -64,12 +64,12 @@ static void refusals(void **state)
     (void)state;
     static const struct { const char *json, *part; } cases[] = {
         {"{\"attention_type\": 3}", "attention_type: expected a string, got an integer"},
-        {"{\"attention_type\": \"linaer\"}", "attention_type is \"linaer\", expected one of \"softmax\", \"linear\""},
+        {"{\"attention_type\": \"linaer\"}", "attention_type: expected one of \"softmax\", \"linear\", got \"linaer\""},
         {"{\"attention_type\": [\"linear\"]}",
          "attention_type: expected 12 layers (num_hidden_layers), got a list of 1"},
         {"{\"num_hidden_layers\": 1, \"attention_type\": [7]}", "attention_type: expected a string, got an integer"},
-        {"{\"feature_map\": \"gelu\"}", "feature_map is \"gelu\", expected one of \"elu\", \"shen\", \"favor\""},
-        {"{\"rotation_order\": \"after\"}", "expected one of \"eq19\", \"before\", \"none\""},
+        {"{\"feature_map\": \"gelu\"}", "feature_map: expected one of \"elu\", \"shen\", \"favor\""},
+        {"{\"rotation_order\": \"after\"}", "expected one of \"eq19\", \"before\", \"none\", got \"after\""},
         {"{\"num_random_features\": 0}", "num_random_features: expected [1, 16777216], got 0"},
         {"{\"feature_seed\": -4}", "feature_seed: expected [0, 9.00719925474099e+15], got -4"},
         {"{\"feature_epsilon\": 2}", "feature_epsilon: expected [0, 1], got 2"},

@@ -105,8 +105,8 @@ static void arguments(void **state)
     refused((rf_weight_out[]){{NULL, RF_F32, 1, {1}, x}}, 1, RF_EARG, "has no name");
     refused((rf_weight_out[]){{"__metadata__", RF_F32, 1, {1}, x}}, 1, RF_EARG, "empty or reserved");
     refused((rf_weight_out[]){{"\xff", RF_F32, 1, {1}, x}}, 1, RF_EARG, "not UTF-8");
-    refused((rf_weight_out[]){{"a", RF_I32, 1, {1}, x}}, 1, RF_EARG, "none of F32, BF16, F16, I8");
-    refused((rf_weight_out[]){{"a", RF_F32, 5, {1}, x}}, 1, RF_EARG, "rank 5 is not in 0..4");
+    refused((rf_weight_out[]){{"a", RF_I32, 1, {1}, x}}, 1, RF_EARG, "type: expected F32, BF16, F16 or I8");
+    refused((rf_weight_out[]){{"a", RF_F32, 5, {1}, x}}, 1, RF_EARG, "rank: expected 0 to 4, got 5");
     refused((rf_weight_out[]){{"a", RF_F32, 1, {-1}, x}}, 1, RF_EARG, "dimension 0 is -1");
     refused((rf_weight_out[]){{"a", RF_F32, 3, {4194305, 4194305, 211106198978564}, x}}, 1, RF_EARG, "dimension 2 is");
     refused((rf_weight_out[]){{"a", RF_F32, 1, {1}, NULL}}, 1, RF_EARG, "no data");

@@ -472,9 +472,9 @@ static void a_teacher_that_does_not_fit_is_refused(void **state)
          *wide = write_teacher(&s, "wide.npy", 2, 48), *cut = write_teacher(&s, "short.npy", 2, 32);
     rf_finetune_options o = options_of(&s, NULL, NULL), p;
     o.teacher = three;
-    refused(&s, "a.tsv", pairs, &o, RF_EDATA, "holds 3 vectors");
+    refused(&s, "a.tsv", pairs, &o, RF_EDATA, "expected 2 vectors, one for each example of");
     o.teacher = cut;
-    refused(&s, "a.tsv", pairs, &o, RF_EDATA, "cut short");
+    refused(&s, "a.tsv", pairs, &o, RF_EDATA, "after the header, got");
     o.teacher = wide;
     refused(&s, "a.tsv", pairs, &o, RF_EDATA,
             "teacher: expected vectors of the model's 32 numbers (hidden_size), got 48");

@@ -578,8 +578,8 @@ static void a_teacher_says_what_is_alike(void **state)
     print_message("           %.4f from the teacher's cosines, before %.4f\n", after, before);
     if (!(before > 0.1 && after < 0.02)) fail_msg("%g from the teacher's cosines, before %g", after, before);
     o.teacher = short_of;
-    refuse(&s, &o, RF_EDATA, "holds 24 vectors, ");
-    t_failed(&s.why, RF_EDATA, "two rows are those of an example");
+    refuse(&s, &o, RF_EDATA, "got 24");
+    t_failed(&s.why, RF_EDATA, "expected 48 vectors, two (one for each text) for each example of");
     o.teacher = none;
     refuse(&s, &o, RF_EDATA, "the teacher's vector has length 0");
     free(train), free(teacher), free(short_of), free(none);
