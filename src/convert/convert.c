@@ -1,4 +1,4 @@
-/* convert.c — a published folder rewritten: every tensor of the source is used, known to be of no use, or named by the
+/* convert.c — convert a published folder.  Every tensor of the source is used, known to be unused, or dropped by the
  * caller; every tensor that is written is read back. */
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* convert_int8.h — what a conversion needs of weights in int8. */
+/* convert_int8.h — int8 weights for a conversion. */
 #ifndef RF_CONVERT_INT8_H
 #define RF_CONVERT_INT8_H
 

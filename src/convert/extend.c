@@ -1,9 +1,9 @@
-/* extend.c — rows of a vocabulary with more words, as WoBERT's were made from BERT's.
+/* extend.c — extend a vocabulary by words, as WoBERT extended BERT's.
  *
- *     row(w) = row of w, where the old vocabulary has it
- *            = (1/n) sum_i row(t_i),    t_1 .. t_n what the old tokenizer makes of w: its characters, or pieces
+ *     row(w) = the row of w, if the old vocabulary has w
+ *            = (1/n) sum_i row(t_i),    t_1 .. t_n: the tokens that the old tokenizer makes of w
  *
- * of every parameter with a row for each token: word embeddings, an untied decoder, biases of the decoder.           */
+ * for every parameter with a row for each token: word embeddings, an untied decoder, biases of the decoder.          */
 #include "convert/extend.h"
 
 #include "base/base.h"

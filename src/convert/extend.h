@@ -1,4 +1,4 @@
-/* extend.h — a model's vocabulary exchanged for one with more words. */
+/* extend.h — replace a model's vocabulary by a larger one. */
 #ifndef RF_PIPELINE_EXTEND_H
 #define RF_PIPELINE_EXTEND_H
 

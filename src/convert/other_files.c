@@ -1,6 +1,6 @@
-/* other_files.c — files beside the weights are copied, but for those that other_files.def names.
+/* other_files.c — copy the other files of a folder and its subfolders, except those that other_files.def names.
  *
- * All files of a folder and of the folders in it.  Links to files are followed: downloads consist of them. */
+ * Links to files are followed, since folders of the download cache consist of them. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* other_files.h — files beside the weights of which a conversion knows nothing. */
+/* other_files.h — files that a conversion copies unchanged. */
 #ifndef RF_CONVERT_OTHER_FILES_H
 #define RF_CONVERT_OTHER_FILES_H
 

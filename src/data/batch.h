@@ -1,5 +1,4 @@
-/* batch.h — micro-batches: pieces laid end to end, and the tokens that are to be predicted: masked ones, or each one's
- * next. */
+/* batch.h — micro-batches: packed pieces, and their labels: the masked tokens, or the next token of each. */
 #ifndef RF_TRAIN_BATCH_H
 #define RF_TRAIN_BATCH_H
 

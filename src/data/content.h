@@ -1,4 +1,4 @@
-/* content.h — whether a file still holds what it held: a hash of all its bytes, and what tells it without them. */
+/* content.h — detect whether a file has changed: a hash of all its bytes, and its size and times. */
 #ifndef RF_DATA_CONTENT_H
 #define RF_DATA_CONTENT_H
 

@@ -1,4 +1,4 @@
-/* example_files.h — which files of a folder are meant.                                                               */
+/* example_files.h — find the example files in a folder.                                                              */
 #ifndef RF_DATA_EXAMPLE_FILES_H
 #define RF_DATA_EXAMPLE_FILES_H
 

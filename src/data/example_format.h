@@ -1,5 +1,5 @@
-/* example_format.h — what a fine-tuning task says about its examples: which texts a record has, where its labels are,
- * and how an item is made of it.  The rows are the tasks' own (src/task/tasks/); what reads files gets one and asks. */
+/* example_format.h — the format of a fine-tuning task's examples: the texts of a record, its labels, and how an item is
+ * made of it.  The tasks define the rows (src/task/tasks/); code that reads files is given a row. */
 #ifndef RF_DATA_EXAMPLE_FORMAT_H
 #define RF_DATA_EXAMPLE_FORMAT_H
 

@@ -1,8 +1,8 @@
-/* source.c — the bytes of a file, with gzip or zstd taken off.
+/* source.c — the bytes of a file, decompressed if it is gzip or zstd.
  *
  *     file --read--> in[128 KiB] --copy | inflate | ZSTD_decompressStream--> the caller's buffer
  *
- * The first bytes say what a file is, not its name; a name that promises compression the bytes do not hold is refused.
+ * The first bytes determine the format, not the name; a file with a compressed name and other content is refused.
  * Memory is bounded by the window (zstd: 128 MiB), output by the expansion: real text stays far below 1000 : 1.     */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* source.h — what the readers need of a source beyond roformer/inspect/source.h. */
+/* source.h — internal interface of a source, for readers; see also roformer/inspect/source.h. */
 #ifndef RF_DATA_SOURCE_H
 #define RF_DATA_SOURCE_H
 

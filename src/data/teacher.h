@@ -1,4 +1,4 @@
-/* teacher.h — vectors of another model that examples are trained towards: row i of NumPy's file is that of example i */
+/* teacher.h — vectors of a teacher model: row i of the NumPy file belongs to example i. */
 #ifndef RF_DATA_TEACHER_H
 #define RF_DATA_TEACHER_H
 

@@ -1,4 +1,4 @@
-/* vocab.h — what masking asks about an id, as tables. */
+/* vocab.h — tables of the properties of ids that masking needs. */
 #ifndef RF_TRAIN_VOCAB_H
 #define RF_TRAIN_VOCAB_H
 

@@ -1,4 +1,4 @@
-/* beam.c — beam search: of the texts that are looked at together, the likeliest.
+/* beam.c — beam search.
  *
  *     score(text)  = sum log p(token)           log p after repetition_penalty, suppress, no_repeat_ngram_size
  *     a step       the best width = max(2, 1 + stops) num_beams of all beams' continuations; those that end, among the
@@ -9,7 +9,7 @@
  *                  better than the worst of them (tokens: so far; with RF_STOP_NEVER and a penalty above 0
  *                  max_new_tokens)
  *
- * as in transformers 5.  A beam is a text of generate.c; one that goes on in two ways forks. */
+ * as in transformers 5.  A beam is a text of generate.c; a beam with two continuations is forked. */
 #include <math.h>
 #include <stdlib.h>
 

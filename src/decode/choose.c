@@ -1,4 +1,4 @@
-/* choose.c — what comes next, of a model's logits: the tokens that options leave.
+/* choose.c — choose the next token from a model's logits.
  *
  *     score(w)  repetition_penalty, suppress, no_repeat_ngram_size;    the likeliest, or of score / temperature
  *     top_k     the k largest
@@ -6,7 +6,7 @@
  *     min_p     those with at least min_p of the largest probability                                 Nguyen et al. 2024
  *     typical_p the fewest, those whose -log p is nearest to the entropy first, that add up to it   Meister et al. 2022
  *
- * one after the other, each on what the one before left, as transformers' warpers do. */
+ * The filters apply in this order, each to the tokens that the previous one kept, as transformers' warpers do. */
 #include "decode/choose.h"
 
 #include <math.h>

@@ -1,13 +1,13 @@
-/* generate.c — texts that are written side by side, a token each in every batch; see include/roformer/generate.h and
+/* generate.c — generate several texts at a time, one token of each in every batch; see include/roformer/generate.h and
  * translate.h.
  *
- *     enter     prompts, in their order, while there is space; the beginning that one shares with a text that is there
- *               already is forked from it; sources are read by the encoder, all that enter in a batch
- *     step      one batch: of each text the token that came last, or a piece of its prompt
- *     choose    of each text whose tokens are all computed, the next one (choose.c)
- *     leave     texts that are done
+ *     enter     add prompts in their order while there is space; a prompt that shares its beginning with a text in
+ *               progress is forked from it; the encoder reads the sources of all new texts in one batch
+ *     step      one batch: the last token of each text, or a piece of its prompt
+ *     choose    the next token of each text whose tokens are all computed (choose.c)
+ *     leave     remove finished texts
  *
- * A text's bits do not depend on what else is in a batch, nor on how its prompt is cut: so its tokens do not either. */
+ * The bits of a text depend neither on the rest of the batch nor on how its prompt is cut, so its tokens do not. */
 
 #include <math.h>
 #include <stdlib.h>

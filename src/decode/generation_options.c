@@ -1,5 +1,5 @@
-/* generation_options.c — options of generate and translate for a model: the defaults, then what its
- * generation_config.json says.  See include/roformer/generate.h and translate.h. */
+/* generation_options.c — default options of generate and translate for a model: the program's defaults, then those of
+ * its generation_config.json.  See include/roformer/generate.h and translate.h. */
 #include <math.h>
 
 #include "decode/generation_options.h"

@@ -1,4 +1,4 @@
-/* generation_options.h — options of generate and translate: over the defaults, checked; see generation_options.c. */
+/* generation_options.h — read and check options of generate and translate; see generation_options.c. */
 #ifndef RF_GENERATION_OPTIONS_H
 #define RF_GENERATION_OPTIONS_H
 

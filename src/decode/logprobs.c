@@ -1,10 +1,10 @@
-/* logprobs.c — what a causal model makes of a text that is there: the log-probability of every token.
+/* logprobs.c — log-probabilities of the tokens of a text under a causal model.
  *
  *     window k      tokens [k stride, k stride + window)
  *     logprob_i     log softmax(logits of token i - 1 in the first window that holds i)[id_i]
  *
- * as transformers computes the perplexity of models of fixed length: but for the first window's tokens, every one has
- * at least window - stride others before it. */
+ * as transformers computes the perplexity of models of fixed length.  Except in the first window, every token has at
+ * least window - stride tokens before it. */
 #include "model/positions.h"
 #include "decode/writer.h"
 #include "roformer/generate.h"

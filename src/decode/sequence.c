@@ -1,4 +1,4 @@
-/* sequence.c — a session's sequences, one by one; see include/roformer/sequence.h.  What they keep is in cache.c. */
+/* sequence.c — a session's sequences, one by one; see include/roformer/sequence.h.  Their cache is in cache.c. */
 #include "roformer/sequence.h"
 
 #include "model/model.h"

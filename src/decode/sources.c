@@ -1,5 +1,5 @@
-/* sources.c — what translations look at: the sources of texts that enter are read by the encoder, all in a batch, and
- * kept by the texts' sequences; see writer.h. */
+/* sources.c — sources of translations: the encoder reads the sources of all new texts in one batch, and the texts'
+ * sequences keep the result; see writer.h. */
 #include "decode/writer.h"
 
 /* A text that is there already and translates the same source, from whose sequence another can begin. */

@@ -2,7 +2,7 @@
  *
  *     source s </s>  ->  encoder  ->  <start> [prefix] t_1 ... t_n </s>
  *
- * Writing is generate.c's and beam.c's. */
+ * generate.c and beam.c write the texts. */
 #include <math.h>
 
 #include "model/attention_probe.h"

@@ -1,4 +1,4 @@
-/* writer.h — texts that are written side by side: what generate.c, beam.c and translate.c share. */
+/* writer.h — texts in progress: the state that generate.c, beam.c and translate.c share. */
 #ifndef RF_WRITER_H
 #define RF_WRITER_H
 

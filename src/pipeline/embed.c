@@ -1,7 +1,7 @@
 /* embed.c — vectors of texts.
  *
- * Texts are taken window by window; those of a window are sorted by length, so that batches hold texts of like
- * lengths, and their vectors go where the text's place is: memory is a window's, however many texts there are. */
+ * Texts are processed in windows.  The texts of a window are sorted by length, so that a batch holds texts of similar
+ * length, and each vector is written to the place of its text.  Memory depends on the window, not on the texts. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* generate.c — prompts and what a causal model writes after them.
+/* generate.c — continue prompts with a causal model.
  *
  *     [CLS] prompt | token token ... [SEP]
  *
- * A token goes out as soon as it is there: decoding is such that the text of n tokens begins that of n + 1, but for
- * U+FFFD at its end, in place of a character that is not whole yet: that waits. */
+ * Text is passed on as soon as a token is chosen: the text of n tokens is a prefix of that of n + 1, except for a final
+ * U+FFFD in place of an incomplete character, which waits for its other bytes. */
 #include "decode/generation_options.h"
 #include "pipeline/pipeline.h"
 

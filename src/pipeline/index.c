@@ -1,7 +1,7 @@
 /* index.c — writing an index:
  *
  *     folder.tmp-<pid>-<n>/: headers, rows as they come   ->   headers with the count, index.json, checksums
- *     ->   fsync   ->   rename to folder   ->   fsync of what holds it                                               */
+ *     ->   fsync   ->   rename to folder   ->   fsync of its parent                                                  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

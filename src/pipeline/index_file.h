@@ -1,4 +1,4 @@
-/* index_file.h — the files of an index: what stands at their beginnings, and which they are. */
+/* index_file.h — the files of an index and their headers. */
 #ifndef RF_INDEX_FILE_H
 #define RF_INDEX_FILE_H
 

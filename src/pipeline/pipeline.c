@@ -1,4 +1,4 @@
-/* pipeline.c — opening and closing; texts become tokens, tokens become batches. */
+/* pipeline.c — open and close; texts to tokens, tokens to batches. */
 #include "pipeline/pipeline.h"
 
 #include "model/model.h"

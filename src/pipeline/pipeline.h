@@ -1,4 +1,4 @@
-/* pipeline.h — the inside of a pipeline: an opened model, and texts as tokens; see include/roformer/pipeline.h. */
+/* pipeline.h — internals of a pipeline: an open model and tokenized texts; see include/roformer/pipeline.h. */
 #ifndef RF_PIPELINE_H
 #define RF_PIPELINE_H
 

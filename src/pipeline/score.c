@@ -1,4 +1,4 @@
-/* score.c — how likely a causal model finds a text:  log p(tokens | [CLS] context). */
+/* score.c — the log-probability of a text under a causal model:  log p(tokens | [CLS] context). */
 #include "pipeline/pipeline.h"
 #include "roformer/generate.h"
 

@@ -1,11 +1,11 @@
-/* search.c — the nearest of an index.
+/* search.c — nearest-neighbor search in an index.
  *
  *     <q, v_i>  =  s_i <q, c_i>  +  <q, v_i - s_i c_i>,          |<q, v_i - s_i c_i>|  <=  |q| e_i
  *
- * c_i are the codes, s_i their scale, e_i the bound on what rounding took.  q is rounded to 16 bits for the first
- * product, which moves it by at most |q - q'| (|v_i| + e_i).  So <q, v_i> is known up to some d_i (reach).  The k-th
- * largest of the lower ends is not above the k-th largest product, and who is below that with his upper end is not
- * among the first k.  Of all others the product is computed as it is, in double. */
+ * c_i are the codes, s_i their scale, e_i a bound on the rounding error.  q is rounded to 16 bits for the first
+ * product, which changes it by at most |q - q'| (|v_i| + e_i).  So <q, v_i> is known up to some d_i (reach).  The k-th
+ * largest lower bound is at most the k-th largest product, so a vector whose upper bound is below it is not among the
+ * first k.  The products of all other vectors are computed exactly, in double. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>

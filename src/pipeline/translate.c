@@ -1,4 +1,4 @@
-/* translate.c — texts to translations: sources as tokens, in parts where they are long, and tokens as texts.
+/* translate.c — translate texts; a long source is translated in parts.
  *
  *     text  ->  [s_1 ... s_m </s>] [...]  ->  [t_1 ... t_n] [...]  ->  text                brackets for each part */
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* words.c — whole words predicted: a measure that does not depend on the vocabulary.
+/* words.c — prediction of whole words, a metric that does not depend on the vocabulary.
  *
  *     target    a word of a document, with some text on each side; the `words` targets of the smallest hashes
  *     right    argmax of the logits at every masked token spells the word

@@ -3,7 +3,7 @@
  *     P, R   means over the orders n that both texts have n-grams of: matches / n-grams of the system, of the reference
  *     chrF   = 100 (1 + b^2) P R / (b^2 P + R)
  *
- * White space is no character.  Of several references that counts whose own F-score is best.                        */
+ * White space is not counted.  Of several references, the one with the largest F-score counts.                      */
 #include <stdio.h>
 
 #include "score.h"

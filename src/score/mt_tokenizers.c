@@ -1,4 +1,4 @@
-/* mt_tokenizers.c — what is a word: the tokenisers of sacreBLEU, which are rewriting rules on code points.
+/* mt_tokenizers.c — the tokenizers of sacreBLEU, which are rewriting rules on code points.
  *
  *   13a    NIST's mteval-v13a.pl: ASCII punctuation is apart, but for . , within numbers and - that no digit precedes
  *   intl   mteval-v14.pl: everything of Unicode's categories P, but within numbers, and S

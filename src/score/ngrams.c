@@ -1,4 +1,4 @@
-/* ngrams.c — words and n-grams of a segment as numbers, so that counting is adding up: without hashes that collide.
+/* ngrams.c — number the words and n-grams of a segment, so that they are counted without hash collisions.
  *
  *     word      its number is that of its letters, of which there is one copy (`all`)
  *     n-gram    the number of the pair (its first n - 1 words, its last word); no word at all is number 0         */

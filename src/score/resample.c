@@ -1,4 +1,4 @@
-/* resample.c — intervals and tests: the score of other corpora made of the same segments.
+/* resample.c — confidence intervals and significance tests by resampling segments.
  *
  *     bootstrap        n segments drawn with replacement; of k sorted scores the k/40-th from either end bound 95 %
  *     paired           the same draws of both systems: p = (1 + #{|d_i| - mean |d| > |d|}) / (k + 1)

@@ -1,4 +1,4 @@
-/* score.h — what the metrics share: a segment's texts as words and characters, counts of its n-grams, rows of metrics.
+/* score.h — shared by the metrics: words and characters of a segment, counts of its n-grams, rows of metrics.
  *
  *     mt_tokenizers.c      text to words: sacreBLEU's tokenisers, lower case
  *     ngrams.c     words and n-grams as numbers, exactly, within a segment

@@ -1,4 +1,4 @@
-/* sums.h — what those need who score a corpus in parts: the counts that its score is made of add up. */
+/* sums.h — score a corpus in parts: the counts of the parts are added. */
 #ifndef RF_TRANSLATION_SUMS_H
 #define RF_TRANSLATION_SUMS_H
 

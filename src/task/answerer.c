@@ -1,4 +1,4 @@
-/* answerer.c — a fine-tuned folder answers: one text at a time, or a whole file. */
+/* answerer.c — apply a fine-tuned model to one text or to a file. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* finetune_checks.c — examples and options that cannot go together, and what the user is told of those that can.    */
+/* finetune_checks.c — reject examples and options that conflict, and report questionable ones.                      */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* objective.c — what a task's loss (src/task/tasks/) is part of.
+/* objective.c — the training objective around a task's loss (src/task/tasks/).
  *
  *     R-Drop       the loss over both answers to each example  +  alpha / 4 mean of (KL(p|q) + KL(q|p))
  *

@@ -1,4 +1,4 @@
-/* objective.h — what a batch of labelled examples is trained for. */
+/* objective.h — the training objective of a batch of labeled examples. */
 #ifndef RF_TRAIN_OBJECTIVE_H
 #define RF_TRAIN_OBJECTIVE_H
 

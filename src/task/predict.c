@@ -1,4 +1,4 @@
-/* predict.c — what a fine-tuned model says about every example of a file, as lines of text. */
+/* predict.c — write a fine-tuned model's predictions for the examples of a file as lines of text. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

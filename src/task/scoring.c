@@ -1,4 +1,4 @@
-/* scoring.c — which scores a task has, and what its hooks share; how good answers are is scores.h's matter. */
+/* scoring.c — the scores of each task, and code that its hooks share; scores.h computes the metrics. */
 #include <stdio.h>
 
 #include "task/scoring.h"

@@ -1,4 +1,4 @@
-/* scoring.h — which numbers an evaluation says, with the labels that there are. */
+/* scoring.h — the scores that an evaluation reports. */
 #ifndef RF_TRAIN_SCORING_H
 #define RF_TRAIN_SCORING_H
 

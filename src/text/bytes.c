@@ -1,13 +1,12 @@
-/* bytes.c — text as its bytes: no text is unknown, and none is changed.
+/* bytes.c — byte tokenizer: every text is known, and none is changed.
  *
  *     id = 0 .. 4   [PAD] [UNK] [CLS] [SEP] [MASK], under the names that the settings give them
  *     id = 5 + b    byte b of UTF-8
  *     id > 260      added tokens
  *
- * A byte's start and end are those of its character, so that no answer begins within one; a byte 10xxxxxx, with which a
- * character goes on, continues a word, so that no piece is cut there and whole-word masking masks whole characters.
- * Ids become text again byte by byte; where those are no UTF-8, U+FFFD stands for each longest beginning of a character
- * (Unicode 3.9, "maximal subparts").                                                                                 */
+ * A byte's start and end are those of its character, so that no answer begins within a character.  A continuation byte
+ * (10xxxxxx) continues a word, so that no piece is cut there and whole-word masking masks whole characters.  Ids are
+ * decoded byte by byte; invalid UTF-8 becomes one U+FFFD for each maximal subpart (Unicode 3.9).                     */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
-/* chars.c — text as its characters: Unicode's code points, those of a vocabulary.
+/* chars.c — character tokenizer: the Unicode code points of a vocabulary.
  *
  *     id = 0 .. 4    [PAD] [UNK] [CLS] [SEP] [MASK], under the names that the settings give them
  *     id = 5 .. n-1  the characters of vocab.json, when it was learned here in the order of code points
  *     id >= n        added tokens
  *
- * Nothing is done to the text: what has no unknown character decodes to itself.  A character that is not in the
- * vocabulary becomes [UNK], each for itself.                                                                         */
+ * The text is not normalized: a text without unknown characters decodes to itself.  Each character that is not in the
+ * vocabulary becomes one [UNK].                                                                                      */
 #include <stdio.h>
 #include <stdlib.h>
 

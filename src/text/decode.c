@@ -1,4 +1,4 @@
-/* decode.c — ids back to text: the row's text, which `clean_up` tidies by the list of transformers 5. */
+/* decode.c — decode ids to text; `clean_up` applies the replacements of transformers 5. */
 #include "tokenizer.h"
 
 static const rf_change in_text[] = {{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},

@@ -1,4 +1,4 @@
-/* encode.c — text to ids: added tokens, the row between them, template, truncation. */
+/* encode.c — encode text to ids: added tokens, the tokenizer's row for the text between them, template, truncation. */
 #include "tokenizer.h"
 
 /* What an encoding keeps between calls: the row's own, and whose it is. */

@@ -1,4 +1,4 @@
-/* folder.c — the tokenizer of a model folder: reading what Hugging Face writes.
+/* folder.c — read the tokenizer of a model folder in Hugging Face's formats.
  *
  *   tokenizer_config.json     the class, which names the row, and settings
  *   special_tokens_map.json   names of special tokens, which win unless the settings have added_tokens_decoder

@@ -1,5 +1,4 @@
-/* foreign.c — of a text that is not UTF-8: which older encoding it looks like, so that a message can say what converts
- * it.
+/* foreign.c — detect the encoding of a text that is not UTF-8, so that a message can name the conversion.
  *
  * An encoding fits when all bytes above 0x7F form its characters; of Chinese ones that fit, it is the one in whose rows
  * of common characters at least four fifths of them lie.  Sources: GB 18030-2005, Big5-2003 as in the WHATWG's Encoding

@@ -1,4 +1,4 @@
-/* save.c — writing a tokenizer's files into a model folder. */
+/* save.c — write a tokenizer's files into a model folder. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* divergence.c - has the training loss risen for good?
+/* divergence.c — detect a training loss that has risen permanently.
  *
  * The losses of 16 updates in a row are a block, with a mean m and the variance of that mean
  *

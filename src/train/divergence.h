@@ -1,4 +1,4 @@
-/* divergence.h - has the training loss risen for good?  See divergence.c. */
+/* divergence.h — detect a training loss that has risen permanently; see divergence.c. */
 #ifndef RF_TRAIN_DIVERGENCE_H
 #define RF_TRAIN_DIVERGENCE_H
 

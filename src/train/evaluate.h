@@ -1,4 +1,4 @@
-/* evaluate.h — held-out loss and accuracy: batch after batch goes in, of pieces or of pairs, sums come out. */
+/* evaluate.h — held-out loss and accuracy, summed over batches of pieces or pairs. */
 #ifndef RF_EVALUATE_H
 #define RF_EVALUATE_H
 

@@ -2,8 +2,8 @@
  *
  *     unit(prefix + character) = base(prefix) + code(character)         its `check` says whose it is
  *
- * Characters of many prefixes have small codes, so what text often reads lies close together.  Prefixes find their base
- * by first fit, those that go on with most characters first; those that go on with one fill what is left.           */
+ * Characters of many prefixes have small codes, so that frequent units are close together.  Prefixes are placed by
+ * first fit, those with most continuations first; prefixes with one continuation fill the gaps.                      */
 #include <stdlib.h>
 
 #include "dictionary.h"

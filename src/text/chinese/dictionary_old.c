@@ -1,7 +1,7 @@
 /* dictionary_old.c — dictionaries as they were compiled before (RFWORDS1): a row for each first character below
  * U+10000, and a hash table of (what was read so far, character) -> (what is then read, its value).
  *
- * Such files are read still; and folders name their dictionary by the hash of such a table, three quarters full. */
+ * Such files can still be read, and folders name their dictionary by the hash of such a table, three quarters full. */
 #include "base/json.h"
 #include "dictionary.h"
 

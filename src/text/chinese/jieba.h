@@ -1,4 +1,4 @@
-/* jieba.h — the inside of the tokenizer for Chinese words: normalised runs of text, the tokenizer, learning it.
+/* jieba.h — internals of the tokenizer for Chinese words: normalized runs of text, encoding, learning.
  *
  *     jieba_runs.c      text -> what lies between white space, normalised
  *     jieba.c           runs -> words of the dictionary -> tokens

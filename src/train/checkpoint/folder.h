@@ -1,4 +1,4 @@
-/* folder.h — the output folder: who holds it, what is left over in it, which checkpoints it has. */
+/* folder.h — the output folder: its lock, temporary files of dead runs, and its checkpoints. */
 #ifndef RF_TRAIN_FOLDER_H
 #define RF_TRAIN_FOLDER_H
 

@@ -1,4 +1,4 @@
-/* state.h — what a run is between two steps, besides weights and moments; and its JSON, trainer_state.json. */
+/* state.h — the state of a run between two steps without weights and moments, and its file, trainer_state.json. */
 #ifndef RF_TRAIN_STATE_H
 #define RF_TRAIN_STATE_H
 
