@@ -156,6 +156,56 @@ static void activate(void **state)
     }
 }
 
+/* in[0]: x [N,2M], or x [N,K] with w [2M,K] and b [2M] */
+struct gate { int64_t N, M, K; rf_act act; rf_gate_order order; };
+
+static rf_tensor *gate_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct gate *s = what;
+    return s->K ? rf_gated_linear(g, in[0], in[1], in[2], s->act, s->order) : rf_gate(g, in[0], s->act, s->order);
+}
+
+static double half_of(const struct gate *s, const double *const in[], int64_t n, int64_t column)
+{
+    if (!s->K) return in[0][n * 2 * s->M + column];
+    double sum = in[2][column];
+    for (int64_t k = 0; k < s->K; k++) sum += in[0][n * s->K + k] * in[1][column * s->K + k];
+    return sum;
+}
+
+static void gate_formula(double *y, const double *const in[], const void *what)
+{
+    const struct gate *s = what;
+    const int64_t gate = s->order == RF_GATE_FIRST ? 0 : s->M, up = s->M - gate;
+    for (int64_t n = 0; n < s->N; n++)
+        for (int64_t m = 0; m < s->M; m++)
+            y[n * s->M + m] = act_of(s->act, half_of(s, in, n, gate + m)) * half_of(s, in, n, up + m);
+}
+
+static void gate(void **state)
+{
+    (void)state;
+    static const struct gate cases[] = {
+        {3, 5, 0, RF_ACT_SILU, RF_GATE_FIRST},  {4, 17, 0, RF_ACT_GELU, RF_GATE_SECOND},
+        {1, 1, 0, RF_ACT_NONE, RF_GATE_FIRST},  {2, 40, 0, RF_ACT_RELU, RF_GATE_SECOND},
+        {5, 7, 6, RF_ACT_SILU, RF_GATE_SECOND}, {3, 20, 4, RF_ACT_GELU_TANH, RF_GATE_FIRST},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct gate *s = &cases[i];
+        const t_shape x = {2, {s->N, 2 * s->M}}, narrow = {2, {s->N, s->K}};
+        const t_shape w = {2, {2 * s->M, s->K}}, b = {1, {2 * s->M}};
+        t_gradient_case c = {.op = RF_OP_gate, .in = {x}, .ys = s->N * s->M, .depth = 10, .run = gate_run,
+                             .formula = gate_formula, .what = s};
+        if (s->K) {
+            c.in[0] = narrow;
+            c.in[1] = w;
+            c.in[2] = b;
+            c.depth = (double)(2 * s->K + s->N + 18);
+        }
+        t_gradient(&c);
+    }
+}
+
 static rf_tensor *dropout_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     rf_tensor *once = rf_dropout(g, in[0], 0.25);                /* number 0 of the step, then number 1 */
@@ -565,7 +615,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear),   cmocka_unit_test(linear_part), cmocka_unit_test(add),    cmocka_unit_test(activate),
-        cmocka_unit_test(dropout),  cmocka_unit_test(gathers), cmocka_unit_test(pool),
+        cmocka_unit_test(gate),     cmocka_unit_test(dropout),  cmocka_unit_test(gathers), cmocka_unit_test(pool),
         cmocka_unit_test(rotate),   cmocka_unit_test(norm),   cmocka_unit_test(norm_of_itself),
         cmocka_unit_test(attention), cmocka_unit_test(recompute),
     };

@@ -65,14 +65,28 @@ rf_status rf_pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w,
                        rf_error *why);
 void rf_packed_free(rf_packed *packed);
 
+/* The two matrices of a gated feed-forward layer, which rf_packed_product multiplies as one:
+ *
+ *     y[m,n] = act(x w_g^T + b_g) * (x w_u^T + b_u)          Shazeer 2020 (GLU variants), Eq. 5; * by element
+ *
+ *   n       rows of each of the two
+ *   w       [2n,k]: w_g and w_u, one behind the other; the bias of rf_packed_product is [2n] in the same order
+ *   order   which of the two is the first half
+ *   other arguments and errors as for rf_pack and rf_pack_int8 */
+typedef enum rf_gate_order { RF_GATE_FIRST, RF_GATE_SECOND } rf_gate_order;
+rf_status rf_pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_gate_order order,
+                        rf_packed **out, rf_error *why);
+rf_status rf_pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
+                             rf_gate_order order, rf_packed **out, rf_error *why);
+
 /* Computes the int8 numbers q [n,k] and scales [n] that rf_pack uses for w[n,k] with RF_I8. rf_pack_int8 of them gives
  * the same bits. A row of zeros has scale 1. RF_ENUMERIC as for rf_pack. */
 rf_status rf_quantise_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
                            rf_error *why);
 
-/* y[m,n] = act(x[m,k] w^T + bias). ldx and ldy are the distances between rows of x and y. The bits of a row do not
- * depend on m or on the other rows. RF_ENUMERIC, with RF_I8 weights only: a row of x is not finite; the other rows are
- * computed. */
+/* y[m,n] = act(x[m,k] w^T + bias), or what rf_pack_gated says for its weights. ldx and ldy are the distances between
+ * rows of x and y. The bits of a row do not depend on m or on the other rows. RF_ENUMERIC, with RF_I8 weights only: a
+ * row of x is not finite; the other rows are computed. */
 rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
                             const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why);
 

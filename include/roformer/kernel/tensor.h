@@ -112,6 +112,13 @@ rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_a
 rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, int64_t first, int64_t count,
                           rf_act act);
 
+/* A gated linear unit: y[n,:] = act(a[n,:]) * b[n,:], where a is the first half of x's columns and b the second, or the
+ * other way round (rf_gate_order in gemm.h). x [N,2M] -> [N,M].
+ * rf_gated_linear is rf_gate of x w^T + b, with w [2M,K] and b [2M]. If w->packed is set it must come from
+ * rf_pack_gated with the same order; then both are one product. */
+rf_tensor *rf_gate(rf_graph *g, rf_tensor *x, rf_act act, rf_gate_order order);
+rf_tensor *rf_gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act, rf_gate_order order);
+
 rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b);
 rf_tensor *rf_mul(rf_graph *g, rf_tensor *a, rf_tensor *b);
 rf_tensor *rf_activate(rf_graph *g, rf_tensor *x, rf_act act);

@@ -70,6 +70,12 @@ void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t 
     for (int64_t i = 0; f && i < rows; i++) f(y + i * ldy, y + i * ldy, n);
 }
 
+void rf__multiply_rows(const rf_ctx *ctx, float *y, int64_t ldy, const float *gate, const float *up, int64_t ld,
+                       int64_t rows, int64_t n)
+{
+    for (int64_t i = 0; i < rows; i++) ctx->k->mul(y + i * ldy, gate + i * ld, up + i * ld, n);
+}
+
 /* ---- which way --------------------------------------------------------------------------------------------------- */
 
 const rf__products *rf__products_at(const rf_ctx *ctx, int i)
@@ -212,9 +218,53 @@ rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const f
     return rf__pack_by(rf__products_for(ctx, type), ctx, type, n, k, w, out, why);
 }
 
+/* The half that is packed becomes `up` of `*out`, or *out itself. */
+static void join_halves(rf_packed *first, rf_packed *second, rf_gate_order order, rf_packed **out)
+{
+    rf_packed *const gate = order == RF_GATE_FIRST ? first : second;
+    gate->up = order == RF_GATE_FIRST ? second : first;
+    gate->order = order;
+    *out = gate;
+}
+
+static rf_status check_gated(int64_t n, rf_gate_order order, rf_error *why)
+{
+    const rf_status s = check_sizes("pack", 1, n, 1, why);
+    if (s || order == RF_GATE_FIRST || order == RF_GATE_SECOND) return s;
+    return rf_fail(why, RF_EARG, "pack: order: expected RF_GATE_FIRST or RF_GATE_SECOND, got %d", (int)order);
+}
+
+rf_status rf_pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_gate_order order,
+                        rf_packed **out, rf_error *why)
+{
+    rf_packed *first = NULL, *second = NULL;
+    if (!(ctx && out && (w || n < 1 || k < 1))) return rf__missing("rf_pack_gated", "ctx, w, out", why);
+    rf_status s = check_gated(n, order, why);
+    if (!s) s = rf_pack(ctx, type, n, k, w, &first, why);
+    if (!s) s = rf_pack(ctx, type, n, k, w ? w + n * k : NULL, &second, why);
+    if (s) rf_packed_free(first);
+    else join_halves(first, second, order, out);
+    return s;
+}
+
+rf_status rf_pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
+                             rf_gate_order order, rf_packed **out, rf_error *why)
+{
+    rf_packed *first = NULL, *second = NULL;
+    if (!(ctx && out && ((w && scale) || n < 1 || k < 1)))
+        return rf__missing("rf_pack_gated_int8", "ctx, w, scale, out", why);
+    rf_status s = check_gated(n, order, why);
+    if (!s) s = rf_pack_int8(ctx, n, k, w, scale, &first, why);
+    if (!s) s = rf_pack_int8(ctx, n, k, w ? w + n * k : NULL, scale ? scale + n : NULL, &second, why);
+    if (s) rf_packed_free(first);
+    else join_halves(first, second, order, out);
+    return s;
+}
+
 void rf_packed_free(rf_packed *p)
 {
     if (!p) return;
+    rf_packed_free(p->up);
     if (p->by->forget) p->by->forget(p);
     rf__free(p->ctx, p->data);
     rf__free(p->ctx, p);

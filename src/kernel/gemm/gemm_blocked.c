@@ -6,6 +6,9 @@
  *         a's block is copied together                           rows x depth for each, stays in the second-level cache
  *         for each panel, for each of the cuts: multiply         panel x depth, streams through it
  *
+ * Of a gated product, act(a g) * (a u), a task multiplies its block with panels of g and with the same panels of u,
+ * into scratch, from which it writes its part of c.
+ *
  * A high block holds one cut.  Of few rows it holds all, and panels are read from memory in the order that they lie in.
  *
  * Blocks of rows and groups of panels are the tasks.  How k is cut depends on k alone, so an element's bits depend on
@@ -14,7 +17,10 @@
 
 #include "base/processor.h"
 
-enum { LEAST = 192 };                   /* rows of a block that are worth reading the panels once more */
+enum {
+    LEAST = 192,                        /* rows of a block that are worth reading the panels once more */
+    GATED = 1536                        /* columns of a gated product's scratch, at most */
+};
 
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -72,22 +78,28 @@ static division division_of(const rf__element *e, const rfk_panel_shape *shape, 
 
 /* ---- one task ---------------------------------------------------------------------------------------------------- */
 
+/* A packed matrix, and what is done to its product. */
+typedef struct factor {
+    const char *panels;
+    const void *own;
+    const float *bias;
+    rf_act act;
+} factor;
+
 typedef struct blocks {
     const rf__element *e;
     const rfk_panel_shape *shape;
     const rf_ctx *ctx;
     int64_t m, n, k;                    /* n: of this call's panels */
     rf__matrix a;
-    const char *panels;
-    const void *own;
+    factor b, up;                       /* up: of a gated product; otherwise without panels */
     float *c;
     int64_t ldc;
     int add;
-    const float *bias;
-    rf_act act;
     int64_t step;                       /* of k: how deep a cut is */
     int64_t row_blocks, groups;
     char *workspace;
+    float *gated;                       /* of a gated product: scratch of every worker */
     _Atomic int64_t wrong;              /* the first row that could not be taken, or INT64_MAX */
 } blocks;
 
@@ -108,6 +120,14 @@ typedef struct held {
     char *workspace;
 } held;
 
+/* Where a task's panels `first`.. of a factor are multiplied to: columns j.., n of them. */
+typedef struct target {
+    const factor *b;
+    int64_t first, last, j, n;
+    float *c;                           /* the block's first row, column j */
+    int64_t ldc;
+} target;
+
 static void copy_block(blocks *g, const held *h)
 {
     for (int64_t p = h->from, at = 0; p < h->to; p += g->step, at += h->height)
@@ -126,75 +146,100 @@ static void copy_block(blocks *g, const held *h)
         });
 }
 
-static void one_panel_of_block(const blocks *g, const held *h, int64_t q)
+static void one_panel_of_block(const blocks *g, const held *h, const target *t, int64_t q)
 {
     const int64_t j = q * g->shape->columns, n = rf__min64(g->shape->columns, g->n - j);
     const int64_t deep = filled(g->shape, g->k);
-    float *c = g->c + h->i0 * g->ldc + j;
+    const factor *b = t->b;
     for (int64_t p = h->from, at = 0; p < h->to; p += g->step, at += h->height)
         g->e->multiply(&(rf__multiplying){
             .ctx = g->ctx,
             .shape = g->shape,
-            .c = c,
-            .ldc = g->ldc,
+            .c = t->c + (j - t->j),
+            .ldc = t->ldc,
             .workspace = h->workspace,
-            .panel = g->panels + (size_t)(j * deep + p * g->shape->columns) * g->e->size,
+            .panel = b->panels + (size_t)(j * deep + p * g->shape->columns) * g->e->size,
             .at = at,
             .rows = h->rows,
             .n = n,
             .depth = rf__min64(g->step, g->k - p),
             .add = p > 0 || g->add,
             .last = p + g->step >= g->k,
-            .bias = g->bias ? g->bias + j : NULL,
-            .own = g->own,
+            .bias = b->bias ? b->bias + j : NULL,
+            .own = b->own,
             .j = j,
         });
 }
 
 /* In tiles, the activation with them; false where the rung has none. */
-static bool all_panels_of_block(const blocks *g, const held *h, int64_t j, int64_t n)
+static bool all_panels_of_block(const blocks *g, const held *h, const target *t)
 {
+    const factor *b = t->b;
     return g->e->meet && g->e->meet(&(rf__meeting){
         .ctx = g->ctx,
         .shape = g->shape,
         .workspace = h->workspace,
-        .panel = g->panels + (size_t)(j * filled(g->shape, g->k) + h->from * g->shape->columns) * g->e->size,
-        .c = g->c + h->i0 * g->ldc + j,
-        .ldc = g->ldc,
+        .panel = b->panels + (size_t)(t->j * filled(g->shape, g->k) + h->from * g->shape->columns) * g->e->size,
+        .c = t->c,
+        .ldc = t->ldc,
         .rows = h->rows,
-        .n = n,
+        .n = t->n,
         .height = h->height,
         .k = h->to - h->from,
         .step = g->step,
         .deep = filled(g->shape, g->k),
         .add = h->from > 0 || g->add,
         .last = h->to >= g->k,
-        .bias = g->bias ? g->bias + j : NULL,
-        .act = rf__act_of(g->ctx, g->act),
-        .own = g->own,
-        .j = j,
+        .bias = b->bias ? b->bias + t->j : NULL,
+        .act = rf__act_of(g->ctx, b->act),
+        .own = b->own,
+        .j = t->j,
     });
+}
+
+/* The block meets the panels; with the last cut, the activation. */
+static void multiply_panels(const blocks *g, const held *h, const target *t)
+{
+    const bool whole = all_panels_of_block(g, h, t);
+    for (int64_t q = t->first; !whole && q < t->last; q++) one_panel_of_block(g, h, t, q);
+    if (!whole && h->to >= g->k) rf__act_rows(g->ctx, t->b->act, t->c, t->ldc, h->rows, t->n);
+}
+
+/* Rows and columns of a worker's scratch for gated products: of both factors together. */
+static int64_t gated_rows(const rfk_panel_shape *shape) { return shape->block + RF__GEMM_WIDTH; }
+static int64_t gated_columns(const rfk_panel_shape *shape)
+{
+    return rf__max64(2 * shape->columns, rf__min64(shape->group, GATED));
 }
 
 static void one_block(void *arg, int64_t task, int worker)
 {
     blocks *g = arg;
     const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, g->shape->columns);
-    const int64_t first = panels * group / g->groups, last = panels * (group + 1) / g->groups;
     held h = {.i0 = first_row(g, block), .workspace = g->workspace + (size_t)worker * g->e->workspace(g->shape)};
     h.rows = first_row(g, block + 1) - h.i0;
     h.height = rf__rows_read(g->shape, h.rows);
     const int64_t deep = rf__max64(1, rf__rows_held(g->shape) / rf__max64(1, h.height)) * g->step;
-    const int64_t j = first * g->shape->columns, n = rf__min64(last * g->shape->columns, g->n) - j;
-    bool whole = false;
-
+    target t = {.b = &g->b, .first = panels * group / g->groups, .last = panels * (group + 1) / g->groups};
+    t.j = t.first * g->shape->columns;
+    t.n = rf__min64(t.last * g->shape->columns, g->n) - t.j;
+    float *const c = g->c + h.i0 * g->ldc + t.j;
+    t.c = c;
+    t.ldc = g->ldc;
+    target up = t;
+    if (g->up.panels) {
+        t.ldc = up.ldc = gated_columns(g->shape);
+        t.c = g->gated + worker * gated_rows(g->shape) * t.ldc;
+        up.c = t.c + t.ldc / 2;
+        up.b = &g->up;
+    }
     for (; h.from < g->k; h.from = h.to) {
         h.to = rf__min64(h.from + deep, g->k);
         copy_block(g, &h);
-        whole = all_panels_of_block(g, &h, j, n);
-        for (int64_t q = first; !whole && q < last; q++) one_panel_of_block(g, &h, q);
+        multiply_panels(g, &h, &t);
+        if (g->up.panels) multiply_panels(g, &h, &up);
     }
-    if (!whole) rf__act_rows(g->ctx, g->act, g->c + h.i0 * g->ldc + j, g->ldc, h.rows, n);
+    if (g->up.panels) rf__multiply_rows(g->ctx, c, g->ldc, t.c, up.c, t.ldc, h.rows, t.n);
 }
 
 /* Rows of a block, at most: where several cuts are kept, as many as leave space for all of them, or for most. */
@@ -211,7 +256,8 @@ static void run(blocks *g)
     atomic_init(&g->wrong, INT64_MAX);
     g->row_blocks = ceiling(g->m, highest(g));
     if (g->row_blocks > workers) g->row_blocks = ceiling(g->row_blocks, workers) * workers;
-    g->groups = ceiling(panels, g->shape->group / g->shape->columns);
+    const int64_t wide = g->up.panels ? gated_columns(g->shape) / 2 : g->shape->group;
+    g->groups = ceiling(panels, wide / g->shape->columns);
     while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels)
         g->groups++;
     rf__parallel(g->ctx, g->row_blocks * g->groups, one_block, g);
@@ -273,12 +319,12 @@ static void one_piece(const rf__element *e, const rfk_panel_shape *shape, const 
         .n = p.n,
         .k = p.k,
         .a = {call->a ? call->a + at : NULL, call->a16 ? call->a16 + at : NULL, call->lda, call->a_transposed},
-        .panels = panels,
+        .b = {.panels = panels,
+              .bias = call->bias && k == 0 ? call->bias + j : NULL,
+              .act = k + cut->deep >= call->k ? call->act : RF_ACT_NONE},
         .c = call->c + j,
         .ldc = call->ldc,
         .add = call->beta != 0 || k > 0,
-        .bias = call->bias && k == 0 ? call->bias + j : NULL,
-        .act = k + cut->deep >= call->k ? call->act : RF_ACT_NONE,
         .step = cut->step,
         .workspace = workspace,
     });
@@ -314,9 +360,11 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
                              int64_t ldx, const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
     const rfk_panel_shape shape = shape_of(e, ctx);
-    const size_t bytes = (size_t)ctx->threads * e->workspace(&shape);
+    const size_t workspace = (size_t)ctx->threads * e->workspace(&shape);
+    const int64_t gated = w->up ? ctx->threads * gated_rows(&shape) * gated_columns(&shape) : 0;
+    const size_t bytes = workspace + (size_t)gated * sizeof(float);
     const bool ours = rf__product_try(ctx);                          /* or scratch of its own beside another thread */
-    void *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
+    char *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
     blocks g = {.e = e,
                 .shape = &shape,
                 .ctx = ctx,
@@ -324,14 +372,13 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
                 .n = w->n,
                 .k = w->k,
                 .a = {x, NULL, ldx, 0},
-                .panels = w->data,
-                .own = w->own,
+                .b = {w->data, w->own, rf__gate_bias(w, bias), act},
+                .up = {w->up ? w->up->data : NULL, w->up ? w->up->own : NULL, rf__up_bias(w, bias), RF_ACT_NONE},
                 .c = y,
                 .ldc = ldy,
-                .bias = bias,
-                .act = act,
                 .step = depth_of_cut(&shape, w->k),
-                .workspace = scratch};
+                .workspace = scratch,
+                .gated = scratch ? (float *)(void *)(scratch + workspace) : NULL};
     if (g.workspace) run(&g);
     if (ours) rf__product_leave(ctx);
     else rf__free(ctx, scratch);

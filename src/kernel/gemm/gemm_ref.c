@@ -80,8 +80,8 @@ static rf_status pack(const rf_ctx *ctx, rf_packed *p, const float *w, rf_error 
     return RF_OK;
 }
 
-static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const float *x, int64_t ldx,
-                        const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
+static rf_status half_of_packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const float *x, int64_t ldx,
+                                const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
     const rf_gemm_call call = {.m = m,
                                .n = p->n,
@@ -97,6 +97,22 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const 
                                .act = act,
                                .type = p->type};
     return gemm(ctx, &call, why);
+}
+
+static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const float *x, int64_t ldx,
+                        const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
+{
+    const float *const gate_bias = rf__gate_bias(p, bias);
+    rf_status s = half_of_packed(ctx, p, m, x, ldx, gate_bias, act, y, ldy, why);
+    if (s || !p->up) return s;
+    const size_t bytes = (size_t)m * (size_t)p->n * sizeof(float);
+    float *up = rf__alloc(ctx, bytes);
+    if (!up) return rf_fail(why, RF_ENOMEM, "out of memory: scratch of a gated product, %zu bytes", bytes);
+    s = half_of_packed(ctx, p->up, m, x, ldx, rf__up_bias(p, bias), RF_ACT_NONE, up, p->n, why);
+    for (int64_t i = 0; i < m && !s; i++)
+        for (int64_t j = 0; j < p->n; j++) y[i * ldy + j] *= up[i * p->n + j];
+    rf__free(ctx, up);
+    return s;
 }
 
 const rf__products rf__products_ref = {"built in (reference)", gemm, pack, NULL, packed};

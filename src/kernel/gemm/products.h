@@ -28,7 +28,19 @@ struct rf_packed {
     int64_t n, k;
     void *data;                         /* the weights in the layout of `by`, rf__alloc */
     void *own;
+    struct rf_packed *up;               /* gated: this is the gate [n,k], that the matrix it multiplies; else NULL */
+    rf_gate_order order;                /* gated: which of the two comes first in a bias */
 };
+
+/* The biases of the two halves of a gated product, of which `bias` [2n] has both; NULL: there are none. */
+static inline const float *rf__gate_bias(const rf_packed *w, const float *bias)
+{
+    return bias && w->up && w->order == RF_GATE_SECOND ? bias + w->n : bias;
+}
+static inline const float *rf__up_bias(const rf_packed *w, const float *bias)
+{
+    return bias && w->order == RF_GATE_FIRST ? bias + w->n : bias;
+}
 
 extern const rf__products rf__products_ref, rf__products_f32, rf__products_bf16, rf__products_i8;
 
@@ -64,6 +76,10 @@ void rf__product_leave(const rf_ctx *ctx);
 /* The kernel of an activation; NULL of RF_ACT_NONE. */
 typedef void rf__act_kernel(float *y, const float *x, int64_t n);
 rf__act_kernel *rf__act_of(const rf_ctx *ctx, rf_act act);
+
+/* y = gate up for `rows` rows of n. */
+void rf__multiply_rows(const rf_ctx *ctx, float *y, int64_t ldy, const float *gate, const float *up, int64_t ld,
+                       int64_t rows, int64_t n);
 
 /* y = act(y) for `rows` rows of n. */
 void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t rows, int64_t n);
