@@ -81,7 +81,7 @@ static void add_tied(struct list *l, const rf_params *params)
     module_name module;
     const rf_head_row *top = rf__family_head(params->family, params->head);
     for (const rf_family_row *r = top ? top->row : NULL; r && r->row.name; r++) {
-        if (!(r->row.flags & RF_ROW_UNTIED) || !params->config.tie_word_embeddings) continue;
+        if (r->row.when != rf__when_untied || !params->config.tie_word_embeddings) continue;
         module_of(r->row.name, module);
         add(l, module);
     }

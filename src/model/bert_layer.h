@@ -22,12 +22,6 @@ rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b);
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h);
 rf_footprint rf__bert_footprint(const rf_config *c, bool bf16);
 
-/* A tensor's row: the member of a struct that it is bound to, its name, shape, start, weight decay, RF_ROW_*. */
-#define RF_TENSOR(type, member, name, shape, init, decay, flags)                    \
-    {                                                                               \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(type, member)         \
-    }
-
 /* Words, token types and their norm, with which embeddings of BERT's kind begin. */
 #define RF_BERT_WORDS                                                                                                  \
     RF_TENSOR(rf_bert_embedding, word, "embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS),         \

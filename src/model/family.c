@@ -45,18 +45,32 @@ rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *
                    p->name, families[0]->config.model_type);
 }
 
+/* ---- conditions of rows ------------------------------------------------------------------------------------------ */
+
+#define WHEN(name, condition) \
+    bool rf__when_##name(const rf_config *c, int64_t layer) \
+    { \
+        (void)layer; \
+        return condition; \
+    }
+WHEN(projected, c->embedding_size != c->hidden_size)
+WHEN(untied, !c->tie_word_embeddings)
+WHEN(shared_words, c->share_encoder_decoder_embeddings != 0)
+WHEN(separate_words, !c->share_encoder_decoder_embeddings)
+WHEN(before, c->normalize_before != 0)
+WHEN(linear_pooler, c->linear_pooler != 0)
+WHEN(types, c->type_vocab_size > 0)
+#undef WHEN
+
 /* ---- rows that several families have ----------------------------------------------------------------------------- */
 
-#define ROW(name, shape, init, decay, flags, member) \
-    { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_head_weights, member) \
-    }
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
 const rf_family_row rf__rows_masked[] = {
     ROW("cls.predictions.transform.dense.weight", "EC", NORMAL, true, 0, dense),
     ROW("cls.predictions.transform.dense.bias", "E", ZEROS, false, 0, dense_bias),
     ROW("cls.predictions.transform.LayerNorm.weight", "E", ONES, false, 0, norm),
     ROW("cls.predictions.transform.LayerNorm.bias", "E", ZEROS, false, 0, norm_bias),
-    ROW("cls.predictions.decoder.weight", "VE", NORMAL, true, RF_ROW_UNTIED, out),
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "cls.predictions.decoder.weight", "VE", NORMAL, true, 0),
     ROW("cls.predictions.bias", "V", ZEROS, false, RF_ROW_TWICE, out_bias),
     {{0}, 0},
 };

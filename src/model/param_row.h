@@ -4,6 +4,7 @@
 #define RF_PARAM_ROW_H
 
 #include "base/base.h"
+#include "roformer/checkpoint.h"
 
 typedef enum rf_init {
     RF_INIT_NORMAL,
@@ -14,32 +15,36 @@ typedef enum rf_init {
     RF_INIT_MADE    /* by the position encoding                                                                      */
 } rf_init;
 
+/* Whether a model of this config has a row. layer: the number of the layer in its stack, -1 outside layers. */
+typedef bool rf_when(const rf_config *c, int64_t layer);
+
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
- * F feed-forward, K labels, 1 one, P max_position_embeddings, H heads, D head width; others belong to the position
- * encoding.                                                                                                          */
+ * Q three times C, F feed-forward, G twice F, K labels, 1 one, P max_position_embeddings, H heads, D head width; others
+ * belong to the position encoding.                                                                                   */
 typedef struct rf_param_row {
     const char *name, *shape;
     rf_init init;
     bool decay;
     int flags;                  /* RF_ROW_*                                                                           */
+    rf_when *when;              /* NULL: always                                                                       */
 } rf_param_row;
 
 enum {
     RF_ROW_JOINED = 1,          /* directly behind the row above, as one matrix with it                               */
     RF_ROW_BASE = 2,            /* of a head, but named under the family's prefix                                     */
-    RF_ROW_PROJECTED = 4,       /* only when E != C                                                                   */
-    RF_ROW_UNTIED = 8,          /* only when the head has a matrix of its own                                         */
-    RF_ROW_UNSHARED = 16,       /* only without share_att_key                                                         */
-    RF_ROW_TABLE = 32,          /* looked up, never multiplied by                                                     */
-    RF_ROW_WORDS = 64,          /* the word embeddings: a table, and the decoder of a tied head                       */
-    RF_ROW_TWICE = 128,         /* untied, written under its other spelling, too                                      */
-    RF_ROW_PRETRAINED = 256,    /* of a head, but read for every head from a file that has it: BERT's pooler          */
-    RF_ROW_BOTH_SIDES = 512,    /* only with share_encoder_decoder_embeddings                                         */
-    RF_ROW_ONE_SIDE = 1024,     /* only without                                                                       */
-    RF_ROW_BEFORE = 2048,       /* only with normalize_before                                                         */
-    RF_ROW_FLAT = 4096,         /* [1,n] in files, a vector of n here                                                 */
-    RF_ROW_POOLER = 8192,       /* only with linear_pooler                                                            */
+    RF_ROW_TABLE = 4,           /* looked up, never multiplied by                                                     */
+    RF_ROW_WORDS = 8,           /* the word embeddings: a table, and the decoder of a tied head                       */
+    RF_ROW_TWICE = 16,          /* untied, written under its other spelling, too                                      */
+    RF_ROW_PRETRAINED = 32,     /* of a head, but read for every head from a file that has it: BERT's pooler          */
+    RF_ROW_FLAT = 64,           /* [1,n] in files, a vector of n here                                                 */
+    RF_ROW_POOLER = 128,        /* of linear_pooler's matrix: part of the model, on its last layer                    */
+    RF_ROW_GATED = 256,         /* gate and up of a gated feed-forward layer, in the family's order (family.h)        */
 };
+
+/* Conditions that several tables share (family.c): embedding_size is not hidden_size; the head has a matrix of its own;
+ * source and target share their words, or do not; normalize_before; linear_pooler; there are token types. */
+rf_when rf__when_projected, rf__when_untied, rf__when_shared_words, rf__when_separate_words, rf__when_before,
+    rf__when_linear_pooler, rf__when_types;
 
 typedef struct rf_param {
     char name[96];              /* Hugging Face's name                                                                */

@@ -11,8 +11,6 @@
 #include "model/positions.h"
 #include "store/store.h"
 
-enum { JOINED = RF_ROW_JOINED, PROJECTED = RF_ROW_PROJECTED, UNTIED = RF_ROW_UNTIED };
-
 /* ---- making the list ---- */
 
 static int64_t extent(const rf_config *c, const rf_position *p, char letter)
@@ -22,7 +20,9 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     case 'T': return c->type_vocab_size;
     case 'E': return c->embedding_size;
     case 'C': return c->hidden_size;
+    case 'Q': return 3 * c->hidden_size;
     case 'F': return c->intermediate_size;
+    case 'G': return 2 * c->intermediate_size;
     case 'P': return c->max_position_embeddings + rf__config_first_position(c);
     case 'H': return c->num_attention_heads;
     case 'D': return c->hidden_size / c->num_attention_heads;
@@ -32,15 +32,9 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     }
 }
 
-static bool required(const rf_param_row *r, const rf_config *c)
+static bool required(const rf_param_row *r, const rf_config *c, int64_t layer)
 {
-    if ((r->flags & PROJECTED) && c->embedding_size == c->hidden_size) return false;
-    if ((r->flags & RF_ROW_UNSHARED) && c->share_att_key) return false;
-    if ((r->flags & RF_ROW_BOTH_SIDES) && !c->share_encoder_decoder_embeddings) return false;
-    if ((r->flags & RF_ROW_ONE_SIDE) && c->share_encoder_decoder_embeddings) return false;
-    if ((r->flags & RF_ROW_BEFORE) && !c->normalize_before) return false;
-    if ((r->flags & RF_ROW_POOLER) && !c->linear_pooler) return false;
-    return !((r->flags & UNTIED) && c->tie_word_embeddings);
+    return !r->when || r->when(c, layer);
 }
 
 int rf__config_stacks(const rf_config *c) { return c->is_encoder_decoder ? RF_STACKS : 1; }
@@ -62,7 +56,7 @@ typedef struct section { int stack, layer; const char *prefix; bool head, positi
 static bool append(rf_params *out, const rf_param_row *r, size_t member, const section *in)
 {
     const rf_stack *stack = &out->stack[in->stack];
-    if (!required(r, &stack->config)) return true;
+    if (!required(r, &stack->config, in->layer < 0 || in->head ? -1 : in->layer - stack->first)) return true;
     rf_param *p = &out->p[out->n];
     const bool base = !in->head || r->flags & RF_ROW_BASE;
     *p = (rf_param){.init = r->init,
@@ -73,7 +67,7 @@ static bool append(rf_params *out, const rf_param_row *r, size_t member, const s
                     .layer = in->layer,
                     .stack = in->stack,
                     .member = member};
-    p->joined = (r->flags & JOINED) != 0;
+    p->joined = (r->flags & RF_ROW_JOINED) != 0;
     p->looked_up = r->flags & (RF_ROW_TABLE | RF_ROW_WORDS | RF_ROW_FLAT) || in->position;
     if (r->flags & RF_ROW_WORDS) out->word = out->n;
     out->n++;
@@ -178,7 +172,7 @@ static bool append_layers(rf_params *out, int s)
     for (int l = 0; l < (int)is->config.num_hidden_layers; l++) {
         char name[64];
         if (out->stacks > 1) snprintf(name, sizeof name, "%scoder.layers.%d.", s ? "de" : "en", l);
-        else snprintf(name, sizeof name, "encoder.layer.%d.", l);
+        else snprintf(name, sizeof name, "%s%d.", out->family->layers ? out->family->layers : "encoder.layer.", l);
         const section in = {s, is->first + l, name, false, false};
         fits &= append_family(out, layer_of(out->family, s), &in);
         fits &= append_position(out, is->position->layer, &in);
@@ -218,31 +212,33 @@ size_t rf__params_span(const rf_params *p, size_t i)
 
 /* ---- counting ---- */
 
-static int64_t count_row(const rf_config *c, const rf_position *p, const rf_param_row *r)
+static int64_t count_row(const rf_config *c, const rf_position *p, const rf_param_row *r, int64_t layer)
 {
-    int64_t n = required(r, c);
-    for (const char *s = r->shape; *s; s++) n *= extent(c, p, *s);
+    int64_t n = required(r, c, layer);
+    for (const char *s = r->shape; *s && n; s++) n *= extent(c, p, *s);
     return r->flags & RF_ROW_TWICE && !c->tie_word_embeddings ? 2 * n : n;
 }
 
-static int64_t count(const rf_config *c, const rf_position *p, const rf_param_row *r)
+static int64_t count(const rf_config *c, const rf_position *p, const rf_param_row *r, int64_t layer)
 {
     int64_t sum = 0;
-    for (; r && r->name; r++) sum += count_row(c, p, r);
+    for (; r && r->name; r++) sum += count_row(c, p, r, layer);
     return sum;
 }
 
-static int64_t count_family(const rf_config *c, const rf_family_row *r)
+static int64_t count_family(const rf_config *c, const rf_family_row *r, int64_t layer)
 {
     int64_t sum = 0;
-    for (; r && r->row.name; r++) sum += count_row(c, NULL, &r->row);
+    for (; r && r->row.name; r++) sum += count_row(c, NULL, &r->row, layer);
     return sum;
 }
 
 int64_t rf_position_parameters(const rf_position *p, const rf_config *c)
 {
     if (!p || !c || c->num_attention_heads < 1) return 0;
-    return count(c, p, p->embedding) + c->num_hidden_layers * count(c, p, p->layer);
+    int64_t sum = count(c, p, p->embedding, -1);
+    for (int64_t l = 0; l < c->num_hidden_layers; l++) sum += count(c, p, p->layer, l);
+    return sum;
 }
 
 int64_t rf_config_parameters(const rf_config *given)
@@ -253,11 +249,12 @@ int64_t rf_config_parameters(const rf_config *given)
     if (!given || rf__config_given(c, given, NULL) || rf__config_check_all(c, "config", NULL)) return 0;
     if (rf__family_find(c, &f, NULL)) return 0;
     const rf_head_row *head = rf__family_head(f, rf_config_head(c));
-    int64_t sum = head ? count_family(c, head->row) : 0;
+    int64_t sum = head ? count_family(c, head->row, -1) : 0;
     for (int s = 0; s < rf__config_stacks(c); s++) {
         rf_config side;
         rf__config_stack(c, s, &side);
-        sum += count_family(&side, embedding_of(f, s)) + side.num_hidden_layers * count_family(&side, layer_of(f, s));
+        sum += count_family(&side, embedding_of(f, s), -1);
+        for (int64_t l = 0; l < side.num_hidden_layers; l++) sum += count_family(&side, layer_of(f, s), l);
         if (!rf__position_find(&side, &p, NULL)) sum += rf_position_parameters(p, &side);
     }
     return sum;

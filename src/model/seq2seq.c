@@ -8,29 +8,23 @@
  * 2 / (rows + columns), words as such of 1 / columns. */
 #include "model/seq2seq.h"
 
-#define ROW(name, shape, init, decay, flags, member) \
-    { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_bert_embedding, member) \
-    }
+#define ROW(when, member, ...) RF_TENSOR_WHEN(rf__when_##when, rf_bert_embedding, member, __VA_ARGS__)
 const rf_family_row rf__rows_source_words[] = {
-    ROW("shared.weight", "VE", WIDTH, true, RF_ROW_WORDS | RF_ROW_BOTH_SIDES, word),
-    ROW("encoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS | RF_ROW_ONE_SIDE, word),
-    ROW("encoder.layer_norm.weight", "C", ONES, false, RF_ROW_BEFORE, last),
-    ROW("encoder.layer_norm.bias", "C", ZEROS, false, RF_ROW_BEFORE, last_bias),
+    ROW(shared_words, word, "shared.weight", "VE", WIDTH, true, RF_ROW_WORDS),
+    ROW(separate_words, word, "encoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS),
+    ROW(before, last, "encoder.layer_norm.weight", "C", ONES, false, 0),
+    ROW(before, last_bias, "encoder.layer_norm.bias", "C", ZEROS, false, 0),
     {{0}, 0},
 };
 static const rf_family_row target_words[] = {
-    ROW("decoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS | RF_ROW_ONE_SIDE, word),
-    ROW("decoder.layer_norm.weight", "C", ONES, false, RF_ROW_BEFORE, last),
-    ROW("decoder.layer_norm.bias", "C", ZEROS, false, RF_ROW_BEFORE, last_bias),
+    ROW(separate_words, word, "decoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS),
+    ROW(before, last, "decoder.layer_norm.weight", "C", ONES, false, 0),
+    ROW(before, last_bias, "decoder.layer_norm.bias", "C", ZEROS, false, 0),
     {{0}, 0},
 };
 #undef ROW
 
-#define ROW(name, shape, init, decay, flags, member) \
-    { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_bert_layer, member) \
-    }
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
 #define SELF \
     ROW("self_attn.q_proj.weight", "CC", GLOROT, true, 0, qkv), \
         ROW("self_attn.k_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, qkv), \

@@ -35,7 +35,7 @@ static void check_rows(const rf_family_row *row, size_t size, int *words)
         assert_true(r->at % sizeof(void *) == 0 && r->at < size);
         *words += (r->row.flags & RF_ROW_WORDS) != 0;
         for (const rf_family_row *s = row; s < r; s++)
-            assert_true(s->at != r->at || r->row.flags & (RF_ROW_JOINED | RF_ROW_ONE_SIDE));
+            assert_true(s->at != r->at || r->row.flags & RF_ROW_JOINED || r->row.when);
     }
 }
 

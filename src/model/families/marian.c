@@ -7,8 +7,8 @@
 #include "model/seq2seq.h"
 
 static const rf_family_row which[] = {
-    {{"lm_head.weight", "VE", RF_INIT_GLOROT, true, RF_ROW_UNTIED}, offsetof(rf_head_weights, out)},
-    {{"final_logits_bias", "1V", RF_INIT_ZEROS, false, RF_ROW_FLAT}, offsetof(rf_head_weights, out_bias)},
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", GLOROT, true, 0),
+    RF_TENSOR(rf_head_weights, out_bias, "final_logits_bias", "1V", ZEROS, false, RF_ROW_FLAT),
     {{0}, 0},
 };
 static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_LOOK_ALL, which, rf__head_none}, {0}};

@@ -7,15 +7,17 @@
  *     vector  = h_[CLS] W_p + b_p                         RoFormer-Sim (pooler_activation "linear") */
 #include "model/bert_layer.h"
 
+#define ROW(when, member, ...) RF_TENSOR_WHEN(rf__when_##when, rf_bert_embedding, member, __VA_ARGS__)
 static const rf_family_row embedding[] = {
     RF_BERT_WORDS,
     RF_BERT_WORDS_NORM,
-    RF_TENSOR(rf_bert_embedding, project, "embeddings_project.weight", "CE", NORMAL, true, RF_ROW_PROJECTED),
-    RF_TENSOR(rf_bert_embedding, project_bias, "embeddings_project.bias", "C", ZEROS, false, RF_ROW_PROJECTED),
-    RF_TENSOR(rf_bert_embedding, pooler, "pooler.dense.weight", "CC", NORMAL, true, RF_ROW_POOLER),
-    RF_TENSOR(rf_bert_embedding, pooler_bias, "pooler.dense.bias", "C", ZEROS, false, RF_ROW_POOLER),
+    ROW(projected, project, "embeddings_project.weight", "CE", NORMAL, true, 0),
+    ROW(projected, project_bias, "embeddings_project.bias", "C", ZEROS, false, 0),
+    ROW(linear_pooler, pooler, "pooler.dense.weight", "CC", NORMAL, true, RF_ROW_POOLER),
+    ROW(linear_pooler, pooler_bias, "pooler.dense.bias", "C", ZEROS, false, RF_ROW_POOLER),
     {{0}, 0},
 };
+#undef ROW
 
 /* transformers has no RoFormer class for BERT's pooler. */
 static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", 0), {{0}, 0}};

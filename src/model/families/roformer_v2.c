@@ -27,7 +27,7 @@ static const rf_family_row layer[] = {
 #undef MATRIX
 
 static const rf_family_row masked[] = {
-    RF_TENSOR(rf_head_weights, out, "cls.predictions.decoder.weight", "VE", NORMAL, true, RF_ROW_UNTIED),
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "cls.predictions.decoder.weight", "VE", NORMAL, true, 0),
     {{0}, 0},
 };
 

@@ -16,7 +16,7 @@ static const rf_family_row masked[] = {
     RF_TENSOR(rf_head_weights, dense_bias, "lm_head.dense.bias", "E", ZEROS, false, 0),
     RF_TENSOR(rf_head_weights, norm, "lm_head.layer_norm.weight", "E", ONES, false, 0),
     RF_TENSOR(rf_head_weights, norm_bias, "lm_head.layer_norm.bias", "E", ZEROS, false, 0),
-    RF_TENSOR(rf_head_weights, out, "lm_head.decoder.weight", "VE", NORMAL, true, RF_ROW_UNTIED),
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.decoder.weight", "VE", NORMAL, true, 0),
     RF_TENSOR(rf_head_weights, out_bias, "lm_head.bias", "V", ZEROS, false, RF_ROW_TWICE),
     {{0}, 0},
 };

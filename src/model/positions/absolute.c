@@ -94,7 +94,7 @@ static void double_cost(const rf_config *c, int64_t T, double *flops, double *by
     *bytes = 28 * (double)c->embedding_size;
 }
 
-#define TABLE(letters, name) {"embeddings." name ".weight", letters, RF_INIT_NORMAL, true, 0}
+#define TABLE(letters, name) {"embeddings." name ".weight", letters, RF_INIT_NORMAL, true, 0, NULL}
 static const rf_param_row table[] = {TABLE("PE", "position_embeddings"), {0}};
 static const rf_param_row grid[] = {TABLE("YE", "row_embeddings"), TABLE("XE", "column_embeddings"), {0}};
 

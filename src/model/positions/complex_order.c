@@ -37,7 +37,10 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 16 * (double)c->embedding_size;
 }
 
-static const rf_param_row rows[] = {{"embeddings.frequency_embeddings.weight", "VR", RF_INIT_ZEROS, false, 0}, {0}};
+static const rf_param_row rows[] = {
+    {"embeddings.frequency_embeddings.weight", "VR", RF_INIT_ZEROS, false, 0, NULL},
+    {0},
+};
 
 const rf_position rf__position_complex_order = {
     .name = "complex_order",

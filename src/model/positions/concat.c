@@ -46,9 +46,9 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 }
 
 static const rf_param_row rows[] = {
-    {"embeddings.concat.word.weight", "EE", RF_INIT_MADE, true, 0},
-    {"embeddings.concat.bias", "E", RF_INIT_ZEROS, false, 0},
-    {"embeddings.concat.position.weight", "EY", RF_INIT_NORMAL, true, 0},
+    {"embeddings.concat.word.weight", "EE", RF_INIT_MADE, true, 0, NULL},
+    {"embeddings.concat.bias", "E", RF_INIT_ZEROS, false, 0, NULL},
+    {"embeddings.concat.position.weight", "EY", RF_INIT_NORMAL, true, 0, NULL},
     {0},
 };
 

@@ -113,17 +113,23 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 24 * C * L;
 }
 
+static bool when_unshared(const rf_config *c, int64_t layer)
+{
+    (void)layer;
+    return !c->share_att_key;
+}
+
 static const rf_param_row shared[] = {
-    {"encoder.rel_embeddings.weight", "BC", RF_INIT_NORMAL, true, 0},
-    {"encoder.LayerNorm.weight", "C", RF_INIT_ONES, false, 0},
-    {"encoder.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0},
+    {"encoder.rel_embeddings.weight", "BC", RF_INIT_NORMAL, true, 0, NULL},
+    {"encoder.LayerNorm.weight", "C", RF_INIT_ONES, false, 0, NULL},
+    {"encoder.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0, NULL},
     {0},
 };
 static const rf_param_row layer[] = {
-    {"attention.self.pos_key_proj.weight", "CC", RF_INIT_NORMAL, true, RF_ROW_UNSHARED},
-    {"attention.self.pos_key_proj.bias", "C", RF_INIT_ZEROS, false, RF_ROW_UNSHARED},
-    {"attention.self.pos_query_proj.weight", "CC", RF_INIT_NORMAL, true, RF_ROW_UNSHARED},
-    {"attention.self.pos_query_proj.bias", "C", RF_INIT_ZEROS, false, RF_ROW_UNSHARED},
+    {"attention.self.pos_key_proj.weight", "CC", RF_INIT_NORMAL, true, 0, when_unshared},
+    {"attention.self.pos_key_proj.bias", "C", RF_INIT_ZEROS, false, 0, when_unshared},
+    {"attention.self.pos_query_proj.weight", "CC", RF_INIT_NORMAL, true, 0, when_unshared},
+    {"attention.self.pos_query_proj.bias", "C", RF_INIT_ZEROS, false, 0, when_unshared},
     {0},
 };
 

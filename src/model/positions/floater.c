@@ -72,12 +72,16 @@ static void eight_products(const rf_config *c, int64_t T, double *flops, double 
     *bytes *= 8;
 }
 
-#define FIRST {"embeddings.first_position", "E", RF_INIT_NORMAL, false, 0}
-static const rf_param_row recursive[] = {FIRST, {"embeddings.position_step.weight", "EY", RF_INIT_MADE, false, 0}, {0}};
+#define FIRST {"embeddings.first_position", "E", RF_INIT_NORMAL, false, 0, NULL}
+static const rf_param_row recursive[] = {
+    FIRST,
+    {"embeddings.position_step.weight", "EY", RF_INIT_MADE, false, 0, NULL},
+    {0},
+};
 static const rf_param_row flow[] = {
     FIRST,
-    {"embeddings.position_flow.in.weight", "EZ", RF_INIT_NORMAL, true, 0},
-    {"embeddings.position_flow.out.weight", "EY", RF_INIT_NORMAL, true, 0},
+    {"embeddings.position_flow.in.weight", "EZ", RF_INIT_NORMAL, true, 0, NULL},
+    {"embeddings.position_flow.out.weight", "EY", RF_INIT_NORMAL, true, 0, NULL},
     {0},
 };
 

@@ -100,14 +100,14 @@ static void convolution_cost(const rf_config *c, int64_t T, double *flops, doubl
 }
 
 static const rf_param_row recurrent[] = {
-    {"embeddings.recurrent.input.weight", "EE", RF_INIT_NORMAL, true, 0},
-    {"embeddings.recurrent.bias", "E", RF_INIT_ZEROS, false, 0},
-    {"embeddings.recurrent.state.weight", "EE", RF_INIT_NORMAL, true, 0},
+    {"embeddings.recurrent.input.weight", "EE", RF_INIT_NORMAL, true, 0, NULL},
+    {"embeddings.recurrent.bias", "E", RF_INIT_ZEROS, false, 0, NULL},
+    {"embeddings.recurrent.state.weight", "EE", RF_INIT_NORMAL, true, 0, NULL},
     {0},
 };
 static const rf_param_row convolution[] = {
-    {"embeddings.convolution.weight", "EW", RF_INIT_NORMAL, true, 0},
-    {"embeddings.convolution.bias", "E", RF_INIT_ZEROS, false, 0},
+    {"embeddings.convolution.weight", "EW", RF_INIT_NORMAL, true, 0, NULL},
+    {"embeddings.convolution.bias", "E", RF_INIT_ZEROS, false, 0, NULL},
     {0},
 };
 

@@ -36,8 +36,8 @@ static void start(const rf_config *c, const rf_param *p, float *to)
     for (size_t i = 0; i < p->count; i++) to[i] = -2;        /* gentle: p = q = 0.14 */
 }
 
-static const rf_param_row rows[] = {{"attention.self.bias_scale", "H", RF_INIT_MADE, false, 0},
-                              {"attention.self.bias_rate", "H", RF_INIT_MADE, false, 0}, {0}};
+static const rf_param_row rows[] = {{"attention.self.bias_scale", "H", RF_INIT_MADE, false, 0, NULL},
+                              {"attention.self.bias_rate", "H", RF_INIT_MADE, false, 0, NULL}, {0}};
 
 #define KERPLE(NAME, EQUATION) \
     { .name = "kerple_" NAME, .equation = EQUATION, .source = "Chi et al. 2022 (KERPLE)", \

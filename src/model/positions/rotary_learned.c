@@ -43,7 +43,7 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 24 * (double)(c->hidden_size * c->num_hidden_layers);
 }
 
-static const rf_param_row rows[] = {{"attention.self.rotary_frequencies", "R", RF_INIT_ZEROS, false, 0}, {0}};
+static const rf_param_row rows[] = {{"attention.self.rotary_frequencies", "R", RF_INIT_ZEROS, false, 0, NULL}, {0}};
 
 const rf_position rf__position_rotary_learned = {
     .name = "rotary_learned",

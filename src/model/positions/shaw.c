@@ -47,8 +47,8 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 8 * met * (double)(c->hidden_size * c->num_hidden_layers) / 96;
 }
 
-static const rf_param_row rows[] = {{"attention.self.relative_keys.weight", "RD", RF_INIT_NORMAL, false, 0},
-                              {"attention.self.relative_values.weight", "RD", RF_INIT_NORMAL, false, 0}, {0}};
+static const rf_param_row rows[] = {{"attention.self.relative_keys.weight", "RD", RF_INIT_NORMAL, false, 0, NULL},
+                              {"attention.self.relative_values.weight", "RD", RF_INIT_NORMAL, false, 0, NULL}, {0}};
 
 const rf_position rf__position_shaw = {
     .name = "shaw",

@@ -25,7 +25,10 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 8 * (double)(c->num_attention_heads * c->num_hidden_layers);
 }
 
-static const rf_param_row rows[] = {{"encoder.relative_attention_bias.weight", "BH", RF_INIT_NORMAL, false, 0}, {0}};
+static const rf_param_row rows[] = {
+    {"encoder.relative_attention_bias.weight", "BH", RF_INIT_NORMAL, false, 0, NULL},
+    {0},
+};
 
 const rf_position rf__position_t5 = {
     .name = "t5",

@@ -84,11 +84,11 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 24 * C * L;
 }
 
-#define ROWS {"attention.self.relative_key.weight", "CC", RF_INIT_NORMAL, true, 0}, \
-             {"attention.self.relative_bias", "HD", RF_INIT_ZEROS, false, 0}
+#define ROWS {"attention.self.relative_key.weight", "CC", RF_INIT_NORMAL, true, 0, NULL}, \
+             {"attention.self.relative_bias", "HD", RF_INIT_ZEROS, false, 0, NULL}
 static const rf_param_row xl[] = {ROWS, {0}};
-static const rf_param_row net[] = {ROWS, {"attention.self.segment_bias", "HD", RF_INIT_ZEROS, false, 0},
-                             {"attention.self.segment_embeddings.weight", "2C", RF_INIT_NORMAL, false, 0}, {0}};
+static const rf_param_row net[] = {ROWS, {"attention.self.segment_bias", "HD", RF_INIT_ZEROS, false, 0, NULL},
+                             {"attention.self.segment_embeddings.weight", "2C", RF_INIT_NORMAL, false, 0, NULL}, {0}};
 #undef ROWS
 
 static int64_t two(const rf_config *c, char letter)

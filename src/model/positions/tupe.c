@@ -110,13 +110,13 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 }
 
 static const rf_param_row rows[] = {
-    {"encoder.position_embeddings.weight", "PC", RF_INIT_NORMAL, true, 0},
-    {"encoder.position_norm.weight", "C", RF_INIT_ONES, false, 0},
-    {"encoder.position_norm.bias", "C", RF_INIT_ZEROS, false, 0},
-    {"encoder.position_query.weight", "CC", RF_INIT_NORMAL, true, 0},
-    {"encoder.position_key.weight", "CC", RF_INIT_NORMAL, true, 0},
-    {"encoder.relative_attention_bias.weight", "BH", RF_INIT_NORMAL, false, 0},
-    {"encoder.all_to_cls", "1H", RF_INIT_ZEROS, false, 0},
+    {"encoder.position_embeddings.weight", "PC", RF_INIT_NORMAL, true, 0, NULL},
+    {"encoder.position_norm.weight", "C", RF_INIT_ONES, false, 0, NULL},
+    {"encoder.position_norm.bias", "C", RF_INIT_ZEROS, false, 0, NULL},
+    {"encoder.position_query.weight", "CC", RF_INIT_NORMAL, true, 0, NULL},
+    {"encoder.position_key.weight", "CC", RF_INIT_NORMAL, true, 0, NULL},
+    {"encoder.relative_attention_bias.weight", "BH", RF_INIT_NORMAL, false, 0, NULL},
+    {"encoder.all_to_cls", "1H", RF_INIT_ZEROS, false, 0, NULL},
     {0},
 };
 
