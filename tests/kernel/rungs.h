@@ -27,4 +27,22 @@ static inline void same_bits(const void *a, const void *b, int64_t n, const char
     if (n && memcmp(a, b, (size_t)n * sizeof(float))) fail_msg("%s: bits differ", what);
 }
 
+/* Runs `f` again and again on a context of a rung (NULL: the best), each time with the next of its allocations failing,
+ * until none does: RF_ENOMEM, and nothing is kept. */
+typedef rf_status attempt(const rf_ctx *ctx, const void *what, rf_error *why);
+static inline void fail_every_allocation(const char *rung, attempt *f, const void *what)
+{
+    rf_status s = RF_ENOMEM;
+    for (long n = 1; s; n++) {
+        t_memory memory = {0};
+        rf_ctx *ctx = t_counting_ctx(2, rung, &memory);
+        rf_error why = {0};
+        memory.fail = memory.calls + n;
+        s = f(ctx, what, &why);
+        if (s) t_failed(&why, RF_ENOMEM, "out of memory");
+        rf_ctx_free(ctx);
+        assert_int_equal(memory.live, 0);
+    }
+}
+
 #endif

@@ -140,28 +140,27 @@ static void refusals(void **state)
     rf_ctx_free(ctx);
 }
 
+enum { M = 20, N = 40, K = 50 };
+struct ways { rf_type type; const float *w, *x; float *y; };
+
+static rf_status pack_and_multiply(const rf_ctx *ctx, const void *what, rf_error *why)
+{
+    const struct ways *a = what;
+    rf_packed *p = NULL;
+    rf_status s = rf_pack_gated(ctx, a->type, N, K, a->w, RF_GATE_FIRST, &p, why);
+    if (!s) s = rf_packed_product(ctx, p, M, a->x, K, NULL, RF_ACT_SILU, a->y, N, why);
+    rf_packed_free(p);
+    return s;
+}
+
 static void no_memory(void **state)
 {
     (void)state;
-    enum { M = 20, N = 40, K = 50 };
-    static const struct { const char *rung; rf_type type; } ways[] = {{NULL, RF_F32}, {NULL, RF_I8}, {"ref", RF_F32}};
-    const float *w = t_normal(2 * N * K), *x = t_normal(M * K);
-    float *y = t_floats(M * N);
-    for (size_t i = 0; i < RF_COUNT(ways); i++)
-        for (long n = 1;; n++) {
-            t_memory memory = {0};
-            rf_ctx *ctx = t_counting_ctx(2, ways[i].rung, &memory);
-            rf_packed *p = NULL;
-            rf_error why = {0};
-            memory.fail = memory.calls + n;
-            rf_status s = rf_pack_gated(ctx, ways[i].type, N, K, w, RF_GATE_FIRST, &p, &why);
-            if (!s) s = rf_packed_product(ctx, p, M, x, K, NULL, RF_ACT_SILU, y, N, &why);
-            if (s) t_failed(&why, RF_ENOMEM, "out of memory");
-            rf_packed_free(p);
-            rf_ctx_free(ctx);
-            assert_int_equal(memory.live, 0);
-            if (!s) break;
-        }
+    struct ways a = {.w = t_normal(2 * N * K), .x = t_normal(M * K), .y = t_floats(M * N)};
+    fail_every_allocation(NULL, pack_and_multiply, &a);
+    fail_every_allocation("ref", pack_and_multiply, &a);
+    a.type = RF_I8;
+    fail_every_allocation(NULL, pack_and_multiply, &a);
     t_check_fences();
     t_free_all();
 }

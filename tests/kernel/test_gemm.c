@@ -4,7 +4,7 @@
  * Tolerance.  A sum of k products in f32, in any order and with FMA or not, differs from the exact one by at most
  * (k + 1) u sum |a b|, u = 2^-24 (Higham 2002, 3.1).  We allow half of it plus a few u of the result for bias and
  * activation (|f'| <= 1.13 for GELU, SiLU and their like, and the vector functions are good to a few u).            */
-#include "t.h"
+#include "rungs.h"
 
 #include "kernel/gemm/products.h"
 #include "roformer/kernel/gemm.h"
@@ -412,36 +412,30 @@ static void refusals(void **state)
     rf_ctx_free(ctx);
 }
 
+struct ways { int way; const float *w, *x; float *y; };
+
+static rf_status product_and_packed(const rf_ctx *ctx, const void *what, rf_error *why)
+{
+    const struct ways *a = what;
+    const rf__products *by = rf__products_at(ctx, a->way);
+    const rf_gemm_call g = {.m = 20, .n = 40, .k = 50, .a = a->x, .lda = 50, .b = a->w, .ldb = 50, .b_transposed = 1,
+                            .c = a->y, .ldc = 40};
+    rf_packed *p = NULL;
+    rf_status s = rf__gemm_by(by, ctx, &g, why);
+    if (!s) s = rf__pack_by(by, ctx, RF_F32, 40, 50, a->w, &p, why);
+    if (!s) s = rf_packed_product(ctx, p, 20, a->x, 50, NULL, RF_ACT_NONE, a->y, 40, why);
+    rf_packed_free(p);
+    return s;
+}
+
 /* Every allocation that goes through the context, failed once: a clear refusal, nothing kept. */
 static void no_memory(void **state)
 {
     (void)state;
-    const float *w = t_normal(40 * 50), *x = t_normal(20 * 50);
-    float *y = t_floats(20 * 40);
-    const rf_gemm_call g = {
-        .m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_transposed = 1, .c = y, .ldc = 40};
-    for (int way = 0; way < 3; way++) {
-        for (long n = 1;; n++) {
-            t_memory memory = {0};
-            rf_ctx *ctx = t_counting_ctx(2, NULL, &memory);
-            const rf__products *by = rf__products_at(ctx, way);
-            if (!by) {
-                rf_ctx_free(ctx);
-                break;
-            }
-            memory.fail = memory.calls + n;
-            rf_packed *p = NULL;
-            rf_error why = {0};
-            rf_status s = rf__gemm_by(by, ctx, &g, &why);
-            if (!s) s = rf__pack_by(by, ctx, RF_F32, 40, 50, w, &p, &why);
-            if (!s) s = rf_packed_product(ctx, p, 20, x, 50, NULL, RF_ACT_NONE, y, 40, &why);
-            if (s) t_failed(&why, RF_ENOMEM, "out of memory");
-            rf_packed_free(p);
-            rf_ctx_free(ctx);
-            assert_int_equal(memory.live, 0);
-            if (!s) break;
-        }
-    }
+    struct ways a = {.w = t_normal(40 * 50), .x = t_normal(20 * 50), .y = t_floats(20 * 40)};
+    rf_ctx *ctx = t_ctx(2, NULL);
+    for (; rf__products_at(ctx, a.way); a.way++) fail_every_allocation(NULL, product_and_packed, &a);
+    rf_ctx_free(ctx);
     t_check_fences();
     t_free_all();
 }

@@ -218,47 +218,49 @@ rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const f
     return rf__pack_by(rf__products_for(ctx, type), ctx, type, n, k, w, out, why);
 }
 
-/* The half that is packed becomes `up` of `*out`, or *out itself. */
-static void join_halves(rf_packed *first, rf_packed *second, rf_gate_order order, rf_packed **out)
+/* Two matrices [n,k], of numbers in f32 or of int8 with scales, one behind the other. */
+typedef struct halves { const float *f32; const int8_t *i8; const float *scale; } halves;
+
+static rf_status pack_half(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const halves *w, int64_t row,
+                           rf_packed **out, rf_error *why)
 {
-    rf_packed *const gate = order == RF_GATE_FIRST ? first : second;
-    gate->up = order == RF_GATE_FIRST ? second : first;
-    gate->order = order;
-    *out = gate;
+    const bool empty = n < 1 || k < 1;
+    if (!w->i8) return rf_pack(ctx, type, n, k, empty ? NULL : w->f32 + row * k, out, why);
+    return rf_pack_int8(ctx, n, k, empty ? NULL : w->i8 + row * k, empty ? NULL : w->scale + row, out, why);
 }
 
-static rf_status check_gated(int64_t n, rf_gate_order order, rf_error *why)
+static rf_status pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const halves *w,
+                            rf_gate_order order, rf_packed **out, rf_error *why)
 {
-    const rf_status s = check_sizes("pack", 1, n, 1, why);
-    if (s || order == RF_GATE_FIRST || order == RF_GATE_SECOND) return s;
-    return rf_fail(why, RF_EARG, "pack: order: expected RF_GATE_FIRST or RF_GATE_SECOND, got %d", (int)order);
+    rf_packed *half[2] = {NULL, NULL};
+    rf_status s = check_sizes("pack", 1, n, k, why);
+    if (!s && order != RF_GATE_FIRST && order != RF_GATE_SECOND)
+        s = rf_fail(why, RF_EARG, "pack: order: expected RF_GATE_FIRST or RF_GATE_SECOND, got %d", (int)order);
+    for (int i = 0; i < 2 && !s; i++) s = pack_half(ctx, type, n, k, w, i * n, &half[i], why);
+    if (s) {
+        rf_packed_free(half[0]);
+        return s;
+    }
+    rf_packed *const gate = half[order == RF_GATE_FIRST ? 0 : 1];
+    gate->up = half[order == RF_GATE_FIRST ? 1 : 0];
+    gate->order = order;
+    *out = gate;
+    return RF_OK;
 }
 
 rf_status rf_pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_gate_order order,
                         rf_packed **out, rf_error *why)
 {
-    rf_packed *first = NULL, *second = NULL;
     if (!(ctx && out && (w || n < 1 || k < 1))) return rf__missing("rf_pack_gated", "ctx, w, out", why);
-    rf_status s = check_gated(n, order, why);
-    if (!s) s = rf_pack(ctx, type, n, k, w, &first, why);
-    if (!s) s = rf_pack(ctx, type, n, k, w ? w + n * k : NULL, &second, why);
-    if (s) rf_packed_free(first);
-    else join_halves(first, second, order, out);
-    return s;
+    return pack_gated(ctx, type, n, k, &(halves){.f32 = w}, order, out, why);
 }
 
 rf_status rf_pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
                              rf_gate_order order, rf_packed **out, rf_error *why)
 {
-    rf_packed *first = NULL, *second = NULL;
     if (!(ctx && out && ((w && scale) || n < 1 || k < 1)))
         return rf__missing("rf_pack_gated_int8", "ctx, w, scale, out", why);
-    rf_status s = check_gated(n, order, why);
-    if (!s) s = rf_pack_int8(ctx, n, k, w, scale, &first, why);
-    if (!s) s = rf_pack_int8(ctx, n, k, w ? w + n * k : NULL, scale ? scale + n : NULL, &second, why);
-    if (s) rf_packed_free(first);
-    else join_halves(first, second, order, out);
-    return s;
+    return pack_gated(ctx, RF_I8, n, k, &(halves){.i8 = w, .scale = scale}, order, out, why);
 }
 
 void rf_packed_free(rf_packed *p)
