@@ -40,7 +40,7 @@ def compare(o, what):
             a, b = got[o.old][row], got[o.new][row]
             ratios.setdefault(row, []).append(b / a)
             shares.setdefault(row, []).append((a, b))
-    kind = "bf16" if "bf16" in what else "f32"
+    kind = what[what.index("--dtype") + 1] if "--dtype" in what else "f32"
     for row, r in ratios.items():
         low, high = interval(r)
         old, new = (statistics.median(s[i] for s in shares[row]) for i in (0, 1))
