@@ -51,6 +51,16 @@ rf_status rf__folder_keys_check(rf_key_file file, const char *path, const json_t
     return status;
 }
 
+rf_status rf__known_keys_check(const rf_known_key *list, const char *path, const json_t *root, rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (const rf_known_key *k = list; k && k->name && !status; k++) {
+        const json_t *value = k->state == RF_KEY_ONLY ? json_object_get(root, k->name) : NULL;
+        if (value) status = check(k, path, value, why);
+    }
+    return status;
+}
+
 static const char *nearest(rf_key_file file, const char *name)
 {
     const char *best = "";

@@ -24,6 +24,9 @@ const rf_known_key *rf__folder_key(rf_key_file file, const char *name);         
 /* RF_EUNSUPPORTED names the first key with a value that is not honored. */
 rf_status rf__folder_keys_check(rf_key_file file, const char *path, const json_t *root, rf_error *why);
 
+/* The same of the rows RF_KEY_ONLY of a list, which a row without a name ends; NULL: there are none. */
+rf_status rf__known_keys_check(const rf_known_key *list, const char *path, const json_t *root, rf_error *why);
+
 /* The same, and RF_EUNSUPPORTED names the first key that no row knows, with the nearest one. */
 rf_status rf__folder_keys_all(rf_key_file file, const char *path, const json_t *root, rf_error *why);
 

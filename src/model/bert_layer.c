@@ -5,7 +5,7 @@
  *           words times sqrt(E) with scale_embedding; the encoding adds learned positions to them where it has some
  *     a   = softmax(R(m) q (R(n) k)^T / sqrt D) v,    q, k, v = h W_q, h W_k, h W_v
  *     h   = norm(h + drop(a W_o))
- *     h   = norm(h + drop(act(h W_1) W_2))
+ *     h   = norm(h + drop(act(h W_1) W_2)),  or with a gate  norm(h + drop((act(h W_g) * (h W_1)) W_2))
  *
  * Biases and the norms' scales are there or not, as the family's rows say; the norm is the family's.
  *
@@ -29,10 +29,9 @@ rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
     const int32_t *const id[] = {b->at.id};
     rf_tensor *word = c->scale_embedding ? rf_mix(g, w->word, 1, &scale, id, N) : rf_embed(g, w->word, b->at.id, N);
     if (b->is->embed) word = b->is->embed(g, &b->at, word);
-    if (!w->type) return rf_dropout(g, word, c->hidden_dropout_prob);              /* neither types nor a norm */
-    rf_tensor *type = rf_embed(g, w->type, b->at.type, N);
-    rf_tensor *h =
-        rf_norm(g, rf_spend(word), rf_spend(type), 0, w->norm, w->norm_bias, c->layer_norm_eps, b->family->norm);
+    if (!w->type && !w->norm) return rf_dropout(g, word, c->hidden_dropout_prob);
+    rf_tensor *type = w->type ? rf_spend(rf_embed(g, w->type, b->at.type, N)) : NULL;
+    rf_tensor *h = rf_norm(g, rf_spend(word), type, 0, w->norm, w->norm_bias, c->layer_norm_eps, b->family->norm);
     h = rf_dropout(g, h, c->hidden_dropout_prob);
     return w->project ? rf_linear(g, h, w->project, w->project_bias, RF_ACT_NONE) : h;
 }
@@ -72,6 +71,14 @@ static rf_tensor *look_at_source(rf_graph *g, const rf_block *b, rf_tensor *h)
     return behind(g, b, a, h, w->cross_norm, w->cross_norm_bias);
 }
 
+static rf_tensor *feed(rf_graph *g, const rf_block *b, rf_tensor *x)
+{
+    const rf_bert_layer *w = b->weights;
+    const rf_act act = b->config->hidden_act;
+    return b->family->gated ? rf_gated_linear(g, x, w->up, w->up_bias, act, b->family->gate)
+                            : rf_linear(g, x, w->up, w->up_bias, act);
+}
+
 rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
     const rf_config *c = b->config;
@@ -85,7 +92,7 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     h = behind(g, b, a, h, w->norm, w->norm_bias);
     if (b->source || b->cross.past) h = look_at_source(g, b, h);
     x = before(g, b, h, w->norm2, w->norm2_bias);
-    rf_tensor *f = rf_linear(g, x, w->up, w->up_bias, c->hidden_act);                            /* [N, F]  */
+    rf_tensor *f = feed(g, b, x);                                                                /* [N, F]  */
     if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);
     f = rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
     return behind(g, b, f, h, w->norm2, w->norm2_bias);
@@ -116,6 +123,17 @@ rf_footprint rf__bert_footprint(const rf_config *c, bool bf16)
         .forward = 4 * (3 * E + (projected ? C : 0) + 8 * C + F),
         .forward_last = 4 * (3 * E + (projected ? C : 0) + 4 * C),
     };
+}
+
+/* With a gate: both of its halves are kept, and what it makes; passing are the adjoints of all three. */
+rf_footprint rf__gated_footprint(const rf_config *c, bool bf16)
+{
+    const double F = (double)c->intermediate_size;
+    rf_footprint f = rf__bert_footprint(c, bf16);
+    f.layer += 4 * 2 * F;
+    f.passing += 4 * 2 * F;
+    f.forward += 4 * 2 * F;
+    return f;
 }
 
 #define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)

@@ -35,6 +35,14 @@ const rf_head_row *rf__family_head(const rf_family *f, rf_head head)
     return NULL;
 }
 
+const char *rf__family_bare(const rf_family *f, const char *name)
+{
+    const char *const prefix[] = {f->prefix, f->older_prefix};
+    for (size_t i = 0; i < RF_COUNT(prefix); i++)
+        if (prefix[i] && !strncmp(name, prefix[i], strlen(prefix[i]))) return name + strlen(prefix[i]);
+    return name;
+}
+
 rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *why)
 {
     if (!f->positions) return RF_OK;
@@ -59,6 +67,7 @@ WHEN(shared_words, c->share_encoder_decoder_embeddings != 0)
 WHEN(separate_words, !c->share_encoder_decoder_embeddings)
 WHEN(before, c->normalize_before != 0)
 WHEN(linear_pooler, c->linear_pooler != 0)
+WHEN(types, c->type_vocab_size > 0)
 #undef WHEN
 
 /* ---- rows that several families have ----------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
  *     h     = finish(h)                     [N,C]    weights: those of the embeddings
  *     x     = head->forward(h)              [n,K]    weights: rf_head_weights; of masked tokens [n,E], for the decoder
  *
- * Names of tensors are the prefix ("bert."), for a layer "encoder.layer.<number>.", and the row's name; a head's are
- * the row's alone, unless RF_ROW_BASE is set.
+ * Names of tensors are the prefix ("bert."), for a layer "encoder.layer.<number>." or what the family has in its place,
+ * and the row's name; a head's are the row's alone, unless RF_ROW_BASE is set.
  *
  * Families with a `decoder` have two stacks of layers, "encoder.layers.<number>." and "decoder.layers.<number>.".  The
  * same functions run both; those of the decoder are given the encoder's last h, to attend to. */
@@ -96,7 +96,8 @@ typedef struct rf_family_decoder {
 
 typedef struct rf_family {
     rf_family_config config;            /* first: the rows of rf__config_families                                     */
-    const char *prefix;
+    const char *prefix, *older_prefix;  /* of names; one that files may have in its place, or NULL                    */
+    const char *layers;                 /* a layer's names: this, its number and "."; NULL: "encoder.layer."          */
     const rf_family_row *embedding, *layer; /* ended by a row without a name                                          */
     size_t embedding_size, layer_size;  /* bytes of the structs                                                       */
     size_t qkv, qkv_bias;               /* in the layer's: [query, key, value] together, which encodings ask for      */
@@ -106,6 +107,8 @@ typedef struct rf_family {
     const rf_silent *silent;            /* ended by a row without a name                                              */
     const char *const *positions;       /* encodings that it may have, NULL at the end; or NULL: all                  */
     rf_norm_kind norm;
+    bool gated;                         /* the feed-forward layer has a gate, in the row RF_ROW_GATED,                */
+    rf_gate_order gate;                 /* ... which is the first or the second half of it                            */
     rf_tensor *(*embed)(rf_graph *g, const rf_block *b);
     rf_tensor *(*layer_forward)(rf_graph *g, const rf_block *b, rf_tensor *h);
     rf_tensor *(*source_keys)(rf_graph *g, const rf_block *b);      /* [M,2C] of b->source; NULL: without decoder     */
@@ -123,6 +126,9 @@ rf_status rf__family_find(const rf_config *c, const rf_family **out, rf_error *w
 
 /* NULL: the family has no such head. */
 const rf_head_row *rf__family_head(const rf_family *f, rf_head head);
+
+/* The name of a tensor without the family's prefix, or the older one. */
+const char *rf__family_bare(const rf_family *f, const char *name);
 
 /* NULL: the tensor is none of the family's `silent` ones. */
 const rf_silent *rf__silent_find(const rf_family *f, const char *name);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "roformer/inspect/files.h"
+#include "model/family.h"
 #include "model/model.h"
 #include "store/store.h"
 
@@ -37,6 +38,24 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
 static rf_type type_of(const rf_model *m, const rf_param *p)
 {
     return m->type == RF_I8 && !rf__param_in_int8(&m->params, p) ? RF_BF16 : m->type;
+}
+
+/* One matrix, or the two of a gated feed-forward layer. */
+static rf_status pack_rows(rf_model *m, size_t i, int64_t rows, const float *w, rf_error *why)
+{
+    const rf_param *p = &m->params.p[i];
+    const rf_type type = type_of(m, p);
+    if (p->flags & RF_ROW_GATED)
+        return rf_pack_gated(m->ctx, type, rows / 2, p->dim[1], w, m->params.family->gate, &m->packed[i], why);
+    return rf_pack(m->ctx, type, rows, p->dim[1], w, &m->packed[i], why);
+}
+
+static rf_status pack_int8_rows(rf_model *m, size_t i, int64_t rows, const int8_t *q, const float *scale, rf_error *why)
+{
+    const rf_param *p = &m->params.p[i];
+    if (p->flags & RF_ROW_GATED)
+        return rf_pack_gated_int8(m->ctx, rows / 2, p->dim[1], q, scale, m->params.family->gate, &m->packed[i], why);
+    return rf_pack_int8(m->ctx, rows, p->dim[1], q, scale, &m->packed[i], why);
 }
 
 /* The tensor that cannot be packed, of those that make one matrix, and why. */
@@ -86,7 +105,7 @@ static rf_status pack_codes(rf_model *m, const struct source *from, size_t i, in
     rf_status status = q && scale ? RF_OK : out_of_memory(&part, bytes);
     for (size_t j = 0; j < span && !status; to += p[j].count, next += p[j++].dim[0])
         status = codes_of(m, from, i + j, to, next, &part);
-    if (!status) status = rf_pack_int8(m->ctx, rows, p->dim[1], q, scale, &m->packed[i], &part);
+    if (!status) status = pack_int8_rows(m, i, rows, q, scale, &part);
     if (status) rf_fail(why, status, "tensor \"%s\": %s", p->name, part.text);
     rf__free(m->ctx, scale);
     rf__free(m->ctx, q);
@@ -115,7 +134,7 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     rf_status status = RF_OK;
     for (size_t j = 0; j < span && !status; to += p[j++].count) status = read_one(m, from, i + j, to, why);
     rf_error whole = {0};
-    if (!status && (status = rf_pack(m->ctx, type_of(m, p), rows, p->dim[1], w, &m->packed[i], &whole)))
+    if (!status && (status = pack_rows(m, i, rows, w, &whole)))
         status = name_culprit(m, i, w, &whole, why);
     rf__free(m->ctx, w);
     return status;

@@ -20,7 +20,9 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     case 'T': return c->type_vocab_size;
     case 'E': return c->embedding_size;
     case 'C': return c->hidden_size;
+    case 'Q': return 3 * c->hidden_size;
     case 'F': return c->intermediate_size;
+    case 'G': return 2 * c->intermediate_size;
     case 'P': return c->max_position_embeddings + rf__config_first_position(c);
     case 'H': return c->num_attention_heads;
     case 'D': return c->hidden_size / c->num_attention_heads;
@@ -170,7 +172,7 @@ static bool append_layers(rf_params *out, int s)
     for (int l = 0; l < (int)is->config.num_hidden_layers; l++) {
         char name[64];
         if (out->stacks > 1) snprintf(name, sizeof name, "%scoder.layers.%d.", s ? "de" : "en", l);
-        else snprintf(name, sizeof name, "encoder.layer.%d.", l);
+        else snprintf(name, sizeof name, "%s%d.", out->family->layers ? out->family->layers : "encoder.layer.", l);
         const section in = {s, is->first + l, name, false, false};
         fits &= append_family(out, layer_of(out->family, s), &in);
         fits &= append_position(out, is->position->layer, &in);

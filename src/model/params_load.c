@@ -22,17 +22,20 @@ static const rf_weight *find_spelled(const rf_family *f, const rf_weights *w, co
     return t;
 }
 
-/* The name without the family's prefix. */
-static const char *bare(const rf_family *f, const char *name)
+static const rf_weight *find_under(const rf_family *f, const rf_weights *w, const char *prefix, const char *name)
 {
-    const size_t n = strlen(f->prefix);
-    return strncmp(name, f->prefix, n) ? name : name + n;
+    char other[160];
+    snprintf(other, sizeof other, "%s%s", prefix, name);
+    return find_spelled(f, w, other);
 }
 
 const rf_weight *rf__params_find(const rf_params *p, const rf_weights *w, const char *name)
 {
-    const rf_weight *t = find_spelled(p->family, w, name);
-    return t ? t : find_spelled(p->family, w, bare(p->family, name));
+    const rf_family *f = p->family;
+    const char *own = rf__family_bare(f, name);
+    const rf_weight *t = find_spelled(f, w, name);
+    if (!t) t = find_spelled(f, w, own);
+    return t || !f->older_prefix || own == name ? t : find_under(f, w, f->older_prefix, own);
 }
 
 /* A list of complaints that fits one error; what does not fit is counted. */
@@ -75,7 +78,7 @@ static rf_status check_quantised(const rf_params *params, const rf_weights *w, c
 
 static bool may_lack(const rf_params *params, const rf_param *p, bool headless)
 {
-    return (p->head && headless) || (params->new_pooler && p->flags & RF_ROW_POOLER);
+    return (p->head && (headless || p->flags & RF_ROW_MAY_LACK)) || (params->new_pooler && p->flags & RF_ROW_POOLER);
 }
 
 rf_status rf__params_match(const rf_params *params, const rf_weights *w, const rf_weight **match, bool *has_head,
@@ -145,8 +148,11 @@ rf_status rf__params_load(const rf_params *params, const rf_weights *w, float *s
     const rf_weight **match = rf__calloc(params->ctx, params->n, sizeof *match);
     if (!match) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu parameters", params->n);
     rf_status status = rf__params_match(params, w, match, has_head, why);
-    for (size_t i = 0; i < params->n && !status; i++)
-        if (match[i]) status = rf_weights_read(w, match[i], slab + params->p[i].offset, 1, why);
+    for (size_t i = 0; i < params->n && !status; i++) {
+        const rf_param *p = &params->p[i];
+        if (match[i]) status = rf_weights_read(w, match[i], slab + p->offset, 1, why);
+        else if (p->flags & RF_ROW_MAY_LACK) memset(slab + p->offset, 0, p->count * sizeof *slab);
+    }
     if (!status && ignored && !(*ignored = rf__params_ignored(params, w, match)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: names of unused tensors");
     rf__free(params->ctx, match);

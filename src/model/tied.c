@@ -15,8 +15,7 @@
 /* The row of a tensor that is not a parameter and needs no mention; NULL: it is none of these. */
 const rf_silent *rf__silent_find(const rf_family *f, const char *name)
 {
-    const size_t n = strlen(f->prefix);
-    const char *bare = strncmp(name, f->prefix, n) ? name : name + n;
+    const char *bare = rf__family_bare(f, name);
     for (const rf_silent *one = f->silent; one->name; one++)
         if (!strcmp(bare, one->name)) return one;
     return NULL;

@@ -204,7 +204,7 @@ rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, con
     return rf_fail(why, RF_EDATA, "%s: %s: expected %s, got %s", file, key, expected, type_of(v));
 }
 
-static rf_status read_key(const char *file, const rf_config_key *k, const json_t *v, rf_config *c, rf_error *why)
+rf_status rf__config_read_key(const char *file, const rf_config_key *k, const json_t *v, rf_config *c, rf_error *why)
 {
     if (k->flags & RF_KEY_NULL && json_is_null(v)) {
         set_at(c, k, -1);
@@ -349,13 +349,15 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     const rf_family_config *f = NULL;
     rf_status s = rf__config_pick(file, root, &f, why);
     if (!s) s = refuse_relatives(f, file, root, why);
+    if (!s) s = rf__known_keys_check(f->known, file, root, why);
     if (s) return s;
     set_defaults(f, c);
+    s = rf__config_aliases_read(f, file, root, c, why);
     for (size_t i = 0; i < rf__config_key_count(f) && !s; i++) {
         const rf_config_key *k = rf__config_key_of(f, i);
         const json_t *v = k ? json_object_get(root, k->name) : NULL;
         if (!v || (json_is_null(v) && !strcmp(k->name, "embedding_size"))) continue;
-        s = read_key(file, k, v, c, why);
+        s = rf__config_read_key(file, k, v, c, why);
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
     if (!s) s = read_first_position(file, c, why);
@@ -364,6 +366,8 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     if (!s) s = rf__config_read_attention(ctx, file, root, c, why);
     if (!s) s = read_positions(f, file, root, c, why);
     if (!s) s = refuse_debertas(file, root, c, why);
+    if (!s && f->read) s = f->read(file, root, c, why);
+    if (!s) s = rf__config_aliases_agree(f, file, root, c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
     if (!s) s = read_pooler(f, file, root, c, why);
     if (!s) s = rf__task_read(file, root, c, why);

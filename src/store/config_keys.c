@@ -35,6 +35,8 @@ static void consider_all(looking_for *find, const rf_family_config *f)
         if (rf__config_key_of(f, i)) consider(find, rf__config_key_of(f, i)->name);
     for (const rf_config_sign *s = f->sign; s && s->key; s++) consider(find, s->key);
     if (f->act) consider(find, f->act);
+    for (const rf_config_alias *a = f->alias; a && a->name; a++) consider(find, a->name);
+    for (const rf_known_key *k = f->known; k && k->name; k++) consider(find, k->name);
     for (const rf_known_key *k = rf__folder_keys; k->name; k++)
         if (k->file == RF_KEYS_CONFIG && k->state != RF_KEY_IDLE) consider(find, k->name);
 }

@@ -136,8 +136,8 @@ static bool put_all(writer *w, json_t *all)
     return fine;
 }
 
-/* What config.json holds of c, then what is left of `more`. */
-static bool put_config(writer *w, const rf_config *c, json_t *more)
+/* What config.json holds of c; what is left of `more`, which is NULL when its memory ended. */
+static bool put_config(writer *w, const rf_config *c, json_t **more)
 {
     const rf_family_config *f = rf__config_family(c);
     char act[32];
@@ -152,8 +152,11 @@ static bool put_config(writer *w, const rf_config *c, json_t *more)
     if (c->linear_pooler) fine = fine && put(w, RF_POOLER_KEY, "\"linear\"");
     fine = fine && put_positions(w, c) && put_rope(w, c) && put_all(w, rf__config_attention_json(c)) &&
            put_all(w, rf__task_json(c));
-    if (f == rf__config_families[0]) json_object_del(more, RF_POOLER_KEY);      /* "tanh", which is the usual one */
-    return fine && without_written(w, more);
+    if (f == rf__config_families[0]) json_object_del(*more, RF_POOLER_KEY);     /* "tanh", which is the usual one */
+    fine = fine && without_written(w, *more);
+    rf__config_aliases_write(f, c, more);
+    if (f->write && *more) f->write(c, more);
+    return fine;
 }
 
 rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
@@ -175,7 +178,7 @@ rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_
         return why->code;
     }
     writer w = {.ctx = ctx};
-    bool fine = put_config(&w, &c, more);
+    bool fine = put_config(&w, &c, &more);
     fine = put_all(&w, more) && fine;
     rf_status s = RF_OK;
     if (!fine || !rf__grow(ctx, &w.text, &w.capacity, w.size + 4, 1)) {

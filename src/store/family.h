@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/base.h"
+#include "base/folder_keys.h"
 #include "roformer/checkpoint.h"
 
 /* RF_KEY_NONE: the family has no such key. */
@@ -39,6 +40,9 @@ typedef struct rf_config_key {
 /* A key whose value tells a family from its relatives: a text, or (text NULL) a truth. */
 typedef struct rf_config_sign { const char *key, *text; bool truth, required; } rf_config_sign;
 
+/* An older name of a key.  Where a file holds both they agree, unless `loose`: then the newer one counts. */
+typedef struct rf_config_alias { const char *name, *key; bool loose; } rf_config_alias;
+
 /* A class of transformers, or of the library that has the family.  foreign: a name of our own, which no library has. */
 typedef struct rf_class_row { rf_head head; const char *name; bool causal, foreign; } rf_class_row;
 
@@ -49,6 +53,11 @@ typedef struct rf_family_config {
     const char *title;          /* as a sentence has it                                                               */
     const rf_config_sign *sign;
     const rf_config_key *key;   /* in place of common keys of the same name, or beside them                           */
+    const rf_config_alias *alias;
+    const rf_known_key *known;  /* other keys that its files hold: RF_KEY_ONLY, RF_KEY_IDLE                           */
+    /* What no table says of a file that was read into c, and of the keys that it had beside those that are written. */
+    rf_status (*read)(const char *file, const json_t *root, rf_config *c, rf_error *why);
+    void (*write)(const rf_config *c, json_t **more);
     const rf_class_row *class;           /* the first of a head is the one that is written                           */
     const char *position;       /* position_embedding_type where config.json names none                               */
     bool one_width;             /* embedding_size is hidden_size                                                      */
@@ -67,7 +76,9 @@ const rf_family_config *rf__config_family(const rf_config *c);
  * it was given in the place of the common one. */
 size_t rf__config_key_count(const rf_family_config *f);
 const rf_config_key *rf__config_key_of(const rf_family_config *f, size_t i);
+const rf_config_key *rf__config_key_named(const rf_family_config *f, const char *name);     /* NULL: there is none  */
 double rf__config_value(const rf_config *c, const rf_config_key *k);
+rf_status rf__config_read_key(const char *file, const rf_config_key *k, const json_t *v, rf_config *c, rf_error *why);
 const char *rf__config_act_key(const rf_family_config *f);                  /* hidden_act, or the family's own name */
 rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why);
 
@@ -79,6 +90,14 @@ char *rf__config_family_names(char *to, size_t size, bool types);
 
 /* The family of a config.json.  RF_EUNSUPPORTED: none that is computed here; RF_EDATA: a key of the wrong type. */
 rf_status rf__config_pick(const char *file, const json_t *root, const rf_family_config **out, rf_error *why);
+
+/* Older names of keys (config_alias.c): before the newer ones are read; RF_EDATA: the two disagree; those that `more`
+ * has get c's numbers. */
+rf_status rf__config_aliases_read(const rf_family_config *f, const char *file, const json_t *root, rf_config *c,
+                                  rf_error *why);
+rf_status rf__config_aliases_agree(const rf_family_config *f, const char *file, const json_t *root, const rf_config *c,
+                                   rf_error *why);
+void rf__config_aliases_write(const rf_family_config *f, const rf_config *c, json_t **more);
 
 /* The class that c's architecture names, or NULL. */
 const rf_class_row *rf__config_class(const rf_config *c);

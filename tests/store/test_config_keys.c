@@ -85,8 +85,8 @@ static void what_is_published_is_no_slip(void **state)
 static void what_we_write_we_know(void **state)
 {
     (void)state;
-    static const char *const families[] = {"roformer", "bert", "roformer_v2", "xlm_roberta", "transformer",
-                                           "marian"};
+    static const char *const families[] = {"roformer", "bert", "roformer_v2", "xlm_roberta", "nomic_bert",
+                                           "transformer", "marian"};
     for (size_t i = 0; i < RF_COUNT(families); i++) {
         const char *folder = t_folder();
         char strange[256];

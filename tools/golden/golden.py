@@ -98,7 +98,7 @@ def seeded(seed):
     return torch.Generator().manual_seed(seed)
 
 
-def randomize(model, generator, gain=1.0, attention=1.5):
+def randomize(model, generator, gain=1.0, attention=1.5, sharp=lambda name: False):
     """Weights that make a difference: attention is neither flat nor one-hot, biases and norms are not zero and one."""
     import torch
 
@@ -107,14 +107,14 @@ def randomize(model, generator, gain=1.0, attention=1.5):
             if "embed_positions" in name:
                 continue
             noise = torch.randn(p.shape, generator=generator)
-            if name.endswith(("LayerNorm.weight", "layer_norm.weight")):
+            if name.endswith(("LayerNorm.weight", "layer_norm.weight", "layernorm.weight")):
                 p.copy_(1 + 0.2 * noise)
             elif name.endswith("bias"):
                 p.copy_(0.2 * noise)
             elif "embeddings" in name and "project" not in name:
                 p.copy_(0.4 * noise)
             else:
-                p.copy_((attention if "query" in name or "key" in name else gain) * noise / p.shape[1] ** 0.5)
+                p.copy_((attention if "query" in name or "key" in name or sharp(name) else gain) * noise / p.shape[1] ** 0.5)
         model.tie_weights()
     return model
 

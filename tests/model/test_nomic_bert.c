@@ -1,0 +1,95 @@
+/* test_nomic_bert.c — mirrors src/model/families/nomic_bert.c: what its config.json may say, by transformers' keys and
+ * by those of the published code; what would be another model is refused by name. */
+#include "t.h"
+
+#include "roformer/checkpoint.h"
+
+/* Of the folder nomic-embed-text-v1.5, in so far as it says anything of the model. */
+#define PUBLISHED \
+    "\"model_type\": \"nomic_bert\", \"architectures\": [\"NomicBertModel\"], \"n_embd\": 768, \"n_head\": 12, " \
+    "\"n_inner\": 3072, \"n_layer\": 12, \"layer_norm_epsilon\": 1e-12, \"max_trained_positions\": 2048, " \
+    "\"rotary_emb_base\": 1000, \"type_vocab_size\": 2, \"vocab_size\": 30528"
+#define USUAL \
+    ", \"n_positions\": 8192, \"activation_function\": \"swiglu\", \"rotary_scaling_factor\": null, " \
+    "\"prenorm\": false, \"causal\": false, \"qkv_proj_bias\": false, \"mlp_fc1_bias\": false, \"mlp_fc2_bias\": " \
+    "false, \"use_rms_norm\": false, \"rotary_emb_fraction\": 1.0, \"rotary_emb_interleaved\": false"
+
+static rf_config read(const char *json)
+{
+    rf_config c;
+    rf_error why = {0};
+    if (rf_config_parse(t_shared(), json, strlen(json), "c", &c, &why)) fail_msg("%s", why.text);
+    return c;
+}
+
+static void refused(const char *more, rf_status code, const char *part)
+{
+    rf_config c;
+    rf_error why = {0};
+    char json[2048];
+    snprintf(json, sizeof json, "{" PUBLISHED ", %s}", more);
+    assert_int_equal(rf_config_parse(t_shared(), json, strlen(json), "c", &c, &why), code);
+    t_failed(&why, code, part);
+}
+
+static void published_and_new_keys_say_the_same(void **state)
+{
+    (void)state;
+    const rf_config old = read("{" PUBLISHED USUAL "}"), now = read("{\"model_type\": \"nomic_bert\", \"architectures\""
+                               ": [\"NomicBertModel\"], \"max_position_embeddings\": 8192, \"head_dim\": 64}");
+    assert_memory_equal(&old, &now, sizeof old);
+    assert_int_equal(now.hidden_act, RF_ACT_SILU);
+    assert_true(now.rope_theta == 1000 && !now.rope_interleave && now.hidden_dropout_prob == 0);
+    assert_int_equal(rf_config_parameters(&now), 136731648 + 768 * 768 + 768 * 3 + 30528);      /* with a head        */
+}
+
+static void longer_texts_stretch_positions(void **state)
+{
+    (void)state;
+    const rf_config old = read("{" PUBLISHED ", \"n_positions\": 8192, \"rotary_scaling_factor\": 2}");
+    assert_int_equal(old.rope_scaling.rope_type, RF_ROPE_DYNAMIC);
+    assert_true(old.rope_scaling.factor == 2);
+    assert_int_equal(old.max_position_embeddings, 2048);
+    const rf_config now = read("{" PUBLISHED ", \"rope_parameters\": {\"rope_type\": \"dynamic\", \"factor\": 2.0, "
+                               "\"rope_theta\": 1000.0}}");
+    assert_memory_equal(&old, &now, sizeof old);
+    refused("\"rotary_scaling_factor\": 4, \"rope_parameters\": {\"rope_type\": \"dynamic\", \"factor\": 2.0}",
+            RF_EDATA, "rotary_scaling_factor: expected what rope_parameters say, dynamic with factor 2, got 4");
+    refused("\"rotary_scaling_factor\": 2, \"max_position_embeddings\": 512", RF_EDATA,
+            "max_trained_positions: expected what max_position_embeddings says, 512, got 2048");
+    refused("\"rotary_scaling_factor\": \"2\"", RF_EDATA, "rotary_scaling_factor: expected a number, got a string");
+}
+
+static void other_models_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct { const char *json, *part; } rows[] = {
+        {"\"prenorm\": true", "c: prenorm: expected false, got true"},
+        {"\"use_rms_norm\": true", "use_rms_norm: expected false"},
+        {"\"qkv_proj_bias\": true", "qkv_proj_bias: expected false"},
+        {"\"mlp_fc2_bias\": true", "mlp_fc2_bias: expected false"},
+        {"\"causal\": true", "causal: expected false"},
+        {"\"rotary_emb_fraction\": 0.0", "rotary_emb_fraction: expected 1, got 0.0"},
+        {"\"rotary_emb_interleaved\": true", "rotary_emb_interleaved: expected false"},
+        {"\"rotary_emb_scale_base\": 512", "rotary_emb_scale_base: expected null"},
+        {"\"moe_every_n_layers\": 2", "moe_every_n_layers: expected 0, got 2"},
+        {"\"num_experts\": 8", "num_experts: expected 0, got 8"},
+        {"\"activation_function\": \"gelu\"", "activation_function: expected swiglu or geglu, got \"gelu\""},
+        {"\"head_dim\": 32", "head_dim: expected hidden_size / num_attention_heads, 768 / 12, got 32"},
+    };
+    for (size_t i = 0; i < RF_COUNT(rows); i++) refused(rows[i].json, RF_EUNSUPPORTED, rows[i].part);
+    refused("\"activation_function\": \"geglu\", \"hidden_act\": \"silu\"", RF_EDATA,
+            "activation_function: expected what hidden_act says, \"silu\", got \"geglu\"");
+    refused("\"tie_word_embeddings\": false", RF_EDATA, "tie_word_embeddings: expected true, got false");
+    refused("\"rope_interleave\": true", RF_EDATA, "rope_interleave: expected false, got true");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_and_new_keys_say_the_same),
+        cmocka_unit_test(longer_texts_stretch_positions),
+        cmocka_unit_test(other_models_are_refused_by_name),
+    };
+    return cmocka_run_group_tests_name("model/nomic_bert", tests, NULL, NULL);
+}
