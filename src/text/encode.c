@@ -157,7 +157,7 @@ static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_
 static bool encode_between(const rf_tokenizer *t, rf_encoding *e, rf_passage p, void *own)
 {
     const size_t end = p.to;
-    if (!t->normalized || p.plain) return t->row->encode(t, e, &p, own);
+    if (!t->normalized || t->normalizes || p.plain) return t->row->encode(t, e, &p, own);
     for (size_t at = p.from; at < end;) {
         size_t from = end, to = end;
         const rf_added *a = next_added(t, p.text, at, end, true, &from, &to);

@@ -74,6 +74,7 @@ static int32_t find_in_row(const void *t, const char *text)
 static rf_status put_key(rf_tokenizer *t, rf_added *a, rf_error *why)
 {
     if (!a->normalized || a->key) return RF_OK;
+    if (t->normalizes) return t->normalized = true, RF_OK;
     if (!t->row->normalize)
         return rf_fail(why, RF_EUNSUPPORTED, "added token %.40s: normalized is not supported by a tokenizer of %s",
                        a->text, t->row->title);

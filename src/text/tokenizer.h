@@ -81,6 +81,7 @@ struct rf_tokenizer {
     const rf_unicode *lower;            /* or NULL: added tokens without capitals are found in capitals too           */
     bool fold;                          /* there are such tokens                                                      */
     bool normalized;                    /* there are added tokens that are found in normalized text                   */
+    bool normalizes;                    /* the row's `encode` finds those itself                                      */
     uint8_t opens[256];                 /* bytes with which an added token may begin                                  */
     int opener;                         /* that byte, when it is one only; otherwise -1                               */
     uint64_t mark;                      /* of this tokenizer and no other, ever: scratch belongs to it                */

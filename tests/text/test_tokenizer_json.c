@@ -163,7 +163,9 @@ static void refused_by_name(void **state)
     (void)state;
     static const struct { const char *file, *from, *to, *part; rf_status status; } bad[] = {
         {"bpe", "\"NFKC\"", "\"ByteLevel\"", "normalizer ByteLevel", RF_EUNSUPPORTED},
-        {"bpe", "{\"type\":\"Metaspace\"", "{\"type\":\"ByteLevel\"", "pre_tokenizer ByteLevel", RF_EUNSUPPORTED},
+        {"bpe", "{\"type\":\"Metaspace\"", "{\"type\":\"ByteLevel\"",
+         "expected a piece for each byte, got none for 0x00", RF_EDATA},
+        {"unigram", "{\"type\":\"Metaspace\"", "{\"type\":\"ByteLevel\"", "pre_tokenizer ByteLevel", RF_EUNSUPPORTED},
         {"bpe", "\"first\"", "\"second\"", "prepend_scheme second", RF_EUNSUPPORTED},
         {"bpe", "\"replacement\":\"\xE2\x96\x81\"", "\"replacement\":\"_\"", "replacement _", RF_EUNSUPPORTED},
         {"bpe", "\"dropout\":null", "\"dropout\":0.1", "model.dropout: expected 0 or null, got 0.1", RF_EUNSUPPORTED},

@@ -150,11 +150,56 @@ static bool begins_chunk(uint32_t c)
     return k < 1 || k > 32 || rf__unicode_group((uint32_t)to[0]) != 'M';
 }
 
+/* A character of a normal form: how many more than one character of the text were put before it, or, below 0, joined
+ * in it.  So does unicode-normalization-alignments, by which tokenizers tells offsets. */
+typedef struct formed { int32_t c, change; unsigned order; } formed;
+
+static unsigned order_of(int32_t c) { return c < 0x300 ? 0 : (unsigned)utf8proc_get_property(c)->combining_class; }
+
+/* Characters [at, end) decomposed, marks in canonical order; how many. */
+static size_t decompose(const rf__normal_step *s, const rf__mapped *in, size_t at, size_t end, formed out[])
+{
+    size_t n = 0;
+    while (at < end) {
+        utf8proc_int32_t to[32];
+        int last = 0;
+        const int32_t c = (int32_t)rf__mapped_next(in, &at);
+        utf8proc_ssize_t k = utf8proc_decompose_char(c, to, 32, (utf8proc_option_t)s->flags, &last);
+        if (k < 1 || k > 32) to[0] = c, k = 1;
+        for (utf8proc_ssize_t i = 0; i < k; i++) {
+            const formed x = {to[i], i > 0, order_of(to[i])};
+            size_t place = n++;
+            for (; x.order && place && out[place - 1].order > x.order; place--) out[place] = out[place - 1];
+            out[place] = x;
+        }
+    }
+    return n;
+}
+
+/* Canonical composition (Unicode 15, section 3.11), in place. */
+static size_t compose(formed x[], size_t n)
+{
+    size_t starter = SIZE_MAX, kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const formed c = x[i];
+        const bool next_to = starter != SIZE_MAX && kept == starter + 1;
+        const bool free = next_to || (starter != SIZE_MAX && x[kept - 1].order && x[kept - 1].order < c.order);
+        utf8proc_int32_t two[2] = {free ? x[starter].c : 0, c.c};
+        if (free && utf8proc_normalize_utf32(two, 2, UTF8PROC_STABLE | UTF8PROC_COMPOSE) == 1) {
+            x[starter].c = two[0];
+            x[starter].change += c.change - 1;
+            continue;
+        }
+        if (!c.order) starter = kept;
+        x[kept++] = c;
+    }
+    return kept;
+}
+
 static bool normal_form(const rf__normalizer *n, const rf__normal_step *s, const rf__mapped *in, rf__mapped *out)
 {
-    enum { MOST = 18 * LONGEST_CHUNK };                             /* U+FDFA becomes 18 characters                   */
-    utf8proc_int32_t *buffer = rf__alloc(n->ctx, MOST * sizeof *buffer);
-    bool good = buffer != NULL;
+    formed *x = rf__alloc(n->ctx, (size_t)32 * LONGEST_CHUNK * sizeof *x);
+    bool good = x != NULL;
     for (size_t at = 0, end; at < in->n && good; at = end) {
         size_t length = 1;
         end = at;
@@ -165,14 +210,18 @@ static bool normal_form(const rf__normalizer *n, const rf__normal_step *s, const
             good = keep(in, at, end, out);
             continue;
         }
-        utf8proc_ssize_t k = utf8proc_decompose((const utf8proc_uint8_t *)in->at + at, (utf8proc_ssize_t)(end - at),
-                                                buffer, MOST, (utf8proc_option_t)s->flags);
-        if (k >= 0 && k <= MOST) k = utf8proc_normalize_utf32(buffer, k, (utf8proc_option_t)s->flags);
-        good = k >= 0 && k <= MOST;
-        for (utf8proc_ssize_t i = 0; i < k && good; i++)
-            good = put_char(out, (uint32_t)buffer[i], in->from[at], in->to[end - 1]);
+        size_t k = decompose(s, in, at, end, x), last = at, next = at;
+        if (s->flags & UTF8PROC_COMPOSE) k = compose(x, k);
+        for (size_t i = 0; i < k && good; i++) {
+            const size_t from = x[i].change > 0 || next == end ? last : next;
+            for (int32_t more = x[i].change; more <= 0 && next < end; more++) {
+                last = next;
+                rf__mapped_next(in, &next);
+            }
+            good = put_char(out, (uint32_t)x[i].c, in->from[from], in->to[from]);
+        }
     }
-    rf__free(n->ctx, buffer);
+    rf__free(n->ctx, x);
     return good;
 }
 

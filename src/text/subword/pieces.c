@@ -266,6 +266,10 @@ static rf_status read_merge(rf__pieces *p, const json_t *x, size_t rank, rf__gro
                        path, rank, rf__printable(a).text);
     rf__pair_slot *s = rf__pair_make(p->ctx, &p->merges, rf__pair_key((uint32_t)left, (uint32_t)right));
     if (!s) return no_memory(path, why);
+    if (s->a != UINT32_MAX)
+        return rf_fail(why, RF_EDATA,
+                       "%s: model.merges: merge %zu, of \"%.60s\": expected a pair once, got that of merge %u again; "
+                       "delete one of them", path, rank, rf__printable(a).text, (unsigned)s->a);
     s->a = (uint32_t)rank;
     s->b = (uint32_t)to;
     return RF_OK;
@@ -336,14 +340,18 @@ static rf_status read_bpe(rf__pieces *p, const json_t *model, const char *path, 
 rf_status rf__pieces_read(rf__pieces *p, const rf_ctx *ctx, const json_t *model, const char *path, rf_error *why)
 {
     const char *type = json_string_value(json_object_get(model, "type"));
-    bool all = true;
     *p = (rf__pieces){.ctx = ctx, .bpe = type && !strcmp(type, "BPE"), .unk = -1};
     p->bytes = json_is_true(json_object_get(model, "byte_fallback"));
     rf_status status = p->bpe ? read_bpe(p, model, path, why) : read_unigram(p, model, path, why);
-    if (status) return status;
-    find_bytes(p);
+    if (!status) find_bytes(p);
+    return status;
+}
+
+rf_status rf__pieces_known(const rf__pieces *p, bool level, const char *path, rf_error *why)
+{
+    bool all = true;
     for (int i = 0; i < 256; i++) all &= p->byte[i] >= 0;
-    if (p->unk < 0 && !(p->bytes && all))
+    if (p->unk < 0 && !level && !(p->bytes && all))
         return rf_fail(why, RF_EUNSUPPORTED,
                        "%s: model: expected unk_token, or byte_fallback with pieces for all 256 bytes, for unknown "
                        "text, got neither", path);

@@ -23,6 +23,8 @@ typedef struct rf__pieces {
 
 /* From the member "model"; `path` names the file. */
 rf_status rf__pieces_read(rf__pieces *p, const rf_ctx *ctx, const json_t *model, const char *path, rf_error *why);
+/* RF_EUNSUPPORTED: nothing stands for text that is not known; `level`: all text is, by its bytes. */
+rf_status rf__pieces_known(const rf__pieces *p, bool level, const char *path, rf_error *why);
 void rf__pieces_clear(rf__pieces *p);
 int32_t rf__pieces_find(const rf__pieces *p, const char *text, size_t size);          /* -1: none                     */
 

@@ -1,18 +1,21 @@
 /* tokenizer_json.c — sub-words of a tokenizer.json, as Hugging Face's tokenizers cuts them: Unigram and BPE with
- * U+2581 for
- * blanks, such as transformers makes of SentencePiece's models and as that library learns itself.
+ * U+2581 for blanks, such as transformers makes of SentencePiece's models and as that library learns itself, and BPE of
+ * bytes.
  *
  *     added tokens | normalizer (normalizer.c) | WhitespaceSplit, Metaspace | Unigram, BPE (pieces.c) | template
+ *                  | added tokens (normalized) | ByteLevel (byte_level.c)   |
  *
  * Each part that would give other ids and is not here is refused by its name.  SentencePiece is not needed.  What is
  * saved is the file as it was read.                                                                                  */
 #include <stdlib.h>
 
+#include "byte_level.h"
 #include "normalizer.h"
 #include "pieces.h"
 #include "subwords.h"
 
 #define BLANK "\xE2\x96\x81"
+#define SPACE "\xC4\xA0"               /* a blank in byte-level BPE                                                  */
 
 typedef enum scheme { ALWAYS, FIRST, NEVER } scheme;
 
@@ -23,6 +26,11 @@ typedef struct fast {
     bool white;                         /* words end at white space, which goes                                       */
     bool metaspace, split;              /* blanks become U+2581, before which words end                               */
     scheme before;                      /* which words get one in front                                               */
+    const rf__split *level;             /* byte-level: how words end; NULL: it is not                                 */
+    bool blank_first;                   /* byte-level: a passage without a blank in front gets one                    */
+    bool trim, trim_first;              /* offsets leave blanks out; but one at the beginning of a text was put there */
+    struct { char at[2]; uint8_t n; } visible[256];
+    rf__piece_trie normalized;          /* added tokens that are found in normalized text, by their place among all   */
     char *file;                         /* as it was read                                                             */
     size_t bytes;
 } fast;
@@ -33,8 +41,8 @@ static const fast *as_fast(const rf_tokenizer *t) { return (const fast *)(const 
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
-typedef struct work { rf__mapped text, spare, word; rf__cut cut; } work;
-typedef struct target { rf_encoding *e; const rf__mapped *word; size_t from; } target;
+typedef struct work { rf__mapped text, spare, word; rf__cut cut; const char *raw; } work;
+typedef struct target { const fast *t; rf_encoding *e; const rf__mapped *word; size_t from; const char *raw; } target;
 
 static void *scratch(const rf_ctx *ctx, void *own, bool others)
 {
@@ -54,11 +62,28 @@ static void scratch_free(const rf_ctx *ctx, void *own)
     rf__free(ctx, w);
 }
 
+/* What trim_offsets takes off, as tokenizers does it: as many characters of the raw text as the piece has blanks in
+ * front, and behind.  The blank that was put before a text counts as its first character. */
+static void trim(const fast *t, const char *raw, int32_t id, uint32_t *from, uint32_t *to)
+{
+    const char *name = t->pieces.token[id], *end = name + strlen(name);
+    uint32_t before = 0, behind = 0;
+    for (; !strncmp(name + 2 * before, SPACE, 2); before++);
+    for (; end - name >= 2 * (behind + 1) && !memcmp(end - 2 * (behind + 1), SPACE, 2); behind++);
+    if (before == 1 && !*from && t->trim_first) before = 0;         /* two blanks were in the text                    */
+    for (; before && *from < *to; before--)
+        for (++*from; *from < *to && (raw[*from] & 0xC0) == 0x80; ++*from);
+    for (; behind && *to > *from; behind--)
+        for (--*to; *to > *from && (raw[*to] & 0xC0) == 0x80; --*to);
+}
+
 static bool put(void *user, int32_t id, size_t from, size_t to)
 {
     const target *t = user;
+    uint32_t start = t->word->from[t->from + from], end = t->word->to[t->from + to - 1];
     if (!rf__reserve_tokens(t->e, 1)) return false;
-    rf__put_token(t->e, id, t->word->from[t->from + from], t->word->to[t->from + to - 1], false);
+    if (t->t->trim) trim(t->t, t->raw, id, &start, &end);
+    rf__put_token(t->e, id, start, end, false);
     return true;
 }
 
@@ -68,7 +93,7 @@ static bool put_words(const fast *t, rf_encoding *e, work *w, const rf__mapped *
         end = to;
         for (size_t i = at + 1; t->split && i + 3 <= to && end == to; i++)
             if (!memcmp(in->at + i, BLANK, 3)) end = i;
-        target each = {e, in, at};
+        target each = {t, e, in, at, NULL};
         if (!rf__pieces_cut(&t->pieces, &w->cut, in->at + at, end - at, put, &each)) return false;
     }
     return true;
@@ -93,17 +118,104 @@ static bool put_word(const fast *t, rf_encoding *e, work *w, size_t from, size_t
     return good && put_words(t, e, w, &w->word, 0, w->word.n);
 }
 
+/* ---- byte-level text to ids -------------------------------------------------------------------------------------- */
+
+/* A word as the visible characters of its bytes, each of which comes from its whole character. */
+static bool put_bytes_of(const fast *t, rf_encoding *e, work *w, const rf__mapped *in, size_t from, size_t to)
+{
+    target each = {t, e, &w->word, 0, w->raw};
+    bool good = true;
+    w->word.n = 0;
+    for (size_t i = from; i < to && good; i++) {
+        const unsigned char byte = (unsigned char)in->at[i];
+        good = rf__mapped_put(&w->word, t->visible[byte].at, t->visible[byte].n, in->from[i], in->to[i]);
+    }
+    return good && rf__pieces_cut(&t->pieces, &w->cut, w->word.at, w->word.n, put, &each);
+}
+
+/* Bytes [from, to) of the normalized text, which are no added token. */
+static bool put_level(const fast *t, rf_encoding *e, work *w, size_t from, size_t to)
+{
+    const rf__mapped *in = &w->text;
+    bool good = true;
+    if (t->blank_first && in->at[from] != ' ') {
+        w->spare.n = 0;
+        good = rf__mapped_put(&w->spare, " ", 1, in->from[from], in->to[from]);
+        for (; from < to && good; from++)
+            good = rf__mapped_put(&w->spare, in->at + from, 1, in->from[from], in->to[from]);
+        in = &w->spare;
+        from = 0;
+        to = in->n;
+    }
+    for (size_t end; from < to && good; from = end) {
+        end = rf__split_end(t->level, in->at, from, to);
+        good = put_bytes_of(t, e, w, in, from, end);
+    }
+    return good;
+}
+
+/* The longest added token that the normalized text has at *at, which moves behind it; NULL: none. */
+static const rf_added *normalized_at(const fast *t, const rf__mapped *in, size_t *at)
+{
+    const rf_added *best = NULL;
+    uint32_t node = 0;
+    for (size_t next = *at; next < in->n;) {
+        const int32_t i = rf__trie_step(&t->normalized, &node, rf__mapped_next(in, &next));
+        if (!node) break;
+        if (i >= 0) best = &t->base.added[i], *at = next;
+    }
+    return best;
+}
+
+/* The first added token of the normalized text from `at` on, with the white space that it takes along. */
+static const rf_added *next_normalized(const fast *t, const rf__mapped *in, size_t at, size_t *from, size_t *to)
+{
+    const rf_added *a = NULL;
+    for (size_t i = at; i < in->n && !a; rf__mapped_next(in, &i)) {
+        *from = *to = i;
+        if ((a = normalized_at(t, in, to))) break;
+    }
+    if (!a) return *from = *to = in->n, a;
+    while (a->lstrip && *from > at) {
+        size_t start = *from - 1;
+        while (start > at && (in->at[start] & 0xC0) == 0x80) start--;
+        size_t next = start;
+        if (!rf__unicode_white(rf__mapped_next(in, &next))) break;
+        *from = start;
+    }
+    for (size_t next = *to; a->rstrip && *to < in->n; *to = next)
+        if (!rf__unicode_white(rf__mapped_next(in, &next))) break;
+    return a;
+}
+
+static bool encode_level(const fast *t, rf_encoding *e, work *w, bool plain)
+{
+    const rf__mapped *in = &w->text;
+    bool good = true;
+    for (size_t at = 0, from, to; at < in->n && good; at = to) {
+        from = to = in->n;
+        const rf_added *a = plain || !t->base.normalized ? NULL : next_normalized(t, in, at, &from, &to);
+        if (from > at) good = put_level(t, e, w, at, from);
+        if (!a || !good) continue;
+        good = rf__reserve_tokens(e, 1);
+        if (good) rf__put_token(e, a->id, in->from[from], in->to[to - 1], false);
+    }
+    return good;
+}
+
 static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *own)
 {
     const fast *t = as_fast(any);
     work *w = own;
     bool good = true;
+    w->raw = p->text;
     w->text.n = 0;
     for (size_t at = p->from, next = p->from; at < p->to && good; at = next) {
         rf__utf8_get((const unsigned char *)p->text, &next);
         good = rf__mapped_put(&w->text, p->text + at, next - at, (uint32_t)at, (uint32_t)next);
     }
     good = good && rf__normal_run(&t->normal, &w->text, &w->spare) && w->text.n < UINT32_MAX / 4;
+    if (good && t->level) return encode_level(t, e, w, p->plain);
     if (!good || !t->white) return good && put_word(t, e, w, 0, w->text.n, !p->from);
     for (size_t at = 0, next = 0, from = 0; at <= w->text.n && good; at = next) {
         const bool end = at == w->text.n, white = end || rf__unicode_white(rf__mapped_next(&w->text, &next));
@@ -131,13 +243,33 @@ static int byte_of(const fast *t, int32_t id)
     return byte >= 0 && byte < 256 && t->pieces.byte[byte] == id ? (int)byte : -1;
 }
 
-/* Bytes that are no UTF-8 become U+FFFD, each of them. */
-static bool put_bytes(rf__growing *out, const char *bytes, size_t n)
+/* Bytes that are no UTF-8 become U+FFFD: each of them, or in byte-level BPE each part of a character. */
+static bool put_bytes(const fast *t, rf__growing *out, const char *bytes, size_t n)
 {
+    for (size_t good; t->level && n; bytes += good, n -= good) {
+        good = rf_utf8_check(bytes, n);
+        if (!rf__subwords_append(out, bytes, good)) return false;
+        if (good == n) return true;
+        if (!rf__subwords_append(out, "\xEF\xBF\xBD", 3)) return false;
+        good += rf__utf8_ill(bytes, good, n);
+    }
     if (rf_utf8_check(bytes, n) == n) return rf__subwords_append(out, bytes, n);
     for (size_t i = 0; i < n; i++)
         if (!rf__subwords_append(out, "\xEF\xBF\xBD", 3)) return false;
     return true;
+}
+
+/* The bytes that a piece of byte-level BPE stands for, where all its characters are of the alphabet. */
+static bool level_bytes(const fast *t, int32_t id, rf__growing *bytes, bool *good)
+{
+    const char *name = t->level ? t->pieces.token[id] : "";
+    const size_t before = bytes->n, size = strlen(name);
+    for (size_t at = 0; at < size;) {
+        const int byte = rf__scalar_byte(rf__utf8_get((const unsigned char *)name, &at));
+        if (byte < 0) return bytes->n = before, false;
+        *good = *good && rf__subwords_append(bytes, &(char){(char)byte}, 1);
+    }
+    return size > 0;
 }
 
 static bool put_piece(rf__growing *out, const char *piece)
@@ -157,18 +289,19 @@ static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool 
         const bool text = is_text(any, id[i]);
         const int byte = text ? byte_of(t, id[i]) : -1;
         const char *token = rf_tokenizer_token(any, id[i]);
+        if (text && level_bytes(t, id[i], &bytes, &good)) continue;
         if (byte >= 0) {
             good = rf__subwords_append(&bytes, &(char){(char)byte}, 1);
             continue;
         }
-        good = put_bytes(&out, bytes.at, bytes.n);
+        good = put_bytes(t, &out, bytes.at, bytes.n);
         bytes.n = 0;
         if (!token || (!text && skip && rf_tokenizer_is_special(any, id[i]))) continue;
         if (!begun && text && (t->before != NEVER || t->normal.prepends) && rf__subwords_begin_word(token)) token += 3;
         begun = true;
         good = good && (text ? put_piece(&out, token) : rf__subwords_append(&out, token, strlen(token)));
     }
-    good = good && put_bytes(&out, bytes.at, bytes.n);
+    good = good && put_bytes(t, &out, bytes.at, bytes.n);
     rf__free(any->ctx, bytes.at);
     if (!good) rf__free(any->ctx, out.at), out.at = NULL;
     *size = out.n;
@@ -189,7 +322,8 @@ static int32_t id_of(const rf_tokenizer *t, const char *token)
 
 static bool continues(const rf_tokenizer *t, int32_t id)
 {
-    return is_text(t, id) && !rf__subwords_begin_word(as_fast(t)->pieces.token[id]);
+    const char *piece = is_text(t, id) ? as_fast(t)->pieces.token[id] : NULL;
+    return piece && !(as_fast(t)->level ? !strncmp(piece, SPACE, 2) : rf__subwords_begin_word(piece));
 }
 
 static uint64_t fingerprint(const rf_tokenizer *t, uint64_t seed)
@@ -226,9 +360,49 @@ static rf_status read_metaspace(const rf_tokenizer_folder *f, fast *t, const jso
     return before ? unsupported(f, "pre_tokenizer: prepend_scheme", before, "always, first and never are") : RF_OK;
 }
 
+/* ByteLevel, with its own regex or behind a Split. */
+static rf_status read_level(const rf_tokenizer_folder *f, fast *t, const json_t *x)
+{
+    const bool regex = !json_is_false(json_object_get(x, "use_regex"));
+    t->blank_first = json_is_true(json_object_get(x, "add_prefix_space"));
+    if (t->level && (regex || t->blank_first))
+        return unsupported(f, "pre_tokenizer: ByteLevel behind Split with", regex ? "use_regex" : "add_prefix_space",
+                           "both false are");
+    if (!t->level) t->level = regex ? &rf__split_gpt2 : &rf__split_whole;
+    for (unsigned i = 0; i < 256; i++) {
+        char utf8[4];
+        t->visible[i].n = (uint8_t)rf__utf8_put(rf__byte_scalar(i), utf8);
+        memcpy(t->visible[i].at, utf8, t->visible[i].n);
+    }
+    return RF_OK;
+}
+
+static bool is_type(const json_t *x, const char *type)
+{
+    const char *own = json_string_value(json_object_get(x, "type"));
+    return own && !strcmp(own, type);
+}
+
+/* [Split by one of the regexes, ByteLevel]. */
+static rf_status read_split(const rf_tokenizer_folder *f, fast *t, const json_t *list)
+{
+    const json_t *split = json_array_get(list, 0);
+    const char *regex = json_string_value(json_object_get(json_object_get(split, "pattern"), "Regex"));
+    const char *behavior = json_string_value(json_object_get(split, "behavior"));
+    t->level = regex ? rf__split_of(regex) : NULL;
+    if (!t->level)
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: pre_tokenizer: Split: expected the Regex of GPT-2, Qwen 2 or "
+                       "Llama 3, got \"%.300s\"; its words are not known here", f->fast_path,
+                       regex ? rf__printable(regex).text : "no Regex");
+    if (!behavior || strcmp(behavior, "Isolated") != 0 || json_is_true(json_object_get(split, "invert")))
+        return unsupported(f, "pre_tokenizer: Split with behavior", behavior, "Isolated without invert is");
+    return read_level(f, t, json_array_get(list, 1));
+}
+
 static rf_status read_splitter(const rf_tokenizer_folder *f, fast *t, const json_t *x)
 {
-    static const char expected[] = "null, WhitespaceSplit, Metaspace and a Sequence of the two are";
+    static const char expected[] = "null, WhitespaceSplit, Metaspace and a Sequence of the two, ByteLevel, and a "
+                                   "Sequence of Split and ByteLevel are";
     const char *type = json_string_value(json_object_get(x, "type"));
     size_t i;
     json_t *one;
@@ -237,6 +411,11 @@ static rf_status read_splitter(const rf_tokenizer_folder *f, fast *t, const json
     if (type && !strcmp(type, "Metaspace") && !t->metaspace) return read_metaspace(f, t, x);
     if (type && !strcmp(type, "WhitespaceSplit") && !t->metaspace) return t->white = true, RF_OK;
     const json_t *list = json_object_get(x, "pretokenizers");
+    const bool bpe = is_type(json_object_get(f->fast, "model"), "BPE") && !t->white && !t->metaspace && !t->level;
+    if (bpe && is_type(x, "ByteLevel")) return read_level(f, t, x);
+    if (bpe && json_array_size(list) == 2 && is_type(json_array_get(list, 0), "Split") &&
+        is_type(json_array_get(list, 1), "ByteLevel"))
+        return read_split(f, t, list);
     if (!type || strcmp(type, "Sequence") != 0 || t->white || t->metaspace || json_array_size(list) > 2)
         return unsupported(f, "pre_tokenizer", type, expected);
     json_array_foreach(list, i, one) {
@@ -300,17 +479,30 @@ static rf_status read_template(rf_tokenizer_folder *f, const json_t *x)
     if (strcmp(one, "A") && strcmp(one, "As") && strcmp(one, "cAs") && strcmp(one, "cA"))
         return unsupported(f, "post_processor: the template", "of a single text", "a token before it, one behind it, "
                            "both or none are");
-    if (!strcmp(one, "cA")) p->open_end = p->no_pairs = true;
+    if (!strcmp(one, "cA")) p->bare = false, p->open_end = p->no_pairs = true;
     if (p->ends_alone && !p->bare) p->special[RF_CLS] = p->special[RF_SEP];
     return RF_OK;
 }
 
-static rf_status read_frame(rf_tokenizer_folder *f)
+/* Whether offsets leave blanks out; RobertaProcessing and ByteLevel say it. */
+static void read_trim(fast *t, const json_t *x)
 {
-    const json_t *x = json_object_get(f->fast, "post_processor");
+    t->trim = t->level && json_is_true(json_object_get(x, "trim_offsets"));
+    t->trim_first = json_is_true(json_object_get(x, "add_prefix_space"));
+}
+
+static rf_status read_frame(rf_tokenizer_folder *f, fast *t, const json_t *x)
+{
+    const json_t *list = json_object_get(x, "processors");
     const char *type = json_string_value(json_object_get(x, "type"));
     f->parts.bare = f->parts.hidden = true;
     if (!x || json_is_null(x)) return RF_OK;
+    if (t->level && is_type(x, "Sequence") && json_array_size(list) == 2 &&
+        is_type(json_array_get(list, 0), "ByteLevel") && is_type(json_array_get(list, 1), "TemplateProcessing")) {
+        read_trim(t, json_array_get(list, 0));
+        return read_template(f, json_array_get(list, 1));
+    }
+    if (t->level && is_type(x, "ByteLevel")) return read_trim(t, x), RF_OK;
     if (type && !strcmp(type, "TemplateProcessing")) return read_template(f, x);
     const bool roberta = type && !strcmp(type, "RobertaProcessing");
     if (!roberta && !(type && !strcmp(type, "BertProcessing")))
@@ -320,6 +512,7 @@ static rf_status read_frame(rf_tokenizer_folder *f)
     f->parts.special[RF_SEP] = json_string_value(json_array_get(json_object_get(x, "sep"), 0));
     f->parts.one_type = roberta;
     f->parts.more_middle = roberta;
+    if (roberta) read_trim(t, x);
     return RF_OK;
 }
 
@@ -360,7 +553,39 @@ static void clear(rf_tokenizer *any)
     fast *t = (fast *)(void *)any;
     rf__normal_clear(&t->normal);
     rf__pieces_clear(&t->pieces);
+    rf__trie_clear(&t->normalized, any->ctx);
     rf__free(any->ctx, t->file);
+}
+
+/* Each byte that a text of UTF-8 may have is a piece. */
+static rf_status check_bytes(const rf_tokenizer_folder *f, const fast *t)
+{
+    for (unsigned i = 0; i < 256; i++) {
+        if (i == 0xC0 || i == 0xC1 || i > 0xF4) continue;
+        if (rf__pieces_find(&t->pieces, t->visible[i].at, t->visible[i].n) >= 0) continue;
+        return rf_fail(f->why, RF_EDATA, "%s: model.vocab: expected a piece for each byte, got none for 0x%02X "
+                       "(\"%.*s\"); learn with the initial alphabet of ByteLevel", f->fast_path, i,
+                       (int)t->visible[i].n, t->visible[i].at);
+    }
+    return RF_OK;
+}
+
+/* Added tokens that are found in normalized text, as they read there. */
+static rf_status index_normalized(fast *t, rf_error *why)
+{
+    rf__mapped text = {.ctx = t->base.ctx}, spare = text;
+    bool good = rf__trie_begin(&t->normalized, t->base.ctx);
+    for (size_t i = 0; i < t->base.added_n && good; i++) {
+        const rf_added *a = &t->base.added[i];
+        if (!a->normalized) continue;
+        t->base.normalized = true;
+        text.n = 0;
+        good = rf__mapped_put(&text, a->text, a->size, 0, 0) && rf__normal_run(&t->normal, &text, &spare);
+        if (good && text.n) good = rf__trie_add(&t->normalized, t->base.ctx, text.at, text.n, (int32_t)i);
+    }
+    rf__mapped_clear(&text);
+    rf__mapped_clear(&spare);
+    return good ? RF_OK : rf_fail(why, RF_ENOMEM, "tokenizer: out of memory");
 }
 
 static rf_status read_parts(rf_tokenizer_folder *f, fast *t)
@@ -371,7 +596,9 @@ static rf_status read_parts(rf_tokenizer_folder *f, fast *t)
         status = rf__normal_read(&t->normal, ctx, json_object_get(f->fast, "normalizer"), f->fast_path, f->why);
     if (!status) status = read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
     if (!status) status = rf__pieces_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->fast_path, f->why);
-    if (!status) status = read_frame(f);
+    if (!status && t->level) status = check_bytes(f, t);
+    if (!status) status = rf__pieces_known(&t->pieces, t->level != NULL, f->fast_path, f->why);
+    if (!status) status = read_frame(f, t, json_object_get(f->fast, "post_processor"));
     if (!status) status = read_added(f, t);
     if (status) return status;
     rf__added_resolve(f->parts.added, f->parts.added_n, t->pieces.n, find_piece, t);
@@ -387,10 +614,14 @@ static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf
     if (!t) return RF_ENOMEM;
     t->normal.ctx = t->pieces.ctx = f->ctx;
     t->before = NEVER;
-    const rf_status status = read_parts(f, t);
+    rf_status status = read_parts(f, t);
     f->parts.name = f->fast_path;
-    if (!status) return rf__subwords_begin(&t->base, t->pieces.n, &f->parts, NULL, out, f->why);
-    rf_tokenizer_free(&t->base);
+    t->base.normalizes = t->level != NULL;
+    if (status) return rf_tokenizer_free(&t->base), status;
+    status = rf__subwords_begin(&t->base, t->pieces.n, &f->parts, NULL, out, f->why);
+    if (!status && t->level) status = index_normalized(t, f->why);
+    else return status;
+    if (status) rf_tokenizer_free(&t->base), *out = NULL;
     return status;
 }
 

@@ -1,0 +1,220 @@
+/* Byte-level BPE of a tokenizer.json: ids, offsets and texts of Hugging Face's tokenizers
+ * (tools/golden/golden_byte_level.py); hostile texts, what is refused, memory that ends.
+ * mirrors byte_level.c */
+#include <time.h>
+
+#include "one_context.h"
+
+#include "base/json.h"
+#include "roformer/tokenizer.h"
+
+#define GOLDEN "tests/golden/byte_level/"
+
+static const char *const names[] = {"gpt2", "modernbert", "roberta", "qwen", "llama3"};
+
+static char *read_whole(const char *name, const char *ending, size_t *size)
+{
+    char path[256], *data;
+    rf_error why = {0};
+    snprintf(path, sizeof path, GOLDEN "%s%s", name, ending);
+    if (rf__read_file(ctx, path, 1 << 24, &data, size, &why)) fail_msg("%s", why.text);
+    return data;
+}
+
+/* A folder with a tokenizer.json in which the first `from` is `to`. */
+static const char *folder_with(const char *name, const char *from, const char *to)
+{
+    size_t size;
+    char *good = read_whole(name, ".tokenizer.json", &size), *text = malloc(size + 512);
+    const char *folder = t_folder(), *at = strstr(good, from);
+    if (!at || !text) fail_msg("%s has no %s", name, from);
+    const int n = snprintf(text, size + 512, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    t_write(folder, "tokenizer.json", text, (size_t)n);
+    free(text);
+    rf__free(ctx, good);
+    return folder;
+}
+
+static rf_tokenizer *opened(const char *folder)
+{
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+static int64_t number(const json_t *list, size_t i) { return json_integer_value(json_array_get(list, i)); }
+
+static void same(const rf_tokenizer *t, rf_encoding *e, const json_t *x, const char *name, size_t i)
+{
+    rf_error why = {0};
+    const json_t *text = json_object_get(x, "text"), *ids = json_object_get(x, "ids");
+    const json_t *offsets = json_object_get(x, "offsets"), *decoded = json_object_get(x, "decoded");
+    if (rf_encode(t, json_string_value(text), json_string_length(text), NULL, 0, 0, 0, e, NULL, &why))
+        fail_msg("%s", why.text);
+    if (e->n != json_array_size(ids)) fail_msg("%s %zu: %zu tokens", name, i, e->n);
+    for (size_t k = 0; k < e->n; k++) {
+        const json_t *o = json_array_get(offsets, k);
+        if (e->id[k] != number(ids, k) || e->start[k] != number(o, 0) || e->end[k] != number(o, 1))
+            fail_msg("%s %zu: token %zu: %d from %u to %u", name, i, k, (int)e->id[k], e->start[k], e->end[k]);
+    }
+    size_t size;
+    char *back = rf_decode(t, e->id, e->n, 1, 0, &size);
+    assert_int_equal(size, json_string_length(decoded));
+    assert_memory_equal(back, json_string_value(decoded), size);
+    rf_text_free(t, back);
+}
+
+static void as_tokenizers_has_it(void **state)
+{
+    (void)state;
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    for (size_t m = 0; m < RF_COUNT(names); m++) {
+        size_t size, i;
+        rf_error why = {0};
+        char *data = read_whole(names[m], ".json", &size);
+        json_t *all = rf__json_parse(data, size, JSON_ALLOW_NUL, names[m], &why), *x;
+        rf_tokenizer *t = opened(folder_with(names[m], "{", "{"));
+        rf__free(ctx, data);
+        assert_true(json_array_size(json_object_get(all, "cases")) > 50);
+        json_array_foreach(json_object_get(all, "cases"), i, x) same(t, &e, x, names[m], i);
+        rf_tokenizer_free(t);
+        json_decref(all);
+    }
+    rf_encoding_clear(&e);
+}
+
+/* Parts of characters: one U+FFFD for each maximal subpart, as in table 3-8 of Unicode 15. */
+static void parts_of_characters(void **state)
+{
+    (void)state;
+    static const unsigned char bytes[] = {
+        0x61, 0xF1, 0x80, 0x80, 0xE1, 0x80, 0xC2, 0x62, 0x80, 0x63, 0x80, 0xED, 0xA0};
+    static const char visible[] =
+        "a\xC3\xB1\xC4\xA2\xC4\xA2\xC3\xA1\xC4\xA2\xC3\x82" "b\xC4\xA2" "c\xC4\xA2\xC3\xAD\xC5\x82";
+    rf_tokenizer *t = opened(folder_with("gpt2", "{", "{"));
+    int32_t id[sizeof bytes];
+    size_t n = 0;
+    for (const char *p = visible; *p; n++) {
+        char one[3] = {p[0], 0, 0};
+        if ((unsigned char)*p >= 0x80) one[1] = p[1];
+        p += strlen(one);
+        id[n] = rf_tokenizer_id(t, one);
+    }
+    assert_int_equal(n, sizeof bytes);
+    char *back = rf_decode(t, id, n, 1, 0, NULL);
+#define NO "\xEF\xBF\xBD"
+    assert_string_equal(back, "a" NO NO NO "b" NO "c" NO NO NO);
+    rf_text_free(t, back);
+    rf_tokenizer_free(t);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    static const struct { const char *file, *from, *to, *part; rf_status status; } bad[] = {
+        {"qwen", "(?!\\\\S)", "(?!\\\\s)", "expected the Regex of GPT-2, Qwen 2 or Llama 3, got \"(?i:'s",
+         RF_EUNSUPPORTED},
+        {"qwen", "\"Isolated\"", "\"Removed\"", "Split with behavior Removed", RF_EUNSUPPORTED},
+        {"qwen", "\"use_regex\":false", "\"use_regex\":true", "ByteLevel behind Split with use_regex",
+         RF_EUNSUPPORTED},
+        {"gpt2", "\"A\":", "\"AAAAAA\":", "model.vocab: expected a piece for each byte, got none for 0x41", RF_EDATA},
+        {"gpt2", "\"merges\":[[", "\"merges\":[[\"zz\",\"y\"],[", "merge 0, of \"zz\": expected pieces", RF_EDATA},
+        {"gpt2", "\"normalizer\":null", "\"normalizer\":{\"type\":\"ByteLevel\"}", "normalizer ByteLevel",
+         RF_EUNSUPPORTED},
+    };
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        rf_tokenizer *t = NULL;
+        rf_error why = {0};
+        if (rf_tokenizer_open(ctx, folder_with(bad[i].file, bad[i].from, bad[i].to), &t, &why) != bad[i].status)
+            fail_msg("case %zu: \"%s\"", i, why.text);
+        t_failed(&why, bad[i].status, bad[i].part);
+    }
+}
+
+/* The first merge again, behind itself. */
+static void merged_twice(void **state)
+{
+    (void)state;
+    size_t size;
+    char pair[64], again[128];
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    char *good = read_whole("gpt2", ".tokenizer.json", &size);
+    const char *at = strstr(good, "\"merges\":[[") + strlen("\"merges\":["), *end = strchr(at, ']') + 1;
+    snprintf(pair, sizeof pair, "%.*s", (int)(end - at), at);
+    snprintf(again, sizeof again, "%s,%s", pair, pair);
+    rf__free(ctx, good);
+    assert_int_equal(rf_tokenizer_open(ctx, folder_with("gpt2", pair, again), &t, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "merge 1, of");
+    t_failed(&why, RF_EDATA, "expected a pair once, got that of merge 0 again");
+}
+
+static double seconds_of(const rf_tokenizer *t, rf_encoding *e, const char *text, size_t n)
+{
+    const clock_t from = clock();
+    assert_int_equal(rf_encode(t, text, n, NULL, 0, 0, 0, e, NULL, NULL), RF_OK);
+    return (double)(clock() - from) / CLOCKS_PER_SEC;
+}
+
+/* A million of one kind, and mixtures on which regexes go back: time is linear, which the test's own limit sees. */
+static void hostile(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {" ", "a", "1", "'", "\n", " \n", "\xCC\x81", " a", "\xF0\x9F\x99\x82", "\t "};
+    enum { SIZE = 1 << 20 };
+    char *text = malloc(SIZE + 8);
+    assert_non_null(text);
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    for (size_t m = 0; m < RF_COUNT(names); m++) {
+        rf_tokenizer *t = opened(folder_with(names[m], "{", "{"));
+        for (size_t i = 0; i < RF_COUNT(parts); i++) {
+            size_t n = 0;
+            for (const size_t one = strlen(parts[i]); n < SIZE; n += one) memcpy(text + n, parts[i], one);
+            assert_true(seconds_of(t, &e, text, n) < 60);
+        }
+        rf_tokenizer_free(t);
+    }
+    rf_encoding_clear(&e);
+    free(text);
+}
+
+static rf_status there_and_back(const rf_ctx *c, void *folder, rf_error *why)
+{
+    rf_tokenizer *t = NULL;
+    rf_encoding e;
+    rf_encoding_init(&e, c);
+    rf_status status = rf_tokenizer_open(c, folder, &t, why);
+    if (!status) status = rf_encode(t, "the e\xCC\x81   \xF0\x9F\x99\x82", 14, NULL, 0, 0, 0, &e, NULL, why);
+    if (!status) {
+        char *back = rf_decode(t, e.id, e.n, 1, 0, NULL);
+        if (!back) status = RF_ENOMEM;
+        rf_text_free(t, back);
+    }
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+    return status;
+}
+
+static void memory_that_ends(void **state)
+{
+    (void)state;
+    static const char *const few[] = {"modernbert", "roberta"};
+    for (size_t i = 0; i < RF_COUNT(few); i++) {
+        char folder[256];
+        snprintf(folder, sizeof folder, "%s", folder_with(few[i], "{", "{"));
+        assert_int_equal(t_fail_allocations(1, NULL, there_and_back, folder), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_tokenizers_has_it), cmocka_unit_test(parts_of_characters),
+        cmocka_unit_test(refused),              cmocka_unit_test(merged_twice),
+        cmocka_unit_test(hostile),              cmocka_unit_test(memory_that_ends),
+    };
+    return cmocka_run_group_tests_name("text/byte_level", tests, setup, teardown);
+}
