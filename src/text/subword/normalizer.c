@@ -198,6 +198,9 @@ static size_t compose(formed x[], size_t n)
 
 static bool normal_form(const rf__normalizer *n, const rf__normal_step *s, const rf__mapped *in, rf__mapped *out)
 {
+    size_t ascii = 0;
+    while (ascii < in->n && (unsigned char)in->at[ascii] < 0x80) ascii++;
+    if (ascii == in->n) return keep(in, 0, in->n, out);             /* is its own normal form                         */
     formed *x = rf__alloc(n->ctx, (size_t)32 * LONGEST_CHUNK * sizeof *x);
     bool good = x != NULL;
     for (size_t at = 0, end; at < in->n && good; at = end) {

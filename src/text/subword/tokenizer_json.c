@@ -41,13 +41,27 @@ static const fast *as_fast(const rf_tokenizer *t) { return (const fast *)(const 
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
-typedef struct work { rf__mapped text, spare, word; rf__cut cut; const char *raw; } work;
-typedef struct target { const fast *t; rf_encoding *e; const rf__mapped *word; size_t from; const char *raw; } target;
+/* A word of byte-level BPE that was cut, and where its tokens end. */
+enum { KNOWN_BYTES = 22, KNOWN_TOKENS = 8, KNOWN_WORDS = 1 << 14 };
+typedef struct known {
+    uint8_t size, n;                    /* n == 0: there is none                                                      */
+    char key[KNOWN_BYTES];
+    uint8_t end[KNOWN_TOKENS];
+    int32_t id[KNOWN_TOKENS];
+} known;
+
+typedef struct work {
+    rf__mapped text, spare, word;
+    rf__cut cut;
+    const char *raw;
+    known *known;                       /* [KNOWN_WORDS] by their hash, once a text was encoded                       */
+} work;
+typedef struct target { rf_encoding *e; const rf__mapped *word; size_t from; } target;
 
 static void *scratch(const rf_ctx *ctx, void *own, bool others)
 {
-    (void)others;
     work *w = own ? own : rf__calloc(ctx, 1, sizeof *w);
+    if (w && w->known && others) memset(w->known, 0, KNOWN_WORDS * sizeof *w->known);
     if (w) w->text.ctx = w->spare.ctx = w->word.ctx = w->cut.ctx = ctx;
     return w;
 }
@@ -59,6 +73,7 @@ static void scratch_free(const rf_ctx *ctx, void *own)
     rf__mapped_clear(&w->spare);
     rf__mapped_clear(&w->word);
     rf__cut_clear(&w->cut);
+    rf__free(ctx, w->known);
     rf__free(ctx, w);
 }
 
@@ -80,10 +95,8 @@ static void trim(const fast *t, const char *raw, int32_t id, uint32_t *from, uin
 static bool put(void *user, int32_t id, size_t from, size_t to)
 {
     const target *t = user;
-    uint32_t start = t->word->from[t->from + from], end = t->word->to[t->from + to - 1];
     if (!rf__reserve_tokens(t->e, 1)) return false;
-    if (t->t->trim) trim(t->t, t->raw, id, &start, &end);
-    rf__put_token(t->e, id, start, end, false);
+    rf__put_token(t->e, id, t->word->from[t->from + from], t->word->to[t->from + to - 1], false);
     return true;
 }
 
@@ -93,7 +106,7 @@ static bool put_words(const fast *t, rf_encoding *e, work *w, const rf__mapped *
         end = to;
         for (size_t i = at + 1; t->split && i + 3 <= to && end == to; i++)
             if (!memcmp(in->at + i, BLANK, 3)) end = i;
-        target each = {t, e, in, at, NULL};
+        target each = {e, in, at};
         if (!rf__pieces_cut(&t->pieces, &w->cut, in->at + at, end - at, put, &each)) return false;
     }
     return true;
@@ -120,17 +133,59 @@ static bool put_word(const fast *t, rf_encoding *e, work *w, size_t from, size_t
 
 /* ---- byte-level text to ids -------------------------------------------------------------------------------------- */
 
-/* A word as the visible characters of its bytes, each of which comes from its whole character. */
-static bool put_bytes_of(const fast *t, rf_encoding *e, work *w, const rf__mapped *in, size_t from, size_t to)
+/* A word of the text `in`, which begins at `base`. */
+typedef struct level_word {
+    const fast *t;
+    rf_encoding *e;
+    const work *w;
+    const rf__mapped *in;
+    size_t base;
+    known *slot;                        /* that remembers it, or NULL                                                 */
+    size_t n;                           /* tokens so far                                                              */
+} level_word;
+
+static bool put_token(const level_word *x, int32_t id, size_t from, size_t to)
 {
-    target each = {t, e, &w->word, 0, w->raw};
+    uint32_t start = x->in->from[x->base + from], end = x->in->to[x->base + to - 1];
+    if (!rf__reserve_tokens(x->e, 1)) return false;
+    if (x->t->trim) trim(x->t, x->w->raw, id, &start, &end);
+    rf__put_token(x->e, id, start, end, false);
+    return true;
+}
+
+static bool put_new(void *user, int32_t id, size_t from, size_t to)
+{
+    level_word *x = user;
+    const rf__mapped *word = &x->w->word;
+    if (x->slot && x->n < KNOWN_TOKENS) x->slot->id[x->n] = id, x->slot->end[x->n] = (uint8_t)word->to[to - 1];
+    x->n++;
+    return put_token(x, id, word->from[from], word->to[to - 1]);
+}
+
+/* A word: as it was cut before, or cut as the visible characters of its bytes, of which `word` knows the places. */
+static bool put_level_word(const fast *t, rf_encoding *e, work *w, const rf__mapped *in, size_t from, size_t to)
+{
+    const size_t size = to - from;
+    known *slot = size <= KNOWN_BYTES ? &w->known[rf__hash64(in->at + from, size, 0) % KNOWN_WORDS] : NULL;
+    level_word x = {t, e, w, in, from, slot, 0};
     bool good = true;
-    w->word.n = 0;
-    for (size_t i = from; i < to && good; i++) {
-        const unsigned char byte = (unsigned char)in->at[i];
-        good = rf__mapped_put(&w->word, t->visible[byte].at, t->visible[byte].n, in->from[i], in->to[i]);
+    if (slot && slot->n && slot->size == size && !memcmp(slot->key, in->at + from, size)) {
+        for (size_t i = 0; i < slot->n && good; i++)
+            good = put_token(&x, slot->id[i], i ? slot->end[i - 1] : 0, slot->end[i]);
+        return good;
     }
-    return good && rf__pieces_cut(&t->pieces, &w->cut, w->word.at, w->word.n, put, &each);
+    w->word.n = 0;
+    for (size_t i = 0; i < size && good; i++) {
+        const unsigned char byte = (unsigned char)in->at[from + i];
+        good = rf__mapped_put(&w->word, t->visible[byte].at, t->visible[byte].n, (uint32_t)i, (uint32_t)i + 1);
+    }
+    if (slot) slot->n = 0;
+    if (!good || !rf__pieces_cut(&t->pieces, &w->cut, w->word.at, w->word.n, put_new, &x)) return false;
+    if (!slot || x.n > KNOWN_TOKENS) return true;
+    memcpy(slot->key, in->at + from, size);
+    slot->size = (uint8_t)size;
+    slot->n = (uint8_t)x.n;
+    return true;
 }
 
 /* Bytes [from, to) of the normalized text, which are no added token. */
@@ -149,7 +204,7 @@ static bool put_level(const fast *t, rf_encoding *e, work *w, size_t from, size_
     }
     for (size_t end; from < to && good; from = end) {
         end = rf__split_end(t->level, in->at, from, to);
-        good = put_bytes_of(t, e, w, in, from, end);
+        good = put_level_word(t, e, w, in, from, end);
     }
     return good;
 }
@@ -191,7 +246,8 @@ static const rf_added *next_normalized(const fast *t, const rf__mapped *in, size
 static bool encode_level(const fast *t, rf_encoding *e, work *w, bool plain)
 {
     const rf__mapped *in = &w->text;
-    bool good = true;
+    if (!w->known) w->known = rf__calloc(e->ctx, KNOWN_WORDS, sizeof *w->known);
+    bool good = w->known != NULL;
     for (size_t at = 0, from, to; at < in->n && good; at = to) {
         from = to = in->n;
         const rf_added *a = plain || !t->base.normalized ? NULL : next_normalized(t, in, at, &from, &to);
