@@ -100,8 +100,9 @@ static rf_status read_entry(const struct entry *e, const json_t *value, const un
     if (!json_is_string(type)) return refuse(e, RF_EDATA, "\"dtype\" is missing or not a string", 0);
     const rf__dtype *d = rf__dtype_of(json_string_value(type));
     if (!d)
-        return rf_fail(e->why, RF_EUNSUPPORTED, "%s: tensor \"%s\": unknown data type \"%s\"", e->file, e->label.text,
-                       rf__printable(json_string_value(type)).text);
+        return rf_fail(e->why, RF_EUNSUPPORTED,
+                       "%s: tensor \"%s\": dtype: expected a data type of safetensors, got \"%s\"", e->file,
+                       e->label.text, rf__printable(json_string_value(type)).text);
     t->dtype = d->name;
     t->type = d->type;
     t->readable = d->readable;
@@ -113,10 +114,12 @@ static rf_status read_metadata(const char *file, const json_t *value, rf_error *
 {
     const char *key;
     json_t *text;
-    if (!json_is_object(value)) return rf_fail(why, RF_EDATA, "%s: __metadata__ is not an object", file);
+    if (!json_is_object(value))
+        return rf_fail(why, RF_EDATA, "%s: __metadata__: expected an object, got another value", file);
     json_object_foreach((json_t *)(uintptr_t)value, key, text)
         if (!json_is_string(text))
-            return rf_fail(why, RF_EDATA, "%s: __metadata__ \"%s\" is not a string", file, rf__printable(key).text);
+            return rf_fail(why, RF_EDATA, "%s: __metadata__ \"%s\": expected a string, got another value", file,
+                           rf__printable(key).text);
     return RF_OK;
 }
 
@@ -141,7 +144,9 @@ static rf_status tile(const char *file, rf__header *h, const unsigned char *base
                            rf__printable(t->name).text, from < at ? "overlaps another" : "a gap before it", at, from);
         at += t->bytes;
     }
-    if (at != data_size) return rf_fail(why, RF_EDATA, "%s: %zu bytes after the last tensor", file, data_size - at);
+    if (at != data_size)
+        return rf_fail(why, RF_EDATA, "%s: expected the end of the file after the last tensor, got %zu more bytes",
+                       file, data_size - at);
     return RF_OK;
 }
 
@@ -205,7 +210,8 @@ rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t s
         return rf_fail(why, RF_EDATA, "%s: header length: expected at most the %zu bytes of the file, got %llu", name,
                        size, (unsigned long long)n);
     if (data[8] != '{')
-        return rf_fail(why, RF_EDATA, "%s: not a safetensors file: the header does not start with {", name);
+        return rf_fail(why, RF_EDATA, "%s: not a safetensors file: header: expected { at its start, got another byte",
+                       name);
 
     json_t *root = rf__json_parse((const char *)data + 8, (size_t)n, 0, name, why);
     if (!root) return why->code;

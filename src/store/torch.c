@@ -65,16 +65,17 @@ static rf_status list_storages(struct file *f)
         *one = (rf__storage){.key = (const char *)p->data + key->a, .key_size = key->b};
         one->dtype = rf__dtype_of(rf__pickle_dtype(v));
         if (!rf__checked_mul((size_t)v->n, one->dtype->bits / 8, &one->bytes))
-            return rf_fail(f->why, RF_EDATA, "%s: a storage of %lld elements does not fit 64 bits", f->name,
-                           (long long)v->n);
+            return rf_fail(f->why, RF_EDATA, "%s: storage: expected fewer than 2^64 bytes, got %lld elements",
+                           f->name, (long long)v->n);
     }
     qsort(s->storage, s->count, sizeof *s->storage, by_key);
     for (size_t i = 0; i < s->count; i++) {
         const rf__storage *one = &s->storage[i], *last = kept ? &s->storage[kept - 1] : NULL;
         if (!last || by_key(one, last)) s->storage[kept++] = *one;
         else if (one->dtype != last->dtype || one->bytes != last->bytes)
-            return rf_fail(f->why, RF_EDATA, "%s: a storage is %s of %zu bytes in one place and %s of %zu in another",
-                           f->name, last->dtype->name, last->bytes, one->dtype->name, one->bytes);
+            return rf_fail(f->why, RF_EDATA,
+                           "%s: storage: expected one type and size, got %s of %zu bytes and %s of %zu", f->name,
+                           last->dtype->name, last->bytes, one->dtype->name, one->bytes);
     }
     s->count = kept;
     return RF_OK;
@@ -126,7 +127,8 @@ static rf_status measure(const struct tensor *t, size_t *span, bool *plain)
     }
     if (!w->count) *span = 0, *plain = true;
     if (*span < w->count)
-        return rf_fail(t->file->why, RF_EDATA, "%s: tensor \"%s\": its strides map %zu elements to %zu addresses",
+        return rf_fail(t->file->why, RF_EDATA,
+                       "%s: tensor \"%s\": strides: expected %zu addresses, one for each element, got %zu",
                        t->file->name, t->label.text, w->count, *span);
     return RF_OK;
 }
@@ -141,8 +143,8 @@ static rf_status place(const struct tensor *t, const rf__storage *s, size_t offs
     if (status) return status;
     if (!rf__checked_add(offset, span, &end) || end > all)
         return rf_fail(t->file->why, RF_EDATA,
-                       "%s: tensor \"%s\": %zu elements from %zu on are not within its storage of %zu", t->file->name,
-                       t->label.text, span, offset, all);
+                       "%s: tensor \"%s\": expected elements within its storage of %zu, got %zu elements from %zu on",
+                       t->file->name, t->label.text, all, span, offset);
     w->dtype = s->dtype->name;
     w->type = s->dtype->type;
     w->readable = s->dtype->readable;
@@ -174,12 +176,13 @@ static rf_status read_member(struct file *f, const rf__pickle_value *key, const 
                              char **at)
 {
     if (key->kind != RF_PICKLE_TEXT)
-        return rf_fail(f->why, RF_EDATA, "%s: member %zu has no text as its name", f->name, h->count);
+        return rf_fail(f->why, RF_EDATA, "%s: member %zu: name: expected text, got another object", f->name, h->count);
     memcpy(*at, f->pickle.data + key->a, key->b);
     (*at)[key->b] = 0;
     struct tensor t = {.file = f, .label = rf__printable(*at), .to = &h->tensor[h->count]};
     if (strlen(*at) != key->b || !rf__json_takes(*at))
-        return rf_fail(f->why, RF_EDATA, "%s: tensor \"%s\": its name is not UTF-8", f->name, t.label.text);
+        return rf_fail(f->why, RF_EDATA, "%s: tensor \"%s\": name: expected UTF-8, got other bytes", f->name,
+                       t.label.text);
     if (value->kind != RF_PICKLE_TENSOR)
         return rf_fail(f->why, RF_EDATA,
                        "%s: \"%s\": expected a tensor of a state dict, as torch.save(model.state_dict(), ...) writes "
@@ -195,7 +198,8 @@ static rf_status read_members(struct file *f, rf__header *h)
 {
     const rf__pickle *p = &f->pickle;
     const rf__pickle_value *root = &p->value[p->root];
-    if (root->kind != RF_PICKLE_DICT) return rf_fail(f->why, RF_EDATA, "%s: holds no dict of tensors", f->name);
+    if (root->kind != RF_PICKLE_DICT)
+        return rf_fail(f->why, RF_EDATA, "%s: expected a dict of tensors, got another object", f->name);
     const size_t n = (size_t)root->n / 2;
     size_t letters = 0;
     if (n > RF__MAX_TENSORS)
@@ -250,7 +254,7 @@ static rf_status check_machine(struct file *f, size_t *at)
         if (rf__pickle_is(&p, p.cell[c].value, "little_endian")) little = v->kind == RF_PICKLE_TRUTH && v->n;
     }
     if (!status && !little)
-        status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: written by a machine that is not little-endian", f->name);
+        status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: byte order: expected little-endian, got another", f->name);
     *at += p.size;
     rf__pickle_clear(f->ctx, &p);
     return status;
@@ -262,7 +266,8 @@ static rf_status locate(struct file *f, size_t at)
     rf__pickle keys;
     rf_status status = rf__pickle_read(f->ctx, f->data + at, f->size - at, f->name, at, &keys, f->why);
     const rf__pickle_value *root = status ? NULL : &keys.value[keys.root];
-    if (!status && root->kind != RF_PICKLE_LIST) status = rf_fail(f->why, RF_EDATA, "%s: no list of storages", f->name);
+    if (!status && root->kind != RF_PICKLE_LIST)
+        status = rf_fail(f->why, RF_EDATA, "%s: expected a list of storages, got another object", f->name);
     at += keys.size;
     for (uint32_t c = status ? 0 : root->a; c && !status; c = keys.cell[c].next) {
         const rf__pickle_value *key = &keys.value[keys.cell[c].value];
@@ -271,22 +276,26 @@ static rf_status locate(struct file *f, size_t at)
                              : NULL;
         uint64_t elements = 0;
         if (!s || s->data) {
-            status = rf_fail(f->why, RF_EDATA, "%s: the list of storages names one that no tensor has, or one twice",
-                             f->name);
+            status = rf_fail(f->why, RF_EDATA, "%s: list of storages: expected each storage of a tensor once, got an "
+                             "unknown or repeated one", f->name);
         } else if (f->size - at < 8 || s->bytes > f->size - at - 8) {
-            status = rf_fail(f->why, RF_EDATA, "%s: a storage of %zu bytes at byte %zu exceeds the file's size %zu",
-                             f->name, s->bytes, at, f->size);
+            status = rf_fail(f->why, RF_EDATA,
+                             "%s: storage at byte %zu: expected %zu bytes, got the end of the file at byte %zu",
+                             f->name, at, s->bytes, f->size);
         } else {
             for (size_t i = 8; i-- > 0;) elements = elements << 8 | f->data[at + i];
             if (elements != s->bytes / (s->dtype->bits / 8))
-                status = rf_fail(f->why, RF_EDATA, "%s: a storage at byte %zu has %llu elements, its tensors say %zu",
-                                 f->name, at, (unsigned long long)elements, s->bytes / (s->dtype->bits / 8));
+                status = rf_fail(f->why, RF_EDATA,
+                                 "%s: storage at byte %zu: expected %zu elements, as its tensors say, got %llu",
+                                 f->name, at, s->bytes / (s->dtype->bits / 8), (unsigned long long)elements);
             s->data = f->data + at + 8;
             at += 8 + s->bytes;
         }
     }
     if (!status && at != f->size)
-        status = rf_fail(f->why, RF_EDATA, "%s: %zu bytes after the last storage", f->name, f->size - at);
+        status = rf_fail(f->why, RF_EDATA,
+                         "%s: expected the end of the file after the last storage, got %zu more bytes", f->name,
+                         f->size - at);
     rf__pickle_clear(f->ctx, &keys);
     return status;
 }
@@ -295,7 +304,7 @@ static rf_status read_old(struct file *f)
 {
     size_t at = sizeof magic;
     if (f->size - at < sizeof version || memcmp(f->data + at, version, sizeof version))
-        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: torch.save's format before the zip, but not version 1001 of it",
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: old format of torch.save: expected version 1001, got another",
                        f->name);
     at += sizeof version;
     rf_status status = check_machine(f, &at);
@@ -305,7 +314,7 @@ static rf_status read_old(struct file *f)
     if (!status) status = locate(f, at);
     for (size_t i = 0; i < f->storages.count && !status; i++)
         if (!f->storages.storage[i].data)
-            status = rf_fail(f->why, RF_EDATA, "%s: a storage of %zu bytes is not in the file", f->name,
+            status = rf_fail(f->why, RF_EDATA, "%s: list of storages: expected one of %zu bytes, got none", f->name,
                              f->storages.storage[i].bytes);
     return status;
 }
@@ -330,7 +339,7 @@ rf_status rf__torch_read(const rf_ctx *ctx, const unsigned char *data, size_t si
     rf_status status;
     if (rf__zip_is(data, size)) status = read_zip(&f);
     else if (is_old(data, size)) status = read_old(&f);
-    else status = rf_fail(f.why, RF_EUNSUPPORTED, "%s: a pickle, but not one of torch.save", name);
+    else status = rf_fail(f.why, RF_EUNSUPPORTED, "%s: expected a file of torch.save, got another pickle", name);
     if (!status) status = read_members(&f, out);
     if (status) rf__header_clear(ctx, out);
     rf__free(ctx, f.storages.storage);

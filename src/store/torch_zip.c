@@ -169,7 +169,8 @@ static rf_status open_list(struct rf__zip *z, rf_error *why)
     if (!s || (!z->zip && zip_error_code_zip(&error) == ZIP_ER_MEMORY && z->read < MAX_LIST / 2))
         status = rf_fail(why, RF_ENOMEM, "%s: out of memory for the zip", z->file);
     else if (!z->zip)
-        status = rf_fail(why, RF_EDATA, "%s: refused: not a whole zip: %s", z->file, zip_error_strerror(&error));
+        status = rf_fail(why, RF_EDATA, "%s: refused: expected a complete zip, got a damaged one: %s", z->file,
+                         zip_error_strerror(&error));
     zip_error_fini(&error);
     return status;
 }
@@ -178,8 +179,8 @@ static rf_status list_entries(struct rf__zip *z, rf_error *why)
 {
     const zip_int64_t n = zip_get_num_entries(z->zip, 0);
     if (n < 0 || n > MAX_ENTRIES)
-        return rf_fail(why, RF_EDATA, "%s: refused: the zip has %lld entries, the limit is %d", z->file, (long long)n,
-                       MAX_ENTRIES);
+        return rf_fail(why, RF_EDATA, "%s: refused: zip: expected at most %d entries, got %lld", z->file, MAX_ENTRIES,
+                       (long long)n);
     z->entry = rf__calloc(z->ctx, n ? (size_t)n : 1, sizeof *z->entry);
     if (!z->entry) return rf_fail(why, RF_ENOMEM, "%s: out of memory for %lld entries", z->file, (long long)n);
     for (zip_int64_t i = 0; i < n; i++) {
@@ -236,9 +237,9 @@ rf_status rf__zip_pickle(const rf__zip *z, const unsigned char **pickle, size_t 
     rf_status status = slash ? member(z, path, sizeof path, data, sizeof data, &e, why) : RF_OK;
     if (!status && slash) status = member(z, path, sizeof path, order, sizeof order, &bytes, why);
     if (status) return status;
-    if (!e) return rf_fail(why, RF_EUNSUPPORTED, "%s: a zip, but not one of torch.save: it has no data.pkl", z->file);
+    if (!e) return rf_fail(why, RF_EUNSUPPORTED, "%s: expected a zip of torch.save, got one without data.pkl", z->file);
     if (bytes && (bytes->size != 6 || memcmp(bytes->data, "little", 6)))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: written by a machine that is not little-endian", z->file);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: byteorder: expected \"little\", got another value", z->file);
     *pickle = e->data;
     *size = e->size;
     return RF_OK;
@@ -269,7 +270,8 @@ rf_status rf__zip_locate(const rf__zip *z, rf__storages *s, rf_error *why)
 static rf_status unavailable(const char *name, rf_error *why)
 {
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: the zip of torch.save, which this build does not read: it was made without libzip", name);
+                   "%s: zip of torch.save: expected a build with libzip, got one without; convert the file to "
+                   "safetensors", name);
 }
 
 rf_status rf__zip_open(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__zip **out,

@@ -34,8 +34,10 @@ static size_t slot_of(const rf_weights *w, const char *name)
 static rf_status twice(const rf_weights *w, const char *path, const rf_weight *t, size_t s, rf_error *why)
 {
     const rf__label name = rf__printable(t->name), file = rf__printable(w->shard[s].file);
-    if (w->shards == 1) return rf_fail(why, RF_EDATA, "%s: tensor \"%s\" is there twice", path, name.text);
-    return rf_fail(why, RF_EDATA, "%s: tensor \"%s\" is in two shards, the second is %s", path, name.text, file.text);
+    if (w->shards == 1)
+        return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": expected it once, got it twice", path, name.text);
+    return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": expected it in one shard, got it also in %s", path, name.text,
+                   file.text);
 }
 
 static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
@@ -103,7 +105,7 @@ static rf_status keep_promises(rf_weights *w, const char *path, json_t *map, rf_
         const int s = shard_of(w, json_string_value(file));
         const rf__header *h = &w->shard[s].header;
         if (!t || t < h->tensor || t >= h->tensor + h->count)
-            return rf_fail(why, RF_EDATA, "%s: tensor \"%s\" is not in %s, where the index says it is", path,
+            return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": expected it in %s, got no such tensor there", path,
                            rf__printable(name).text, rf__printable(json_string_value(file)).text);
     }
     return RF_OK;
@@ -121,22 +123,24 @@ static rf_status open_index(rf_weights *w, const char *path, rf_error *why)
 
     json_t *map = json_object_get(w->index, "weight_map"), *file;
     const char *name, *slash = strrchr(path, '/');
-    if (!json_is_object(map)) return rf_fail(why, RF_EDATA, "%s: \"weight_map\" is missing or not an object", path);
+    if (!json_is_object(map)) return rf_fail(why, RF_EDATA, "%s: weight_map: expected an object, got none", path);
     w->shard = rf__calloc(w->ctx, RF__MAX_SHARDS, sizeof *w->shard);
     if (!w->shard) return rf_fail(why, RF_ENOMEM, "%s: out of memory for shards", path);
     json_object_foreach(map, name, file) {
         const char *f = json_string_value(file);
         if (!f || !plain(f))
-            return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": shard \"%s\" is not a plain file name", path,
-                           rf__printable(name).text, f ? rf__printable(f).text : "(not a string)");
+            return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": shard: expected a file name without a folder, got \"%s\"",
+                           path, rf__printable(name).text, f ? rf__printable(f).text : "(not a string)");
         if (shard_of(w, f) >= 0) continue;
-        if (w->shards == RF__MAX_SHARDS) return rf_fail(why, RF_EDATA, "%s: more than %d shards", path, RF__MAX_SHARDS);
+        if (w->shards == RF__MAX_SHARDS)
+            return rf_fail(why, RF_EDATA, "%s: expected at most %d shards, got more", path, RF__MAX_SHARDS);
         const int folder = slash ? (int)(slash - path + 1) : 0;
         const int wrote = snprintf(shard, sizeof shard, "%.*s%s", folder, path, f);
         if (wrote < 0 || (size_t)wrote >= sizeof shard)
             return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
         if (!rf__is_there(w->ctx, shard))
-            return rf_fail(why, RF_EDATA, "%s: shard %s is missing", path, rf__printable(f).text);
+            return rf_fail(why, RF_EDATA, "%s: expected the shard %s in the same folder, got none", path,
+                           rf__printable(f).text);
         if ((status = open_shard(w, shard, f, why))) return status;
     }
     if ((status = list_names(w, path, why))) return status;
@@ -344,7 +348,8 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
                        "F32, BF16 or F16", rf__printable(t->name).text, t->dtype[0] == 'U' ? "u" : "",
                        digits ? digits : "");
     if (!t->readable && !scaled)
-        return rf_fail(why, RF_EUNSUPPORTED, "tensor \"%s\": data type %s cannot be read as numbers of 32 bits",
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "tensor \"%s\": data type: expected F32, BF16 or F16, got %s; save the model in one of them",
                        rf__printable(t->name).text, t->dtype);
     const rf_type type = scaled ? RF_I8 : t->type;
     const size_t width = type == RF_F32 ? 4 : type == RF_I8 ? 1 : 2;
@@ -358,8 +363,8 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
         if (!finite || all_finite(w->ctx, to + i, n)) continue;
         size_t bad = i;
         while (bad < i + n - 1 && isfinite(to[bad])) bad++;
-        return rf_fail(why, RF_ENUMERIC, "tensor \"%s\": element %zu of %zu is %s", rf__printable(t->name).text, bad,
-                       t->count, isnan(to[bad]) ? "not a number" : "infinite");
+        return rf_fail(why, RF_ENUMERIC, "tensor \"%s\": element %zu of %zu: expected a finite number, got %s",
+                       rf__printable(t->name).text, bad, t->count, isnan(to[bad]) ? "NaN" : "infinity");
     }
     return scaled ? rf__quantised_spread(w->ctx, w, t, to, why) : RF_OK;
 }

@@ -201,14 +201,14 @@ static void pickles(void **state)
         {OLD("\x80\2)Q.", ""), RF_EDATA, "a reference that is no storage"},
         {OLD("\x80\2ctorch\nFloatStorage\n)R.", ""), RF_EDATA, "arguments that do not make the object"},
         {OLD("\x80\2ctorch._utils\n_rebuild_tensor_v2\n)R.", ""), RF_EDATA, "arguments that do not make"},
-        {OLD("\x80\2K\1.", KEYS), RF_EDATA, "the list of storages names one that no tensor has"},
-        {OLD("\x80\2K\1.", "\x80\2]."), RF_EDATA, "holds no dict of tensors"},
-        {OLD("\x80\2}K\1K\1s.", "\x80\2]."), RF_EDATA, "has no text as its name"},
+        {OLD("\x80\2K\1.", KEYS), RF_EDATA, "list of storages: expected"},
+        {OLD("\x80\2K\1.", "\x80\2]."), RF_EDATA, "expected a dict of tensors"},
+        {OLD("\x80\2}K\1K\1s.", "\x80\2]."), RF_EDATA, "name: expected text"},
         {OLD(DICT(NAME, "}"), "\x80\2]."), RF_EDATA,
          "\"a\": expected a tensor of a state dict, as torch.save(model.state_dict()"},
-        {OLD(DICT("X\1\0\0\0\xff", GOOD), KEYS SIX), RF_EDATA, "its name is not UTF-8"},
-        {OLD(DICT("X\2\0\0\0a\0", GOOD), KEYS SIX), RF_EDATA, "its name is not UTF-8"},
-        {OLD(DICT(NAME, GOOD NAME GOOD), KEYS SIX), RF_EDATA, "\"a\" is there twice"},
+        {OLD(DICT("X\1\0\0\0\xff", GOOD), KEYS SIX), RF_EDATA, "name: expected UTF-8"},
+        {OLD(DICT("X\2\0\0\0a\0", GOOD), KEYS SIX), RF_EDATA, "name: expected UTF-8"},
+        {OLD(DICT(NAME, GOOD NAME GOOD), KEYS SIX), RF_EDATA, "\"a\": expected it once"},
         /* a dict that holds itself, under two names */
         {OLD("\x80\2}q\0" NAME "h\0s.", "\x80\2]."), RF_EDATA,
          "\"a\": expected a tensor of a state dict, as torch.save(model.state_dict()"},
@@ -231,17 +231,17 @@ static void tensors(void **state)
         const char *part;
     } bad[] = {
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\1", "K\2K\3\x86", "K\3K\1\x86")), KEYS SIX),
-         "6 elements from 1 on are not within its storage of 6"},
+         "within its storage of 6, got 6 elements from 1 on"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "K\2K\3\x86", "K\4K\1\x86")), KEYS SIX),
-         "7 elements from 0 on are not within"},
+         "got 7 elements from 0 on"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "K\2K\3\x86", "K\0K\1\x86")), KEYS SIX),
-         "tensor \"a\": its strides map 6 elements to 3 addresses"},
+         "tensor \"a\": strides: expected 6 addresses, one for each element, got 3"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", MAX HALF "\x86", "K\1K\1\x86")), KEYS SIX), "not fit 64 bits"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", HALF "K\4\x86", "K\0K\0\x86")), KEYS SIX), "not fit 64 bits"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "K\2K\3\x86", MAX "K\1\x86")), KEYS SIX),
-         "are not within its storage"},
+         "expected elements within its storage"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "K\3K\3\x86", MAX "K\1\x86")), KEYS SIX), "not fit 64 bits"},
-        {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), MAX, "K\2K\3\x86", "K\3K\1\x86")), KEYS SIX), "are not within"},
+        {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), MAX, "K\2K\3\x86", "K\3K\1\x86")), KEYS SIX), "within its storage"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "J\xff\xff\xff\xff", "K\1\x85", "K\1\x85")), KEYS SIX), "begins before"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "J\xff\xff\xff\xff\x85", "K\1\x85")), KEYS SIX),
          "a dimension is not"},
@@ -249,26 +249,26 @@ static void tensors(void **state)
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "K\6\x85", ")")), KEYS SIX), "another number of strides"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t", ")")), KEYS SIX),
          "the rank is above 8"},
-        {OLD(DICT(NAME, TENSOR(STORAGE(MAX), "K\0", "K\6\x85", "K\1\x85")), KEYS SIX), "not fit 64 bits"},
+        {OLD(DICT(NAME, TENSOR(STORAGE(MAX), "K\0", "K\6\x85", "K\1\x85")), KEYS SIX), "fewer than 2^64 bytes"},
         {OLD(DICT(NAME, TENSOR(STORAGE("J\xff\xff\xff\x7f"), "K\0", "K\6\x85", "K\1\x85")), KEYS SIX),
-         "exceeds the file's size"},
+         "got the end of the file"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\5"), "K\0", "K\5\x85", "K\1\x85")), KEYS SIX),
-         "has 6 elements, its tensors say 5"},
-        {OLD(DICT(NAME, GOOD), KEYS SIX "!"), "1 bytes after the last storage"},
-        {OLD(DICT(NAME, GOOD), "\x80\2]."), "a storage of 24 bytes is not in the file"},
+         "expected 5 elements, as its tensors say, got 6"},
+        {OLD(DICT(NAME, GOOD), KEYS SIX "!"), "after the last storage, got 1 more"},
+        {OLD(DICT(NAME, GOOD), "\x80\2]."), "list of storages: expected one of 24 bytes, got none"},
         {OLD(DICT(NAME, GOOD), "\x80\2](X\1\0\0\0"
                                "0X\1\0\0\0"
                                "0e." SIX SIX),
-         "or one twice"},
-        {OLD(DICT(NAME, GOOD), "\x80\2}."), "no list of storages"},
+         "unknown or repeated"},
+        {OLD(DICT(NAME, GOOD), "\x80\2}."), "expected a list of storages"},
         {OLD(DICT(NAME, GOOD "X\1\0\0\0b" TENSOR(STORAGE("K\5"), "K\0", "K\5\x85", "K\1\x85")), KEYS SIX),
-         "in another"},
+         "expected one type and size"},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) refused(bad[i].b, RF_EDATA, bad[i].part);
     const struct bytes big = {MAGIC VERSION "\x80\2}(X\15\0\0\0little_endian\x89u.", sizeof(MAGIC VERSION) + 25};
-    refused(big, RF_EUNSUPPORTED, "not little-endian");
-    refused((struct bytes){MAGIC "\x80\2M\xea\3.", 21}, RF_EUNSUPPORTED, "not version 1001");
-    refused((struct bytes){"\x80\2}q\1.          ", 16}, RF_EUNSUPPORTED, "a pickle, but not one of torch.save");
+    refused(big, RF_EUNSUPPORTED, "byte order: expected little-endian");
+    refused((struct bytes){MAGIC "\x80\2M\xea\3.", 21}, RF_EUNSUPPORTED, "expected version 1001");
+    refused((struct bytes){"\x80\2}q\1.          ", 16}, RF_EUNSUPPORTED, "expected a file of torch.save");
 }
 
 /* ---- limits: what a small file can ask for ---- */
@@ -399,8 +399,8 @@ static void zips(void **state)
         const char *part;
     } bad[] = {
         {{ROOT}, 1, -1, RF_EDATA, "\"m/data/0\" is missing, a tensor lies in it"},
-        {{DATA}, 1, -1, RF_EUNSUPPORTED, "it has no data.pkl"},
-        {{{"data.pkl", "", 0, 0, 0}}, 1, -1, RF_EUNSUPPORTED, "it has no data.pkl"},
+        {{DATA}, 1, -1, RF_EUNSUPPORTED, "got one without data.pkl"},
+        {{{"data.pkl", "", 0, 0, 0}}, 1, -1, RF_EUNSUPPORTED, "got one without data.pkl"},
         {{ROOT, {"m/data/0", SIX, 24, 8, 0}}, 2, -1, RF_EDATA, "\"m/data/0\" is compressed"},
         {{ROOT, {"m/data/0", SIX, 24, 0, 1}}, 2, -1, RF_EDATA, "\"m/data/0\" is encrypted"},
         {{ROOT, DATA, DATA}, 3, -1, RF_EDATA, "is there twice"},
@@ -411,7 +411,7 @@ static void zips(void **state)
         {{ROOT, {"/etc/x", SIX, 24, 0, 0}}, 2, -1, RF_EDATA, "names another folder"},
         {{ROOT, {"m/data/0", SIX, 20, 0, 0}}, 2, -1, RF_EDATA,
          "refused: the zip's entry \"m/data/0\": expected the 24 bytes of its tensors"},
-        {{ROOT, DATA, {"m/byteorder", "big", 3, 0, 0}}, 3, -1, RF_EUNSUPPORTED, "not little-endian"},
+        {{ROOT, DATA, {"m/byteorder", "big", 3, 0, 0}}, 3, -1, RF_EUNSUPPORTED, "byteorder: expected \"little\""},
         {{{"m/data.pkl", "\x80\2cos\nsystem\n.", 13, 0, 0}}, 1, -1, RF_EUNSUPPORTED, "the object os.system"},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) refused(zip_of(bad[i].p, bad[i].n, bad[i].at), bad[i].code, bad[i].part);
@@ -432,7 +432,7 @@ static void zip_lies(void **state)
 {
     (void)state;
     static const char small[] = "PK\5\6\0\0\0\0\xff\xff\xff\xff\xff\xff\0\0\0\0\0\0\0\0";
-    refused((struct bytes){small, 22}, RF_EDATA, "refused: not a whole zip");
+    refused((struct bytes){small, 22}, RF_EDATA, "refused: expected a complete zip");
     static const char wide[] = "PK\6\6\x2c\0\0\0\0\0\0\0\x2d\0\x2d\0\0\0\0\0\0\0\0\0"
                                "\0\0\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0"
                                "PK\6\7\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0"
@@ -440,13 +440,13 @@ static void zip_lies(void **state)
     char *file = t_bytes(4 + sizeof wide - 1);
     memcpy(file, "PK\3\4", 4);
     memcpy(file + 4, wide, sizeof wide - 1);
-    refused((struct bytes){file, 4 + sizeof wide - 1}, RF_EDATA, "refused: not a whole zip");
+    refused((struct bytes){file, 4 + sizeof wide - 1}, RF_EDATA, "refused: expected a complete zip");
 }
 #else
 static void zips(void **state)
 {
     (void)state;
-    refused((struct bytes){"PK\3\4        ", 12}, RF_EUNSUPPORTED, "it was made without libzip");
+    refused((struct bytes){"PK\3\4        ", 12}, RF_EUNSUPPORTED, "expected a build with libzip");
 }
 
 static void zip_lies(void **state) { (void)state; }
@@ -466,7 +466,7 @@ static void folders(void **state)
     why = (rf_error){0};
     t_write(folder, "pytorch_model.bin.index.json", index, sizeof index - 1);
     assert_int_equal(rf_weights_open(ctx, folder, &w, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "tensor \"a\": shard \"../x.bin\" is not a plain file name");
+    t_failed(&why, RF_EDATA, "tensor \"a\": shard: expected a file name without a folder, got \"../x.bin\"");
     static const struct bytes good = OLD(DICT(NAME, GOOD), KEYS SIX);
     t_write(folder, "pytorch_model.bin", good.data, good.size);
     rf_weights_close(opened(folder));

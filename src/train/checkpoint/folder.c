@@ -68,7 +68,7 @@ rf_status rf__folder_lacks(const char *folder, const char *const *files, const c
 {
     for (; *files; files++)
         if (rf__folder_has(folder, *files))
-            return rf_fail(why, RF_EARG, "%s/%s: exists, and would be overwritten: %s", folder, *files, remedy);
+            return rf_fail(why, RF_EARG, "%s/%s: exists and would be overwritten; %s", folder, *files, remedy);
     return RF_OK;
 }
 
@@ -297,7 +297,8 @@ static rf_status abandoned_name(const char *folder, const char *name, char *path
         const rf_status status = rf__path(path, size, folder, other, why);
         if (status || access(path, F_OK)) return status;
     }
-    return rf_fail(why, RF_EIO, "%s: has no free name left for abandoned-%s", folder, name);
+    return rf_fail(why, RF_EIO, "%s: expected a free name abandoned-%s-N, got none; remove some of these folders",
+                   folder, name);
 }
 
 /* `note`, of `size` bytes, tells its new name behind those that it tells already. */

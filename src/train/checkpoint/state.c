@@ -227,11 +227,14 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
         if (!set(s, &rows[i], json_object_get(all, rows[i].name)))
             return rf_fail(why, RF_EDATA, "%s: %s: expected a value of this key, got another one", path, rows[i].name);
     if (!set_waiting(&s->position, json_object_get(all, "data_waiting")))
-        return rf_fail(why, RF_EDATA, "%s: data_waiting is not a list of at most %d pieces", path, (int)RF__WAITING);
+        return rf_fail(why, RF_EDATA, "%s: data_waiting: expected a list of at most %d pieces, got another value", path,
+                       (int)RF__WAITING);
     if (!set_cursors(&s->position, json_object_get(all, "data_streams")))
-        return rf_fail(why, RF_EDATA, "%s: data_streams is not a list of fewer than %d places", path, (int)RF__SOURCES);
+        return rf_fail(why, RF_EDATA, "%s: data_streams: expected a list of fewer than %d places, got another value",
+                       path, (int)RF__SOURCES);
     if (!set_stages(s, json_object_get(all, "stages")))
-        return rf_fail(why, RF_EDATA, "%s: stages is not a list of at most %d losses with accuracies", path,
+        return rf_fail(why, RF_EDATA,
+                       "%s: stages: expected a list of at most %d losses with accuracies, got another value", path,
                        (int)RF__STAGES);
     snprintf(s->version, sizeof s->version, "%.23s", version ? rf__printable(version).text : "");
     snprintf(s->kernels, sizeof s->kernels, "%.31s", kernels ? rf__printable(kernels).text : "");
