@@ -82,6 +82,15 @@ const rf_family_row rf__rows_masked[] = {
     ROW("cls.predictions.bias", "V", ZEROS, false, RF_ROW_TWICE, out_bias),
     {{0}, 0},
 };
+const rf_family_row rf__rows_lm_head[] = {
+    ROW("lm_head.dense.weight", "EC", NORMAL, true, 0, dense),
+    ROW("lm_head.dense.bias", "E", ZEROS, false, 0, dense_bias),
+    ROW("lm_head.layer_norm.weight", "E", ONES, false, 0, norm),
+    ROW("lm_head.layer_norm.bias", "E", ZEROS, false, 0, norm_bias),
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.decoder.weight", "VE", NORMAL, true, 0),
+    ROW("lm_head.bias", "V", ZEROS, false, RF_ROW_TWICE, out_bias),
+    {{0}, 0},
+};
 const rf_family_row rf__rows_dense[] = {
     ROW("classifier.dense.weight", "CC", NORMAL, true, 0, dense),
     ROW("classifier.dense.bias", "C", ZEROS, false, 0, dense_bias),

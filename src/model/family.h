@@ -157,7 +157,8 @@ rf_tensor *rf__head_masked_gelu(rf_graph *g, const rf_config *c, const rf_head_w
 rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);      /* x itself   */
 
 /* Rows of several families' heads, named as transformers' classes name them. */
-extern const rf_family_row rf__rows_masked[], rf__rows_dense[], rf__rows_label[], rf__rows_span[], rf__rows_choice[];
+extern const rf_family_row rf__rows_masked[], rf__rows_lm_head[], rf__rows_dense[], rf__rows_label[], rf__rows_span[],
+    rf__rows_choice[];
 extern const rf_spelling rf__spelling_bert[];
 
 #endif

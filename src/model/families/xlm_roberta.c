@@ -11,18 +11,8 @@
 static const rf_family_row embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, {{0}, 0}};
 static const rf_family_row choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
 
-static const rf_family_row masked[] = {
-    RF_TENSOR(rf_head_weights, dense, "lm_head.dense.weight", "EC", NORMAL, true, 0),
-    RF_TENSOR(rf_head_weights, dense_bias, "lm_head.dense.bias", "E", ZEROS, false, 0),
-    RF_TENSOR(rf_head_weights, norm, "lm_head.layer_norm.weight", "E", ONES, false, 0),
-    RF_TENSOR(rf_head_weights, norm_bias, "lm_head.layer_norm.bias", "E", ZEROS, false, 0),
-    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.decoder.weight", "VE", NORMAL, true, 0),
-    RF_TENSOR(rf_head_weights, out_bias, "lm_head.bias", "V", ZEROS, false, RF_ROW_TWICE),
-    {{0}, 0},
-};
-
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_masked_gelu},
+    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_lm_head, rf__head_masked_gelu},
     {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense_tanh},
     {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
     RF_BERT_HEADS,
