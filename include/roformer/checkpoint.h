@@ -144,6 +144,7 @@ typedef struct rf_config {
     size_t size;                 /* of this struct, set by every function that fills it in */
     char family[32];             /* "roformer", "bert", "roformer_v2" or another row of src/model/families.def */
     int64_t vocab_size, embedding_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
+    /* type_vocab_size 0: the model has no token types, and ignores those of a batch. */
     int64_t max_position_embeddings, type_vocab_size, pad_token_id;
     rf_act hidden_act;
     double hidden_dropout_prob, attention_probs_dropout_prob, initializer_range, layer_norm_eps;

@@ -257,7 +257,7 @@ static int by_hash(const void *a, const void *b)
 
 rf_status rf__items_fit_types(const rf__items *t, int64_t types, rf_error *why)
 {
-    for (size_t i = 0; i < t->tokens; i++)
+    for (size_t i = 0; i < t->tokens && types; i++)
         if (t->type[i] >= types)
             return rf_fail(why, RF_EDATA, "config.json: type_vocab_size: expected 2 for pairs of texts, got %lld; use "
                            "a model with two token types, or examples of one text", (long long)types);

@@ -88,7 +88,7 @@ static inline size_t rf__item_size(const rf__items *t, size_t i)
 }
 rf_status rf__items_longest(const rf__items *t, const size_t count[], size_t n, int64_t tokens[], rf_error *why);
 
-/* RF_EDATA: a token's type is not below `types`, config.json's type_vocab_size. */
+/* RF_EDATA: a token's type is not below `types`, config.json's type_vocab_size; 0: the model has no token types. */
 rf_status rf__items_fit_types(const rf__items *t, int64_t types, rf_error *why);
 
 /* How many examples have the tokens of one before them. */

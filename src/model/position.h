@@ -182,6 +182,13 @@ rf_tensor *rf__relative_table(rf_graph *g, const rf_layer_context *at, int64_t c
  * relative_attention_max_distance and beyond; half of them for each side unless is_decoder. */
 int64_t rf__relative_bucket(const rf_config *c, int64_t r);
 rf_status rf__relative_bucket_check(const rf_config *c, rf_error *why);
+/* For `relate`: adds row rf__relative_bucket(n - m) of `bias` [buckets,H] to the scores of key n and query m. */
+void rf__relative_bucket_bias(rf_graph *g, const rf_layer_context *at, rf_tensor *bias, rf_attention_spec *spec);
+/* An `extent`: the rows of that table. */
+int64_t rf__relative_buckets(const rf_config *c, char letter);
+
+/* An `embed`: adds the learned vectors of positions, at->weight[0], whose first row has rf__config_first_position. */
+rf_tensor *rf__absolute_embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words);
 
 /* false, with a sentence that names the position: one is below 0 or not below `limit`. */
 bool rf__positions_below(rf_graph *g, const rf_layer_context *at, int64_t limit, const char *what);

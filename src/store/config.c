@@ -110,6 +110,13 @@ int64_t rf__config_first_position(const rf_config *c)
     return 0;
 }
 
+bool rf__config_lacks(const rf_family_config *f, const char *key)
+{
+    for (const rf_config_key *own = f->key; own && own->name; own++)
+        if (!strcmp(own->name, key)) return own->kind == RF_KEY_NONE;
+    return false;
+}
+
 size_t rf__config_key_count(const rf_family_config *f)
 {
     size_t n = RF_COUNT(keys);
@@ -146,6 +153,7 @@ static void set_defaults(const rf_family_config *f, rf_config *c)
     for (size_t i = 0; i < rf__config_key_count(f); i++)
         if (rf__config_key_of(f, i)) set_at(c, rf__config_key_of(f, i), rf__config_key_of(f, i)->normal);
     if (f->one_width) c->embedding_size = c->hidden_size;
+    if (!f->pairs && rf__config_lacks(f, "type_vocab_size")) c->type_vocab_size = 0;
 }
 
 _Static_assert(sizeof(rf_rope_scaling) <= RF_ROPE_SCALING_MOST, "it stays within what a config keeps free for it");

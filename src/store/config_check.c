@@ -115,6 +115,9 @@ rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *w
         return rf_fail(why, RF_EUNSUPPORTED,
                        "%s: is_encoder_decoder: expected false, got true; a %s is no encoder-decoder model", name,
                        f->title);
+    if (c->is_decoder && !f->pairs && rf__config_lacks(f, "is_decoder"))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: is_decoder: expected false, got true; %s has no causal model", name,
+                       f->title);
     if (c->attention_type != RF_ATTENTION_SOFTMAX && c->attention_type != RF_ATTENTION_LINEAR)
         return rf_fail(why, RF_EDATA, "%s: attention_type: expected a known one, got %d", name, (int)c->attention_type);
     if (c->num_labels < 0)

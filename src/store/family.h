@@ -85,6 +85,8 @@ rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const
 /* The row of a table of positions that the first position has: 0, or pad_token_id + 1 (RF_KEY_AFTER_PAD). */
 int64_t rf__config_first_position(const rf_config *c);
 
+bool rf__config_lacks(const rf_family_config *f, const char *key);      /* a key of others, such as is_decoder */
+
 /* All names, or all values of model_type, with commas between them; returns `to`. */
 char *rf__config_family_names(char *to, size_t size, bool types);
 

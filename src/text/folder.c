@@ -139,6 +139,17 @@ static rf_status has_chinese_words(rf_tokenizer_folder *f, bool *out)
     return status;
 }
 
+static void take_class(const char *class, const rf_tokenizer_row **row)
+{
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
+        if (names(*r, class)) *row = *r;
+}
+
+/* Classes that transformers takes for a model_type where nothing names a tokenizer_class. */
+static const struct { const char *model_type, *class; } model_classes[] = {
+    {"mpnet", "MPNetTokenizer"},
+};
+
 /* Without any tokenizer_class transformers goes by the model: a RoFormer's is RoFormerTokenizer.  It differs from
  * WordPiece, which needs no dictionary, where the vocabulary has Chinese words. */
 static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
@@ -146,11 +157,12 @@ static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **r
     const char *type = json_string_value(json_object_get(f->model, "model_type"));
     const char *file = file_found(f->ctx, f->path, row);
     if (file && !strcmp(file, RF_FILE_TOKENIZER)) return find_in_json(f, row);
+    for (size_t i = 0; i < RF_COUNT(model_classes) && file && type; i++)
+        if (!strcmp(type, model_classes[i].model_type)) take_class(model_classes[i].class, row);
     if (!file || strcmp(file, RF_FILE_VOCAB) != 0 || !type || strcmp(type, "roformer") != 0) return RF_OK;
     bool words;
     const rf_status status = has_chinese_words(f, &words);
-    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && words; r++)
-        if (names(*r, "RoFormerTokenizer")) *row = *r;
+    if (words) take_class("RoFormerTokenizer", row);
     return status;
 }
 

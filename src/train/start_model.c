@@ -41,16 +41,20 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
         rf__run_notify(r, "note", "vocab_size is %d, the number of tokens of the tokenizer (config.json: %lld)", size,
                      (long long)c->vocab_size);
     c->vocab_size = size;
-    if (pad >= 0) c->pad_token_id = pad;
+    const bool moved = pad >= 0 && pad != c->pad_token_id;
+    if (moved) c->pad_token_id = pad;
     if (!c->is_encoder_decoder) rf_config_set_head(c, RF_HEAD_MLM);
     else mark_targets(r, c);
-    return RF_OK;
+    return moved ? rf_config_check(c, "tokenizer", why) : RF_OK;                /* families may fix pad_token_id */
 }
 
 /* What --objective says of a model that is begun here; a checkpoint has decided already. */
 static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_error *why)
 {
     if (!*r->from && !r->job && r->o.objective == RF_OBJECTIVE_CLM && !c->is_decoder) {
+        if (rf__config_lacks(rf__config_family(c), "is_decoder"))
+            return rf_fail(why, RF_EUNSUPPORTED, "objective clm: expected a family with a causal model, got %s",
+                           rf__config_family(c)->title);
         c->is_decoder = 1;
         if (trained) {
             rf_config_set_head(c, RF_HEAD_MLM);

@@ -11,7 +11,7 @@ expect 3 'num_attention_heads' "$program" fill-mask -m model '[MASK]'
 fresh; sed 's/"hidden_size": 32/"hidden_size": "wide"/' good/config.json > model/config.json
 expect 3 'hidden_size' "$program" fill-mask -m model '[MASK]'
 fresh; sed 's/"model_type": "roformer"/"model_type": "gpt2"/' good/config.json > model/config.json
-expect 3 'model_type: expected one of roformer, bert, xlm-roberta, nomic_bert, marian, transformer, got "gpt2"' "$program" fill-mask -m model '[MASK]'
+expect 3 'model_type: expected one of roformer, bert, .*, transformer, got "gpt2"' "$program" fill-mask -m model '[MASK]'
 fresh; sed 's/"intermediate_size": 64/"intermediate_size": 96/' good/config.json > model/config.json
 expect 3 'intermediate' "$program" fill-mask -m model '[MASK]'
 fresh; head -c 4000 good/model.safetensors > model/model.safetensors

@@ -135,6 +135,7 @@ static double score(const rf_config *c, double *const w[], const struct projecte
     const int bucket =
         t5_bucket(r, two_sided, (int)c->relative_attention_num_buckets, (int)c->relative_attention_max_distance);
     if (is(c, "t5")) return inner(q, k) + w[0][bucket * H + h];
+    if (is(c, "mpnet")) return plain + w[1][bucket * H + h];
     if (is(c, "shaw") || is(c, "nezha")) {
         double key[D];
         const int K = (int)c->max_relative_position, row = cut(r, K) + K;
@@ -201,6 +202,7 @@ static const char *const cases[] = {
     "\"position_embedding_type\":\"alibi\"",
     "\"position_embedding_type\":\"t5\",\"relative_attention_num_buckets\":8,\"relative_attention_max_distance\":9",
     "\"position_embedding_type\":\"t5\",\"relative_attention_num_buckets\":12,\"relative_attention_max_distance\":40",
+    "\"position_embedding_type\":\"mpnet\",\"relative_attention_num_buckets\":8,\"relative_attention_max_distance\":9",
     "\"position_embedding_type\":\"shaw\",\"max_relative_position\":4",
     "\"position_embedding_type\":\"shaw\",\"max_relative_position\":30",
     "\"position_embedding_type\":\"nezha\",\"max_relative_position\":4",

@@ -179,7 +179,7 @@ static void other_parts_are_refused_by_name(void **state)
         {"\"id\":10", "\"id\":9", "id 9", RF_EDATA},
         {":100,", ":0,", "max_input_chars_per_word", RF_EDATA},
         {"\"type\":\"WordPiece\",", "", "without type", RF_EUNSUPPORTED},
-        {"{\"normalizer\"", "{\"post_processor\":{\"type\":\"RobertaProcessing\"},\"normalizer\"", "RobertaProcessing",
+        {"{\"normalizer\"", "{\"post_processor\":{\"type\":\"ByteLevel\"},\"normalizer\"", "ByteLevel",
          RF_EUNSUPPORTED},
         {"{\"normalizer\"",
          "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[],\"pair\":[]},\"normalizer\"", "template",

@@ -137,6 +137,16 @@ def padded(lengths, vocab_size, types, generator):
     return ids * mask, mask, types * mask
 
 
+def type_count(config):
+    """Kinds of token types: 1 where the model has none."""
+    return max(1, getattr(config, "type_vocab_size", 1))
+
+
+def typed(config, types):
+    """The argument of token types, for models that take it."""
+    return dict(token_type_ids=types) if hasattr(config, "type_vocab_size") else {}
+
+
 def some(n, k):
     """At most k places of n, the ends included."""
     return list(range(n)) if n <= k else sorted({round(i * (n - 1) / (k - 1)) for i in range(k)})
@@ -147,8 +157,8 @@ def write_case(out, name, model, lengths, generator, full, exact=True):
     import torch
 
     c = model.config
-    ids, mask, types = padded(lengths, c.vocab_size, max(1, c.type_vocab_size), generator)
-    call = dict(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
+    ids, mask, types = padded(lengths, c.vocab_size, type_count(c), generator)
+    call = dict(input_ids=ids, attention_mask=mask, output_hidden_states=True, **typed(c, types))
     if getattr(c, "is_decoder", False):
         call["labels"] = ids.masked_fill(mask == 0, -100)          # the class shifts them
     with torch.no_grad():
@@ -192,8 +202,8 @@ def head_answer(model, ids, mask, types):
     kind = type(model).__name__
     if kind.endswith("MultipleChoice"):
         two = lambda x: x.reshape(-1, 2, x.shape[1])                     # two candidates for each question
-        return model(input_ids=two(ids), attention_mask=two(mask), token_type_ids=two(types)).logits.reshape(-1, 1)
-    out = model(input_ids=ids, attention_mask=mask, token_type_ids=types)
+        return model(input_ids=two(ids), attention_mask=two(mask), **typed(model.config, two(types))).logits.reshape(-1, 1)
+    out = model(input_ids=ids, attention_mask=mask, **typed(model.config, types))
     if kind.endswith("QuestionAnswering"):
         return torch.stack([out.start_logits, out.end_logits], -1)[mask == 1]
     if kind.endswith("TokenClassification"):
@@ -205,7 +215,7 @@ def write_head(folder, model, lengths, generator, seed):
     """golden.txt of a model with another head: all logits of a padded batch."""
     import torch
 
-    ids, mask, types = padded(lengths, model.config.vocab_size, max(1, model.config.type_vocab_size), generator)
+    ids, mask, types = padded(lengths, model.config.vocab_size, type_count(model.config), generator)
     with torch.no_grad():
         got = head_answer(model, ids, mask, types)
         exact = head_answer(model.double(), ids, mask, types)

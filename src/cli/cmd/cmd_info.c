@@ -170,7 +170,7 @@ static json_t *config_json(const rf_config *c)
     cli_json_set(&o, "intermediate_size", json_integer(c->intermediate_size));
     cli_json_set(&o, "activation", json_string(act_name(c->hidden_act)));
     cli_json_set(&o, "vocabulary", json_integer(c->vocab_size));
-    if (!c->is_encoder_decoder) cli_json_set(&o, "token_types", json_integer(c->type_vocab_size));
+    if (c->type_vocab_size && !c->is_encoder_decoder) cli_json_set(&o, "token_types", json_integer(c->type_vocab_size));
     cli_json_set(&o, "max_position_embeddings", json_integer(c->max_position_embeddings));
     if (rotates(c)) {
         cli_json_set(&o, "rope_theta", json_real(c->rope_theta));

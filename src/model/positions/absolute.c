@@ -28,7 +28,7 @@ static int32_t *rows_after_padding(rf_graph *g, const rf_layer_context *at, int6
     return row;
 }
 
-static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
+rf_tensor *rf__absolute_embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     if (g->error.code || !rf__positions_below(g, at, at->config->max_position_embeddings, "max_position_embeddings"))
         return &g->nil.t;
@@ -104,7 +104,7 @@ const rf_position rf__position_absolute = {
     .source = "Devlin et al. 2019 (BERT)",
     .flags = RF_POSITION_VECTOR,
     .embedding = table,
-    .embed = embed,
+    .embed = rf__absolute_embed,
     .cost = rf__position_sum_cost,
 };
 

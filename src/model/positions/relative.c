@@ -81,6 +81,20 @@ int64_t rf__relative_bucket(const rf_config *c, int64_t r)
     return behind + rf__min64(n - 1, exact + (int64_t)(share * (double)(n - exact)));
 }
 
+void rf__relative_bucket_bias(rf_graph *g, const rf_layer_context *at, rf_tensor *bias, rf_attention_spec *spec)
+{
+    rf__relative_reach(g, at);
+    spec->clip = at->config->relative_attention_max_distance;
+    const int32_t *rows = rf__relative_rows(g, at, spec->clip, rf__relative_bucket);
+    if (rows) spec->relative_bias = rf_rows(g, bias, rows, 2 * spec->clip + 1);
+}
+
+int64_t rf__relative_buckets(const rf_config *c, char letter)
+{
+    (void)letter;
+    return c->relative_attention_num_buckets;
+}
+
 rf_status rf__relative_bucket_check(const rf_config *c, rf_error *why)
 {
     const int64_t side = c->relative_attention_num_buckets / (c->is_decoder ? 1 : 2);

@@ -6,17 +6,8 @@
 static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
-    rf__relative_reach(g, at);
-    spec->clip = at->config->relative_attention_max_distance;
     spec->scale = 1;
-    const int32_t *rows = rf__relative_rows(g, at, spec->clip, rf__relative_bucket);
-    if (rows) spec->relative_bias = rf_rows(g, at->shared[0], rows, 2 * spec->clip + 1);
-}
-
-static int64_t buckets(const rf_config *c, char letter)
-{
-    (void)letter;
-    return c->relative_attention_num_buckets;
+    rf__relative_bucket_bias(g, at, at->shared[0], spec);
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
@@ -36,7 +27,7 @@ const rf_position rf__position_t5 = {
     .source = "Raffel et al. 2020",
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES,
     .embedding = rows,
-    .extent = buckets,
+    .extent = rf__relative_buckets,
     .check = rf__relative_bucket_check,
     .relate = relate,
     .cost = cost,

@@ -37,13 +37,13 @@ void rf__piecer_clear(rf_piecer *s, const rf_ctx *ctx)
     rf__free(ctx, s->end);
 }
 
-static void free_scratch(const rf_ctx *ctx, void *own)
+void rf__wordpiece_scratch_free(const rf_ctx *ctx, void *own)
 {
     rf__piecer_clear(own, ctx);
     rf__free(ctx, own);
 }
 
-static void *get_scratch(const rf_ctx *ctx, void *own, bool others)
+void *rf__wordpiece_scratch(const rf_ctx *ctx, void *own, bool others)
 {
     rf_piecer *s = own;
     if (s && others) rf__piecer_forget(s);
@@ -118,7 +118,7 @@ bool rf__put_word(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_
     return look_up(t, e, s, w, l, pieces);
 }
 
-static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *own)
+bool rf__wordpiece_encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *own)
 {
     const rf_wordpiece *t = rf__as_wordpiece(any);
     rf_piecer *s = own;
@@ -241,22 +241,9 @@ const rf_tokenizer_row rf__tokenizer_wordpiece = {
     .holds = holds,
     .model = "WordPiece",
     .transformers = "BertTokenizerFast",
-    .size = sizeof(rf_wordpiece),
     .open = rf__wordpiece_open,
     .training = &rf__wordpiece_training,
-    .save = rf__wordpiece_save,
-    .settings = rf__wordpiece_settings,
-    .describe = rf__wordpiece_describe,
-    .fingerprint = rf__wordpiece_fingerprint,
-    .clear = rf__wordpiece_clear,
-    .encode = encode,
-    .scratch = get_scratch,
-    .scratch_free = free_scratch,
-    .decode = rf__wordpiece_decode,
-    .token = rf__wordpiece_token,
-    .id = rf__wordpiece_id,
-    .normalize = rf__wordpiece_normalize,
-    .continues = rf__wordpiece_continues,
+    RF_WORDPIECE_ROW,
 };
 
 rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_vocab *vocab,

@@ -156,6 +156,9 @@ rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_
                              rf_error *why);
 
 /* Hooks of such a row. */
+bool rf__wordpiece_encode(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *own);
+void *rf__wordpiece_scratch(const rf_ctx *ctx, void *own, bool others);
+void rf__wordpiece_scratch_free(const rf_ctx *ctx, void *own);
 char *rf__wordpiece_decode(const rf_tokenizer *t, const int32_t id[], size_t n, bool skip, size_t *size);
 const char *rf__wordpiece_token(const rf_tokenizer *t, int32_t id);
 int32_t rf__wordpiece_id(const rf_tokenizer *t, const char *token);
@@ -168,7 +171,15 @@ void rf__wordpiece_settings(const rf_tokenizer *t, json_t **config);
 void rf__wordpiece_describe(const rf_tokenizer *t, json_t **about);
 void rf__wordpiece_clear(rf_tokenizer *t);
 
-extern const rf_tokenizer_row rf__tokenizer_wordpiece;
+/* The members of rows that differ in their special tokens alone. */
+#define RF_WORDPIECE_ROW                                                                                               \
+    .size = sizeof(rf_wordpiece), .save = rf__wordpiece_save, .settings = rf__wordpiece_settings,                      \
+    .describe = rf__wordpiece_describe, .fingerprint = rf__wordpiece_fingerprint, .clear = rf__wordpiece_clear,        \
+    .encode = rf__wordpiece_encode, .scratch = rf__wordpiece_scratch, .scratch_free = rf__wordpiece_scratch_free,      \
+    .decode = rf__wordpiece_decode, .token = rf__wordpiece_token, .id = rf__wordpiece_id,                              \
+    .normalize = rf__wordpiece_normalize, .continues = rf__wordpiece_continues
+
+extern const rf_tokenizer_row rf__tokenizer_wordpiece, rf__tokenizer_mpnet;
 extern const rf_tokenizer_training rf__wordpiece_training;            /* vocab_trainer.c */
 
 rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out);

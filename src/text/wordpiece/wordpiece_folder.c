@@ -99,7 +99,8 @@ static rf_status expect_type(source *s, const char *part, const char *kind)
                    type ? type : json_is_null(x) || !x ? "null" : "an object without type");
 }
 
-/* The template must be [CLS] A [SEP] (B [SEP]): its kind is enough for BertProcessing, otherwise the pieces count. */
+/* The template must be [CLS] A [SEP] (B [SEP]): its kind is enough for BertProcessing, otherwise the pieces count.
+ * RobertaProcessing is that of MPNet: [CLS] A [SEP] ([SEP] B [SEP]), all of type 0. */
 static rf_status check_template(source *s)
 {
     const json_t *x = json_object_get(s->f->fast, "post_processor");
@@ -107,14 +108,18 @@ static rf_status check_template(source *s)
     const char **const name[] = {&s->options.cls, &s->options.sep};
     s->f->parts.bare = s->f->all && (!x || json_is_null(x));
     if (!x || json_is_null(x)) return RF_OK;
-    if (type && !strcmp(type, "BertProcessing")) {
+    const bool roberta = type && !strcmp(type, "RobertaProcessing");
+    s->f->parts.one_type = roberta;
+    s->f->parts.more_middle = roberta;
+    if (roberta || (type && !strcmp(type, "BertProcessing"))) {
         *name[0] = json_string_value(json_array_get(json_object_get(x, "cls"), 0));
         *name[1] = json_string_value(json_array_get(json_object_get(x, "sep"), 0));
         return RF_OK;
     }
     if (!type || strcmp(type, "TemplateProcessing") != 0)
-        return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: post_processor: expected TemplateProcessing, got %.60s",
-                       s->f->fast_path, type ? type : "an object without type");
+        return rf_fail(s->f->why, RF_EUNSUPPORTED,
+                       "%s: post_processor: expected TemplateProcessing, BertProcessing or RobertaProcessing, got "
+                       "%.60s", s->f->fast_path, type ? type : "an object without type");
     static const char *const shape[] = {"SAS", "SASBS"};
     static const char *const key[] = {"single", "pair"};
     for (int i = 0; i < 2; i++) {
@@ -329,6 +334,7 @@ rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *
     if (!status) status = read_source(&s, vocab_path, &lines);
     if (status) return status;
     f->parts.name = lines ? vocab_path : f->fast_path;
+    if (f->parts.more_middle) row = &rf__tokenizer_mpnet;
     status = check_added(&s, f->parts.name);
     if (!status) return rf__wordpiece_make(f->ctx, row, &s.vocab, &s.options, &f->parts, out, f->why);
     rf__vocab_clear(&s.vocab);

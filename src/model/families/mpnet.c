@@ -1,0 +1,102 @@
+/* mpnet.c — MPNet.                                                 Song et al. 2020; transformers' MPNetFor...
+ *
+ * BERT's layers (bert_layer.c) without token types.  Learned positions begin at 2, as XLM-RoBERTa's, and a learned
+ * number for each of T5's buckets of offsets is added to the scores of every layer (positions/mpnet.c).  The class of
+ * transformers computes with padding token 1 and with 32 buckets up to a distance of 128 whatever config.json says:
+ * other values are refused.
+ *
+ *     logits  = norm(gelu(h W_t + b_t)) word^T + b
+ *     labels  = drop(tanh(drop(h_<s>) W_d + b_d)) W_o + b_o                  MPNetClassificationHead */
+#include "model/bert_layer.h"
+
+static const rf_family_row embedding[] = {
+    RF_TENSOR(rf_bert_embedding, word, "embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS),
+    RF_BERT_WORDS_NORM,
+    {{0}, 0},
+};
+static const rf_family_row choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
+
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
+static const rf_family_row layer[] = {
+    ROW("attention.attn.q.weight", "CC", NORMAL, true, 0, qkv),
+    ROW("attention.attn.k.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
+    ROW("attention.attn.v.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
+    ROW("attention.attn.q.bias", "C", ZEROS, false, 0, qkv_bias),
+    ROW("attention.attn.k.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
+    ROW("attention.attn.v.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
+    ROW("attention.attn.o.weight", "CC", NORMAL, true, 0, out),
+    ROW("attention.attn.o.bias", "C", ZEROS, false, 0, out_bias),
+    ROW("attention.LayerNorm.weight", "C", ONES, false, 0, norm),
+    ROW("attention.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias),
+    ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
+    ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
+    ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
+    ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
+    ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),
+    ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_lm_head, rf__head_masked_gelu},
+    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense_tanh},
+    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
+    RF_BERT_HEADS,
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    RF_BERT_CLASSES("MPNet", RF_HEAD_SEQUENCE),
+    {RF_HEAD_MLM, "MPNetModel", false, false},
+    {0},
+};
+
+static const rf_config_key keys[] = {
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(type_vocab_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 4, 16777216, RF_KEY_AFTER_PAD),        /* <s> and </s> */
+    RF_CONFIG_KEY(pad_token_id, WHOLE, 1, 1, 1, 0),
+    RF_CONFIG_KEY(relative_attention_num_buckets, WHOLE, 32, 32, 32, 0),
+    RF_CONFIG_KEY(relative_attention_max_distance, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 30527, 1, 16777216, 0),
+    {0},
+};
+
+static const rf_spelling spelling[] = {
+    {"LayerNorm.weight", "LayerNorm.gamma", false},
+    {"LayerNorm.bias", "LayerNorm.beta", false},
+    {"lm_head.bias", "lm_head.decoder.bias", true},
+    {0},
+};
+
+static const rf_silent silent[] = {
+    {"embeddings.position_ids", NULL},
+    {"lm_head.decoder.weight", "tie_word_embeddings"},
+    {"lm_head.decoder.bias", NULL},
+    {0},
+};
+
+static const char *const positions[] = {"mpnet", NULL};
+
+const rf_family rf__family_mpnet = {
+    .config = {.name = "mpnet",
+               .model_type = "mpnet",
+               .title = "MPNet",
+               .key = keys,
+               .class = classes,
+               .position = "mpnet",
+               .one_width = true},
+    .prefix = "mpnet.",
+    .embedding = embedding,
+    .layer = layer,
+    .head = heads,
+    .spelling = spelling,
+    .silent = silent,
+    .positions = positions,
+    .norm = RF_NORM_LAYER,
+    .footprint = rf__bert_footprint,
+    RF_BERT_LAYER,
+};
