@@ -153,6 +153,26 @@ static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_
     return NULL;
 }
 
+/* As tokenizers does it: one blank in front at the beginning of a text was put there by trims_first, and stays. */
+bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, const char *text, size_t from, size_t to)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t begin = from, end = to, blanks = 0;
+    for (size_t next = from; t->trims && begin < to && rf__unicode_white(rf__utf8_get(p, &next)); begin = next)
+        blanks++;
+    if (blanks == 1 && !from && t->trims_first) begin = from;
+    while (t->trims && end > begin) {
+        size_t start = end - 1, next;
+        while (start > begin && (p[start] & 0xC0) == 0x80) start--;
+        next = start;
+        if (!rf__unicode_white(rf__utf8_get(p, &next))) break;
+        end = start;
+    }
+    if (!rf__reserve_tokens(e, 1)) return false;
+    rf__put_token(e, a->id, (uint32_t)begin, (uint32_t)end, false);
+    return true;
+}
+
 /* Text without other added tokens: those that are found in normalized text, and what is between them. */
 static bool encode_between(const rf_tokenizer *t, rf_encoding *e, rf_passage p, void *own)
 {
@@ -164,8 +184,7 @@ static bool encode_between(const rf_tokenizer *t, rf_encoding *e, rf_passage p, 
         p.from = at;
         p.to = from;
         if (from > at && !t->row->encode(t, e, &p, own)) return false;
-        if (a && !rf__reserve_tokens(e, 1)) return false;
-        if (a) rf__put_token(e, a->id, (uint32_t)from, (uint32_t)to, false);
+        if (a && !rf__put_added(t, e, a, p.text, from, to)) return false;
         at = to;
     }
     return true;
@@ -181,10 +200,7 @@ static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text,
         const rf_added *a = plain ? NULL : next_added(t, text, at, size, false, &from, &to);
         if (from > at && !encode_between(t, e, (rf_passage){text, at, from, size, plain, sample}, s->own))
             return false;
-        if (a) {
-            if (!rf__reserve_tokens(e, 1)) return false;
-            rf__put_token(e, a->id, (uint32_t)from, (uint32_t)to, false);
-        }
+        if (a && !rf__put_added(t, e, a, text, from, to)) return false;
         at = to;
     }
     return true;

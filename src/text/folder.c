@@ -146,8 +146,9 @@ static void take_class(const char *class, const rf_tokenizer_row **row)
 }
 
 /* Classes that transformers takes for a model_type where nothing names a tokenizer_class. */
-static const struct { const char *model_type, *class; } model_classes[] = {
-    {"mpnet", "MPNetTokenizer"},
+static const struct { const char *model_type, *file, *class; } model_classes[] = {
+    {"mpnet", RF_FILE_VOCAB, "MPNetTokenizer"},
+    {"roberta", RF_FILE_MERGES, "RobertaTokenizer"},
 };
 
 /* Without any tokenizer_class transformers goes by the model: a RoFormer's is RoFormerTokenizer.  It differs from
@@ -157,8 +158,9 @@ static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **r
     const char *type = json_string_value(json_object_get(f->model, "model_type"));
     const char *file = file_found(f->ctx, f->path, row);
     if (file && !strcmp(file, RF_FILE_TOKENIZER)) return find_in_json(f, row);
-    for (size_t i = 0; i < RF_COUNT(model_classes) && file && type; i++)
-        if (!strcmp(type, model_classes[i].model_type)) take_class(model_classes[i].class, row);
+    for (size_t i = 0; i < RF_COUNT(model_classes) && type; i++)
+        if (!strcmp(type, model_classes[i].model_type) && has_file(f->ctx, f->path, model_classes[i].file))
+            take_class(model_classes[i].class, row);
     if (!file || strcmp(file, RF_FILE_VOCAB) != 0 || !type || strcmp(type, "roformer") != 0) return RF_OK;
     bool words;
     const rf_status status = has_chinese_words(f, &words);

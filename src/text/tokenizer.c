@@ -155,6 +155,8 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
     t->ends_alone = parts->ends_alone;
     t->open_end = parts->open_end;
     t->one_type = parts->one_type;
+    t->trims = parts->trims;
+    t->trims_first = parts->trims_first;
     t->no_pairs = parts->no_pairs;
     t->middle = (parts->ends_alone ? 0 : 1) + parts->more_middle;
     t->added = rf__calloc(t->ctx, parts->added_n + RF_SPECIALS, sizeof *t->added);

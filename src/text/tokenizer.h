@@ -77,6 +77,8 @@ struct rf_tokenizer {
     bool open_end;                      /* [CLS] before all, nothing behind it                                        */
     bool one_type, no_pairs;            /* both texts of a pair have type 0; there are no pairs                       */
     size_t middle;                      /* [SEP] between the texts of a pair                                          */
+    bool trims;                         /* offsets of added tokens leave out white space at their ends (trim_offsets) */
+    bool trims_first;                   /* but one blank at the beginning of a text (add_prefix_space)                */
     bool slow;                          /* of a pair that is cut in half, the first text keeps the odd token          */
     const rf_unicode *lower;            /* or NULL: added tokens without capitals are found in capitals too           */
     bool fold;                          /* there are such tokens                                                      */
@@ -162,6 +164,7 @@ typedef struct rf_tokenizer_parts {
     bool bare, hidden;                  /* nothing around a text; special tokens are not found in raw text            */
     bool ends_alone;                    /* [SEP] behind all, nothing before it                                        */
     bool open_end, one_type, no_pairs;  /* as in rf_tokenizer                                                         */
+    bool trims, trims_first;            /* the same                                                                   */
     size_t more_middle;                 /* [SEP] between the texts of a pair besides one (ends_alone: none)           */
 } rf_tokenizer_parts;
 
@@ -232,6 +235,9 @@ static inline bool rf__reserve_tokens(rf_encoding *e, size_t more)
 {
     return e->n + more <= e->capacity || rf__grow_tokens(e, more);
 }
+
+/* An added token that was found at bytes [from, to) of the text.  False: no memory. */
+bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, const char *text, size_t from, size_t to);
 
 static inline void rf__put_token(rf_encoding *e, int32_t id, uint32_t start, uint32_t end, bool added)
 {

@@ -14,12 +14,12 @@ printf 'a card\n' > model/README.md
 printf 'print("hello")\n' > 'model/modeling own.py'
 head -c 700000 /dev/urandom > model/2_Dense/deep/rust_model.ot
 printf '{"in_features": 8}\n' > model/2_Dense/config.json
-printf 'a b\n' > model/merges.txt
+printf 'a b\n' > model/vocab.bpe
 printf 'kept\n' > blob && ln -s ../blob model/linked.txt
 : > model/empty.bin
 for file in tf_model.h5 pytorch_model.bin onnx/model.onnx checkpoint-5/model.safetensors .git/HEAD metrics.jsonl training_args.bin added_tokens.json runs/log; do printf '{}' > "model/$file"; done
 expect 0 'new: written, read back, the same' "$program" convert model new
-for file in LICENSE README.md 'modeling own.py' 2_Dense/deep/rust_model.ot 2_Dense/config.json merges.txt linked.txt empty.bin; do
+for file in LICENSE README.md 'modeling own.py' 2_Dense/deep/rust_model.ot 2_Dense/config.json vocab.bpe linked.txt empty.bin; do
     same "model/$file" "new/$file"
     holds out "$file  copied"
 done
@@ -59,7 +59,7 @@ rm model/loop
 # With another vocabulary what is of the old one goes.
 printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncity\n' > words.txt && mkdir words && mv words.txt words/vocab.txt
 expect 0 '' "$program" convert -q model extended --extend-vocab words
-holds out 'merges.txt  not copied: of the vocabulary that is replaced'
+holds out 'vocab.bpe  not copied: of the vocabulary that is replaced'
 same words/vocab.txt extended/vocab.txt
 
 # Keys that mean nothing here are kept; those that convert writes anew are not kept beside their new form.

@@ -13,9 +13,9 @@ printf '{"text": "the red", "choices": ["house", "river sea"], "label": 0}\n{"te
 repository=$here/../..
 "$program" vocab -q --text text.txt --size 120 -o base || exit 1
 # MPNet's padding token is 1, and its second texts have type 0.
-cp -r base roberta
-sed '1{h;d};2G' base/vocab.txt > roberta/vocab.txt
-echo '{"tokenizer_class": "MPNetTokenizer", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]"}' > roberta/tokenizer_config.json
+cp -r base base_pad_1
+sed '1{h;d};2G' base/vocab.txt > base_pad_1/vocab.txt
+echo '{"tokenizer_class": "MPNetTokenizer", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]"}' > base_pad_1/tokenizer_config.json
 small='--max_length 24 --tokens_per_batch 256 --logging-steps 10'
 
 # of FOLDER: what info says of the family
@@ -27,7 +27,7 @@ for family in $families; do
     # The vocabulary below is WordPiece's, which gives second texts type 1.
     sed 's/"type_vocab_size": 1/"type_vocab_size": 2/' "$golden/$family/masked/config.json" > $family.json
     from=base
-    [ $family != mpnet ] || from=roberta
+    [ $family != mpnet ] || from=base_pad_1
     cp -r $from $family
     # shellcheck disable=SC2086
     expect 0 'held-out loss' "$program" pretrain --text text.txt --model $family --config $family.json $small --max_steps 12 --save_steps 6 --eval_steps 6 --eval_documents 10 --learning-rate 2e-3

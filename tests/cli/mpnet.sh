@@ -8,15 +8,12 @@ chmod -R u+w model
 rm model/ids.jsonl model/vectors.jsonl model/fill_mask.jsonl
 
 printf 'the river runs to the sea\na small house?\nHello <mask> world\nzebra houses\n' > texts.txt
-sed 's/.*"ids": //; s/}$//; s/ //g' "$golden/ids.jsonl" > theirs.txt
+cp "$golden/ids.jsonl" theirs.txt
 ids() {
-    "$program" tokenize -m "$1" --json < texts.txt | sed 's/.*"ids":\(\[[0-9,]*\]\).*/\1/' > ours.txt
+    "$program" tokenize -m "$1" --json < texts.txt | sed 's/,"tokens":.*,"offsets"/,"offsets"/' > ours.txt
     same theirs.txt ours.txt "ids of $1"
 }
-ids model
-# <mask> takes the blank before it.
-expect 0 '' "$program" tokenize -m model --json 'Hello <mask> world'
-holds out '"offsets":[[0,0],[0,5],[5,12]'
+ids model                               # <mask> takes the blank before it, which trim_offsets takes off again
 
 "$program" fill-mask -q -m model --json -k 5 'Hello <mask> world' > fill_mask.jsonl || fail "fill-mask"
 close_json "$golden/fill_mask.jsonl" fill_mask.jsonl

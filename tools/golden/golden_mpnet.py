@@ -51,7 +51,8 @@ def whole(folder):
     model = golden.randomize(MPNetForMaskedLM(config).eval(), generator)
     golden.save(model, folder)
     words.save_pretrained(folder)
-    golden.write_lines(folder / "ids.jsonl", [json.dumps({"text": t, "ids": words(t)["input_ids"]}) for t in TEXTS])
+    golden.write_lines(folder / "ids.jsonl", [json.dumps(dict(ids=e["input_ids"], offsets=e["offset_mapping"]), separators=(",", ":"))
+                                              for e in (words(t, return_offsets_mapping=True) for t in TEXTS)])
     answers = pipeline("fill-mask", model=model, tokenizer=words, top_k=5)
     golden.write_lines(folder / "fill_mask.jsonl", [json.dumps(answers(t)) for t in TEXTS if "<mask>" in t])
     encoder = model.mpnet

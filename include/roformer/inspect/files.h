@@ -21,6 +21,7 @@
 #define RF_FILE_ADAPTER "adapter_config.json"             /* of PEFT: such a folder is refused */
 #define RF_FILE_VOCAB "vocab.txt"
 #define RF_FILE_VOCAB_JSON "vocab.json"
+#define RF_FILE_MERGES "merges.txt"                      /* with vocab.json: read, never written */
 #define RF_FILE_SUBWORDS "spiece.model"
 #define RF_FILE_SOURCE_SUBWORDS "source.spm"              /* Marian: one file for each language */
 #define RF_FILE_TARGET_SUBWORDS "target.spm"

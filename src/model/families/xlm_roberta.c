@@ -1,23 +1,6 @@
-/* xlm_roberta.c — XLM-RoBERTa.         Liu et al. 2019 (RoBERTa); Conneau et al. 2020; transformers' XLMRobertaFor...
- *
- * BERT's layers (bert_layer.c).  Learned positions begin at pad_token_id + 1, and padding tokens in a text do not count
- * (positions/absolute.c).  The file's max_position_embeddings, the rows of that table, is therefore pad_token_id + 1
- * larger than the number of positions, which is what rf_config holds (store/config.c).
- *
- *     logits  = norm(gelu(h W_t + b_t)) word^T + b
- *     labels  = drop(tanh(drop(h_<s>) W_d + b_d)) W_o + b_o                  XLMRobertaClassificationHead */
-#include "model/bert_layer.h"
-
-static const rf_family_row embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, {{0}, 0}};
-static const rf_family_row choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
-
-static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_lm_head, rf__head_masked_gelu},
-    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense_tanh},
-    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
-    RF_BERT_HEADS,
-    {0},
-};
+/* xlm_roberta.c — XLM-RoBERTa: RoBERTa (roberta.h) of many languages.
+ *                                                     Conneau et al. 2020; transformers' XLMRobertaFor... */
+#include "model/families/roberta.h"
 
 static const rf_class_row classes[] = {
     RF_BERT_CLASSES("XLMRoberta", RF_HEAD_SEQUENCE),
@@ -26,49 +9,6 @@ static const rf_class_row classes[] = {
     {0},
 };
 
-static const rf_config_key keys[] = {
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 2, 16777216, RF_KEY_AFTER_PAD),        /* <s> and </s> */
-    RF_CONFIG_KEY(pad_token_id, WHOLE, 1, 0, 16777215, 0),
-    RF_CONFIG_KEY(vocab_size, WHOLE, 30522, 1, 16777216, 0),
-    RF_CONFIG_KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
-    {0},
-};
+static const rf_config_key keys[] = {RF_ROBERTA_KEYS(30522), {0}};
 
-static const rf_spelling spelling[] = {
-    {"LayerNorm.weight", "LayerNorm.gamma", false},
-    {"LayerNorm.bias", "LayerNorm.beta", false},
-    {"lm_head.bias", "lm_head.decoder.bias", true},
-    {0},
-};
-
-static const rf_silent silent[] = {
-    {"embeddings.position_ids", NULL},
-    {"embeddings.token_type_ids", NULL},
-    {"lm_head.decoder.weight", "tie_word_embeddings"},
-    {"lm_head.decoder.bias", NULL},
-    {0},
-};
-
-static const char *const positions[] = {"absolute", NULL};
-
-const rf_family rf__family_xlm_roberta = {
-    .config = {.name = "xlm_roberta",
-               .model_type = "xlm-roberta",
-               .title = "XLM-RoBERTa",
-               .key = keys,
-               .class = classes,
-               .position = "absolute",
-               .one_width = true},
-    .prefix = "roberta.",
-    .embedding = embedding,
-    .layer = rf__rows_bert_layer,
-    .head = heads,
-    .spelling = spelling,
-    .silent = silent,
-    .positions = positions,
-    .norm = RF_NORM_LAYER,
-    .footprint = rf__bert_footprint,
-    RF_BERT_LAYER,
-};
+const rf_family rf__family_xlm_roberta = {RF_ROBERTA("xlm_roberta", "xlm-roberta", "XLM-RoBERTa")};

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "byte_level.h"
+#include "merges.h"
 #include "normalizer.h"
 #include "pieces.h"
 #include "subwords.h"
@@ -28,7 +29,6 @@ typedef struct fast {
     scheme before;                      /* which words get one in front                                               */
     const rf__split *level;             /* byte-level: how words end; NULL: it is not                                 */
     bool blank_first;                   /* byte-level: a passage without a blank in front gets one                    */
-    bool trim, trim_first;              /* offsets leave blanks out; but one at the beginning of a text was put there */
     struct { char at[2]; uint8_t n; } visible[256];
     rf__piece_trie normalized;          /* added tokens that are found in normalized text, by their place among all   */
     char *file;                         /* as it was read                                                             */
@@ -85,7 +85,7 @@ static void trim(const fast *t, const char *raw, int32_t id, uint32_t *from, uin
     uint32_t before = 0, behind = 0;
     for (; !strncmp(name + 2 * before, SPACE, 2); before++);
     for (; end - name >= 2 * (behind + 1) && !memcmp(end - 2 * (behind + 1), SPACE, 2); behind++);
-    if (before == 1 && !*from && t->trim_first) before = 0;         /* two blanks were in the text                    */
+    if (before == 1 && !*from && t->base.trims_first) before = 0;   /* two blanks were in the text                    */
     for (; before && *from < *to; before--)
         for (++*from; *from < *to && (raw[*from] & 0xC0) == 0x80; ++*from);
     for (; behind && *to > *from; behind--)
@@ -148,7 +148,7 @@ static bool put_token(const level_word *x, int32_t id, size_t from, size_t to)
 {
     uint32_t start = x->in->from[x->base + from], end = x->in->to[x->base + to - 1];
     if (!rf__reserve_tokens(x->e, 1)) return false;
-    if (x->t->trim) trim(x->t, x->w->raw, id, &start, &end);
+    if (x->t->base.trims) trim(x->t, x->w->raw, id, &start, &end);
     rf__put_token(x->e, id, start, end, false);
     return true;
 }
@@ -253,8 +253,7 @@ static bool encode_level(const fast *t, rf_encoding *e, work *w, bool plain)
         const rf_added *a = plain || !t->base.normalized ? NULL : next_normalized(t, in, at, &from, &to);
         if (from > at) good = put_level(t, e, w, at, from);
         if (!a || !good) continue;
-        good = rf__reserve_tokens(e, 1);
-        if (good) rf__put_token(e, a->id, in->from[from], in->to[to - 1], false);
+        good = rf__put_added(&t->base, e, a, w->raw, in->from[from], in->to[to - 1]);
     }
     return good;
 }
@@ -541,10 +540,10 @@ static rf_status read_template(rf_tokenizer_folder *f, const json_t *x)
 }
 
 /* Whether offsets leave blanks out; RobertaProcessing and ByteLevel say it. */
-static void read_trim(fast *t, const json_t *x)
+static void read_trim(rf_tokenizer_folder *f, const json_t *x)
 {
-    t->trim = t->level && json_is_true(json_object_get(x, "trim_offsets"));
-    t->trim_first = json_is_true(json_object_get(x, "add_prefix_space"));
+    f->parts.trims = json_is_true(json_object_get(x, "trim_offsets"));
+    f->parts.trims_first = json_is_true(json_object_get(x, "add_prefix_space"));
 }
 
 static rf_status read_frame(rf_tokenizer_folder *f, fast *t, const json_t *x)
@@ -555,10 +554,10 @@ static rf_status read_frame(rf_tokenizer_folder *f, fast *t, const json_t *x)
     if (!x || json_is_null(x)) return RF_OK;
     if (t->level && is_type(x, "Sequence") && json_array_size(list) == 2 &&
         is_type(json_array_get(list, 0), "ByteLevel") && is_type(json_array_get(list, 1), "TemplateProcessing")) {
-        read_trim(t, json_array_get(list, 0));
+        read_trim(f, json_array_get(list, 0));
         return read_template(f, json_array_get(list, 1));
     }
-    if (t->level && is_type(x, "ByteLevel")) return read_trim(t, x), RF_OK;
+    if (t->level && is_type(x, "ByteLevel")) return read_trim(f, x), RF_OK;
     if (type && !strcmp(type, "TemplateProcessing")) return read_template(f, x);
     const bool roberta = type && !strcmp(type, "RobertaProcessing");
     if (!roberta && !(type && !strcmp(type, "BertProcessing")))
@@ -568,7 +567,7 @@ static rf_status read_frame(rf_tokenizer_folder *f, fast *t, const json_t *x)
     f->parts.special[RF_SEP] = json_string_value(json_array_get(json_object_get(x, "sep"), 0));
     f->parts.one_type = roberta;
     f->parts.more_middle = roberta;
-    if (roberta) read_trim(t, x);
+    if (roberta) read_trim(f, x);
     return RF_OK;
 }
 
@@ -647,7 +646,8 @@ static rf_status index_normalized(fast *t, rf_error *why)
 static rf_status read_parts(rf_tokenizer_folder *f, fast *t)
 {
     const rf_ctx *ctx = f->ctx;
-    rf_status status = rf__read_file(ctx, f->fast_path, RF_TOKENIZER_FILE, &t->file, &t->bytes, f->why);
+    rf_status status = RF_OK;
+    if (!t->file) status = rf__read_file(ctx, f->fast_path, RF_TOKENIZER_FILE, &t->file, &t->bytes, f->why);
     if (!status)
         status = rf__normal_read(&t->normal, ctx, json_object_get(f->fast, "normalizer"), f->fast_path, f->why);
     if (!status) status = read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
@@ -664,10 +664,14 @@ static rf_status read_parts(rf_tokenizer_folder *f, fast *t)
     return RF_OK;
 }
 
-static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out)
+/* `file`: the text of f->fast, which is taken; NULL: it is that of f->fast_path. */
+static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, char *file, size_t bytes,
+                         rf_tokenizer **out)
 {
     fast *t = (fast *)(void *)rf__tokenizer_alloc(f->ctx, row, f->why);
-    if (!t) return RF_ENOMEM;
+    if (!t) return rf__free(f->ctx, file), RF_ENOMEM;
+    t->file = file;
+    t->bytes = bytes;
     t->normal.ctx = t->pieces.ctx = f->ctx;
     t->before = NEVER;
     rf_status status = read_parts(f, t);
@@ -683,12 +687,45 @@ static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf
 
 static rf_status open_unigram(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
-    return open_as(f, &rf__tokenizer_fast_unigram, out);
+    return open_as(f, &rf__tokenizer_fast_unigram, NULL, 0, out);
 }
 
 static rf_status open_bpe(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
-    return open_as(f, &rf__tokenizer_fast_bpe, out);
+    return open_as(f, &rf__tokenizer_fast_bpe, NULL, 0, out);
+}
+
+/* The class takes add_prefix_space (false) from its settings, whatever tokenizer.json says: both must agree. */
+static rf_status check_prefix(rf_tokenizer_folder *f)
+{
+    const bool json = json_is_true(json_object_get(json_object_get(f->fast, "pre_tokenizer"), "add_prefix_space"));
+    const bool own = json_is_true(json_object_get(f->config, "add_prefix_space"));
+    if (own == json) return RF_OK;
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: add_prefix_space: expected %s as in tokenizer_config.json%s, got %s",
+                   f->fast_path, own ? "true" : "false",
+                   json_object_get(f->config, "add_prefix_space") ? "" : " (which has no such key)",
+                   json ? "true" : "false");
+}
+
+/* RoBERTa's class: tokenizer.json if it is there, else vocab.json and merges.txt. */
+static rf_status open_roberta(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    char *file = NULL, path[RF_PATH];
+    size_t bytes = 0;
+    const char *type = json_string_value(json_object_get(f->model, "model_type"));
+    f->all = true;
+    if (!f->class && !(type && !strcmp(type, "roberta")))
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected tokenizer_class in tokenizer_config.json, got none; "
+                       RF_FILE_MERGES " does not say which special tokens a text has", f->path);
+    rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_TOKENIZER, f->why);
+    if (status) return status;
+    if (rf__is_there(f->ctx, path)) {
+        status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
+        if (!status) status = check_prefix(f);
+    } else {
+        status = rf__merges_read(f, &file, &bytes);
+    }
+    return status ? status : open_as(f, &rf__tokenizer_fast_bpe, file, bytes, out);
 }
 
 static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
@@ -701,15 +738,22 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 
 static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER, RF_FILE_TOKENIZER_CONFIG, NULL};
 static const char *const classes[] = {"PreTrainedTokenizerFast", NULL};
+static const char *const roberta_classes[] = {"RobertaTokenizer", "RobertaTokenizerFast", NULL};
+static const char *const roberta_holds[] = {RF_FILE_MERGES, NULL};
 
 #define SHARED                                                                                                        \
-    .classes = classes, .files = files, .transformers = "PreTrainedTokenizerFast", .size = sizeof(fast),              \
+    .files = files, .transformers = "PreTrainedTokenizerFast", .size = sizeof(fast),                                  \
     .save = save, .describe = describe, .fingerprint = fingerprint, .clear = clear, .encode = encode,                 \
     .scratch = scratch, .scratch_free = scratch_free, .decode = decode, .token = token_of, .id = id_of,               \
     .continues = continues
 
 const rf_tokenizer_row rf__tokenizer_fast_unigram = {
-    .name = "fast_unigram", .title = "sub-words, unigram (tokenizer.json)", .model = "Unigram", .open = open_unigram,
-    SHARED};
+    .name = "fast_unigram", .title = "sub-words, unigram (tokenizer.json)", .classes = classes, .model = "Unigram",
+    .open = open_unigram, SHARED};
 const rf_tokenizer_row rf__tokenizer_fast_bpe = {
-    .name = "fast_bpe", .title = "sub-words, BPE (tokenizer.json)", .model = "BPE", .open = open_bpe, SHARED};
+    .name = "fast_bpe", .title = "sub-words, BPE (tokenizer.json)", .classes = classes, .model = "BPE",
+    .open = open_bpe, SHARED};
+/* What it opens is a fast_bpe. */
+const rf_tokenizer_row rf__tokenizer_roberta = {
+    .name = "roberta", .title = "sub-words, BPE (vocab.json, merges.txt)", .classes = roberta_classes,
+    .holds = roberta_holds, .open = open_roberta, SHARED};

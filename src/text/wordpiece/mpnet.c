@@ -23,6 +23,7 @@ static rf_status open(rf_tokenizer_folder *f, rf_tokenizer **out)
         if (!f->parts.special[i]) f->parts.special[i] = name[i];
     f->parts.one_type = true;
     f->parts.more_middle = 1;
+    f->parts.trims = true;
     const rf_status status = add_mask(f, f->parts.special[RF_MASK]);
     return status ? status : rf__wordpiece_open_as(f, &rf__tokenizer_mpnet, out);
 }

@@ -111,6 +111,8 @@ static rf_status check_template(source *s)
     const bool roberta = type && !strcmp(type, "RobertaProcessing");
     s->f->parts.one_type = roberta;
     s->f->parts.more_middle = roberta;
+    s->f->parts.trims = roberta && json_is_true(json_object_get(x, "trim_offsets"));
+    s->f->parts.trims_first = roberta && json_is_true(json_object_get(x, "add_prefix_space"));
     if (roberta || (type && !strcmp(type, "BertProcessing"))) {
         *name[0] = json_string_value(json_array_get(json_object_get(x, "cls"), 0));
         *name[1] = json_string_value(json_array_get(json_object_get(x, "sep"), 0));

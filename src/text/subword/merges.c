@@ -1,0 +1,177 @@
+/* merges.c — RoBERTa's tokenizer from vocab.json and merges.txt: the tokenizer.json that transformers' RobertaTokenizer
+ * would make of them, which tokenizer_json.c reads.
+ *
+ *   vocab.json     {"piece": id, ...}
+ *   merges.txt     "#version: 0.2", then two pieces a line, the most frequent pair first
+ *
+ * <s> A </s>, or <s> A </s></s> B </s>, all of type 0.  add_prefix_space (false) puts a blank before each text, and
+ * trim_offsets (true) leaves blanks out of offsets. */
+#include "merges.h"
+
+#include <stdlib.h>
+
+#include "roformer/inspect/files.h"
+
+/* The special tokens in transformers' order, which gives ids to those that vocab.json has not. */
+static const struct { const char *key, *usual; } role[] = {
+    {"bos_token", "<s>"},  {"eos_token", "</s>"}, {"unk_token", "<unk>"},  {"sep_token", "</s>"},
+    {"pad_token", "<pad>"}, {"cls_token", "<s>"}, {"mask_token", "<mask>"},
+};
+
+static const char *name_of(const rf_tokenizer_folder *f, size_t i)
+{
+    const json_t *x = json_object_get(f->map, role[i].key);
+    if (!x) x = json_object_get(f->config, role[i].key);
+    const char *name = json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
+    return name ? name : role[i].usual;
+}
+
+static const char *name_by(const rf_tokenizer_folder *f, const char *key)
+{
+    size_t i = 0;
+    while (strcmp(role[i].key, key) != 0) i++;
+    return name_of(f, i);
+}
+
+/* {"id": ..., "content": ...} of each special token, with what the settings say of it. */
+static json_t *special_tokens(const rf_tokenizer_folder *f, const json_t *vocab)
+{
+    json_t *list = json_array(), *x;
+    json_int_t next = 0;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)vocab, key, x)
+        if (json_integer_value(x) >= next) next = json_integer_value(x) + 1;
+    for (size_t i = 0; i < RF_COUNT(role); i++) {
+        const char *name = name_of(f, i);
+        const rf_added *is = NULL;
+        bool again = false;
+        for (size_t k = 0; k < i; k++) again |= !strcmp(name, name_of(f, k));
+        if (again) continue;
+        for (size_t k = 0; k < f->parts.added_n; k++)
+            if (!strcmp(f->parts.added[k].text, name)) is = &f->parts.added[k];
+        const json_t *known = json_object_get(vocab, name);
+        const json_int_t id = known ? json_integer_value(known) : is && is->id >= 0 ? is->id : next++;
+        rf__json_add(&list, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", name,
+                                      "single_word", 0, "lstrip", is && is->lstrip, "rstrip", is && is->rstrip,
+                                      "normalized", 0, "special", 1));
+    }
+    return list;
+}
+
+/* [piece, id] as RobertaProcessing has it. */
+static json_t *end_of(const rf_tokenizer_folder *f, const char *key, const json_t *specials)
+{
+    const char *name = name_by(f, key);
+    size_t i;
+    const json_t *x;
+    json_array_foreach((json_t *)(uintptr_t)specials, i, x)
+        if (!strcmp(json_string_value(json_object_get(x, "content")), name))
+            return json_pack("[s, O]", name, json_object_get(x, "id"));
+    return NULL;
+}
+
+/* ---- merges.txt -------------------------------------------------------------------------------------------------- */
+
+/* The lines of merges.txt, each as a list of two pieces. */
+static rf_status read_lines(const rf_tokenizer_folder *f, const char *path, char *text, size_t size, json_t *out)
+{
+    size_t number = 0;
+    for (char *at = text, *end; at < text + size; at = end + 1) {
+        end = memchr(at, '\n', (size_t)(text + size - at));
+        if (!end) end = text + size;
+        number++;
+        *end = 0;
+        if (end > at && end[-1] == '\r') end[-1] = 0;
+        if (!strncmp(at, "#version", 8)) continue;
+        char *blank = strchr(at, ' ');
+        if (strlen(at) + 1 < (size_t)(end - at) || !blank || blank == at || !blank[1] || strchr(blank + 1, ' '))
+            return rf_fail(f->why, RF_EDATA,
+                           "%s: line %zu: expected two pieces with a blank between them, got \"%.60s\"", path, number,
+                           rf__printable(at).text);
+        *blank = 0;
+        if (json_array_append_new(out, json_pack("[s, s]", at, blank + 1)))
+            return rf_fail(f->why, RF_EDATA, "%s: line %zu: expected UTF-8 (or there is no memory)", path, number);
+    }
+    return RF_OK;
+}
+
+static rf_status read_merges(const rf_tokenizer_folder *f, json_t *out)
+{
+    char path[RF_PATH], *text = NULL;
+    size_t size;
+    rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_MERGES, f->why);
+    if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &text, &size, f->why);
+    if (!status) status = read_lines(f, path, text, size, out);
+    rf__free(f->ctx, text);
+    return status;
+}
+
+/* vocab.json, with whole numbers. */
+static rf_status read_vocab(rf_tokenizer_folder *f, json_t **out)
+{
+    char *text = NULL;
+    size_t size;
+    rf_status status = rf__path(f->fast_path, RF_PATH, f->path, RF_FILE_VOCAB_JSON, f->why);
+    if (!status) status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &text, &size, f->why);
+    if (!status) *out = rf__json_parse(text, size, 0, f->fast_path, f->why);
+    rf__free(f->ctx, text);
+    return status ? status : *out ? RF_OK : f->why->code;
+}
+
+/* ---- as tokenizer.json ------------------------------------------------------------------------------------------- */
+
+static rf_status no_memory(const rf_tokenizer_folder *f)
+{
+    return rf_fail(f->why, RF_ENOMEM, "%s: no memory for the tokenizer", f->fast_path);
+}
+
+/* Takes the vocabulary and the merges.  NULL: no memory. */
+static json_t *as_tokenizer(const rf_tokenizer_folder *f, int prefix, int trim, json_t *vocab, json_t *merges)
+{
+    json_t *all = json_pack("{s:s, s:n, s:n, s:n}", "version", "1.0", "truncation", "padding", "normalizer");
+    json_t *specials = special_tokens(f, vocab), *model = json_pack("{s:s, s:n, s:n, s:s, s:s, s:b}", "type", "BPE",
+        "dropout", "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix", "", "fuse_unk", 0);
+    json_t *frame = json_pack("{s:s, s:b, s:b}", "type", "RobertaProcessing", "trim_offsets", trim, "add_prefix_space",
+                              prefix);
+    rf__json_set(&frame, "sep", end_of(f, "sep_token", specials));
+    rf__json_set(&frame, "cls", end_of(f, "cls_token", specials));
+    rf__json_set(&model, "vocab", vocab);
+    rf__json_set(&model, "merges", merges);
+    rf__json_set(&all, "added_tokens", specials);
+    rf__json_set(&all, "pre_tokenizer", json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space",
+                                                  prefix, "trim_offsets", 1, "use_regex", 1));
+    rf__json_set(&all, "post_processor", frame);
+    rf__json_set(&all, "decoder", json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 1,
+                                            "trim_offsets", 1, "use_regex", 1));
+    rf__json_set(&all, "model", model);
+    return all;
+}
+
+rf_status rf__merges_read(rf_tokenizer_folder *f, char **text, size_t *size)
+{
+    json_t *vocab = NULL, *merges = json_array(), *all = NULL;
+    int prefix = 0, trim = 1;
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 0, &prefix);
+    if (!status) status = rf__folder_flag(f, f->config_path, f->config, "trim_offsets", 1, &trim);
+    if (!status) status = read_vocab(f, &vocab);
+    if (!status) status = merges ? read_merges(f, merges) : no_memory(f);
+    if (status) {
+        json_decref(vocab);
+        json_decref(merges);
+        return status;
+    }
+    all = as_tokenizer(f, prefix, trim, vocab, merges);
+    char *dumped = all ? rf__json_dump(all, JSON_COMPACT) : NULL;
+    json_decref(all);
+    *size = dumped ? strlen(dumped) : 0;
+    *text = dumped ? rf__alloc(f->ctx, *size + 1) : NULL;
+    if (*text) {
+        memcpy(*text, dumped, *size + 1);
+        f->fast = rf__json_parse(*text, *size, JSON_DECODE_INT_AS_REAL, f->fast_path, f->why);
+    }
+    free(dumped);
+    if (*text && f->fast) return RF_OK;
+    rf__free(f->ctx, *text);
+    *text = NULL;
+    return f->why->code ? f->why->code : no_memory(f);
+}
