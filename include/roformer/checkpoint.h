@@ -227,6 +227,10 @@ typedef struct rf_config {
     /* RoFormer-Sim (pooler_activation "linear"): the vector of a text is W h_[CLS] + b. In generation, the tokens of
        the prompt attend to the whole prompt (UniLM's mask), and new tokens have token type 1. */
     int linear_pooler;
+    /* ESM-2: the words of mask_token_id are zeros, and the others of a text are scaled by 0.88 / (1 - share of masked
+       tokens). */
+    int token_dropout;
+    int64_t mask_token_id;       /* -1: none */
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

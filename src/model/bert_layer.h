@@ -7,6 +7,7 @@
 typedef struct rf_bert_embedding {
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias, *last, *last_bias, *pooler,
         *pooler_bias;
+    rf_tensor *contact, *contact_bias;  /* of ESM-2: read and written, not used                                       */
 } rf_bert_embedding;
 
 typedef struct rf_bert_layer {
@@ -62,9 +63,10 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
 extern const rf_family_row rf__rows_bert_layer[];
 
 /* What a family of such layers says beside its names. */
-#define RF_BERT_LAYER                                                                                             \
-    .embedding_size = sizeof(rf_bert_embedding), .layer_size = sizeof(rf_bert_layer),                             \
-    .qkv = offsetof(rf_bert_layer, qkv), .qkv_bias = offsetof(rf_bert_layer, qkv_bias), .embed = rf__bert_embed, \
+#define RF_BERT_LAYER RF_BERT_LAYER_OF(rf__bert_embed)
+#define RF_BERT_LAYER_OF(embeds)                                                                              \
+    .embedding_size = sizeof(rf_bert_embedding), .layer_size = sizeof(rf_bert_layer),                         \
+    .qkv = offsetof(rf_bert_layer, qkv), .qkv_bias = offsetof(rf_bert_layer, qkv_bias), .embed = embeds,     \
     .layer_forward = rf__bert_forward
 
 #endif

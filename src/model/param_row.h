@@ -19,8 +19,8 @@ typedef enum rf_init {
 typedef bool rf_when(const rf_config *c, int64_t layer);
 
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
- * Q three times C, F feed-forward, G twice F, K labels, 1 one, P max_position_embeddings, H heads, D head width; others
- * belong to the position encoding.                                                                                   */
+ * Q three times C, F feed-forward, G twice F, K labels, 1 one, P max_position_embeddings, H heads, D head width, A
+ * heads of all layers; others belong to the position encoding.                                                       */
 typedef struct rf_param_row {
     const char *name, *shape;
     rf_init init;
@@ -38,7 +38,7 @@ enum {
     RF_ROW_PRETRAINED = 32,     /* of a head, but read for every head from a file that has it: BERT's pooler          */
     RF_ROW_FLAT = 64,           /* [1,n] in files, a vector of n here                                                 */
     RF_ROW_POOLER = 128,        /* of linear_pooler's matrix: part of the model, on its last layer                    */
-    RF_ROW_MAY_LACK = 512,      /* of a head: zeros where a file that has the head has none                           */
+    RF_ROW_MAY_LACK = 512,      /* zeros where a file has none (of a head: a file that has the head)                  */
     RF_ROW_GATED = 256,         /* gate and up of a gated feed-forward layer, in the family's order (family.h)        */
 };
 

@@ -23,6 +23,7 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     case 'Q': return 3 * c->hidden_size;
     case 'F': return c->intermediate_size;
     case 'G': return 2 * c->intermediate_size;
+    case 'A': return c->num_hidden_layers * c->num_attention_heads;
     case 'P': return c->max_position_embeddings + rf__config_first_position(c);
     case 'H': return c->num_attention_heads;
     case 'D': return c->hidden_size / c->num_attention_heads;

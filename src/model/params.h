@@ -84,6 +84,9 @@ rf_status rf__params_tied(const rf_params *p, const rf_weights *w, const rf_weig
 /* Whether a tensor is the table of positions that the configuration makes, or none at all (position_table.c). */
 rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, rf_error *why);
 
+/* RF_EDATA: frequencies that files hold beside their parameters are not those of rope_theta (position_table.c). */
+rf_status rf__position_frequencies(const rf_params *p, const rf_weights *w, rf_error *why);
+
 /* model.safetensors as transformers writes it: head tied to the word embeddings, stored once.
  *
  *   scale    NULL, or for each parameter NULL or the scales of its rows: then the slab has its whole numbers, written

@@ -78,7 +78,7 @@ static rf_status check_quantised(const rf_params *params, const rf_weights *w, c
 
 static bool may_lack(const rf_params *params, const rf_param *p, bool headless)
 {
-    return (p->head && (headless || p->flags & RF_ROW_MAY_LACK)) || (params->new_pooler && p->flags & RF_ROW_POOLER);
+    return (p->head && headless) || p->flags & RF_ROW_MAY_LACK || (params->new_pooler && p->flags & RF_ROW_POOLER);
 }
 
 rf_status rf__params_match(const rf_params *params, const rf_weights *w, const rf_weight **match, bool *has_head,
@@ -97,7 +97,8 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
             complain(&bad, &params->p[i], match[i]);
     if (has_head) *has_head = !headless;
     if (!bad.all) {
-        const rf_status status = headless ? RF_OK : rf__params_tied(params, w, match, why);
+        rf_status status = headless ? RF_OK : rf__params_tied(params, w, match, why);
+        if (!status) status = rf__position_frequencies(params, w, why);
         return status ? status : check_quantised(params, w, match, why);
     }
     if (bad.more) return rf_fail(why, RF_EDATA, "%s: %s; and %zu more", rf__weights_name(w), bad.text, bad.more);
@@ -166,10 +167,11 @@ rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, 
     for (size_t i = 0; i < params->n; i++) {
         const rf_param *p = &params->p[i];
         const rf_weight *t = p->head ? NULL : rf__params_find(params, w, p->name);
-        if (!p->head && (!t || !fits(p, t))) complain(&bad, p, t);
+        if (!p->head && (t ? !fits(p, t) : !(p->flags & RF_ROW_MAY_LACK))) complain(&bad, p, t);
     }
     if (bad.all)
         return rf_fail(why, RF_EDATA, "%s: %s%s", rf__weights_name(w), bad.text, bad.more ? "; and more" : "");
+    status = rf__position_frequencies(params, w, why);
     for (size_t i = 0; i < params->n && !status; i++)
         status = rf__quantised_check(params->ctx, w, rf__params_find(params, w, params->p[i].name),
                                      params->config.quantised, why);

@@ -4,11 +4,16 @@
  *
  * as RoFormerSinusoidalPositionalEmbedding and its kin in transformers fill it.  Angles are computed here, and the
  * table is not read; one that is not this formula, up to the rounding of half types, would be passed over wrongly: the
- * model was trained with other positions than those that its configuration asks for. */
+ * model was trained with other positions than those that its configuration asks for.
+ *
+ *     inv_freq(i) = base^(-2i/D)
+ *
+ * is what ESM-2's files hold; transformers computes with theirs.  Those of half types are as near as RATIO. */
 #include <math.h>
 #include <string.h>
 
 #include "model/params.h"
+#include "store/store.h"
 
 /* What bf16 rounds (2^-9) and f32 loses of angles at position 10^5 (0.006) is below this, another base far above. */
 static const double FAR = 1.0 / 64;
@@ -49,5 +54,36 @@ rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_w
     const rf_status status = rf_weights_read(w, t, table, 0, why);
     if (!status) *same = is_formula(table, t->dim[0], t->dim[1], base);
     rf__free(p->ctx, table);
+    return status;
+}
+
+/* What f16 rounds is half of this; transformers rotates by stored numbers. */
+static const double RATIO = 1e-3;
+
+rf_status rf__position_frequencies(const rf_params *p, const rf_weights *w, rf_error *why)
+{
+    static const char name[] = "rotary_embeddings.inv_freq";
+    const rf_config *c = &p->config;
+    const int64_t D = c->hidden_size / c->num_attention_heads;
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < rf_weights_count(w) && !status; i++) {
+        const rf_weight *t = rf_weights_at(w, i);
+        const size_t n = strlen(t->name), m = sizeof name - 1;
+        if (n < m || strcmp(t->name + n - m, name) != 0) continue;
+        if (t->rank != 1 || t->dim[0] != D / 2)
+            return rf_fail(why, RF_EDATA, "%s: %s: expected %lld frequencies, half of a head's columns, got another "
+                           "shape", rf__weights_name(w), t->name, (long long)(D / 2));
+        float *x = rf__alloc(p->ctx, t->count * sizeof *x);
+        if (!x) return rf_fail(why, RF_ENOMEM, "out of memory: %s", t->name);
+        status = rf_weights_read(w, t, x, 0, why);
+        for (int64_t k = 0; k < D / 2 && !status; k++) {
+            const double expected = pow(c->rope_theta, -2 * (double)k / (double)D), got = (double)x[k];
+            if (!(fabs(got - expected) <= RATIO * expected))
+                status = rf_fail(why, RF_EDATA, "%s: %s[%lld]: expected %.6g by rope_theta %g, got %.6g; the model was "
+                                 "trained with other frequencies than config.json says", rf__weights_name(w), t->name,
+                                 (long long)k, expected, c->rope_theta, got);
+        }
+        rf__free(p->ctx, x);
+    }
     return status;
 }

@@ -12,12 +12,23 @@
 #include "roformer/inspect/files.h"
 #include "store/store.h"
 
+/* A star in `as` stands for a layer's number; transformers 5.24 writes the star itself. */
+static bool is_named(const char *name, const char *as)
+{
+    for (; *as && *as != '*'; name++, as++)
+        if (*name != *as) return false;
+    if (!*as) return !*name;
+    if (*name == '*') return !strcmp(name + 1, as + 1);
+    const size_t digits = strspn(name, "0123456789");
+    return digits && !strcmp(name + digits, as + 1);
+}
+
 /* The row of a tensor that is not a parameter and needs no mention; NULL: it is none of these. */
 const rf_silent *rf__silent_find(const rf_family *f, const char *name)
 {
     const char *bare = rf__family_bare(f, name);
     for (const rf_silent *one = f->silent; one->name; one++)
-        if (!strcmp(bare, one->name)) return one;
+        if (is_named(bare, one->name)) return one;
     return NULL;
 }
 

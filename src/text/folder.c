@@ -147,6 +147,7 @@ static void take_class(const char *class, const rf_tokenizer_row **row)
 
 /* Classes that transformers takes for a model_type where nothing names a tokenizer_class. */
 static const struct { const char *model_type, *file, *class; } model_classes[] = {
+    {"esm", RF_FILE_VOCAB, "EsmTokenizer"},
     {"mpnet", RF_FILE_VOCAB, "MPNetTokenizer"},
     {"roberta", RF_FILE_MERGES, "RobertaTokenizer"},
 };

@@ -43,6 +43,7 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     c->vocab_size = size;
     const bool moved = pad >= 0 && pad != c->pad_token_id;
     if (moved) c->pad_token_id = pad;
+    if (c->token_dropout) c->mask_token_id = rf_tokenizer_mask(r->tokenizer);
     if (!c->is_encoder_decoder) rf_config_set_head(c, RF_HEAD_MLM);
     else mark_targets(r, c);
     return moved ? rf_config_check(c, "tokenizer", why) : RF_OK;                /* families may fix pad_token_id */

@@ -87,11 +87,38 @@ static void so_are_those_of_marian(void **state)
     t_free_all();
 }
 
+/* Frequencies that ESM-2 holds: of each layer in f16, or once under the name that transformers 5.24 writes. */
+static void frequencies_are_those_of_rope_theta(void **state)
+{
+    (void)state;
+    static const char *const folder[] = {"tests/golden/esm/published", "tests/golden/esm/masked"};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(folder); i++) {
+        rf_config c;
+        rf_params p;
+        rf_weights *w;
+        rf_error why = {0}, shape = {0};
+        if (rf_config_read(ctx, folder[i], &c, &why) || rf_weights_open(ctx, folder[i], &w, &why) ||
+            rf__params_new(ctx, &c, &p, &why) || rf__position_frequencies(&p, w, &why))
+            fail_msg("%s", why.text);
+        p.config.rope_theta *= 1.02;                                /* the last of 10 moves by 1.8 %                  */
+        assert_int_equal(rf__position_frequencies(&p, w, &why), RF_EDATA);
+        t_failed(&why, RF_EDATA, "rotary_embeddings.inv_freq[1]: expected 0.397");
+        p.config.rope_theta /= 1.02, p.config.num_attention_heads = 4;
+        assert_int_equal(rf__position_frequencies(&p, w, &shape), RF_EDATA);
+        t_failed(&shape, RF_EDATA, "expected 5 frequencies, half of a head's columns, got another shape");
+        rf__params_free(&p);
+        rf_weights_close(w);
+    }
+    rf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_of_transformers_are_those_computed),
         cmocka_unit_test(so_are_those_of_marian),
+        cmocka_unit_test(frequencies_are_those_of_rope_theta),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ def randomize(model, generator, gain=1.0, attention=1.5, sharp=lambda name: Fals
             if "embed_positions" in name:
                 continue
             noise = torch.randn(p.shape, generator=generator)
-            if name.endswith(("LayerNorm.weight", "layer_norm.weight", "layernorm.weight")):
+            if p.ndim == 1 and name.endswith("weight"):
                 p.copy_(1 + 0.2 * noise)
             elif name.endswith("bias"):
                 p.copy_(0.2 * noise)

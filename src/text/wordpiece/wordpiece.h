@@ -179,12 +179,14 @@ void rf__wordpiece_clear(rf_tokenizer *t);
     .decode = rf__wordpiece_decode, .token = rf__wordpiece_token, .id = rf__wordpiece_id,                              \
     .normalize = rf__wordpiece_normalize, .continues = rf__wordpiece_continues
 
-extern const rf_tokenizer_row rf__tokenizer_wordpiece, rf__tokenizer_mpnet;
+extern const rf_tokenizer_row rf__tokenizer_wordpiece, rf__tokenizer_mpnet, rf__tokenizer_esm;
 extern const rf_tokenizer_training rf__wordpiece_training;            /* vocab_trainer.c */
 
 rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out);
 /* The same for a row whose struct begins with an rf_wordpiece; its own members are zero. */
 rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out);
+/* The same from vocab.txt alone, whatever tokenizer.json says. */
+rf_status rf__wordpiece_open_lines(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out);
 rf_status rf__wordpiece_save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why);
 
 #endif

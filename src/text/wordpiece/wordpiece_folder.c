@@ -343,6 +343,22 @@ rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *
     return status;
 }
 
+rf_status rf__wordpiece_open_lines(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out)
+{
+    char path[RF_PATH];
+    source s = {.f = f};
+    rf_tokenizer_defaults(&s.options);
+    for (int i = 0; i < RF_SPECIALS; i++) *name_of(&s.options, i) = f->parts.special[i];
+    rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_VOCAB, f->why);
+    if (!status) status = read_lines(&s, path);
+    if (status) return status;
+    f->parts.name = path;
+    status = check_added(&s, path);
+    if (!status) return rf__wordpiece_make(f->ctx, row, &s.vocab, &s.options, &f->parts, out, f->why);
+    rf__vocab_clear(&s.vocab);
+    return status;
+}
+
 rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     const char *rules = json_string_value(json_object_get(f->config, "roformer_rules"));
