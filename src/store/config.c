@@ -325,8 +325,10 @@ static rf_status refuse_debertas(const char *file, const json_t *root, const rf_
     return RF_OK;
 }
 
-static rf_status read_architecture(const char *file, const json_t *v, rf_config *c, rf_error *why)
+static rf_status read_architecture(const rf_family_config *f, const char *file, const json_t *v, rf_config *c,
+                                   rf_error *why)
 {
+    char now[sizeof c->architecture];
     if (!v || json_is_null(v) || (json_is_array(v) && !json_array_size(v))) return RF_OK;
     if (!json_is_array(v) || !json_is_string(json_array_get(v, 0)))
         return rf__wrong_type(file, "architectures", v, "a list of strings", why);
@@ -334,6 +336,7 @@ static rf_status read_architecture(const char *file, const json_t *v, rf_config 
     if (strlen(name) >= sizeof c->architecture)
         return rf_fail(why, RF_EDATA, "%s: architectures[0]: expected at most %zu bytes, got %zu", file,
                        sizeof c->architecture - 1, strlen(name));
+    name = rf__config_class_now(f, name, now, sizeof now);
     memcpy(c->architecture, name, strlen(name) + 1);
     return RF_OK;
 }
@@ -376,7 +379,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     if (!s) s = refuse_debertas(file, root, c, why);
     if (!s && f->read) s = f->read(file, root, c, why);
     if (!s) s = rf__config_aliases_agree(f, file, root, c, why);
-    if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
+    if (!s) s = read_architecture(f, file, json_object_get(root, "architectures"), c, why);
     if (!s) s = read_pooler(f, file, root, c, why);
     if (!s) s = rf__task_read(file, root, c, why);
     if (!s) s = rf__quantised_read_config(file, root, &c->quantised, why);

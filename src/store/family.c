@@ -28,9 +28,19 @@ char *rf__config_family_names(char *to, size_t size, bool types)
     return to;
 }
 
+const char *rf__config_class_now(const rf_family_config *f, const char *name, char *to, size_t size)
+{
+    const size_t n = f->older.class ? strlen(f->older.class) : 0;
+    if (!n || strncmp(name, f->older.class, n) != 0) return name;
+    snprintf(to, size, "%s%s", f->older.now, name + n);
+    return to;
+}
+
 static bool has_class(const rf_family_config *f, const json_t *root)
 {
+    char now[sizeof ((rf_config *)0)->architecture];
     const char *name = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+    if (name) name = rf__config_class_now(f, name, now, sizeof now);
     for (const rf_class_row *is = f->class; name && is->name; is++)
         if (!strcmp(is->name, name)) return true;
     return false;
@@ -40,7 +50,10 @@ static bool has_class(const rf_family_config *f, const json_t *root)
 static bool is_called(const rf_family_config *f, const json_t *root)
 {
     const json_t *type = json_object_get(root, "model_type");
-    if (type && !json_is_null(type)) return json_is_string(type) && !strcmp(json_string_value(type), f->model_type);
+    if (type && !json_is_null(type))
+        return json_is_string(type) &&
+               (!strcmp(json_string_value(type), f->model_type) ||
+                (f->older.type && !strcmp(json_string_value(type), f->older.type)));
     for (const rf_family_config *const *e = rf__config_families; *e; e++)
         if (has_class(*e, root)) return has_class(f, root);
     return !strcmp(f->model_type, rf__config_families[0]->model_type);

@@ -50,6 +50,8 @@ typedef struct rf_class_row { rf_head head; const char *name; bool causal, forei
 typedef struct rf_family_config {
     const char *name;           /* rf_config.family                                                                   */
     const char *model_type;
+    /* Of files that say otherwise: their model_type, and how the names of their classes begin and would begin now. */
+    struct { const char *type, *class, *now; } older;
     const char *title;          /* as a sentence has it                                                               */
     const rf_config_sign *sign;
     const rf_config_key *key;   /* in place of common keys of the same name, or beside them                           */
@@ -68,6 +70,9 @@ typedef struct rf_family_config {
 } rf_family_config;
 
 extern const rf_family_config *const rf__config_families[];              /* NULL at the end; the first is RoFormer's  */
+
+/* The name of a class as it is now: `to`, or `name` itself. */
+const char *rf__config_class_now(const rf_family_config *f, const char *name, char *to, size_t size);
 
 /* The row that c->family names; NULL: none. */
 const rf_family_config *rf__config_family(const rf_config *c);

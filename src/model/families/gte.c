@@ -1,0 +1,189 @@
+/* gte.c — GTE v1.5 and multilingual, and arctic-embed-m-v2.        Zhang et al. 2024; transformers' GteFor...
+ *
+ * Post-norm layers (bert_layer.c) with rotary positions in halves and a gated feed-forward (Shazeer 2020).  There may
+ * be no token types.
+ *
+ *     h_0     = norm(word[id] + type[tt])
+ *     h       = norm(h + drop(a W_o + b_o)),     a as in bert_layer.c, its three matrices in one, W_qkv [3C,C]
+ *     [u | g] = h W_1,                           W_1 [2F,C], the gate in its second half
+ *     h       = norm(h + drop((gelu(g) * u) W_2 + b_2))
+ *     logits  = norm(gelu(h W_t + b_t)) word^T + b
+ *     labels  = drop(tanh(h_<s> W_p + b_p)) W + b
+ *
+ * The folders that were published first have model_type "new", and "ntk" there is not what it is elsewhere:
+ *
+ *     theta_i = (b f)^(-2i/D) / f^(2/D)          of texts of any length
+ *
+ * which is "linear" with the factor f^(2/D) of the base b f, and is written as such. */
+#include <math.h>
+
+#include "model/bert_layer.h"
+#include "store/store.h"
+
+static const rf_family_row embedding[] = {
+    RF_TENSOR(rf_bert_embedding, word, "embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS),
+    RF_TENSOR_WHEN(rf__when_types, rf_bert_embedding, type, "embeddings.token_type_embeddings.weight", "TE", NORMAL,
+                   true, RF_ROW_TABLE),
+    RF_BERT_WORDS_NORM,
+    {{0}, 0},
+};
+
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
+static const rf_family_row layer[] = {
+    ROW("attention.qkv_proj.weight", "QC", NORMAL, true, 0, qkv),
+    ROW("attention.qkv_proj.bias", "Q", ZEROS, false, 0, qkv_bias),
+    ROW("attention.o_proj.weight", "CC", NORMAL, true, 0, out),
+    ROW("attention.o_proj.bias", "C", ZEROS, false, 0, out_bias),
+    ROW("attn_ln.weight", "C", ONES, false, 0, norm),
+    ROW("attn_ln.bias", "C", ZEROS, false, 0, norm_bias),
+    ROW("mlp.up_gate_proj.weight", "GC", NORMAL, true, RF_ROW_GATED, up),
+    ROW("mlp.down_proj.weight", "CF", NORMAL, true, 0, down),
+    ROW("mlp.down_proj.bias", "C", ZEROS, false, 0, down_bias),
+    ROW("mlp_ln.weight", "C", ONES, false, 0, norm2),
+    ROW("mlp_ln.bias", "C", ZEROS, false, 0, norm2_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
+static const rf_family_row masked[] = {
+    ROW("lm_head.dense.weight", "EC", NORMAL, true, 0, dense),
+    ROW("lm_head.dense.bias", "E", ZEROS, false, 0, dense_bias),
+    ROW("lm_head.norm.weight", "E", ONES, false, 0, norm),
+    ROW("lm_head.norm.bias", "E", ZEROS, false, 0, norm_bias),
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.decoder.weight", "VE", NORMAL, true, 0),
+    ROW("lm_head.decoder.bias", "V", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRAINED), {{0}, 0}};
+static const rf_family_row choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_masked_gelu},
+    {RF_HEAD_POOLED, RF_LOOK_FIRST, pooled, rf__head_pooled},
+    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
+    RF_BERT_HEADS,
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    {RF_HEAD_MLM, "GteForMaskedLM", false, false},
+    {RF_HEAD_POOLED, "GteForSequenceClassification", false, false},
+    {RF_HEAD_TOKEN, "GteForTokenClassification", false, false},
+    {RF_HEAD_SPAN, "GteForQuestionAnswering", false, true},
+    {RF_HEAD_CHOICE, "GteForMultipleChoice", false, true},
+    {RF_HEAD_EMBED, "GteForSentenceEmbedding", false, true},
+    {RF_HEAD_MLM, "GteModel", false, false},
+    {0},
+};
+
+static const rf_config_key keys[] = {
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 8192, 2, 16777216, 0),
+    RF_CONFIG_KEY(type_vocab_size, WHOLE, 1, 0, 65536, 0),
+    RF_CONFIG_KEY(pad_token_id, WHOLE, 1, -1, 16777215, RF_KEY_NULL),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 250048, 1, 16777216, 0),
+    RF_CONFIG_KEY(rope_theta, NUMBER, 160000, 1, 1e18, RF_KEY_OPEN_LOW),
+    RF_CONFIG_KEY(rope_interleave, TRUTH, 0, 0, 0, RF_KEY_OURS),
+    RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),
+    RF_CONFIG_KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    {0},
+};
+
+#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
+#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
+static const rf_known_key known[] = {
+    ONLY("layer_norm_type", "\"layer_norm\"", "norms are LayerNorms"),
+    ONLY("logn_attention_scale", "false", "queries are not scaled by the logarithm of the length"),
+    ONLY("logn_attention_clip1", "false", "queries are not scaled by the logarithm of the length"),
+    ONLY("pack_qkv", "true", "queries, keys and values are one matrix"),
+    IDLE("unpad_inputs", "speed alone: there is no padding here"),
+    IDLE("use_memory_efficient_attention", "speed alone"),
+    {0},
+};
+#undef ONLY
+#undef IDLE
+
+/* Of model_type "new": its names and its ntk. */
+static rf_status read_older(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *scaling = json_object_get(root, "rope_scaling");
+    rf_rope_scaling *s = &c->rope_scaling;
+    const double D = (double)c->hidden_size / (double)c->num_attention_heads;
+    if (!strcmp(c->position_embedding_type, "rope"))
+        snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "rotary");
+    if (s->rope_type == RF_ROPE_DEFAULT) return RF_OK;
+    if (s->rope_type != RF_ROPE_NTK)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null or ntk for model_type new, got %s", file,
+                       rf_rope_type_name(s->rope_type));
+    if (!json_is_null(json_object_get(scaling, "mixed_b")) && json_object_get(scaling, "mixed_b"))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: mixed_b: expected null, got another value", file);
+    c->rope_theta *= s->factor;
+    s->rope_type = RF_ROPE_LINEAR;
+    s->factor = pow(s->factor, 2 / D);
+    return RF_OK;
+}
+
+static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const char *type = json_string_value(json_object_get(root, "model_type"));
+    if (type && !strcmp(type, "new")) return read_older(file, root, c, why);
+    if (c->rope_scaling.rope_type != RF_ROPE_NTK) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_parameters: expected a rope_type that transformers has, got ntk",
+                   file);
+}
+
+/* The older code's own keys, and where it is, are not those of the class that reads what is written. */
+static void write_config(const rf_config *c, json_t **more)
+{
+    static const char *const older[] = {"auto_map", "position_embedding_type"};
+    (void)c;
+    for (size_t i = 0; i < RF_COUNT(older); i++) json_object_del(*more, older[i]);
+    for (const rf_known_key *k = known; k->name; k++) json_object_del(*more, k->name);
+}
+
+static const rf_spelling spelling[] = {
+    {"lm_head.norm.weight", "lm_head.layer_norm.weight", false},
+    {"lm_head.norm.bias", "lm_head.layer_norm.bias", false},
+    {0},
+};
+
+static const rf_silent silent[] = {
+    {"embeddings.position_ids", NULL},
+    {"lm_head.decoder.weight", "tie_word_embeddings"},
+    {0},
+};
+
+static const char *const positions[] = {"rotary", NULL};
+
+const rf_family rf__family_gte = {
+    .config = {.name = "gte",
+               .model_type = "gte",
+               .older = {"new", "New", "Gte"},
+               .title = "GTE",
+               .key = keys,
+               .known = known,
+               .read = read_config,
+               .write = write_config,
+               .class = classes,
+               .position = "rotary",
+               .one_width = true},
+    .prefix = "gte.",
+    .older_prefix = "new.",
+    .gated = true,
+    .gate = RF_GATE_SECOND,
+    .embedding = embedding,
+    .layer = layer,
+    .head = heads,
+    .spelling = spelling,
+    .silent = silent,
+    .positions = positions,
+    .norm = RF_NORM_LAYER,
+    .footprint = rf__gated_footprint,
+    RF_BERT_LAYER,
+};
