@@ -231,6 +231,11 @@ typedef struct rf_config {
        tokens). */
     int token_dropout;
     int64_t mask_token_id;       /* -1: none */
+    /* ModernBERT: layers whose number global_attn_every_n_layers divides see all tokens, with the base rope_theta; the
+       others those of at most local_attention / 2 positions away, with local_rope_theta. local_attention 0: all layers
+       see all tokens. */
+    int64_t local_attention, global_attn_every_n_layers;
+    double local_rope_theta;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

@@ -145,7 +145,7 @@ static bool on_a_line(const rf__view *view)
 static void find_frequencies(rf_head_sums *s, const rf__view *view)
 {
     const rf_config *c = view->at->config;
-    const double base = c->rope_thetas ? c->rope_theta_per_layer[view->at->layer] : c->rope_theta;
+    const double base = rf_rope_base(c, view->at->layer);
     s->rotates = on_a_line(view);
     s->rotated = c->rotary_heads ? c->rotary_heads : s->H;
     s->gain = rf__rope_gain(c) * rf__rope_gain(c);

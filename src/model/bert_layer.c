@@ -83,7 +83,7 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
     const rf_config *c = b->config;
     const rf_bert_layer *w = b->weights;
-    rf_tensor *x = before(g, b, h, w->norm, w->norm_bias);
+    rf_tensor *x = b->at.layer || !b->family->first_bare ? before(g, b, h, w->norm, w->norm_bias) : h;
     rf_tensor *qkv = rf_linear(g, x, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
     rf_tensor *a = rf__block_attention(g, b, qkv);
     if (b->row) a = rf_rows(g, a, b->row, b->rows);

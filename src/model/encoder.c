@@ -272,6 +272,7 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
                                  .start = b.at.start,
                                  .causal = b.config->is_decoder && !b.whole,
                                  .prefixes = b.prefixes,
+                                 .window = rf__config_local(b.config, i) ? b.config->local_attention / 2 : 0,
                                  .drop = b.config->attention_probs_dropout_prob};
     if (i + 1 < b.config->num_hidden_layers) b.row = NULL;
     return b;

@@ -107,6 +107,7 @@ typedef struct rf_family {
     const rf_silent *silent;            /* ended by a row without a name                                              */
     const char *const *positions;       /* encodings that it may have, NULL at the end; or NULL: all                  */
     rf_norm_kind norm;
+    bool first_bare;                    /* no norm stands before the first layer's attention (normalize_before)       */
     bool gated;                         /* the feed-forward layer has a gate, in the row RF_ROW_GATED,                */
     rf_gate_order gate;                 /* ... which is the first or the second half of it                            */
     rf_tensor *(*embed)(rf_graph *g, const rf_block *b);
@@ -146,7 +147,7 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv);
 rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q);
 
 /* Heads (heads.c): dropout, dense, act, dropout, out | the same with tanh | dense, tanh, dropout, out | dropout, out |
- * out | dense, act, norm | the same with GELU. */
+ * out | dense, act, norm | the same with GELU | that, dropout, out. */
 rf_tensor *rf__head_dense(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_dense_tanh(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
@@ -154,6 +155,7 @@ rf_tensor *rf__head_token(rf_graph *g, const rf_config *c, const rf_head_weights
 rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_masked_gelu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_transformed(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);      /* x itself   */
 
 /* Rows of several families' heads, named as transformers' classes name them. */

@@ -8,6 +8,7 @@
  *     plain      h W + b                            of answers two columns; of candidates their last, first or mean h
  *     masked     norm(act(h W_t + b_t))             before the decoder
  *     masked_gelu  the same with GELU, whatever hidden_act says           XLMRobertaLMHead
+ *     transformed  drop(masked_gelu) W + b                                ModernBertForSequenceClassification
  *     none       h                                  of texts pooled, as sentence-transformers does (Reimers & Gurevych
  *                                                   2019)
  *
@@ -101,6 +102,11 @@ rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weight
 rf_tensor *rf__head_masked_gelu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
     return transform(g, c, w, x, RF_ACT_GELU);
+}
+
+rf_tensor *rf__head_transformed(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    return rf__head_token(g, c, w, rf__head_masked_gelu(g, c, w, x));
 }
 
 rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)

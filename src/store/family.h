@@ -62,6 +62,8 @@ typedef struct rf_family_config {
     void (*write)(const rf_config *c, json_t **more);
     const rf_class_row *class;           /* the first of a head is the one that is written                           */
     const char *position;       /* position_embedding_type where config.json names none                               */
+    bool summarizes;            /* heads of texts look where rf_config.summary says, which `read` and `write` name;
+                                   RF_SUMMARY_FIRST where nothing is said                                             */
     bool one_width;             /* embedding_size is hidden_size                                                      */
     bool pairs;                 /* an encoder and a decoder: a source is read, a target written                       */
     const char *act;            /* the key of hidden_act; NULL: by that name                                          */
@@ -89,6 +91,12 @@ rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const
 
 /* The row of a table of positions that the first position has: 0, or pad_token_id + 1 (RF_KEY_AFTER_PAD). */
 int64_t rf__config_first_position(const rf_config *c);
+
+/* Whether a layer sees the tokens near each token alone. */
+static inline bool rf__config_local(const rf_config *c, int64_t layer)
+{
+    return c->local_attention > 0 && layer % c->global_attn_every_n_layers != 0;
+}
 
 bool rf__config_lacks(const rf_family_config *f, const char *key);      /* a key of others, such as is_decoder */
 

@@ -204,7 +204,8 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     if (!status && negative && !json_is_boolean(negative))
         status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative: expected true or false, got another value", file);
     c->version_2_with_negative = json_is_true(negative);
-    if (!status && rf_config_head(c) == RF_HEAD_CHOICE) status = read_summary(file, root, c, why);
+    if (!status && rf_config_head(c) == RF_HEAD_CHOICE && !rf__config_family(c)->summarizes)
+        status = read_summary(file, root, c, why);
     if (!status && rf_config_head(c) == RF_HEAD_EMBED) status = read_pooling(file, root, c, why);
     return status;
 }
@@ -309,7 +310,7 @@ json_t *rf__task_json(const rf_config *c)
     if (fine && c->task_pairs) fine = !json_object_set_new(all, "task_pairs", json_true());
     if (fine && head == RF_HEAD_SPAN)
         fine = !json_object_set_new(all, "version_2_with_negative", json_boolean(c->version_2_with_negative));
-    if (fine && head == RF_HEAD_CHOICE)
+    if (fine && head == RF_HEAD_CHOICE && !rf__config_family(c)->summarizes)
         fine = !json_object_set_new(all, "summary_type", json_string(summaries[c->summary]));
     if (fine && head == RF_HEAD_EMBED)
         fine = !json_object_set_new(all, "sentence_pooling", json_string(c->sentence_pooling)) &&

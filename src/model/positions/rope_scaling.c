@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "model/position.h"
+#include "store/family.h"
 
 static double pi(void) { return acos(-1); }
 
@@ -116,6 +117,7 @@ double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length
 double rf_rope_base(const rf_config *c, int64_t layer)
 {
     if (!c) return 0;
+    if (layer >= 0 && rf__config_local(c, layer)) return c->local_rope_theta;
     return layer >= 0 && layer < c->rope_thetas ? c->rope_theta_per_layer[layer] : c->rope_theta;
 }
 

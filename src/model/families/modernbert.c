@@ -1,0 +1,261 @@
+/* modernbert.c — ModernBERT and mmBERT.                     Warner et al. 2024; transformers' ModernBertFor...
+ *
+ * Pre-norm layers (bert_layer.c) without biases, with rotary positions in halves and a gated feed-forward.  Layers
+ * whose number global_attn_every_n_layers divides see all tokens, with the base global_rope_theta; the others see those
+ * of at most local_attention / 2 positions away, with the base local_rope_theta.
+ *
+ *     h_0     = norm(word[id])
+ *     x       = h in the first layer, else norm(h)
+ *     h       = h + a W_o,                  a as in bert_layer.c, its three matrices in one, W_qkv [3C,C]
+ *     [g | u] = norm(h) W_1,                W_1 [2F,C], the gate in its first half
+ *     h       = h + (act(g) * u) W_2
+ *     x_n     = norm(gelu(norm(h_L) W_t))
+ *     logits  = x word^T + b
+ *     labels  = drop(x) W + b               of [CLS] or of the mean of h, as classifier_pooling says; of each token
+ *
+ * Published files have position_embedding_type and layer_norm_eps, which mean nothing: the class reads norm_eps. */
+#include "model/bert_layer.h"
+#include "store/store.h"
+
+static bool later(const rf_config *c, int64_t number)
+{
+    (void)c;
+    return number > 0;
+}
+
+static const rf_family_row embedding[] = {
+    RF_TENSOR(rf_bert_embedding, word, "embeddings.tok_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS),
+    RF_TENSOR(rf_bert_embedding, norm, "embeddings.norm.weight", "E", ONES, false, 0),
+    RF_TENSOR(rf_bert_embedding, last, "final_norm.weight", "C", ONES, false, 0),
+    {{0}, 0},
+};
+
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
+static const rf_family_row layer[] = {
+    RF_TENSOR_WHEN(later, rf_bert_layer, norm, "attn_norm.weight", "C", ONES, false, 0),
+    ROW("attn.Wqkv.weight", "QC", NORMAL, true, 0, qkv),
+    ROW("attn.Wo.weight", "CC", NORMAL, true, 0, out),
+    ROW("mlp_norm.weight", "C", ONES, false, 0, norm2),
+    ROW("mlp.Wi.weight", "GC", NORMAL, true, RF_ROW_GATED, up),
+    ROW("mlp.Wo.weight", "CF", NORMAL, true, 0, down),
+    {{0}, 0},
+};
+#undef ROW
+
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
+#define TRANSFORM                                                                                                      \
+    ROW("head.dense.weight", "CC", NORMAL, true, RF_ROW_PRETRAINED, dense),                                            \
+    ROW("head.norm.weight", "C", ONES, false, RF_ROW_PRETRAINED, norm)
+static const rf_family_row masked[] = {
+    TRANSFORM,
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "decoder.weight", "VE", NORMAL, true, 0),
+    ROW("decoder.bias", "V", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+static const rf_family_row labels[] = {
+    TRANSFORM,
+    ROW("classifier.weight", "KC", NORMAL, true, 0, out),
+    ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+static const rf_family_row choice[] = {
+    TRANSFORM,
+    ROW("classifier.weight", "1C", NORMAL, true, 0, out),
+    ROW("classifier.bias", "1", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+#undef TRANSFORM
+#undef ROW
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_masked_gelu},
+    {RF_HEAD_SEQUENCE, RF_LOOK_SUMMARY, labels, rf__head_transformed},
+    {RF_HEAD_TOKEN, RF_LOOK_ALL, labels, rf__head_transformed},
+    {RF_HEAD_SPAN, RF_LOOK_ALL, labels, rf__head_transformed},
+    {RF_HEAD_CHOICE, RF_LOOK_SUMMARY, choice, rf__head_transformed},
+    {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none},
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    RF_BERT_CLASSES("ModernBert", RF_HEAD_SEQUENCE),
+    {RF_HEAD_MLM, "ModernBertModel", false, false},
+    {0},
+};
+
+static const rf_config_key keys[] = {
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(type_vocab_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(layer_norm_eps, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rope_theta, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(attention_probs_dropout_prob, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(hidden_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),
+    RF_CONFIG_KEY(normalize_before, TRUTH, 1, 1, 1, RF_KEY_OURS),
+    RF_CONFIG_KEY(intermediate_size, WHOLE, 1152, 1, 1048576, 0),
+    RF_CONFIG_KEY(num_hidden_layers, WHOLE, 22, 1, 1024, 0),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 8192, 2, 16777216, 0),
+    RF_CONFIG_KEY(pad_token_id, WHOLE, 50283, -1, 16777215, RF_KEY_NULL),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 50368, 1, 16777216, 0),
+    RF_CONFIG_KEY(rope_interleave, TRUTH, 0, 0, 0, RF_KEY_OURS),
+    RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),
+    RF_CONFIG_KEY_AS("norm_eps", layer_norm_eps, NUMBER, 1e-5, 0, 1, RF_KEY_OPEN_LOW),
+    RF_CONFIG_KEY_AS("attention_dropout", attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH),
+    RF_CONFIG_KEY(classifier_dropout, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH),
+    RF_CONFIG_KEY(local_attention, WHOLE, 128, 2, 16777216, 0),
+    RF_CONFIG_KEY(global_attn_every_n_layers, WHOLE, 3, 1, 1024, 0),
+    RF_CONFIG_KEY_AS("global_rope_theta", rope_theta, NUMBER, 160000, 1, 1e18, RF_KEY_OPEN_LOW),
+    RF_CONFIG_KEY(local_rope_theta, NUMBER, 10000, 1, 1e18, RF_KEY_OPEN_LOW | RF_KEY_NULL),
+    {0},
+};
+
+#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
+#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
+static const rf_known_key known[] = {
+    ONLY("attention_bias", "false", "matrices have no biases"),
+    ONLY("mlp_bias", "false", "matrices have no biases"),
+    ONLY("norm_bias", "false", "norms have no biases"),
+    ONLY("classifier_bias", "false", "the head's matrix has no bias"),
+    ONLY("decoder_bias", "true", "logits of tokens have a bias"),
+    ONLY("classifier_activation", "\"gelu\"", "the head has GELU"),
+    ONLY("embedding_dropout", "0", "words are not dropped"),
+    ONLY("mlp_dropout", "0", "the feed-forward is not dropped"),
+    IDLE("classifier_pooling", "read by `read_config` below"),
+    IDLE("layer_types", "the same"),
+    IDLE("layer_norm_eps", "norm_eps is that of the norms"),
+    IDLE("initializer_cutoff_factor", "the first weights of transformers"),
+    IDLE("deterministic_flash_attn", "answers are always the same here"),
+    IDLE("reference_compile", "speed alone"),
+    IDLE("repad_logits_with_grad", "speed alone"),
+    IDLE("sparse_prediction", "speed of training"),
+    IDLE("sparse_pred_ignore_index", "the same"),
+    {0},
+};
+#undef ONLY
+#undef IDLE
+
+/* ---- config.json beyond its tables ------------------------------------------------------------------------------- */
+
+/* rope_parameters of transformers 5: a base for each kind of layer. */
+static rf_status read_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why)
+{
+    const json_t *one = json_object_get(both, kind), *theta = json_object_get(one, "rope_theta");
+    const char *type = json_string_value(json_object_get(one, "rope_type"));
+    if (type && strcmp(type, "default") != 0)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_parameters: %s: rope_type: expected default, got \"%s\"", file,
+                       kind, rf__printable(type).text);
+    if (!theta || json_is_null(theta)) return RF_OK;
+    if (!json_is_number(theta) || !(json_number_value(theta) > 1))
+        return rf_fail(why, RF_EDATA, "%s: rope_parameters: %s: rope_theta: expected a number above 1, got another "
+                       "value", file, kind);
+    *base = json_number_value(theta);
+    return RF_OK;
+}
+
+/* layer_types, of which the first is global, and the next global one says how many there are between. */
+static rf_status read_types(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *list = json_object_get(root, "layer_types");
+    const json_t *given = json_object_get(root, "global_attn_every_n_layers");
+    const size_t n = json_array_size(list);
+    int64_t every = 0;
+    if (!list || json_is_null(list)) return RF_OK;
+    if ((int64_t)n != c->num_hidden_layers)
+        return rf_fail(why, RF_EDATA, "%s: layer_types: expected num_hidden_layers, %lld, entries, got %zu", file,
+                       (long long)c->num_hidden_layers, n);
+    for (size_t i = 0; i < n; i++) {
+        const char *type = json_string_value(json_array_get(list, i));
+        const bool global = type && !strcmp(type, "full_attention");
+        if (!global && !(type && !strcmp(type, "sliding_attention")))
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: layer_types[%zu]: expected full_attention or sliding_attention, "
+                           "got %s", file, i, type ? rf__printable(type).text : "another value");
+        if (global && i && !every) every = (int64_t)i;
+        if (global != (i == 0 || (every && (int64_t)i % every == 0)))
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: layer_types[%zu]: expected %s, as every so many layers from the "
+                           "first on see all tokens, got %s", file, i, global ? "sliding_attention" : "full_attention",
+                           type);
+    }
+    if (!every) every = c->num_hidden_layers;
+    const bool same = !given || c->global_attn_every_n_layers == every ||
+                      (every == c->num_hidden_layers && c->global_attn_every_n_layers > every);
+    if (!same)
+        return rf_fail(why, RF_EDATA, "%s: layer_types: expected full_attention in every layer that "
+                       "global_attn_every_n_layers, %lld, divides, got it in every one that %lld divides; remove one "
+                       "of the two", file, (long long)c->global_attn_every_n_layers, (long long)every);
+    c->global_attn_every_n_layers = every;
+    return RF_OK;
+}
+
+static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *pooling = json_object_get(root, "classifier_pooling");
+    const json_t *both = json_object_get(root, "rope_parameters");
+    const char *named = json_string_value(pooling);
+    snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "rotary");
+    if (c->local_rope_theta < 0) c->local_rope_theta = c->rope_theta;
+    rf_status status = read_base(file, both, "full_attention", &c->rope_theta, why);
+    if (!status) status = read_base(file, both, "sliding_attention", &c->local_rope_theta, why);
+    if (!status) status = read_types(file, root, c, why);
+    if (status) return status;
+    if (c->rope_scaling.rope_type != RF_ROPE_DEFAULT)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null, got %s", file,
+                       rf_rope_type_name(c->rope_scaling.rope_type));
+    if (pooling && (!named || (strcmp(named, "cls") != 0 && strcmp(named, "mean") != 0)))
+        return rf_fail(why, RF_EDATA, "%s: classifier_pooling: expected cls or mean, got %s", file,
+                       named ? rf__printable(named).text : "another value");
+    c->summary = named && !strcmp(named, "mean") ? RF_SUMMARY_MEAN : RF_SUMMARY_FIRST;
+    return RF_OK;
+}
+
+/* transformers takes both kinds of keys; those of the file are as long as its layers were. */
+static void write_config(const rf_config *c, json_t **more)
+{
+    static const char *const newer[] = {"layer_types", "rope_parameters", "position_embedding_type"};
+    for (size_t i = 0; i < RF_COUNT(newer); i++) json_object_del(*more, newer[i]);
+    rf__json_set(more, "classifier_pooling", json_string(c->summary == RF_SUMMARY_MEAN ? "mean" : "cls"));
+}
+
+/* As seq2seq.c's norms in front, with a gate. */
+static rf_footprint footprint(const rf_config *c, bool bf16)
+{
+    const double C = (double)c->hidden_size;
+    rf_footprint f = rf__gated_footprint(c, bf16);
+    f.layer += 4 * 2 * (c->hidden_dropout_prob > 0 ? 2 : 1) * C;
+    f.embeddings += 4 * C;
+    return f;
+}
+
+static const rf_silent silent[] = {{"decoder.weight", "tie_word_embeddings"}, {0}};
+static const rf_spelling spelling[] = {{0}};
+static const char *const positions[] = {"rotary", NULL};
+
+const rf_family rf__family_modernbert = {
+    .config = {.name = "modernbert",
+               .model_type = "modernbert",
+               .title = "ModernBERT",
+               .key = keys,
+               .known = known,
+               .read = read_config,
+               .write = write_config,
+               .class = classes,
+               .position = "rotary",
+               .act = "hidden_activation",
+               .summarizes = true,
+               .one_width = true},
+    .prefix = "model.",
+    .layers = "layers.",
+    .gated = true,
+    .gate = RF_GATE_FIRST,
+    .first_bare = true,
+    .embedding = embedding,
+    .layer = layer,
+    .head = heads,
+    .spelling = spelling,
+    .silent = silent,
+    .positions = positions,
+    .norm = RF_NORM_LAYER,
+    RF_BERT_LAYER,
+    .finish = rf__bert_finish,
+    .footprint = footprint,
+};
