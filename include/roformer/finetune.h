@@ -79,6 +79,21 @@ const rf_reading *rf_answerer_reading(const rf_answerer *a);
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
                                const float **probability, rf_error *why);
 
+/* Scores pairs of a query and each of n texts by a model that reads both at once (a reranker), as CrossEncoder of
+ * sentence-transformers does: out[i] = f(the model's one output), f being the folder's activation_fn, else the sigmoid.
+ * A score does not depend on the other texts.
+ *
+ *   text, size       [n] UTF-8 texts and their bytes; the caller's
+ *   max_length       tokens of a pair, the longer text of which is truncated first; 0: never truncated; -1: as the
+ *                    folder says
+ *   out              [n]
+ *   RF_EUNSUPPORTED  the model has another number of outputs, or none for texts; an activation_fn other than Sigmoid,
+ *                    Identity and Tanh
+ *
+ * Cost: a forward pass over the tokens of all pairs. */
+rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_size, const char *const text[],
+                            const size_t size[], int64_t n, int64_t max_length, double out[], rf_error *why);
+
 /* Predicts every example of a file, labeled or not, and calls `line` with each line of output, without its end; the
  * text is valid until `line` returns. If the file has ids (a column or member "id"), they come first.
  *

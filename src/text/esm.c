@@ -78,7 +78,7 @@ static uint64_t fingerprint(const rf_tokenizer *t, uint64_t seed)
 
 /* ---- a folder ---------------------------------------------------------------------------------------------------- */
 
-static rf_status open(rf_tokenizer_folder *f, rf_tokenizer **out)
+static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     static const char *const name[RF_SPECIALS] = {
         [RF_UNK] = "<unk>", [RF_CLS] = "<cls>", [RF_SEP] = "<eos>", [RF_PAD] = "<pad>", [RF_MASK] = "<mask>"};
@@ -101,7 +101,7 @@ const rf_tokenizer_row rf__tokenizer_esm = {
     .files = files,
     .transformers = "EsmTokenizer",
     .size = sizeof(rf_wordpiece),
-    .open = open,
+    .open = open_folder,
     .save = rf__wordpiece_save,
     .fingerprint = fingerprint,
     .clear = rf__wordpiece_clear,

@@ -5,51 +5,67 @@
 
 #include "cli/shell/commands.h"
 #include "cli/shell/embedding.h"
+#include "cli/shell/finetune_options.h"
 #include "cli/shell/vectors.h"
 
 struct args {
     const char *model, *query_prompt, *query_prompt_name;
     cli_embedding embedding;
-    int json, dtype;
+    int json, dtype, cross;
     int64_t top_k;
     cli_list operands;
 };
 
-typedef struct hit { double cosine; int64_t line; } hit;
+typedef struct hit { double score; int64_t line; } hit;
 
-/* The nearest first, of equal ones the earlier line. */
-static int by_cosine(const void *a, const void *b)
+/* The best first, of equal ones the earlier line. */
+static int by_score(const void *a, const void *b)
 {
     const hit *x = a, *y = b;
-    if (x->cosine != y->cosine) return x->cosine < y->cosine ? 1 : -1;
+    if (x->score != y->score) return x->score < y->score ? 1 : -1;
     return (x->line > y->line) - (x->line < y->line);
 }
 
 static rf_status print(const struct args *a, const hit *h, const char *text, size_t size, rf_error *why)
 {
     if (a->json)
-        return cli_print_json(json_pack("{s:f, s:I, s:o}", "score", h->cosine, "line", (json_int_t)h->line + 1, "text",
+        return cli_print_json(json_pack("{s:f, s:I, s:o}", "score", h->score, "line", (json_int_t)h->line + 1, "text",
                                         cli_text_json(text, size)),
                               0, why);
-    printf("%.4f\t%lld\t", h->cosine, (long long)h->line + 1);
+    printf("%.4f\t%lld\t", h->score, (long long)h->line + 1);
     cli_put_text(text, size);
     putchar('\n');
     return cli_flush(why);
 }
 
-static rf_status rank(const struct args *a, cli_io *io, const cli_vectors *query, cli_vectors *lines)
+/* score: of each line. */
+static rf_status rank(const struct args *a, cli_io *io, cli_window *lines, int64_t count, const double *score)
 {
     rf_status status = RF_OK;
-    hit *all = calloc(lines->n ? (size_t)lines->n : 1, sizeof *all);
-    if (!all) return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld lines", (long long)lines->n);
-    const char *const *text = cli_window_texts(&lines->lines);
+    hit *all = calloc(count ? (size_t)count : 1, sizeof *all);
+    if (!all) return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld lines", (long long)count);
+    const char *const *text = cli_window_texts(lines);
     int64_t n = 0;
-    for (int64_t i = 0; i < lines->n; i++)
-        if (!rf_utf8_blank(text[i], lines->lines.size[i])) all[n++] = (hit){cli_vectors_cosine(query, 0, lines, i), i};
-    qsort(all, (size_t)n, sizeof *all, by_cosine);
+    for (int64_t i = 0; i < count; i++)
+        if (!rf_utf8_blank(text[i], lines->size[i])) all[n++] = (hit){score[i], i};
+    qsort(all, (size_t)n, sizeof *all, by_score);
     for (int64_t i = 0; i < n && (!a->top_k || i < a->top_k) && !status; i++)
-        status = print(a, &all[i], text[all[i].line], lines->lines.size[all[i].line], &io->why);
+        status = print(a, &all[i], text[all[i].line], lines->size[all[i].line], &io->why);
     free(all);
+    return status;
+}
+
+/* ---- a vector for each text ---- */
+
+static rf_status rank_vectors(const struct args *a, cli_io *io, const cli_vectors *query, cli_vectors *lines)
+{
+    double *score = malloc((size_t)(lines->n ? lines->n : 1) * sizeof *score);
+    if (!score) return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld lines", (long long)lines->n);
+    const char *const *text = cli_window_texts(&lines->lines);
+    for (int64_t i = 0; i < lines->n; i++)
+        score[i] = rf_utf8_blank(text[i], lines->lines.size[i]) ? 0 : cli_vectors_cosine(query, 0, lines, i);
+    const rf_status status = rank(a, io, &lines->lines, lines->n, score);
+    free(score);
     return status;
 }
 
@@ -62,12 +78,66 @@ static rf_status work(const struct args *a, cli_io *io, rf_pipeline *p, cli_vect
     if (!status) status = cli_query_prompt(io, p, a->query_prompt, a->query_prompt_name, &asked);
     if (!status) status = cli_vectors_text(io, p, &asked, a->operands.item[0], query);
     if (!status) status = cli_vectors_read(io, p, &o, path, lines);
-    return status || cli_stopped() ? status : rank(a, io, query, lines);
+    return status || cli_stopped() ? status : rank_vectors(a, io, query, lines);
+}
+
+/* ---- both texts at once ---- */
+
+static rf_status refuse_vectors(const cli_parsed *p, rf_error *why)
+{
+    static const char *const other[] = {"pooling", "dimensions", "prompt", "prompt-name", "query-prompt",
+                                        "query-prompt-name", "batch-tokens"};
+    for (size_t i = 0; i < CLI_COUNT(other); i++)
+        if (cli_given(p, other[i]))
+            return rf_fail(why, RF_EARG, "--cross and --%s exclude one another: with --cross no text has a vector",
+                           other[i]);
+    return RF_OK;
+}
+
+static rf_status score_lines(const struct args *a, cli_io *io, rf_pipeline *p, cli_window *lines)
+{
+    cli_lines in;
+    const char *line, *query = a->operands.item[0];
+    size_t size;
+    rf_answerer *m = rf_pipeline_answerer(p);
+    if (!m)
+        return rf_fail(&io->why, RF_EUNSUPPORTED, "--cross: expected a model that reads both texts at once (a reranker "
+                       "with one output), got one without such a head; leave --cross out to compare vectors");
+    if (rf_utf8_blank(query, strlen(query)))
+        return rf_fail(&io->why, RF_EARG, "QUERY: expected a text, got an empty one");
+    rf_status status = cli_lines_open(io->ctx, &in, a->operands.n > 1 ? a->operands.item[1] : "-", &io->why);
+    int64_t n = 0;
+    for (; !status && !(status = cli_lines_next(&in, &line, &size, &io->why)) && line; n++)
+        status = cli_window_add(lines, line, size, &io->why);
+    cli_lines_close(&in);
+    double *score = status ? NULL : malloc((size_t)(n ? n : 1) * sizeof *score);
+    if (!status && !score) status = rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld lines", (long long)n);
+    if (!status)
+        status = rf_answerer_cross(m, query, strlen(query), cli_window_texts(lines), lines->size, n,
+                                   a->embedding.max_length, score, &io->why);
+    if (!status) status = rank(a, io, lines, n, score);
+    if (!status) cli_report_reading(io, rf_answerer_reading(m));
+    free(score);
+    return status;
+}
+
+static int run_cross(const struct args *a, cli_io *io)
+{
+    rf_pipeline *p = NULL;
+    cli_window lines = {0};
+    rf_status status = refuse_vectors(io->parsed, &io->why);
+    cli_signals_catch();
+    if (!status) status = cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p);
+    if (!status) score_lines(a, io, p, &lines);
+    cli_window_clear(&lines);
+    rf_pipeline_close(p);
+    return cli_exit(io);
 }
 
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
+    if (a->cross) return run_cross(a, io);
     rf_pipeline *p = NULL;
     cli_vectors query = {0}, lines = {0};
     cli_signals_catch();
@@ -83,6 +153,9 @@ static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"top-k", 'k', CLI_INT, A(top_k), "N", "10", 0, 1 << 30, NULL, "number of lines to print; 0: all", NULL},
+    {"cross", 0, CLI_FLAG, A(cross), NULL, NULL, 0, 0, NULL,
+     "score each pair of the query and a line by a model that reads both (a reranker), as CrossEncoder of "
+     "sentence-transformers does", NULL},
     CLI_QUERY_PROMPT_OPTIONS(struct args, query_prompt, query_prompt_name),
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one line of JSON per result", NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
@@ -95,6 +168,7 @@ static const char *const examples[] = {
     "printf 'A dog barks.\\nThe hound is loud.\\nPrices fell.\\n' > lines.txt",
     "roformer rank \"a noisy animal\" lines.txt",
     "roformer rank -m my-model --top-k 2 --json \"a noisy animal\" < lines.txt",
+    "roformer rank -m my-reranker --cross \"a noisy animal\" lines.txt",
     NULL,
 };
 
@@ -104,7 +178,8 @@ const cli_command cmd_rank = {
     "rank lines of text by similarity to a query",
     "Embeds the query and every line of the file (default: standard input) as roformer embed does, and prints the "
     "most similar lines first: cosine, line number and line, separated by tabs.  Empty lines are skipped.  With "
-    "--json: {\"score\", \"line\", \"text\"}.",
+    "--json: {\"score\", \"line\", \"text\"}.  With --cross, the model reads the query and a line together, and the "
+    "score is its output after the folder's activation_fn (default: the sigmoid).",
     examples,
     options,
     sizeof(struct args),

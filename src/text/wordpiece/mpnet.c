@@ -15,7 +15,7 @@ static rf_status add_mask(rf_tokenizer_folder *f, const char *mask)
                                      .id = id ? (int32_t)rf__whole_number(id) : RF_ADDED_OPEN});
 }
 
-static rf_status open(rf_tokenizer_folder *f, rf_tokenizer **out)
+static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     static const char *const name[RF_SPECIALS] = {
         [RF_UNK] = "[UNK]", [RF_CLS] = "<s>", [RF_SEP] = "</s>", [RF_PAD] = "<pad>", [RF_MASK] = "<mask>"};
@@ -37,6 +37,6 @@ const rf_tokenizer_row rf__tokenizer_mpnet = {
     .classes = classes,
     .files = files,
     .transformers = "MPNetTokenizerFast",
-    .open = open,
+    .open = open_folder,
     RF_WORDPIECE_ROW,
 };

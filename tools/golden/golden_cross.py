@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/cross/ranks.jsonl: what CrossEncoder.rank of sentence-transformers 6 gives for tiny rerankers that are there already
+(tests/golden/xlm_roberta/whole/pairs, tests/golden/mpnet/whole/pairs), by the activation that config.json names.  Needs torch,
+transformers 5 and sentence-transformers 6; the test (tests/cli/cross.sh) needs none of them.
+
+    python tools/golden/golden_cross.py"""
+import json
+import pathlib
+import shutil
+import tempfile
+
+from sentence_transformers import CrossEncoder
+
+import golden
+
+QUERY = "the river runs"
+TEXTS = ["to the sea", "a small house?", "hello world", "the river runs to the sea and to the sea, to the sea", "the river runs"]
+ACTIVATIONS = {"none": {}, "identity": {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}},
+               "sigmoid": {"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}},
+               "older": {"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}}
+
+
+def folder(family, activation, to):
+    """A copy with its tokenizer, which says how long pairs are, and the activation."""
+    source = golden.GOLDEN / family / "whole"
+    shutil.copytree(source / "pairs", to)
+    (to / "scores.txt").unlink(missing_ok=True)
+    if family == "mpnet":
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(source / name, to)
+    else:
+        shutil.copy(golden.GOLDEN / "fast" / "xlmr.tokenizer.json", to / "tokenizer.json")
+    config = json.loads((to / "config.json").read_text())
+    config.update(ACTIVATIONS[activation])
+    (to / "config.json").write_text(json.dumps(config))
+
+
+def main():
+    golden.quiet()
+    root = golden.fresh(golden.GOLDEN / "cross")
+    lines = []
+    with tempfile.TemporaryDirectory() as there:
+        for family in ("xlm_roberta", "mpnet"):
+            for activation in ACTIVATIONS:
+                to = pathlib.Path(there) / f"{family}-{activation}"
+                folder(family, activation, to)
+                for row in CrossEncoder(str(to), device="cpu").rank(QUERY, TEXTS, return_documents=True):
+                    lines.append(json.dumps(dict(model=family, activation=activation, line=row["corpus_id"] + 1, score=float(row["score"]),
+                                                 text=row["text"])))
+    golden.write_lines(root / "ranks.jsonl", lines)
+
+
+if __name__ == "__main__":
+    main()
