@@ -299,6 +299,9 @@ void rf_labels_free(rf_labels *l);
  * not counted. */
 int64_t rf_config_parameters(const rf_config *c);
 
+/* 1: the feed-forward layers of the family have a gate, a matrix of intermediate_size rows more; 0: not. */
+int rf_config_gated(const rf_config *c);
+
 const char *rf_rope_type_name(rf_rope_type type);           /* as in rope_scaling: "default", "linear", "yarn", ... */
 
 /* ---- sentence-transformers' folders ------------------------------------------------------------------------------ */

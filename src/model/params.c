@@ -242,6 +242,13 @@ int64_t rf_position_parameters(const rf_position *p, const rf_config *c)
     return sum;
 }
 
+int rf_config_gated(const rf_config *given)
+{
+    rf_config c;
+    const rf_family *f;
+    return given && !rf__config_given(&c, given, NULL) && !rf__family_find(&c, &f, NULL) && f->gated;
+}
+
 int64_t rf_config_parameters(const rf_config *given)
 {
     const rf_position *p = NULL;

@@ -143,17 +143,30 @@ rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg,
     return status;
 }
 
+/* Queries and keys of one text that are at most `window` positions apart. */
+static double pairs_within(const bench_shape *s, int64_t window)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < s->B; i++) {
+        const double T = (double)(s->start[i + 1] - s->start[i]), w = fmin((double)window, T - 1);
+        sum += T + 2 * (w * T - w * (w + 1) / 2);
+    }
+    return sum;
+}
+
 /* Of all layers; back: of their backward. */
 static double attention_flops(const rf_config *c, const bench_shape *s, int back)
 {
     const int64_t H = c->num_attention_heads, D = c->hidden_size / H;
-    const double softmax = (back ? 8 : 4) * s->squares * (double)c->hidden_size;
+    const double softmax = (back ? 8 : 4) * (double)c->hidden_size;                    /* of a query and a key        */
+    const double local = c->local_attention ? pairs_within(s, c->local_attention / 2) : s->squares;
     const double linear = (double)(s->N * H) * rf_linear_attention_flops(c->feature_map, c->num_random_features, D,
                                                                          c->is_decoder, back);
     double all = 0;
     for (int64_t l = 0; l < c->num_hidden_layers; l++) {
         const rf_attention_type own = c->attention_types ? c->attention_type_per_layer[l] : c->attention_type;
-        all += own == RF_ATTENTION_LINEAR ? linear : softmax;
+        const bool near = c->local_attention && l % c->global_attn_every_n_layers;
+        all += own == RF_ATTENTION_LINEAR ? linear : softmax * (near ? local : s->squares);
     }
     return all;
 }
@@ -163,7 +176,7 @@ static double product_flops(const rf_config *c, const bench_shape *s)
     const double N = (double)s->N, L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
     const double F = (double)c->intermediate_size, E = (double)c->embedding_size;
     const double projected = c->embedding_size != c->hidden_size ? 2 * N * E * C : 0;
-    return L * (2 * N * (4 * C * C + 2 * C * F)) + projected;
+    return L * (2 * N * (4 * C * C + (rf_config_gated(c) ? 3 : 2) * C * F)) + projected;
 }
 
 double bench_encoder_flops(const rf_config *c, const bench_shape *s)
