@@ -99,6 +99,18 @@ static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why
     return check_heads(c, "decoder_attention_heads", c->decoder_attention_heads, name, why);
 }
 
+/* What a program sets, and what the family's layers would not do, or its files would not say. */
+static rf_status check_lacking(const rf_config *c, const rf_family_config *f, const char *name, rf_error *why)
+{
+    const struct { const char *key; int64_t value; } own[] = {{"local_attention", c->local_attention},
+                                                              {"token_dropout", c->token_dropout}};
+    for (size_t i = 0; i < RF_COUNT(own); i++)
+        if (own[i].value && !rf__config_key_named(f, own[i].key))
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected 0 for a %s, got %lld", name, own[i].key, f->title,
+                           (long long)own[i].value);
+    return RF_OK;
+}
+
 rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *why)
 {
     const rf_status arrays = rf__config_check_arrays(c, name, why);
@@ -111,6 +123,8 @@ rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *w
         const rf_status s = k ? rf__config_check_key(c, k, name, why) : RF_OK;
         if (s) return s;
     }
+    const rf_status lacking = check_lacking(c, f, name, why);
+    if (lacking) return lacking;
     if (c->is_encoder_decoder && !f->pairs)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "%s: is_encoder_decoder: expected false, got true; a %s is no encoder-decoder model", name,

@@ -95,7 +95,8 @@ int64_t rf__config_first_position(const rf_config *c);
 /* Whether a layer sees the tokens near each token alone. */
 static inline bool rf__config_local(const rf_config *c, int64_t layer)
 {
-    return c->local_attention > 0 && layer % c->global_attn_every_n_layers != 0;
+    const int64_t every = c->global_attn_every_n_layers;
+    return c->local_attention > 0 && every > 0 && layer % every != 0;
 }
 
 bool rf__config_lacks(const rf_family_config *f, const char *key);      /* a key of others, such as is_decoder */

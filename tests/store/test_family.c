@@ -54,7 +54,7 @@ static void silence_is_a_roformer(void **state)
 {
     (void)state;
     rf_config c = parse("{}"), other;
-    rf_error why = {0};
+    rf_error why = {0}, alien = {0};
     assert_string_equal(c.family, "roformer");
     c = parse("{\"architectures\":[\"SomethingElse\"]}");
     assert_string_equal(c.family, "roformer");
@@ -68,6 +68,11 @@ static void silence_is_a_roformer(void **state)
     assert_int_equal(rf_config_parameters(&other), 0);
     other = c, other.attention_type = (rf_attention_type)9;
     assert_int_equal(rf_config_check(&other, "c", NULL), RF_EDATA);
+    other = c, other.local_attention = 64;
+    assert_int_equal(rf_config_check(&other, "c", &alien), RF_EUNSUPPORTED);
+    t_failed(&alien, RF_EUNSUPPORTED, "c: local_attention: expected 0 for a RoFormer, got 64");
+    other = c, other.token_dropout = 1;
+    assert_int_equal(rf_config_check(&other, "c", NULL), RF_EUNSUPPORTED);
     other = c, other.num_labels = -1;
     assert_int_equal(rf_config_check(&other, "c", NULL), RF_EDATA);
     other = c, other.num_attention_heads = 0;

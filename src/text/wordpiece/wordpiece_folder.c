@@ -336,7 +336,7 @@ rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *
     if (!status) status = read_source(&s, vocab_path, &lines);
     if (status) return status;
     f->parts.name = lines ? vocab_path : f->fast_path;
-    if (f->parts.more_middle) row = &rf__tokenizer_mpnet;
+    if (f->parts.more_middle && row == &rf__tokenizer_wordpiece) row = &rf__tokenizer_mpnet;
     status = check_added(&s, f->parts.name);
     if (!status) return rf__wordpiece_make(f->ctx, row, &s.vocab, &s.options, &f->parts, out, f->why);
     rf__vocab_clear(&s.vocab);
