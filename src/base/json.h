@@ -7,7 +7,8 @@
 
 #include "base/base.h"
 
-enum { RF__MAX_VALUES = 2000000 };  /* JSON values of one document: bounds what the parser may allocate            */
+/* JSON values of one document: bounds what the parser may allocate.  Gemma's tokenizer.json has two million. */
+enum { RF__MAX_VALUES = 4000000 };
 
 /* A JSON document whose top is an object; duplicate keys, invalid UTF-8 and numbers out of range are refused with
  * line and byte (RF_EDATA), which no memory is not (RF_ENOMEM).  `flags` are jansson's, for what else is allowed.  NULL

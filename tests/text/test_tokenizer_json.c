@@ -9,7 +9,7 @@
 
 #define GOLDEN "tests/golden/fast/"
 
-static const char *const names[] = {"t5", "xlmr", "albert", "llama", "llama_new", "unigram", "bpe", "plain"};
+static const char *const names[] = {"t5", "xlmr", "albert", "llama", "llama_new", "gemma", "unigram", "bpe", "plain"};
 
 static char *read_whole(const char *name, const char *ending, size_t *size)
 {

@@ -117,6 +117,17 @@ def own(kind, lines, size):
     return t
 
 
+def gemma(t):
+    """As Gemma 2's, mmBERT's and EmbeddingGemma's: the normalizer leaves no blank that a Split could find."""
+    t = Tokenizer.from_str(t.to_str())
+    t.normalizer = normalizers.Replace(" ", "▁")
+    t.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    t.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    t.post_processor = processors.TemplateProcessing(single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1",
+                                                     special_tokens=[(x, t.token_to_id(x)) for x in ("<s>", "</s>")])
+    return t
+
+
 def all_of(lines, size, rules):
     """By name."""
     fit = dict(rules=rules) if rules else {}
@@ -131,6 +142,7 @@ def all_of(lines, size, rules):
         "albert": converted(convert.AlbertConverter, albert, keep_accents=False, do_lower_case=True),
         "llama": converted(Llama, bpe, legacy=True),
         "llama_new": converted(Llama, bpe, legacy=False),
+        "gemma": gemma(converted(Llama, bpe, legacy=False)),
         "unigram": own("unigram", lines, size),
         "bpe": own("bpe", lines, size),
         "plain": own("plain", lines, size),

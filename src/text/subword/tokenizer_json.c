@@ -454,6 +454,22 @@ static rf_status read_split(const rf_tokenizer_folder *f, fast *t, const json_t 
     return read_level(f, t, json_array_get(list, 1));
 }
 
+/* Whether the normalizer, or its last step, puts something in the place of each blank: Split by blanks finds none. */
+static bool leaves_no_blank(const rf_tokenizer_folder *f)
+{
+    const json_t *x = json_object_get(f->fast, "normalizer"), *list = json_object_get(x, "normalizers");
+    if (json_array_size(list)) x = json_array_get(list, json_array_size(list) - 1);
+    const char *from = json_string_value(json_object_get(json_object_get(x, "pattern"), "String"));
+    const char *to = json_string_value(json_object_get(x, "content"));
+    return is_type(x, "Replace") && from && !strcmp(from, " ") && to && !strchr(to, ' ');
+}
+
+static bool splits_by_blank(const json_t *x)
+{
+    const char *pattern = json_string_value(json_object_get(json_object_get(x, "pattern"), "String"));
+    return is_type(x, "Split") && pattern && !strcmp(pattern, " ") && !json_is_true(json_object_get(x, "invert"));
+}
+
 static rf_status read_splitter(const rf_tokenizer_folder *f, fast *t, const json_t *x)
 {
     static const char expected[] = "null, WhitespaceSplit, Metaspace and a Sequence of the two, ByteLevel, and a "
@@ -463,6 +479,7 @@ static rf_status read_splitter(const rf_tokenizer_folder *f, fast *t, const json
     json_t *one;
     rf_status status = RF_OK;
     if (!x || json_is_null(x)) return RF_OK;
+    if (splits_by_blank(x) && leaves_no_blank(f)) return RF_OK;                        /* as in Gemma 2 and mmBERT */
     if (type && !strcmp(type, "Metaspace") && !t->metaspace) return read_metaspace(f, t, x);
     if (type && !strcmp(type, "WhitespaceSplit") && !t->metaspace) return t->white = true, RF_OK;
     const json_t *list = json_object_get(x, "pretokenizers");
