@@ -108,6 +108,8 @@ typedef struct rf_embed_options {
     int cut_last;               /* 1: truncate to `dimensions` after normalization, as truncate_dim does, so lengths
                                    are below 1; default 0 */
     const char *prompt_name;    /* name of a prompt of the folder, used instead of `prompt`; default NULL */
+    int skip_special_tokens;    /* 1: the tokens that the tokenizer adds ([CLS], [SEP]) do not count in the mean or
+                                   maximum and have no vectors of their own; default 0 */
 } rf_embed_options;
 void rf_embed_options_init(rf_embed_options *o, size_t size);
 #define rf_embed_defaults(o) rf_embed_options_init((o), sizeof *(o))
@@ -116,7 +118,8 @@ void rf_embed_options_init(rf_embed_options *o, size_t size);
  * folder's value, and prompt_name by the text of that prompt.
  *
  *   out        may be the same struct as `given`; its prompt is owned by the folder or the caller
- *   RF_EARG    an option is out of range; both prompt and prompt_name are given; the folder has no prompt of this name
+ *   RF_EARG    an option is out of range; both prompt and prompt_name are given; the folder has no prompt of this name;
+ *              skip_special_tokens with RF_POOL_CLS
  *   RF_EUNSUPPORTED  RF_POOL_CLS with a causal model, whose first token attends to no other token; a prompt with
  *                    include_prompt false
  *   others     as rf_pipeline_sentence */
@@ -133,12 +136,24 @@ rf_status rf_embed_settle_sized(const rf_pipeline *p, const rf_embed_options *gi
  *   threads    if there are enough batches, each worker computes its own batch; the bits of a vector do not depend on
  *              it
  *   cost       4 C n bytes for the vectors; at most 4,096 texts are tokenized at a time
- *   RF_EDATA, RF_ERANGE  a text that cannot be encoded (rf_encode)
+ *   RF_EDATA, RF_ERANGE  a text that cannot be encoded (rf_encode), or has no token if special tokens are skipped
  *   RF_ENUMERIC  a vector is not finite
  *   others     as rf_embed_settle */
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                          const rf_embed_options *options, const float **vectors,
                          const rf_texts_report **report, rf_error *why);
+
+/* Computes one vector for each token: rows row[i] to row[i + 1] - 1 of the vectors belong to text i, in the order of
+ * its tokens. They are the hidden states of the last layer. pooling is ignored; vectors are normalized or cut to
+ * `dimensions` only if the options say so, not because the folder does.
+ *
+ *   vectors    [row[n],D]
+ *   row        [n + 1] from 0
+ *   cost       4 D bytes for each token of all texts
+ *   others     as rf_embed_texts */
+rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                          const rf_embed_options *options, const float **vectors, const int64_t **row,
+                          const rf_texts_report **report, rf_error *why);
 
 /* ---- masked tokens ----------------------------------------------------------------------------------------------- */
 
@@ -358,6 +373,11 @@ typedef struct rf_text_score {
 /* Log-probability (natural logarithm) of a text after [CLS] and the tokens of the context, under a causal model. A text
  * longer than a window is evaluated in overlapping windows (rf_session_logprobs).
  *
+ * Under a masked language model, logprob[i] is that of token i given all other tokens, before and after it, with
+ * token i masked. The sum is the pseudo-log-likelihood (Salazar et al. 2020, arXiv:1910.14659); exp(-total / n) is the
+ * pseudo-perplexity. The options must be 0.
+ *
+ *   cost       causal: a pass over the tokens; masked: a pass for each token
  *   context    may be NULL with 0 bytes; the first token of the text follows its last token
  *   out        valid until the pipeline's next call */
 rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,

@@ -1,9 +1,9 @@
 /* reader.h — reads documents from text files, one after the other, with bounded memory.
  *
- * A file is plain text, JSON lines, or WikiExtractor's `<doc ...>` ... `</doc>`. It may be compressed with gzip or
- * zstd, which is detected from its first bytes. "-" is standard input. Text is UTF-8, with or without BOM, with LF or
- * CRLF. Documents are returned as valid UTF-8 with LF; JSON strings are returned unchanged. Documents with only white
- * space are skipped.
+ * A file is plain text, JSON lines, FASTA, or WikiExtractor's `<doc ...>` ... `</doc>`. It may be compressed with gzip
+ * or zstd, which is detected from its first bytes. "-" is standard input. Text is UTF-8, with or without BOM, with LF
+ * or CRLF. Documents are returned as valid UTF-8 with LF; JSON strings are returned unchanged. Documents with only
+ * white space are skipped.
  *
  *     rf_reader_open(ctx, paths, n, NULL, &r, &why);
  *     while (!(status = rf_reader_next(r, &d, &why)) && d.text) use(d.text, d.size);
@@ -23,11 +23,18 @@ extern "C" {
 #endif
 
 typedef enum rf_text_format {
-    RF_TEXT_AUTO,           /* *.jsonl, *.ndjson (also .gz, .zst): JSON lines; first line `<doc `: wiki; else plain */
+    RF_TEXT_AUTO,               /* *.jsonl, *.ndjson (also .gz, .zst): JSON lines; *.fasta, *.fa, *.faa, *.fas (the
+                                   same): FASTA; first line `<doc `: wiki; else plain */
     RF_TEXT_PLAIN,
     RF_TEXT_JSONL,              /* one object per line; its member `field` is the document */
-    RF_TEXT_WIKI                /* WikiExtractor; &lt; &gt; &amp; &quot; are decoded */
+    RF_TEXT_WIKI,               /* WikiExtractor; &lt; &gt; &amp; &quot; are decoded */
+    RF_TEXT_FASTA               /* proteins: each record is a document, its lines joined; small letters become capital
+                                   ones, and a '*' at the end is dropped */
 } rf_text_format;
+
+/* The format that RF_TEXT_AUTO selects by a file's name alone: RF_TEXT_JSONL, RF_TEXT_FASTA, or RF_TEXT_AUTO if the
+ * contents decide. */
+rf_text_format rf_text_format_of(const char *path);
 
 /* What separates the documents in plain text. */
 typedef enum rf_text_split {
@@ -59,6 +66,7 @@ typedef struct rf_document {
     int file;                   /* index into `paths` */
     int64_t index;              /* number in its file, from 0; parts of a split document are counted separately */
     int continues;              /* 1: continues the previous document, which was split */
+    const char *name;           /* FASTA: first word of the record's header; else "" */
 } rf_document;
 
 /* Opens the reader. Every file must exist; nothing is read yet.
@@ -75,7 +83,8 @@ void rf_reader_close(rf_reader *r);
  *
  *   RF_EDATA     the message names file and line, or file and byte of compressed data: invalid UTF-8; a line that is
  *                not JSON or lacks the field; truncated or damaged compression; data that expands more than 1000 times;
- *                a file whose size changed since rf_reader_open
+ *                a file whose size changed since rf_reader_open; FASTA: residues before the first header, a record
+ *                without residues, '*' within a record, other characters than letters, '-', '.' and '*'
  *   RF_EUNSUPPORTED  xz, bzip2, UTF-16, or a zstd window above 128 MiB
  *   RF_EIO           the operating system could not read */
 rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why);

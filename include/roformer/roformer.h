@@ -28,5 +28,6 @@
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
 #include "roformer/translate.h"
+#include "roformer/variants.h"
 #include "roformer/version.h"
 #endif

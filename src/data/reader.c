@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "data/reader.h"
 #include "data/content.h"
+#include "data/fasta.h"
 #include "data/source.h"
 #include "data/wiki.h"
 #include "store/store.h"
@@ -54,7 +55,8 @@ struct rf_reader {
     bool continues;
     bool inside;                        /* wiki: between <doc> and </doc>                                            */
     bool title_next;                    /* wiki: the next line may repeat the title                                  */
-    char title[512];
+    char title[512];                    /* wiki: of the document; FASTA: the record's name                           */
+    bool stop;                          /* FASTA: the residues so far end with '*'                                   */
 };
 
 static const char *name_of(const rf_reader *r)
@@ -180,7 +182,8 @@ static bool slice(rf_reader *r, rf_document *out)
         while (a < b && rf__white(p[b - 1])) b--;
         r->from += n;
         if (a == b) continue;
-        *out = (rf_document){p + a, b - a, r->now, r->index++, r->continues};
+        *out =
+            (rf_document){p + a, b - a, r->now, r->index++, r->continues, r->format == RF_TEXT_FASTA ? r->title : ""};
         r->continues = true;
         return true;
     }
@@ -283,21 +286,86 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
     return whole ? append(r, "\n", 1, why) : RF_OK;
 }
 
+/* ---- FASTA ------------------------------------------------------------------------------------------------------- */
+
+/* The record ends: a '*' at its end, which marks the end of a translation, is no residue. */
+static rf_status end_record(rf_reader *r, rf_error *why)
+{
+    if (r->size == r->from && !r->continues)
+        return rf_fail(why, RF_EDATA, "%s:%lld: '%.200s': expected residues, got none", name_of(r),
+                       (long long)r->number, r->title);
+    r->stop = false;
+    r->complete = true;
+    return RF_OK;
+}
+
+static rf_status header(rf_reader *r, const char *p, size_t n, bool whole, rf_error *why)
+{
+    if (!whole)
+        return rf_fail(why, RF_EDATA, "%s:%lld: expected a header of at most %d bytes, got a longer one", name_of(r),
+                       (long long)r->number, LINE);
+    if (r->inside) {                                              /* this line again, once the record before is out */
+        const rf_status s = end_record(r, why);
+        r->inside = false;
+        r->at = (size_t)(p - r->line);
+        r->number--;
+        return s;
+    }
+    r->inside = true;
+    rf__fasta_name(p, n, r->title, sizeof r->title);
+    return RF_OK;
+}
+
+static rf_status fasta(rf_reader *r, const char *p, size_t n, bool first, bool whole, rf_error *why)
+{
+    rf_error inner = {0};
+    size_t used;
+    if (first && n && *p == '>') return header(r, p, n, whole, why);
+    if ((first && n && *p == ';') || rf__blank(p, n)) return RF_OK;
+    if (!r->inside)
+        return rf_fail(why, RF_EDATA, "%s:%lld: expected a line that begins with '>', got residues without a name",
+                       name_of(r), (long long)r->number);
+    char *residues = rf__alloc(r->ctx, n);
+    if (!residues) return no_memory(r, why);
+    rf_status s = rf__fasta_residues(p, n, residues, &used, &inner);
+    if (s) rf_fail(why, s, "%s:%lld: %s", name_of(r), (long long)r->number, inner.text);
+    const char *stop = s ? NULL : memchr(residues, '*', used);
+    if (!s && (r->stop ? used : stop && stop + 1 < residues + used))
+        s = rf_fail(why, RF_EDATA, "%s:%lld: '%.200s': expected '*' only at the end of a protein, got residues behind "
+                    "it", name_of(r), (long long)r->number, r->title);
+    if (!s) s = append(r, residues, stop ? used - 1 : used, why);
+    r->stop |= stop != NULL;
+    rf__free(r->ctx, residues);
+    return s;
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static bool ends(const char *text, size_t n, const char *with)
+rf_text_format rf_text_format_of(const char *path)
 {
-    const size_t w = strlen(with);
-    return n >= w && !memcmp(text + n - w, with, w);
+    static const struct { const char *suffix; rf_text_format format; } row[] = {
+        {".jsonl", RF_TEXT_JSONL}, {".ndjson", RF_TEXT_JSONL}, {".fasta", RF_TEXT_FASTA}, {".fa", RF_TEXT_FASTA},
+        {".faa", RF_TEXT_FASTA},   {".fas", RF_TEXT_FASTA},
+    };
+    size_t n = path ? strlen(path) : 0;
+    for (const char *const *packed = (const char *const[]){".gz", ".zst", NULL}; *packed; packed++)
+        if (n >= strlen(*packed) && !memcmp(path + n - strlen(*packed), *packed, strlen(*packed))) {
+            n -= strlen(*packed);
+            break;
+        }
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        const size_t s = strlen(row[i].suffix);
+        if (n >= s && !memcmp(path + n - s, row[i].suffix, s)) return row[i].format;
+    }
+    return RF_TEXT_AUTO;
 }
 
 static rf_text_format format_of(const rf_reader *r)
 {
-    const char *path = r->file[r->now].path, *p = r->line + r->at;
-    size_t n = strlen(path), left = r->end - r->at;
-    if (r->o.format != RF_TEXT_AUTO) return r->o.format;
-    n -= ends(path, n, ".gz") ? 3 : ends(path, n, ".zst") ? 4 : 0;
-    if (ends(path, n, ".jsonl") || ends(path, n, ".ndjson")) return RF_TEXT_JSONL;
+    const rf_text_format named = rf_text_format_of(r->file[r->now].path);
+    const char *p = r->line + r->at;
+    size_t left = r->end - r->at;
+    if (r->o.format != RF_TEXT_AUTO || named != RF_TEXT_AUTO) return r->o.format ? r->o.format : named;
     while (left && rf__white(*p)) p++, left--;
     return starts(p, left, "<doc ") ? RF_TEXT_WIKI : RF_TEXT_PLAIN;
 }
@@ -317,7 +385,8 @@ static rf_status open_file(rf_reader *r, rf_error *why)
     rf_status s = r->memory ? rf__source_from_memory(r->ctx, r->memory, r->memory_size, f->path, &r->source, why)
                             : rf_source_open(r->ctx, f->path, &r->source, why);
     r->at = r->end = r->from = r->size = r->column = 0;
-    r->ended = r->complete = r->file_done = r->continues = r->inside = r->title_next = r->cr = false;
+    r->ended = r->complete = r->file_done = r->continues = r->inside = r->title_next = r->cr = r->stop = false;
+    *r->title = 0;
     r->index = 0;
     while (!s && !r->ended && r->end < 4096) s = fill(r, why);     /* enough to see what it is */
     if (s) return s;
@@ -333,7 +402,8 @@ static rf_status end_of_file(rf_reader *r, rf_error *why)
     if (f->is.size >= 0 && used != (uint64_t)f->is.size)
         return rf_fail(why, RF_EDATA, "%s: expected %lld bytes, got %llu", f->path, (long long)f->is.size,
                        (unsigned long long)used);
-    if (r->inside)
+    if (r->format == RF_TEXT_FASTA && r->inside && end_record(r, why)) return why->code;
+    if (r->format == RF_TEXT_WIKI && r->inside)
         return rf_fail(why, RF_EDATA, "%s:%lld: expected </doc>, got the end of the file", f->path,
                        (long long)r->number);
     r->complete = r->file_done = true;
@@ -360,6 +430,7 @@ static rf_status advance(rf_reader *r, rf_error *why)
     if (!p) return end_of_file(r, why);
     s = r->format == RF_TEXT_JSONL  ? jsonl(r, p, n, why)
         : r->format == RF_TEXT_WIKI ? wiki(r, p, n, first, whole, why)
+        : r->format == RF_TEXT_FASTA ? fasta(r, p, n, first, whole, why)
                                     : plain(r, p, n, first, whole, why);
     if (whole) {
         r->number++;
@@ -383,7 +454,7 @@ static rf_status next(rf_reader *r, rf_document *out, rf_error *why)
         rf_status s = RF_OK;
         if (!r->source) {
             if (r->now == r->files) {
-                *out = (rf_document){NULL, 0, r->now, 0, 0};
+                *out = (rf_document){.file = r->now};
                 return RF_OK;
             }
             s = open_file(r, why);
@@ -396,7 +467,7 @@ static rf_status next(rf_reader *r, rf_document *out, rf_error *why)
 rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why)
 {
     if (!(r && out)) return rf__missing("rf_reader_next", "reader, out", why);
-    *out = (rf_document){NULL, 0, r->now, 0, 0};
+    *out = (rf_document){.file = r->now};
     if (!r->stuck.code) next(r, out, &r->stuck);
     return r->stuck.code ? rf_fail(why, r->stuck.code, "%s", r->stuck.text) : RF_OK;
 }

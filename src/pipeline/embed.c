@@ -81,6 +81,11 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
         return rf_fail(why, RF_EARG, "max_length: expected -1 to %d, got %lld", INT32_MAX, (long long)o->max_length);
     if (o->batch_tokens < 1 || o->batch_tokens > INT32_MAX)
         return rf_fail(why, RF_EARG, "batch_tokens: expected 1 to %d, got %lld", INT32_MAX, (long long)o->batch_tokens);
+    if (o->skip_special_tokens < 0 || o->skip_special_tokens > 1)
+        return rf_fail(why, RF_EARG, "skip_special_tokens: expected 0 or 1, got %d", o->skip_special_tokens);
+    if (o->skip_special_tokens && o->pooling == RF_POOL_CLS)
+        return rf_fail(why, RF_EARG, "pooling: expected mean or max where special tokens are skipped, got cls, the "
+                       "vector of a special token");
     if (o->dimensions < 0 || o->dimensions > rf_model_config(p->model)->hidden_size)
         return rf_fail(why, RF_EARG, "dimensions: expected -1 to %lld, the width of the model, got %lld",
                        (long long)rf_model_config(p->model)->hidden_size, (long long)o->dimensions);
@@ -152,11 +157,76 @@ static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
 typedef struct job {
     rf_pipeline *p;
     const rf_embed_options *o;
-    float *out;                         /* [n,D] vectors of the window's texts                                        */
+    float *out;                         /* [n,D] vectors of the window's texts, or of their tokens                    */
+    const int64_t *row;                 /* [n + 1] where the vectors of a text's tokens begin; NULL: one for a text   */
     pthread_mutex_t lock;               /* of the failure                                                             */
     int64_t failed;                     /* the first batch that did; INT64_MAX: none                                  */
     rf_error why;
 } job;
+
+/* Tokens [*a, *b) of a text of the window are those of the text itself, without what the template added. */
+static void own_tokens(const rf__text_window *w, int64_t text, bool skip, int32_t *a, int32_t *b)
+{
+    *a = w->start[text];
+    *b = w->start[text + 1];
+    while (skip && *a < *b && w->e.added[*a]) ++*a;
+    while (skip && *a < *b && w->e.added[*b - 1]) --*b;
+}
+
+/* Each text's vectors, rows row[text] .. row[text + 1]. */
+static rf_status token_vectors(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
+{
+    const rf__text_window *w = &j->p->window;
+    const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o);
+    const float *h;
+    rf_status status = rf_session_hidden(with->session, &with->batch.view, &h, why);
+    for (int64_t i = from; i < to && !status; i++) {
+        const int64_t text = rf__order_text(j->p->order[i]);
+        int32_t a, b;
+        own_tokens(w, text, j->o->skip_special_tokens, &a, &b);
+        const float *x = h + (with->batch.start[i - from] + a - w->start[text]) * C;
+        float *y = j->out + (j->row[text] - j->row[0]) * D;
+        for (int32_t t = a; t < b && !status; t++, x += C, y += D) {
+            memcpy(y, x, (size_t)D * sizeof *y);
+            status = to_unit(y, D, x, D, j->o->normalize, why);
+        }
+    }
+    return status;
+}
+
+/* y = the mean, or the largest of each component, of the n rows of x, [n,C]. */
+static void pool_rows(float *y, const float *x, int64_t n, int64_t C, rf_pooling how)
+{
+    for (int64_t c = 0; c < C; c++) {
+        double sum = how == RF_POOL_MAX ? (double)x[c] : 0;
+        for (int64_t t = 0; t < n; t++)
+            if (how != RF_POOL_MAX) sum += (double)x[t * C + c];
+            else if ((double)x[t * C + c] > sum) sum = (double)x[t * C + c];
+        y[c] = (float)(how == RF_POOL_MAX ? sum : sum / (double)n);
+    }
+}
+
+/* Vectors of texts of which special tokens are no part. */
+static rf_status means_of_texts(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
+{
+    const rf__text_window *w = &j->p->window;
+    const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o);
+    const float *h;
+    rf_status status = rf_session_hidden(with->session, &with->batch.view, &h, why);
+    float *all = status ? NULL : rf__alloc(j->p->ctx, (size_t)C * sizeof *all);
+    if (!status && !all) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
+    for (int64_t i = from; i < to && !status; i++) {
+        const int64_t text = rf__order_text(j->p->order[i]);
+        float *y = j->out + text * D;
+        int32_t a, b;
+        own_tokens(w, text, true, &a, &b);
+        pool_rows(all, h + (with->batch.start[i - from] + a - w->start[text]) * C, b - a, C, j->o->pooling);
+        memcpy(y, all, (size_t)D * sizeof *y);
+        status = to_unit(y, D, all, j->o->cut_last ? C : D, j->o->normalize, why);
+    }
+    rf__free(j->p->ctx, all);
+    return status;
+}
 
 static rf_status compute_batch(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
 {
@@ -164,6 +234,8 @@ static rf_status compute_batch(const job *j, int64_t from, int64_t to, rf__worke
     const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, j->o);
     const float *v = NULL;
     rf_status status = rf__window_batch(p->ctx, &p->window, p->order, from, to, &with->batch, why);
+    if (!status && j->row) return token_vectors(j, from, to, with, why);
+    if (!status && j->o->skip_special_tokens) return means_of_texts(j, from, to, with, why);
     if (!status) status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
     for (int64_t i = from; i < to && !status; i++) {
         float *vector = j->out + rf__order_text(p->order[i]) * D;
@@ -193,10 +265,10 @@ static int64_t cut_batches(rf_pipeline *p, int64_t tokens)
 }
 
 /* Batches are dealt out to the threads where there are enough; a few larger ones are computed by all together. */
-static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, rf_error *why)
+static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, const int64_t *row, rf_error *why)
 {
     const int64_t T = p->ctx->threads;
-    job j = {.p = p, .o = o, .out = out, .lock = PTHREAD_MUTEX_INITIALIZER, .failed = INT64_MAX};
+    job j = {.p = p, .o = o, .out = out, .row = row, .lock = PTHREAD_MUTEX_INITIALIZER, .failed = INT64_MAX};
     sort_by_length(&p->window, p->order);
     int64_t n = cut_batches(p, o->batch_tokens);
     if (T > 1 && n >= 2 * T) {
@@ -243,37 +315,110 @@ static int64_t count_unknown(const rf_pipeline *p)
     return n;
 }
 
-rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
-                         const rf_embed_options *options, const float **vectors,
-                         const rf_texts_report **report, rf_error *why)
+/* The number of the first text of the window, from `from`, that has no token of its own; -1: each has one. */
+static int64_t without_tokens(const rf__text_window *w)
 {
-    rf_embed_options o;
-    rf_texts_report local, *r = rf__report_begin(p, report, &local);
-    rf_error inner = {0};
-    rf_status status = rf__pipeline_check(p, text, n, why);
-    if (!status) status = read_options(p, options, &o, why);
-    if (!status) status = reserve(p, n, (size_t)width_of(p, &o), why);
-    if (status) return status;
-    const int64_t D = width_of(p, &o);
+    for (int64_t i = 0; i < w->n; i++) {
+        int32_t a, b;
+        own_tokens(w, i, true, &a, &b);
+        if (a == b) return i;
+    }
+    return -1;
+}
+
+/* Counts the vectors of the window's tokens behind those of the first `done` texts, and grows their arrays. */
+static rf_status reserve_rows(rf_pipeline *p, const rf_embed_options *o, int64_t done, rf_error *why)
+{
+    const rf__text_window *w = &p->window;
+    if (!rf__grow(p->ctx, &p->row, &p->rows, (size_t)(done + w->n) + 1, sizeof *p->row))
+        return rf_fail(why, RF_ENOMEM, "out of memory: the vectors of %lld texts", (long long)(done + w->n));
+    if (!done) p->row[0] = 0;
+    for (int64_t i = 0; i < w->n; i++) {
+        int32_t a, b;
+        own_tokens(w, i, o->skip_special_tokens, &a, &b);
+        p->row[done + i + 1] = p->row[done + i] + b - a;
+    }
+    return reserve(p, p->row[done + w->n], (size_t)width_of(p, o), why);
+}
+
+/* Texts [i, n) into the window, as many as it takes; the next one's number.  *bad: the failure of that one. */
+static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const char *const text[], const size_t bytes[],
+                           int64_t i, int64_t n, int64_t *cut, rf_error *bad)
+{
     rf__text_window *w = &p->window;
+    for (w->n = 0; i < n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS); i++) {
+        bool one;
+        if (add_text(p, o->prompt, text[i], rf__text_bytes(text, bytes, i), o->max_length, &one, bad)) break;
+        *cut += one;
+    }
+    const int64_t empty = o->skip_special_tokens ? without_tokens(w) : -1;
+    if (empty < 0) return i;
+    rf_fail(bad, RF_EDATA, "text: expected a token beside special ones, which are skipped, got none");
+    i -= w->n - empty;
+    w->n = empty;
+    return i;
+}
+
+/* Vectors of texts or, with `tokens`, of their tokens. */
+static rf_status embed(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                       const rf_embed_options *o, bool tokens, const rf_texts_report **report, rf_texts_report *r,
+                       rf_error *why)
+{
+    const rf__text_window *w = &p->window;
+    const int64_t D = width_of(p, o);
+    rf_error inner = {0};
+    rf_status status = reserve(p, tokens ? rf__min64(n, WINDOW) : n, (size_t)D, why);
+    if (!status && tokens) p->window.n = 0, status = reserve_rows(p, o, 0, why);
     for (int64_t i = 0; i < n && !status && !inner.code;) {
         int64_t cut = 0;
-        for (w->n = 0; i < n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS); i++) {
-            bool one;
-            if (add_text(p, o.prompt, text[i], rf__text_bytes(text, bytes, i), o.max_length, &one,
-                         &inner))
-                break;
-            cut += one;
-        }
-        status = compute(p, &o, p->vectors + r->done * D, why);
+        i = fill_window(p, o, text, bytes, i, n, &cut, &inner);
+        if (tokens) status = reserve_rows(p, o, r->done, why);
+        if (!status && w->n)
+            status = compute(p, o, p->vectors + (tokens ? p->row[r->done] : r->done) * D,
+                             tokens ? p->row + r->done : NULL, why);
         if (status) return status;
         r->done += w->n;
         r->tokens += w->n ? w->start[w->n] : 0;
         r->cut += cut;
         r->unknown += count_unknown(p);
     }
-    if (vectors) *vectors = p->vectors;
-    if (!inner.code) return RF_OK;
+    if (status || !inner.code) return status;
     r->bad = r->done;
     return rf__text_fail(report, r->bad, n, &inner, why);
+}
+
+rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                         const rf_embed_options *options, const float **vectors,
+                         const rf_texts_report **report, rf_error *why)
+{
+    rf_embed_options o;
+    rf_texts_report local, *r = rf__report_begin(p, report, &local);
+    rf_status status = rf__pipeline_check(p, text, n, why);
+    if (!status) status = read_options(p, options, &o, why);
+    if (!status) status = embed(p, text, bytes, n, &o, false, report, r, why);
+    if (vectors && (!status || (r && r->bad >= 0))) *vectors = p->vectors;
+    return status;
+}
+
+/* As sentence-transformers' token_embeddings: what the folder says of normalization and dimensions is about texts. */
+rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                          const rf_embed_options *options, const float **vectors, const int64_t **row,
+                          const rf_texts_report **report, rf_error *why)
+{
+    rf_embed_options given, o;
+    rf_texts_report local, *r = rf__report_begin(p, report, &local);
+    rf_embed_defaults(&given);
+    rf_status status = rf__pipeline_check(p, text, n, why);
+    if (!status)
+        status = rf__options_read(&given, sizeof given, RF_SIZE_TO(rf_embed_options, batch_tokens), options,
+                                  "rf_embed_options", why);
+    if (given.normalize == -1) given.normalize = 0;
+    if (given.dimensions == -1) given.dimensions = 0;
+    given.pooling = RF_POOL_MEAN;
+    if (!status) status = read_options(p, &given, &o, why);
+    if (!status) status = embed(p, text, bytes, n, &o, true, report, r, why);
+    const bool some = !status || (r && r->bad >= 0);
+    if (vectors && some) *vectors = p->vectors;
+    if (row && some) *row = p->row;
+    return status;
 }

@@ -97,6 +97,7 @@ void rf_pipeline_close(rf_pipeline *p)
     rf__free(ctx, p->order);
     rf__free(ctx, p->cut);
     rf__free(ctx, p->vectors);
+    rf__free(ctx, p->row);
     rf__free(ctx, p->joined);
     rf_sentence_free(&p->sentence);
     rf__free(ctx, p->fills.mask);

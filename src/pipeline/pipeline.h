@@ -66,6 +66,8 @@ struct rf_pipeline {
     size_t joineds;
     float *vectors;
     size_t vectors_capacity;
+    int64_t *row;                       /* [texts + 1] where the vectors of a text's tokens begin                     */
+    size_t rows;
     rf__fills fills;
     rf_texts_report report;             /* of the last call                                                           */
     rf_word_scores word_scores;

@@ -1,5 +1,8 @@
-/* score.c — the log-probability of a text under a causal model:  log p(tokens | [CLS] context). */
-#include "pipeline/pipeline.h"
+/* score.c — the log-probability of a text:
+ *
+ *     causal     log p(tokens | [CLS] context)
+ *     masked     sum over the tokens t of the text: log p(t | all other tokens), the pseudo-log-likelihood */
+#include "pipeline/masked.h"
 #include "roformer/generate.h"
 
 void rf_score_options_init(rf_score_options *o, size_t size)
@@ -25,6 +28,18 @@ static rf_status add_tokens(rf_pipeline *p, const char *text, size_t bytes, size
     return RF_OK;
 }
 
+/* A masked model reads a text whole, and has no expectation of its end. */
+static rf_status check_masked(const rf_pipeline *p, const rf_score_options *o, rf_error *why)
+{
+    if (o->end) return rf_fail(why, RF_EARG, "end: expected 0 with a masked model, got 1: it does not predict ends");
+    if (o->max_length || o->stride)
+        return rf_fail(why, RF_EARG,
+                       "max_length, stride: expected 0 with a masked model, which reads a text whole, got "
+                       "%lld and %lld",
+                       (long long)o->max_length, (long long)o->stride);
+    return rf__can_fill(p, why);
+}
+
 rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
                         const rf_score_options *options, const rf_text_score **out, rf_error *why)
 {
@@ -45,6 +60,9 @@ rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_byte
     if (!status && bad < before)
         status = rf_fail(why, RF_EDATA, "context: expected UTF-8, got byte 0x%02X at byte %zu",
                          (unsigned char)context[bad], bad + 1);
+    const rf_config *c = rf_model_config(p->model);
+    const bool masked = !c->is_decoder && !c->is_encoder_decoder && rf_model_has_head(p->model);
+    if (!status && masked) status = check_masked(p, &o, why);
     if (!status) status = add_tokens(p, "", 0, &n, why);
     if (status) return status;
     p->id[0] = rf_tokenizer_cls(t);
@@ -57,7 +75,12 @@ rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_byte
     if (!logprob) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu tokens", n);
     p->logprob = logprob;
     const int64_t stride = o.stride ? o.stride : (most + 1) / 2;
-    status = rf_session_logprobs(p->session, p->id, (int64_t)n, most, stride, logprob, why);
+    if (!masked) status = rf_session_logprobs(p->session, p->id, (int64_t)n, most, stride, logprob, why);
+    else {
+        p->id[n] = rf_tokenizer_sep(t);
+        status = rf__pseudo_logprobs(p, p->id, (int64_t)n + 1, (int64_t)first, (int64_t)(n - first), 2048,
+                                     logprob + first, why);
+    }
     if (status) return status;
     rf_text_score *s = &p->text_score;
     *s = (rf_text_score){.n = (int64_t)(n - first), .id = p->id + first, .logprob = logprob + first};

@@ -1,6 +1,6 @@
 #!/bin/sh
-# esm.sh — ESM-2 folders with their tokenizer answer as transformers does: ids, tokens for a mask, vectors.  What would be
-# another model is refused.
+# esm.sh — ESM-2 folders with their tokenizer answer as transformers does: ids, tokens for a mask, vectors of proteins and
+# residues, scores of mutations.  What would be another model is refused.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/esm/whole
 cp -r "$golden" model
@@ -33,6 +33,64 @@ EOT
 done > alone.jsonl
 printf 'MKTV\nLSERT<mask>DPKQNF\n' | "$program" embed -q -m model --pooling mean --format jsonl - > together.jsonl || fail "embed"
 same alone.jsonl together.jsonl "texts alone and together"
+
+# Proteins of a FASTA file: the means of their residues, a vector for each of them, scores of mutations.
+printf '>one first\r\nmk\r\nTV*\r\n>two\r\nLSERT\r\nIDPKQNF\r\n' > proteins.fasta
+"$program" embed -q -m model --pooling mean --skip-special-tokens --format jsonl proteins.fasta > residues.jsonl || fail "embed"
+flat residues.jsonl > ours.txt
+flat "$golden/vectors.jsonl" > theirs_vectors.txt
+close_json theirs_vectors.txt ours.txt
+holds residues.jsonl '{"id": "two", "vector": ['
+"$program" embed -q -m model --pooling mean --skip-special-tokens --input-format lines --format jsonl proteins.txt > lines.jsonl || fail "embed"
+sed 's/.*"vector": //; s/}$//' residues.jsonl > vectors.txt
+same vectors.txt lines.jsonl "vectors of lines and of FASTA"
+"$program" embed -q -m model --tokens --skip-special-tokens -o residues.safetensors proteins.fasta || fail "embed --tokens"
+"$program" info residues.safetensors > /dev/null 2>&1
+head -c 200 residues.safetensors | grep -aq '"one":{"dtype":"F32","shape":\[4,40\],"data_offsets":\[0,640\]},"two":{"dtype":"F32","shape":\[12,40\]' || fail "header of residues.safetensors"
+"$program" embed -q -m model --tokens --format jsonl proteins.fasta | sed 's/\], \[/\n/g' | wc -l | grep -qx 20 || fail "20 vectors of tokens"
+[ "$(wc -c < residues.safetensors)" -gt 2560 ] || fail "residues.safetensors is too short"
+expect 2 '--tokens: expected --format safetensors or jsonl' "$program" embed -m model --tokens proteins.fasta
+printf '>a\nMK\n>a\nMK\n' > twice.fa
+expect 3 "record 2: 'a': expected a name of its own" "$program" embed -m model -o twice.safetensors twice.fa
+[ ! -e twice.safetensors ] || fail "twice.safetensors was written"
+printf '>a\nMK\n>b\nM1K\n' > bad.fa
+expect 3 "bad.fa:4: expected residues" "$program" embed -m model --pooling mean --format jsonl bad.fa
+printf '>dna\nACGTACGTACGTACGTACGTACGTACGTACGT\n' > dna.fa
+expect 0 "dna.fa: record 1, 'dna', has only the letters A, C, G, T, U and N" "$program" embed -m model --pooling mean --format jsonl dna.fa
+
+list() { tr -d '\n' < "$golden/proteins.json" | sed "s/.*\"$1\":\[\([^]]*\)\].*/\1/; s/[\" ]//g" | tr ',' '\n'; echo; }
+protein=$(tr -d '\n' < "$golden/proteins.json" | sed 's/.*"sequence":"\([A-Z]*\)".*/\1/')
+scores() { sed 's/.*[,	]\([-0-9.]*\)$/"score": \1/' "$1"; }
+for strategy in masked-marginals wt-marginals pseudo-ppl; do
+    list $strategy | sed 's/^/"score": /' > scores.txt
+    "$program" variants -q -m model --sequence "$protein" --scoring-strategy $strategy $(list mutations) > scored.tsv || fail "variants"
+    scores scored.tsv > ours_scores.txt
+    close_json scores.txt ours_scores.txt
+done
+{ echo 'id,mutant,"a, b"'; list mutations | sed 's/.*/7,"&",x/'; } > table.csv
+printf '>wild type\n%s\n' "$protein" > wild.fasta
+expect 0 '' "$program" variants -m model --fasta wild.fasta --input table.csv -o scored.csv
+head -1 scored.csv > header.txt
+echo 'id,mutant,"a, b",masked_marginals' > expected.txt
+same expected.txt header.txt "header of the table"
+tail -n +2 scored.csv | cut -d, -f1-3 > kept.txt
+tail -n +2 table.csv > expected.txt
+same expected.txt kept.txt "columns of the table"
+list mutations > list.txt
+sed 's/[0-9][0-9]*/ & /g' list.txt | awk 'BEGIN { RS = "[\n]" } { out = ""; n = split($0, part, " "); for (i = 1; i <= n; i++) out = out (part[i] ~ /^[0-9]+$/ ? part[i] + 100 : part[i]); print out }' > shifted.txt
+expect 0 '' "$program" variants -m model --sequence "$protein" --input list.txt -o one.tsv
+expect 0 '' "$program" variants -m model --sequence "$protein" --offset-idx 101 --input shifted.txt -o shifted.tsv
+cut -f2 one.tsv > one.txt
+cut -f2 shifted.tsv > two.txt
+same one.txt two.txt "scores by --offset-idx"
+printf 'K2R\nA3T\n' > bad.txt
+expect 3 "bad.txt:2: 'A3T': residue 3: expected 'T', as the sequence has, got 'A'" "$program" variants -m model --sequence "$protein" --input bad.txt
+expect 3 "table.csv:1: expected a column 'mutations', got none" "$program" variants -m model --sequence "$protein" --input table.csv --mutation-col mutations
+expect 2 'expected --sequence or --fasta, got neither' "$program" variants -m model K2R
+"$program" score -q -m model --json "$protein" | sed 's/.*"logprob": *\([-0-9.]*\).*/"score": \1/' > ours_scores.txt
+tr -d '\n' < "$golden/proteins.json" | sed 's/.*"pseudo_log_likelihood":\([-0-9.]*\).*/"score": \1\n/' > scores.txt
+close_json scores.txt ours_scores.txt
+"$program" score -q -m model --input wild.fasta | grep -q '	20	[0-9.]*	wild$' || fail "score of a FASTA file"
 
 expect 0 'the same' "$program" convert model written
 [ -f written/vocab.txt ] || fail "no vocab.txt: $(ls written)"

@@ -6,7 +6,7 @@ if grep -q __asan_init "$program"; then echo "SKIPPED: takes minutes under a san
 "$make_model" small || exit 1
 ROFORMER_MODEL=$PWD/small PATH=$(dirname "$program"):$PATH
 export ROFORMER_MODEL PATH
-own='watch my-model$|my-reranker|wiki|en-de|MRPC|RTE|squad|--band|8x128|4x512|lengths\.txt'
+own='watch my-model$|esm2_|my-reranker|wiki|en-de|MRPC|RTE|squad|--band|8x128|4x512|lengths\.txt'
 command -v gnuplot > /dev/null || own="$own|\\.svg|\\.png|position-report .* -o"
 
 for command in vocab prepare pretrain finetune fill-mask generate embed similarity rank tokenize evaluate predict classify info verify bench plot watch report \

@@ -146,7 +146,7 @@ holds out 'configuration and weights can be read'
 echo before > both; "$program" embed -q -m model --format jsonl lines -o /dev/stdout >> both; echo behind >> both
 [ "$(sed -n '1p;$p' both | tr '\n' ' ')" = 'before behind ' ] || fail "/dev/stdout that is a file: $(cut -c 1-40 both)"
 [ "$("$program" embed -q -m model --format f32 lines -o /dev/stdout | cksum)" = "$("$program" embed -q -m model --format f32 lines | cksum)" ] || fail "/dev/stdout"
-expect 0 'expected the extension npy, jsonl or f32, got another one' "$program" embed -m model -o v.json lines
+expect 0 'expected the extension npy, jsonl, f32 or safetensors, got another one' "$program" embed -m model -o v.json lines
 expect 0 '' "$program" embed -m model -o v.JSONL lines
 head -c 1 v.JSONL | grep -q '\[' || fail "an ending in capitals"
 

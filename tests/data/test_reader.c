@@ -142,6 +142,44 @@ static void json_lines(void **state)
     rf_reader_close(r);
 }
 
+static void proteins(void **state)
+{
+    (void)state;
+    const rf_reader_options parts = {.size = sizeof parts, .format = RF_TEXT_FASTA, .max_document = 64};
+    gives(">a first\nMKTV\nLSE\n>b\nACD\n", "x.fasta", NULL, "[MKTVLSE][ACD]");
+    gives(">a\r\nmkTV\r\n\r\nL S\r\n;comment\r\n", "x.faa", NULL, "[MKTVLS]");
+    gives(">a\nMK-.*\n>b\nA*", "x.fa", NULL, "[MK-.][A]");
+    gives("\xEF\xBB\xBF>a\nMK\n*\n", "x.txt", &(rf_reader_options){.size = sizeof parts, .format = RF_TEXT_FASTA},
+          "[MK]");
+    gives(">a\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACCCC\n>b\nD", "x", &parts,
+          "[AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA]+[CCCC][D]");
+    gives("", "x.fa", NULL, "");
+    refuses("MK\n>a\nMK\n", "x.fa", NULL, RF_EDATA, "x.fa:1: expected a line that begins with '>', got residues");
+    refuses(">a\n>b\nMK\n", "x.fa", NULL, RF_EDATA, "x.fa:2: 'a': expected residues, got none");
+    refuses(">b\nMK\n>a\n", "x.fa", NULL, RF_EDATA, "'a': expected residues, got none");
+    refuses(">a\nM*K\n", "x.fa", NULL, RF_EDATA, "x.fa:2: 'a': expected '*' only at the end of a protein, got");
+    refuses(">a\nM*\nK\n", "x.fa", NULL, RF_EDATA, "x.fa:3: 'a': expected '*' only at the end");
+    refuses(">a\nMK1\n", "x.fa", NULL, RF_EDATA,
+            "x.fa:2: expected residues (letters, '-', '.', '*'), got byte 0x31 at byte 3");
+    rf_reader *r = reader(">one two\nMK\n> three\nA\n>\nC\n", 26, "x.fa", NULL);
+    static const char *const names[] = {"one", "three", ""};
+    for (int i = 0; i < 3; i++) {
+        rf_document d;
+        assert_int_equal(rf_reader_next(r, &d, NULL), RF_OK);
+        assert_string_equal(d.name, names[i]);
+    }
+    rf_reader_close(r);
+    char *large = t_bytes(1000003);                             /* a million residues in one line */
+    memcpy(large, ">a\n", 3);
+    memset(large + 3, 'A', 1000000);
+    r = reader(large, 1000003, "x.fa", NULL);
+    rf_document d;
+    assert_int_equal(rf_reader_next(r, &d, NULL), RF_OK);
+    assert_int_equal(d.size, 1000000);
+    rf_reader_close(r);
+    t_free_all();
+}
+
 static void wiki(void **state)
 {
     (void)state;
@@ -647,6 +685,7 @@ static void real_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proteins),
         cmocka_unit_test(plain_text),    cmocka_unit_test(json_lines),        cmocka_unit_test(wiki),
         cmocka_unit_test(ends_of_lines_of_old_macs),
         cmocka_unit_test(bad_bytes),     cmocka_unit_test(cuts),              cmocka_unit_test(memory_is_bounded),

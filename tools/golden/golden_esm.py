@@ -68,6 +68,48 @@ def whole(folder):
         for name, part in (("vectors", slice(1, -1)), ("means", slice(None))):
             hidden = [model.esm(**words(t, return_tensors="pt")).last_hidden_state[0] for t in ("MKTV", "LSERTIDPKQNF")]
             golden.write_lines(folder / f"{name}.jsonl", [json.dumps({"vector": h[part].mean(0).tolist()}) for h in hidden])
+    golden.write_json(folder / "proteins.json", proteins(model, words))
+
+
+PROTEIN, MUTATIONS = "MKTVRQERLKSIVRILERSK", ["K2R", "T3A", "M1V", "K20A", "T3A:V4L", "K2R:S19W"]
+
+
+def proteins(model, words):
+    """Vectors of residues; scores of mutations as in Meier et al. 2021; the pseudo-log-likelihood.  One text a pass."""
+    ids = words(PROTEIN, return_tensors="pt")["input_ids"]
+
+    def logp(ids):
+        with torch.no_grad():
+            return model(ids, attention_mask=torch.ones_like(ids)).logits[0].double().log_softmax(-1)
+
+    def masked(ids, i):
+        ids = ids.clone()
+        ids[0, i] = words.mask_token_id
+        return logp(ids)[i]
+
+    def sites(variant):
+        return [(int(m[1:-1]), *words.convert_tokens_to_ids([m[0], m[-1]])) for m in variant.split(":")]
+
+    def pseudo(ids):
+        return sum(masked(ids, i)[ids[0, i]].item() for i in range(1, ids.shape[1] - 1))
+
+    def mutated(variant):
+        other = ids.clone()
+        for i, _, mutant in sites(variant):
+            other[0, i] = mutant
+        return other
+
+    plain = logp(ids)
+    with torch.no_grad():
+        residues = model.esm(ids).last_hidden_state[0, 1:-1]
+    return {
+        "sequence": PROTEIN, "mutations": MUTATIONS,
+        "masked-marginals": [sum((masked(ids, i)[m] - masked(ids, i)[w]).item() for i, w, m in sites(v)) for v in MUTATIONS],
+        "wt-marginals": [sum((plain[i][m] - plain[i][w]).item() for i, w, m in sites(v)) for v in MUTATIONS],
+        "pseudo-ppl": [pseudo(mutated(v)) for v in MUTATIONS],
+        "pseudo_log_likelihood": pseudo(ids),
+        "residues": residues.tolist(),
+    }
 
 
 def main():

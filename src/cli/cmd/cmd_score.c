@@ -1,19 +1,21 @@
-/* cmd_score.c — roformer score: how likely a causal model finds texts. */
+/* cmd_score.c — roformer score: how likely a language model finds texts. */
 #include <math.h>
 #include <string.h>
 
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
+#include "cli/shell/records.h"
 #include "roformer/pipeline.h"
 
 struct args {
-    const char *model, *context;
+    const char *model, *context, *input;
     rf_score_options o;
-    int json, dtype;
+    int json, dtype, format;
     cli_list texts;
 };
 
-static json_t *as_json(const rf_text_score *s)
+/* A protein is named rather than printed. */
+static json_t *as_json(const char *name, const rf_text_score *s)
 {
     json_t *ids = json_array(), *logprobs = json_array();
     for (int64_t i = 0; i < s->n; i++) {
@@ -21,15 +23,17 @@ static json_t *as_json(const rf_text_score *s)
         cli_json_add(&logprobs, json_real(s->logprob[i]));
     }
     const double mean = s->n ? s->total / (double)s->n : 0;
-    return json_pack("{s:f, s:I, s:f, s:o, s:o}", "logprob", s->total, "tokens", (json_int_t)s->n, "perplexity",
-                     exp(-mean), "ids", ids, "logprobs", logprobs);
+    return json_pack("{s:s*, s:f, s:I, s:f, s:o, s:o}", "id", name, "logprob", s->total, "tokens", (json_int_t)s->n,
+                     "perplexity", exp(-mean), "ids", ids, "logprobs", logprobs);
 }
 
-static rf_status print(const struct args *a, const char *text, size_t size, const rf_text_score *s, rf_error *why)
+static rf_status print(const struct args *a, const char *name, const char *text, size_t size, const rf_text_score *s,
+                       rf_error *why)
 {
-    if (a->json) return cli_print_json(as_json(s), 0, why);
+    if (a->json) return cli_print_json(as_json(name, s), 0, why);
     printf("%.4f\t%lld\t%.2f\t", s->total, (long long)s->n, s->n ? exp(-s->total / (double)s->n) : 1);
-    cli_put_text(text, size);
+    if (name) cli_put_name(name);
+    else cli_put_text(text, size);
     putchar('\n');
     return cli_flush(why);
 }
@@ -45,9 +49,28 @@ static rf_status score_all(const struct args *a, cli_io *io, rf_pipeline *p)
         rf_error inner = {0};
         status = rf_score_text(p, a->context, a->context ? strlen(a->context) : 0, text, size, &a->o, &s, &inner);
         if (status) cli_texts_fail(&in, cli_texts_number(&in), &io->why, &inner);
-        else status = print(a, text, size, s, &io->why);
+        else status = print(a, NULL, text, size, s, &io->why);
     }
     cli_texts_close(&in);
+    return status;
+}
+
+static rf_status score_file(const struct args *a, cli_io *io, rf_pipeline *p)
+{
+    cli_records in;
+    const char *text, *name;
+    size_t size;
+    if (a->texts.n)
+        return rf_fail(&io->why, RF_EARG, "--input: expected no TEXT beside it, got %d; leave one out", a->texts.n);
+    rf_status status = cli_records_open(io, &in, a->input, a->format);
+    while (!status && !(status = cli_records_next(&in, &text, &size, &name)) && text && !cli_stopped()) {
+        const rf_text_score *s;
+        rf_error inner = {0};
+        status = rf_score_text(p, a->context, a->context ? strlen(a->context) : 0, text, size, &a->o, &s, &inner);
+        if (status) cli_records_fail(&in, in.number, &inner);
+        else status = print(a, in.proteins ? name : NULL, text, size, s, &io->why);
+    }
+    cli_records_close(&in);
     return status;
 }
 
@@ -56,7 +79,7 @@ static int run(void *arguments, cli_io *io)
     const struct args *a = arguments;
     rf_pipeline *p = NULL;
     cli_signals_catch();
-    if (!cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) score_all(a, io, p);
+    if (!cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) (a->input ? score_file : score_all)(a, io, p);
     rf_pipeline_close(p);
     return cli_exit(io);
 }
@@ -69,8 +92,10 @@ static void defaults(void *arguments)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model (the shipped model is not)"),
+    CLI_MODEL_OPTION_OF(struct args, model, "folder of a language model, causal or masked"),
     CLI_DTYPE_OPTION(struct args, dtype),
+    {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL, "read texts from FILE (also .gz and .zst)", NULL},
+    CLI_INPUT_FORMAT_OPTION(struct args, format),
     {"context", 0, CLI_TEXT, A(context), "TEXT", NULL, 0, 0, NULL,
      "text before each TEXT; its own probability does not count", NULL},
     {"max_length", 0, CLI_INT, A(o.max_length), "N", NULL, 0, 1 << 20, NULL,
@@ -88,16 +113,19 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "roformer score -m my-causal-model \"The model was good\" \"Good the was model\"",
     "roformer score -m my-causal-model --context \"The model\" was is --json",
+    "roformer score -m esm2_t30_150M_UR50D --input proteins.fasta",
     NULL,
 };
 
 const cli_command cmd_score = {
     "score",
     "[TEXT...]",
-    "log-probability of texts under a causal model",
+    "log-probability of texts under a language model",
     "Prints for each TEXT or, without TEXT, for each line of standard input: its natural log-probability, its number "
-    "of tokens, its perplexity, and the text, separated by tabs.  Probabilities are conditioned on [CLS] and "
-    "--context.\n"
+    "of tokens, its perplexity, and the text (of a FASTA file, its name), separated by tabs.  Probabilities are "
+    "conditioned on [CLS] and --context.\n"
+    "A masked language model gives the pseudo-log-likelihood: the sum over the tokens of log p(token | all other "
+    "tokens), a pass for each token; the perplexity is then the pseudo-perplexity.  It takes no window and no --end.\n"
     "With --json: {\"logprob\", \"tokens\", \"perplexity\", \"ids\", \"logprobs\"}.",
     examples,
     options,

@@ -1,0 +1,38 @@
+/* records.h — texts of a file: its lines, or the proteins of a FASTA file, which have names. */
+#ifndef CLI_RECORDS_H
+#define CLI_RECORDS_H
+
+#include "cli/shell/io.h"
+#include "roformer/reader.h"
+
+typedef struct cli_records {
+    cli_io *io;
+    cli_lines lines;
+    rf_reader *proteins;        /* NULL: lines are texts                                                              */
+    const char *file;           /* for messages                                                                       */
+    uint64_t number;            /* of the record that was returned last, from 1                                       */
+    bool warned;                /* that a record looks like nucleotides                                               */
+} cli_records;
+
+/* --input-format */
+enum { CLI_INPUT_AUTO, CLI_INPUT_LINES, CLI_INPUT_FASTA };
+#define CLI_INPUT_FORMAT_OPTION(type, member)                                                                          \
+    {                                                                                                                  \
+        "input-format", 0, CLI_CHOICE, offsetof(type, member), "auto|lines|fasta", "auto", 0, 0, NULL,                 \
+            "lines: each line is a text; fasta: each record is a protein; auto: fasta for *.fasta, *.fa, *.faa and "   \
+            "*.fas (also .gz, .zst)",                                                                                  \
+            NULL                                                                                                       \
+    }
+
+/* "-" is standard input.  A failure lies in io->why. */
+rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int format);
+
+/* *text is lent until the next call; NULL at the end or when a signal asked to stop.  *name: "" for lines. */
+rf_status cli_records_next(cli_records *r, const char **text, size_t *size, const char **name);
+void cli_records_close(cli_records *r);
+bool cli_records_ready(const cli_records *r);   /* the next call will hardly wait                                     */
+
+/* `inner` with the file and the number of its record before it, in io->why. */
+rf_status cli_records_fail(const cli_records *r, uint64_t number, const rf_error *inner);
+
+#endif

@@ -1,0 +1,14 @@
+/* fasta.h — lines of a FASTA file: names and residues of proteins. */
+#ifndef RF_DATA_FASTA_H
+#define RF_DATA_FASTA_H
+
+#include "base/base.h"
+
+/* The name in a header line, the first word after '>', or "" where there is none. */
+void rf__fasta_name(const char *line, size_t n, char *name, size_t size);
+
+/* Residues of one line: letters become capitals, white space vanishes, '-' and '.' (gaps) and '*' stay.  *used is how
+ * many of out[n] are written.  RF_EDATA: the line has another character; the message has no place. */
+rf_status rf__fasta_residues(const char *line, size_t n, char *out, size_t *used, rf_error *why);
+
+#endif
