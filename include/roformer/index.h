@@ -33,6 +33,8 @@ typedef struct rf_index_options {
     const char *prompt;         /* UTF-8, the prompt put before every text; NULL: none */
     const char *model_name;     /* UTF-8, name of the model for display; NULL: none */
     rf_type type;               /* type that the model computed in (rf_pipeline_open); default RF_F32 */
+    int skip_special_tokens;    /* as in rf_embed_options; default 0 */
+    int layer_norm;             /* as in rf_embed_options; default 0 */
 } rf_index_options;
 void rf_index_options_init(rf_index_options *o, size_t size);
 #define rf_index_defaults(o) rf_index_options_init((o), sizeof *(o))

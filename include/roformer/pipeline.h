@@ -110,6 +110,9 @@ typedef struct rf_embed_options {
     const char *prompt_name;    /* name of a prompt of the folder, used instead of `prompt`; default NULL */
     int skip_special_tokens;    /* 1: the tokens that the tokenizer adds ([CLS], [SEP]) do not count in the mean or
                                    maximum and have no vectors of their own; default 0 */
+    int layer_norm;             /* 1: before `dimensions` applies, subtract from a vector the mean of its components and
+                                   divide by their standard deviation (epsilon 1e-5), as nomic-embed-text-v1.5 does for
+                                   Matryoshka vectors; default 0 */
 } rf_embed_options;
 void rf_embed_options_init(rf_embed_options *o, size_t size);
 #define rf_embed_defaults(o) rf_embed_options_init((o), sizeof *(o))

@@ -81,6 +81,8 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
         return rf_fail(why, RF_EARG, "max_length: expected -1 to %d, got %lld", INT32_MAX, (long long)o->max_length);
     if (o->batch_tokens < 1 || o->batch_tokens > INT32_MAX)
         return rf_fail(why, RF_EARG, "batch_tokens: expected 1 to %d, got %lld", INT32_MAX, (long long)o->batch_tokens);
+    if (o->layer_norm < 0 || o->layer_norm > 1)
+        return rf_fail(why, RF_EARG, "layer_norm: expected 0 or 1, got %d", o->layer_norm);
     if (o->skip_special_tokens < 0 || o->skip_special_tokens > 1)
         return rf_fail(why, RF_EARG, "skip_special_tokens: expected 0 or 1, got %d", o->skip_special_tokens);
     if (o->skip_special_tokens && o->pooling == RF_POOL_CLS)
@@ -135,18 +137,6 @@ static void sort_by_length(const rf__text_window *w, uint64_t *order)
     qsort(order, (size_t)w->n, sizeof *order, by_key);
 }
 
-/* v has length 1 where `of`, of m numbers, is it itself, and otherwise the length that its part of `of` then has. */
-static rf_status to_unit(float *v, int64_t n, const float *of, int64_t m, bool normalize, rf_error *why)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < m; i++) sum += (double)of[i] * (double)of[i];
-    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "embed: expected a finite vector, got NaN or infinity");
-    if (!normalize || sum == 0) return RF_OK;
-    const double scale = 1 / sqrt(sum);
-    for (int64_t i = 0; i < n; i++) v[i] = (float)((double)v[i] * scale);
-    return RF_OK;
-}
-
 /* Numbers of a vector. */
 static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
 {
@@ -163,6 +153,29 @@ typedef struct job {
     int64_t failed;                     /* the first batch that did; INT64_MAX: none                                  */
     rf_error why;
 } job;
+
+/* The vector x, [C], as it is given out, [D]:
+ *
+ *     z_i = (x_i - mean(x)) / sqrt(var(x) + 1e-5) with layer_norm, else x_i
+ *     y_i = z_i / |z| with normalize, else z_i;  |z| over the first D numbers, with cut_last over all C */
+static rf_status give_out(const job *j, const float *x, float *y, rf_error *why)
+{
+    const rf_embed_options *o = j->o;
+    const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, o), m = o->cut_last ? C : D;
+    double mean = 0, scale = 1, sum = 0;
+    for (int64_t i = 0; i < C && o->layer_norm; i++) mean += (double)x[i] / (double)C;
+    for (int64_t i = 0; i < C && o->layer_norm; i++) sum += ((double)x[i] - mean) * ((double)x[i] - mean);
+    if (o->layer_norm) scale = 1 / sqrt(sum / (double)C + 1e-5);
+    sum = 0;
+    for (int64_t i = 0; i < m; i++) {
+        const double z = ((double)x[i] - mean) * scale;
+        sum += z * z;
+    }
+    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "embed: expected a finite vector, got NaN or infinity");
+    const double unit = o->normalize && sum > 0 ? 1 / sqrt(sum) : 1;
+    for (int64_t i = 0; i < D; i++) y[i] = (float)(((double)x[i] - mean) * scale * unit);
+    return RF_OK;
+}
 
 /* Tokens [*a, *b) of a text of the window are those of the text itself, without what the template added. */
 static void own_tokens(const rf__text_window *w, int64_t text, bool skip, int32_t *a, int32_t *b)
@@ -186,10 +199,7 @@ static rf_status token_vectors(const job *j, int64_t from, int64_t to, rf__worke
         own_tokens(w, text, j->o->skip_special_tokens, &a, &b);
         const float *x = h + (with->batch.start[i - from] + a - w->start[text]) * C;
         float *y = j->out + (j->row[text] - j->row[0]) * D;
-        for (int32_t t = a; t < b && !status; t++, x += C, y += D) {
-            memcpy(y, x, (size_t)D * sizeof *y);
-            status = to_unit(y, D, x, D, j->o->normalize, why);
-        }
+        for (int32_t t = a; t < b && !status; t++, x += C, y += D) status = give_out(j, x, y, why);
     }
     return status;
 }
@@ -217,12 +227,10 @@ static rf_status means_of_texts(const job *j, int64_t from, int64_t to, rf__work
     if (!status && !all) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
     for (int64_t i = from; i < to && !status; i++) {
         const int64_t text = rf__order_text(j->p->order[i]);
-        float *y = j->out + text * D;
         int32_t a, b;
         own_tokens(w, text, true, &a, &b);
         pool_rows(all, h + (with->batch.start[i - from] + a - w->start[text]) * C, b - a, C, j->o->pooling);
-        memcpy(y, all, (size_t)D * sizeof *y);
-        status = to_unit(y, D, all, j->o->cut_last ? C : D, j->o->normalize, why);
+        status = give_out(j, all, j->out + text * D, why);
     }
     rf__free(j->p->ctx, all);
     return status;
@@ -237,11 +245,8 @@ static rf_status compute_batch(const job *j, int64_t from, int64_t to, rf__worke
     if (!status && j->row) return token_vectors(j, from, to, with, why);
     if (!status && j->o->skip_special_tokens) return means_of_texts(j, from, to, with, why);
     if (!status) status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
-    for (int64_t i = from; i < to && !status; i++) {
-        float *vector = j->out + rf__order_text(p->order[i]) * D;
-        memcpy(vector, v + (i - from) * C, (size_t)D * sizeof *v);
-        status = to_unit(vector, D, v + (i - from) * C, j->o->cut_last ? C : D, j->o->normalize, why);
-    }
+    for (int64_t i = from; i < to && !status; i++)
+        status = give_out(j, v + (i - from) * C, j->out + rf__order_text(p->order[i]) * D, why);
     return status;
 }
 

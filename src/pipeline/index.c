@@ -60,6 +60,8 @@ rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options
     own.max_length = e.max_length;
     own.prompt = *e.prompt ? e.prompt : NULL;
     own.type = p->model->type;
+    own.skip_special_tokens = e.skip_special_tokens;
+    own.layer_norm = e.layer_norm;
     rf__options_init(o, size, &own, sizeof own);
     return RF_OK;
 }
@@ -364,6 +366,8 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
                             (json_int_t)w->n, "dimensions", (json_int_t)w->o.dimensions, "model", fingerprint,
                             "model_name", w->model_name, "pooling", rf__poolings[w->o.pooling], "max_length",
                             (json_int_t)w->o.max_length, "prompt", w->prompt, "dtype", rf__index_type(w->o.type));
+    if (w->o.skip_special_tokens) rf__json_set(&all, "skip_special_tokens", json_true());
+    if (w->o.layer_norm) rf__json_set(&all, "layer_norm", json_true());
     char *text = rf__json_dump(all, JSON_INDENT(1));
     json_decref(all);
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: " RF_FILE_INDEX);

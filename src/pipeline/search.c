@@ -77,6 +77,8 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
     while (dtype && type <= RF_I8 && !(rf__index_type(type) && !strcmp(dtype, rf__index_type(type)))) type++;
     if (type > RF_I8) return damaged(folder, RF_FILE_INDEX, "dtype: expected f32, bf16 or int8, got another", why);
     x->o.type = type;
+    x->o.skip_special_tokens = json_is_true(json_object_get(all, "skip_special_tokens"));
+    x->o.layer_norm = json_is_true(json_object_get(all, "layer_norm"));
     x->o.pooling = (rf_pooling)rf__pooling_of(pooling);
     x->n = n;
     x->o.dimensions = D;
@@ -208,6 +210,8 @@ void rf_index_query_options_sized(const rf_index *x, const rf_pipeline *p, rf_em
     own.max_length = x->o.max_length;
     own.dimensions = x->o.dimensions == rf_model_config(p->model)->hidden_size ? 0 : x->o.dimensions;
     own.prompt = x->o.prompt ? x->o.prompt : "";
+    own.skip_special_tokens = x->o.skip_special_tokens;
+    own.layer_norm = x->o.layer_norm;
     rf__options_init(o, size, &own, sizeof own);
 }
 

@@ -33,6 +33,10 @@ tail -c +46 some/vectors.faiss > w.f32; same v.f32 w.f32 "vectors of embed"
 "$program" search -m model cut 'the river' > found
 "$program" rank -m model --dimensions 8 --pooling cls 'the river' full > out
 same out found "how vectors are made is in the index"
+"$program" index -q -m model --dimensions 8 --pooling mean --layer-norm --skip-special-tokens -o even full
+"$program" search -m model even 'the river' > found
+"$program" rank -m model --dimensions 8 --pooling mean --layer-norm --skip-special-tokens 'the river' full > out
+same out found "layer norm and special tokens are in the index"
 expect 0 '' "$program" search -m model --query-prompt 'of the ' --top-k 1 some 'river'
 [ "$(cut -f 1,2 out)" = "1.0000	2" ] || fail "a prompt of the query: $(cat out)"
 

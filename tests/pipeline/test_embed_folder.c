@@ -1,7 +1,10 @@
 /* test_embed_folder.c — mirrors src/pipeline/embed.c: without options, vectors are made as the folder says, by the
  * tokenizer and the session alone. */
 #define _GNU_SOURCE
+#include <math.h>
+
 #include "small_pipeline.h"
+#include "roformer/index.h"
 
 enum { C = 32, TEXTS = 3 };
 static const char *const text[TEXTS] = {"the old river is big and the red cat is shy .", "the dog", ""};
@@ -181,9 +184,47 @@ static void refusals(void **state)
     end(&s);
 }
 
+/* F.layer_norm(v, (C,))[:D], then length 1, as the card of nomic-embed-text-v1.5 has it; an index keeps the setting. */
+static void layer_norm_comes_before_the_cut(void **state)
+{
+    (void)state;
+    enum { D = 8 };
+    setup s = folder_of(&(says){.pooling = RF_POOL_MEAN, .normalize = 1});
+    rf_embed_options o;
+    rf_index_options kept;
+    const float *v;
+    float raw[TEXTS * C];
+    rf_error why = {0};
+    rf_embed_defaults(&o);
+    o.normalize = 0;
+    if (rf_embed_texts(s.p, text, NULL, TEXTS, &o, &v, NULL, &why)) fail_msg("%s", why.text);
+    memcpy(raw, v, sizeof raw);
+    for (int unit = 0; unit < 2; unit++) {
+        o.normalize = unit;
+        o.layer_norm = 1;
+        o.dimensions = D;
+        if (rf_embed_texts(s.p, text, NULL, TEXTS, &o, &v, NULL, &why)) fail_msg("%s", why.text);
+        for (int t = 0; t < TEXTS; t++) {
+            double mean = 0, variance = 0, z[D], square = 0;
+            for (int i = 0; i < C; i++) mean += (double)raw[t * C + i] / C;
+            for (int i = 0; i < C; i++) variance += pow((double)raw[t * C + i] - mean, 2) / C;
+            for (int i = 0; i < D; i++) z[i] = ((double)raw[t * C + i] - mean) / sqrt(variance + 1e-5);
+            for (int i = 0; i < D; i++) square += z[i] * z[i];
+            for (int i = 0; i < D; i++) t_near((double)v[t * D + i], z[i] / (unit ? sqrt(square) : 1), 1e-6);
+        }
+    }
+    if (rf_index_options_of(s.p, &o, &kept, &why)) fail_msg("%s", why.text);
+    assert_int_equal(kept.layer_norm, 1);
+    assert_int_equal(kept.skip_special_tokens, 0);
+    o.layer_norm = 2;
+    assert_int_equal(rf_embed_texts(s.p, text, NULL, TEXTS, &o, &v, NULL, &why), RF_EARG);
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layer_norm_comes_before_the_cut),
         cmocka_unit_test(the_folder_says_how_vectors_are_made),
         cmocka_unit_test(without_a_word_of_the_folder),
         cmocka_unit_test(refusals),

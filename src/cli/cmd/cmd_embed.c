@@ -21,7 +21,7 @@
 
 struct args {
     const char *model, *output;
-    int format, dtype, normalize, input, tokens, skip_special;
+    int format, dtype, normalize, input, tokens;
     cli_embedding embedding;
     cli_list files;
 };
@@ -249,8 +249,6 @@ static rf_status prepare(job *j)
     if (cli_given(j->io->parsed, "normalize")) j->o.normalize = j->a->normalize;
     else if (j->a->tokens) j->o.normalize = 0;
     if (j->a->tokens && !cli_given(j->io->parsed, "dimensions")) j->o.dimensions = 0;
-    j->o.skip_special_tokens = j->a->skip_special;
-    if ((status = rf_embed_settle(j->model, &j->o, &j->o, &j->io->why))) return status;
     const int64_t width = rf_model_config(rf_pipeline_model(j->model))->hidden_size;
     j->C = (size_t)(j->o.dimensions ? j->o.dimensions : width);
     return RF_OK;
@@ -327,8 +325,6 @@ static const cli_option options[] = {
     {"tokens", 0, CLI_FLAG, A(tokens), NULL, NULL, 0, 0, NULL,
      "write a vector for each token instead of one for each text (with jsonl or safetensors); not normalized and not "
      "truncated unless an option says so", NULL},
-    {"skip-special-tokens", 0, CLI_FLAG, A(skip_special), NULL, NULL, 0, 0, NULL,
-     "leave the tokens that the tokenizer adds ([CLS], [SEP]) out of the mean or maximum, and out of --tokens", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL,
      "write to FILE instead of standard output; FILE appears when it is complete", NULL},
     {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL,

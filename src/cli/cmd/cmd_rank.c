@@ -85,8 +85,9 @@ static rf_status work(const struct args *a, cli_io *io, rf_pipeline *p, cli_vect
 
 static rf_status refuse_vectors(const cli_parsed *p, rf_error *why)
 {
-    static const char *const other[] = {"pooling", "dimensions", "prompt", "prompt-name", "query-prompt",
-                                        "query-prompt-name", "batch-tokens"};
+    static const char *const other[] = {
+        "pooling", "dimensions", "layer-norm", "skip-special-tokens", "prompt", "prompt-name", "query-prompt",
+        "query-prompt-name", "batch-tokens"};
     for (size_t i = 0; i < CLI_COUNT(other); i++)
         if (cli_given(p, other[i]))
             return rf_fail(why, RF_EARG, "--cross and --%s exclude one another: with --cross no text has a vector",

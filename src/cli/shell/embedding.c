@@ -29,6 +29,8 @@ rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *
     if (cli_given(parsed, "dimensions")) out->dimensions = given->dimensions;
     out->max_length = given->max_length;
     out->batch_tokens = given->batch_tokens;
+    out->skip_special_tokens = given->skip_special_tokens;
+    out->layer_norm = given->layer_norm;
     out->prompt = given->prompt;
     out->prompt_name = given->prompt_name;
     return rf_embed_settle(p, out, out, &io->why);

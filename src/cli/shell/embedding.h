@@ -10,6 +10,7 @@ typedef struct cli_embedding {
     int pooling;
     int64_t max_length, batch_tokens, dimensions;
     const char *prompt, *prompt_name;
+    int skip_special_tokens, layer_norm;
 } cli_embedding;
 
 /* The options that a command has for it; `member` is the cli_embedding in its struct of arguments. */
@@ -18,6 +19,10 @@ typedef struct cli_embedding {
      "pooling of token vectors into one vector; if not given, as configured in the folder", NULL},                     \
         {"dimensions", 0, CLI_INT, offsetof(type, member.dimensions), "N", "0", 0, 1 << 20, NULL,                      \
          "truncate vectors to their first N dimensions before normalization (Matryoshka); 0: all", NULL},              \
+        {"layer-norm", 0, CLI_FLAG, offsetof(type, member.layer_norm), NULL, NULL, 0, 0, NULL,                         \
+         "before --dimensions, give the components of a vector mean 0 and variance 1 (nomic-embed-text-v1.5)", NULL},  \
+        {"skip-special-tokens", 0, CLI_FLAG, offsetof(type, member.skip_special_tokens), NULL, NULL, 0, 0, NULL,       \
+         "leave the tokens that the tokenizer adds ([CLS], [SEP]) out of the mean or maximum", NULL},                  \
         {"prompt", 0, CLI_TEXT, offsetof(type, member.prompt), "TEXT", NULL, -1, 0, NULL,                              \
          "put TEXT, which may be empty, before every line; if not given, the folder's default prompt", NULL},          \
         {"prompt-name", 0, CLI_TEXT, offsetof(type, member.prompt_name), "NAME", NULL, 0, 0, NULL,                     \
