@@ -76,7 +76,7 @@ endif()
 
 # Checks of the tree itself.
 if(BUILD_TESTING)
-  foreach(check floors cycles headers mirror docs models words tasks lines files byte_order reference)
+  foreach(check floors cycles headers mirror docs models model_matrix words tasks lines files byte_order reference)
     add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/${check}.sh)
   endforeach()
   add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/symbols.sh $<TARGET_FILE:roformer-static>)

@@ -62,24 +62,33 @@ static golden read_golden(const char *folder)
     return g;
 }
 
-static void compare(const rf_ctx *ctx, const char *folder, rf_head head, const golden *g)
+/* The largest distance of a logit, of a model whose matrices have this type. */
+static double distance(const rf_ctx *ctx, const char *folder, rf_type type, rf_head head, const golden *g)
 {
+    double worst = 0;
     rf_model *m;
     rf_session *s;
     const float *z;
     int64_t rows;
     rf_error why = {0};
-    if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s: %s", folder, why.text);
+    if (rf_model_open_as(ctx, folder, type, &m, &why) || rf_session_open(m, &s, &why))
+        fail_msg("%s: %s", folder, why.text);
     assert_int_equal(rf_model_task(m), head);
     assert_false(rf_model_has_head(m));
     assert_string_equal(rf_model_ignored(m), "");
     if (rf_session_logits(s, &g->batch, &z, &rows, &why)) fail_msg("%s: %s", folder, why.text);
     assert_int_equal(rows, g->rows);
     for (int64_t i = 0; i < g->rows * g->K; i++)
-        if (!(fabs((double)z[i] - g->logit[i]) <= 1e-4))
-            fail_msg("%s: logit %d is %g, not %g", folder, (int)i, (double)z[i], g->logit[i]);
+        if (!(fabs((double)z[i] - g->logit[i]) <= worst)) worst = fabs((double)z[i] - g->logit[i]);
     rf_session_close(s);
     rf_model_close(m);
+    return worst;
+}
+
+static void compare(const rf_ctx *ctx, const char *folder, rf_head head, const golden *g)
+{
+    const double worst = distance(ctx, folder, RF_F32, head, g);
+    if (!(worst <= 1e-4)) fail_msg("%s: a logit differs by %g", folder, worst);
 }
 
 static void agree_with_transformers(void **state)
@@ -98,7 +107,7 @@ static void agree_with_transformers(void **state)
         }
 }
 
-/* Those of the other families. */
+/* Those of the other families; in bf16 and int8 as near as logits of words (test_golden.c). */
 static void so_do_all_families(void **state)
 {
     (void)state;
@@ -111,6 +120,10 @@ static void so_do_all_families(void **state)
         if (rf_config_read(ctx, all.folder[i], &c, &why)) fail_msg("%s", why.text);
         const golden g = read_golden(all.folder[i]);
         compare(ctx, all.folder[i], rf_config_head(&c), &g);
+        const double bf16 = distance(ctx, all.folder[i], RF_BF16, rf_config_head(&c), &g),
+                     int8 = distance(ctx, all.folder[i], RF_I8, rf_config_head(&c), &g);
+        if (!(bf16 <= 0.12) || !(int8 <= 0.6))
+            fail_msg("%s: a logit differs by %g in bf16, %g in int8", all.folder[i], bf16, int8);
         rf_ctx_free(ctx);
         t_free_all();
     }
