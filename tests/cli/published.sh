@@ -4,13 +4,15 @@
 published=$(dirname "$program")/experiments/published
 if [ ! -x "$published" ]; then echo "SKIPPED: no $published"; exit 0; fi
 steps=$here/../../experiments/published/published.json
-mkdir -p hub/junnyu hub/models--junnyu--cached/snapshots/abc empty
+mkdir -p hub/junnyu hub/owner hub/models--junnyu--cached/snapshots/abc empty
 cp -r "$here/../golden/sim" hub/junnyu/sim
 cp "$here"/../golden/sim/* hub/models--junnyu--cached/snapshots/abc
+cp -r "$here/../golden/esm/whole" hub/owner/esm
 ln -s "$(cd "$here/../../models/roformer-small-en" && pwd)" hub/english
 expect 3 '' "$published" empty "$steps"
 holds out 'not done: would need the files of junnyu/roformer_chinese_base'
-holds out '0 hold, 0 do not, 17 could not be done'
+holds out 'not done: would need the files of facebook/esm2_t6_8M_UR50D'
+holds out '0 hold, 0 do not, 20 could not be done'
 expect 2 'usage: published HUB' "$published"
 expect 3 'nowhere.json' "$published" hub nowhere.json
 
@@ -24,10 +26,11 @@ cat > good.json << END
  {"model": "cached", "what": "tokens", "text": "广州啊", "tokens": ["广", "州", "[UNK]"], "ids": [5, 6, 1]},
  {"model": "sim", "what": "logits", "ids": [2, 40, 3], "row": 2, "logits": [[$z]]},
  {"model": "sim", "what": "nearest", "text": "广州", "like": "广州", "unlike": "暑"},
+ {"model": "owner/esm", "what": "logits", "text": "MK<mask>", "logits": []},
  {"model": "english", "what": "blanks", "text": "The [MASK] of the king.", "words": [[$words]]}]}
 END
 expect 0 '' "$published" hub good.json
-holds out '5 hold, 0 do not, 0 could not be done'
+holds out '6 hold, 0 do not, 0 could not be done'
 cat > bad.json << END
 {"steps": [
  {"model": "sim", "what": "parameters", "parameters": 11378},
@@ -37,6 +40,7 @@ cat > bad.json << END
  {"model": "sim", "what": "nearest", "text": "广州", "like": "暑", "unlike": "广州"},
  {"model": "english", "what": "blanks", "text": "The [MASK] of the king.", "words": [["zebra"]]},
  {"model": "sim", "what": "blanks", "text": "广[MASK]", "words": [["州"]]},
+ {"model": "owner/esm", "what": "logits", "text": "MK<mask>", "logits": [[0.5, 99]]},
  {"model": "sim", "what": "weather"},
  {"model": "elsewhere", "what": "parameters"}]}
 END
@@ -49,5 +53,5 @@ holds out '1.0000, expected the first larger'
 holds out 'expected zebra'
 holds out 'FAILED: fill-mask: expected a masked language model, got RoFormer-Sim'
 holds out 'FAILED: no such kind of step'
-holds out '0 hold, 8 do not, 1 could not be done'
+holds out '0 hold, 9 do not, 1 could not be done'
 done_testing
