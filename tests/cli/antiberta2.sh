@@ -1,0 +1,18 @@
+#!/bin/sh
+# antiberta2.sh — AntiBERTa2, a RoFormer of antibodies: residues are words between blanks.  Ids, answers to masks and scores of mutations
+# are transformers'.
+. "$(dirname "$0")/lib"
+golden=$here/../golden/antiberta2
+sed 's/.*"text": "\(.*\)", "ids".*/\1/' "$golden/ids.jsonl" > texts.txt
+sed 's/.*"ids": //; s/}$//; s/ //g' "$golden/ids.jsonl" > theirs.txt
+"$program" tokenize -m "$golden" --json < texts.txt | sed 's/.*"ids":\(\[[0-9,]*\]\).*/\1/' > ours.txt
+same theirs.txt ours.txt ids
+"$program" fill-mask -q -m "$golden" --json -k 3 'Ḣ Q V [MASK] L V E' > fill_mask.jsonl || fail "fill-mask"
+close_json "$golden/fill_mask.jsonl" fill_mask.jsonl
+# shellcheck disable=SC2046
+"$program" variants -q -m "$golden" --sequence QVQLVESGGG $(cut -f1 "$golden/variants.tsv") | sed 's/	/ "score": /' > scored.txt || fail "variants"
+sed 's/	/ "score": /' "$golden/variants.tsv" > expected.txt
+close_json expected.txt scored.txt
+expect 3 "expected a residue that the model knows, got 'J'" "$program" variants -m "$golden" --sequence QVQL Q1J
+"$program" embed -q -m "$golden" --pooling mean --skip-special-tokens --tokens --format jsonl texts.txt | head -n 1 | sed 's/\], \[/\n/g' | wc -l | grep -qx 5 || fail "vectors of 5 residues"
+done_testing
