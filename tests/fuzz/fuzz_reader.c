@@ -1,6 +1,6 @@
 /* fuzz_reader.c — any bytes as a text file.  The first byte chooses the options:
  *
- *     bits 0-1 format   bits 2-3 split   bit 4 keep_titles   bit 5 max_document 64
+ *     bits 0-1 format   bits 2-3 split   bit 4 keep_titles   bit 5 max_document 64   bit 6 FASTA
  *
  * What comes out is UTF-8 of at most max_document bytes, is never empty, and comes out again after a seek.           */
 #include <stdlib.h>
@@ -22,7 +22,8 @@ static uint64_t read_all(rf_reader *r, size_t max, int64_t *documents)
         const rf_status s = rf_reader_next(r, &d, &why);
         if (s != why.code || (s && !*why.text)) abort();
         if (s || !d.text) break;
-        if (!d.size || d.size > max || d.index != *documents || rf_utf8_check(d.text, d.size) != d.size) abort();
+        if (!d.size || d.size > max || d.index != *documents || !d.name) abort();
+        if (rf_utf8_check(d.text, d.size) != d.size) abort();
         hash = rf__hash64(d.text, d.size, hash);
         total += d.size;
     }
@@ -36,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const unsigned choice = size ? data[0] : 0;
     const rf_reader_options o = {
         .size = sizeof o,
-        .format = (rf_text_format)(choice & 3),
+        .format = choice >> 6 & 1 ? RF_TEXT_FASTA : (rf_text_format)(choice & 3),
         .split = (rf_text_split)(choice >> 2 & 3),
         .keep_titles = choice >> 4 & 1,
         .max_document = choice >> 5 & 1 ? 64 : 0,
