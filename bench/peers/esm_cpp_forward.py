@@ -3,6 +3,7 @@ turns: f32 and int8, texts of 64 to 512 residues.  esm-cpp computes the logits o
 and transformers for the folder, esm-cpp.
 
     THREADS=2 python bench/peers/esm_cpp_forward.py build/release/roformer > results/machines/NAME/esm-cpp.txt
+    ESM_FORCE_ISA=avx2 THREADS=2 python bench/peers/esm_cpp_forward.py build/release/roformer --isa avx2     # both without AVX-512, one text
 """
 import json
 import pathlib
@@ -14,7 +15,8 @@ import time
 
 from peer import THREADS, np
 
-SHAPES, ROUNDS, SECONDS = ((1, 64), (8, 128), (4, 512)), 3, 2
+LOWER = sys.argv[2:]
+SHAPES, ROUNDS, SECONDS = ((1, 64),) if LOWER else ((1, 64), (8, 128), (4, 512)), 3, 2
 
 
 def make(folder):
@@ -37,7 +39,7 @@ def make(folder):
 
 def ours(program, config, dtype, shape):
     out = subprocess.run([program, "bench", "-q", "forward", "--config", str(config), "--dtype", dtype, "--seconds", str(SECONDS), "--threads",
-                          str(THREADS), "--shape", f"{shape[0]}x{shape[1]}", "--json"], check=True, capture_output=True, text=True).stdout
+                          str(THREADS), "--shape", f"{shape[0]}x{shape[1]}", "--json", *LOWER], check=True, capture_output=True, text=True).stdout
     return json.loads(out)["rows"][0]["ms"]
 
 
@@ -68,7 +70,7 @@ def main():
         models["int8"].quantize_weights()
         cpu = next(l.split(": ")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name"))
         version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.strip()
-        print(f"# {version}; esm-cpp {esm_cpp.__version__} ({esm_cpp.current_isa()}); {cpu}; {THREADS} threads; medians of {ROUNDS} rounds, ms")
+        print(f"# {version}; esm-cpp {esm_cpp.__version__} ({esm_cpp.current_isa()}){' '.join([';', *LOWER]) if LOWER else ''}; {cpu}; {THREADS} threads; medians of {ROUNDS} rounds, ms")
         for shape in SHAPES:
             got = {}
             for _ in range(ROUNDS):
