@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pipeline/pipeline.h"
+#include "pipeline/masked.h"
 
 typedef struct target {
     uint64_t hash;
@@ -196,12 +196,10 @@ static rf_status spells(const predictions *g, const int32_t id[], const predicti
 /* The likeliest id of a row, and log p of the label. */
 static double look(const float *z, int64_t V, int32_t label, int32_t *best)
 {
-    double sum = 0;
     *best = 0;
     for (int32_t v = 1; v < V; v++)
         if (z[v] > z[*best]) *best = v;
-    for (int64_t v = 0; v < V; v++) sum += exp((double)z[v] - (double)z[*best]);
-    return (double)z[label] - (double)z[*best] - log(sum);
+    return rf__log_softmax(z, V, label);
 }
 
 /* Answers the batch and empties it. */
