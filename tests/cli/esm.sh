@@ -86,11 +86,19 @@ same one.txt two.txt "scores by --offset-idx"
 printf 'K2R\nA3T\n' > bad.txt
 expect 3 "bad.txt:2: 'A3T': residue 3: expected 'T', as the sequence has, got 'A'" "$program" variants -m model --sequence "$protein" --input bad.txt
 expect 3 "table.csv:1: expected a column 'mutations', got none" "$program" variants -m model --sequence "$protein" --input table.csv --mutation-col mutations
+cp wild.fasta kept.fasta
+expect 2 'wild.fasta is also an input and would be overwritten' "$program" variants -m model --fasta wild.fasta -o wild.fasta K2R
+same kept.fasta wild.fasta "the wild type as output"
 expect 2 'expected --sequence or --fasta, got neither' "$program" variants -m model K2R
 "$program" score -q -m model --json "$protein" | sed 's/.*"logprob": *\([-0-9.]*\).*/"score": \1/' > ours_scores.txt
 tr -d '\n' < "$golden/proteins.json" | sed 's/.*"pseudo_log_likelihood":\([-0-9.]*\).*/"score": \1\n/' > scores.txt
 close_json scores.txt ours_scores.txt
 "$program" score -q -m model --input wild.fasta | grep -q '	20	[0-9.]*	wild$' || fail "score of a FASTA file"
+"$program" score -q -m model --input-format fasta < wild.fasta > piped.txt
+"$program" score -q -m model --input wild.fasta > named.txt
+same named.txt piped.txt "score of a FASTA file on standard input"
+expect 2 'input-format: expected no TEXT beside it, got 1' "$program" score -m model --input-format fasta MK
+expect 2 'input: expected no TEXT beside it, got 1' "$program" score -m model --input wild.fasta MK
 
 expect 0 'the same' "$program" convert model written
 [ -f written/vocab.txt ] || fail "no vocab.txt: $(ls written)"

@@ -38,18 +38,26 @@ static rf_status print(const struct args *a, const char *name, const char *text,
     return cli_flush(why);
 }
 
-static rf_status score_all(const struct args *a, cli_io *io, rf_pipeline *p)
+/* The score of one text, printed; *inner: why it has none. */
+static rf_status score_one(const struct args *a, cli_io *io, rf_pipeline *p, const char *name, const char *text,
+                           size_t size, rf_error *inner)
+{
+    const rf_text_score *s;
+    const size_t before = a->context ? strlen(a->context) : 0;
+    const rf_status status = rf_score_text(p, a->context, before, text, size, &a->o, &s, inner);
+    return status ? status : print(a, name, text, size, s, &io->why);
+}
+
+static rf_status score_operands(const struct args *a, cli_io *io, rf_pipeline *p)
 {
     cli_texts in;
     const char *text;
     size_t size;
     rf_status status = cli_texts_open(io->ctx, &in, &a->texts, &io->why);
     while (!status && !(status = cli_texts_next(&in, &text, &size, &io->why)) && text && !cli_stopped()) {
-        const rf_text_score *s;
         rf_error inner = {0};
-        status = rf_score_text(p, a->context, a->context ? strlen(a->context) : 0, text, size, &a->o, &s, &inner);
-        if (status) cli_texts_fail(&in, cli_texts_number(&in), &io->why, &inner);
-        else status = print(a, NULL, text, size, s, &io->why);
+        status = score_one(a, io, p, NULL, text, size, &inner);
+        if (inner.code) cli_texts_fail(&in, cli_texts_number(&in), &io->why, &inner);
     }
     cli_texts_close(&in);
     return status;
@@ -60,18 +68,22 @@ static rf_status score_file(const struct args *a, cli_io *io, rf_pipeline *p)
     cli_records in;
     const char *text, *name;
     size_t size;
-    if (a->texts.n)
-        return rf_fail(&io->why, RF_EARG, "--input: expected no TEXT beside it, got %d; leave one out", a->texts.n);
-    rf_status status = cli_records_open(io, &in, a->input, a->format);
+    rf_status status = cli_records_open(io, &in, a->input ? a->input : "-", a->format);
     while (!status && !(status = cli_records_next(&in, &text, &size, &name)) && text && !cli_stopped()) {
-        const rf_text_score *s;
         rf_error inner = {0};
-        status = rf_score_text(p, a->context, a->context ? strlen(a->context) : 0, text, size, &a->o, &s, &inner);
-        if (status) cli_records_fail(&in, in.number, &inner);
-        else status = print(a, in.proteins ? name : NULL, text, size, s, &io->why);
+        status = score_one(a, io, p, in.proteins ? name : NULL, text, size, &inner);
+        if (inner.code) cli_records_fail(&in, in.number, &inner);
     }
     cli_records_close(&in);
     return status;
+}
+
+/* What is read from a file is not read from the command line as well. */
+static rf_status check(const struct args *a, cli_io *io)
+{
+    if (!a->texts.n || (!a->input && !cli_given(io->parsed, "input-format"))) return RF_OK;
+    return rf_fail(&io->why, RF_EARG, "--%s: expected no TEXT beside it, got %d; leave one out",
+                   a->input ? "input" : "input-format", a->texts.n);
 }
 
 static int run(void *arguments, cli_io *io)
@@ -79,7 +91,8 @@ static int run(void *arguments, cli_io *io)
     const struct args *a = arguments;
     rf_pipeline *p = NULL;
     cli_signals_catch();
-    if (!cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) (a->input ? score_file : score_all)(a, io, p);
+    if (!check(a, io) && !cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p))
+        (a->texts.n ? score_operands : score_file)(a, io, p);
     rf_pipeline_close(p);
     return cli_exit(io);
 }
@@ -94,7 +107,8 @@ static void defaults(void *arguments)
 static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(struct args, model, "folder of a language model, causal or masked"),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL, "read texts from FILE (also .gz and .zst)", NULL},
+    {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL,
+     "read texts from FILE (also .gz and .zst) instead of standard input", NULL},
     CLI_INPUT_FORMAT_OPTION(struct args, format),
     {"context", 0, CLI_TEXT, A(context), "TEXT", NULL, 0, 0, NULL,
      "text before each TEXT; its own probability does not count", NULL},

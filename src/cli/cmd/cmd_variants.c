@@ -195,6 +195,7 @@ static int run(void *arguments, cli_io *io)
     cli_signals_catch();
     rf_status status = read_protein(&j);
     if (!status && a->input) status = cli_not_input(a->output, a->input, &io->why);
+    if (!status && a->fasta) status = cli_not_input(a->output, a->fasta, &io->why);
     if (!status) status = read_mutations(&j);
     if (!status) score_all(&j, &out);
     cli_out_discard(&out);
