@@ -186,24 +186,6 @@ static void own_tokens(const rf__text_window *w, int64_t text, bool skip, int32_
     while (skip && *a < *b && w->e.added[*b - 1]) --*b;
 }
 
-/* Each text's vectors, rows row[text] .. row[text + 1]. */
-static rf_status token_vectors(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
-{
-    const rf__text_window *w = &j->p->window;
-    const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o);
-    const float *h;
-    rf_status status = rf_session_hidden(with->session, &with->batch.view, &h, why);
-    for (int64_t i = from; i < to && !status; i++) {
-        const int64_t text = rf__order_text(j->p->order[i]);
-        int32_t a, b;
-        own_tokens(w, text, j->o->skip_special_tokens, &a, &b);
-        const float *x = h + (with->batch.start[i - from] + a - w->start[text]) * C;
-        float *y = j->out + (j->row[text] - j->row[0]) * D;
-        for (int32_t t = a; t < b && !status; t++, x += C, y += D) status = give_out(j, x, y, why);
-    }
-    return status;
-}
-
 /* y = the mean, or the largest of each component, of the n rows of x, [n,C]. */
 static void pool_rows(float *y, const float *x, int64_t n, int64_t C, rf_pooling how)
 {
@@ -216,23 +198,25 @@ static void pool_rows(float *y, const float *x, int64_t n, int64_t C, rf_pooling
     }
 }
 
-/* Vectors of texts of which special tokens are no part. */
-static rf_status means_of_texts(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
+/* Vectors of a batch's tokens, at rows row[text] .. row[text + 1], or of its texts without special tokens. */
+static rf_status own_vectors(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
 {
     const rf__text_window *w = &j->p->window;
     const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o);
     const float *h;
+    float *pooled = j->row ? NULL : rf__alloc(j->p->ctx, (size_t)C * sizeof *pooled);
+    if (!j->row && !pooled) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
     rf_status status = rf_session_hidden(with->session, &with->batch.view, &h, why);
-    float *all = status ? NULL : rf__alloc(j->p->ctx, (size_t)C * sizeof *all);
-    if (!status && !all) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
     for (int64_t i = from; i < to && !status; i++) {
         const int64_t text = rf__order_text(j->p->order[i]);
         int32_t a, b;
-        own_tokens(w, text, true, &a, &b);
-        pool_rows(all, h + (with->batch.start[i - from] + a - w->start[text]) * C, b - a, C, j->o->pooling);
-        status = give_out(j, all, j->out + text * D, why);
+        own_tokens(w, text, j->o->skip_special_tokens, &a, &b);
+        const float *x = h + (with->batch.start[i - from] + a - w->start[text]) * C;
+        float *y = j->out + (j->row ? j->row[text] - j->row[0] : text) * D;
+        if (pooled) pool_rows(pooled, x, b - a, C, j->o->pooling), x = pooled, b = a + 1;
+        for (int32_t t = a; t < b && !status; t++, x += C, y += D) status = give_out(j, x, y, why);
     }
-    rf__free(j->p->ctx, all);
+    rf__free(j->p->ctx, pooled);
     return status;
 }
 
@@ -242,8 +226,7 @@ static rf_status compute_batch(const job *j, int64_t from, int64_t to, rf__worke
     const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, j->o);
     const float *v = NULL;
     rf_status status = rf__window_batch(p->ctx, &p->window, p->order, from, to, &with->batch, why);
-    if (!status && j->row) return token_vectors(j, from, to, with, why);
-    if (!status && j->o->skip_special_tokens) return means_of_texts(j, from, to, with, why);
+    if (!status && (j->row || j->o->skip_special_tokens)) return own_vectors(j, from, to, with, why);
     if (!status) status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
     for (int64_t i = from; i < to && !status; i++)
         status = give_out(j, v + (i - from) * C, j->out + rf__order_text(p->order[i]) * D, why);
