@@ -236,6 +236,9 @@ typedef struct rf_config {
        see all tokens. */
     int64_t local_attention, global_attn_every_n_layers;
     double local_rope_theta;
+    /* Cross-encoders: the function after which the output is a score, "Sigmoid" or "Identity"; "": not given. It is
+       written as sentence_transformers.activation_fn; a folder's is found by rf_answerer_open. */
+    char score_function[12];
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

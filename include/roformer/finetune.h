@@ -14,8 +14,9 @@ extern "C" {
 
 typedef enum rf_strategy { RF_STRATEGIES(RFO_VALUE) } rf_strategy;
 
-/* The loss for sentence embeddings (--task embed). AUTO: COSENT if the examples have scores, else INFONCE. */
-typedef enum rf_embed_loss { RF_EMBED_LOSSES(RFO_VALUE) } rf_embed_loss;
+/* The loss for sentence embeddings (--task embed) and cross-encoders (--task cross). AUTO: embed COSENT if the examples
+ * have scores, else INFONCE; cross LAMBDA for lists of documents, else BCE. */
+typedef enum rf_loss { RF_LOSSES(RFO_VALUE) } rf_loss;
 
 /* The options of every run (texts, masking and tokens_per_batch are not used), and a member for each row of
  * finetune_options.def. If train or dev is a folder, its file train.* or dev.* (or val.*) is used. */

@@ -19,6 +19,7 @@ typedef enum rf__label_kind {
     RF__LABEL_TOKENS,                 /* one for each token, -1 where there is none                    label [tokens] */
     RF__LABEL_SPAN,                     /* the first and the last token of an answer                     label [2 n]  */
     RF__LABEL_VECTOR,                   /* a number for each output of the model                         target [n K] */
+    RF__LABEL_LIST,                     /* a number for each sequence                              target [sequences] */
 } rf__label_kind;
 
 /* What the column or member of the label holds. */
@@ -27,9 +28,13 @@ typedef enum rf__label_member {
     RF__MEMBER_NAME,                    /* a name; in JSON a string or an integer                                     */
     RF__MEMBER_NUMBER,                  /* a number, in JSON also as a string                                         */
     RF__MEMBER_SCORE,                   /* the same, and need not be there unless it is named                         */
+    RF__MEMBER_SCORES,                  /* the same; in JSON also a list, which the task reads itself                 */
     RF__MEMBER_NAMES,                   /* names, in JSON also a list of them                                         */
     RF__MEMBER_VALUE,                   /* a value of JSON that the task reads itself                                 */
 } rf__label_member;
+
+/* Scores need not be there. */
+static inline bool rf__label_may_lack(rf__label_member m) { return m == RF__MEMBER_SCORE || m == RF__MEMBER_SCORES; }
 
 typedef rf_status rf__label_fn(void *user, rf__text name, rf_error *why);
 

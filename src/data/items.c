@@ -215,6 +215,15 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
     return RF_OK;
 }
 
+/* A number for each sequence from the example's first one on. */
+static bool put_list(rf__items *t, size_t begin, const float *target)
+{
+    if (!rf__grow(t->ctx, &t->target, &t->capacity[TARGET], t->sequences, sizeof *t->target)) return false;
+    for (size_t s = begin; s < t->sequences; s++) t->target[s] = target ? target[s - begin] : 0;
+    t->hash = rf__hash64(t->target + begin, (t->sequences - begin) * sizeof *t->target, t->hash);
+    return true;
+}
+
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why)
 {
     const size_t K = (size_t)t->K, begin = t->n ? t->first[t->n] : 0, at = t->start[begin];
@@ -229,6 +238,8 @@ rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_err
         if (fine) t->hash = rf__hash64(t->target + t->n * K, K * sizeof *t->target, t->hash);
         if (t->teacher) fine = fine && rf__grow(t->ctx, &t->label, &t->capacity[LABEL], t->n + 1, sizeof *t->label);
         if (t->teacher && fine) t->label[t->n] = label;
+    } else if (kind == RF__LABEL_LIST) {
+        fine = fine && put_list(t, begin, target);
     }
     if (!fine) return no_memory(t, why);
     if (!t->n) t->first[0] = 0;
@@ -295,13 +306,14 @@ rf_status rf__items_longest(const rf__items *t, const size_t count[], size_t n, 
 
 static bool reserve_batch(rf__item_batch *b, const rf__items *t, size_t tokens, size_t sequences, size_t n)
 {
-    const size_t labels = t->format->kind == RF__LABEL_TOKENS ? tokens : 2 * n;
+    const size_t labels = t->format->kind == RF__LABEL_TOKENS ? tokens : 2 * n,
+                 targets = t->format->kind == RF__LABEL_LIST ? sequences : n * (size_t)t->K;
     return rf__grow(t->ctx, &b->id, &b->capacity[0], tokens, sizeof *b->id) &&
            rf__grow(t->ctx, &b->type, &b->capacity[1], tokens, sizeof *b->type) &&
            rf__grow(t->ctx, &b->start, &b->capacity[2], sequences + 1, sizeof *b->start) &&
            rf__grow(t->ctx, &b->label, &b->capacity[3], labels, sizeof *b->label) &&
            rf__grow(t->ctx, &b->group, &b->capacity[4], n + 1, sizeof *b->group) &&
-           rf__grow(t->ctx, &b->target, &b->capacity[5], n * (size_t)t->K, sizeof *b->target);
+           rf__grow(t->ctx, &b->target, &b->capacity[5], targets, sizeof *b->target);
 }
 
 static void add_labels(rf__item_batch *b, const rf__items *t, size_t i, int64_t N)
@@ -324,6 +336,10 @@ static void add_labels(rf__item_batch *b, const rf__items *t, size_t i, int64_t 
         memcpy(b->target + b->n * K, t->target + i * K, K * sizeof *b->target);
         if (t->teacher) b->label[b->n] = t->label[i];
         b->labels += t->K;
+        break;
+    case RF__LABEL_LIST:
+        memcpy(b->target + b->B, t->target + t->first[i], (t->first[i + 1] - t->first[i]) * sizeof *b->target);
+        b->labels++;
         break;
     }
 }

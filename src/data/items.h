@@ -29,7 +29,7 @@ struct rf__items {
     const rf__teacher *teacher;         /* vectors that examples are trained towards, or NULL                         */
     const char *prompt;                 /* put before each text, or NULL; somebody else's                             */
     char *joined;                       /* such a text                                                                */
-    float *target;                      /* ... or [n K]                                                               */
+    float *target;                      /* ... or [n K], or [sequences]                                               */
     uint32_t *from, *to;         /* words: the word, questions: bytes of the context that a token came from; [tokens] */
     uint32_t *words;                    /* words: how many, also those that have no token; [n]                        */
     int64_t doc_stride;                 /* qa: pieces that two windows share, at most half of a window                */
@@ -77,8 +77,8 @@ static inline rf__text rf__items_name(const rf__items *t, size_t i)
     return (rf__text){t->name + t->name_at[i], t->name_at[i + 1] - t->name_at[i]};
 }
 
-/* Ends the example: `label` of RF__LABEL_CLASS (-1: not known), `target` [K] of RF__LABEL_VECTOR (NULL: not known), and
- * with a teacher `label` its row. */
+/* Ends the example: `label` of RF__LABEL_CLASS (-1: not known), `target` [K] of RF__LABEL_VECTOR or one number for each
+ * sequence of RF__LABEL_LIST (NULL: not known), and with a teacher `label` its row. */
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why);
 
 /* Tokens of example i, and of the count[k] longest, for each k. */

@@ -6,7 +6,7 @@
 #include "data/labelled.h"
 #include "data/pieces.h"
 
-enum { LABELS = 65536, NAME = 255 };                       /* labels, bytes of a label: at most                       */
+enum { LABELS = 65536, NAME = 255, DIGITS = 63 };          /* labels; bytes of a label, of a number: at most          */
 
 static rf_status read_header(const char *text, int *header, rf_error *why)
 {
@@ -306,6 +306,19 @@ void rf__example_label(rf__example *m, int32_t *id)
     if (!m->with_labels) return;
     if (m->n != 1 && !m->bad) RF__EXAMPLE_BAD(m, "no label");
     if (!m->bad) *id = m->id[0];
+}
+
+double rf__example_number(rf__example *m, const char *what)
+{
+    const rf__text t = m->record->label;
+    char text[DIGITS + 1], *end;
+    if (t.size > DIGITS)
+        return RF__EXAMPLE_BAD(m, "the %s has %zu characters, a number has at most %d", what, t.size, DIGITS), 0;
+    if (t.size) memcpy(text, t.at, t.size);
+    text[t.size] = 0;
+    const double x = strtod(text, &end);
+    if (t.size && !*end && strspn(text, "0123456789+-.eE") == t.size && isfinite((float)x)) return x;
+    return RF__EXAMPLE_BAD(m, "the %s '%s' is not a finite number", what, rf__show(t, 60).text), 0;
 }
 
 static rf_status make(rf__example *m, rf__items *out, rf_error *why)

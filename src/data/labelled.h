@@ -90,6 +90,10 @@ static inline rf__text rf__json_string(const json_t *j)
     return (rf__text){json_string_value(j), json_string_length(j)};
 }
 
+/* The record's label as a number, [+-] digits [. digits] [e [+-] digits]; `what` names it in messages.  0, and the
+ * record bad: it is none, or not finite. */
+double rf__example_number(rf__example *m, const char *what);
+
 /* `example` of a text or pair with one label: RF_OK and *id, or the record is bad. */
 void rf__example_label(rf__example *m, int32_t *id);
 

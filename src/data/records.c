@@ -307,7 +307,7 @@ static rf_status by_number(const rf__layout *l, const rf__records *r, fields *p,
             return rf_fail(why, RF_EARG, "columns: expected a number from 1 to %d, got %.40s", COLUMNS, given[i]);
         else at[i] = numbered(given[i]) - 1;
     }
-    if (*all && l->with_labels && !l->label && l->format->label != RF__MEMBER_SCORE)
+    if (*all && l->with_labels && !l->label && !rf__label_may_lack(l->format->label))
         return rf_fail(why, RF_EARG,
                        "%s: label_column: expected a number, as in text_column, got none; use a number, or header yes",
                        short_path(r));
@@ -388,7 +388,7 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
     if (p->text < 0) status = check_separator(r, l, d, head, true, why);
     if (!status) status = must_have(r, p->text, "text", l->text, head, why);
     if (!status && (l->pair || l->pairs || p->pair == -2)) status = must_have(r, p->pair, "pair", l->pair, head, why);
-    const bool may_lack = l->format->label == RF__MEMBER_SCORE && !l->label && p->label == -1;
+    const bool may_lack = rf__label_may_lack(l->format->label) && !l->label && p->label == -1;
     if (!status && l->with_labels && !may_lack) status = must_have(r, p->label, "label", l->label, head, why);
     if (!status && l->id && !l->with_labels) status = must_have(r, p->id, "id", l->id, head, why);
     return status;

@@ -45,8 +45,9 @@ static const char *kind_of(const json_t *j)
 static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t line, rf__text *label, rf_error *why)
 {
     const json_t *v = rf__record_member(j, l->label);
-    const bool number = l->format->label == RF__MEMBER_NUMBER || l->format->label == RF__MEMBER_SCORE;
-    if (!v && l->format->label == RF__MEMBER_SCORE && !l->label) return true;
+    const bool number = l->format->label == RF__MEMBER_NUMBER || rf__label_may_lack(l->format->label);
+    if (!v && rf__label_may_lack(l->format->label) && !l->label) return true;
+    if (json_is_array(v) && l->format->label == RF__MEMBER_SCORES) return true;
     if (json_is_string(v)) {
         *label = string_of(v);
         return true;
@@ -83,7 +84,7 @@ static rf_status members_there(const rf__records *r, const rf__layout *l, const 
     if (!member(j, l->text, rf__usual_text)) return rf__records_no_column(r, "text", l->text, names, n, why);
     if ((l->pair || l->pairs) && !member(j, l->pair, rf__usual_pair))
         return rf__records_no_column(r, "pair", l->pair, names, n, why);
-    if (l->with_labels && !rf__record_member(j, l->label) && (l->label || l->format->label != RF__MEMBER_SCORE))
+    if (l->with_labels && !rf__record_member(j, l->label) && (l->label || !rf__label_may_lack(l->format->label)))
         return rf__records_no_column(r, "label", l->label, names, n, why);
     return RF_OK;
 }
@@ -103,7 +104,7 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
     const json_t *pair = l->text && !l->pair ? NULL : member(j, l->pair, rf__usual_pair),
                  *label = rf__record_member(j, l->label);
     const bool named = format->label == RF__MEMBER_NAME || format->label == RF__MEMBER_NUMBER ||
-                       format->label == RF__MEMBER_SCORE ||
+                       rf__label_may_lack(format->label) ||
                        (format->label == RF__MEMBER_NAMES && label && !json_is_array(label));
     bool fine = true;
     rf_error failure = {0};

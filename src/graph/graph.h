@@ -226,6 +226,9 @@ bool rf__loss_begin(rf_graph *g, rf_tensor *z, float **dz);
 rf_tensor *rf__loss_end(rf_graph *g, const rf_op *op, rf_tensor *z, float *dz, double value);
 void rf__loss_back(rf_graph *g, rf_node *n);
 
+/* RF_EDATA: the labels of a list are not what this loss accepts. */
+rf_status rf__list_labels_check(rf_list_loss_kind what, const float label[], int64_t n, rf_error *why);
+
 /* Rows of logits that rf_vocab_loss holds at a time, of n labels over V words. */
 int64_t rf__vocab_loss_rows(int64_t n, int64_t V);
 

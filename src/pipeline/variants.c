@@ -165,7 +165,7 @@ static void take(void *user, int64_t i, const float *logits)
 
 static rf_status score_marginals(variants *v, rf_error *why)
 {
-    qsort(v->site, v->sites, sizeof *v->site, by_position);
+    if (v->sites) qsort(v->site, v->sites, sizeof *v->site, by_position);
     v->at = rf__calloc(v->p->ctx, v->sites, sizeof *v->at);
     if (!v->at) return rf_fail(why, RF_ENOMEM, "out of memory: %zu mutations", v->sites);
     for (size_t s = 0; s < v->sites; s++)

@@ -17,7 +17,9 @@ const rf_config_key *rf__config_key_named(const rf_family_config *f, const char 
 /* The row of the key that `a` stands for, under the name of `a`. */
 static rf_config_key row_of(const rf_family_config *f, const rf_config_alias *a)
 {
-    rf_config_key k = *rf__config_key_named(f, a->key);
+    const rf_config_key *own = rf__config_key_named(f, a->key);
+    rf_config_key k = {0};
+    if (own) k = *own;                                                    /* it is: families are checked at the start */
     k.name = a->name;
     return k;
 }

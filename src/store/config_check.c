@@ -42,7 +42,7 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
     const struct { const char *name, *text; size_t size; } texts[] = {
         TEXT(family),          TEXT(position_embedding_type), TEXT(architecture),     TEXT(problem_type),
         TEXT(finetuning_task), TEXT(task_text_column),        TEXT(task_pair_column), TEXT(task_label_column),
-        TEXT(feature_map),     TEXT(decoder_position_embedding_type),
+        TEXT(feature_map),     TEXT(decoder_position_embedding_type), TEXT(score_function),
     };
 #undef TEXT
     for (size_t i = 0; i < RF_COUNT(lists); i++)

@@ -291,6 +291,15 @@ static bool add_task_labels(json_t *to, const rf_config *c)
     return names && !json_object_set_new(to, "task_labels", names);
 }
 
+/* As CrossEncoder of sentence-transformers reads it. */
+static bool add_function(json_t *to, const char *name)
+{
+    char whole[64];
+    snprintf(whole, sizeof whole, "torch.nn.modules.%s.%s", !strcmp(name, "Identity") ? "linear" : "activation", name);
+    json_t *own = json_pack("{s:s}", "activation_fn", whole);
+    return own && !json_object_set_new(to, "sentence_transformers", own);
+}
+
 json_t *rf__task_json(const rf_config *c)
 {
     json_t *all = json_object();
@@ -307,6 +316,7 @@ json_t *rf__task_json(const rf_config *c)
         const char *text = (const char *)c + reading[i].at;
         if (*text) fine = !json_object_set_new(all, reading[i].key, json_string(text));
     }
+    if (fine && *c->score_function) fine = add_function(all, c->score_function);
     if (fine && c->task_pairs) fine = !json_object_set_new(all, "task_pairs", json_true());
     if (fine && head == RF_HEAD_SPAN)
         fine = !json_object_set_new(all, "version_2_with_negative", json_boolean(c->version_2_with_negative));

@@ -180,7 +180,7 @@ static void remark_function(rf_answerer *a, const char *here, const char *rule)
 
 void rf__answerer_remark_predictions(rf_answerer *a)
 {
-    remark_function(a, a->task->function, "the rule of the model's task");
+    if (!a->task->function_of) remark_function(a, a->task->function, "the rule of the model's task");
 }
 
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
@@ -321,6 +321,16 @@ static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
     return status;
 }
 
+/* A folder that another program wrote may serve several tasks: the caller's is taken if it is one of these. */
+static void choose_task(rf_answerer *a, const rf_finetune_options *given)
+{
+    const rf_config *c = rf_model_config(a->model);
+    const rf__task *task;
+    rf__preset preset;
+    if (*c->finetuning_task || !given || !given->task || rf__preset_find(given->task, &preset, &task, NULL)) return;
+    if (rf__task_accepts(task, c)) a->task = task;
+}
+
 /* What was given over the defaults, but for what other tasks alone have; the task, unless the caller chose one, is the
  * folder's. */
 static rf_status settle(const rf_answerer *a, const rf_finetune_options *given, rf_finetune_options *o, rf_error *why)
@@ -345,8 +355,11 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, co
                             rf__labelled *l, rf__items *t, rf__answers *z, rf_error *why)
 {
     rf_finetune_options o;
+    choose_task(a, given);
     rf_status status = settle(a, given, &o, why);
+    if (!status) status = rf__task_check_loss(a->task, o.loss, why);
     if (status) return status;
+    z->function = rf__answerer_function(a);
     const int64_t max_length = o.t.max_length ? o.t.max_length : a->max_length;
     a->o = o;
     a->unit = rf_model_config(a->model)->sentence_normalize;

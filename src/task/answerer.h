@@ -32,6 +32,12 @@ struct rf_answerer {
 rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why);
 
+/* The name of torch's function after which CrossEncoder's scores are outputs. */
+static inline const char *rf__answerer_function(const rf_answerer *a)
+{
+    return *a->cross_encoder ? a->cross_encoder : "Sigmoid";
+}
+
 /* rf_reading.remark: where the folder's own program shows other scores than these predictions. */
 void rf__answerer_remark_predictions(rf_answerer *a);
 

@@ -12,6 +12,7 @@ typedef rf_status rf__logits(void *user, const rf__item_batch *b, const float **
 typedef struct rf__answers {
     const rf_ctx *ctx;
     int64_t K;                          /* columns: outputs of the model                                              */
+    const char *function;               /* of a cross-encoder: that after which outputs are scores; somebody else's   */
     size_t rows, capacity;
     float *logit;
     rf__item_batch batch;

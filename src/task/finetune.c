@@ -212,6 +212,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     rf__run_notify(r, "data", "reading %s", f->o.train ? f->o.train : "");
     if (!f->o.train) return rf_fail(why, RF_EARG, "train: expected a file to train on, got none");
     rf_status status = rf__examples_open(&f->source, r->ctx, &f->o, &f->task, why);
+    if (!status) status = rf__task_check_loss(f->task, f->o.loss, why);
     if (!status) status = rf__finetune_prompt(r, f, why);
     if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
     if (!status) status = rf__labelled_check(&f->source, &f->o, f->o.train, why);
@@ -273,6 +274,8 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     rf_config_set_head(c, *head);
     snprintf(c->problem_type, sizeof c->problem_type, "%s", f->task->problem_type);
     snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
+    snprintf(c->score_function, sizeof c->score_function, "%s",
+             f->task->function_of ? f->task->function_of(&f->o) : "");
     c->task_max_length = r->o.max_length;
     if (rf__position_reaches(c, r->o.max_length, NULL)) c->task_max_length = c->max_position_embeddings;
     c->version_2_with_negative = f->source.nothing;

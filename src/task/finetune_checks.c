@@ -49,7 +49,7 @@ static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf
 /* Of pairs that are there twice each is a wrong answer to the other, where they meet in a batch. */
 static rf_status report_repeated(rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
-    const bool infonce = f->o.loss == RF_EMBED_AUTO || f->o.loss == RF_EMBED_INFONCE;
+    const bool infonce = f->o.loss == RF_LOSS_AUTO || f->o.loss == RF_LOSS_INFONCE;
     size_t again = 0;
     if (!rf__task_of_vectors(f->task) || f->train.teacher || !infonce || !isnan(f->train.target[0])) return RF_OK;
     const rf_status status = rf__items_repeated(&f->train, &again, why);

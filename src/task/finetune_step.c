@@ -268,6 +268,7 @@ rf_status rf__finetune_score(rf__run *r, rf_error *why)
     rf__finetune_run *f = r->task;
     rf__state *t = &r->state;
     evaluation e = {.r = r};
+    f->answers.function = r->params.config.score_function;
     rf_status status = rf__answers_fill(&f->answers, &f->dev, f->o.per_device_eval_batch_size,
                                         rf__task_least(f->task, &f->dev, &f->o), logits, &e, why);
     if (status || !e.labels) return status;

@@ -89,6 +89,11 @@ static rf_status write_field(const rf__prediction *p, size_t i, const char *key,
     if (what) return cannot_hold(p, i, key, text, what, why);
     if (json_is_string(v)) fwrite(text.at, 1, text.size, to);
     for (size_t k = 0; k < json_array_size(v); k++) {
+        const json_t *number = json_array_get(v, k);
+        if (json_is_number(number)) {
+            fprintf(to, "%s%.6g", k ? (char[]){p->task->between, 0} : "", json_number_value(number));
+            continue;
+        }
         const rf__text one = element(v, k);
         if (!(what = what_ends(one))) what = what_splits(p, v, k);
         if (what) return cannot_hold(p, i, key, one, what, why);

@@ -7,6 +7,7 @@
 #define RF_TRAIN_SCORES_H
 
 #include "base/base.h"
+#include "roformer/finetune.h"
 #include "roformer/inspect/metrics.h"
 
 /* SQuAD: both sides in lower case (of any script; a capital sigma becomes one that is not final), without ASCII
@@ -30,5 +31,16 @@ void rf__count_entities(const char *const label[], const char *const predicted[]
 bool rf__tags_are_entities(const char *const name[], int64_t n);
 bool rf__tag_is_entity(const char *name);
 double rf__entity_f1(const rf__entity_count *c);
+
+/* Adds to `out` what metrics_pairs.c lists, of the numbers that a model gives to pairs: pearson, spearmanr, and for
+ * labels 0 and 1 average_precision, accuracy, precision, recall and f1 of the prediction "1 if the number is at least
+ * `threshold`" (above 1: of the best thresholds, which follow as accuracy_threshold and f1_threshold). */
+rf_status rf__score_pairs(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
+                          rf_scores *out, rf_error *why);
+
+/* map, mrr_at_10 and ndcg_at_10 of n queries, whose candidates are first[q] .. first[q+1]-1; NaN: no query has a label
+ * above 0. */
+rf_status rf__score_lists(const rf_ctx *ctx, const size_t first[], size_t n, const float label[], const double value[],
+                          rf_scores *out, rf_error *why);
 
 #endif

@@ -1,4 +1,5 @@
 /* scoring.c — the scores of each task, and code that its hooks share; scores.h computes the metrics. */
+#include <math.h>
 #include <stdio.h>
 
 #include "task/scoring.h"
@@ -21,6 +22,22 @@ rf_status rf__label_pairs(const rf__items *t, size_t most, int32_t **gold, int32
     *gold = rf__calloc(t->ctx, 2 * (most ? most : 1), sizeof **gold);
     *predicted = *gold ? *gold + most : NULL;
     return *gold ? RF_OK : rf__score_no_memory(t, why);
+}
+
+/* ---- functions of outputs ---- */
+
+static double identity(double z) { return z; }
+static double sigmoid(double z) { return 1 / (1 + exp(-z)); }
+
+static const struct { const char *name; double (*of)(double z); } functions[] = {
+    {"Sigmoid", sigmoid}, {"Identity", identity}, {"Tanh", tanh},
+};
+
+rf_status rf__score_function(const char *name, double (**out)(double z), rf_error *why)
+{
+    for (size_t i = 0; i < RF_COUNT(functions); i++)
+        if (!strcmp(name, functions[i].name)) return *out = functions[i].of, RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "activation_fn: expected torch's Sigmoid, Identity or Tanh, got %s", name);
 }
 
 /* ---- names ---- */

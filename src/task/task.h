@@ -24,6 +24,7 @@ typedef struct rf__task {
     rf_head head;
     const char *problem_type;           /* as transformers calls it, or ""                                            */
     const char *const *options;         /* those that only some tasks have, of this one; NULL at the end              */
+    const rf_loss *losses;              /* of --loss, RF_LOSS_AUTO at the end; NULL: there is no choice              */
     bool (*recognise)(const rf_config *c);             /* a folder without finetuning_task, or with another program's */
     void (*name_output)(const char *label, char *out,
                         size_t size); /* outputs that are not the labels: output k of label k */
@@ -42,6 +43,10 @@ typedef struct rf__task {
      * sequence with another of its example behind it.  NULL: `loss` */
     rf_tensor *(*train)(rf_graph *g, rf_encoder *e, const rf__item_batch *b, const rf__task_objective *o, double weight,
                         double *sum);
+
+    /* The function of torch after which outputs are scores, of a model trained with these options, as CrossEncoder of
+     * sentence-transformers finds it in config.json; NULL: the folder says nothing of it */
+    const char *(*function_of)(const rf_finetune_options *o);
 
     /* The fewest examples that a batch of these can have: 2 where the loss compares them with each other, so that one
      * alone would teach nothing.  NULL: 1 */
@@ -99,6 +104,14 @@ static inline int64_t rf__task_columns(const rf__task *task, const rf_config *c)
     return rf__task_of_vectors(task) ? c->hidden_size : c->num_labels;
 }
 
+extern const char *const rf__loss_names[];                               /* by rf_loss                                */
+
+/* RF_EARG: --loss is none of this task's. */
+rf_status rf__task_check_loss(const rf__task *task, rf_loss loss, rf_error *why);
+
+/* Has a model of this config what the task needs, wherever it is from? */
+bool rf__task_accepts(const rf__task *task, const rf_config *c);
+
 /* A task or preset ("cls", "glue/mrpc"; NULL: the usual task).  RF_EARG lists the names that there are. */
 rf_status rf__preset_find(const char *name, rf__preset *out, const rf__task **task, rf_error *why);
 
@@ -136,6 +149,9 @@ struct rf__prediction {
 };
 
 void rf__score_add(rf_scores *out, const char *name, double value);
+
+/* torch's function of this name, Sigmoid, Identity or Tanh.  RF_EUNSUPPORTED: another one. */
+rf_status rf__score_function(const char *name, double (**out)(double z), rf_error *why);
 rf_status rf__score_no_memory(const rf__items *t, rf_error *why);
 
 static inline int64_t rf__largest(const float *z, int64_t n)

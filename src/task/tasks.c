@@ -66,6 +66,23 @@ void rf__task_list(const char *option, char *out, size_t size)
                                              : "");
 }
 
+#define WORD(id, word) #word,
+const char *const rf__loss_names[] = {RF_LOSSES(WORD)};
+#undef WORD
+
+rf_status rf__task_check_loss(const rf__task *task, rf_loss loss, rf_error *why)
+{
+    char all[120] = "auto";
+    size_t n = strlen(all);
+    if (loss == RF_LOSS_AUTO || !task->losses) return RF_OK;
+    for (const rf_loss *own = task->losses; *own != RF_LOSS_AUTO && n < sizeof all; own++) {
+        if (*own == loss) return RF_OK;
+        n += (size_t)snprintf(all + n, sizeof all - n, ", %s", rf__loss_names[*own]);
+    }
+    return rf_fail(why, RF_EARG, "loss: expected one of %s for task %s, got %s", all, task->examples.name,
+                   rf__loss_names[loss]);
+}
+
 static rf_status no_such_task(const char *name, rf_error *why)
 {
     char all[200] = "";
@@ -122,6 +139,11 @@ static bool same_head(const rf__task *task, rf_head head)
     return head == task->head || (head == RF_HEAD_POOLED && rf__task_has(task, "head"));
 }
 
+bool rf__task_accepts(const rf__task *task, const rf_config *c)
+{
+    return same_head(task, rf_config_head(c)) && task->recognise && task->recognise(c);
+}
+
 rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error *why)
 {
     rf__preset preset;
@@ -130,7 +152,7 @@ rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error 
         !strcmp(c->problem_type, (*task)->problem_type)) return RF_OK;
     for (size_t i = 0; i < RF_COUNT(tasks); i++) {
         *task = tasks[i].task;
-        if (same_head(*task, head) && (*task)->recognise && (*task)->recognise(c)) return RF_OK;
+        if (rf__task_accepts(*task, c)) return RF_OK;
     }
     return rf_fail(why, RF_EUNSUPPORTED,
                    "model: expected a fine-tuned model, got one without a head for texts, tokens, answers or choices");

@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "task/scores.h"
 
-enum { DIGITS = 63, CUT = 10 };
+enum { CUT = 10 };
 
 /* ---- examples ---- */
 
@@ -22,18 +22,11 @@ float rf__vectors_score_of(rf__example *m)
 {
     const rf__text t = m->record->label;
     const double most = m->l->o->score_max;
-    char text[DIGITS + 1], *end;
     if (!m->with_labels || !t.at) return NAN;
-    if (t.size > DIGITS)
-        return RF__EXAMPLE_BAD(m, "the score has %zu characters, a number has at most %d", t.size, DIGITS), 0;
-    if (t.size) memcpy(text, t.at, t.size);
-    text[t.size] = 0;
-    const double x = strtod(text, &end);
-    if (!t.size || *end || strspn(text, "0123456789+-.eE") < t.size || !isfinite(x))
-        return RF__EXAMPLE_BAD(m, "the score '%s' is not a finite number", rf__show(t, 60).text), 0;
+    const double x = rf__example_number(m, "score");
     if (fabs(x) > most)
-        return RF__EXAMPLE_BAD(m, "the score %s is not in %g to %g; score_max says how high scores go", text,
-                               -most, most), 0;
+        return RF__EXAMPLE_BAD(m, "the score %s is not in %g to %g; score_max says how high scores go",
+                               rf__show(t, 60).text, -most, most), 0;
     return (float)(x / most);
 }
 
@@ -100,107 +93,19 @@ static double pair_cosine(const rf__answers *a, const rf__items *t, size_t i)
     return cosine(z, z + a->K, a->K);
 }
 
-typedef struct ranked { double cosine; bool right; } ranked;
-
-static int by_cosine(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    return (x->cosine < y->cosine) - (x->cosine > y->cosine);
-}
-
-/* sum over thresholds k of (R_k - R_{k-1}) P_k, equal cosines at once, as scikit-learn; NAN: all scores are one. */
-static double average_precision(ranked *all, size_t n)
-{
-    double sum = 0;
-    size_t right = 0, found = 0;
-    qsort(all, n, sizeof *all, by_cosine);
-    for (size_t i = 0; i < n; i++) right += all[i].right;
-    for (size_t i = 0, end; i < n; i = end) {
-        const size_t before = found;
-        for (end = i; end < n && all[end].cosine >= all[i].cosine; end++) found += all[end].right;
-        sum += (double)(found - before) * (double)found / (double)end;
-    }
-    return right && right < n ? sum / (double)right : NAN;
-}
-
-/* Pairs that are said to be alike: `said`, `right` of them rightly, of n with `alike`. */
-typedef struct decision { size_t said, right, n, alike; } decision;
-
-static double accuracy(decision d) { return (double)(d.n - d.alike - d.said + 2 * d.right) / (double)d.n; }
-static double f1(decision d) { return d.right ? 2 * (double)d.right / (double)(d.said + d.alike) : 0; }
-
-typedef struct threshold { double cosine; decision says; } threshold;
-
-/* Between the first and the last of two groups of equal cosines, where `metric` is largest, the highest of several.
-   `best` has what is to be surpassed. */
-static threshold best_threshold(const ranked *all, size_t n, threshold best, double (*metric)(decision))
-{
-    decision d = {.n = n, .alike = best.says.alike};
-    for (size_t i = 0; i < n; i++) {
-        d.said++, d.right += all[i].right;
-        if (i + 1 < n && all[i + 1].cosine >= all[i].cosine) continue;
-        const double below = i + 1 < n ? all[i + 1].cosine : all[i].cosine, middle = (all[i].cosine + below) / 2;
-        if (metric(d) > metric(best.says)) best = (threshold){middle > below ? middle : all[i].cosine, d};
-    }
-    return best;
-}
-
-static threshold given_threshold(const ranked *all, size_t n, double cosine, decision none)
-{
-    threshold t = {cosine, none};
-    for (size_t i = 0; i < n && all[i].cosine >= cosine; i++) t.says.said++, t.says.right += all[i].right;
-    return t;
-}
-
-/* Scores that say yes or no: how well the cosine tells them apart, and at which threshold best. */
-static rf_status score_classes(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
-                               rf_error *why)
-{
-    ranked *all = rf__calloc(t->ctx, t->n, sizeof *all);
-    decision none = {.n = t->n};
-    if (!all) return rf__score_no_memory(t, why);
-    for (size_t i = 0; i < t->n; i++) {
-        all[i] = (ranked){pair_cosine(a, t, i), t->target[i] > 0};
-        none.alike += all[i].right;
-    }
-    const double precision = average_precision(all, t->n);           /* sorts them */
-    const bool given = l && l->o->similarity_threshold <= 1;
-    threshold x, y;
-    if (given)
-        x = y = given_threshold(all, t->n, l->o->similarity_threshold, none);
-    else {
-        x = best_threshold(all, t->n, (threshold){nextafterf((float)all[0].cosine, INFINITY), none}, accuracy);
-        y = best_threshold(all, t->n, (threshold){0, none}, f1);
-    }
-    rf__score_add(out, "average_precision", precision);
-    rf__score_add(out, "accuracy", accuracy(x.says));
-    if (!given) rf__score_add(out, "accuracy_threshold", x.cosine);
-    rf__score_add(out, "precision", y.says.said ? (double)y.says.right / (double)y.says.said : 0);
-    rf__score_add(out, "recall", none.alike ? (double)y.says.right / (double)none.alike : 0);
-    rf__score_add(out, "f1", f1(y.says));
-    if (!given) rf__score_add(out, "f1_threshold", y.cosine);
-    rf__free(t->ctx, all);
-    return RF_OK;
-}
-
 static rf_status score_pairs(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
                              rf_error *why)
 {
-    double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x), spearman = NAN;
+    double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x);
     if (!x) return rf__score_no_memory(t, why);
     for (size_t i = 0; i < t->n; i++) {
         x[i] = t->target[i];
         x[t->n + i] = pair_cosine(a, t, i);
     }
-    const rf_status status = rf_spearman(t->ctx, x, x + t->n, t->n, &spearman, why);
-    if (!status) {
-        rf__score_add(out, "pearson", rf_pearson(x, x + t->n, t->n));
-        rf__score_add(out, "spearmanr", spearman);
-    }
+    const rf_status status =
+        rf__score_pairs(t->ctx, x, x + t->n, t->n, l ? l->o->similarity_threshold : 2, out, why);
     rf__free(t->ctx, x);
-    bool yes_or_no = true;
-    for (size_t i = 0; i < t->n; i++) yes_or_no = yes_or_no && (t->target[i] == 0 || t->target[i] == 1);
-    return status || !yes_or_no ? status : score_classes(a, t, l, out, why);
+    return status;
 }
 
 /* How many second texts are nearer to text i than its own; of equal ones those before it. */

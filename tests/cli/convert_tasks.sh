@@ -9,7 +9,7 @@ tasks=$(sed -n 's/^RFT(\([a-z0-9_]*\),.*/\1/p' "$here/../../include/roformer/ins
 data_of() {
     awk -v task="$1" 'BEGIN { srand(7); split("film book day cat town", noun); split("bad poor fair good great", word);
         if (task == "tag" ) file = "conll"; else if (task == "qa" || task == "mc") file = "jsonl"; else file = "tsv"
-        header = task == "embed" ? "text\tpair\tscore" : task == "sim" ? "text\tpair" : "text\tlabel"
+        header = task == "embed" || task == "cross" ? "text\tpair\tscore" : task == "sim" ? "text\tpair" : "text\tlabel"
         for (part = 0; part < 2; part++) {
             to = (part ? "dev." : "train.") file
             if (file == "tsv") print header > to
@@ -20,7 +20,7 @@ data_of() {
                 else if (task == "multilabel") print text "\t" (y > 2 ? "good," : "bad,") n > to
                 else if (task == "ordinal") print text "\t" y + 1 > to
                 else if (task == "tag") print "the O\n" n " B-NOUN\nis O\n" word[y + 1] " B-WORD\n. O\n" > to
-                else if (task == "embed") print text "\tthe " n " was " word[y + 1] " .\t" y / 4 > to
+                else if (task == "embed" || task == "cross") print text "\tthe " n " was " word[y + 1] " .\t" y / 4 > to
                 else if (task == "sim") print text "\tthe " n " was " word[y + 1] " ." > to
                 else if (task == "qa") printf "{\"id\": \"q%d\", \"context\": \"%s\", \"question\": \"what is %s ?\", \"answers\": {\"text\": [\"%s\"], \"answer_start\": [4]}}\n", i, text, word[y + 1], n > to
                 else if (task == "mc") printf "{\"id\": \"m%d\", \"text\": \"the %s is\", \"choices\": [\"%s .\", \"the .\", \"is .\"], \"label\": 0}\n", i, n, word[y + 1] > to

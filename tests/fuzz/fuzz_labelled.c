@@ -52,6 +52,10 @@ static void check_label(const rf__items *t, size_t i)
         for (size_t k = 0; k < K; k++)
             if (!isfinite(t->target[i * K + k])) abort();
         break;
+    case RF__LABEL_LIST:
+        for (size_t s = t->first[i]; s < t->first[i + 1]; s++)
+            if (!isfinite(t->target[s])) abort();
+        break;
     }
 }
 

@@ -315,6 +315,116 @@ static void vector_losses(void **state)
     }
 }
 
+/* ---- list_loss: each list by its printed formula, documents of a list compared with one another ------------------ */
+
+struct lists { rf_list_loss_kind kind; int64_t n, B; int32_t start[4]; };
+static const float list_label[] = {1, 0, 0.25F, 0, 0, 1, 0.5F, 0.75F, 0, 1};
+
+static rf_tensor *lists_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct lists *l = what;
+    return rf_list_loss(g, in[0], l->start, l->B, list_label, l->kind, 0.6, NULL);
+}
+
+static int64_t place(const double *x, int64_t n, int64_t i)
+{
+    int64_t before = 1;
+    for (int64_t j = 0; j < n; j++) before += x[j] > x[i] || (x[j] >= x[i] && j < i);
+    return before;
+}
+
+static double list_gain(double label) { return pow(2, label) - 1; }
+
+/* Wang et al. 2018, as sentence-transformers' NDCGLoss2PPScheme. */
+static double lambda_weight(const double *z, const double *y, int64_t n, int64_t i, int64_t j)
+{
+    const double r = (double)place(z, n, i), s = (double)place(z, n, j), apart = fabs(r - s);
+    double best = 0;
+    for (int64_t k = 0; k < n; k++) best += list_gain(y[k]) / log2(1 + (double)place(y, n, k));
+    return fabs(list_gain(y[i]) - list_gain(y[j])) / best *
+           (10 * fabs(1 / log2(1 + apart) - 1 / log2(2 + apart)) + fabs(1 / log2(1 + r) - 1 / log2(1 + s)));
+}
+
+static double pairs_formula(const double *z, const double *y, int64_t n, bool weighted)
+{
+    double sum = 0, pairs = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            if (y[i] > y[j]) {
+                sum += (weighted ? lambda_weight(z, y, n, i, j) : 1) * log2(1 + exp(z[j] - z[i]));
+                pairs++;
+            }
+    return pairs > 0 ? sum / pairs : 0;
+}
+
+static double list_formula(rf_list_loss_kind kind, const double *z, const double *y, int64_t n)
+{
+    double sum = 0, all = 0;
+    for (int64_t i = 0; i < n; i++) all += kind == RF_LIST_LISTNET ? exp(y[i]) : y[i];
+    for (int64_t i = 0; i < n; i++) {
+        double rest = 0;
+        for (int64_t j = 0; j < n; j++) rest += place(y, n, j) >= place(y, n, i) ? exp(z[j]) : 0;
+        switch (kind) {
+        case RF_LIST_BCE: sum += (log(1 + exp(z[i])) - y[i] * z[i]) / (double)n; break;
+        case RF_LIST_MSE: sum += pow(z[i] - y[i], 2) / (double)n; break;
+        case RF_LIST_MARGIN_MSE: sum += i ? pow(z[0] - z[i] - (y[0] - y[i]), 2) / (double)(n - 1) : 0; break;
+        case RF_LIST_INFONCE: sum += y[i] / all * (log_sum_exp(z, n, 1) - z[i]); break;
+        case RF_LIST_LISTNET: sum += exp(y[i]) / all * (log_sum_exp(z, n, 1) - z[i]); break;
+        case RF_LIST_LISTMLE: sum += log(rest) - z[i]; break;
+        default: return pairs_formula(z, y, n, kind == RF_LIST_LAMBDA);
+        }
+    }
+    return sum;
+}
+
+static void lists_formula(double *y, const double *const in[], const void *what)
+{
+    const struct lists *l = what;
+    double label[RF_COUNT(list_label)];
+    for (size_t i = 0; i < RF_COUNT(list_label); i++) label[i] = (double)list_label[i];
+    y[0] = 0;
+    for (int64_t b = 0; b < l->B; b++)
+        y[0] += 0.6 * list_formula(l->kind, in[0] + l->start[b], label + l->start[b], l->start[b + 1] - l->start[b]);
+}
+
+/* depth: sums over at most 10 documents, and some roundings; weights of `lambda` are up to 10. */
+static void list_losses(void **state)
+{
+    (void)state;
+    for (int kind = RF_LIST_BCE; kind <= RF_LIST_LAMBDA; kind++) {
+        const struct lists all[] = {{kind, 10, 3, {0, 3, 6, 10}}, {kind, 10, 1, {0, 10}}, {kind, 1, 1, {0, 1}}};
+        for (size_t i = 0; i < RF_COUNT(all); i++)
+            t_gradient(&(t_gradient_case){.op = RF_OP_list_loss, .ys = 1, .depth = 40, .what = &all[i],
+                                          .run = lists_run, .formula = lists_formula, .in = {{2, {all[i].n, 1}}}});
+    }
+}
+
+/* Labels that a loss does not accept are named by their list and place. */
+static void labels_without_a_loss(void **state)
+{
+    (void)state;
+    static const struct { rf_list_loss_kind kind; float label[4]; const char *message; } all[] = {
+        {RF_LIST_BCE, {0, 1, 1.5F, 1}, "list 2: loss bce: document 1: expected a label from 0 to 1, got 1.5"},
+        {RF_LIST_LAMBDA, {0, 31, 1, 1}, "list 1: loss lambda: document 2: expected a label from -inf to 30, got 31"},
+        {RF_LIST_INFONCE, {0, 1, 0, 0},
+         "list 2: loss infonce: expected a document with a label above 0, got none of 2"},
+        {RF_LIST_MSE, {0, 1, 0, NAN}, "list 2: loss mse: document 2: expected a label from -inf to inf, got nan"},
+    };
+    rf_ctx *ctx = t_ctx(1, NULL);
+    float z[] = {1, 2, 3, 4};
+    static const int32_t start[] = {0, 2, 4}, none[] = {0, 0, 4};
+    for (size_t i = 0; i <= RF_COUNT(all); i++) {
+        rf_graph *g = t_graph(ctx);
+        const bool fine = i < RF_COUNT(all);
+        rf_list_loss(g, rf_constant(g, z, 2, (int64_t[]){4, 1}), fine ? start : none, 2, all[fine ? i : 0].label,
+                     all[fine ? i : 0].kind, 1, NULL);
+        assert_int_equal(rf_graph_error(g)->code, fine ? RF_EDATA : RF_ESHAPE);
+        if (fine) assert_string_equal(rf_graph_error(g)->text, all[i].message);
+        rf_graph_free(g);
+    }
+    rf_ctx_free(ctx);
+}
+
 /* A row of zeros has no direction; triplets are three rows each; a and b have rows of one length. */
 static void vectors_without_an_answer(void **state)
 {
@@ -343,6 +453,8 @@ int main(void)
         cmocka_unit_test(head_losses),
         cmocka_unit_test(vector_losses),
         cmocka_unit_test(vectors_without_an_answer),
+        cmocka_unit_test(list_losses),
+        cmocka_unit_test(labels_without_a_loss),
     };
     return cmocka_run_group_tests_name("graph/losses", tests, NULL, NULL);
 }

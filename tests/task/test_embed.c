@@ -25,7 +25,7 @@ static void set_options(const golden *c, rf_finetune_options *o)
     static const char *const names[] = {"auto", "infonce", "cosent", "cosine", "triplet", "mse"};
     rf_finetune_defaults(o);
     for (size_t i = 0; i < RF_COUNT(names); i++)
-        if (!strcmp(c->name, names[i])) o->loss = (rf_embed_loss)i;
+        if (!strcmp(c->name, names[i])) o->loss = (rf_loss)i;
     sscanf(c->options, "similarity_scale=%lf", &o->similarity_scale);
     sscanf(c->options, "margin=%lf", &o->margin);
     o->matryoshka = strcmp(c->dims, "-") ? c->dims : NULL;
@@ -71,7 +71,7 @@ static void memory_of_the_cosines_is_said(void **state)
         o.matryoshka = widths == 2 ? "4,2" : NULL;
         check_cosines_held(ctx, &rf__task_embed, &o, &t);
     }
-    o.loss = RF_EMBED_COSINE;
+    o.loss = RF_LOSS_COSINE;
     assert_true(rf__task_embed.square(&t, &o) <= 0);
     rf_ctx_free(ctx);
     t_free_all();
@@ -367,7 +367,7 @@ static void a_teacher_is_learned_and_resumed(void **state)
     rf_scores scores;
     o.dev = train;
     o.teacher = teacher;
-    o.loss = RF_EMBED_COSINE;
+    o.loss = RF_LOSS_COSINE;
     if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
     assert_string_equal(scores.score[1].name, "recall_at_1");
     if (!(scores.score[1].value > 0.8)) fail_msg("recall at 1: %g", scores.score[1].value);
@@ -483,13 +483,13 @@ static void a_teacher_that_does_not_fit_is_refused(void **state)
     o.teacher = two;
     refused(&s, "a.tsv", scored, &o, RF_EDATA, "expected examples without scores with");
     refused(&s, "a.jsonl", more, &o, RF_EDATA, "has negatives, and all its texts would go to one vector");
-    p = o, p.loss = RF_EMBED_INFONCE;
+    p = o, p.loss = RF_LOSS_INFONCE;
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss: expected mse or cosine with --teacher, got infonce");
     p = o, p.matryoshka = "8";
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "learned whole");
     p = o, p.k_fold = 2;
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "k_fold: expected no teacher");
-    p = o, p.teacher = NULL, p.loss = RF_EMBED_MSE;
+    p = o, p.teacher = NULL, p.loss = RF_LOSS_MSE;
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss mse: expected");
     p = o, p.dev = s.data;
     t_write(s.data, "dev.tsv", "text\nthe cat\n", 13);
@@ -522,11 +522,11 @@ static void what_cannot_be_learned_is_refused(void **state)
     refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negatives\": \"x\"}\n", &o, RF_EDATA, "not a list");
     refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negative\": \"x\", \"score\": 1}\n", &o, RF_EDATA,
             "expected a score or negatives, got both");
-    p = o, p.loss = RF_EMBED_COSENT;
+    p = o, p.loss = RF_LOSS_COSENT;
     refused(&s, "a.tsv", pairs, &p, RF_EDATA, "loss cosent: expected examples with scores, got none");
-    p = o, p.loss = RF_EMBED_INFONCE;
+    p = o, p.loss = RF_LOSS_INFONCE;
     refused(&s, "a.tsv", scored, &p, RF_EDATA, "loss infonce: expected examples without scores");
-    p = o, p.loss = RF_EMBED_TRIPLET;
+    p = o, p.loss = RF_LOSS_TRIPLET;
     refused(&s, "a.tsv", pairs, &p, RF_EDATA, "example 1: expected a negative");
     p = o, p.per_device_train_batch_size = 1;
     refused(&s, "a.tsv", pairs, &p, RF_EARG,

@@ -37,7 +37,7 @@ def folder(family, activation, to):
 
 def main():
     golden.quiet()
-    root = golden.fresh(golden.GOLDEN / "cross")
+    root = golden.GOLDEN / "cross"
     lines = []
     with tempfile.TemporaryDirectory() as there:
         for family in ("xlm_roberta", "mpnet"):

@@ -333,7 +333,10 @@ rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor 
  * divergence   z [2n,K]: KL(p|q) + KL(q|p) of rows i and n+i (R-Drop); label [n] excludes rows, or NULL
  * cosent_loss  z [n,1]: log(1 + sum of exp(scale (z_i - z_j)) over target_i < target_j), one number for all rows
  *              (CoSENT)
- * triplet_loss x [3n,C], anchors, positives, negatives: max(0, |a_i - p_i| - |a_i - q_i| + margin) */
+ * triplet_loss x [3n,C], anchors, positives, negatives: max(0, |a_i - p_i| - |a_i - q_i| + margin)
+ * list_loss    z [N,1] in B lists of at least one row: one loss for each list and the labels [N] of its rows; the
+ *              equations are in src/graph/ops/loss/list_loss.c. RF_EDATA: a label that the loss does not accept. Time
+ *              grows with the square of the longest list */
 rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight,
                        double *sum, int64_t *hits);
 rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const int32_t label[],
@@ -343,6 +346,19 @@ rf_tensor *rf_square_loss(rf_graph *g, rf_tensor *z, const float target[], doubl
 rf_tensor *rf_divergence(rf_graph *g, rf_tensor *z, const int32_t label[], double weight, double *sum);
 rf_tensor *rf_cosent_loss(rf_graph *g, rf_tensor *z, const float target[], double scale, double weight, double *sum);
 rf_tensor *rf_triplet_loss(rf_graph *g, rf_tensor *x, double margin, double weight, double *sum);
+
+typedef enum rf_list_loss_kind {
+    RF_LIST_BCE,
+    RF_LIST_MSE,
+    RF_LIST_MARGIN_MSE,
+    RF_LIST_INFONCE,
+    RF_LIST_LISTNET,
+    RF_LIST_LISTMLE,
+    RF_LIST_RANKNET,
+    RF_LIST_LAMBDA
+} rf_list_loss_kind;
+rf_tensor *rf_list_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const float label[],
+                        rf_list_loss_kind what, double weight, double *sum);
 
 #ifdef __cplusplus
 }

@@ -196,6 +196,8 @@ static const char *const examples[] = {
     "--load_best_model_at_end",
     "printf 'text\\tpair\\nhow old are you\\tyour age please\\nsee you\\tgoodbye\\n' > alike.tsv",
     "roformer finetune --task sim --train alike.tsv -o alike --batch_size 2",
+    "echo '{\"query\": \"tea\", \"pos\": [\"a hot drink\"], \"neg\": [\"a car\", \"a red hat\"]}' > ranked.jsonl",
+    "roformer finetune --task cross --train ranked.jsonl -o reranker",
     "roformer finetune --task glue/rte --train RTE -o rte --learning_rates 2e-5,3e-5,4e-5,5e-5 --seeds 5",
     NULL,
 };

@@ -21,10 +21,6 @@
 #include "graph/graph.h"
 #include "task/vectors.h"
 
-#define WORD(id, word) #word,
-static const char *const loss_names[] = {RF_EMBED_LOSSES(WORD)};
-#undef WORD
-
 /* ---- examples ---- */
 
 /* Member "negative", a string, or "negatives", a list of them: their number, or -1 with the record bad. */
@@ -94,21 +90,21 @@ static bool same_texts(const rf__items *t, size_t i)
 }
 
 /* What examples with or without scores and a teacher are trained for. */
-static rf_embed_loss loss_of(const rf_finetune_options *o, bool taught, bool scored)
+static rf_loss loss_of(const rf_finetune_options *o, bool taught, bool scored)
 {
     const bool of_teacher = o->teacher && !taught;              /* its loss is not that of a dev file's examples */
-    if (o->loss != RF_EMBED_AUTO && !of_teacher) return o->loss;
-    return taught ? RF_EMBED_MSE : scored ? RF_EMBED_COSENT : RF_EMBED_INFONCE;
+    if (o->loss != RF_LOSS_AUTO && !of_teacher) return o->loss;
+    return taught ? RF_LOSS_MSE : scored ? RF_LOSS_COSENT : RF_LOSS_INFONCE;
 }
 
 /* With a teacher, or with the loss that is for one alone. */
 static rf_status check_teacher(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why)
 {
-    const rf_embed_loss what = loss_of(o, t->teacher, false);
+    const rf_loss what = loss_of(o, t->teacher, false);
     if (!t->teacher)
         return rf_fail(why, RF_EARG, "loss mse: expected --teacher FILE.npy, got none");
-    if (what != RF_EMBED_MSE && what != RF_EMBED_COSINE)
-        return rf_fail(why, RF_EARG, "loss: expected mse or cosine with --teacher, got %s", loss_names[what]);
+    if (what != RF_LOSS_MSE && what != RF_LOSS_COSINE)
+        return rf_fail(why, RF_EARG, "loss: expected mse or cosine with --teacher, got %s", rf__loss_names[what]);
     if (o->matryoshka)
         return rf_fail(why, RF_EARG, "matryoshka: expected none with --teacher, whose vectors are learned whole");
     if (!isnan(t->target[0]))
@@ -135,9 +131,9 @@ static int64_t next_width(const char **at, int64_t most)
 
 static rf_status check(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why)
 {
-    const rf_embed_loss what = loss_of(o, false, !isnan(t->target[0]));
-    if (t->teacher || what == RF_EMBED_MSE) return check_teacher(t, o, c, why);
-    const bool scored = !isnan(t->target[0]), by_score = what == RF_EMBED_COSENT || what == RF_EMBED_COSINE;
+    const rf_loss what = loss_of(o, false, !isnan(t->target[0]));
+    if (t->teacher || what == RF_LOSS_MSE) return check_teacher(t, o, c, why);
+    const bool scored = !isnan(t->target[0]), by_score = what == RF_LOSS_COSENT || what == RF_LOSS_COSINE;
     size_t same = 0, lacking = t->n;
     const char *at = o->matryoshka;
     int64_t width;
@@ -150,23 +146,23 @@ static rf_status check(const rf__items *t, const rf_finetune_options *o, const r
         if (texts_of(t, i) < 3) lacking = i;
     }
     if (by_score != scored)
-        return rf_fail(why, RF_EDATA, "loss %s: expected examples %s", loss_names[what],
+        return rf_fail(why, RF_EDATA, "loss %s: expected examples %s", rf__loss_names[what],
                        scored ? "without scores, got scores; use cosent or cosine"
                               : "with scores, got none; name their column with --label_column");
-    if (what == RF_EMBED_TRIPLET && lacking < t->n)
+    if (what == RF_LOSS_TRIPLET && lacking < t->n)
         return rf_fail(why, RF_EDATA, "loss triplet: example %zu: expected a negative, got none", lacking + 1);
-    if (what == RF_EMBED_INFONCE && o->per_device_train_batch_size < 2 && lacking < t->n)
+    if (what == RF_LOSS_INFONCE && o->per_device_train_batch_size < 2 && lacking < t->n)
         return rf_fail(why, RF_EARG,
                        "per_device_train_batch_size: expected at least 2, got 1, which leaves example %zu alone in its "
                        "batch without negatives",
                        lacking + 1);
-    if (what == RF_EMBED_COSENT && o->per_device_train_batch_size < 2)
+    if (what == RF_LOSS_COSENT && o->per_device_train_batch_size < 2)
         return rf_fail(why, RF_EARG,
                        "per_device_train_batch_size: expected at least 2 with loss cosent, which compares the scores "
                        "of a batch's examples, got 1; loss cosine learns each example by itself");
-    if (what == RF_EMBED_COSENT && t->n < 2)
+    if (what == RF_LOSS_COSENT && t->n < 2)
         return rf_fail(why, RF_EDATA, "loss cosent: expected at least 2 examples, whose scores it compares, got 1");
-    if (what == RF_EMBED_INFONCE && t->n < 2 && lacking < t->n)
+    if (what == RF_LOSS_INFONCE && t->n < 2 && lacking < t->n)
         return rf_fail(why, RF_EDATA, "loss infonce: expected at least 2 examples, the negatives of each other, got 1");
     if (same == t->n && !(c->hidden_dropout_prob > 0 || c->attention_probs_dropout_prob > 0))
         return rf_fail(why, RF_EARG,
@@ -243,7 +239,7 @@ static rf_tensor *triplet(rf_graph *g, rf_tensor *z, const rows *r, double margi
 }
 
 /* Towards rows of the teacher.  share: of each number in the mean. */
-static rf_tensor *distil(rf_graph *g, rf_tensor *z, const rf__item_batch *b, rf_embed_loss what, bool unit,
+static rf_tensor *distil(rf_graph *g, rf_tensor *z, const rf__item_batch *b, rf_loss what, bool unit,
                          double weight, double *sum)
 {
     const int64_t C = z->dim[1];
@@ -256,11 +252,11 @@ static rf_tensor *distil(rf_graph *g, rf_tensor *z, const rf__item_batch *b, rf_
             double square = 0;
             rf__teacher_row(b->teacher, b->label[i], row);
             for (int64_t c = 0; c < C; c++) square += (double)row[c] * (double)row[c];
-            const double each = what == RF_EMBED_MSE ? 1 / sqrt((double)(texts * C)) : -1 / (texts * sqrt(square));
+            const double each = what == RF_LOSS_MSE ? 1 / sqrt((double)(texts * C)) : -1 / (texts * sqrt(square));
             for (int64_t c = 0; c < C; c++) row[c] = (float)(row[c] * each), share[s * C + c] = (float)each;
         }
-    rf_tensor *u = unit || what != RF_EMBED_MSE ? rf_unit(g, z, 0) : z;
-    if (what == RF_EMBED_MSE) return rf_square_loss(g, rf_mul(g, u, rf_constant(g, share, 2, z->dim)), y, weight, sum);
+    rf_tensor *u = unit || what != RF_LOSS_MSE ? rf_unit(g, z, 0) : z;
+    if (what == RF_LOSS_MSE) return rf_square_loss(g, rf_mul(g, u, rf_constant(g, share, 2, z->dim)), y, weight, sum);
     for (int64_t i = 0; !rf_graph_error(g)->code && i < b->B * C; i++) all += (double)u->f32[i] * (double)y[i];
     for (int64_t i = 0; i < b->B * C; i++) y[i] = (float)(y[i] * weight);
     *share = (float)(weight * (double)b->n);
@@ -273,17 +269,17 @@ static rf_tensor *loss_at(rf_graph *g, rf_tensor *z, int64_t width, const rf__it
                           const rf_finetune_options *o, double weight, double *sum)
 {
     const bool scored = !isnan(b->target[0]);
-    const rf_embed_loss what = loss_of(o, b->teacher, scored);
+    const rf_loss what = loss_of(o, b->teacher, scored);
     if (b->teacher) return distil(g, z, b, what, o->normalize, weight, sum);
-    if (what == RF_EMBED_MSE) return rf__stop(g, RF_EARG, "loss mse: expected a teacher's vectors, got none");
-    if ((what == RF_EMBED_COSENT || what == RF_EMBED_COSINE) && !scored)
-        return rf__stop(g, RF_EDATA, "loss %s: expected examples with scores, got none", loss_names[what]);
-    if (what == RF_EMBED_TRIPLET)
+    if (what == RF_LOSS_MSE) return rf__stop(g, RF_EARG, "loss mse: expected a teacher's vectors, got none");
+    if ((what == RF_LOSS_COSENT || what == RF_LOSS_COSINE) && !scored)
+        return rf__stop(g, RF_EDATA, "loss %s: expected examples with scores, got none", rf__loss_names[what]);
+    if (what == RF_LOSS_TRIPLET)
         return triplet(g, width || o->normalize ? rf_unit(g, z, width) : z, r, o->margin, weight, sum);
     rf_tensor *u = rf_unit(g, z, width);
     switch (what) {
-    case RF_EMBED_COSENT: return cosent(g, u, r, b->target, o->similarity_scale, weight, sum);
-    case RF_EMBED_COSINE: return rf_square_loss(g, cosines(g, u, r), b->target, weight, sum);
+    case RF_LOSS_COSENT: return cosent(g, u, r, b->target, o->similarity_scale, weight, sum);
+    case RF_LOSS_COSINE: return rf_square_loss(g, cosines(g, u, r), b->target, weight, sum);
     default: return infonce(g, u, r, o->similarity_scale, weight, sum);
     }
 }
@@ -313,10 +309,10 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
 /* Second texts, or scores, of the others are what an example is told from. */
 static int64_t least(const rf__items *t, const rf_finetune_options *o)
 {
-    const rf_embed_loss what = loss_of(o, t->teacher, !isnan(t->target[0]));
+    const rf_loss what = loss_of(o, t->teacher, !isnan(t->target[0]));
     size_t own = 0;
     while (own < t->n && texts_of(t, own) > 2) own++;
-    return what == RF_EMBED_COSENT || (what == RF_EMBED_INFONCE && own < t->n) ? 2 : 1;
+    return what == RF_LOSS_COSENT || (what == RF_LOSS_INFONCE && own < t->n) ? 2 : 1;
 }
 
 /* Cosines of first texts with all others, and their adjoints, at each width. */
@@ -325,7 +321,7 @@ static double square(const rf__items *t, const rf_finetune_options *o)
     const bool scored = t->n && !isnan(t->target[0]);
     const char *at = o->matryoshka;
     double widths = 0;
-    if (!t->n || loss_of(o, t->teacher, scored) != RF_EMBED_INFONCE) return 0;
+    if (!t->n || loss_of(o, t->teacher, scored) != RF_LOSS_INFONCE) return 0;
     while (next_width(&at, INT64_MAX) > 0) widths++;
     return fmax(widths, 1) * 2 * sizeof(float) * ((double)t->sequences / (double)t->n - 1);
 }
@@ -342,10 +338,14 @@ static const char *const options[] = {"loss",       "pooling",   "normalize",   
                                       "matryoshka", "score_max", "mini_batch_size", "teacher", "similarity_threshold",
                                       "dimensions", NULL};
 
+static const rf_loss losses[] = {RF_LOSS_INFONCE, RF_LOSS_COSENT, RF_LOSS_COSINE,
+                                 RF_LOSS_TRIPLET, RF_LOSS_MSE,    RF_LOSS_AUTO};
+
 const rf__task rf__task_embed = {
     .examples = RF__VECTORS_EXAMPLES("embed", 1),
     .head = RF_HEAD_EMBED,
     .options = options,
+    .losses = losses,
     .recognise = recognise,
     .check = check,
     .loss = loss,

@@ -8,26 +8,9 @@
 #include "task/scores.h"
 #include "task/task.h"
 
-enum { DIGITS = 63 };                                       /* of a number: at most                                   */
-
-/* [+-] digits [. digits] [e [+-] digits]. */
-static float number_of(rf__example *m)
-{
-    const rf__text t = m->record->label;
-    char text[DIGITS + 1], *end;
-    if (t.size > DIGITS)
-        return RF__EXAMPLE_BAD(m, "the label has %zu characters, a number has at most %d", t.size, DIGITS), 0;
-    if (t.size) memcpy(text, t.at, t.size);
-    text[t.size] = 0;
-    const float x = (float)strtod(text, &end);
-    if (!t.size || *end || strspn(text, "0123456789+-.eE") < t.size || !isfinite(x))
-        RF__EXAMPLE_BAD(m, "the label '%s' is not a finite number", rf__show(t, 60).text);
-    return x;
-}
-
 static rf_status example(rf__example *m, rf__items *out, rf_error *why)
 {
-    const float number = m->with_labels ? number_of(m) : 0;
+    const float number = m->with_labels ? (float)rf__example_number(m, "label") : 0;
     if (m->bad) return RF_OK;
     const rf_status status = rf__items_text(out, m->record->text, m->record->pair, why);
     return status ? status : rf__items_end(out, -1, &number, why);

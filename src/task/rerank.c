@@ -1,5 +1,5 @@
-/* cross.c — scores of pairs of texts by a model that reads both at once, as CrossEncoder of sentence-transformers gives
- * them.                                                                                    Nogueira and Cho 2019
+/* rerank.c — scores of pairs of texts by a model that reads both at once, as CrossEncoder of sentence-transformers
+ * gives them.                                                                               Nogueira and Cho 2019
  *
  *     score(q, t) = f(the model's one output for the pair q, t),  f the folder's activation_fn, else the sigmoid
  *
@@ -13,21 +13,6 @@ enum { BATCH_TOKENS = 4096 };
 
 /* Pairs that wait: tokens, types, and where each begins. */
 typedef struct waiting { int32_t *id, *type, *start; size_t ids, types, starts; int64_t n; } waiting;
-
-static double identity(double z) { return z; }
-static double sigmoid(double z) { return 1 / (1 + exp(-z)); }
-
-static const struct { const char *name; double (*of)(double z); } functions[] = {
-    {"Sigmoid", sigmoid}, {"Identity", identity}, {"Tanh", tanh},
-};
-
-static rf_status find_function(const rf_answerer *a, double (**out)(double z), rf_error *why)
-{
-    const char *name = *a->cross_encoder ? a->cross_encoder : "Sigmoid";
-    for (size_t i = 0; i < RF_COUNT(functions); i++)
-        if (!strcmp(name, functions[i].name)) return *out = functions[i].of, RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "activation_fn: expected torch's Sigmoid, Identity or Tanh, got %s", name);
-}
 
 static rf_status check(const rf_answerer *a, rf_error *why)
 {
@@ -88,7 +73,7 @@ rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_size
     waiting w = {0};
     const int64_t limit = max_length < 0 ? a->max_length : max_length;
     rf_status status = check(a, why);
-    if (!status) status = find_function(a, &f, why);
+    if (!status) status = rf__score_function(rf__answerer_function(a), &f, why);
     a->reading.max_length = limit;
     int64_t done = 0;
     for (int64_t i = 0; i < n && !status; i++) {

@@ -1,0 +1,188 @@
+/* metrics_pairs.c — numbers that a model gives to pairs of texts, against labels: pairs by themselves, and the
+ * candidates of each of several queries.
+ *
+ *     pairs   correlation of numbers and labels, Pearson's and of ranks; of labels 0 and 1 how well a threshold tells
+ *             them apart, and the mean precision over all thresholds
+ *     lists   means over queries with a candidate whose label y is above 0, the candidates ordered by their numbers:
+ *             map          mean precision at the candidates with y > 0
+ *             mrr_at_10    1 / place of the first one, 0 if it is after the 10th
+ *             ndcg_at_10   sum over the first 10 places r of y_(r) / log2(1 + r), over the largest value it can have
+ *
+ * Equal numbers share their places in map and ndcg, as in scikit-learn. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "task/scores.h"
+#include "task/task.h"
+
+enum { CUT = 10 };
+
+typedef struct ranked { double value; bool right; } ranked;
+
+static int by_value(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return (x->value < y->value) - (x->value > y->value);
+}
+
+/* sum over thresholds k of (R_k - R_{k-1}) P_k, equal values at once, as scikit-learn; NAN: all scores are one. */
+static double average_precision(ranked *all, size_t n)
+{
+    double sum = 0;
+    size_t right = 0, found = 0;
+    qsort(all, n, sizeof *all, by_value);
+    for (size_t i = 0; i < n; i++) right += all[i].right;
+    for (size_t i = 0, end; i < n; i = end) {
+        const size_t before = found;
+        for (end = i; end < n && all[end].value >= all[i].value; end++) found += all[end].right;
+        sum += (double)(found - before) * (double)found / (double)end;
+    }
+    return right && right < n ? sum / (double)right : NAN;
+}
+
+/* Pairs that are said to be alike: `said`, `right` of them rightly, of n with `alike`. */
+typedef struct decision { size_t said, right, n, alike; } decision;
+
+static double accuracy(decision d) { return (double)(d.n - d.alike - d.said + 2 * d.right) / (double)d.n; }
+static double f1(decision d) { return d.right ? 2 * (double)d.right / (double)(d.said + d.alike) : 0; }
+
+typedef struct threshold { double value; decision says; } threshold;
+
+/* Between the first and the last of two groups of equal values, where `metric` is largest, the highest of several.
+   `best` has what is to be surpassed. */
+static threshold best_threshold(const ranked *all, size_t n, threshold best, double (*metric)(decision))
+{
+    decision d = {.n = n, .alike = best.says.alike};
+    for (size_t i = 0; i < n; i++) {
+        d.said++, d.right += all[i].right;
+        if (i + 1 < n && all[i + 1].value >= all[i].value) continue;
+        const double below = i + 1 < n ? all[i + 1].value : all[i].value, middle = (all[i].value + below) / 2;
+        if (metric(d) > metric(best.says)) best = (threshold){middle > below ? middle : all[i].value, d};
+    }
+    return best;
+}
+
+static threshold given_threshold(const ranked *all, size_t n, double value, decision none)
+{
+    threshold t = {value, none};
+    for (size_t i = 0; i < n && all[i].value >= value; i++) t.says.said++, t.says.right += all[i].right;
+    return t;
+}
+
+/* Labels of yes or no: how well the value tells them apart, and at which threshold best. */
+static rf_status score_classes(const rf_ctx *ctx, const double label[], const double value[], size_t n,
+                               double at, rf_scores *out, rf_error *why)
+{
+    ranked *all = rf__calloc(ctx, n, sizeof *all);
+    decision none = {.n = n};
+    if (!all) return rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu examples", n);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = (ranked){value[i], label[i] > 0};
+        none.alike += all[i].right;
+    }
+    const double precision = average_precision(all, n);              /* sorts them */
+    const bool given = at <= 1;
+    threshold x, y;
+    if (given) x = y = given_threshold(all, n, at, none);
+    else {
+        x = best_threshold(all, n, (threshold){nextafterf((float)all[0].value, INFINITY), none}, accuracy);
+        y = best_threshold(all, n, (threshold){0, none}, f1);
+    }
+    rf__score_add(out, "average_precision", precision);
+    rf__score_add(out, "accuracy", accuracy(x.says));
+    if (!given) rf__score_add(out, "accuracy_threshold", x.value);
+    rf__score_add(out, "precision", y.says.said ? (double)y.says.right / (double)y.says.said : 0);
+    rf__score_add(out, "recall", none.alike ? (double)y.says.right / (double)none.alike : 0);
+    rf__score_add(out, "f1", f1(y.says));
+    if (!given) rf__score_add(out, "f1_threshold", y.value);
+    rf__free(ctx, all);
+    return RF_OK;
+}
+
+rf_status rf__score_pairs(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
+                          rf_scores *out, rf_error *why)
+{
+    double spearman = NAN;
+    const rf_status status = rf_spearman(ctx, label, value, n, &spearman, why);
+    if (status) return status;
+    rf__score_add(out, "pearson", rf_pearson(label, value, n));
+    rf__score_add(out, "spearmanr", spearman);
+    for (size_t i = 0; i < n; i++)
+        if (label[i] != 0 && label[i] != 1) return RF_OK;
+    return score_classes(ctx, label, value, n, at, out, why);
+}
+
+/* ---- lists ---- */
+
+typedef struct candidate { double value, label; } candidate;
+
+static int by_candidate(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    return (x->value < y->value) - (x->value > y->value);
+}
+
+static double precision_of(const candidate c[], size_t n)
+{
+    double sum = 0;
+    size_t relevant = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        const size_t before = relevant;
+        for (end = i; end < n && c[end].value >= c[i].value; end++) relevant += c[end].label > 0;
+        sum += (double)(relevant - before) * (double)relevant / (double)end;
+    }
+    return sum / (double)relevant;
+}
+
+/* Candidates by descending value; equal ones have the mean of their labels. */
+static double discounted_gain(const candidate c[], size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0, end; i < n && i < CUT; i = end) {
+        double labels = 0, discounts = 0;
+        for (end = i; end < n && c[end].value >= c[i].value; end++) {
+            labels += fmax(c[end].label, 0);
+            if (end < CUT) discounts += 1 / log2((double)end + 2);
+        }
+        sum += labels / (double)(end - i) * discounts;
+    }
+    return sum;
+}
+
+/* Place of the first relevant candidate, from 0, in the order in which they are given where numbers are equal. */
+static size_t first_place(const float label[], const double value[], size_t n)
+{
+    size_t best = n;
+    for (size_t i = 0; i < n; i++) {
+        size_t before = 0;
+        for (size_t j = 0; j < n; j++) before += value[j] > value[i] || (value[j] >= value[i] && j < i);
+        if (label[i] > 0 && before < best) best = before;
+    }
+    return best;
+}
+
+rf_status rf__score_lists(const rf_ctx *ctx, const size_t first[], size_t n, const float label[], const double value[],
+                          rf_scores *out, rf_error *why)
+{
+    double precision = 0, reciprocal = 0, gain = 0, queries = 0;
+    candidate *c = rf__calloc(ctx, first[n] + 1, sizeof *c);
+    if (!c) return rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu candidates", first[n]);
+    for (size_t q = 0; q < n; q++) {
+        const size_t at = first[q], size = first[q + 1] - at, place = first_place(label + at, value + at, size);
+        if (place == size) continue;                                      /* no candidate is relevant */
+        for (size_t i = 0; i < size; i++) c[i] = (candidate){value[at + i], label[at + i]};
+        qsort(c, size, sizeof *c, by_candidate);
+        precision += precision_of(c, size);
+        const double found = discounted_gain(c, size);
+        for (size_t i = 0; i < size; i++) c[i].value = c[i].label;
+        qsort(c, size, sizeof *c, by_candidate);
+        gain += found / discounted_gain(c, size);
+        if (place < CUT) reciprocal += 1 / (double)(place + 1);
+        queries++;
+    }
+    rf__free(ctx, c);
+    rf__score_add(out, "map", queries > 0 ? precision / queries : NAN);
+    rf__score_add(out, "mrr_at_10", queries > 0 ? reciprocal / queries : NAN);
+    rf__score_add(out, "ndcg_at_10", queries > 0 ? gain / queries : NAN);
+    return RF_OK;
+}
