@@ -185,6 +185,8 @@ static int find(const char *hub, const char *name, char *path, size_t size)
         globfree(&found);
         snprintf(file, sizeof file, "%s/" RF_FILE_CONFIG, path);
         if (!stat(file, &st)) return 1;
+        snprintf(file, sizeof file, "%s/" RF_FILE_TF_CONFIG, path);
+        if (!stat(file, &st)) return 1;
     }
     return 0;
 }

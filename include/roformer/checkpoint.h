@@ -39,7 +39,8 @@ typedef struct rf_weight {
 typedef struct rf_weights rf_weights;
 
 /* Maps a file of weights: .safetensors, a checkpoint of PyTorch (the zip files of torch.save or its older pickle files;
- * no code is executed), all shards of an index, or the weights in a folder.
+ * no code is executed) or of TensorFlow 1 (its .index file; tensors get the names of transformers), all shards of an
+ * index, or the weights in a folder.
  *
  *   out             closed with rf_weights_close; unchanged on error
  *   cost            the headers are read; the data is only memory-mapped
@@ -49,8 +50,8 @@ typedef struct rf_weights rf_weights;
  *   RF_EUNSUPPORTED an unknown data type */
 rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out, rf_error *why);
 
-/* The path of a folder's weights: the first that exists of model.safetensors, its index, pytorch_model.bin and its
- * index. RF_EIO: none of them exists. */
+/* The path of a folder's weights: the first that exists of model.safetensors, its index, pytorch_model.bin, its index
+ * and bert_model.ckpt.index. RF_EIO: none of them exists. */
 rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error *why);
 void rf_weights_close(rf_weights *w);
 size_t rf_weights_count(const rf_weights *w);

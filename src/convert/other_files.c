@@ -59,13 +59,20 @@ static kind kind_of(const rf__other_files *f, const char *name)
     return COPIED;
 }
 
+/* A checkpoint of TensorFlow is several files, which begin as its index does. */
+static bool among_weights(const rf__other_files *f, const char *name)
+{
+    char path[PATH];
+    if (rf__weights_file_of(f->ctx, f->from, path, sizeof path, NULL)) return false;
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path, *end = strstr(file, ".index");
+    return !strcmp(file, name) || (end && !end[6] && !strncmp(file, name, (size_t)(end - file)));
+}
+
 /* What is written under its own name needs no words; nor do the weights that are read. */
 static bool is_silent(const rf__other_files *f, const char *name, kind k)
 {
     if (k == WRITTEN) return !f->tokenizer || !of_tokenizer(name) || among(rf_tokenizer_files(f->tokenizer), name);
-    for (const char *const *file = rf__weight_files; k == WEIGHTS && *file; file++)
-        if (rf__folder_has(f->from, *file)) return !strcmp(*file, name);
-    return !strcmp(name, RF_FILE_LOCK);
+    return k == WEIGHTS ? among_weights(f, name) : !strcmp(name, RF_FILE_LOCK);
 }
 
 /* ---- a folder and all in it ---- */

@@ -164,6 +164,8 @@ static rf_status leave_in_file(rf_model *m, const struct source *from, size_t i,
     const rf_param *p = &m->params.p[i];
     const rf_weight *t = from->match[i];
     bool finite = true;
+    const rf_status status = rf__weights_check_sum(from->file, t, why);
+    if (status) return status;
     if (t->type == RF_F32) {
         m->value[i] = (float *)(uintptr_t)t->data;
         finite = m->ctx->k->finite(m->value[i], (int64_t)p->count);

@@ -15,6 +15,7 @@
 #include "store/generation.h"
 #include "store/store.h"
 #include "store/task.h"
+#include "store/tensorflow/tensorflow.h"
 
 /* ---- the keys ---------------------------------------------------------------------------------------------------- */
 
@@ -422,6 +423,13 @@ static rf_status check_adapter(const rf_ctx *ctx, const char *folder, rf_error *
                    path);
 }
 
+bool rf__config_there(const rf_ctx *ctx, const char *folder)
+{
+    char path[RF_CONFIG_PATH];
+    if (!rf__path(path, sizeof path, folder, RF_FILE_CONFIG, NULL) && rf__is_there(ctx, path)) return true;
+    return rf__bundle_index(ctx, folder, path, sizeof path);
+}
+
 rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CONFIG_PATH], json_t **root, rf_error *why)
 {
     enum { MOST = 16 << 20 };
@@ -430,6 +438,9 @@ rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CON
     const bool folder = rf__holds_folder(ctx, given);
     rf_status status = folder ? check_adapter(ctx, given, why) : RF_OK;
     if (!status && folder) status = rf__path(path, RF_CONFIG_PATH, given, RF_FILE_CONFIG, why);
+    char index[RF_CONFIG_PATH];
+    if (!status && folder && !rf__is_there(ctx, path) && rf__bundle_index(ctx, given, index, sizeof index))
+        return rf__bundle_config(ctx, given, path, root, why);
     if (!folder && (size_t)snprintf(path, RF_CONFIG_PATH, "%s", given) >= RF_CONFIG_PATH)
         status = rf_fail(why, RF_EARG, "%.60s...: the path is too long", given);
     if (!status) status = (folder ? rf__read_file : rf__read_named)(ctx, path, MOST, &text, &bytes, why);

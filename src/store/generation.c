@@ -161,15 +161,19 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
 rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,
                               rf_error *why)
 {
-    char path[4096], *text;
+    char path[RF_CONFIG_PATH], *text;
     size_t size;
-    rf_status status = rf__path(path, sizeof path, folder, RF_FILE_GENERATION, why);
-    if (!status && !rf__is_there(ctx, path)) status = rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why);
-    if (!status) status = rf__read_file(ctx, path, MOST, &text, &size, why);
-    if (status) return status;
+    json_t *root = NULL;
     rf_error own = {0};
-    json_t *root = rf__json_parse(text, size, 0, path, &own);
-    rf__free(ctx, text);
+    rf_status status = rf__path(path, sizeof path, folder, RF_FILE_GENERATION, why);
+    const bool there = !status && rf__is_there(ctx, path);
+    if (there) status = rf__read_file(ctx, path, MOST, &text, &size, why);
+    else if (!status) status = rf__config_root(ctx, folder, path, &root, why);
+    if (status) return status;
+    if (there) {
+        root = rf__json_parse(text, size, 0, path, &own);
+        rf__free(ctx, text);
+    }
     if (!root) return rf_fail(why, own.code, "%s", own.text);
     status = read_all(&(reading){ctx, path, root, why}, start, out);
     json_decref(root);

@@ -226,6 +226,7 @@ void rf__header_clear(const rf_ctx *ctx, rf__header *h)
     rf__free(ctx, h->tensor);
     rf__free(ctx, h->names);
     rf__free(ctx, h->stride);
+    rf__free(ctx, h->crc);
     json_decref(h->metadata);
     *h = (rf__header){0};
 }

@@ -22,6 +22,7 @@ typedef struct rf__header {
     char *names;
     json_t *metadata;               /* object of strings, or NULL                                                  */
     int64_t *stride;                /* RF_MAX_RANK for each tensor, or NULL                                        */
+    uint32_t *crc;                  /* of each tensor's bytes (rf__masked_crc), or NULL: the file has none         */
 } rf__header;
 
 rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
@@ -36,6 +37,7 @@ rf_status rf__torch_read(const rf_ctx *ctx, const unsigned char *data, size_t si
 /* The object in a config.json, or in that of a folder, which the caller gives back; `path` becomes the file's.
  * of_root: the config that it holds, into `size` bytes of `out`. */
 enum { RF_CONFIG_PATH = 4096 };
+bool rf__config_there(const rf_ctx *ctx, const char *folder);     /* config.json, or what is read in its place        */
 rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CONFIG_PATH], json_t **root,
                           rf_error *why);
 rf_status rf__config_of_root(const rf_ctx *ctx, const char *name, const json_t *root, rf_config *out, size_t size,
@@ -107,6 +109,10 @@ rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_
 /* The members of a folder's config.json that a conversion keeps: all but those that say what the weights' type is, that
  * rf__generation_keep keeps, that are written in another form, and, `without_ids`, ids of tokens.  json_decref. */
 rf_status rf__config_kept(const rf_ctx *ctx, const char *folder, bool without_ids, json_t **out, rf_error *why);
+
+/* RF_EDATA: a checkpoint of TensorFlow has another checksum for the tensor's bytes.  rf_weights_read calls it; who uses
+ * the bytes where they are, too. */
+rf_status rf__weights_check_sum(const rf_weights *w, const rf_weight *t, rf_error *why);
 
 /* rf_weights_path, of a folder in memory, too. */
 rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path, size_t size, rf_error *why);

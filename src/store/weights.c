@@ -6,7 +6,10 @@
 
 #include "roformer/inspect/files.h"
 #include "roformer/kernel/kernels.h"
-#include "store.h"
+#include "store/store.h"
+#include "store/tensorflow/tensorflow.h"
+
+static const char bundle_end[] = ".index";
 
 struct shard { rf_map map; rf__header header; const char *file; };
 
@@ -155,14 +158,47 @@ static rf_status open_single(rf_weights *w, const char *path, rf_error *why)
     return status ? status : list_names(w, path, why);
 }
 
-static bool is_index(const char *path)
+/* A checkpoint of TensorFlow: the files beside its index. */
+static rf_status open_bundle_shard(rf_weights *w, const rf__bundle *b, const char *prefix, const char *index,
+                                   rf_error *why)
 {
-    const size_t n = strlen(path);
-    return n >= 5 && !strcmp(path + n - 5, ".json");
+    char path[4096];
+    struct shard *s = &w->shard[w->shards];
+    const int stem = (int)(strlen(index) - strlen(bundle_end));
+    const int wrote = snprintf(path, sizeof path, "%.*s.data-%05zu-of-%05llu", stem, index, w->shards,
+                               (unsigned long long)b->shards);
+    if (wrote < 0 || (size_t)wrote >= sizeof path) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", index);
+    if (!rf__is_there(w->ctx, path))
+        return rf_fail(why, RF_EDATA, "%s: expected the shard %s in the same folder, got none", index,
+                       rf__printable(path + (strrchr(path, '/') ? strrchr(path, '/') - path + 1 : 0)).text);
+    const rf_status status = rf__map_open(w->ctx, path, &s->map, why);
+    if (status) return status;
+    s->file = index;
+    w->shards++;
+    return rf__bundle_values(b, prefix, w->shards - 1, (rf__bytes){s->map.data, s->map.size}, path, &s->header, why);
 }
 
-const char *const rf__weight_files[] = {RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX,
-                                        NULL};
+static rf_status open_bundle(rf_weights *w, const char *path, rf_error *why)
+{
+    rf__bundle b;
+    rf__bundle_model m;
+    rf_status status = rf__bundle_read(w->ctx, path, &b, why);
+    if (!status) status = rf__bundle_examine(&b, path, &m, why);
+    if (!status && !(w->shard = rf__calloc(w->ctx, (size_t)b.shards, sizeof *w->shard)))
+        status = rf_fail(why, RF_ENOMEM, "%s: out of memory for shards", path);
+    while (!status && w->shards < b.shards) status = open_bundle_shard(w, &b, m.prefix, path, why);
+    rf__bundle_clear(&b);
+    return status ? status : list_names(w, path, why);
+}
+
+static bool ends(const char *path, const char *with)
+{
+    const size_t n = strlen(path), m = strlen(with);
+    return n >= m && !strcmp(path + n - m, with);
+}
+
+const char *const rf__weight_files[] = {RF_FILE_WEIGHTS,     RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH,
+                                        RF_FILE_TORCH_INDEX, RF_FILE_TF_INDEX,      NULL};
 
 rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error *why)
 {
@@ -176,13 +212,15 @@ rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path,
         const rf_status status = rf__path(path, size, folder, *file, why);
         if (status || rf__is_there(ctx, path)) return status;
     }
-    return rf_fail(why, RF_EIO, "%s: expected weights (%s, %s, %s or %s), got none of these files", folder,
-                   RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX);
+    if (rf__bundle_index(ctx, folder, path, size)) return RF_OK;
+    return rf_fail(why, RF_EIO, "%s: expected weights (%s, %s, %s, %s or %s), got none of these files", folder,
+                   RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX, RF_FILE_TF_INDEX);
 }
 
 static rf_status open_path(rf_weights *w, const char *path, rf_error *why)
 {
-    return is_index(path) ? open_index(w, path, why) : open_single(w, path, why);
+    if (ends(path, bundle_end)) return open_bundle(w, path, why);
+    return ends(path, ".json") ? open_index(w, path, why) : open_single(w, path, why);
 }
 
 static void name_it(rf_weights *w, const char *path)
@@ -329,6 +367,53 @@ void rf__weights_codes(const rf_weight *t, int8_t *to)
     else memcpy(to, t->data, t->count);
 }
 
+/* A square of a transpose whose sides are whole lines of a cache. */
+enum { SQUARE = 16 };
+
+static void transpose_square(const unsigned char *from, int64_t from_row, float *to, int64_t to_row)
+{
+    float x[SQUARE][SQUARE];
+    for (int j = 0; j < SQUARE; j++) memcpy(x[j], from + (size_t)(j * from_row) * sizeof **x, sizeof *x);
+    for (int i = 0; i < SQUARE; i++)
+        for (int j = 0; j < SQUARE; j++) to[i * to_row + j] = x[j][i];
+}
+
+/* A matrix that is stored as its transpose. */
+static void transpose(const rf_weight *t, float *to)
+{
+    const int64_t rows = t->dim[0], columns = t->dim[1], S = t->stride[1];
+    const unsigned char *from = t->data;
+    for (int64_t c = 0; c < columns; c += SQUARE)
+        for (int64_t r = 0; r < rows; r += SQUARE) {
+            const unsigned char *at = from + (size_t)(c * S + r) * sizeof *to;
+            if (r + SQUARE <= rows && c + SQUARE <= columns) {
+                transpose_square(at, S, to + r * columns + c, columns);
+                continue;
+            }
+            for (int64_t j = c; j < columns && j < c + SQUARE; j++)
+                for (int64_t i = r; i < rows && i < r + SQUARE; i++)
+                    memcpy(&to[i * columns + j], from + (size_t)(j * S + i) * sizeof *to, sizeof *to);
+        }
+}
+
+static bool is_transpose(const rf_weight *t, rf_type type)
+{
+    return type == RF_F32 && t->rank == 2 && t->stride && t->stride[0] == 1;
+}
+
+rf_status rf__weights_check_sum(const rf_weights *w, const rf_weight *t, rf_error *why)
+{
+    for (size_t s = 0; s < w->shards; s++) {
+        const rf__header *h = &w->shard[s].header;
+        if (!h->crc || t < h->tensor || t >= h->tensor + h->count) continue;
+        const uint32_t expected = h->crc[t - h->tensor], got = rf__masked_crc(rf__crc32c(0, t->data, t->bytes));
+        if (expected != got)
+            return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": expected checksum %08x, got %08x: the file is damaged",
+                           w->name, rf__printable(t->name).text, (unsigned)expected, (unsigned)got);
+    }
+    return RF_OK;
+}
+
 static bool all_finite(const rf_ctx *ctx, const float *x, size_t n)
 {
     if (ctx->k && ctx->k->finite) return ctx->k->finite(x, (int64_t)n);
@@ -356,10 +441,13 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
     const unsigned char *from = t->data;
     unsigned char run[RUN * 4];
     struct walk walk = {.t = t, .width = width, .at = from};
+    const bool whole = is_transpose(t, type);
+    if (rf__weights_check_sum(w, t, why)) return RF_EDATA;
+    if (whole) transpose(t, to);
     for (size_t i = 0; i < t->count; i += RUN) {
         const size_t n = t->count - i < RUN ? t->count - i : RUN;
-        if (t->stride) collect(&walk, run, n);
-        widen(w->ctx, type, t->stride ? run : from + i * width, to + i, n);
+        if (t->stride && !whole) collect(&walk, run, n);
+        if (!whole) widen(w->ctx, type, t->stride ? run : from + i * width, to + i, n);
         if (!finite || all_finite(w->ctx, to + i, n)) continue;
         size_t bad = i;
         while (bad < i + n - 1 && isfinite(to[bad])) bad++;

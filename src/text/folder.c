@@ -153,7 +153,8 @@ static const struct { const char *model_type, *file, *class; } model_classes[] =
 };
 
 /* Without any tokenizer_class transformers goes by the model: a RoFormer's is RoFormerTokenizer.  It differs from
- * WordPiece, which needs no dictionary, where the vocabulary has Chinese words. */
+ * WordPiece, which needs no dictionary, where the vocabulary has Chinese words.  Of the authors' TensorFlow checkpoints
+ * (bert_config.json in the place of config.json) the vocabulary alone says it: WoBERT reads as RoFormer does. */
 static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const char *type = json_string_value(json_object_get(f->model, "model_type"));
@@ -162,7 +163,8 @@ static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **r
     for (size_t i = 0; i < RF_COUNT(model_classes) && type; i++)
         if (!strcmp(type, model_classes[i].model_type) && has_file(f->ctx, f->path, model_classes[i].file))
             take_class(model_classes[i].class, row);
-    if (!file || strcmp(file, RF_FILE_VOCAB) != 0 || !type || strcmp(type, "roformer") != 0) return RF_OK;
+    const bool roformer = type ? !strcmp(type, "roformer") : has_file(f->ctx, f->path, RF_FILE_TF_CONFIG);
+    if (!file || strcmp(file, RF_FILE_VOCAB) != 0 || !roformer) return RF_OK;
     bool words;
     const rf_status status = has_chinese_words(f, &words);
     if (words) take_class("RoFormerTokenizer", row);

@@ -110,7 +110,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     rf_status status = RF_OK;
     if (!*r->from && r->o.config) {
         status = read_new_config(r, &c, why);
-    } else if ((r->job && !r->job->invent) || rf__folder_has(folder, RF_FILE_CONFIG)) {
+    } else if ((r->job && !r->job->invent) || rf__config_there(r->ctx, folder)) {
         status = rf_config_read(r->ctx, folder, &c, why);
     } else if (r->job) {
         status = r->job->invent(r, &c, why);

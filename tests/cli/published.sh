@@ -8,11 +8,12 @@ mkdir -p hub/junnyu hub/owner hub/models--junnyu--cached/snapshots/abc empty
 cp -r "$here/../golden/sim" hub/junnyu/sim
 cp "$here"/../golden/sim/* hub/models--junnyu--cached/snapshots/abc
 cp -r "$here/../golden/esm/whole" hub/owner/esm
+cp -r "$here/../golden/tensorflow/chinese_roformer-sim-char_L-2_H-24_A-2" hub
 ln -s "$(cd "$here/../../models/roformer-small-en" && pwd)" hub/english
 expect 3 '' "$published" empty "$steps"
 holds out 'not done: would need the files of junnyu/roformer_chinese_base'
 holds out 'not done: would need the files of facebook/esm2_t6_8M_UR50D'
-holds out '0 hold, 0 do not, 20 could not be done'
+holds out '0 hold, 0 do not, 33 could not be done'
 expect 2 'usage: published HUB' "$published"
 expect 3 'nowhere.json' "$published" hub nowhere.json
 
@@ -27,10 +28,11 @@ cat > good.json << END
  {"model": "sim", "what": "logits", "ids": [2, 40, 3], "row": 2, "logits": [[$z]]},
  {"model": "sim", "what": "nearest", "text": "广州", "like": "广州", "unlike": "暑"},
  {"model": "owner/esm", "what": "logits", "text": "MK<mask>", "logits": []},
+ {"model": "ZhuiyiTechnology/chinese_roformer-sim-char_L-2_H-24_A-2", "what": "logits", "ids": [2, 40, 3], "row": 2, "logits": [[$z]]},
  {"model": "english", "what": "blanks", "text": "The [MASK] of the king.", "words": [[$words]]}]}
 END
 expect 0 '' "$published" hub good.json
-holds out '6 hold, 0 do not, 0 could not be done'
+holds out '7 hold, 0 do not, 0 could not be done'
 cat > bad.json << END
 {"steps": [
  {"model": "sim", "what": "parameters", "parameters": 11378},

@@ -1,0 +1,117 @@
+/* config.c — what config.json would say of a checkpoint whose folder has bert_config.json.
+ *
+ * The numbers are those of bert_config.json.  What the model is, neither file says; it follows from the variables:
+ *
+ *     position_embeddings                     BERT (WoBERT is one, with a vocabulary of words)
+ *     none, and use_relative_position true    NEZHA: RoFormer's layers with position_embedding_type "nezha"
+ *     none, and no biases                     RoFormerV2
+ *     none                                    RoFormer
+ *
+ * RoFormer-GPT and RoFormer-Sim have RoFormer's variables: folders that are called as the published ones are taken to
+ * be those (`published` below).  Keys of config.json in bert_config.json win over all of this. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "roformer/inspect/files.h"
+#include "store/tensorflow/tensorflow.h"
+
+enum { CONFIG_BYTES = 1 << 20 };
+
+/* The names of the authors' folders, up to their sizes. */
+static const struct { const char *name; bool vector; } published[] = {
+    {"chinese_roformer-gpt", false},
+    {"chinese_roformer-sim", true},
+};
+
+/* norms of bert4keras, which computes these models, add K.epsilon(); of BERT and NEZHA 1e-12 */
+static const double epsilon = 1e-7, bert_epsilon = 1e-12;
+
+static void set(json_t *root, const char *key, json_t *value, bool *fine)
+{
+    if (json_object_get(root, key)) json_decref(value);
+    else if (!value || json_object_set_new(root, key, value)) *fine = false;
+}
+
+/* GPT reads from left to right; Sim also has a vector. */
+static void set_published(json_t *root, const char *folder, bool *fine)
+{
+    char *whole = realpath(folder, NULL);                               /* "." has a name, too */
+    const char *path = whole ? whole : folder, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < RF_COUNT(published); i++) {
+        if (strncmp(name, published[i].name, strlen(published[i].name))) continue;
+        set(root, "architectures", json_pack("[s]", "RoFormerForCausalLM"), fine);
+        set(root, "is_decoder", json_true(), fine);
+        if (published[i].vector) set(root, "pooler_activation", json_string("linear"), fine);
+    }
+    free(whole);
+}
+
+static bool complete(json_t *root, const rf__bundle_model *m, const char *folder)
+{
+    bool fine = true;
+    const bool nezha = json_is_true(json_object_get(root, "use_relative_position"));
+    const bool causal = json_is_true(json_object_get(root, "is_decoder"));
+    json_object_del(root, "use_relative_position");
+    set(root, "model_type", json_string(m->absolute ? "bert" : "roformer"), &fine);
+    set(root, "layer_norm_eps", json_real(m->absolute || nezha ? bert_epsilon : epsilon), &fine);
+    if (nezha) set(root, "position_embedding_type", json_string("nezha"), &fine);
+    if (!m->absolute && !m->biases) {
+        set(root, "norm_type", json_string("rms_norm"), &fine);
+        set(root, "use_bias", json_false(), &fine);
+    }
+    if (!m->absolute && m->embedding_size) set(root, "embedding_size", json_integer(m->embedding_size), &fine);
+    if (!m->absolute) set_published(root, folder, &fine);
+    const char *const class = m->absolute ? causal ? "BertLMHeadModel" : m->decoder ? "BertForMaskedLM" : "BertModel"
+                              : causal                     ? "RoFormerForCausalLM"
+                              : m->decoder || !m->biases   ? "RoFormerForMaskedLM"
+                                                           : "RoFormerModel";
+    set(root, "architectures", json_pack("[s]", class), &fine);
+    return fine;
+}
+
+static bool has_ending(const char *name)
+{
+    static const char ending[] = ".index";
+    const size_t n = strlen(name), m = sizeof ending - 1;
+    return n > m && !strcmp(name + n - m, ending);
+}
+
+bool rf__bundle_index(const rf_ctx *ctx, const char *folder, char *path, size_t size)
+{
+    int found = 0;
+    if (rf__path(path, size, folder, RF_FILE_TF_CONFIG, NULL) || !rf__is_there(ctx, path)) return false;
+    if (rf__path(path, size, folder, RF_FILE_TF_INDEX, NULL)) return false;
+    if (rf__is_there(ctx, path)) return true;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (has_ending(e->d_name) && !rf__path(path, size, folder, e->d_name, NULL)) found++;
+    if (d) closedir(d);
+    return found == 1;
+}
+
+rf_status rf__bundle_config(const rf_ctx *ctx, const char *folder, char path[RF_CONFIG_PATH], json_t **root,
+                            rf_error *why)
+{
+    char index[RF_CONFIG_PATH], *text = NULL;
+    size_t bytes = 0;
+    rf__bundle b = {0};
+    rf__bundle_model m;
+    if (!rf__bundle_index(ctx, folder, index, sizeof index))
+        return rf_fail(why, RF_EIO, "%s: expected a TensorFlow checkpoint (%s, %s), got none", folder,
+                       RF_FILE_TF_CONFIG, RF_FILE_TF_INDEX);
+    rf_status status = rf__path(path, RF_CONFIG_PATH, folder, RF_FILE_TF_CONFIG, why);
+    if (!status) status = rf__bundle_read(ctx, index, &b, why);
+    if (!status) status = rf__bundle_examine(&b, index, &m, why);
+    if (!status) status = rf__read_file(ctx, path, CONFIG_BYTES, &text, &bytes, why);
+    rf__bundle_clear(&b);
+    if (status) return status;
+    *root = rf__json_parse(text, bytes, 0, path, why);
+    rf__free(ctx, text);
+    if (!*root) return why->code;
+    if (!json_is_object(*root)) status = rf_fail(why, RF_EDATA, "%s: expected an object, got another value", path);
+    else if (!complete(*root, &m, folder)) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    if (status) json_decref(*root);
+    return status;
+}

@@ -1,0 +1,71 @@
+#!/bin/sh
+# tensorflow.sh — folders of the authors' TensorFlow checkpoints: every command opens them, and convert writes folders
+# for transformers with the bits of the weights that TensorFlow was given.
+. "$(dirname "$0")/lib"
+golden=$here/../golden
+gpt=$golden/tensorflow/chinese_roformer-gpt-char_L-2_H-24_A-2
+sim=$golden/tensorflow/chinese_roformer-sim-char_L-2_H-24_A-2
+
+# What was written for transformers holds the tensors from which the checkpoint was made.
+for pair in roformer:models/plain projected:models/projected bert:bert/masked nezha:relative/nezha_model roformer_v2:roformer_v2/masked; do
+    name=${pair%%:*} drop=
+    case $name in roformer | bert) drop="--drop $name.pooler.*" ;; esac
+    # shellcheck disable=SC2086
+    expect 0 "$name: written" "$program" convert "$golden/tensorflow/$name" "$name" $drop
+    python3 - "$name/model.safetensors" "$golden/${pair#*:}/model.safetensors" << 'P' || fail "$name: other tensors"
+import json, struct, sys
+def read(path):
+    data = open(path, "rb").read()
+    n, = struct.unpack("<Q", data[:8])
+    return {k: (v["dtype"], v["shape"], data[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]])
+            for k, v in json.loads(data[8:8 + n]).items() if k != "__metadata__"}
+a, b = map(read, sys.argv[1:])
+for k in sorted(a.keys() | b.keys()):
+    if a.get(k) != b.get(k) and not any(s in k for s in ("embed_positions", "position_ids", "cls.predictions.decoder")):
+        sys.exit(k)
+P
+done
+holds bert/config.json '"model_type": "bert"'
+holds nezha/config.json '"position_embedding_type": "nezha"'
+holds roformer_v2/config.json '"norm_type": "rms_norm"'
+holds roformer/config.json '"layer_norm_eps": 1e-7'
+
+# Commands open the folder itself, by whatever path; "." has a name, too.
+expect 0 '' "$program" generate -q -m "$gpt" --max_new_tokens 8 '天'
+cp out direct.txt
+(cd "$gpt" && "$program" generate -q -m . --max_new_tokens 8 '天') > dot.txt || fail "generate -m ."
+same direct.txt dot.txt "generate by another path"
+expect 0 'causal: written' "$program" convert "$gpt" causal --drop 'roformer.pooler.*'
+expect 0 '' "$program" generate -q -m causal --max_new_tokens 8 '天'
+same direct.txt out "generate before and after convert"
+expect 0 '' "$program" score -q -m "$gpt" --json '天地玄黄'
+expect 0 'similar: written' "$program" convert "$sim" similar
+for m in "$sim" similar; do echo 天地 | "$program" embed -q -m "$m" -o "$(basename "$m").npy" || fail "embed $m"; done
+same "$(basename "$sim").npy" similar.npy "embed before and after convert"
+expect 0 '' "$program" info "$sim"
+holds out 'RoFormerForCausalLM'
+
+# Training begins with one.  Under another name it is no GPT.
+cp -r "$gpt" mine && chmod -R u+w mine
+printf 'text\tlabel\n天地\tx\n玄黄\ty\n宇宙\tx\n洪荒\ty\n' > train.tsv
+expect 0 'begins with the encoder of' "$program" finetune --train train.tsv -m mine -o tuned --max_steps 1 --batch_size 2
+
+# Words of several characters are looked up where the vocabulary has some, as bert4keras reads WoBERT and RoFormer.
+sed 's/^天$/天地/' "$gpt/vocab.txt" > mine/vocab.txt
+expect 0 '' "$program" tokenize -m mine '天地玄黄'
+holds out '天地'
+
+# What is not as it should be, by name.
+cp -r "$golden/tensorflow/roformer" bad && chmod -R u+w bad
+rm bad/bert_model.ckpt.data-*
+expect 3 'expected the shard bert_model.ckpt.data-00000-of-00001 in the same folder, got none' "$program" convert bad x
+rm bad/bert_model.ckpt.index
+expect 4 'config.json: cannot open' "$program" info bad
+cp -r "$golden/tensorflow/roformer" two && chmod -R u+w two
+mv two/bert_model.ckpt.index two/model.ckpt-7.index
+mv two/bert_model.ckpt.data-00000-of-00001 two/model.ckpt-7.data-00000-of-00001
+expect 0 '' "$program" info two
+holds out 'mlm_head  yes'
+printf '[]' > two/bert_config.json
+expect 3 'bert_config.json: expected a JSON object' "$program" info two
+done_testing
