@@ -8,6 +8,7 @@
 #include "roformer/checkpoint.h"
 #include "roformer/context.h"
 #include "roformer/convert.h"
+#include "roformer/engine.h"
 #include "roformer/finetune.h"
 #include "roformer/generate.h"
 #include "roformer/index.h"

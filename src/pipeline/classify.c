@@ -12,6 +12,21 @@ static void sort(rf_label_score *s, int64_t n)
     }
 }
 
+rf_status rf__can_classify(const rf_pipeline *p, bool pairs, rf_error *why)
+{
+    const rf_config *c = rf_model_config(p->model);
+    if (!p->answerer && c->linear_pooler && c->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "classify: expected a model with a classification head, got "
+                       "RoFormer-Sim, which embeds and generates texts");
+    if (!p->answerer)
+        return rf_fail(why, RF_EUNSUPPORTED, "classify: expected a fine-tuned model, got one without a head for "
+                       "texts, tokens, answers or choices");
+    if (!pairs && c->task_pairs && rf_config_head(c) != RF_HEAD_EMBED)
+        return rf_fail(why, RF_EARG,
+                       "classify: expected pairs of texts, on which this model was fine-tuned, got one text");
+    return RF_OK;
+}
+
 rf_status rf_classify(rf_pipeline *p, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
                       const rf_label_score **label, int64_t *labels, rf_error *why)
 {
@@ -19,16 +34,7 @@ rf_status rf_classify(rf_pipeline *p, const char *text, size_t bytes, const char
     rf_status status = rf__pipeline_check(p, text, text ? 1 : 0, why);
     if (!status && text && (!label || !labels))
         status = rf_fail(why, RF_EARG, "classify: label, labels: expected a place for the labels, got NULL");
-    if (!status && !p->answerer && rf_model_config(p->model)->linear_pooler && rf_model_config(p->model)->is_decoder)
-        status = rf_fail(why, RF_EUNSUPPORTED, "classify: expected a model with a classification head, got "
-                         "RoFormer-Sim, which embeds and generates texts");
-    if (!status && !p->answerer)
-        status = rf_fail(why, RF_EUNSUPPORTED, "classify: expected a fine-tuned model, got one without a head for "
-                         "texts, tokens, answers or choices");
-    if (!status && text && !pair && rf_model_config(p->model)->task_pairs &&
-        rf_config_head(rf_model_config(p->model)) != RF_HEAD_EMBED)
-        status = rf_fail(why, RF_EARG,
-                         "classify: expected pairs of texts, on which this model was fine-tuned, got one text");
+    if (!status) status = rf__can_classify(p, !text || pair, why);
     if (status || !text) return status;
     const size_t size = bytes == RF_STRING ? strlen(text) : bytes;
     const size_t pair_size = !pair ? 0 : pair_bytes == RF_STRING ? strlen(pair) : pair_bytes;

@@ -271,32 +271,40 @@ static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, 
     return j.why.code ? rf_fail(why, j.why.code, "%s", j.why.text) : RF_OK;
 }
 
-static rf_status reserve(rf_pipeline *p, int64_t n, size_t D, rf_error *why)
+/* Space for n vectors of D numbers, and for the batches of a window of `window` texts. */
+static rf_status reserve_window(rf_pipeline *p, int64_t n, size_t D, int64_t window, rf_error *why)
 {
     size_t floats;
     if (rf__checked_mul((size_t)n, D, &floats) &&
         rf__grow(p->ctx, &p->vectors, &p->vectors_capacity, floats, sizeof(float)) &&
-        rf__grow(p->ctx, &p->order, &p->orders, (size_t)rf__min64(n, WINDOW), sizeof *p->order) &&
-        rf__grow(p->ctx, &p->cut, &p->cuts, (size_t)rf__min64(n, WINDOW) + 1, sizeof *p->cut))
+        rf__grow(p->ctx, &p->order, &p->orders, (size_t)window, sizeof *p->order) &&
+        rf__grow(p->ctx, &p->cut, &p->cuts, (size_t)window + 1, sizeof *p->cut))
         return RF_OK;
     return rf_fail(why, RF_ENOMEM, "out of memory: %lld vectors of %zu", (long long)n, D);
 }
 
+static rf_status reserve(rf_pipeline *p, int64_t n, size_t D, rf_error *why)
+{
+    return reserve_window(p, n, D, rf__min64(n, WINDOW), why);
+}
+
+/* A prompt and a text. */
+typedef struct joined { char **at; size_t *size; } joined;
+
 /* The text behind the prompt, at the window's end. */
-static rf_status add_text(rf_pipeline *p, const char *prompt, const char *text, size_t bytes, int64_t limit, bool *cut,
-                          rf_error *why)
+static rf_status add_text(const rf_pipeline *p, rf__text_window *w, joined to, const rf_embed_options *o,
+                          const char *text, size_t bytes, bool *cut, rf_error *why)
 {
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     size_t all;
-    if (!*prompt || !text) return rf__window_add(&p->window, t, text, bytes, limit, cut, why);
-    if (!rf__join(p->ctx, &p->joined, &p->joineds, prompt, text, bytes, &all))
+    if (!*o->prompt || !text) return rf__window_add(w, t, text, bytes, o->max_length, cut, why);
+    if (!rf__join(p->ctx, to.at, to.size, o->prompt, text, bytes, &all))
         return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", bytes);
-    return rf__window_add(&p->window, t, p->joined, all, limit, cut, why);
+    return rf__window_add(w, t, *to.at, all, o->max_length, cut, why);
 }
 
-static int64_t count_unknown(const rf_pipeline *p)
+static int64_t count_unknown(const rf_pipeline *p, const rf__text_window *w)
 {
-    const rf__text_window *w = &p->window;
     const int32_t unk = rf_tokenizer_unk(rf_model_tokenizer(p->model));
     int64_t n = 0;
     for (int32_t i = 0; w->n && i < w->start[w->n]; i++) n += w->e.id[i] == unk;
@@ -329,6 +337,11 @@ static rf_status reserve_rows(rf_pipeline *p, const rf_embed_options *o, int64_t
     return reserve(p, p->row[done + w->n], (size_t)width_of(p, o), why);
 }
 
+static rf_status no_own_token(rf_error *why)
+{
+    return rf_fail(why, RF_EDATA, "text: expected a token beside special ones, which are skipped, got none");
+}
+
 /* Texts [i, n) into the window, as many as it takes; the next one's number.  *bad: the failure of that one. */
 static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const char *const text[], const size_t bytes[],
                            int64_t i, int64_t n, int64_t *cut, rf_error *bad)
@@ -336,12 +349,13 @@ static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const char
     rf__text_window *w = &p->window;
     for (w->n = 0; i < n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS); i++) {
         bool one;
-        if (add_text(p, o->prompt, text[i], rf__text_bytes(text, bytes, i), o->max_length, &one, bad)) break;
+        const joined to = {&p->joined, &p->joineds};
+        if (add_text(p, w, to, o, text[i], rf__text_bytes(text, bytes, i), &one, bad)) break;
         *cut += one;
     }
     const int64_t empty = o->skip_special_tokens ? without_tokens(w) : -1;
     if (empty < 0) return i;
-    rf_fail(bad, RF_EDATA, "text: expected a token beside special ones, which are skipped, got none");
+    no_own_token(bad);
     i -= w->n - empty;
     w->n = empty;
     return i;
@@ -368,11 +382,44 @@ static rf_status embed(rf_pipeline *p, const char *const text[], const size_t by
         r->done += w->n;
         r->tokens += w->n ? w->start[w->n] : 0;
         r->cut += cut;
-        r->unknown += count_unknown(p);
+        r->unknown += count_unknown(p, w);
     }
     if (status || !inner.code) return status;
     r->bad = r->done;
     return rf__text_fail(report, r->bad, n, &inner, why);
+}
+
+rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, const char *const text[],
+                           const size_t bytes[], int64_t n, rf__text_window *w, rf_texts_report *r, rf_error *why)
+{
+    char *at = NULL;
+    size_t size = 0;
+    rf_error bad = {0};
+    int64_t i = 0;
+    for (; i < n && !bad.code; i++) {
+        bool one = false;
+        (void)add_text(p, w, (joined){&at, &size}, o, text[i], rf__text_bytes(text, bytes, i), &one, &bad);
+        r->cut += one;
+    }
+    rf__free(p->ctx, at);
+    const int64_t empty = o->skip_special_tokens && !bad.code ? without_tokens(w) : -1;
+    if (empty >= 0) no_own_token(&bad), i = empty + 1;
+    if (bad.code) return rf__text_fail(NULL, i - 1, n, &bad, why);
+    r->done = n;
+    r->tokens = w->n ? w->start[w->n] : 0;
+    r->unknown = count_unknown(p, w);
+    return RF_OK;
+}
+
+int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o) { return width_of(p, o); }
+
+rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const float **vectors, rf_error *why)
+{
+    const int64_t n = p->window.n;
+    rf_status status = reserve_window(p, n, (size_t)width_of(p, o), n, why);
+    if (!status && n) status = compute(p, o, p->vectors, NULL, why);
+    *vectors = p->vectors;
+    return status;
 }
 
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,

@@ -189,13 +189,19 @@ rf_status rf__text_fail(const rf_texts_report *const *given, int64_t i, int64_t 
 rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes, int64_t limit,
                          bool *cut, rf_error *why)
 {
+    return rf__window_add_pair(w, t, text, bytes, NULL, 0, limit, cut, why);
+}
+
+rf_status rf__window_add_pair(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes,
+                              const char *pair, size_t pair_bytes, int64_t limit, bool *cut, rf_error *why)
+{
     size_t dropped = 0;
     const size_t before = w->n ? (size_t)w->start[w->n] : 0;
     if (!text) return rf_fail(why, RF_EARG, "text: expected a text, got NULL");
     if (!rf__grow(w->e.ctx, &w->start, &w->capacity, (size_t)w->n + 2, sizeof *w->start))
         return rf_fail(why, RF_ENOMEM, "out of memory: %lld texts", (long long)w->n + 1);
     const int flags = w->n ? RF_ENCODE_APPEND : 0;
-    const rf_status status = rf_encode(t, text, bytes, NULL, 0, (size_t)limit, flags, &w->e, &dropped, why);
+    const rf_status status = rf_encode(t, text, bytes, pair, pair_bytes, (size_t)limit, flags, &w->e, &dropped, why);
     if (status) return status;
     if (w->e.n > INT32_MAX) {
         w->e.n = before;

@@ -17,6 +17,10 @@ typedef struct rf__text_window {
 rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes, int64_t limit,
                          bool *cut, rf_error *why);
 
+/* The same of a text and a second one (NULL: none). */
+rf_status rf__window_add_pair(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes,
+                              const char *pair, size_t pair_bytes, int64_t limit, bool *cut, rf_error *why);
+
 /* Of the texts in `order`, those order[from .. the result) have at most `tokens` tokens (one text at least). */
 int64_t rf__window_cut(const rf__text_window *w, const uint64_t *order, int64_t from, int64_t tokens);
 
@@ -99,6 +103,20 @@ rf_status rf__pipeline_add_session(rf_pipeline *p, rf_session **out, rf_error *w
 
 /* Opens what workers beside the first need. */
 rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why);
+
+/* Vectors of texts that are tokens already (embed.c), with settled options.
+ *
+ *   encode     texts to the end of a window, and what the report says of them; any thread, as the pipeline is only
+ *              read. A text that has no vector is named
+ *   width      D, the numbers of a vector
+ *   window     [n,D] of the pipeline's window; valid until its next call */
+rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, const char *const text[],
+                           const size_t bytes[], int64_t n, rf__text_window *w, rf_texts_report *r, rf_error *why);
+int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o);
+rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const float **vectors, rf_error *why);
+
+/* Whether the model labels texts, or pairs of them (classify.c). */
+rf_status rf__can_classify(const rf_pipeline *p, bool pairs, rf_error *why);
 
 /* Whether the model can say what stands at a mask (fill.c). */
 rf_status rf__can_fill(const rf_pipeline *p, rf_error *why);

@@ -183,6 +183,24 @@ void rf__answerer_remark_predictions(rf_answerer *a)
     if (!a->task->function_of) remark_function(a, a->task->function, "the rule of the model's task");
 }
 
+rf_status rf__answerer_can_label(const rf_answerer *a, rf_error *why)
+{
+    if (a->task->probabilities) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   rf__task_of_vectors(a->task)
+                       ? "classify: expected a model with labels, got one that embeds texts; use embed, similarity "
+                         "or search"
+                       : "classify: expected a model that labels texts, got one that labels tokens, answers or "
+                         "choices");
+}
+
+void rf__answerer_label(const rf_answerer *a, const float *z, float *score)
+{
+    const rf_config *c = rf_model_config(a->model);
+    a->task->probabilities(z, c->num_labels, score);
+    if (lone_logit(c)) score[0] = (float)(1 / (1 + exp(-(double)z[0])));
+}
+
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
                                const float **probability, rf_error *why)
 {
@@ -191,14 +209,9 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     size_t dropped = 0;
     const float *z;
     int64_t rows;
-    if (!a->task->probabilities)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       rf__task_of_vectors(a->task)
-                           ? "classify: expected a model with labels, got one that embeds texts; use embed, similarity "
-                             "or search"
-                           : "classify: expected a model that labels texts, got one that labels tokens, answers or "
-                             "choices");
-    rf_status status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e,
+    rf_status status = rf__answerer_can_label(a, why);
+    if (status) return status;
+    status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e,
                                  &dropped, why);
     if (status) return status;
     a->reading.examples++;
@@ -209,8 +222,7 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     status = rf_session_logits(a->session, &b, &z, &rows, why);
     if (status) return status;
     const bool logit = lone_logit(rf_model_config(a->model));
-    a->task->probabilities(z, rf_model_config(a->model)->num_labels, a->probability);
-    if (logit) a->probability[0] = (float)(1 / (1 + exp(-(double)z[0])));
+    rf__answerer_label(a, z, a->probability);
     remark_function(a, logit ? "Sigmoid" : a->task->function, "as in the text-classification pipeline of transformers");
     *probability = a->probability;
     return RF_OK;

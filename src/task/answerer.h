@@ -38,6 +38,15 @@ static inline const char *rf__answerer_function(const rf_answerer *a)
     return *a->cross_encoder ? a->cross_encoder : "Sigmoid";
 }
 
+/* The parts of rf_answerer_classify and rf_answerer_cross around the model.
+ *
+ *   can_label   RF_EUNSUPPORTED: the model does not label texts
+ *   label       scores of the labels [labels.n] from the logits [num_labels] of a text
+ *   can_cross   the same of pairs, and the function after which a logit is a score */
+rf_status rf__answerer_can_label(const rf_answerer *a, rf_error *why);
+void rf__answerer_label(const rf_answerer *a, const float *z, float *score);
+rf_status rf__answerer_can_cross(const rf_answerer *a, double (**of)(double z), rf_error *why);
+
 /* rf_reading.remark: where the folder's own program shows other scores than these predictions. */
 void rf__answerer_remark_predictions(rf_answerer *a);
 

@@ -28,6 +28,12 @@ static rf_status check(const rf_answerer *a, rf_error *why)
                    "%lld; use classify or predict", (long long)c->num_labels);
 }
 
+rf_status rf__answerer_can_cross(const rf_answerer *a, double (**of)(double z), rf_error *why)
+{
+    const rf_status status = check(a, why);
+    return status ? status : rf__score_function(rf__answerer_function(a), of, why);
+}
+
 /* One more pair behind those that wait. */
 static rf_status add(rf_answerer *a, waiting *w, const char *query, size_t query_size, const char *text, size_t size,
                      int64_t limit, rf_error *why)
@@ -72,8 +78,7 @@ rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_size
     double (*f)(double z) = NULL;
     waiting w = {0};
     const int64_t limit = max_length < 0 ? a->max_length : max_length;
-    rf_status status = check(a, why);
-    if (!status) status = rf__score_function(rf__answerer_function(a), &f, why);
+    rf_status status = rf__answerer_can_cross(a, &f, why);
     a->reading.max_length = limit;
     int64_t done = 0;
     for (int64_t i = 0; i < n && !status; i++) {

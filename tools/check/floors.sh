@@ -22,7 +22,7 @@ BEGIN {
     belongs("task", "inspect/metrics.def inspect/metrics.h inspect/tasks.def")
     belongs("measure", "inspect/steps.h")
     belongs("convert", "convert.h")
-    belongs("pipeline", "index.h pipeline.h variants.h")
+    belongs("pipeline", "engine.h index.h pipeline.h variants.h")
     belongs("cli", "inspect.h roformer.h")
 }
 function belongs(folder, headers,   name, i) { split(headers, name, " "); for (i in name) home[name[i]] = folder }

@@ -1,0 +1,578 @@
+/* test_engine.c — mirrors src/pipeline/engine.c: vectors of jobs from many threads are those of rf_embed_texts, to the
+ * bit; a bad text, a canceled or a late job, a full queue and a closed engine end what they must and nothing else;
+ * memory that ends. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "roformer/engine.h"
+#include "small_pipeline.h"
+
+enum { TEXTS = 60, C = 32, THREADS = 8, JOBS = 12 };
+
+typedef struct engine_setup { rf_ctx *ctx; char *folder, *text[TEXTS]; rf_pipeline *p; rf_engine *e; } engine_setup;
+
+static engine_setup begin_in(rf_ctx *ctx, const rf_engine_options *o)
+{
+    engine_setup s = {.ctx = ctx, .folder = tiny_model()};
+    rf_error why = {0};
+    write_config_of(s.folder, 34, "");
+    random_weights(s.ctx, s.folder, 5);
+    for (unsigned i = 0; i < TEXTS; i++) {
+        s.text[i] = t_bytes(1024);
+        int at = 0;
+        *s.text[i] = 0;
+        for (unsigned k = 0; k < i * 7 % 5; k++) at += tiny_sentence(s.text[i] + at, (size_t)(1024 - at), i, k);
+    }
+    if (rf_pipeline_open(s.ctx, s.folder, RF_F32, &s.p, &why) || rf_engine_open(s.ctx, s.folder, o, &s.e, &why))
+        fail_msg("%s", why.text);
+    return s;
+}
+
+static engine_setup begin(const rf_engine_options *o) { return begin_in(t_ctx(2, NULL), o); }
+
+static void finish(engine_setup *s)
+{
+    rf_engine_close(s->e);
+    rf_pipeline_close(s->p);
+    rf_ctx_free(s->ctx);
+    free(s->folder);
+    t_free_all();
+}
+
+static rf_embed_options options_of(int kind)
+{
+    rf_embed_options o;
+    rf_embed_defaults(&o);
+    o.normalize = kind % 2;
+    o.dimensions = kind % 3 == 2 ? 8 : 0;
+    o.pooling = kind % 3 == 1 ? RF_POOL_MAX : RF_POOL_MEAN;
+    return o;
+}
+
+/* Vectors by the pipeline, [TEXTS,D] for each kind of options. */
+static float *expected[6];
+
+static void expect_vectors(const engine_setup *s)
+{
+    rf_error why = {0};
+    for (int kind = 0; kind < 6; kind++) {
+        const rf_embed_options o = options_of(kind);
+        const float *v;
+        if (rf_embed_texts(s->p, (const char *const *)s->text, NULL, TEXTS, &o, &v, NULL, &why))
+            fail_msg("%s", why.text);
+        expected[kind] = t_floats(TEXTS * C);
+        memcpy(expected[kind], v, TEXTS * (size_t)(o.dimensions ? o.dimensions : C) * sizeof *v);
+    }
+}
+
+typedef struct caller { const engine_setup *s; unsigned number; int bad; } caller;
+
+/* Several jobs at once, of 0 to 5 texts, with options that differ between them. */
+static void *call(void *user)
+{
+    caller *c = user;
+    rf_engine_job *job[JOBS];
+    unsigned from[JOBS], n[JOBS];
+    rf_error why = {0};
+    for (unsigned i = 0; i < JOBS; i++) {
+        const rf_embed_options o = options_of((int)(c->number + i / 4) % 6);
+        from[i] = (c->number * 7 + i * 5) % (TEXTS - 5);
+        n[i] = (c->number + i) % 6;
+        if (rf_engine_embed(c->s->e, (const char *const *)c->s->text + from[i], NULL, n[i], &o, NULL, &job[i], &why))
+            return c->bad++, NULL;
+    }
+    for (unsigned i = 0; i < JOBS; i++) {
+        const int kind = (int)(c->number + i / 4) % 6;
+        const size_t D = kind % 3 == 2 ? 8 : C;
+        int64_t texts = -1, width = -1;
+        double waited = -1, total = -1;
+        if (rf_engine_wait(job[i], -1, &why)) return c->bad++, NULL;
+        const float *v = rf_engine_result(job[i], &texts, &width);
+        rf_engine_times(job[i], &waited, &total);
+        c->bad +=
+            texts != n[i] || width != (int64_t)D || !v || memcmp(v, expected[kind] + from[i] * D, n[i] * D * sizeof *v);
+        c->bad += !(waited >= 0 && total >= waited) || rf_engine_report(job[i])->done != n[i];
+        rf_engine_job_free(job[i]);
+    }
+    return NULL;
+}
+
+static void many_threads_get_the_bits_of_one(void **state)
+{
+    (void)state;
+    rf_engine_options o;
+    rf_engine_defaults(&o);
+    for (int64_t most = 16; most <= 16384; most *= 32) {
+        o.max_batch_tokens = most;
+        engine_setup s = begin(&o);
+        pthread_t thread[THREADS];
+        caller c[THREADS];
+        rf_engine_state now;
+        expect_vectors(&s);
+        for (unsigned i = 0; i < THREADS; i++) {
+            c[i] = (caller){&s, i, 0};
+            assert_int_equal(pthread_create(&thread[i], NULL, call, &c[i]), 0);
+        }
+        for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+        for (int i = 0; i < THREADS; i++) assert_int_equal(c[i].bad, 0);
+        rf_engine_look(s.e, &now);
+        assert_int_equal(now.done, THREADS * JOBS);
+        assert_int_equal(now.waiting + now.running + now.waiting_tokens + now.running_tokens, 0);
+        assert_true(now.batches > 0 && now.batches <= THREADS * JOBS && now.tokens_per_second > 0);
+        finish(&s);
+    }
+}
+
+/* ---- labels, and scores of pairs ---- */
+
+/* A model that was fine-tuned for one step. */
+static char *tune(rf_ctx *ctx, const char *task, const char *examples)
+{
+    rf_error why = {0};
+    rf_finetune_options o;
+    char *data = tiny_model(), *out = strdup(t_folder()), *train = tiny_path(data, "train.tsv");
+    random_weights(ctx, data, 3);
+    t_write(data, "train.tsv", examples, strlen(examples));
+    rf_finetune_defaults(&o);
+    o.task = task;
+    o.train = train;
+    o.t.model = data;
+    o.t.output_dir = out;
+    o.t.max_steps = 1;
+    if (rf_finetune(ctx, &o, NULL, NULL, NULL, &why)) fail_msg("%s", why.text);
+    free(train);
+    free(data);
+    return out;
+}
+
+static void labels_are_those_of_the_answerer(void **state)
+{
+    (void)state;
+    enum { N = 20 };
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_error why = {0};
+    char *folder = tune(ctx, "cls", "text\tlabel\na house\tx\nthe river\ty\nis red\tz\n"), text[N][64];
+    const char *list[N];
+    rf_answerer *a;
+    rf_engine *e;
+    rf_engine_job *job[4];
+    if (rf_answerer_open(ctx, folder, &a, &why) || rf_engine_open(ctx, folder, NULL, &e, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(rf_engine_labels(e)->n, 3);
+    assert_string_equal(rf_engine_labels(e)->name[1], "y");
+    for (int i = 0; i < N; i++) {
+        tiny_sentence(text[i], sizeof text[i], (unsigned)i, 1);
+        list[i] = text[i];
+    }
+    for (int i = 0; i < 4; i++)                                           /* computed together, with pairs among them */
+        if (rf_engine_classify(e, list + i, NULL, i % 2 ? list : NULL, NULL, N - 4, NULL, &job[i], &why))
+            fail_msg("%s", why.text);
+    for (int i = 0; i < 4; i++) {
+        int64_t n, K;
+        if (rf_engine_wait(job[i], -1, &why)) fail_msg("%s", why.text);
+        const float *score = rf_engine_result(job[i], &n, &K), *expect;
+        assert_int_equal(n, N - 4);
+        assert_int_equal(K, 3);
+        for (int t = 0; t < N - 4; t++) {
+            const char *pair = i % 2 ? list[t] : NULL;
+            if (rf_answerer_classify(a, list[i + t], strlen(list[i + t]), pair, pair ? strlen(pair) : 0, &expect, &why))
+                fail_msg("%s", why.text);
+            assert_memory_equal(score + 3 * t, expect, 3 * sizeof *expect);
+        }
+        rf_engine_job_free(job[i]);
+    }
+    assert_int_equal(rf_engine_cross(e, "a", 1, list, NULL, 2, NULL, &job[0], &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "expected a model with one output (a reranker), got one with 3");
+    rf_engine_close(e);
+    rf_answerer_close(a);
+    rf_ctx_free(ctx);
+    free(folder);
+    t_free_all();
+}
+
+static void scores_of_pairs_are_those_of_the_answerer(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"the red house", "a river", "", "the film is dull", "x"};
+    static const char *const bad[] = {"a", "\xff"};
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_error why = {0};
+    size_t size[RF_COUNT(text)];
+    double expect[RF_COUNT(text)];
+    char *folder = tune(ctx, "cross", "text\tpair\tlabel\na house\tthe river\t1\nthe river\tis\t0\n");
+    rf_answerer *a;
+    rf_engine *e;
+    rf_engine_job *job;
+    if (rf_answerer_open(ctx, folder, &a, &why) || rf_engine_open(ctx, folder, NULL, &e, &why))
+        fail_msg("%s", why.text);
+    for (size_t i = 0; i < RF_COUNT(text); i++) size[i] = strlen(text[i]);
+    if (rf_answerer_cross(a, "the house", 9, text, size, RF_COUNT(text), -1, expect, &why) ||
+        rf_engine_cross(e, "the house", RF_STRING, text, NULL, RF_COUNT(text), NULL, &job, &why) ||
+        rf_engine_wait(job, -1, &why))
+        fail_msg("%s", why.text);
+    int64_t n, K;
+    const float *score = rf_engine_result(job, &n, &K);
+    assert_int_equal(n, RF_COUNT(text));
+    assert_int_equal(K, 1);
+    for (size_t i = 0; i < RF_COUNT(text); i++) assert_true(score[i] == (float)expect[i]);
+    assert_int_equal(rf_engine_report(job)->done, RF_COUNT(text));
+    rf_engine_job_free(job);
+    assert_int_equal(rf_engine_cross(e, "a", 1, bad, NULL, 2, NULL, &job, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "text 1: ");
+    why = (rf_error){0};
+    assert_int_equal(rf_engine_classify(e, text, NULL, NULL, NULL, 1, NULL, &job, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "expected pairs of texts, on which this model was fine-tuned, got one text");
+    rf_engine_close(e);
+    rf_answerer_close(a);
+    rf_ctx_free(ctx);
+    free(folder);
+    t_free_all();
+}
+
+/* ---- a job that holds the engine ---- */
+
+typedef struct gate { pthread_mutex_t lock; pthread_cond_t change; bool open, entered; } gate;
+
+static rf_status hold(void *user, rf_pipeline *p, rf_error *why)
+{
+    gate *g = user;
+    (void)p, (void)why;
+    pthread_mutex_lock(&g->lock);
+    g->entered = true;
+    pthread_cond_broadcast(&g->change);
+    while (!g->open) pthread_cond_wait(&g->change, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+    return RF_OK;
+}
+
+static gate *close_gate(const engine_setup *s, rf_engine_job **job)
+{
+    rf_error why = {0};
+    gate *g = t_bytes(sizeof *g);
+    *g = (gate){.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
+    if (rf_engine_call(s->e, hold, g, NULL, job, &why)) fail_msg("%s", why.text);
+    pthread_mutex_lock(&g->lock);
+    while (!g->entered) pthread_cond_wait(&g->change, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+    return g;
+}
+
+static void open_gate(gate *g, rf_engine_job *job)
+{
+    rf_error why = {0};
+    pthread_mutex_lock(&g->lock);
+    g->open = true;
+    pthread_cond_broadcast(&g->change);
+    pthread_mutex_unlock(&g->lock);
+    if (rf_engine_wait(job, -1, &why)) fail_msg("%s", why.text);
+    rf_engine_job_free(job);
+}
+
+static rf_engine_job *submit(const engine_setup *s, int64_t n, const rf_engine_job_options *o)
+{
+    rf_engine_job *job = NULL;
+    rf_error why = {0};
+    if (rf_engine_embed(s->e, (const char *const *)s->text, NULL, n, NULL, o, &job, &why)) fail_msg("%s", why.text);
+    return job;
+}
+
+static void count(void *user, rf_engine_job *job)
+{
+    (void)job;
+    atomic_fetch_add((atomic_int *)user, 1);
+}
+
+static void waiting_jobs_end_at_once(void **state)
+{
+    (void)state;
+    engine_setup s = begin(NULL);
+    rf_engine_job *first, *job;
+    gate *g = close_gate(&s, &first);
+    rf_error why = {0};
+    rf_engine_job_options o;
+    atomic_int done = 0;
+    rf_engine_job_defaults(&o);
+    o.done = count;
+    o.user = &done;
+    job = submit(&s, 3, &o);
+    assert_int_equal(rf_engine_wait(job, 0, &why), RF_EBUSY);
+    t_failed(&why, RF_EBUSY, "got none yet");
+    assert_null(rf_engine_result(job, NULL, NULL));
+    rf_engine_cancel(job);
+    why = (rf_error){0};
+    assert_int_equal(rf_engine_wait(job, 0, &why), RF_ECANCELED);
+    t_failed(&why, RF_ECANCELED, "canceled by the caller");
+    assert_null(rf_engine_result(job, NULL, NULL));
+    rf_engine_job_free(job);
+
+    o.timeout = 0.02;
+    job = submit(&s, 3, &o);
+    why = (rf_error){0};
+    assert_int_equal(rf_engine_wait(job, -1, &why), RF_ECANCELED);
+    t_failed(&why, RF_ECANCELED, "no result within its timeout of 0.02 s");
+    rf_engine_job_free(job);
+    assert_int_equal(atomic_load(&done), 2);
+
+    rf_engine_job *kept = submit(&s, 3, NULL), *late;
+    late = submit(&s, 3, &o); /* nobody waits for it: it ends when its turn comes */
+    rf_engine_job_free(submit(&s, 3, NULL));
+    rf_engine_state now;
+    rf_engine_look(s.e, &now);
+    assert_int_equal(now.waiting, 2);
+    usleep(30000);
+    open_gate(g, first);
+    why = (rf_error){0};
+    if (rf_engine_wait(kept, -1, &why)) fail_msg("%s", why.text);
+    assert_int_equal(rf_engine_wait(late, -1, NULL), RF_ECANCELED);
+    rf_engine_job_free(kept);
+    rf_engine_job_free(late);
+    finish(&s);
+    assert_int_equal(atomic_load(&done), 3);
+}
+
+/* A function sees the flag; a job that is freed while it is computed is gone afterwards. */
+static rf_status until_canceled(void *user, rf_pipeline *p, rf_error *why)
+{
+    static const char *const text[] = {"the river is", "a house"};
+    atomic_int *begun = user;
+    rf_status status = RF_OK;
+    while (!status) {
+        status = rf_embed_texts(p, text, NULL, 2, NULL, NULL, NULL, why);
+        atomic_store(begun, 1);
+    }
+    return status;
+}
+
+static void running_jobs_can_be_canceled(void **state)
+{
+    (void)state;
+    engine_setup s = begin(NULL);
+    for (int how = 0; how < 3; how++) {
+        atomic_int begun = 0;
+        rf_engine_job *job = NULL;
+        rf_error why = {0};
+        rf_engine_job_options o;
+        rf_engine_job_defaults(&o);
+        if (how == 2) o.timeout = 0.05;
+        if (rf_engine_call(s.e, until_canceled, &begun, &o, &job, &why)) fail_msg("%s", why.text);
+        while (!atomic_load(&begun)) usleep(100);
+        if (how == 0) rf_engine_cancel(job);
+        if (how == 1) rf_engine_job_free(job);
+        else {
+            assert_int_equal(rf_engine_wait(job, -1, &why), RF_ECANCELED);
+            t_failed(&why, RF_ECANCELED, how ? "no result within its timeout" : "canceled by the caller");
+            rf_engine_job_free(job);
+        }
+        job = submit(&s, 2, NULL);                                            /* the next one is computed */
+        why = (rf_error){0};
+        if (rf_engine_wait(job, -1, &why)) fail_msg("%s", why.text);
+        rf_engine_job_free(job);
+    }
+    finish(&s);
+}
+
+static rf_status fails(void *user, rf_pipeline *p, rf_error *why)
+{
+    (void)p;
+    return user ? rf_fail(why, RF_EDATA, "%s", (const char *)user) : RF_ENUMERIC;
+}
+
+static void what_cannot_be_computed_is_refused(void **state)
+{
+    (void)state;
+    rf_engine_options o;
+    rf_engine_defaults(&o);
+    o.max_queue_tokens = 40;
+    engine_setup s = begin(&o);
+    static const char *const bad[] = {"a house", "\xff", "the river"};
+    static char told[] = "of its own";
+    rf_engine_job *job = NULL, *first, *second;
+    rf_embed_options wrong;
+    rf_error why = {0};
+    assert_int_equal(rf_engine_embed(s.e, bad, NULL, 3, NULL, NULL, &job, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "text 1: ");
+    rf_embed_defaults(&wrong);
+    wrong.dimensions = 99;
+    why = (rf_error){0};
+    assert_int_equal(rf_engine_embed(s.e, bad, NULL, 1, &wrong, NULL, &job, &why), RF_EARG);
+    rf_engine_job_options never = {0};
+    assert_int_equal(rf_engine_embed(s.e, bad, NULL, 1, NULL, &never, &job, NULL), RF_EARG);
+    rf_engine_job_defaults(&never);
+    never.timeout = NAN;
+    assert_int_equal(rf_engine_embed(s.e, bad, NULL, 1, NULL, &never, &job, NULL), RF_EARG);
+    assert_int_equal(rf_engine_embed(NULL, bad, NULL, 1, NULL, NULL, &job, NULL), RF_EARG);
+    assert_int_equal(rf_engine_call(s.e, NULL, NULL, NULL, &job, NULL), RF_EARG);
+    assert_int_equal(rf_engine_classify(s.e, bad, NULL, NULL, NULL, 1, NULL, &job, NULL), RF_EUNSUPPORTED);
+    assert_int_equal(rf_engine_cross(s.e, "a", 1, bad, NULL, 1, NULL, &job, NULL), RF_EUNSUPPORTED);
+    assert_null(rf_engine_labels(s.e));
+    assert_int_equal(rf_model_config(rf_engine_model(s.e))->hidden_size, C);
+    assert_null(job);
+    for (int i = 0; i < 2; i++) {
+        why = (rf_error){0};
+        if (rf_engine_call(s.e, fails, i ? told : NULL, NULL, &job, &why)) fail_msg("%s", why.text);
+        assert_int_equal(rf_engine_wait(job, -1, &why), i ? RF_EDATA : RF_ENUMERIC);
+        t_failed(&why, i ? RF_EDATA : RF_ENUMERIC, i ? "of its own" : "a result is not finite");
+        assert_null(rf_engine_report(job));
+        rf_engine_job_free(job);
+    }
+
+    /* A queue that is full: the first may be as large as it wants. */
+    gate *g = close_gate(&s, &first);
+    second = submit(&s, 12, NULL);
+    why = (rf_error){0};
+    assert_int_equal(rf_engine_embed(s.e, (const char *const *)s.text, NULL, 12, NULL, NULL, &job, &why), RF_EBUSY);
+    t_failed(&why, RF_EBUSY, "expected at most 40 tokens to wait, got ");
+    open_gate(g, first);
+    if (rf_engine_wait(second, -1, NULL)) fail();
+    rf_engine_job_free(second);
+
+    rf_engine *none = NULL;
+    o.max_batch_tokens = 0;
+    assert_int_equal(rf_engine_open(s.ctx, s.folder, &o, &none, NULL), RF_EARG);
+    rf_engine_defaults(&o);
+    o.max_wait = -1;
+    assert_int_equal(rf_engine_open(s.ctx, s.folder, &o, &none, NULL), RF_EARG);
+    assert_int_equal(rf_engine_open(s.ctx, "/nowhere", NULL, &none, NULL), RF_EIO);
+    assert_null(none);
+    finish(&s);
+}
+
+/* By the speed of earlier jobs. */
+static void a_long_wait_is_refused(void **state)
+{
+    (void)state;
+    rf_engine_options o;
+    rf_engine_defaults(&o);
+    o.max_wait = 1e-9;
+    engine_setup s = begin(&o);
+    rf_engine_job *first, *job = submit(&s, 20, NULL), *waits;
+    rf_error why = {0};
+    if (rf_engine_wait(job, -1, &why)) fail_msg("%s", why.text);
+    rf_engine_job_free(job);
+    gate *g = close_gate(&s, &first);
+    waits = submit(&s, 5, NULL);                                              /* nothing is before it */
+    assert_int_equal(rf_engine_embed(s.e, (const char *const *)s.text, NULL, 5, NULL, NULL, &job, &why), RF_EBUSY);
+    t_failed(&why, RF_EBUSY, "expected a wait of at most 1e-09 s");
+    open_gate(g, first);
+    rf_engine_job_free(waits);
+    finish(&s);
+}
+
+/* Jobs that wait end with the engine, and are there as long as their owner wants. */
+static void closing_ends_what_waits(void **state)
+{
+    (void)state;
+    engine_setup s = begin(NULL);
+    rf_engine_job *first, *job[3];
+    rf_engine_job_options o;
+    rf_error why = {0};
+    atomic_int done = 0;
+    gate *g = close_gate(&s, &first);
+    rf_engine_job_defaults(&o);
+    o.done = count;
+    o.user = &done;
+    for (int i = 0; i < 3; i++) job[i] = submit(&s, 2, &o);
+    pthread_mutex_lock(&g->lock);
+    g->open = true;
+    pthread_cond_broadcast(&g->change);
+    pthread_mutex_unlock(&g->lock);
+    rf_engine_close(s.e);
+    s.e = NULL;
+    assert_int_equal(rf_engine_wait(first, 0, &why), RF_OK);
+    rf_engine_job_free(first);
+    assert_int_equal(atomic_load(&done), 3);
+    for (int i = 0; i < 3; i++) {
+        const rf_status status = rf_engine_wait(job[i], 0, NULL);
+        assert_true(status == RF_OK || status == RF_ECANCELED);
+        rf_engine_job_free(job[i]);
+    }
+    rf_engine_job_free(NULL);
+    rf_engine_close(NULL);
+    finish(&s);
+}
+
+static void free_it(void *user, rf_engine_job *job)
+{
+    rf_engine_job_free(job);
+    atomic_fetch_add((atomic_int *)user, 1);
+}
+
+static void done_may_free_its_job(void **state)
+{
+    (void)state;
+    engine_setup s = begin(NULL);
+    rf_engine_job_options o;
+    atomic_int done = 0;
+    rf_engine_job_defaults(&o);
+    o.done = free_it;
+    o.user = &done;
+    for (int i = 0; i < 50; i++) submit(&s, i % 4, &o);
+    while (atomic_load(&done) < 50) usleep(200);
+    finish(&s);
+}
+
+static void a_child_is_told(void **state)
+{
+    (void)state;
+    engine_setup s = begin(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        rf_engine_job *job;
+        rf_error why = {0};
+        const rf_status status = rf_engine_embed(s.e, (const char *const *)s.text, NULL, 2, NULL, NULL, &job, &why);
+        _exit(status == RF_EUNSUPPORTED && strstr(why.text, "got a child of it") ? 7 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    finish(&s);
+}
+
+/* Allocations that fail while jobs are made and computed: RF_ENOMEM, and the engine goes on. */
+static void memory_ends(void **state)
+{
+    (void)state;
+    t_memory memory = {0};
+    engine_setup s = begin_in(t_counting_ctx(2, NULL, &memory), NULL);
+    long refused = 0;
+    for (long n = 1; n < 60; n++) {
+        rf_engine_job *job = NULL;
+        rf_error why = {0};
+        memory.fail = memory.calls + n;
+        memory.forever = n % 2;
+        rf_status status = rf_engine_embed(s.e, (const char *const *)s.text, NULL, 9, NULL, NULL, &job, &why);
+        if (!status) status = rf_engine_wait(job, -1, &why);
+        memory.fail = 0;
+        if (status) assert_int_equal(status, RF_ENOMEM);
+        refused += status != RF_OK;
+        rf_engine_job_free(job);
+        job = submit(&s, 4, NULL);
+        assert_int_equal(rf_engine_wait(job, -1, NULL), RF_OK);
+        rf_engine_job_free(job);
+    }
+    assert_true(refused > 5);
+    finish(&s);
+    assert_int_equal(memory.live, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_threads_get_the_bits_of_one),
+        cmocka_unit_test(labels_are_those_of_the_answerer),
+        cmocka_unit_test(scores_of_pairs_are_those_of_the_answerer),
+        cmocka_unit_test(waiting_jobs_end_at_once),
+        cmocka_unit_test(running_jobs_can_be_canceled),
+        cmocka_unit_test(what_cannot_be_computed_is_refused),
+        cmocka_unit_test(a_long_wait_is_refused),
+        cmocka_unit_test(closing_ends_what_waits),
+        cmocka_unit_test(done_may_free_its_job),
+        cmocka_unit_test(a_child_is_told),
+        cmocka_unit_test(memory_ends),
+    };
+    return cmocka_run_group_tests_name("pipeline/engine", tests, NULL, NULL);
+}
