@@ -60,6 +60,8 @@ class Peer:
         own = os.path.join(peers, program.partition("_")[0], "bin", "python")       # of a peer that needs other versions
         python = own if os.path.exists(own) else o.python
         env = dict(os.environ, THREADS=str(o.threads), PEERS=peers, OMP_PROC_BIND="close", OMP_PLACES="cores")
+        if o.family:
+            env["PEER_FAMILY"] = o.family
         with tempfile.TemporaryFile("w+") as errors:
             try:
                 self.process = subprocess.Popen([python, os.path.join(PEERS, program), *arguments], stdin=subprocess.PIPE,
@@ -152,6 +154,8 @@ class Roformer:
         if case["bench"] == "tokenize":
             command += ["--text", o.text] + (["--model", o.model] if o.model else [])
         elif case["bench"] != "rope":
+            if o.family:
+                command += ["--config", o.config]
             command += ["--shape", "@" + LENGTHS if "batches" in case else case["shape"]]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
@@ -214,6 +218,8 @@ class Record:
         with open(o.roformer, "rb") as f:
             program = hashlib.sha256(f.read()).hexdigest()[:12]
         run = {"roformer": program, "threads": o.threads, "seconds": o.seconds, "processor": processor()}
+        if o.family:
+            run["family"] = o.family
         known = []
         if o.output != os.devnull and os.path.exists(o.output):
             with open(o.output) as f:
@@ -289,7 +295,7 @@ def measure(bench, o, record):
         sys.exit("compare.py: tokenize needs --text and --vocab")
     cases = [work_of(bench, shape, o) for shape in shapes]
     labels = shapes if bench in ("relative", "linear", "train-linear") else [case["shape"] for case in cases]
-    programs = [p for p in CASES[bench][2] if not o.only or any(p.startswith(x) for x in o.only)]
+    programs = [p for p in CASES[bench][2] if (not o.only or any(p.startswith(x) for x in o.only)) and not any(x in p for x in o.without)]
     if not record.has_all(bench, programs, labels, o.rounds):
         take_turns(bench, list(zip(cases, labels)), engines_of(bench, programs, o, record), o, record)
     table(bench, record, labels, o.rounds)
@@ -353,10 +359,12 @@ def main():
     p.add_argument("--roformer", default=os.path.join(HERE, "..", "build", "release", "roformer"))
     p.add_argument("--python", default=os.path.join(HERE, "..", "build", "peers", "v", "bin", "python"))
     p.add_argument("--only", action="append", help="peers whose program begins with this; may be given again")
+    p.add_argument("--without", action="append", default=[], help="no peers whose command has this in it; may be given again")
     p.add_argument("--shape", action="append", help="instead of the usual shapes; may be given again")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--seconds", type=float, default=2, help="of each turn")
     p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--family", help="a row of bench/families.json: 6 layers of that family in RoFormer's place (forward)")
     p.add_argument("--busy", action="store_true", help="on a machine that others use, of linear: one thread, the processor's time")
     p.add_argument("--text", help="what is tokenized")
     p.add_argument("--vocab", help="vocab.txt for the peers' tokenizer")
@@ -369,6 +377,13 @@ def main():
     if o.busy:
         o.threads = 1
         os.environ["BUSY"] = "1"
+    if o.family:
+        with open(os.path.join(HERE, "families.json")) as f:
+            config = dict(json.load(f)[o.family], num_hidden_layers=6, vocab_size=30528)
+        kept = tempfile.NamedTemporaryFile("w", suffix=".json")
+        json.dump(config, kept)
+        kept.flush()
+        o.config = kept.name
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         record = Record(o)

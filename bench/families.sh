@@ -8,19 +8,16 @@ set -eu
 program=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-small='"num_hidden_layers": 6, "vocab_size": 30528'
-put() { echo "{\"model_type\": \"$2\", $small$3}" > "$folder/$1.json"; }
-put roformer roformer ''
-put nomic_bert nomic_bert ''
-put gte gte ', "pad_token_id": 0'
-put modernbert modernbert ', "pad_token_id": 0'
-put mpnet mpnet ', "max_position_embeddings": 514'
-put esm esm ', "position_embedding_type": "rotary", "token_dropout": true, "mask_token_id": 32, "hidden_size": 640, "num_attention_heads": 20, "intermediate_size": 2560'
-put local modernbert ', "pad_token_id": 0, "global_attn_every_n_layers": 64'
+list=$(dirname "$0")/families.json
+families=$(sed -n 's/^"\([a-z_]*\)": .*/\1/p' "$list")
+# put NAME MORE FILE: the row of the list, of 6 layers
+put() { sed -n "s/^\"$1\": {\(.*\)},\{0,1\}\$/{\"num_hidden_layers\": 6, \"vocab_size\": 30528, $2\1}/p" "$list" > "$folder/$3.json"; }
+for family in $families; do put "$family" '' "$family"; done
+put modernbert '"global_attn_every_n_layers": 64, ' local
 echo "# $("$program" --version), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(date +%F), $(nproc) threads; random weights, 6 layers"
 for round in 1 2; do
     for dtype in f32 bf16 int8; do
-        for family in roformer nomic_bert gte modernbert mpnet esm; do
+        for family in $families; do
             echo "== round $round, $dtype, $family"
             "$program" bench -q forward --config "$folder/$family.json" --dtype $dtype --seconds "${SECONDS_EACH:-1}" --shape 8x128 --shape 4x512
         done

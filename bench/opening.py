@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What opening a model of RoFormer-base's size costs: seconds from the page cache, and the peak of the resident set.
 
-    bench/opening.py BUILD [ROUNDS]             # bench/opening.py build/release 5; with PyTorch also pytorch_model.bin
+    bench/opening.py BUILD [ROUNDS]             # bench/opening.py build/release 5; with PyTorch also pytorch_model.bin, with
+                                                # TensorFlow bert_model.ckpt
 
 Makes the folder with numbers at random, converts it to bf16 and int8 (roformer convert), and opens every folder in every type, in turns.
 Printed are medians of the clock and of the processor's time, the peak, and what it may be: 1.25 times the weights of that type (parameters
@@ -83,6 +84,21 @@ def save_as_torch(root):
     return ["bin", "old"]
 
 
+def save_as_tensorflow(root):
+    """The same weights as a checkpoint of TensorFlow: ckpt; nothing without TensorFlow."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "golden"))
+    try:
+        import golden_tensorflow as golden
+    except ImportError:
+        return []
+    folder = root / "ckpt"
+    folder.mkdir()
+    (folder / "bert_config.json").write_text(json.dumps({k: CONFIG[k] for k in golden.BERT_KEYS if k in CONFIG}))
+    named = (golden.variable(*tensor) for tensor in golden.read(root / "f32" / "model.safetensors"))
+    golden.write(folder, dict(v for v in named if v), 1)
+    return ["ckpt"]
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
@@ -96,7 +112,7 @@ def main():
             subprocess.run([program, "convert", "-q", root / "f32", root / kind, "--dtype", kind], check=True, stdout=subprocess.DEVNULL)
         print(f"{parameters / 1e6:.1f} million parameters")
         print("folder  opened as  threads  seconds  processor  peak MB  may be")
-        more, rows = save_as_torch(root), {}
+        more, rows = save_as_torch(root) + save_as_tensorflow(root), {}
         for _ in range(rounds):
             for kind in ["f32", *more, "bf16", "int8"]:
                 subprocess.run([bench, root / kind, "bf16", "1"], check=True, stdout=subprocess.DEVNULL)   # the file to be read is near

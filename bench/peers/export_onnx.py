@@ -1,13 +1,12 @@
-"""Writes $PEERS/roformer.onnx, the same model for ONNX Runtime and OpenVINO, and checks it against PyTorch."""
+"""Writes $PEERS/roformer.onnx (of $PEER_FAMILY: its name), the same model for ONNX Runtime and OpenVINO, and checks it against PyTorch."""
 from peer import *
 import torch
 from torch.export import Dim
-from transformers import RoFormerModel
 
 class Encoder(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.model = RoFormerModel(roformer_config()).eval()
+        self.model = encoder()
 
     def forward(self, ids, mask):
         return self.model(input_ids=ids, attention_mask=mask).last_hidden_state
@@ -16,7 +15,7 @@ torch.manual_seed(0)
 model = Encoder().eval()
 ids = torch.randint(200, 20000, (2, 24))
 free = {0: Dim.DYNAMIC, 1: Dim.DYNAMIC}
-to = os.path.join(PEERS, "roformer.onnx")
+to = onnx_path()
 with torch.no_grad():
     torch.onnx.export(model, (ids, torch.ones_like(ids)), to, input_names=["ids", "mask"], output_names=["h"],
                       dynamic_shapes={"ids": free, "mask": free}, opset_version=18, dynamo=True)

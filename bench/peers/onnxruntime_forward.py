@@ -9,16 +9,16 @@ def quantized(plain):
     """The same model with weights in int8, made once."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
-    to = os.path.join(PEERS, "roformer-int8.onnx")
+    to = onnx_path("-int8.onnx")
     if not os.path.exists(to):
-        ready = os.path.join(PEERS, "roformer-ready.onnx")
+        ready = onnx_path("-ready.onnx")
         onnx.save(onnx.load(plain), ready)              # one file: its tools do not follow links to another
         quantize_dynamic(ready, to, weight_type=QuantType.QInt8, per_channel=True)
         os.remove(ready)
     return to
 
 how = sys.argv[1] if len(sys.argv) > 1 else "f32"
-model = os.path.join(PEERS, "roformer.onnx")
+model = onnx_path()
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = THREADS
 options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL

@@ -13,9 +13,9 @@ def quantized(model):
 
 how = sys.argv[1] if len(sys.argv) > 1 else "f32"
 core = openvino.Core()
-model = core.read_model(os.path.join(PEERS, "roformer.onnx"))
+model = core.read_model(onnx_path())
 if how == "int8":
-    kept = os.path.join(PEERS, "roformer-int8.xml")
+    kept = onnx_path("-int8.xml")
     if not os.path.exists(kept):
         openvino.save_model(quantized(model), kept, compress_to_fp16=False)
     model = core.read_model(kept)

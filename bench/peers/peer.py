@@ -28,6 +28,23 @@ def roformer_config(**changes):
     return RoFormerConfig(**{**dict(vocab_size=VOCABULARY, embedding_size=WIDTH, hidden_size=WIDTH, num_hidden_layers=LAYERS,
                                     num_attention_heads=HEADS, intermediate_size=INNER, max_position_embeddings=1536), **changes})
 
+FAMILY = os.environ.get("PEER_FAMILY")          # a row of bench/families.json: 6 layers of another model in RoFormer's place
+
+def family_config():
+    with open(os.path.join(HERE, "..", "families.json")) as f:
+        return dict(json.load(f)[FAMILY], num_hidden_layers=6, vocab_size=30528)
+
+def encoder():
+    """RoFormer-base, or 6 layers of another family, with random weights."""
+    import transformers
+    if not FAMILY:
+        return transformers.RoFormerModel(roformer_config()).eval()
+    config = family_config()
+    return transformers.AutoModel.from_config(transformers.AutoConfig.for_model(config.pop("model_type"), **config)).eval()
+
+def onnx_path(suffix=".onnx"):
+    return os.path.join(PEERS, (FAMILY or "roformer") + suffix)
+
 def lengths_of(case):
     """The batches of a case, each a list of text lengths: [[128] * 8] for shape "8x128"."""
     if "batches" in case:
@@ -36,7 +53,9 @@ def lengths_of(case):
     return [[tokens] * texts]
 
 def operations(batch):
-    """Multiply-adds counted as two; padding is nobody's work."""
+    """Multiply-adds counted as two; padding is nobody's work.  Of another family than RoFormer: 0, not counted."""
+    if FAMILY:
+        return 0
     return sum(LAYERS * (2 * T * (4 * WIDTH ** 2 + 2 * WIDTH * INNER) + 4 * T * T * WIDTH) for T in batch)
 
 def padded(batch, vocabulary=20000):

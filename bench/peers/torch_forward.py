@@ -1,4 +1,4 @@
-"""Hugging Face transformers on PyTorch: RoFormerModel.  Arguments: f32, bf16 or int8, and "compile" for torch.compile with its
+"""Hugging Face transformers on PyTorch: RoFormerModel, or the model of PEER_FAMILY.  Arguments: f32, bf16 or int8, and "compile" for torch.compile with its
 weights frozen (needs a C++ compiler; it compiles once for all shapes that change).
 
 bf16  the model's weights in bf16; compiled: autocast, as Intel advises
@@ -12,7 +12,7 @@ torch.set_num_threads(THREADS)
 torch.manual_seed(0)
 how = sys.argv[1] if len(sys.argv) > 1 else "f32"
 compiled = "compile" in sys.argv
-model = transformers.RoFormerModel(roformer_config()).eval()
+model = encoder()
 if how == "bf16" and not compiled:
     model = model.to(torch.bfloat16)
 if how == "int8":

@@ -81,11 +81,27 @@ static int shard_of(const rf_weights *w, const char *file)
     return -1;
 }
 
-/* What a file is, its bytes say: checkpoints of torch.save have had any name. */
+/* Files that hold tensors, by their bytes: checkpoints of torch.save have had any name.  The first that fits counts. */
+static bool any_file(const unsigned char *data, size_t size)
+{
+    (void)data, (void)size;
+    return true;
+}
+
+static const struct {
+    bool (*is)(const unsigned char *data, size_t size);
+    rf_status (*read)(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *path, rf__header *out,
+                      rf_error *why);
+} formats[] = {
+    {rf__torch_is, rf__torch_read},
+    {any_file, rf__header_read},
+};
+
 static rf_status read_tensors(const rf_ctx *ctx, const rf_map *map, const char *path, rf__header *out, rf_error *why)
 {
-    if (rf__torch_is(map->data, map->size)) return rf__torch_read(ctx, map->data, map->size, path, out, why);
-    return rf__header_read(ctx, map->data, map->size, path, out, why);
+    size_t i = 0;
+    while (!formats[i].is(map->data, map->size)) i++;
+    return formats[i].read(ctx, map->data, map->size, path, out, why);
 }
 
 static rf_status open_shard(rf_weights *w, const char *path, const char *file, rf_error *why)
@@ -217,10 +233,22 @@ rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path,
                    RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX, RF_FILE_TF_INDEX);
 }
 
+/* Checkpoints of one file or several, by the ending of the first.  A new format is a row here and, for folders, a name
+ * in rf__weight_files. */
+static const struct {
+    const char *ending;
+    rf_status (*open)(rf_weights *w, const char *path, rf_error *why);
+} layouts[] = {
+    {bundle_end, open_bundle},
+    {".json", open_index},
+    {"", open_single},
+};
+
 static rf_status open_path(rf_weights *w, const char *path, rf_error *why)
 {
-    if (ends(path, bundle_end)) return open_bundle(w, path, why);
-    return ends(path, ".json") ? open_index(w, path, why) : open_single(w, path, why);
+    size_t i = 0;
+    while (!ends(path, layouts[i].ending)) i++;
+    return layouts[i].open(w, path, why);
 }
 
 static void name_it(rf_weights *w, const char *path)
