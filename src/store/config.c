@@ -423,6 +423,16 @@ static rf_status check_adapter(const rf_ctx *ctx, const char *folder, rf_error *
                    path);
 }
 
+/* Of a folder without config.json: weights that need another file, or are not read at all. */
+static rf_status check_checkpoint(const rf_ctx *ctx, const char *folder, rf_error *why)
+{
+    char path[RF_CONFIG_PATH];
+    if (!rf__path(path, sizeof path, folder, RF_FILE_TF_INDEX, NULL) && rf__is_there(ctx, path))
+        return rf_fail(why, RF_EDATA, "%.200s: expected %s beside %s, got none; it came with the checkpoint", folder,
+                       RF_FILE_TF_CONFIG, RF_FILE_TF_INDEX);
+    return rf__weights_foreign(ctx, folder, why);
+}
+
 bool rf__config_there(const rf_ctx *ctx, const char *folder)
 {
     char path[RF_CONFIG_PATH];
@@ -439,8 +449,10 @@ rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CON
     rf_status status = folder ? check_adapter(ctx, given, why) : RF_OK;
     if (!status && folder) status = rf__path(path, RF_CONFIG_PATH, given, RF_FILE_CONFIG, why);
     char index[RF_CONFIG_PATH];
-    if (!status && folder && !rf__is_there(ctx, path) && rf__bundle_index(ctx, given, index, sizeof index))
+    const bool lacks = !status && folder && !rf__is_there(ctx, path);
+    if (lacks && rf__bundle_index(ctx, given, index, sizeof index))
         return rf__bundle_config(ctx, given, path, root, why);
+    if (lacks) status = check_checkpoint(ctx, given, why);
     if (!folder && (size_t)snprintf(path, RF_CONFIG_PATH, "%s", given) >= RF_CONFIG_PATH)
         status = rf_fail(why, RF_EARG, "%.60s...: the path is too long", given);
     if (!status) status = (folder ? rf__read_file : rf__read_named)(ctx, path, MOST, &text, &bytes, why);

@@ -117,6 +117,9 @@ rf_status rf__weights_check_sum(const rf_weights *w, const rf_weight *t, rf_erro
 /* rf_weights_path, of a folder in memory, too. */
 rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path, size_t size, rf_error *why);
 
+/* RF_EUNSUPPORTED: the folder has weights of a format that is not read, which the message names. */
+rf_status rf__weights_foreign(const rf_ctx *ctx, const char *folder, rf_error *why);
+
 extern const char *const rf__weight_files[];     /* of a folder, the first that is there counts; NULL at the end   */
 const char *rf__weights_name(const rf_weights *w);               /* the file that was opened, without its folder      */
 

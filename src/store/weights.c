@@ -222,6 +222,31 @@ rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error 
     return rf__weights_file_of(NULL, folder, path, size, why);
 }
 
+/* Weights of formats that are not read, and what to do with them. */
+static const struct { const char *file, *what, *how; } foreign[] = {
+    {"tf_model.h5", "Keras", "load it with transformers 4 (from_tf=True) and save it (save_pretrained)"},
+    {"tf_model.h5.index.json", "Keras", "load it with transformers 4 (from_tf=True) and save it (save_pretrained)"},
+    {"flax_model.msgpack", "Flax", "load it with transformers 4 (from_flax=True) and save it (save_pretrained)"},
+    {"model_state.pdparams", "PaddlePaddle", "write its tensors as model.safetensors under the names of transformers"},
+    {"model.pdparams", "PaddlePaddle", "write its tensors as model.safetensors under the names of transformers"},
+    {"rust_model.ot", "rust-bert", "use the weights that it was made of"},
+    {"model.onnx", "an ONNX graph", "use the weights that it was made of"},
+    {"onnx/model.onnx", "an ONNX graph", "use the weights that it was made of"},
+    {"openvino_model.bin", "an OpenVINO graph", "use the weights that it was made of"},
+};
+
+rf_status rf__weights_foreign(const rf_ctx *ctx, const char *folder, rf_error *why)
+{
+    char path[4096];
+    for (size_t i = 0; i < RF_COUNT(foreign); i++)
+        if (!rf__path(path, sizeof path, folder, foreign[i].file, NULL) && rf__is_there(ctx, path))
+            return rf_fail(why, RF_EUNSUPPORTED,
+                           "%.120s: expected weights of safetensors, PyTorch or TensorFlow 1, got %s (%s), which is "
+                           "not read; %s",
+                           folder, foreign[i].file, foreign[i].what, foreign[i].how);
+    return RF_OK;
+}
+
 rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path, size_t size, rf_error *why)
 {
     for (const char *const *file = rf__weight_files; *file; file++) {
@@ -229,6 +254,7 @@ rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path,
         if (status || rf__is_there(ctx, path)) return status;
     }
     if (rf__bundle_index(ctx, folder, path, size)) return RF_OK;
+    if (rf__weights_foreign(ctx, folder, why)) return RF_EUNSUPPORTED;
     return rf_fail(why, RF_EIO, "%s: expected weights (%s, %s, %s, %s or %s), got none of these files", folder,
                    RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX, RF_FILE_TF_INDEX);
 }

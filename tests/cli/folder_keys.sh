@@ -27,7 +27,7 @@ refused sentence_bert_config.json '{"max_seq_lenght": 4}' 'unknown key max_seq_l
 refused 1_Pooling/config.json '{"pooling_mod": "cls"}' 'm/1_Pooling/config.json: unknown key pooling_mod; did you mean pooling_mode?'
 refused 2_Normalize/config.json '{"module_input_name": "token_embeddings"}' 'm/2_Normalize/config.json: module_input_name: expected "sentence_embedding"'
 refused config_sentence_transformers.json '{"model_type": "SparseEncoder"}' 'model_type: expected "SentenceTransformer", got "SparseEncoder"'
-for change in '"truncation_side": "left"' '"split_special_tokens": true' '"sp_model_kwargs": {"alpha": 1}'; do
+for change in '"errors": "ignore"' '"truncation_side": "left"' '"split_special_tokens": true' '"sp_model_kwargs": {"alpha": 1}'; do
     fresh && sed "s/^{/{$change,/" model/tokenizer_config.json > m/tokenizer_config.json
     expect 3 "m/tokenizer_config.json: $(echo "$change" | cut -d '"' -f 2): expected" "$program" embed -m m -o v.npy text
 done

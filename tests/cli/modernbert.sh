@@ -33,6 +33,7 @@ refused() {
 refused masked 's/"norm_bias": false/"norm_bias": true/' 'norm_bias: expected false, got true'
 refused masked 's/"mlp_dropout": 0.0/"mlp_dropout": 0.1/' 'mlp_dropout: expected 0, got 0.1'
 refused masked 's/"local_attention": 8/"local_attention": 0/' 'local_attention: expected .*, got 0'
+refused masked 's/"local_attention"/"sliding_window": 777, "local_attention"/' 'sliding_window: expected half of local_attention'
 refused masked '/"sliding_attention",/d' 'layer_types: expected num_hidden_layers, 4, entries, got 2'
 refused masked '0,/"sliding_attention"/s//"chunked_attention"/' 'layer_types.1.: expected full_attention or sliding_attention, got chunked_attention'
 refused masked '0,/"full_attention"/s//"sliding_attention"/' 'layer_types.0.: expected full_attention'

@@ -66,6 +66,14 @@ mv two/bert_model.ckpt.index two/model.ckpt-7.index
 mv two/bert_model.ckpt.data-00000-of-00001 two/model.ckpt-7.data-00000-of-00001
 expect 0 '' "$program" info two
 holds out 'mlm_head  yes'
+rm -r bad && cp -r "$golden/tensorflow/roformer" bad && chmod -R u+w bad && rm bad/bert_config.json
+expect 3 'bad: expected bert_config.json beside bert_model.ckpt.index, got none' "$program" info bad
+mkdir other && cp "$golden/models/plain/config.json" other
+for file in tf_model.h5:Keras flax_model.msgpack:Flax model_state.pdparams:PaddlePaddle; do
+    touch "other/${file%%:*}"
+    expect 3 "expected weights of safetensors, PyTorch or TensorFlow 1, got ${file%%:*} .${file#*:}., which is not read; " "$program" convert other x
+    rm "other/${file%%:*}"
+done
 printf '[]' > two/bert_config.json
 expect 3 'bert_config.json: expected a JSON object' "$program" info two
 done_testing

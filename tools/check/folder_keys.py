@@ -17,7 +17,8 @@ from transformers import GenerationConfig
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian"}
+FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta": "Roberta", "xlm_roberta": "XLMRoberta", "mpnet": "MPNet",
+            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm"}
 
 # Not keys of files: what callers and loaders pass, and methods of a configuration.
 CALLERS = {
@@ -62,7 +63,10 @@ def tokenizer_keys():
     found |= set(re.findall(r'(?<!_)kwargs\.(?:pop|get)\(\s*"([a-z]\w*)"', source("transformers.tokenization_utils_tokenizers")))
     found |= set(PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES)
     for low, name in FAMILIES.items():
-        module = importlib.import_module(f"transformers.models.{low}.tokenization_{low}")
+        try:
+            module = importlib.import_module(f"transformers.models.{low}.tokenization_{low}")
+        except ImportError:
+            continue                                                    # the family has another one's
         found |= parameters(getattr(module, f"{name}Tokenizer").__init__)
     return found
 

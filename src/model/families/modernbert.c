@@ -123,6 +123,7 @@ static const rf_known_key known[] = {
     ONLY("mlp_dropout", "0", "the feed-forward is not dropped"),
     IDLE("classifier_pooling", "read by `read_config` below"),
     IDLE("layer_types", "the same"),
+    IDLE("sliding_window", "the same"),
     IDLE("layer_norm_eps", "norm_eps is that of the norms"),
     IDLE("initializer_cutoff_factor", "the first weights of transformers"),
     IDLE("deterministic_flash_attn", "answers are always the same here"),
@@ -187,6 +188,17 @@ static rf_status read_types(const char *file, const json_t *root, rf_config *c, 
     return RF_OK;
 }
 
+/* Another name of transformers for half of local_attention, which it would change. */
+static rf_status read_window(const char *file, const json_t *root, const rf_config *c, rf_error *why)
+{
+    const json_t *half = json_object_get(root, "sliding_window");
+    if (!half || json_is_null(half) || json_number_value(half) == (double)(c->local_attention / 2)) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "%s: sliding_window: expected half of local_attention, %lld, got another value; "
+                   "write local_attention alone",
+                   file, (long long)(c->local_attention / 2));
+}
+
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *pooling = json_object_get(root, "classifier_pooling");
@@ -197,6 +209,7 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     rf_status status = read_base(file, both, "full_attention", &c->rope_theta, why);
     if (!status) status = read_base(file, both, "sliding_attention", &c->local_rope_theta, why);
     if (!status) status = read_types(file, root, c, why);
+    if (!status) status = read_window(file, root, c, why);
     if (status) return status;
     if (c->rope_scaling.rope_type != RF_ROPE_DEFAULT)
         return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null, got %s", file,
