@@ -49,6 +49,17 @@ same vectors.txt lines.jsonl "vectors of lines and of FASTA"
 head -c 200 residues.safetensors | grep -aq '"one":{"dtype":"F32","shape":\[4,40\],"data_offsets":\[0,640\]},"two":{"dtype":"F32","shape":\[12,40\]' || fail "header of residues.safetensors"
 "$program" embed -q -m model --tokens --format jsonl proteins.fasta | sed 's/\], \[/\n/g' | wc -l | grep -qx 20 || fail "20 vectors of tokens"
 [ "$(wc -c < residues.safetensors)" -gt 2560 ] || fail "residues.safetensors is too short"
+"$program" index -q -m model --pooling mean --skip-special-tokens -o proteins.index proteins.fasta || fail "index"
+printf 'one\ntwo\n' > titles.txt
+same titles.txt proteins.index/lines.txt "names in an index"
+printf '>query\nmktv*\n' | "$program" search -q -m model --input-format fasta proteins.index > found.txt || fail "search"
+"$program" rank -q -m model --pooling mean --skip-special-tokens MKTV proteins.fasta | sed 's/^/1\t/' > ranked.txt
+same ranked.txt found.txt "search and rank of proteins"
+grep -q '^1	1.0000	1	one$' found.txt || fail "a protein does not find itself: $(cat found.txt)"
+[ "$("$program" similarity -q -m model --pooling mean --skip-special-tokens proteins.fasta | wc -w)" -eq 4 ] || fail "similarity"
+expect 2 '--input-format fasta: expected queries on standard input, got QUERY' "$program" search -m model --input-format fasta proteins.index MKTV
+printf '>bad\nMK1TV\n' > bad.fasta
+expect 3 'bad.fasta:2: ' "$program" index -m model -o bad.index bad.fasta
 expect 2 '--tokens: expected --format safetensors or jsonl' "$program" embed -m model --tokens proteins.fasta
 printf '>a\nMK\n>a\nMK\n' > twice.fa
 expect 3 "record 2: 'a': expected a name of its own" "$program" embed -m model -o twice.safetensors twice.fa

@@ -5,12 +5,13 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/embedding.h"
 #include "cli/shell/io.h"
+#include "cli/shell/records.h"
 #include "roformer/index.h"
 
 struct args {
     const char *model, *output;
     cli_embedding embedding;
-    int dtype;
+    int dtype, input_format;
     cli_list files;
 };
 enum { WINDOW = 4096, WINDOW_BYTES = 1 << 20 };
@@ -21,7 +22,7 @@ typedef struct job {
     rf_pipeline *model;
     rf_embed_options o;
     rf_index_writer *writer;
-    cli_window window;
+    cli_window window, names;           /* names: of proteins, which are kept in their place                          */
     cli_progress bar;
     rf_texts_report all;
     int64_t blank;
@@ -45,7 +46,7 @@ static int64_t count_blank(const cli_window *w)
 }
 
 /* `first`: the number in its file of the window's first line. */
-static rf_status add_window(job *j, const char *name, uint64_t first)
+static rf_status add_window(job *j, const cli_records *in, uint64_t first)
 {
     const rf_texts_report *r;
     rf_error inner = {0}, *why = &j->io->why;
@@ -54,31 +55,38 @@ static rf_status add_window(job *j, const char *name, uint64_t first)
     const char *const *text = cli_window_texts(&j->window);
     rf_status status = rf_embed_texts(j->model, text, j->window.size, j->window.n, &j->o, &vectors, &r, &inner);
     if (status) bad = r->bad;
-    else status = rf_index_add(j->writer, vectors, text, j->window.size, j->window.n, &bad, &inner);
-    if (status && bad >= 0) return cli_at_line(why, name, first + (uint64_t)bad, &inner);
+    cli_window *kept = j->names.n ? &j->names : &j->window;
+    const char *const *line = cli_window_texts(kept);
+    if (!status) status = rf_index_add(j->writer, vectors, line, kept->size, kept->n, &bad, &inner);
+    if (status && bad >= 0) return cli_records_fail(in, first + (uint64_t)bad, &inner);
     if (status) return rf_fail(why, inner.code, "%s", inner.text);
     j->blank += count_blank(&j->window);
     cli_embedding_count(&j->all, r);
     cli_window_empty(&j->window);
+    cli_window_empty(&j->names);
     show_progress(j);
     return RF_OK;
 }
 
 static rf_status add_file(job *j, const char *path)
 {
-    cli_lines in;
-    const char *line = "";
+    cli_records in;
+    const char *text = "", *name, *title;
+    char buffer[32];
     size_t size;
     uint64_t first = 1;
     cli_window *w = &j->window;
-    rf_status status = cli_lines_open(j->io->ctx, &in, path, &j->io->why);
-    while (!status && line && !(status = cli_lines_next(&in, &line, &size, &j->io->why))) {
-        if (line && !w->n) first = in.number;
-        if (line) status = cli_window_add(w, line, size, &j->io->why);
+    rf_error *why = &j->io->why;
+    rf_status status = cli_records_open(j->io, &in, path, j->a->input_format);
+    while (!status && text && !(status = cli_records_next(&in, &text, &size, &name))) {
+        if (text && !w->n) first = in.number;
+        if (text) status = cli_window_add(w, text, size, why);
+        title = text && !status ? cli_records_title(&in, name, buffer) : NULL;
+        if (title) status = cli_window_add(&j->names, title, strlen(title), why);
         const bool full = w->n == WINDOW || w->used >= WINDOW_BYTES;
-        if (!status && w->n && (!line || full)) status = add_window(j, in.name, first);
+        if (!status && w->n && (!text || full)) status = add_window(j, &in, first);
     }
-    cli_lines_close(&in);
+    cli_records_close(&in);
     return status;
 }
 
@@ -123,6 +131,7 @@ static int run(void *arguments, cli_io *io)
     if (!status && !cli_stopped()) end(&j);
     rf_index_discard(j.writer);
     cli_window_clear(&j.window);
+    cli_window_clear(&j.names);
     rf_pipeline_close(j.model);
     return cli_exit(io);
 }
@@ -133,6 +142,7 @@ static const cli_option options[] = {
     CLI_DTYPE_OPTION(struct args, dtype),
     {"output", 'o', CLI_FILE, A(output), "DIR", NULL, 0, 0, NULL,
      "folder of the new index; it appears when it is complete", NULL},
+    CLI_INPUT_FORMAT_OPTION(struct args, input_format),
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
@@ -154,7 +164,8 @@ const cli_command cmd_index = {
     "folder.  Vectors are computed as by roformer embed and normalized to length 1.  They are stored as int8, for a "
     "scan of all lines, and as floats, for an exact comparison of the best candidates.  Lines are numbered across all "
     "files.  Memory use does not depend on the number of lines.  An empty line keeps its number and is never found.  "
-    "If the vector of a line is zero, the command fails and names the line.\n"
+    "If the vector of a line is zero, the command fails and names the line.  Of a FASTA file, the names of the "
+    "records are written as lines, with the vectors of their sequences.\n"
     "docs/formats.md describes the files: NumPy reads codes.npy, and read_index of FAISS reads vectors.faiss.",
     examples,
     options,

@@ -11,7 +11,7 @@
 struct args {
     const char *model, *query_prompt, *query_prompt_name;
     cli_embedding embedding;
-    int json, dtype, cross;
+    int json, dtype, cross, input_format;
     int64_t top_k;
     cli_list operands;
 };
@@ -38,19 +38,22 @@ static rf_status print(const struct args *a, const hit *h, const char *text, siz
     return cli_flush(why);
 }
 
-/* score: of each line. */
-static rf_status rank(const struct args *a, cli_io *io, cli_window *lines, int64_t count, const double *score)
+/* score: of each line.  names: of proteins, which are shown in their place; empty: none. */
+static rf_status rank(const struct args *a, cli_io *io, cli_window *lines, cli_window *names, int64_t count,
+                      const double *score)
 {
     rf_status status = RF_OK;
     hit *all = calloc(count ? (size_t)count : 1, sizeof *all);
     if (!all) return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld lines", (long long)count);
     const char *const *text = cli_window_texts(lines);
+    cli_window *shown = names->n ? names : lines;
+    const char *const *title = cli_window_texts(shown);
     int64_t n = 0;
     for (int64_t i = 0; i < count; i++)
         if (!rf_utf8_blank(text[i], lines->size[i])) all[n++] = (hit){score[i], i};
     qsort(all, (size_t)n, sizeof *all, by_score);
     for (int64_t i = 0; i < n && (!a->top_k || i < a->top_k) && !status; i++)
-        status = print(a, &all[i], text[all[i].line], lines->size[all[i].line], &io->why);
+        status = print(a, &all[i], title[all[i].line], shown->size[all[i].line], &io->why);
     free(all);
     return status;
 }
@@ -64,7 +67,7 @@ static rf_status rank_vectors(const struct args *a, cli_io *io, const cli_vector
     const char *const *text = cli_window_texts(&lines->lines);
     for (int64_t i = 0; i < lines->n; i++)
         score[i] = rf_utf8_blank(text[i], lines->lines.size[i]) ? 0 : cli_vectors_cosine(query, 0, lines, i);
-    const rf_status status = rank(a, io, &lines->lines, lines->n, score);
+    const rf_status status = rank(a, io, &lines->lines, &lines->names, lines->n, score);
     free(score);
     return status;
 }
@@ -77,7 +80,7 @@ static rf_status work(const struct args *a, cli_io *io, rf_pipeline *p, cli_vect
     asked = o;
     if (!status) status = cli_query_prompt(io, p, a->query_prompt, a->query_prompt_name, &asked);
     if (!status) status = cli_vectors_text(io, p, &asked, a->operands.item[0], query);
-    if (!status) status = cli_vectors_read(io, p, &o, path, lines);
+    if (!status) status = cli_vectors_read(io, p, &o, path, a->input_format, lines);
     return status || cli_stopped() ? status : rank_vectors(a, io, query, lines);
 }
 
@@ -95,28 +98,23 @@ static rf_status refuse_vectors(const cli_parsed *p, rf_error *why)
     return RF_OK;
 }
 
-static rf_status score_lines(const struct args *a, cli_io *io, rf_pipeline *p, cli_window *lines)
+static rf_status score_lines(const struct args *a, cli_io *io, rf_pipeline *p, cli_window *lines, cli_window *names)
 {
-    cli_lines in;
-    const char *line, *query = a->operands.item[0];
-    size_t size;
+    const char *query = a->operands.item[0], *path = a->operands.n > 1 ? a->operands.item[1] : "-";
     rf_answerer *m = rf_pipeline_answerer(p);
     if (!m)
         return rf_fail(&io->why, RF_EUNSUPPORTED, "--cross: expected a model that reads both texts at once (a reranker "
                        "with one output), got one without such a head; leave --cross out to compare vectors");
     if (rf_utf8_blank(query, strlen(query)))
         return rf_fail(&io->why, RF_EARG, "QUERY: expected a text, got an empty one");
-    rf_status status = cli_lines_open(io->ctx, &in, a->operands.n > 1 ? a->operands.item[1] : "-", &io->why);
-    int64_t n = 0;
-    for (; !status && !(status = cli_lines_next(&in, &line, &size, &io->why)) && line; n++)
-        status = cli_window_add(lines, line, size, &io->why);
-    cli_lines_close(&in);
+    rf_status status = cli_records_read(io, path, a->input_format, lines, names);
+    const int64_t n = lines->n;
     double *score = status ? NULL : malloc((size_t)(n ? n : 1) * sizeof *score);
     if (!status && !score) status = rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld lines", (long long)n);
     if (!status)
         status = rf_answerer_cross(m, query, strlen(query), cli_window_texts(lines), lines->size, n,
                                    a->embedding.max_length, score, &io->why);
-    if (!status) status = rank(a, io, lines, n, score);
+    if (!status) status = rank(a, io, lines, names, n, score);
     if (!status) cli_report_reading(io, rf_answerer_reading(m));
     free(score);
     return status;
@@ -125,12 +123,13 @@ static rf_status score_lines(const struct args *a, cli_io *io, rf_pipeline *p, c
 static int run_cross(const struct args *a, cli_io *io)
 {
     rf_pipeline *p = NULL;
-    cli_window lines = {0};
+    cli_window lines = {0}, names = {0};
     rf_status status = refuse_vectors(io->parsed, &io->why);
     cli_signals_catch();
     if (!status) status = cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p);
-    if (!status) score_lines(a, io, p, &lines);
+    if (!status) score_lines(a, io, p, &lines, &names);
     cli_window_clear(&lines);
+    cli_window_clear(&names);
     rf_pipeline_close(p);
     return cli_exit(io);
 }
@@ -159,6 +158,7 @@ static const cli_option options[] = {
      "sentence-transformers does", NULL},
     CLI_QUERY_PROMPT_OPTIONS(struct args, query_prompt, query_prompt_name),
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one line of JSON per result", NULL},
+    CLI_INPUT_FORMAT_OPTION(struct args, input_format),
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"QUERY [FILE]", 0, CLI_OPERANDS, A(operands), NULL, NULL, 1, 2, NULL, "", NULL},
     {0},
@@ -180,7 +180,8 @@ const cli_command cmd_rank = {
     "Embeds the query and every line of the file (default: standard input) as roformer embed does, and prints the "
     "most similar lines first: cosine, line number and line, separated by tabs.  Empty lines are skipped.  With "
     "--json: {\"score\", \"line\", \"text\"}.  With --cross, the model reads the query and a line together, and the "
-    "score is its output after the folder's activation_fn (default: the sigmoid).",
+    "score is its output after the folder's activation_fn (default: the sigmoid).  Of a FASTA file, the numbers and "
+    "names of the records are printed.",
     examples,
     options,
     sizeof(struct args),

@@ -6,11 +6,12 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/embedding.h"
 #include "cli/shell/io.h"
+#include "cli/shell/records.h"
 #include "roformer/index.h"
 
 struct args {
     const char *model, *query_prompt, *query_prompt_name;
-    int json, dtype;
+    int json, dtype, input_format;
     int64_t top_k;
     cli_list operands;
 };
@@ -98,8 +99,35 @@ static rf_status search(job *j, const char *text, size_t size, uint64_t number, 
     return status ? status : cli_flush(inner);
 }
 
+static void note_all(job *j)
+{
+    if (j->blank)
+        cli_note(j->io, "%lld of %lld queries are empty and have no results", (long long)j->blank,
+                 (long long)(j->all.done + j->blank));
+    cli_embedding_note(j->io, &j->o, &j->all, "queries", true);
+}
+
+/* Proteins of standard input. */
+static rf_status search_records(job *j)
+{
+    cli_records in;
+    const char *text, *name;
+    size_t size;
+    rf_error inner = {0};
+    rf_status status = cli_records_open(j->io, &in, "-", CLI_INPUT_FASTA);
+    j->many = true;
+    while (!status && !(status = cli_records_next(&in, &text, &size, &name)) && text)
+        if (search(j, text, size, in.number, &inner)) status = cli_records_fail(&in, in.number, &inner);
+    cli_records_close(&in);
+    if (!status) note_all(j);
+    return status;
+}
+
 static rf_status search_all(job *j)
 {
+    if (j->a->input_format == CLI_INPUT_FASTA && j->a->operands.n == 1) return search_records(j);
+    if (j->a->input_format == CLI_INPUT_FASTA)
+        return rf_fail(&j->io->why, RF_EARG, "--input-format fasta: expected queries on standard input, got QUERY");
     cli_list query = {.item = j->a->operands.item + 1, .n = j->a->operands.n - 1};
     cli_texts in;
     const char *text;
@@ -112,10 +140,7 @@ static rf_status search_all(job *j)
         if (search(j, text, size, number, &inner)) status = cli_texts_fail(&in, number, &j->io->why, &inner);
     }
     cli_texts_close(&in);
-    if (!status && j->blank)
-        cli_note(j->io, "%lld of %lld queries are empty and have no results", (long long)j->blank,
-                 (long long)(j->all.done + j->blank));
-    if (!status) cli_embedding_note(j->io, &j->o, &j->all, "queries", true);
+    if (!status) note_all(j);
     return status;
 }
 
@@ -136,6 +161,7 @@ static const cli_option options[] = {
      "data type of weight matrices and their products; if not given, as for the index", "torch_dtype"},
     {"top-k", 'k', CLI_INT, A(top_k), "K", "10", 0, 1 << 30, NULL, "number of results per query; 0: all", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON object per result", NULL},
+    CLI_INPUT_FORMAT_OPTION(struct args, input_format),
     CLI_QUERY_PROMPT_OPTIONS(struct args, query_prompt, query_prompt_name),
     {"INDEX [QUERY]", 0, CLI_OPERANDS, A(operands), NULL, NULL, 1, 2, NULL, "", NULL},
     {0},
@@ -158,8 +184,8 @@ const cli_command cmd_search = {
     "comes first; of equal scores, the earlier line.  The output is the same as that of roformer rank for the same "
     "lines.  Scores are cosines of the float vectors, not of their int8 codes.\n"
     "Without QUERY, each line of standard input is a query, and its line number is printed before each of its "
-    "results; empty queries have no results.  The model must be the one that built the index.  The index defines "
-    "pooling, prompt and maximum length.",
+    "results; empty queries have no results.  With --input-format fasta, each record is one.  The model must be the "
+    "one that built the index.  The index defines pooling, prompt and maximum length.",
     examples,
     options,
     sizeof(struct args),

@@ -9,7 +9,7 @@
 struct args {
     const char *model;
     cli_embedding embedding;
-    int pairs, json, dtype;
+    int pairs, json, dtype, input_format;
     cli_list files;
 };
 
@@ -38,8 +38,8 @@ static rf_status compare(const struct args *a, cli_io *io, rf_pipeline *p, cli_v
         return rf_fail(&io->why, RF_EARG, "similarity - -: expected standard input once, got it twice: put one of the "
                        "two into a file");
     rf_status status = cli_embedding_settle(io, p, &a->embedding, &o);
-    if (!status) status = cli_vectors_read(io, p, &o, files ? a->files.item[0] : "-", x);
-    if (!status && files > 1) status = cli_vectors_read(io, p, &o, a->files.item[1], y);
+    if (!status) status = cli_vectors_read(io, p, &o, files ? a->files.item[0] : "-", a->input_format, x);
+    if (!status && files > 1) status = cli_vectors_read(io, p, &o, a->files.item[1], a->input_format, y);
     if (!status && !cli_stopped() && a->pairs && x->n != y->n)
         status = rf_fail(&io->why, RF_EDATA,
                          "--pairs: expected files of the same number of lines, got %.100s with %lld and %.100s with "
@@ -70,6 +70,7 @@ static const cli_option options[] = {
      "compare line i of the first file with line i of the second only; one number per pair", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON list per line; with --pairs, one number",
      NULL},
+    CLI_INPUT_FORMAT_OPTION(struct args, input_format),
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 2, NULL, "", NULL},
     {0},
@@ -89,7 +90,8 @@ const cli_command cmd_similarity = {
     "cosine similarity of lines of text",
     "Prints one row of numbers per line of the first file (default: standard input): the cosine similarity of this "
     "line to all lines of the second file or, without a second file, of the first.  Vectors are computed as by "
-    "roformer embed.  A line whose vector is zero has no cosine; the command fails and names the line.",
+    "roformer embed.  A line whose vector is zero has no cosine; the command fails and names the line.  The proteins "
+    "of FASTA files are compared like lines.",
     examples,
     options,
     sizeof(struct args),

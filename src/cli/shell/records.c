@@ -1,4 +1,7 @@
 /* records.c — lines or proteins; see records.h. */
+#include <stdio.h>
+#include <string.h>
+
 #include "cli/shell/records.h"
 
 enum { MOST_RESIDUES = 1 << 26, LEAST_NUCLEOTIDES = 30 };
@@ -58,6 +61,30 @@ void cli_records_close(cli_records *r)
     if (r->proteins) rf_reader_close(r->proteins);
     else cli_lines_close(&r->lines);
     r->proteins = NULL;
+}
+
+const char *cli_records_title(const cli_records *r, const char *name, char buffer[32])
+{
+    if (!r->proteins) return NULL;
+    if (*name) return name;
+    snprintf(buffer, 32, "record %llu", (unsigned long long)r->number);
+    return buffer;
+}
+
+rf_status cli_records_read(cli_io *io, const char *path, int format, cli_window *text, cli_window *name)
+{
+    cli_records in;
+    const char *one, *called;
+    char buffer[32];
+    size_t size;
+    rf_status status = cli_records_open(io, &in, path, format);
+    while (!status && !(status = cli_records_next(&in, &one, &size, &called)) && one) {
+        const char *title = cli_records_title(&in, called, buffer);
+        status = cli_window_add(text, one, size, &io->why);
+        if (!status && title) status = cli_window_add(name, title, strlen(title), &io->why);
+    }
+    cli_records_close(&in);
+    return status;
 }
 
 bool cli_records_ready(const cli_records *r) { return r->proteins || cli_lines_ready(&r->lines); }

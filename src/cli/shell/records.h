@@ -32,6 +32,12 @@ rf_status cli_records_next(cli_records *r, const char **text, size_t *size, cons
 void cli_records_close(cli_records *r);
 bool cli_records_ready(const cli_records *r);   /* the next call will hardly wait                                     */
 
+/* All texts of a file into `text`, and the names of proteins, or "record 3" for one without, into `name`. */
+rf_status cli_records_read(cli_io *io, const char *path, int format, cli_window *text, cli_window *name);
+
+/* What is shown of a record: its name, "record 3" for a protein without one; NULL: a line, which is shown itself. */
+const char *cli_records_title(const cli_records *r, const char *name, char buffer[32]);
+
 /* `inner` with the file and the number of its record before it, in io->why. */
 rf_status cli_records_fail(const cli_records *r, uint64_t number, const rf_error *inner);
 

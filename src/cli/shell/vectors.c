@@ -45,11 +45,15 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
             if (has_length(v + i * width, width, &inner)) bad = i;
         if (bad >= 0) {
             cli_progress_clear(&bar);
-            return cli_at_line(&io->why, name, first + (uint64_t)(from + bad), &inner);
+            const uint64_t number = first + (uint64_t)(from + bad);
+            if (!out->names.n) return cli_at_line(&io->why, name, number, &inner);
+            return rf_fail(&io->why, inner.code, "%.200s: record %llu: %s", name, (unsigned long long)number,
+                           inner.text);
         }
         memcpy(out->v + from * width, v, (size_t)(r->done * width) * sizeof *v);
         cli_embedding_count(&all, r);
-        snprintf(counted, sizeof counted, "%lld of %lld lines", (long long)(from + r->done), (long long)n);
+        snprintf(counted, sizeof counted, "%lld of %lld %s", (long long)(from + r->done), (long long)n,
+                 out->names.n ? "records" : "lines");
         cli_progress_show(&bar, "embedding", (double)(from + r->done) / (double)n, counted);
     }
     cli_progress_clear(&bar);
@@ -58,17 +62,12 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
     return RF_OK;
 }
 
-rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *path, cli_vectors *out)
+rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *path, int format,
+                           cli_vectors *out)
 {
-    cli_lines in;
-    const char *line;
-    size_t size;
-    rf_status status = cli_lines_open(io->ctx, &in, path, &io->why);
-    while (!status && !(status = cli_lines_next(&in, &line, &size, &io->why)) && line)
-        status = cli_window_add(&out->lines, line, size, &io->why);
-    if (!status) status = embed(io, p, o, in.name, 1, "lines", out);
-    cli_lines_close(&in);
-    return status;
+    const char *file = strcmp(path, "-") ? path : "standard input";
+    const rf_status status = cli_records_read(io, path, format, &out->lines, &out->names);
+    return status ? status : embed(io, p, o, file, 1, out->names.n ? "records" : "lines", out);
 }
 
 rf_status cli_vectors_text(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *text, cli_vectors *out)
@@ -83,6 +82,7 @@ rf_status cli_vectors_text(cli_io *io, rf_pipeline *p, const rf_embed_options *o
 void cli_vectors_clear(cli_vectors *v)
 {
     cli_window_clear(&v->lines);
+    cli_window_clear(&v->names);
     free(v->v);
     *v = (cli_vectors){0};
 }

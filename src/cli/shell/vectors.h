@@ -3,17 +3,21 @@
 #define CLI_VECTORS_H
 
 #include "cli/shell/io.h"
+#include "cli/shell/records.h"
 #include "roformer/pipeline.h"
 
 typedef struct cli_vectors {
     cli_window lines;
+    cli_window names;                   /* of proteins of a FASTA file; empty: lines                                  */
     int64_t n, width;
     float *v;                           /* [n,width]                                                                  */
 } cli_vectors;
 
-/* All lines of `path` ("-": standard input).  Cleared by the caller, whatever is returned; a line whose vector has
- * length 0 is refused by its number: no cosine is defined.  o->normalize is taken as 1. */
-rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *path, cli_vectors *out);
+/* All lines of `path` ("-": standard input), or all proteins of a FASTA file (records.h).  Cleared by the caller,
+ * whatever is returned; a line whose vector has length 0 is refused by its number: no cosine is defined.  o->normalize
+ * is taken as 1. */
+rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *path, int format,
+                           cli_vectors *out);
 
 /* The same of one text. */
 rf_status cli_vectors_text(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *text, cli_vectors *out);
