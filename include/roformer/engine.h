@@ -13,7 +13,7 @@
  *
  * threads    all functions may be called by any thread at any time, except that rf_engine_close and rf_engine_job_free
  *            must be the last use of their object. An engine belongs to the process that opened it: in a forked child
- *            its functions fail with RF_EUNSUPPORTED
+ *            its functions fail with RF_EUNSUPPORTED or do nothing
  * owner      whoever submits a job frees it. Texts and options are not needed after the call that submits them */
 #ifndef ROFORMER_ENGINE_H
 #define ROFORMER_ENGINE_H
@@ -50,8 +50,8 @@ void rf_engine_options_init(rf_engine_options *o, size_t size);
 rf_status rf_engine_open(const rf_ctx *ctx, const char *folder, const rf_engine_options *options, rf_engine **out,
                          rf_error *why);
 
-/* Waits for the job that is computed; the jobs that wait end with RF_ECANCELED. Jobs may be freed afterwards. NULL is
- * allowed. */
+/* Waits for the job that is computed; the jobs that wait end with RF_ECANCELED. Jobs may be freed afterwards. It must
+ * not be called by the engine's thread (`done`, or a function of rf_engine_call). NULL is allowed. */
 void rf_engine_close(rf_engine *e);
 
 const rf_model *rf_engine_model(const rf_engine *e);

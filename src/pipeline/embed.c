@@ -252,14 +252,28 @@ static int64_t cut_batches(rf_pipeline *p, int64_t tokens)
     return n;
 }
 
+/* Tokens of a batch if a window is cut into as many for each thread, so that none waits for another at the end; 0: the
+ * window is too small for that. */
+static int64_t share_of(const rf_pipeline *p, int64_t batch_tokens)
+{
+    enum { LEAST = 128 };                                      /* tokens for which a thread alone is worth it */
+    const rf__text_window *w = &p->window;
+    const int64_t T = p->ctx->threads, N = w->n ? w->start[w->n] : 0;
+    if (T < 2 || w->n < T || N < LEAST * T) return 0;
+    const int64_t parts = T * ((N + T * batch_tokens - 1) / (T * batch_tokens));
+    const int64_t longest = w->start[rf__order_text(p->order[0]) + 1] - w->start[rf__order_text(p->order[0])];
+    return rf__max64((N + parts - 1) / parts + longest / 4, longest);
+}
+
 /* Batches are dealt out to the threads where there are enough; a few larger ones are computed by all together. */
 static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, const int64_t *row, rf_error *why)
 {
     const int64_t T = p->ctx->threads;
     job j = {.p = p, .o = o, .out = out, .row = row, .lock = PTHREAD_MUTEX_INITIALIZER, .failed = INT64_MAX};
     sort_by_length(&p->window, p->order);
-    int64_t n = cut_batches(p, o->batch_tokens);
-    if (T > 1 && n >= 2 * T) {
+    const int64_t share = share_of(p, o->batch_tokens);
+    int64_t n = cut_batches(p, share ? share : o->batch_tokens);
+    if (share) {
         const rf_status status = rf__pipeline_workers(p, why);
         if (status) return status;
         rf__parallel(p->ctx, n, run_batch, &j);

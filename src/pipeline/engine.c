@@ -31,6 +31,7 @@ struct rf_engine_job {
     rf_engine *engine;
     rf_engine_job *next; /* in the queue, or among those that are computed                             */
     state state;
+    pthread_cond_t end;                 /* of its own: those who wait for other jobs sleep on                         */
     bool canceled, freed;               /* freed: by its owner, while the engine's thread has it                      */
     const kind *kind;
     rf_engine_function *function;       /* of calls                                                                   */
@@ -54,10 +55,11 @@ struct rf_engine {
     pid_t process;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t more, end;           /* a job came, or the engine closes; a job has ended                          */
+    pthread_cond_t more;                /* a job came, or the engine closes                                           */
     bool started, closing;
     int64_t users;                      /* who opened it, until it is closed, and jobs                                */
-    rf_engine_job *first, *last, *running;
+    rf_engine_job *first, *last, *running, *spare;
+    int spares;
     rf_engine_state now;
 };
 
@@ -81,6 +83,9 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* In a forked child there is no thread of the engine, and its lock may be held for ever. */
+static bool is_ours(const rf_engine *e) { return e->process == getpid(); }
+
 static int64_t tokens_of(const rf_engine_job *j) { return j->window.n ? j->window.start[j->window.n] : 0; }
 
 /* ---- ends of jobs ---- */
@@ -88,10 +93,26 @@ static int64_t tokens_of(const rf_engine_job *j) { return j->window.n ? j->windo
 static void destroy(rf_engine_job *j)
 {
     const rf_ctx *ctx = j->engine->ctx;
+    pthread_cond_destroy(&j->end);
     rf_encoding_clear(&j->window.e);
     rf__free(ctx, j->window.start);
     rf__free(ctx, j->result);
     rf__free(ctx, j);
+}
+
+/* Under the lock, of a job that is in no list.  Some are kept: what the tokenizer works with is made once for each. */
+static void put_away(rf_engine *e, rf_engine_job *j)
+{
+    enum { SPARES = 256, LARGEST = 1 << 14 };                       /* jobs; tokens of one that is kept */
+    if (e->closing || e->spares == SPARES || j->window.e.capacity > LARGEST) {
+        destroy(j);
+        return;
+    }
+    rf__free(e->ctx, j->result);
+    j->result = NULL;
+    j->next = e->spare;
+    e->spare = j;
+    e->spares++;
 }
 
 /* Ends a job that is in no list, under the lock.  With `done` it goes to *told, those that are to be told; without, any
@@ -103,13 +124,15 @@ static void end_job(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engi
     j->ended = now();
     e->now.done++;
     if (j->freed) {
-        destroy(j);
+        put_away(e, j);
         e->users--;                                               /* not the last one: the engine is being used */
-    } else if (j->own.done) {
+        return;
+    }
+    if (j->own.done) {
         j->next = *told;
         *told = j;
     }
-    pthread_cond_broadcast(&e->end);
+    pthread_cond_broadcast(&j->end);
 }
 
 /* Calls `done` of the jobs of a list, the last one first; without the lock. */
@@ -402,13 +425,8 @@ static rf_status start(rf_engine *e, rf_error *why)
 
 static void make_locks(rf_engine *e)
 {
-    pthread_condattr_t by;
     pthread_mutex_init(&e->lock, NULL);
-    pthread_condattr_init(&by);
-    pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
     pthread_cond_init(&e->more, NULL);
-    pthread_cond_init(&e->end, &by);
-    pthread_condattr_destroy(&by);
 }
 
 rf_status rf_engine_open(const rf_ctx *ctx, const char *folder, const rf_engine_options *options, rf_engine **out,
@@ -446,7 +464,6 @@ static void release(rf_engine *e)
     pthread_mutex_unlock(&e->lock);
     if (!last) return;
     pthread_cond_destroy(&e->more);
-    pthread_cond_destroy(&e->end);
     pthread_mutex_destroy(&e->lock);
     rf__free(ctx, e);
     rf_ctx_free(made);
@@ -454,15 +471,18 @@ static void release(rf_engine *e)
 
 void rf_engine_close(rf_engine *e)
 {
-    if (!e) return;
+    if (!e || !is_ours(e)) return;
     rf_engine_job *told = NULL;
-    const bool ours = e->process == getpid();
     pthread_mutex_lock(&e->lock);
     e->closing = true;
     pthread_cond_signal(&e->more);
     pthread_mutex_unlock(&e->lock);
-    if (e->started && ours) pthread_join(e->thread, NULL);
+    if (e->started) pthread_join(e->thread, NULL);
     pthread_mutex_lock(&e->lock);
+    for (rf_engine_job *j; (j = e->spare);) {
+        e->spare = j->next;
+        destroy(j);
+    }
     for (rf_engine_job *j; (j = e->first);) {
         take_out(e, j);
         rf_fail(&j->why, RF_ECANCELED, "canceled: the engine was closed");
@@ -489,7 +509,7 @@ static double wait_of(const rf_engine *e)
 void rf_engine_look_sized(const rf_engine *given, rf_engine_state *out, size_t size)
 {
     rf_engine *e = (rf_engine *)(uintptr_t)given;                                     /* the lock is not constant */
-    if (!e || !out) return;
+    if (!e || !out || !is_ours(e)) return;
     pthread_mutex_lock(&e->lock);
     rf_engine_state own = e->now;
     own.wait = wait_of(e);
@@ -508,6 +528,37 @@ static rf_status read_job_options(const rf_engine_job_options *given, rf_engine_
     return status;
 }
 
+static void make_job(rf_engine *e, rf_engine_job *j)
+{
+    pthread_condattr_t by;
+    pthread_condattr_init(&by);
+    pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
+    pthread_cond_init(&j->end, &by);
+    pthread_condattr_destroy(&by);
+    rf_encoding_init(&j->window.e, e->ctx);
+    j->engine = e;
+}
+
+/* A job that was put away, as new but for the space of its texts; NULL: there is none. */
+static rf_engine_job *take_spare(rf_engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    rf_engine_job *j = e->spare;
+    if (j) e->spare = j->next, e->spares--;
+    pthread_mutex_unlock(&e->lock);
+    if (!j) return NULL;
+    j->next = NULL;
+    j->state = WAITING;
+    j->canceled = j->freed = false;
+    j->function = NULL;
+    j->window.n = 0;
+    j->window.e.n = 0;
+    j->report = (rf_texts_report){0};
+    j->begun = 0;
+    j->why = (rf_error){0};
+    return j;
+}
+
 /* A job that is nowhere yet. */
 static rf_status new_job(rf_engine *e, const kind *what, const rf_engine_job_options *given, rf_engine_job **out,
                          rf_error *why)
@@ -515,16 +566,15 @@ static rf_status new_job(rf_engine *e, const kind *what, const rf_engine_job_opt
     rf_engine_job_options own;
     const rf_status status = read_job_options(given, &own, why);
     if (status) return status;
-    if (e->process != getpid())
+    if (!is_ours(e))
         return rf_fail(why, RF_EUNSUPPORTED, "engine: expected the process that opened it, got a child of it; open an "
                        "engine in each process");
-    rf_engine_job *j = rf__calloc(e->ctx, 1, sizeof *j);
-    if (!j) return rf_fail(why, RF_ENOMEM, "out of memory: a job");
-    j->engine = e;
+    rf_engine_job *j = take_spare(e);
+    if (!j && !(j = rf__calloc(e->ctx, 1, sizeof *j))) return rf_fail(why, RF_ENOMEM, "out of memory: a job");
+    if (!j->engine) make_job(e, j);
     j->kind = what;
     j->own = own;
     j->report.bad = -1;
-    rf_encoding_init(&j->window.e, e->ctx);
     *out = j;
     return RF_OK;
 }
@@ -693,8 +743,8 @@ static void wait_until(rf_engine *e, rf_engine_job *j, double until, rf_engine_j
         }
         const double next = late ? until : fmin(until, j->deadline);
         const struct timespec at = time_of(isinf(next) ? 0 : next);
-        if (isinf(next)) pthread_cond_wait(&e->end, &e->lock);
-        else pthread_cond_timedwait(&e->end, &e->lock, &at);
+        if (isinf(next)) pthread_cond_wait(&j->end, &e->lock);
+        else pthread_cond_timedwait(&j->end, &e->lock, &at);
     }
 }
 
@@ -703,7 +753,7 @@ rf_status rf_engine_wait(rf_engine_job *j, double seconds, rf_error *why)
     if (!j) return rf__missing("rf_engine_wait", "job", why);
     rf_engine *e = j->engine;
     rf_engine_job *told = NULL;
-    if (e->process != getpid())
+    if (!is_ours(e))
         return rf_fail(why, RF_EUNSUPPORTED, "engine: expected the process that opened it, got a child of it");
     pthread_mutex_lock(&e->lock);
     wait_until(e, j, seconds < 0 ? INFINITY : now() + seconds, &told);
@@ -717,7 +767,7 @@ rf_status rf_engine_wait(rf_engine_job *j, double seconds, rf_error *why)
 
 void rf_engine_cancel(rf_engine_job *j)
 {
-    if (!j) return;
+    if (!j || !is_ours(j->engine)) return;
     rf_engine *e = j->engine;
     rf_engine_job *told = NULL;
     pthread_mutex_lock(&e->lock);
@@ -749,7 +799,7 @@ void rf_engine_times(const rf_engine_job *j, double *waited, double *total)
 
 void rf_engine_job_free(rf_engine_job *j)
 {
-    if (!j) return;
+    if (!j || !is_ours(j->engine)) return;
     rf_engine *e = j->engine;
     pthread_mutex_lock(&e->lock);
     if (j->state == RUNNING) {
@@ -759,6 +809,6 @@ void rf_engine_job_free(rf_engine_job *j)
         return;
     }
     if (j->state == WAITING) take_out(e, j);
-    destroy(j);
+    put_away(e, j);
     release(e);
 }

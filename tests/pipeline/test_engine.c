@@ -518,17 +518,24 @@ static void a_child_is_told(void **state)
 {
     (void)state;
     engine_setup s = begin(NULL);
+    rf_engine_job *before = submit(&s, 2, NULL);
+    assert_int_equal(rf_engine_wait(before, -1, NULL), RF_OK);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (!child) {
         rf_engine_job *job;
         rf_error why = {0};
         const rf_status status = rf_engine_embed(s.e, (const char *const *)s.text, NULL, 2, NULL, NULL, &job, &why);
+        if (rf_engine_wait(before, 0, NULL) != RF_EUNSUPPORTED) _exit(2);
+        rf_engine_cancel(before);
+        rf_engine_job_free(before);
+        rf_engine_close(s.e);
         _exit(status == RF_EUNSUPPORTED && strstr(why.text, "got a child of it") ? 7 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    rf_engine_job_free(before);
     finish(&s);
 }
 
