@@ -4,6 +4,7 @@
  *     rf_pipeline_set_cancel(p, cancel);          from now on, p's calls check it
  *     ...
  *     rf_cancel_set(cancel);                      another thread, or a signal handler
+ *     rf_cancel_after(cancel, 2.5);               or a time limit
  *
  * A session checks its flag before every operation of the model, that is, every few milliseconds. All sessions of a
  * pipeline check the pipeline's flag. When the flag is set, the call returns RF_ECANCELED: it gives no result, its
@@ -36,8 +37,14 @@ typedef struct rf_cancel rf_cancel;
 rf_status rf_cancel_new(const rf_ctx *ctx, rf_cancel **out, rf_error *why);
 void rf_cancel_free(rf_cancel *c);                      /* NULL is allowed */
 
-/* Each is a single atomic access, which a signal handler may make. NULL is allowed and counts as not set. */
+/* A signal handler may call these. NULL is allowed and counts as not set.
+ *
+ *   set        until it is cleared
+ *   after      the flag is set from `seconds` from now on, as a time limit needs it; replaces an earlier time.
+ *              0 or less: now; INFINITY: never
+ *   clear      neither set nor set later */
 void rf_cancel_set(rf_cancel *c);
+void rf_cancel_after(rf_cancel *c, double seconds);
 void rf_cancel_clear(rf_cancel *c);
 int rf_cancel_is_set(const rf_cancel *c);
 

@@ -72,7 +72,7 @@ void rf_engine_look_sized(const rf_engine *e, rf_engine_state *out, size_t size)
 typedef struct rf_engine_job_options {
     size_t size;                /* of this struct, set by rf_engine_job_defaults */
     double timeout;             /* seconds from now after which the job ends with RF_ECANCELED, unless its result is
-                                   there. 0 (default): none */
+                                   there; as rf_engine_cancel. 0 (default): none */
     /* Called once when the job ends: by the engine's thread, which computes nothing meanwhile, or by the thread that
        ends a job that waits (rf_engine_cancel, rf_engine_wait after the timeout, rf_engine_close). It may submit jobs
        and free this one; nobody else may free it before. Default NULL */

@@ -1,11 +1,16 @@
 /* cancel.c — a flag that long calls look at; see include/roformer/cancel.h. */
 #include "roformer/cancel.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
 #include "base/context.h"
 
-struct rf_cancel { const rf_ctx *ctx; atomic_int set; };
+struct rf_cancel {
+    const rf_ctx *ctx;
+    atomic_int set;
+    _Atomic double deadline;            /* rf__seconds, or INFINITY */
+};
 
 rf_status rf_cancel_new(const rf_ctx *ctx, rf_cancel **out, rf_error *why)
 {
@@ -14,6 +19,7 @@ rf_status rf_cancel_new(const rf_ctx *ctx, rf_cancel **out, rf_error *why)
     if (!c) return rf_fail(why, RF_ENOMEM, "out of memory: a flag");
     c->ctx = ctx;
     atomic_init(&c->set, 0);
+    atomic_init(&c->deadline, INFINITY);
     *out = c;
     return RF_OK;
 }
@@ -32,7 +38,20 @@ void rf_cancel_set(rf_cancel *c)
 
 void rf_cancel_clear(rf_cancel *c)
 {
-    if (c) atomic_store(&c->set, 0);
+    if (!c) return;
+    atomic_store(&c->deadline, INFINITY);
+    atomic_store(&c->set, 0);
 }
 
-int rf_cancel_is_set(const rf_cancel *c) { return c && atomic_load_explicit(&c->set, memory_order_relaxed); }
+void rf_cancel_after(rf_cancel *c, double seconds)
+{
+    if (c) atomic_store(&c->deadline, isnan(seconds) ? INFINITY : rf__seconds() + seconds);
+}
+
+int rf_cancel_is_set(const rf_cancel *c)
+{
+    if (!c) return 0;
+    if (atomic_load_explicit(&c->set, memory_order_relaxed)) return 1;
+    const double deadline = atomic_load_explicit(&c->deadline, memory_order_relaxed);
+    return !isinf(deadline) ? rf__seconds() >= deadline : deadline < 0;
+}

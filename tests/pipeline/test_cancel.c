@@ -2,7 +2,9 @@
  * nothing more, leaves sequences and memory as they were, and the same call has the same bits once the flag is
  * cleared. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "model/model.h"
 #include "model/position.h"
@@ -34,6 +36,34 @@ static void canceled(rf_status status, rf_error *why)
     assert_int_equal(status, RF_ECANCELED);
     t_failed(why, RF_ECANCELED, "canceled");
     *why = (rf_error){0};
+}
+
+/* A time limit sets the flag by itself, and is gone when the flag is cleared. */
+static void after_a_time(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_cancel *c = flag_of(ctx);
+    rf_cancel_after(c, 3600);
+    assert_int_equal(rf_cancel_is_set(c), 0);
+    rf_cancel_after(c, 0.01);
+    while (!rf_cancel_is_set(c)) usleep(1000);
+    rf_cancel_after(c, INFINITY);
+    assert_int_equal(rf_cancel_is_set(c), 0);
+    static const double now[] = {0, -1, -INFINITY};
+    for (int i = 0; i < 3; i++) {
+        rf_cancel_after(c, now[i]);
+        assert_int_equal(rf_cancel_is_set(c), 1);
+    }
+    rf_cancel_clear(c);
+    assert_int_equal(rf_cancel_is_set(c), 0);
+    static const double never[] = {1e300, NAN};
+    for (int i = 0; i < 2; i++) {
+        rf_cancel_after(c, never[i]);
+        assert_int_equal(rf_cancel_is_set(c), 0);
+    }
+    rf_cancel_free(c);
+    rf_ctx_free(ctx);
 }
 
 /* ---- within a model ---------------------------------------------------------------------------------------------- */
@@ -255,6 +285,7 @@ static void masks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(after_a_time),
         cmocka_unit_test(between_two_layers),
         cmocka_unit_test(while_texts_are_written),
         cmocka_unit_test(sequences_are_as_they_were),

@@ -1,0 +1,191 @@
+/* engine.c — opens and closes an engine, and its thread; see include/roformer/engine.h. */
+#include "pipeline/engine/engine.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+void rf_engine_options_init(rf_engine_options *o, size_t size)
+{
+    const rf_engine_options own = {.type = RF_F32, .max_batch_tokens = 2048, .max_queue_tokens = 4194304};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+/* ---- the engine's thread ---- */
+
+static void measure(rf_engine *e, double seconds)
+{
+    enum { LATEST = 5 };                                      /* a new speed counts as one of five */
+    const double speed = (double)e->now.running_tokens / fmax(seconds, 1e-9), before = e->now.tokens_per_second;
+    if (e->now.running_tokens) e->now.tokens_per_second = before > 0 ? before + (speed - before) / LATEST : speed;
+}
+
+/* Computes what was taken; without the lock. */
+static void compute(rf_engine *e, rf_error *why)
+{
+    const rf_status status = e->running->kind->compute(e, why);
+    if (status && !why->code) rf_fail(why, status, "%s", rf_status_text(status));
+}
+
+/* One round, under the lock, which is given up meanwhile. */
+static void serve_once(rf_engine *e, rf_engine_job **told)
+{
+    rf_error why = {0};
+    rf__queue_take(e, told);
+    if (!e->running) return;
+    rf_cancel_clear(e->cancel);
+    rf__engine_watch(e);
+    pthread_mutex_unlock(&e->lock);
+    const double begin = rf__seconds();
+    compute(e, &why);
+    const double end = rf__seconds();
+    pthread_mutex_lock(&e->lock);
+    rf_engine_job *list = e->running;
+    if (!why.code) measure(e, end - begin);
+    e->running = NULL;
+    e->now.running = e->now.running_tokens = 0;
+    e->now.batches++;
+    for (rf_engine_job *j = list, *next; j; j = next) {
+        next = j->next;
+        if (why.code == RF_ECANCELED) rf__job_cancel(j, end);
+        rf__job_end(e, j, &why, told);
+    }
+}
+
+static void *serve(void *user)
+{
+    rf_engine *e = user;
+    pthread_mutex_lock(&e->lock);
+    while (!e->closing) {
+        rf_engine_job *told = NULL;
+        if (e->first) serve_once(e, &told);
+        else pthread_cond_wait(&e->more, &e->lock);
+        if (!told) continue;
+        pthread_mutex_unlock(&e->lock);
+        rf__jobs_tell(told);
+        pthread_mutex_lock(&e->lock);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return NULL;
+}
+
+/* ---- opening ---- */
+
+static rf_status read_options(const rf_engine_options *given, rf_engine_options *o, rf_error *why)
+{
+    rf_engine_defaults(o);
+    const rf_status status = rf__options_read(o, sizeof *o, RF_SIZE_TO(rf_engine_options, max_batch_tokens), given,
+                                              "rf_engine_options", why);
+    if (status) return status;
+    if (o->max_batch_tokens < 1 || o->max_batch_tokens > INT32_MAX)
+        return rf_fail(why, RF_EARG, "max_batch_tokens: expected 1 to %d, got %lld", INT32_MAX,
+                       (long long)o->max_batch_tokens);
+    if (!(o->max_wait >= 0)) return rf_fail(why, RF_EARG, "max_wait: expected 0 or more, got %g", o->max_wait);
+    if (o->max_queue_tokens < 0)
+        return rf_fail(why, RF_EARG, "max_queue_tokens: expected 0 or more, got %lld", (long long)o->max_queue_tokens);
+    return RF_OK;
+}
+
+/* The thread gets none of the program's signals. */
+static rf_status start(rf_engine *e, rf_error *why)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const int failed = pthread_create(&e->thread, NULL, serve, e);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    e->started = !failed;
+    return failed ? rf_fail(why, RF_EIO, "engine: expected a new thread, got: %s", strerror(failed)) : RF_OK;
+}
+
+static void make_locks(rf_engine *e)
+{
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_cond_init(&e->more, NULL);
+}
+
+rf_status rf_engine_open(const rf_ctx *ctx, const char *folder, const rf_engine_options *options, rf_engine **out,
+                         rf_error *why)
+{
+    rf_engine_options o;
+    rf_ctx *made = NULL;
+    if (!folder || !out) return rf__missing("rf_engine_open", "folder, out", why);
+    rf_status status = read_options(options, &o, why);
+    if (!status && !ctx) status = rf_ctx_new(NULL, &made, why);
+    if (status) return status;
+    if (!ctx) ctx = made;
+    rf_engine *e = rf__calloc(ctx, 1, sizeof *e);
+    if (!e) {
+        rf_ctx_free(made);
+        return rf_fail(why, RF_ENOMEM, "out of memory: an engine");
+    }
+    *e = (rf_engine){.ctx = ctx, .made = made, .o = o, .process = getpid(), .users = 1};
+    make_locks(e);
+    status = rf_pipeline_open(ctx, folder, o.type, &e->pipeline, why);
+    if (!status) status = rf_cancel_new(ctx, &e->cancel, why);
+    if (!status) rf_pipeline_set_cancel(e->pipeline, e->cancel);
+    if (!status) status = start(e, why);
+    if (status) rf_engine_close(e);
+    else *out = e;
+    return status;
+}
+
+void rf__engine_release(rf_engine *e)
+{
+    const rf_ctx *ctx = e->ctx;
+    rf_ctx *made = e->made;
+    const bool last = !--e->users;
+    pthread_mutex_unlock(&e->lock);
+    if (!last) return;
+    pthread_cond_destroy(&e->more);
+    pthread_mutex_destroy(&e->lock);
+    rf__free(ctx, e);
+    rf_ctx_free(made);
+}
+
+void rf_engine_close(rf_engine *e)
+{
+    if (!e || !rf__engine_is_ours(e)) return;
+    rf_engine_job *told = NULL;
+    pthread_mutex_lock(&e->lock);
+    e->closing = true;
+    pthread_cond_signal(&e->more);
+    pthread_mutex_unlock(&e->lock);
+    if (e->started) pthread_join(e->thread, NULL);
+    pthread_mutex_lock(&e->lock);
+    for (rf_engine_job *j; (j = e->spare);) {
+        e->spare = j->next;
+        rf__job_destroy(j);
+    }
+    for (rf_engine_job *j; (j = e->first);) {
+        rf__queue_remove(e, j);
+        rf_fail(&j->why, RF_ECANCELED, "canceled: the engine was closed");
+        rf__job_end(e, j, NULL, &told);
+    }
+    pthread_mutex_unlock(&e->lock);
+    rf__jobs_tell(told);
+    rf_pipeline_close(e->pipeline);
+    rf_cancel_free(e->cancel);
+    e->pipeline = NULL;
+    pthread_mutex_lock(&e->lock);
+    rf__engine_release(e);
+}
+
+const rf_model *rf_engine_model(const rf_engine *e) { return e ? rf_pipeline_model(e->pipeline) : NULL; }
+
+double rf__engine_wait_seconds(const rf_engine *e)
+{
+    const double speed = e->now.tokens_per_second;
+    return speed > 0 ? (double)(e->now.waiting_tokens + e->now.running_tokens) / speed : 0;
+}
+
+void rf_engine_look_sized(const rf_engine *given, rf_engine_state *out, size_t size)
+{
+    rf_engine *e = (rf_engine *)(uintptr_t)given;                                     /* the lock is not constant */
+    if (!e || !out || !rf__engine_is_ours(e)) return;
+    pthread_mutex_lock(&e->lock);
+    rf_engine_state own = e->now;
+    own.wait = rf__engine_wait_seconds(e);
+    pthread_mutex_unlock(&e->lock);
+    memcpy(out, &own, size < sizeof own ? size : sizeof own);
+}

@@ -1,0 +1,116 @@
+/* queue.c — jobs from the queue to the engine's thread, and their end. */
+#include "pipeline/engine/engine.h"
+
+#include <math.h>
+
+void rf__job_destroy(rf_engine_job *j)
+{
+    const rf_ctx *ctx = j->engine->ctx;
+    pthread_cond_destroy(&j->end);
+    rf_encoding_clear(&j->window.e);
+    rf__free(ctx, j->window.start);
+    rf__free(ctx, j->result);
+    rf__free(ctx, j);
+}
+
+void rf__job_put_away(rf_engine *e, rf_engine_job *j)
+{
+    enum { SPARES = 256, LARGEST = 1 << 14 };                       /* jobs; tokens of one that is kept */
+    if (e->closing || e->spares == SPARES || j->window.e.capacity > LARGEST) {
+        rf__job_destroy(j);
+        return;
+    }
+    rf__free(e->ctx, j->result);
+    j->result = NULL;
+    j->next = e->spare;
+    e->spare = j;
+    e->spares++;
+}
+
+void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_job **told)
+{
+    if (!j->why.code && why) j->why = *why;
+    j->state = RF__JOB_ENDED;
+    j->ended = rf__seconds();
+    e->now.done++;
+    if (j->freed) {
+        rf__job_put_away(e, j);
+        e->users--;                                               /* not the last one: the engine is being used */
+        return;
+    }
+    if (j->own.done) {
+        j->next = *told;
+        *told = j;
+    }
+    pthread_cond_broadcast(&j->end);
+}
+
+void rf__jobs_tell(rf_engine_job *list)
+{
+    for (rf_engine_job *j = list, *next; j; j = next) {
+        next = j->next;
+        j->own.done(j->own.user, j);
+    }
+}
+
+void rf__job_cancel(rf_engine_job *j, double t)
+{
+    const double rounding = 1e-6;                          /* of the deadline, in the clock of the flag */
+    if (j->canceled || t + rounding < j->deadline)
+        rf_fail(&j->why, RF_ECANCELED, "canceled by the caller");
+    else rf_fail(&j->why, RF_ECANCELED, "canceled: no result within its timeout of %g s", j->own.timeout);
+}
+
+bool rf__queue_remove(rf_engine *e, rf_engine_job *which)
+{
+    rf_engine_job *before = NULL, *j = e->first;
+    while (j && j != which) before = j, j = j->next;
+    if (!j) return false;
+    if (before) before->next = j->next;
+    else e->first = j->next;
+    if (e->last == j) e->last = before;
+    j->next = NULL;
+    e->now.waiting--;
+    e->now.waiting_tokens -= rf__job_tokens(j);
+    return true;
+}
+
+void rf__engine_watch(rf_engine *e)
+{
+    double last = -INFINITY;                                                            /* the last deadline */
+    for (const rf_engine_job *j = e->running; j; j = j->next)
+        if (!j->canceled) last = fmax(last, j->deadline);
+    if (isinf(last) && last < 0) rf_cancel_set(e->cancel);
+    else rf_cancel_after(e->cancel, last - rf__seconds());
+}
+
+/* Can a job be computed with those that were taken? */
+static bool fits(const rf_engine *e, const rf_engine_job *j)
+{
+    const rf_engine_job *first = e->running;
+    if (!first) return true;
+    return j->kind == first->kind && first->kind->together && first->kind->together(first, j) &&
+           e->now.running_tokens + rf__job_tokens(j) <= e->o.max_batch_tokens;
+}
+
+void rf__queue_take(rf_engine *e, rf_engine_job **told)
+{
+    rf_engine_job **to = &e->running;
+    const double t = rf__seconds();
+    for (rf_engine_job *j; (j = e->first);) {
+        const bool ends = j->canceled || t >= j->deadline;
+        if (!ends && !fits(e, j)) return;
+        rf__queue_remove(e, j);
+        if (ends) {
+            rf__job_cancel(j, t);
+            rf__job_end(e, j, NULL, told);
+            continue;
+        }
+        j->state = RF__JOB_RUNNING;
+        j->begun = t;
+        e->now.running++;
+        e->now.running_tokens += rf__job_tokens(j);
+        *to = j;
+        to = &j->next;
+    }
+}

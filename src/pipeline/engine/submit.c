@@ -1,0 +1,208 @@
+/* submit.c — jobs from their texts to the end of the queue, in the thread of the caller. */
+#include "pipeline/engine/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "task/answerer.h"
+#include "text/tokenizer.h"
+
+void rf_engine_job_options_init(rf_engine_job_options *o, size_t size)
+{
+    const rf_engine_job_options own = {.timeout = 0};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+static rf_status read_job_options(const rf_engine_job_options *given, rf_engine_job_options *o, rf_error *why)
+{
+    rf_engine_job_defaults(o);
+    const rf_status status =
+        rf__options_read(o, sizeof *o, RF_SIZE_TO(rf_engine_job_options, user), given, "rf_engine_job_options", why);
+    if (!status && !(o->timeout >= 0)) return rf_fail(why, RF_EARG, "timeout: expected 0 or more, got %g", o->timeout);
+    return status;
+}
+
+static void make_job(rf_engine *e, rf_engine_job *j)
+{
+    pthread_condattr_t by;
+    pthread_condattr_init(&by);
+    pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
+    pthread_cond_init(&j->end, &by);
+    pthread_condattr_destroy(&by);
+    rf_encoding_init(&j->window.e, e->ctx);
+    j->engine = e;
+}
+
+/* A job that was put away, as new but for the space of its texts; NULL: there is none. */
+static rf_engine_job *take_spare(rf_engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    rf_engine_job *j = e->spare;
+    if (j) e->spare = j->next, e->spares--;
+    pthread_mutex_unlock(&e->lock);
+    if (!j) return NULL;
+    j->next = NULL;
+    j->state = RF__JOB_WAITING;
+    j->canceled = j->freed = false;
+    j->function = NULL;
+    j->window.n = 0;
+    j->window.e.n = 0;
+    j->report = (rf_texts_report){0};
+    j->begun = 0;
+    j->why = (rf_error){0};
+    return j;
+}
+
+/* A job that is nowhere yet. */
+static rf_status new_job(rf_engine *e, const rf__job_kind *what, const rf_engine_job_options *given,
+                         rf_engine_job **out, rf_error *why)
+{
+    rf_engine_job_options own;
+    const rf_status status = read_job_options(given, &own, why);
+    if (status) return status;
+    if (!rf__engine_is_ours(e))
+        return rf_fail(why, RF_EUNSUPPORTED, "engine: expected the process that opened it, got a child of it; open an "
+                       "engine in each process");
+    rf_engine_job *j = take_spare(e);
+    if (!j && !(j = rf__calloc(e->ctx, 1, sizeof *j))) return rf_fail(why, RF_ENOMEM, "out of memory: a job");
+    if (!j->engine) make_job(e, j);
+    j->kind = what;
+    j->own = own;
+    j->report.bad = -1;
+    *out = j;
+    return RF_OK;
+}
+
+/* Whether so many tokens more may wait, under the lock. */
+static rf_status admit(const rf_engine *e, int64_t tokens, rf_error *why)
+{
+    const double wait = rf__engine_wait_seconds(e);
+    if (e->closing) return rf_fail(why, RF_ECANCELED, "engine: expected an open engine, got one that is being closed");
+    if (e->o.max_wait > 0 && wait > e->o.max_wait)
+        return rf_fail(why, RF_EBUSY, "engine: expected a wait of at most %g s, got %.2g s; try again later",
+                       e->o.max_wait, wait);
+    if (e->o.max_queue_tokens && e->now.waiting && e->now.waiting_tokens + tokens > e->o.max_queue_tokens)
+        return rf_fail(why, RF_EBUSY, "engine: expected at most %lld tokens to wait, got %lld; try again later",
+                       (long long)e->o.max_queue_tokens, (long long)(e->now.waiting_tokens + tokens));
+    return RF_OK;
+}
+
+/* To the end of the queue; a job that is refused is gone. */
+static rf_status submit(rf_engine *e, rf_engine_job *j, rf_engine_job **out, rf_error *why)
+{
+    pthread_mutex_lock(&e->lock);
+    const rf_status status = admit(e, rf__job_tokens(j), why);
+    if (status) {
+        pthread_mutex_unlock(&e->lock);
+        rf__job_destroy(j);
+        return status;
+    }
+    *out = j;                                                     /* before the engine's thread can call `done` */
+    j->submitted = rf__seconds();
+    j->deadline = j->own.timeout > 0 ? j->submitted + j->own.timeout : INFINITY;
+    if (e->last) e->last->next = j;
+    else e->first = j;
+    e->last = j;
+    e->users++;
+    e->now.waiting++;
+    e->now.waiting_tokens += rf__job_tokens(j);
+    pthread_cond_signal(&e->more);
+    pthread_mutex_unlock(&e->lock);
+    return RF_OK;
+}
+
+rf_status rf_engine_embed(rf_engine *e, const char *const text[], const size_t bytes[], int64_t n,
+                          const rf_embed_options *options, const rf_engine_job_options *job_options,
+                          rf_engine_job **out, rf_error *why)
+{
+    rf_engine_job *j = NULL;
+    if (!(e && out)) return rf__missing("rf_engine_embed", "engine, out", why);
+    rf_status status = rf__pipeline_check(e->pipeline, text, n, why);
+    if (!status) status = new_job(e, &rf__job_vectors, job_options, &j, why);
+    if (status) return status;
+    status = rf_embed_settle(e->pipeline, options, &j->o, why);
+    if (!status) status = rf__embed_encode(e->pipeline, &j->o, text, bytes, n, &j->window, &j->report, why);
+    j->o.prompt = NULL;                                               /* somebody else's; it is in the tokens */
+    if (!status) return submit(e, j, out, why);
+    rf__job_destroy(j);
+    return status;
+}
+
+/* Texts, or pairs, to the end of the job's window. */
+static rf_status encode(rf_engine_job *j, const char *const text[], const size_t bytes[], const char *const pair[],
+                        const size_t pair_bytes[], int64_t n, int64_t limit, rf_error *why)
+{
+    rf__text_window *w = &j->window;
+    const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(j->engine->pipeline));
+    rf_error bad = {0};
+    for (int64_t i = 0; i < n; i++) {
+        bool cut = false;
+        if (rf__window_add_pair(w, t, text[i], rf__text_bytes(text, bytes, i), pair ? pair[i] : NULL,
+                                pair ? rf__text_bytes(pair, pair_bytes, i) : 0, limit, &cut, &bad))
+            return rf__text_fail(NULL, i, n, &bad, why);
+        j->report.cut += cut;
+    }
+    j->report.done = n;
+    j->report.tokens = rf__job_tokens(j);
+    return RF_OK;
+}
+
+rf_status rf_engine_classify(rf_engine *e, const char *const text[], const size_t bytes[], const char *const pair[],
+                             const size_t pair_bytes[], int64_t n, const rf_engine_job_options *job_options,
+                             rf_engine_job **out, rf_error *why)
+{
+    rf_engine_job *j = NULL;
+    if (!(e && out)) return rf__missing("rf_engine_classify", "engine, out", why);
+    rf_status status = rf__pipeline_check(e->pipeline, text, n, why);
+    if (!status) status = rf__can_classify(e->pipeline, pair != NULL, why);
+    if (!status) status = rf__answerer_can_label(e->pipeline->answerer, why);
+    if (!status) status = new_job(e, &rf__job_labels, job_options, &j, why);
+    if (status) return status;
+    status = encode(j, text, bytes, pair, pair_bytes, n, e->pipeline->answerer->max_length, why);
+    if (!status) return submit(e, j, out, why);
+    rf__job_destroy(j);
+    return status;
+}
+
+rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, const char *const text[],
+                          const size_t bytes[], int64_t n, const rf_engine_job_options *job_options,
+                          rf_engine_job **out, rf_error *why)
+{
+    rf_engine_job *j = NULL;
+    double (*f)(double z);
+    if (!(e && query && out)) return rf__missing("rf_engine_cross", "engine, query, out", why);
+    rf_status status = rf__pipeline_check(e->pipeline, text, n, why);
+    if (!status) status = rf__can_classify(e->pipeline, true, why);
+    if (!status) status = rf__answerer_can_cross(e->pipeline->answerer, &f, why);
+    if (!status) status = new_job(e, &rf__job_pairs, job_options, &j, why);
+    if (status) return status;
+    const size_t size = query_bytes == RF_STRING ? strlen(query) : query_bytes;
+    for (int64_t i = 0; i < n && !status; i++) {
+        const char *one[] = {query};
+        const size_t of_one[] = {size}, of_text[] = {rf__text_bytes(text, bytes, i)};
+        rf_error bad = {0};
+        if (encode(j, one, of_one, &text[i], of_text, 1, e->pipeline->answerer->max_length, &bad))
+            status = rf__text_fail(NULL, i, n, &bad, why);
+    }
+    j->report.done = n;
+    if (!status) return submit(e, j, out, why);
+    rf__job_destroy(j);
+    return status;
+}
+
+const rf_labels *rf_engine_labels(const rf_engine *e)
+{
+    return e && e->pipeline->answerer ? rf_answerer_labels(e->pipeline->answerer) : NULL;
+}
+
+rf_status rf_engine_call(rf_engine *e, rf_engine_function *function, void *user,
+                         const rf_engine_job_options *job_options, rf_engine_job **out, rf_error *why)
+{
+    rf_engine_job *j = NULL;
+    if (!(e && function && out)) return rf__missing("rf_engine_call", "engine, function, out", why);
+    const rf_status status = new_job(e, &rf__job_calls, job_options, &j, why);
+    if (status) return status;
+    j->function = function;
+    j->function_user = user;
+    return submit(e, j, out, why);
+}
