@@ -75,7 +75,7 @@ typedef struct rf_engine_job_options {
                                    there; as rf_engine_cancel. 0 (default): none */
     /* Called once when the job ends: by the engine's thread, which computes nothing meanwhile, or by the thread that
        ends a job that waits (rf_engine_cancel, rf_engine_wait after the timeout, rf_engine_close). It may submit jobs
-       and free this one; nobody else may free it before. Default NULL */
+       and free this one. In other threads, rf_engine_wait and rf_engine_job_free return after it. Default NULL */
     void (*done)(void *user, rf_engine_job *job);
     void *user;
 } rf_engine_job_options;

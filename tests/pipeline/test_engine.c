@@ -285,6 +285,57 @@ static void count(void *user, rf_engine_job *job)
     atomic_fetch_add((atomic_int *)user, 1);
 }
 
+static void count_slowly(void *user, rf_engine_job *job)
+{
+    assert_int_equal(rf_engine_wait(job, -1, NULL), RF_OK);                   /* within `done` it has ended */
+    assert_non_null(rf_engine_result(job, NULL, NULL));
+    usleep(2000);
+    atomic_fetch_add((atomic_int *)user, 1);
+}
+
+/* A job is over for other threads when its `done` has returned: they may free it, and what `done` uses. */
+static void done_returns_before_wait(void **state)
+{
+    (void)state;
+    engine_setup s = begin(NULL);
+    rf_engine_job_options o;
+    atomic_int done = 0;
+    rf_engine_job_defaults(&o);
+    o.done = count_slowly;
+    o.user = &done;
+    for (int i = 0; i < 20; i++) {
+        rf_engine_job *job = submit(&s, 2, &o);
+        rf_error why = {0};
+        if (i % 2) while (rf_engine_wait(job, 0, &why) == RF_EBUSY) usleep(100);
+        else if (rf_engine_wait(job, -1, &why)) fail_msg("%s", why.text);
+        assert_int_equal(atomic_load(&done), i + 1);
+        rf_engine_job_free(job);
+    }
+    finish(&s);
+}
+
+/* Freed at any moment, `done` is either not called or has returned. */
+static void done_is_not_called_after_free(void **state)
+{
+    (void)state;
+    engine_setup s = begin(NULL);
+    rf_engine_job_options o;
+    rf_engine_job_defaults(&o);
+    o.done = count_slowly;
+    for (int i = 0; i < 40; i++) {
+        atomic_int *done = t_bytes(sizeof *done);
+        *done = 0;
+        o.user = done;
+        rf_engine_job *job = submit(&s, 1, &o);
+        usleep((useconds_t)(100 * i));
+        rf_engine_job_free(job);
+        const int before = atomic_load(done);
+        usleep(3000);
+        assert_int_equal(atomic_load(done), before);
+    }
+    finish(&s);
+}
+
 static void waiting_jobs_end_at_once(void **state)
 {
     (void)state;
@@ -574,6 +625,8 @@ int main(void)
         cmocka_unit_test(labels_are_those_of_the_answerer),
         cmocka_unit_test(scores_of_pairs_are_those_of_the_answerer),
         cmocka_unit_test(waiting_jobs_end_at_once),
+        cmocka_unit_test(done_returns_before_wait),
+        cmocka_unit_test(done_is_not_called_after_free),
         cmocka_unit_test(running_jobs_can_be_canceled),
         cmocka_unit_test(what_cannot_be_computed_is_refused),
         cmocka_unit_test(a_long_wait_is_refused),

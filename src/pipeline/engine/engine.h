@@ -32,7 +32,9 @@ struct rf_engine_job {
     rf_engine_job *next;                /* in the queue, or among those that are computed                             */
     rf__job_state state;
     pthread_cond_t end;                 /* of its own: those who wait for other jobs sleep on                         */
-    bool canceled, freed;               /* freed: by its owner, while the engine's thread has it                      */
+    bool canceled, freed;               /* freed: by its owner, while a thread of the engine's functions has it       */
+    bool telling;                       /* ended, and `done` has not returned                                         */
+    pthread_t teller;                   /* the thread that calls `done`                                               */
     const rf__job_kind *kind;
     rf_engine_function *function;       /* of calls                                                                   */
     void *function_user;
@@ -71,13 +73,19 @@ static inline int64_t rf__job_tokens(const rf_engine_job *j)
     return j->window.n ? j->window.start[j->window.n] : 0;
 }
 
+/* Whether another thread is to call `done`, or calls it, under the lock. */
+static inline bool rf__job_is_told_elsewhere(const rf_engine_job *j)
+{
+    return j->telling && !pthread_equal(j->teller, pthread_self());
+}
+
 /* All but rf__job_destroy, rf__jobs_tell and rf__engine_release are called under the lock.
  *
  *   destroy    frees a job that is in no list
  *   put_away   the same, but keeps some: what the tokenizer works with is made once for each
- *   end        ends a job that is in no list.  With `done` it goes to *told; without, any thread may free it then
+ *   end        ends a job that is in no list.  With `done` it goes to *told, for tell
  *   cancel     the message of a job that ends at time t without a result
- *   tell       calls `done` of the jobs of a list, the last one first; without the lock
+ *   tell       calls `done` of the jobs of a list that this thread has ended, the last one first; without the lock
  *   remove     takes a job out of the queue; false: it is not there
  *   take       moves jobs from the queue to `running`, and ends those that are late
  *   watch      ends what is computed when all of its jobs are canceled or late
@@ -87,7 +95,7 @@ void rf__job_destroy(rf_engine_job *j);
 void rf__job_put_away(rf_engine *e, rf_engine_job *j);
 void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_job **told);
 void rf__job_cancel(rf_engine_job *j, double t);
-void rf__jobs_tell(rf_engine_job *list);
+void rf__jobs_tell(rf_engine *e, rf_engine_job *list);
 bool rf__queue_remove(rf_engine *e, rf_engine_job *which);
 void rf__queue_take(rf_engine *e, rf_engine_job **told);
 void rf__engine_watch(rf_engine *e);

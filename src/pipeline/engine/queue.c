@@ -39,17 +39,28 @@ void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_
         return;
     }
     if (j->own.done) {
+        j->telling = true;
+        j->teller = pthread_self();
         j->next = *told;
         *told = j;
     }
     pthread_cond_broadcast(&j->end);
 }
 
-void rf__jobs_tell(rf_engine_job *list)
+void rf__jobs_tell(rf_engine *e, rf_engine_job *list)
 {
     for (rf_engine_job *j = list, *next; j; j = next) {
         next = j->next;
-        j->own.done(j->own.user, j);
+        if (!j->freed) j->own.done(j->own.user, j);             /* freed: by `done` of another one */
+        pthread_mutex_lock(&e->lock);
+        j->telling = false;
+        pthread_cond_broadcast(&j->end);
+        if (!j->freed) {
+            pthread_mutex_unlock(&e->lock);
+            continue;
+        }
+        rf__job_put_away(e, j);
+        rf__engine_release(e);
     }
 }
 
@@ -78,6 +89,7 @@ bool rf__queue_remove(rf_engine *e, rf_engine_job *which)
 void rf__engine_watch(rf_engine *e)
 {
     double last = -INFINITY;                                                            /* the last deadline */
+    if (!e->running) return;
     for (const rf_engine_job *j = e->running; j; j = j->next)
         if (!j->canceled) last = fmax(last, j->deadline);
     if (isinf(last) && last < 0) rf_cancel_set(e->cancel);

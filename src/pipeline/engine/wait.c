@@ -18,11 +18,14 @@ static void end_waiting(rf_engine *e, rf_engine_job *j, rf_engine_job **told)
     rf__job_end(e, j, NULL, told);
 }
 
-/* Until it has ended, or `until`; under the lock. */
+/* Has it ended, and has its `done` returned?  Within `done` it has ended. */
+static bool is_over(const rf_engine_job *j) { return j->state == RF__JOB_ENDED && !rf__job_is_told_elsewhere(j); }
+
+/* Until it is over, or `until`; under the lock. */
 static void wait_until(rf_engine *e, rf_engine_job *j, double until, rf_engine_job **told)
 {
     bool late = false;
-    for (double t = rf__seconds(); j->state != RF__JOB_ENDED && t < until; t = rf__seconds()) {
+    for (double t = rf__seconds(); !is_over(j) && t < until; t = rf__seconds()) {
         if (!late && t >= j->deadline) {
             late = true;
             end_waiting(e, j, told);
@@ -44,10 +47,10 @@ rf_status rf_engine_wait(rf_engine_job *j, double seconds, rf_error *why)
         return rf_fail(why, RF_EUNSUPPORTED, "engine: expected the process that opened it, got a child of it");
     pthread_mutex_lock(&e->lock);
     wait_until(e, j, seconds < 0 ? INFINITY : rf__seconds() + seconds, &told);
-    const bool ended = j->state == RF__JOB_ENDED;
+    const bool ended = is_over(j);
     const rf_error own = j->why;
     pthread_mutex_unlock(&e->lock);
-    rf__jobs_tell(told);
+    rf__jobs_tell(e, told);
     if (!ended) return rf_fail(why, RF_EBUSY, "job: expected a result within %g s, got none yet", seconds);
     return own.code ? rf_fail(why, own.code, "%s", own.text) : RF_OK;
 }
@@ -62,7 +65,7 @@ void rf_engine_cancel(rf_engine_job *j)
     if (j->state == RF__JOB_RUNNING) rf__engine_watch(e);
     end_waiting(e, j, &told);
     pthread_mutex_unlock(&e->lock);
-    rf__jobs_tell(told);
+    rf__jobs_tell(e, told);
 }
 
 static bool has_result(const rf_engine_job *j) { return j && j->state == RF__JOB_ENDED && !j->why.code && j->result; }
@@ -89,7 +92,8 @@ void rf_engine_job_free(rf_engine_job *j)
     if (!j || !rf__engine_is_ours(j->engine)) return;
     rf_engine *e = j->engine;
     pthread_mutex_lock(&e->lock);
-    if (j->state == RF__JOB_RUNNING) {
+    while (rf__job_is_told_elsewhere(j)) pthread_cond_wait(&j->end, &e->lock);
+    if (j->state == RF__JOB_RUNNING || j->telling) {
         j->canceled = j->freed = true;
         rf__engine_watch(e);
         pthread_mutex_unlock(&e->lock);
