@@ -197,7 +197,7 @@ static rf_status open_bundle_shard(rf_weights *w, const rf__bundle *b, const cha
 static rf_status open_bundle(rf_weights *w, const char *path, rf_error *why)
 {
     rf__bundle b;
-    rf__bundle_model m;
+    rf__bundle_model m = {0};
     rf_status status = rf__bundle_read(w->ctx, path, &b, why);
     if (!status) status = rf__bundle_examine(&b, path, &m, why);
     if (!status && !(w->shard = rf__calloc(w->ctx, (size_t)b.shards, sizeof *w->shard)))

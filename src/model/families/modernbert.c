@@ -192,7 +192,8 @@ static rf_status read_types(const char *file, const json_t *root, rf_config *c, 
 static rf_status read_window(const char *file, const json_t *root, const rf_config *c, rf_error *why)
 {
     const json_t *half = json_object_get(root, "sliding_window");
-    if (!half || json_is_null(half) || json_number_value(half) == (double)(c->local_attention / 2)) return RF_OK;
+    const int64_t expected = c->local_attention / 2;
+    if (!half || json_is_null(half) || json_number_value(half) == (double)expected) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED,
                    "%s: sliding_window: expected half of local_attention, %lld, got another value; "
                    "write local_attention alone",
