@@ -5,7 +5,7 @@
  * piece_trie.c */
 #include "base/json.h"
 #include "roformer/tokenizer.h"
-#include "text/protobuf.h"
+#include "base/protobuf.h"
 #include "text/subword/spm_model.h"
 
 #include "one_context.h"

@@ -6,7 +6,7 @@
 #include <dirent.h>
 
 #include "roformer/tokenizer.h"
-#include "text/protobuf.h"
+#include "base/protobuf.h"
 #include "text/subword/spm_model.h"
 
 #include "one_context.h"

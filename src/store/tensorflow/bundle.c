@@ -7,6 +7,7 @@
  * tensorflow/core/protobuf/tensor_bundle.proto, tensorflow/core/framework/types.proto. */
 #include <stdlib.h>
 
+#include "base/protobuf.h"
 #include "store/tensorflow/tensorflow.h"
 
 /* Types by their number in types.proto. */
@@ -19,66 +20,38 @@ typedef struct reading { rf__bundle *b; const char *file; bool header; } reading
 
 /* ---- Protocol Buffers ---- */
 
-enum { VARINT, FIXED64, BYTES, FIXED32 = 5 };
-typedef struct field { uint64_t number, value; rf__bytes bytes; } field;
-
-static bool take(const unsigned char **at, const unsigned char *end, size_t size, rf__bytes *out)
+/* Calls `one` for each field; false: the message is malformed, or `one` says so. */
+static bool each_field(rf__bytes message, bool (*one)(void *to, const rf__field *f), void *to)
 {
-    if (size > (size_t)(end - *at)) return false;
-    *out = (rf__bytes){*at, size};
-    *at += size;
-    return true;
-}
-
-/* The next field of a message; false: it is malformed. */
-static bool next_field(const unsigned char **at, const unsigned char *end, field *out)
-{
-    uint64_t tag, size;
-    *out = (field){0};
-    if (!rf__varint(at, end, &tag)) return false;
-    out->number = tag >> 3;
-    switch (tag & 7) {
-    case VARINT: return rf__varint(at, end, &out->value);
-    case BYTES: return rf__varint(at, end, &size) && size <= SIZE_MAX && take(at, end, (size_t)size, &out->bytes);
-    case FIXED64:
-    case FIXED32:
-        if (!take(at, end, (tag & 7) == FIXED64 ? 8 : 4, &out->bytes)) return false;
-        for (size_t i = out->bytes.size; i-- > 0;) out->value = out->value << 8 | out->bytes.at[i];
-        return true;
-    default: return false;
-    }
-}
-
-/* Calls `one` for each field. */
-static bool each_field(rf__bytes message, bool (*one)(void *to, const field *f), void *to)
-{
-    const unsigned char *at = message.at, *const end = message.at + message.size;
-    field f;
-    while (at < end)
-        if (!next_field(&at, end, &f) || !one(to, &f)) return false;
-    return true;
+    rf__wire w = {message.at, message.size, 0};
+    rf__field f;
+    const char *fault;
+    while (rf__wire_next(&w, &f, &fault))
+        if (!one(to, &f)) return false;
+    return !fault;
 }
 
 /* ---- entries ---- */
 
-static bool dimension(void *to, const field *f)
+static bool dimension(void *to, const rf__field *f)
 {
     if (f->number == 1) *(uint64_t *)to = f->value;
     return true;
 }
 
-static bool shape(void *to, const field *f)
+static bool shape(void *to, const rf__field *f)
 {
     rf__variable *v = to;
     uint64_t size = 0;
     if (f->number == 3 && f->value) return false;                                            /* unknown rank */
     if (f->number != 2) return true;
-    if (v->rank == RF_MAX_RANK || !each_field(f->bytes, dimension, &size) || size > INT64_MAX) return false;
+    const bool read = v->rank < RF_MAX_RANK && each_field((rf__bytes){f->data, f->size}, dimension, &size);
+    if (!read || size > INT64_MAX) return false;
     v->dim[v->rank++] = (int64_t)size;
     return true;
 }
 
-static bool entry(void *to, const field *f)
+static bool entry(void *to, const rf__field *f)
 {
     rf__variable *v = to;
     switch (f->number) {
@@ -86,7 +59,7 @@ static bool entry(void *to, const field *f)
         for (size_t i = 0; i < RF_COUNT(types); i++)
             if (types[i].number == f->value) v->dtype = rf__dtype_of(types[i].name);
         return true;
-    case 2: return each_field(f->bytes, shape, v);
+    case 2: return each_field((rf__bytes){f->data, f->size}, shape, v);
     case 3: return v->shard = f->value, true;
     case 4: return v->offset = f->value, true;
     case 5: return v->size = f->value, true;
@@ -98,7 +71,7 @@ static bool entry(void *to, const field *f)
 
 typedef struct header { uint64_t shards, big; } header;
 
-static bool header_field(void *to, const field *f)
+static bool header_field(void *to, const rf__field *f)
 {
     header *h = to;
     if (f->number == 1) h->shards = f->value;

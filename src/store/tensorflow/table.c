@@ -8,6 +8,7 @@
  *               has an entry for each block of entries, whose value is its handle */
 #include <stdlib.h>
 
+#include "base/protobuf.h"
 #include "store/tensorflow/tensorflow.h"
 
 enum { FOOTER = 48, TRAILER = 5, MAX_KEY = 4096 };
@@ -25,19 +26,6 @@ static uint32_t little32(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-bool rf__varint(const unsigned char **at, const unsigned char *end, uint64_t *out)
-{
-    enum { LONGEST = 10 };
-    const unsigned char *p = *at;
-    *out = 0;
-    for (int i = 0; i < LONGEST && p < end; i++, p++) {
-        if (i == LONGEST - 1 && *p > 1) return false;                        /* more than 64 bits */
-        *out |= (uint64_t)(*p & 0x7f) << (7 * i);
-        if (*p < 0x80) return *at = p + 1, true;
-    }
-    return false;
-}
-
 static rf_status malformed(const table *t, size_t at, const char *what)
 {
     return rf_fail(t->why, RF_EDATA, "%s: byte %zu: expected %s, got something else: the index is damaged", t->name, at,
@@ -45,11 +33,11 @@ static rf_status malformed(const table *t, size_t at, const char *what)
 }
 
 /* The block at a handle, which ends before the footer. */
-static rf_status find_block(const table *t, const unsigned char **handle, const unsigned char *end, rf__bytes *out)
+static rf_status find_block(const table *t, rf__wire *handle, rf__bytes *out)
 {
     uint64_t offset, size;
-    const size_t here = (size_t)(*handle - t->data), most = t->size - FOOTER;
-    if (!rf__varint(handle, end, &offset) || !rf__varint(handle, end, &size))
+    const size_t here = (size_t)(handle->data - t->data) + handle->at, most = t->size - FOOTER;
+    if (!rf__wire_varint(handle, &offset) || !rf__wire_varint(handle, &size))
         return malformed(t, here, "the offset and the size of a block");
     if (offset > most || size > most - offset || most - offset - size < TRAILER)
         return rf_fail(t->why, RF_EDATA,
@@ -81,22 +69,23 @@ static rf_status each_entry(const table *t, rf__bytes block, unsigned char *key,
         if (little32(block.at + limit + 4 * i) > limit)
             return malformed(t, begin + limit + 4 * i, "a restart within the block");
     size_t had = 0;
-    for (const unsigned char *p = block.at, *end = block.at + limit; p < end;) {
-        const size_t here = (size_t)(p - t->data);
+    for (rf__wire w = {block.at, limit, 0}; w.at < limit;) {
+        const size_t here = begin + w.at;
         uint64_t shared, rest, size;
-        if (!rf__varint(&p, end, &shared) || !rf__varint(&p, end, &rest) || !rf__varint(&p, end, &size))
+        if (!rf__wire_varint(&w, &shared) || !rf__wire_varint(&w, &rest) || !rf__wire_varint(&w, &size))
             return malformed(t, here, "the sizes of an entry");
         if (shared > had) return malformed(t, here, "a key that shares no more than the key before has");
-        if (rest > (size_t)(end - p) || size > (size_t)(end - p) - rest)
+        if (rest > limit - w.at || size > limit - w.at - rest)
             return malformed(t, here, "an entry within its block");
         if (rest > MAX_KEY - shared)
             return rf_fail(t->why, RF_EDATA, "%s: byte %zu: expected a name of at most %d bytes, got more", t->name,
                            here, MAX_KEY);
+        const unsigned char *p = w.data + w.at;
         if (rest) memcpy(key + shared, p, (size_t)rest);
         had = (size_t)(shared + rest);
         const rf_status status = one(user, (rf__bytes){key, had}, (rf__bytes){p + rest, (size_t)size}, t->why);
         if (status) return status;
-        p += rest + size;
+        w.at += (size_t)(rest + size);
     }
     return RF_OK;
 }
@@ -106,10 +95,10 @@ typedef struct blocks { const table *t; unsigned char *key; rf__table_entry *one
 static rf_status each_block(void *user, rf__bytes key, rf__bytes value, rf_error *why)
 {
     const blocks *b = user;
-    const unsigned char *handle = value.at;
+    rf__wire handle = {value.at, value.size, 0};
     rf__bytes block;
     (void)key, (void)why;
-    const rf_status status = find_block(b->t, &handle, value.at + value.size, &block);
+    const rf_status status = find_block(b->t, &handle, &block);
     return status ? status : each_entry(b->t, block, b->key, b->one, b->user);
 }
 
@@ -127,11 +116,11 @@ rf_status rf__table_each(const rf_ctx *ctx, const unsigned char *data, size_t si
                        "without its magic number", name, size);
     unsigned char *key = rf__alloc(ctx, 2 * MAX_KEY);
     if (!key) return rf_fail(why, RF_ENOMEM, "%s: out of memory", name);
-    const unsigned char *handle = data + size - FOOTER, *end = data + size - sizeof magic;
+    rf__wire handle = {data + size - FOOTER, FOOTER - sizeof magic, 0};
     const blocks b = {&t, key, one, user};
     rf__bytes index;
-    rf_status status = find_block(&t, &handle, end, &index);                          /* of metadata: not needed */
-    if (!status) status = find_block(&t, &handle, end, &index);
+    rf_status status = find_block(&t, &handle, &index);                          /* of metadata: not needed */
+    if (!status) status = find_block(&t, &handle, &index);
     if (!status) status = each_entry(&t, index, key + MAX_KEY, each_block, (void *)(uintptr_t)&b);
     rf__free(ctx, key);
     return status;

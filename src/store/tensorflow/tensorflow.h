@@ -26,9 +26,6 @@ rf_status rf__table_each(const rf_ctx *ctx, const unsigned char *data, size_t si
 /* CRC32C as TensorFlow and LevelDB store it. */
 static inline uint32_t rf__masked_crc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
-/* A number of 7 bits a byte, lowest first, at most 10 bytes; false: it does not end before `end`. */
-bool rf__varint(const unsigned char **at, const unsigned char *end, uint64_t *out);
-
 /* ---- bundle.c ---- */
 
 /* A variable, by its name in the checkpoint. */

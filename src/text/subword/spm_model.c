@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "text/protobuf.h"
+#include "base/protobuf.h"
 #include "roformer/tokenizer.h"
 #include "spm_model.h"
 

@@ -1,6 +1,6 @@
 /* protobuf.h — the fields of a protobuf message, one after another; every length is checked. */
-#ifndef RF_TEXT_PROTOBUF_H
-#define RF_TEXT_PROTOBUF_H
+#ifndef RF_BASE_PROTOBUF_H
+#define RF_BASE_PROTOBUF_H
 
 #include "base/base.h"
 
@@ -17,6 +17,9 @@ typedef struct rf__field {
     const unsigned char *data;          /* RF_WIRE_LENGTH                                                             */
     size_t size;
 } rf__field;
+
+/* A number of 1 to 10 bytes, 7 bits each, the lowest first; false: it does not end. */
+bool rf__wire_varint(rf__wire *w, uint64_t *out);
 
 /* The next field; false: there is none, and *fault is NULL at the end of the message and says what is wrong where it is
  * damaged. */

@@ -1,10 +1,9 @@
 /* protobuf.c — the wire format of protocol buffers: a tag (number and type), and what the type says.
  *
  * Groups (types 3 and 4), which the format gave up, are refused.                                                     */
-#include "protobuf.h"
+#include "base/protobuf.h"
 
-/* A number of 1 to 10 bytes, 7 bits each, the lowest first; false: it does not end. */
-static bool varint(rf__wire *w, uint64_t *out)
+bool rf__wire_varint(rf__wire *w, uint64_t *out)
 {
     uint64_t x = 0;
     for (unsigned shift = 0; w->at < w->size && shift < 70; shift += 7) {
@@ -29,11 +28,11 @@ static bool fixed(rf__wire *w, size_t bytes, uint64_t *out)
 static const char *content(rf__wire *w, rf__field *f)
 {
     switch ((int)f->type) {
-    case RF_WIRE_VARINT: return varint(w, &f->value) ? NULL : "a number does not end";
+    case RF_WIRE_VARINT: return rf__wire_varint(w, &f->value) ? NULL : "a number does not end";
     case RF_WIRE_8_BYTES: return fixed(w, 8, &f->value) ? NULL : "it ends within a number of 8 bytes";
     case RF_WIRE_4_BYTES: return fixed(w, 4, &f->value) ? NULL : "it ends within a number of 4 bytes";
     case RF_WIRE_LENGTH:
-        if (!varint(w, &f->value)) return "a length does not end";
+        if (!rf__wire_varint(w, &f->value)) return "a length does not end";
         if (f->value > w->size - w->at) return "a field is longer than what is left";
         f->data = w->data + w->at;
         f->size = (size_t)f->value;
@@ -49,7 +48,7 @@ bool rf__wire_next(rf__wire *w, rf__field *f, const char **fault)
     *fault = NULL;
     if (w->at == w->size) return false;
     *f = (rf__field){0};
-    if (!varint(w, &tag)) return *fault = "a tag does not end", false;
+    if (!rf__wire_varint(w, &tag)) return *fault = "a tag does not end", false;
     if (tag >> 3 < 1 || tag >> 3 > 0x1FFFFFFF) return *fault = "a field number that is not 1 to 536870911", false;
     f->number = (uint32_t)(tag >> 3);
     f->type = (rf__wire_type)(tag & 7);
