@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "convert/other_files.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
@@ -34,19 +35,12 @@ static const char *const left_out[] = {
     [STORE] = "of the program that keeps the folder",
 };
 
-static bool among(const char *const *list, const char *name)
-{
-    for (; list && *list; list++)
-        if (!strcmp(*list, name)) return true;
-    return false;
-}
-
 /* Of any tokenizer: where a folder has one, all that is read of it is written. */
 static bool of_tokenizer(const char *name)
 {
     bool found = rf__tokenizer_setting(name) || !strcmp(name, RF_FILE_ADDED_TOKENS);
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && !found; r++)
-        found = among((*r)->files, name) || among((*r)->holds, name);
+        found = rf__is_among((*r)->files, name) || rf__is_among((*r)->holds, name);
     return found;
 }
 
@@ -71,7 +65,8 @@ static bool among_weights(const rf__other_files *f, const char *name)
 /* What is written under its own name needs no words; nor do the weights that are read. */
 static bool is_silent(const rf__other_files *f, const char *name, kind k)
 {
-    if (k == WRITTEN) return !f->tokenizer || !of_tokenizer(name) || among(rf_tokenizer_files(f->tokenizer), name);
+    if (k == WRITTEN)
+        return !f->tokenizer || !of_tokenizer(name) || rf__is_among(rf_tokenizer_files(f->tokenizer), name);
     return k == WEIGHTS ? among_weights(f, name) : !strcmp(name, RF_FILE_LOCK);
 }
 

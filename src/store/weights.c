@@ -207,12 +207,6 @@ static rf_status open_bundle(rf_weights *w, const char *path, rf_error *why)
     return status ? status : list_names(w, path, why);
 }
 
-static bool ends(const char *path, const char *with)
-{
-    const size_t n = strlen(path), m = strlen(with);
-    return n >= m && !strcmp(path + n - m, with);
-}
-
 const char *const rf__weight_files[] = {RF_FILE_WEIGHTS,     RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH,
                                         RF_FILE_TORCH_INDEX, RF_FILE_TF_INDEX,      NULL};
 
@@ -273,7 +267,7 @@ static const struct {
 static rf_status open_path(rf_weights *w, const char *path, rf_error *why)
 {
     size_t i = 0;
-    while (!ends(path, layouts[i].ending)) i++;
+    while (!rf__ends_with(path, layouts[i].ending)) i++;
     return layouts[i].open(w, path, why);
 }
 

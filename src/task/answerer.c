@@ -198,7 +198,7 @@ void rf__answerer_label(const rf_answerer *a, const float *z, float *score)
 {
     const rf_config *c = rf_model_config(a->model);
     a->task->probabilities(z, c->num_labels, score);
-    if (lone_logit(c)) score[0] = (float)(1 / (1 + exp(-(double)z[0])));
+    if (lone_logit(c)) rf__task_sigmoid(z, 1, score);
 }
 
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,

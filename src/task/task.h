@@ -124,6 +124,7 @@ rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error 
 
 /* ---- for the tasks' files ---- */
 
+void rf__task_sigmoid(const float *z, int64_t K, float *p);    /* probabilities: 1 / (1 + exp(-z)), each by itself    */
 bool rf__task_any(const rf_config *c);   /* recognise: the head says it all                                           */
 
 /* loss: the mean over labelled rows y of  class_weight[y] (-log softmax(z)[y]) */

@@ -1,4 +1,5 @@
 /* tasks.c — tasks and presets by name, and the task of a folder. */
+#include <math.h>
 #include <stdio.h>
 
 #include "task/task.h"
@@ -159,6 +160,11 @@ rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error 
 }
 
 /* ---- what several tasks' files share ---- */
+
+void rf__task_sigmoid(const float *z, int64_t K, float *p)
+{
+    for (int64_t k = 0; k < K; k++) p[k] = (float)(1 / (1 + exp(-(double)z[k])));
+}
 
 bool rf__task_any(const rf_config *c)
 {

@@ -71,13 +71,6 @@ static bool complete(json_t *root, const rf__bundle_model *m, const char *folder
     return fine;
 }
 
-static bool has_ending(const char *name)
-{
-    static const char ending[] = ".index";
-    const size_t n = strlen(name), m = sizeof ending - 1;
-    return n > m && !strcmp(name + n - m, ending);
-}
-
 bool rf__bundle_index(const rf_ctx *ctx, const char *folder, char *path, size_t size)
 {
     int found = 0;
@@ -85,8 +78,10 @@ bool rf__bundle_index(const rf_ctx *ctx, const char *folder, char *path, size_t 
     if (rf__path(path, size, folder, RF_FILE_TF_INDEX, NULL)) return false;
     if (rf__is_there(ctx, path)) return true;
     DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (has_ending(e->d_name) && !rf__path(path, size, folder, e->d_name, NULL)) found++;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        const bool index = rf__ends_with(e->d_name, ".index") && strcmp(e->d_name, ".index");
+        if (index && !rf__path(path, size, folder, e->d_name, NULL)) found++;
+    }
     if (d) closedir(d);
     return found == 1;
 }

@@ -56,12 +56,6 @@ rf_status rf__bundle_examine(const rf__bundle *b, const char *file, rf__bundle_m
 
 /* ---- names ---- */
 
-static bool ends(const char *name, const char *with)
-{
-    const size_t n = strlen(name), m = strlen(with);
-    return n >= m && !strcmp(name + n - m, with);
-}
-
 /* Steps and moments of Google's and bert4keras' optimizers and of TensorFlow's own, and the task that is not used. */
 bool rf__bundle_is_tensor(const rf__variable *v)
 {
@@ -69,7 +63,7 @@ bool rf__bundle_is_tensor(const rf__variable *v)
                       *const heads[] = {"global_step", "cls/seq_relationship/", "beta1_power", "beta2_power",
                                         "training/", "save_counter", "Adam/", "AdamWeightDecayOptimizer/"};
     for (size_t i = 0; i < RF_COUNT(tails); i++)
-        if (ends(v->name, tails[i])) return false;
+        if (rf__ends_with(v->name, tails[i])) return false;
     for (size_t i = 0; i < RF_COUNT(heads); i++)
         if (begins(v->name, heads[i])) return false;
     return !strstr(v->name, "/AdamWeightDecayOptimizer");
@@ -114,5 +108,5 @@ void rf__bundle_name(const rf__variable *v, const char *prefix, char *out, size_
         return;
     }
     put_text(&t, last);
-    if (ends(last, "_embeddings")) put_text(&t, ".weight");
+    if (rf__ends_with(last, "_embeddings")) put_text(&t, ".weight");
 }

@@ -21,11 +21,6 @@ typedef struct table {
     rf_error *why;
 } table;
 
-static uint32_t little32(const unsigned char *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 static rf_status malformed(const table *t, size_t at, const char *what)
 {
     return rf_fail(t->why, RF_EDATA, "%s: byte %zu: expected %s, got something else: the index is damaged", t->name, at,
@@ -49,7 +44,7 @@ static rf_status find_block(const table *t, rf__wire *handle, rf__bytes *out)
                        "%s: block at byte %llu: expected one that is not compressed, got type %d%s; write the "
                        "checkpoint again with tf.compat.v1.train.Saver", t->name, (unsigned long long)offset, at[size],
                        at[size] == 1 ? " (Snappy)" : "");
-    const uint32_t expected = little32(at + size + 1), got = rf__masked_crc(rf__crc32c(0, at, (size_t)size + 1));
+    const uint32_t expected = rf__little32(at + size + 1), got = rf__masked_crc(rf__crc32c(0, at, (size_t)size + 1));
     if (expected != got)
         return rf_fail(t->why, RF_EDATA, "%s: block at byte %llu: expected checksum %08x, got %08x: the index is "
                        "damaged", t->name, (unsigned long long)offset, (unsigned)expected, (unsigned)got);
@@ -62,11 +57,11 @@ static rf_status each_entry(const table *t, rf__bytes block, unsigned char *key,
 {
     const size_t begin = (size_t)(block.at - t->data);
     if (block.size < 4) return malformed(t, begin, "the number of restarts");
-    const uint32_t restarts = little32(block.at + block.size - 4);
+    const uint32_t restarts = rf__little32(block.at + block.size - 4);
     if (restarts > (block.size - 4) / 4) return malformed(t, begin + block.size - 4, "the number of restarts");
     const size_t limit = block.size - 4 - 4 * (size_t)restarts;
     for (uint32_t i = 0; i < restarts; i++)
-        if (little32(block.at + limit + 4 * i) > limit)
+        if (rf__little32(block.at + limit + 4 * i) > limit)
             return malformed(t, begin + limit + 4 * i, "a restart within the block");
     size_t had = 0;
     for (rf__wire w = {block.at, limit, 0}; w.at < limit;) {

@@ -9,6 +9,7 @@
 #ifndef RF_STORE_TENSORFLOW_H
 #define RF_STORE_TENSORFLOW_H
 
+#include "base/bytes.h"
 #include "store/store.h"
 
 /* ---- table.c: sorted tables of LevelDB ---- */
@@ -22,9 +23,6 @@ bool rf__table_is(const unsigned char *data, size_t size);
  * RF_EUNSUPPORTED: a compressed block.  Messages begin with `name`. */
 rf_status rf__table_each(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name,
                          rf__table_entry *one, void *user, rf_error *why);
-
-/* CRC32C as TensorFlow and LevelDB store it. */
-static inline uint32_t rf__masked_crc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
 /* ---- bundle.c ---- */
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "graph/graph.h"
 #include "task/scores.h"
 #include "task/task.h"
@@ -220,16 +221,10 @@ static const char *const of_lists[] = {"map", "mrr_at_10", "ndcg_at_10", NULL},
                          *const of_pairs[] = {"pearson", "spearmanr", NULL},
                          *const of_classes[] = {"average_precision", "accuracy", "precision", "recall", "f1", NULL};
 
-static bool among(const char *const *names, const char *name)
-{
-    while (*names && strcmp(*names, name)) names++;
-    return *names != NULL;
-}
-
 static bool has_metric(const rf__labelled *l, const char *name)
 {
-    if (among(of_lists, name)) return !l->scored;
-    return l->scored && (among(of_pairs, name) || (!l->graded && among(of_classes, name)));
+    if (rf__is_among(of_lists, name)) return !l->scored;
+    return l->scored && (rf__is_among(of_pairs, name) || (!l->graded && rf__is_among(of_classes, name)));
 }
 
 static const char *why_not(const rf__labelled *l)
@@ -260,11 +255,6 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
 
 /* Of a folder that another program wrote, only if this task is asked for: the first row that fits is `reg`. */
 static bool recognise(const rf_config *c) { return c->num_labels == 1 && !*c->problem_type; }
-
-static void probabilities(const float *z, int64_t K, float *p)
-{
-    for (int64_t k = 0; k < K; k++) p[k] = (float)(1 / (1 + exp(-(double)z[k])));
-}
 
 /* {"score": x}, or {"scores": [..]} of a list of documents. */
 static json_t *predict(const rf__prediction *p, size_t i)
@@ -303,7 +293,7 @@ const rf__task rf__task_cross = {
     .score = score,
     .has_metric = has_metric,
     .why_not = why_not,
-    .probabilities = probabilities,
+    .probabilities = rf__task_sigmoid,
     .function = "Sigmoid",
     .columns = "score",
     .between = ',',

@@ -60,11 +60,6 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
     return RF_OK;
 }
 
-static void probabilities(const float *z, int64_t K, float *p)
-{
-    for (int64_t k = 0; k < K; k++) p[k] = (float)(1 / (1 + exp(-(double)z[k])));
-}
-
 static json_t *predict(const rf__prediction *p, size_t i)
 {
     const size_t K = (size_t)p->t->K;
@@ -95,7 +90,7 @@ const rf__task rf__task_multilabel = {
     .loss = loss,
     .metric = "f1_micro",
     .score = score,
-    .probabilities = probabilities,
+    .probabilities = rf__task_sigmoid,
     .function = "Sigmoid",
     .columns = "labels",
     .between = ',',

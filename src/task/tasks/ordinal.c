@@ -87,7 +87,7 @@ static int descending(const void *a, const void *b)
 static void probabilities(const float *z, int64_t K, float *p)
 {
     p[0] = 1;
-    for (int64_t k = 0; k < K; k++) p[k + 1] = (float)(1 / (1 + exp(-(double)z[k])));
+    rf__task_sigmoid(z, K, p + 1);
     qsort(p + 1, (size_t)K, sizeof *p, descending);
     for (int64_t k = 0; k < K; k++) p[k] = fminf(p[k], 1 - p[k + 1]);
 }

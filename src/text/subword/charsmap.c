@@ -5,17 +5,13 @@
  * Where all offsets lie in the array, so does every look-up.                                                         */
 #include "charsmap.h"
 
+#include "base/bytes.h"
 #include "roformer/tokenizer.h"
 
 enum { BLOCK = 256, KEYS = 32 };        /* units of a block; keys that begin a text, as the library counts them       */
 static const uint32_t VALUE = UINT32_C(1) << 31, HAS_VALUE = 1u << 8;
 
 static uint32_t offset(uint32_t unit) { return (unit >> 10) << ((unit & 1u << 9) >> 6); }
-
-static uint32_t little(const unsigned char *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -63,7 +59,7 @@ rf_status rf__charsmap_read(rf__charsmap *m, const rf_ctx *ctx, const void *data
                             rf_error *why)
 {
     const unsigned char *p = data;
-    const size_t trie = size >= 4 ? little(p) : 0;
+    const size_t trie = size >= 4 ? rf__little32(p) : 0;
     *m = (rf__charsmap){0};
     if (!trie || trie % (4 * BLOCK) || trie >= size - 4)
         return rf_fail(why, RF_EDATA,
@@ -77,7 +73,7 @@ rf_status rf__charsmap_read(rf__charsmap *m, const rf_ctx *ctx, const void *data
     if (!m->unit || !m->texts) {
         status = rf_fail(why, RF_ENOMEM, "%s: no memory for %zu bytes", where, size);
     } else {
-        for (size_t i = 0; i < m->units; i++) m->unit[i] = little(p + 4 + 4 * i);
+        for (size_t i = 0; i < m->units; i++) m->unit[i] = rf__little32(p + 4 + 4 * i);
         memcpy(m->texts, p + 4 + trie, m->texts_size);
         status = check(m, where, why);
     }

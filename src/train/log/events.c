@@ -9,6 +9,7 @@
  * first. */
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "train/log/events.h"
 
 enum { VARINT = 0, EIGHT_BYTES = 1, SIZED = 2, FOUR_BYTES = 5 };
@@ -68,8 +69,7 @@ static void put_float(rf__bytes *b, int number, float x)
 
 static uint32_t masked(const void *data, size_t n)
 {
-    const uint32_t crc = rf__crc32c(0, data, n);
-    return (crc >> 15 | crc << 17) + 0xa282ead8u;
+    return rf__masked_crc(rf__crc32c(0, data, n));
 }
 
 static void frame(rf__bytes *record, const rf__bytes *data)
