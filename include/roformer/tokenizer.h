@@ -131,6 +131,20 @@ enum {
 rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);
 
+/* Encodes n texts, or pairs of texts, as rf_encode does, by all workers of the tokenizer's context. The tokens of text
+ * i are those from start[i] to start[i + 1] - 1.
+ *
+ *   bytes, pair_bytes  sizes; NULL, or (size_t)-1 for one of them: the text ends at its terminating zero
+ *   pair        NULL: no pairs; pair[i] NULL: text i has none
+ *   start       [n + 1], starts with 0
+ *   bad         receives the index of the first text that cannot be encoded, -1 if there is none; `why` then describes
+ *               the problem without the number of the text. NULL: `why` includes the number
+ *   RF_EARG     `flags` has RF_ENCODE_APPEND
+ *   others      as rf_encode; after an error the encoding holds nothing */
+rf_status rf_encode_texts(const rf_tokenizer *t, const char *const text[], const size_t bytes[],
+                          const char *const pair[], const size_t pair_bytes[], int64_t n, size_t limit, int flags,
+                          rf_encoding *e, int64_t start[], int64_t *bad, rf_error *why);
+
 /* Encodes a text with a randomly sampled segmentation, for training with subword regularization (Kudo 2018) or
  * BPE-dropout (Provilkov et al. 2020). With a Unigram model, one of the `nbest` best segmentations (below 0: any) is
  * sampled with a probability proportional to p^alpha. With BPE, each merge is skipped with probability alpha. The same
