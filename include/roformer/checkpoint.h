@@ -240,6 +240,8 @@ typedef struct rf_config {
     /* Cross-encoders: the function after which the output is a score, "Sigmoid" or "Identity"; "": not given. It is
        written as sentence_transformers.activation_fn; a folder's is found by rf_answerer_open. */
     char score_function[12];
+    /* GAU-alpha: columns of queries and keys; 0: hidden_size / num_attention_heads. */
+    int64_t attention_key_size;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */
@@ -302,6 +304,9 @@ void rf_labels_free(rf_labels *l);
 /* Number of parameters of a model with this config and the head that its architecture names. Fixed position tables are
  * not counted. */
 int64_t rf_config_parameters(const rf_config *c);
+
+/* Columns of the queries and keys of a head: attention_key_size, or hidden_size / num_attention_heads. */
+int64_t rf_config_head_width(const rf_config *c);
 
 /* 1: the feed-forward layers of the family have a gate, a matrix of intermediate_size rows more; 0: not. */
 int rf_config_gated(const rf_config *c);

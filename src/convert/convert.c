@@ -50,8 +50,16 @@ static bool names(const char *pattern, const char *name, size_t size)
     return size == n && !memcmp(name, pattern, n);
 }
 
+/* What the caller drops, or the library that is written for does not have. */
 static bool is_dropped(const struct conversion *c, const char *name, size_t size)
 {
+    char whole[128];
+    if (size < sizeof whole) {
+        snprintf(whole, sizeof whole, "%.*s", (int)size, name);
+        const char *bare = rf__family_bare(c->params.family, whole);
+        for (const char *const *out = c->params.family->left_out; out && *out; out++)
+            if (!strcmp(*out, bare)) return true;
+    }
     for (size_t i = 0; i < c->o.drops; i++)
         if (names(c->o.drop[i], name, size)) return true;
     return false;

@@ -94,7 +94,7 @@ void rf__source_shares(rf_graph *g, const rf__view *view, float *p)
 
 rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf_head_sums *out, rf_error *why)
 {
-    const int64_t H = c->num_attention_heads, D = c->hidden_size / H, r = rf_rope_width(c);
+    const int64_t H = c->num_attention_heads, D = rf_config_head_width(c), r = rf_rope_width(c);
     const size_t vector = (size_t)(H * D), square = vector * (size_t)D, planes = (size_t)(H * (r / 2));
     double *all = rf__calloc(ctx, 2 * (vector + square + planes) + (size_t)(r / 2), sizeof *all);
     if (!all)

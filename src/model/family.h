@@ -105,6 +105,8 @@ typedef struct rf_family {
     const rf_head_row *head;            /* ended by a row without forward; the first says which word                  */
     const rf_spelling *spelling;        /* ended by a row without a name                                              */
     const rf_silent *silent;            /* ended by a row without a name                                              */
+    const char *const *left_out;        /* tensors, without the prefix, that older files have and the library's classes
+                                           have not; NULL at the end, or NULL: none                                   */
     const char *const *positions;       /* encodings that it may have, NULL at the end; or NULL: all                  */
     rf_norm_kind norm;
     bool first_bare;                    /* no norm stands before the first layer's attention (normalize_before)       */

@@ -19,8 +19,8 @@ typedef enum rf_init {
 typedef bool rf_when(const rf_config *c, int64_t layer);
 
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
- * Q three times C, F feed-forward, G twice F, K labels, 1 one, P max_position_embeddings, H heads, D head width, A
- * heads of all layers; others belong to the position encoding.                                                       */
+ * Q three times C, F feed-forward, G twice F, K labels, 1 one, P max_position_embeddings, H heads, D head width, U
+ * twice F and once D, A heads of all layers; others belong to the position encoding. */
 typedef struct rf_param_row {
     const char *name, *shape;
     rf_init init;

@@ -26,7 +26,8 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     case 'A': return c->num_hidden_layers * c->num_attention_heads;
     case 'P': return c->max_position_embeddings + rf__config_first_position(c);
     case 'H': return c->num_attention_heads;
-    case 'D': return c->hidden_size / c->num_attention_heads;
+    case 'D': return rf_config_head_width(c);
+    case 'U': return 2 * c->intermediate_size + rf_config_head_width(c);
     case 'K': return c->num_labels;
     case '1': return 1;
     default:  return p->extent(c, letter);
@@ -240,6 +241,13 @@ int64_t rf_position_parameters(const rf_position *p, const rf_config *c)
     int64_t sum = count(c, p, p->embedding, -1);
     for (int64_t l = 0; l < c->num_hidden_layers; l++) sum += count(c, p, p->layer, l);
     return sum;
+}
+
+int64_t rf_config_head_width(const rf_config *given)
+{
+    rf_config c;
+    if (!given || rf__config_given(&c, given, NULL) || c.num_attention_heads < 1) return 0;
+    return c.attention_key_size > 0 ? c.attention_key_size : c.hidden_size / c.num_attention_heads;
 }
 
 int rf_config_gated(const rf_config *given)

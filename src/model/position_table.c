@@ -64,7 +64,7 @@ rf_status rf__position_frequencies(const rf_params *p, const rf_weights *w, rf_e
 {
     static const char name[] = "rotary_embeddings.inv_freq";
     const rf_config *c = &p->config;
-    const int64_t D = c->hidden_size / c->num_attention_heads;
+    const int64_t D = rf_config_head_width(c);
     rf_status status = RF_OK;
     for (size_t i = 0; i < rf_weights_count(w) && !status; i++) {
         const rf_weight *t = rf_weights_at(w, i);

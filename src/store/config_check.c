@@ -68,7 +68,10 @@ static rf_status check_heads(const rf_config *c, const char *key, int64_t heads,
     const long long C = c->hidden_size, H = heads;
     if (C % H)
         return rf_fail(why, RF_EDATA, "%s: %s: expected a divisor of hidden_size, %lld, got %lld", name, key, C, H);
-    if (C / H % 2)
+    if (c->attention_key_size % 2)
+        return rf_fail(why, RF_EDATA, "%s: attention_key_size: expected an even number for rotation, got %lld", name,
+                       (long long)c->attention_key_size);
+    if (!c->attention_key_size && C / H % 2)
         return rf_fail(why, RF_EDATA,
                        "%s: hidden_size / %s: expected an even number of columns per head for rotation, got %lld / "
                        "%lld = %lld", name, key, C, H, C / H);
@@ -103,7 +106,8 @@ static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why
 static rf_status check_lacking(const rf_config *c, const rf_family_config *f, const char *name, rf_error *why)
 {
     const struct { const char *key; int64_t value; } own[] = {{"local_attention", c->local_attention},
-                                                              {"token_dropout", c->token_dropout}};
+                                                              {"token_dropout", c->token_dropout},
+                                                              {"attention_key_size", c->attention_key_size}};
     for (size_t i = 0; i < RF_COUNT(own); i++)
         if (own[i].value && !rf__config_key_named(f, own[i].key))
             return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected 0 for a %s, got %lld", name, own[i].key, f->title,

@@ -16,12 +16,12 @@ import tensorflow as tf
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent.parent / "tests" / "golden"
 BERT_KEYS = ("attention_probs_dropout_prob", "hidden_act", "hidden_dropout_prob", "hidden_size", "initializer_range", "intermediate_size",
-             "max_position_embeddings", "num_attention_heads", "num_hidden_layers", "type_vocab_size", "vocab_size")
+             "max_position_embeddings", "num_attention_heads", "attention_key_size", "num_hidden_layers", "type_vocab_size", "vocab_size")
 # As in Google's Chinese BERT, whose file the authors kept.
 BESIDE = {"directionality": "bidi", "pooler_fc_size": 768, "pooler_num_attention_heads": 12, "pooler_num_fc_layers": 3,
           "pooler_size_per_head": 128, "pooler_type": "first_token_transform"}
-MODELS = {"roformer": "models/plain", "projected": "models/projected", "roformer_v2": "roformer_v2/masked", "bert": "bert/masked",
-          "chinese_roformer-gpt-char_L-2_H-24_A-2": "gpt", "chinese_roformer-sim-char_L-2_H-24_A-2": "sim", "nezha": "relative/nezha_model"}
+MODELS = {"chinese_roformer-char_L-2_H-32_A-4": "models/plain", "projected": "models/projected", "roformer_v2": "roformer_v2/masked", "bert": "bert/masked",
+          "chinese_roformer-gpt-char_L-2_H-24_A-2": "gpt", "chinese_roformer-sim-char_L-2_H-24_A-2": "sim", "nezha": "relative/nezha_model", "gau_alpha": "gau_alpha/masked"}
 
 
 def read(path):
@@ -39,8 +39,10 @@ def variable(name, value):
         name = name.replace("cls.predictions.bias", "cls.predictions.output_bias")
         if name.startswith("cls.predictions.decoder"):
             return None
+    elif name.startswith("gau_alpha.encoder."):
+        name = name.replace("gau_alpha.", "GAU_alpha.").replace("scaleoffset.weight", "scaleoffset.gamma")
     else:
-        name = re.sub("^(roformer|bert)\\.", "bert.", name)
+        name = re.sub("^(roformer|bert|gau_alpha)\\.", "bert.", name)
     name = re.sub("encoder\\.layer\\.(\\d+)", r"encoder.layer_\1", name).replace("embeddings_project", "encoder.embedding_hidden_mapping_in")
     if re.search("(embed_positions|position_ids)", name):
         return None
@@ -79,7 +81,7 @@ def main():
         folder.mkdir(parents=True)
         tensors = dict(v for v in (variable(*t) for t in read(GOLDEN / source / "model.safetensors")) if v)
         state = {"global_step": np.array(7, np.int64)}
-        if name in ("bert", "roformer"):
+        if name == "bert" or "roformer-char" in name:
             hidden = tensors["bert/embeddings/LayerNorm/gamma"].size
             state.update({"bert/pooler/dense/kernel": np.eye(hidden, dtype=np.float32), "bert/pooler/dense/bias": np.ones(hidden, np.float32)})
             state.update({"bert/encoder/layer_0/output/dense/bias/adam_m": np.zeros(hidden, np.float32),
@@ -91,6 +93,10 @@ def main():
         config = json.loads((GOLDEN / source / "config.json").read_text())
         own = {k: config[k] for k in BERT_KEYS if k in config}
         own.update(BESIDE)
+        if name == "projected":                     # a name that is nobody's: the folder says what it is
+            own["architectures"] = ["RoFormerForMaskedLM"]
+        if name == "gau_alpha":                     # of BERT's file that the authors kept; a unit has one head
+            own["num_attention_heads"] = 12
         if name == "nezha":
             own.update(use_relative_position=True, max_relative_position=config["max_relative_position"])
         (folder / "bert_config.json").write_text(json.dumps(own, indent=2) + "\n")

@@ -239,6 +239,15 @@ typedef struct rf_attention_spec {
 } rf_attention_spec;
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
 
+/* The parts of a gated attention unit (Hua et al. 2022) around its attention. x [N,2U+S] = [u | v | z].
+ * rf_gau_pair    [scale_n z_n a | z_n b], queries and keys [N,2S]; a, b [S]; scale [N] is copied
+ * rf_gau_heads   of rotated queries and keys [q | k] [N,2S], what rf_attention takes: [q .. q | k .. k | v | 0]
+ *                [N,3HS], H = U / S (rounded up) heads of S columns with the same scores
+ * rf_gau_gate    u * w [N,U], with w [N,HS] of rf_attention, whose columns beyond U do not count */
+rf_tensor *rf_gau_pair(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b, const float scale[]);
+rf_tensor *rf_gau_heads(rf_graph *g, rf_tensor *pair, rf_tensor *x);
+rf_tensor *rf_gau_gate(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t S);
+
 /* Linear attention over packed sequences (Katharopoulos et al. 2020; Choromanski et al. 2021; RoFormer, Eqs. 17-19).
  *
  *   qkv        [N, 3C] as in rf_attention; returns [N, C]; start, B, rope and row as there

@@ -157,8 +157,9 @@ static double pairs_within(const bench_shape *s, int64_t window)
 /* Of all layers; back: of their backward. */
 static double attention_flops(const rf_config *c, const bench_shape *s, int back)
 {
-    const int64_t H = c->num_attention_heads, D = c->hidden_size / H;
-    const double softmax = (back ? 8 : 4) * (double)c->hidden_size;                    /* of a query and a key        */
+    const int64_t H = c->num_attention_heads, D = rf_config_head_width(c);
+    const int64_t both = c->attention_key_size ? D + c->intermediate_size : 2 * c->hidden_size;   /* of key and value */
+    const double softmax = (back ? 4 : 2) * (double)both;                              /* of a query and a key        */
     const double local = c->local_attention ? pairs_within(s, c->local_attention / 2) : s->squares;
     const double linear = (double)(s->N * H) * rf_linear_attention_flops(c->feature_map, c->num_random_features, D,
                                                                          c->is_decoder, back);
@@ -176,6 +177,7 @@ static double product_flops(const rf_config *c, const bench_shape *s)
     const double N = (double)s->N, L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
     const double F = (double)c->intermediate_size, E = (double)c->embedding_size;
     const double projected = c->embedding_size != c->hidden_size ? 2 * N * E * C : 0;
+    if (c->attention_key_size) return L * 2 * N * C * (3 * F + (double)c->attention_key_size) + projected;
     return L * (2 * N * (4 * C * C + (rf_config_gated(c) ? 3 : 2) * C * F)) + projected;
 }
 

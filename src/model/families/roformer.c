@@ -51,6 +51,9 @@ static const rf_silent silent[] = {
     {0},
 };
 
+/* transformers' RoFormerModel has no pooler; TensorFlow's checkpoints have one, and the folders made of them. */
+static const char *const left_out[] = {"pooler.dense.weight", "pooler.dense.bias", NULL};
+
 static rf_tensor *vector(rf_graph *g, const void *weights, rf_tensor *x)
 {
     const rf_bert_embedding *e = weights;
@@ -70,6 +73,7 @@ const rf_family rf__family_roformer = {
     .head = heads,
     .spelling = rf__spelling_bert,
     .silent = silent,
+    .left_out = left_out,
     .norm = RF_NORM_LAYER,
     .vector = vector,
     .footprint = rf__bert_footprint,

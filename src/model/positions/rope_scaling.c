@@ -23,7 +23,7 @@ static double pi(void) { return acos(-1); }
 int64_t rf_rope_width(const rf_config *c)
 {
     if (!c || c->num_attention_heads < 1) return 0;
-    return (int64_t)((double)(c->hidden_size / c->num_attention_heads) * c->partial_rotary_factor);
+    return (int64_t)((double)rf_config_head_width(c) * c->partial_rotary_factor);
 }
 
 static double original(const rf_config *c)
@@ -206,7 +206,7 @@ rf_status rf_rope_check(const rf_config *c, rf_error *why)
 {
     if (!(c && c->num_attention_heads > 0)) return rf__missing("rf_rope_check", "config, its heads", why);
     const rf_rope_scaling *s = &c->rope_scaling;
-    const int64_t D = c->hidden_size / c->num_attention_heads, r = rf_rope_width(c);
+    const int64_t D = rf_config_head_width(c), r = rf_rope_width(c);
     if (r < 2 || r % 2 || r > D)
         return rf_fail(why, RF_EDATA, "config.json: partial_rotary_factor: expected an even number of rotated columns "
                        "from 2 to %lld, got %g, which rotates %lld of a head's %lld", (long long)D,

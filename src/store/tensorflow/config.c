@@ -4,11 +4,13 @@
  *
  *     position_embeddings                     BERT (WoBERT is one, with a vocabulary of words)
  *     none, and use_relative_position true    NEZHA: RoFormer's layers with position_embedding_type "nezha"
+ *     none, and gated attention units         GAU-alpha
  *     none, and no biases                     RoFormerV2
  *     none                                    RoFormer
  *
- * RoFormer-GPT and RoFormer-Sim have RoFormer's variables: folders that are called as the published ones are taken to
- * be those (`published` below).  Keys of config.json in bert_config.json win over all of this. */
+ * RoFormer-GPT and RoFormer-Sim have RoFormer's variables: a folder that is called as a published one is taken to be
+ * that (`published` below), and another one must say it.  Keys of config.json in bert_config.json win over all of
+ * this. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>
@@ -19,10 +21,12 @@
 
 enum { CONFIG_BYTES = 1 << 20 };
 
-/* The names of the authors' folders, up to their sizes. */
-static const struct { const char *name; bool vector; } published[] = {
-    {"chinese_roformer-gpt", false},
-    {"chinese_roformer-sim", true},
+/* How the names of the authors' folders begin; whether the model reads from left to right, and has a vector. */
+static const struct { const char *name; bool causal, vector; } published[] = {
+    {"chinese_roformer_", false, false},
+    {"chinese_roformer-char", false, false},
+    {"chinese_roformer-gpt", true, false},
+    {"chinese_roformer-sim", true, true},
 };
 
 /* norms of bert4keras, which computes these models, add K.epsilon(); of BERT and NEZHA 1e-12 */
@@ -34,40 +38,52 @@ static void set(json_t *root, const char *key, json_t *value, bool *fine)
     else if (!value || json_object_set_new(root, key, value)) *fine = false;
 }
 
-/* GPT reads from left to right; Sim also has a vector. */
-static void set_published(json_t *root, const char *folder, bool *fine)
+/* false: the folder's name is not one of the published ones. */
+static bool set_published(json_t *root, const char *folder, bool *fine)
 {
+    bool found = false;
     char *whole = realpath(folder, NULL);                               /* "." has a name, too */
     const char *path = whole ? whole : folder, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < RF_COUNT(published); i++) {
         if (strncmp(name, published[i].name, strlen(published[i].name))) continue;
+        found = true;
+        if (!published[i].causal) continue;
         set(root, "architectures", json_pack("[s]", "RoFormerForCausalLM"), fine);
         set(root, "is_decoder", json_true(), fine);
         if (published[i].vector) set(root, "pooler_activation", json_string("linear"), fine);
     }
     free(whole);
+    return found;
 }
 
-static bool complete(json_t *root, const rf__bundle_model *m, const char *folder)
+static const char *class_of(const rf__bundle_model *m, bool causal)
+{
+    if (m->units) return "GAUAlphaForMaskedLM";
+    if (m->absolute) return causal ? "BertLMHeadModel" : m->decoder ? "BertForMaskedLM" : "BertModel";
+    if (causal) return "RoFormerForCausalLM";
+    return m->decoder || !m->biases ? "RoFormerForMaskedLM" : "RoFormerModel";
+}
+
+/* *which: it is a RoFormer, and nothing says whether it is RoFormer-GPT or RoFormer-Sim. */
+static bool complete(json_t *root, const rf__bundle_model *m, const char *folder, bool *which)
 {
     bool fine = true;
     const bool nezha = json_is_true(json_object_get(root, "use_relative_position"));
-    const bool causal = json_is_true(json_object_get(root, "is_decoder"));
+    const bool said = json_object_get(root, "architectures") || json_object_get(root, "is_decoder");
     json_object_del(root, "use_relative_position");
-    set(root, "model_type", json_string(m->absolute ? "bert" : "roformer"), &fine);
+    set(root, "model_type", json_string(m->absolute ? "bert" : m->units ? "gau_alpha" : "roformer"), &fine);
     set(root, "layer_norm_eps", json_real(m->absolute || nezha ? bert_epsilon : epsilon), &fine);
     if (nezha) set(root, "position_embedding_type", json_string("nezha"), &fine);
-    if (!m->absolute && !m->biases) {
+    if (m->units) json_object_del(root, "num_attention_heads");         /* a unit has one, whatever stands there */
+    if (!m->absolute && !m->biases && !m->units) {
         set(root, "norm_type", json_string("rms_norm"), &fine);
         set(root, "use_bias", json_false(), &fine);
     }
     if (!m->absolute && m->embedding_size) set(root, "embedding_size", json_integer(m->embedding_size), &fine);
-    if (!m->absolute) set_published(root, folder, &fine);
-    const char *const class = m->absolute ? causal ? "BertLMHeadModel" : m->decoder ? "BertForMaskedLM" : "BertModel"
-                              : causal                     ? "RoFormerForCausalLM"
-                              : m->decoder || !m->biases   ? "RoFormerForMaskedLM"
-                                                           : "RoFormerModel";
-    set(root, "architectures", json_pack("[s]", class), &fine);
+    const bool named = !m->absolute && m->biases && set_published(root, folder, &fine);
+    *which = !m->absolute && m->biases && !nezha && !said && !named;
+    const bool causal = json_is_true(json_object_get(root, "is_decoder"));
+    set(root, "architectures", json_pack("[s]", class_of(m, causal)), &fine);
     return fine;
 }
 
@@ -93,6 +109,7 @@ rf_status rf__bundle_config(const rf_ctx *ctx, const char *folder, char path[RF_
     size_t bytes = 0;
     rf__bundle b = {0};
     rf__bundle_model m;
+    bool which = false;
     if (!rf__bundle_index(ctx, folder, index, sizeof index))
         return rf_fail(why, RF_EIO, "%s: expected a TensorFlow checkpoint (%s, %s), got none", folder,
                        RF_FILE_TF_CONFIG, RF_FILE_TF_INDEX);
@@ -106,7 +123,13 @@ rf_status rf__bundle_config(const rf_ctx *ctx, const char *folder, char path[RF_
     rf__free(ctx, text);
     if (!*root) return why->code;
     if (!json_is_object(*root)) status = rf_fail(why, RF_EDATA, "%s: expected an object, got another value", path);
-    else if (!complete(*root, &m, folder)) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    else if (!complete(*root, &m, folder, &which)) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    if (!status && which)
+        status = rf_fail(why, RF_EDATA,
+                         "%s: architectures: expected one, or a published folder name (chinese_roformer...), got "
+                         "neither: RoFormer, -GPT and -Sim look the same; add \"architectures\": "
+                         "[\"RoFormerForMaskedLM\"], for -GPT \"is_decoder\": true, for -Sim that and "
+                         "\"pooler_activation\": \"linear\"", path);
     if (status) json_decref(*root);
     return status;
 }

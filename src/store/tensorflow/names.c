@@ -10,10 +10,11 @@
 
 /* ---- which model ---- */
 
+#define UNITS "GAU_alpha/"
+
 typedef struct strange { const char *begins, *what; } strange;
 
 static const strange others[] = {
-    {"GAU_alpha/", "GAU-alpha (gated attention units)"},
     {"electra/", "ELECTRA"},
     {"discriminator_predictions/", "ELECTRA"},
     {"generator/", "ELECTRA"},
@@ -36,7 +37,8 @@ rf_status rf__bundle_examine(const rf__bundle *b, const char *file, rf__bundle_m
         for (size_t k = 0; k < RF_COUNT(others); k++)
             if (begins(b->variable[i].name, others[k].begins))
                 return rf_fail(why, RF_EUNSUPPORTED,
-                               "%s: variable \"%s\": expected those of BERT, RoFormer, RoFormerV2 or NEZHA, got %s",
+                               "%s: variable \"%s\": expected those of BERT, RoFormer, RoFormerV2, GAU-alpha or "
+                               "NEZHA, got %s",
                                file, rf__printable(b->variable[i].name).text, others[k].what);
     const rf__variable *words = find(b, "bert/embeddings/word_embeddings");
     if (!words)
@@ -44,9 +46,11 @@ rf_status rf__bundle_examine(const rf__bundle *b, const char *file, rf__bundle_m
                        "%s: expected the variable bert/embeddings/word_embeddings of BERT and RoFormer, got none",
                        file);
     const bool absolute = find(b, "bert/embeddings/position_embeddings") != NULL;
+    const bool units = find(b, UNITS "encoder/layer_0/gau/i_dense/kernel") != NULL;
     *out = (rf__bundle_model){
-        .prefix = absolute ? "bert." : "roformer.",
+        .prefix = absolute ? "bert." : units ? "gau_alpha." : "roformer.",
         .absolute = absolute,
+        .units = units,
         .biases = find(b, "bert/encoder/layer_0/attention/self/query/bias") != NULL,
         .decoder = find(b, "cls/predictions/output_bias") != NULL,
         .embedding_size = words->rank == 2 ? words->dim[1] : 0,
@@ -92,11 +96,12 @@ void rf__bundle_name(const rf__variable *v, const char *prefix, char *out, size_
     text t = {out, size, 0};
     *out = 0;
     *transpose = false;
-    if (!last || !(begins(name, "bert/") || begins(name, "cls/"))) {
+    if (!last || !(begins(name, "bert/") || begins(name, "cls/") || begins(name, UNITS))) {
         put_text(&t, name);
         return;
     }
     if (begins(name, "bert/")) name += strlen("bert/"), put_text(&t, prefix);
+    else if (begins(name, UNITS)) name += strlen(UNITS), put_text(&t, prefix);
     if (begins(name, project)) name += strlen(project), put_text(&t, "embeddings_project");
     else if (begins(name, layer)) name += strlen(layer), put_text(&t, "encoder.layer.");
     if (name > last) last = name;

@@ -55,8 +55,9 @@ void rf__bundle_clear(rf__bundle *b);
 
 /* What the variables say of the model. */
 typedef struct rf__bundle_model {
-    const char *prefix;                 /* of transformers' names: "bert." or "roformer."                             */
+    const char *prefix;                 /* of transformers' names: "bert.", "roformer." or "gau_alpha."               */
     bool absolute;                      /* vectors of positions                                                       */
+    bool units;                         /* gated attention units: GAU-alpha                                           */
     bool biases;                        /* RoFormerV2 has none                                                        */
     bool decoder;                       /* the head that predicts words                                               */
     int64_t embedding_size;             /* columns of word_embeddings; 0: there are none                              */
