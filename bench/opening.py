@@ -93,7 +93,7 @@ def save_as_tensorflow(root):
         return []
     folder = root / "ckpt"
     folder.mkdir()
-    (folder / "bert_config.json").write_text(json.dumps({k: CONFIG[k] for k in golden.BERT_KEYS if k in CONFIG}))
+    (folder / "bert_config.json").write_text(json.dumps({k: CONFIG[k] for k in (*golden.BERT_KEYS, "architectures") if k in CONFIG}))
     named = (golden.variable(*tensor) for tensor in golden.read(root / "f32" / "model.safetensors"))
     golden.write(folder, dict(v for v in named if v), 1)
     return ["ckpt"]

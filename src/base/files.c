@@ -85,11 +85,15 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     return RF_OK;
 }
 
+/* Reading a page maps its neighbors, too, up to a huge page; those of the tensors beside are mapped again when they are
+ * read. */
+enum { AROUND = 2 << 20 };
+
 void rf__map_forget(const rf_map *map, size_t offset, size_t size)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t from = (offset + page - 1) / page * page, to = (offset + size) / page * page;
-    if (map->mapped && to > from && to <= map->size) {
+    const size_t from = offset / AROUND * AROUND, end = (offset + size + AROUND - 1) / AROUND * AROUND;
+    const size_t to = end < map->size ? end : map->size;
+    if (map->mapped && to > from && offset + size <= map->size) {
         const uintptr_t at = (uintptr_t)map->data + from;
         (void)madvise((void *)at, to - from, MADV_DONTNEED);   /* a hint: nothing depends on it */
     }
