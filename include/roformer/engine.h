@@ -63,6 +63,7 @@ typedef struct rf_engine_state {
     int64_t done, batches;              /* jobs that ended, and how often jobs were computed together */
     double tokens_per_second;           /* of the last seconds' jobs; 0: not known yet */
     double wait;                        /* seconds until a new job would begin, by that speed */
+    double running_seconds;             /* since the jobs that are computed began; 0: none are */
 } rf_engine_state;
 void rf_engine_look_sized(const rf_engine *e, rf_engine_state *out, size_t size);
 #define rf_engine_look(e, out) rf_engine_look_sized((e), (out), sizeof *(out))
@@ -92,8 +93,19 @@ rf_status rf_engine_embed(rf_engine *e, const char *const text[], const size_t b
                           const rf_embed_options *options, const rf_engine_job_options *job_options,
                           rf_engine_job **out, rf_error *why);
 
+/* Submits texts that are tokens already, for example those of rf_encode. Text i is id[start[i]] to
+ * id[start[i + 1] - 1], including the tokens that the tokenizer adds ([CLS], [SEP]). The prompt of the options is not
+ * used.
+ *
+ *   start      [n + 1] from 0, rising
+ *   RF_ERANGE  an id is not in the vocabulary; a text has no token, or more than max_length of the options
+ *   others     as rf_engine_embed */
+rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t start[], int64_t n,
+                              const rf_embed_options *options, const rf_engine_job_options *job_options,
+                              rf_engine_job **out, rf_error *why);
+
 /* Submits texts, or pairs of texts (`pair` not NULL), for the scores of their labels: result [n, labels], in the order
- * of rf_engine_labels, with the numbers of rf_answerer_classify.
+ * of rf_engine_labels, with the numbers of rf_answerer_classify. pair[i] may be NULL: text i is a single one.
  *
  *   RF_EUNSUPPORTED  the model does not label texts
  *   RF_EARG          the model was fine-tuned on pairs, and `pair` is NULL
@@ -107,10 +119,11 @@ const rf_labels *rf_engine_labels(const rf_engine *e);
 
 /* Submits a query and texts for scores by a reranker: result [n, 1], the numbers of rf_answerer_cross rounded to float.
  *
+ *   raw              1: the outputs of the model, without the folder's activation_fn
  *   RF_EUNSUPPORTED  as rf_answerer_cross
  *   others           as rf_engine_embed */
 rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, const char *const text[],
-                          const size_t bytes[], int64_t n, const rf_engine_job_options *job_options,
+                          const size_t bytes[], int64_t n, int raw, const rf_engine_job_options *job_options,
                           rf_engine_job **out, rf_error *why);
 
 /* Submits a function that the engine's thread calls with its pipeline: for everything else that a pipeline computes

@@ -304,6 +304,23 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
                             const uint64_t occurrence[], int64_t n, const rf_generate_options *options,
                             rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why);
 
+/* The same for prompts that arrive during generation, for example in a server. Prompts are numbered in the order of
+ * their arrival.
+ *
+ *   source     called when there is space for another prompt. It returns 1 and sets *prompt, whose text must stay valid
+ *              until it is called again, or it returns 0 if there is no prompt now. If `idle` is 1, no text is running,
+ *              and 0 ends the call (rf_prompt_source)
+ *   cost       about 100 bytes for each prompt, until the call ends
+ *   others     as rf_generate_texts */
+typedef struct rf_text_prompt {
+    const char *text;
+    size_t bytes;               /* RF_STRING: the text ends at its terminating zero */
+    uint64_t occurrence;
+} rf_text_prompt;
+typedef int rf_text_source(void *user, int idle, rf_text_prompt *prompt);
+rf_status rf_generate_texts_from(rf_pipeline *p, rf_text_source *source, const rf_generate_options *options,
+                                 rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why);
+
 /* ---- translations ------------------------------------------------------------------------------------------------ */
 
 /* What to do with a source longer than max_source_length: refuse it, or split it after sentences (between words if a

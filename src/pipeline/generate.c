@@ -23,15 +23,21 @@ typedef struct writing {
     bool stopped;        /* by a string, which ends the text                                             */
 } writing;
 
+typedef struct asked {
+    rf_prompt prompt;           /* its ids are freed when the call ends */
+    rf_error own;               /* failure of the prompt itself */
+    bool blank;                 /* it ends with one */
+} asked;
+
 typedef struct writer {
     rf_pipeline *p;
     const rf_tokenizer *t;
     const rf_generate_options *o;
-    const char *const *text;
-    const size_t *bytes;
-    rf_prompt *prompt;          /* [n] */
-    rf_error *own;              /* [n] failures of prompts themselves */
-    writing *of;                /* [n num_return_sequences] */
+    rf_text_source *source;
+    asked *prompt;              /* [prompts] */
+    int64_t prompts;
+    size_t capacity, texts;     /* of prompt and of `of` */
+    writing *of;                /* [prompts num_return_sequences] */
     rf_texts_sink *sink;
     rf_texts_done *done;
     void *user;
@@ -39,11 +45,6 @@ typedef struct writer {
 } writer;
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-
-static size_t bytes_of(const writer *w, int64_t i)
-{
-    return w->bytes && w->bytes[i] != RF_STRING ? w->bytes[i] : strlen(w->text[i]);
-}
 
 /* ---- a text ---- */
 
@@ -95,9 +96,8 @@ static bool decode(writer *w, writing *x)
 static bool begin(writer *w, int64_t number)
 {
     writing *x = &w->of[number];
-    const int64_t i = number / w->o->num_return_sequences;
-    const rf_prompt *p = &w->prompt[i];
-    const size_t bytes = bytes_of(w, i);
+    const asked *from = &w->prompt[number / w->o->num_return_sequences];
+    const rf_prompt *p = &from->prompt;
     if (x->id) return true;
     x->n = x->prompt = p->n;
     x->id = rf__calloc(w->p->ctx, (size_t)(p->n + w->o->max_new_tokens), sizeof *x->id);
@@ -106,7 +106,7 @@ static bool begin(writer *w, int64_t number)
     memcpy(x->id, p->id, (size_t)p->n * sizeof *x->id);
     if (!decode(w, x)) return false;
     x->begin = x->given = x->size;
-    x->blank = bytes && is_blank(w->text[i][bytes - 1]) && !(x->size && is_blank(x->text[x->size - 1]));
+    x->blank = from->blank && !(x->size && is_blank(x->text[x->size - 1]));
     return true;
 }
 
@@ -168,7 +168,7 @@ static int end_text(void *user, int64_t number, rf_generate_end end, const rf_er
 {
     writer *w = user;
     writing *x = &w->of[number];
-    const rf_error *own = &w->own[number / w->o->num_return_sequences];
+    const rf_error *own = &w->prompt[number / w->o->num_return_sequences].own;
     if (own->code) why = own;
     if (w->why.code || (!why && (!begin(w, number) || (!x->stopped && !decode(w, x))))) return 1;
     if (x->stopped) end = RF_GENERATE_STOP;
@@ -193,47 +193,64 @@ static int end_text(void *user, int64_t number, rf_generate_end end, const rf_er
 /* ---- all texts ---- */
 
 /* [CLS] and a prompt's tokens, of RoFormer-Sim [SEP], too; what is wrong with it is kept for its end. */
-static rf_status read_prompt(writer *w, int64_t i, rf_error *why)
+static rf_status read_prompt(writer *w, const rf_text_prompt *given, asked *out, rf_error *why)
 {
     rf_pipeline *p = w->p;
     rf_encoding *e = &p->window.e;
-    const rf_status status =
-        rf_encode(w->t, w->text[i], bytes_of(w, i), NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, &w->own[i]);
-    if (status == RF_ENOMEM) return rf_fail(why, status, "%s", w->own[i].text);
+    const size_t bytes = given->bytes == RF_STRING ? strlen(given->text) : given->bytes;
+    const rf_status status = rf_encode(w->t, given->text, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, &out->own);
+    out->blank = bytes && is_blank(given->text[bytes - 1]);
+    out->prompt.occurrence = given->occurrence;
+    if (status == RF_ENOMEM) return rf_fail(why, status, "%s", out->own.text);
     if (status) return RF_OK;
     const bool sep = rf_model_config(p->model)->linear_pooler;
     int32_t *id = rf__calloc(p->ctx, e->n + 2, sizeof *id);
     if (!id) return rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", e->n + 2);
     id[0] = rf_tokenizer_cls(w->t);
     if (e->n) memcpy(id + 1, e->id, e->n * sizeof *id);
-    w->prompt[i].id = id;
+    out->prompt.id = id;
     if (sep) id[e->n + 1] = rf_tokenizer_sep(w->t);
-    w->prompt[i].n = (int64_t)e->n + 1 + sep;
+    out->prompt.n = (int64_t)e->n + 1 + sep;
     return RF_OK;
 }
 
-static rf_status write_all(writer *w, const uint64_t occurrence[], int64_t n, rf_error *why)
+/* Space for one more prompt and its texts. */
+static rf_status add_prompt(writer *w, rf_error *why)
+{
+    const size_t S = (size_t)w->o->num_return_sequences, n = (size_t)w->prompts;
+    if (!rf__grow(w->p->ctx, &w->prompt, &w->capacity, n + 1, sizeof *w->prompt) ||
+        !rf__grow(w->p->ctx, &w->of, &w->texts, (n + 1) * S, sizeof *w->of))
+        return rf_fail(why, RF_ENOMEM, "out of memory: %zu prompts", n + 1);
+    w->prompt[n] = (asked){.own = {0}};
+    memset(w->of + n * S, 0, S * sizeof *w->of);
+    w->prompts++;
+    return RF_OK;
+}
+
+/* The next prompt, as the session asks for it. */
+static int next_prompt(void *user, int idle, rf_prompt *out)
+{
+    writer *w = user;
+    rf_text_prompt given = {.bytes = RF_STRING};
+    if (w->why.code || !w->source(w->user, idle, &given)) return 0;
+    if (!given.text) {
+        rf_fail(&w->why, RF_EARG, "prompt %lld: expected a text, got NULL", (long long)w->prompts);
+        return 0;
+    }
+    if (add_prompt(w, &w->why) || read_prompt(w, &given, &w->prompt[w->prompts - 1], &w->why)) return 0;
+    *out = w->prompt[w->prompts - 1].prompt;
+    return 1;
+}
+
+static rf_status write_all(writer *w, rf_error *why)
 {
     const rf_ctx *ctx = w->p->ctx;
-    const size_t texts = (size_t)n * (size_t)w->o->num_return_sequences;
-    rf_status status = RF_OK;
     w->p->window.n = 0;
-    w->prompt = rf__calloc(ctx, (size_t)n, sizeof *w->prompt);
-    w->own = rf__calloc(ctx, (size_t)n, sizeof *w->own);
-    w->of = rf__calloc(ctx, texts, sizeof *w->of);
-    if (!w->prompt || !w->own || !w->of)
-        status = rf_fail(why, RF_ENOMEM, "out of memory: %lld prompts", (long long)n);
-    for (int64_t i = 0; i < n && !status; i++) {
-        status = read_prompt(w, i, why);
-        if (occurrence) w->prompt[i].occurrence = occurrence[i];
-    }
-    if (!status)
-        status = rf_session_generate_all(w->p->session, w->prompt, n, w->o, take, end_text, w, why);
+    rf_status status = rf_session_generate_from(w->p->session, next_prompt, w->o, take, end_text, w, why);
     if (!status && w->why.code) status = rf_fail(why, w->why.code, "%s", w->why.text);
-    for (size_t i = 0; w->of && i < texts; i++) forget(w, &w->of[i]);
-    for (int64_t i = 0; w->prompt && i < n; i++) rf__free(ctx, (void *)(uintptr_t)w->prompt[i].id);
+    for (int64_t i = 0; i < w->prompts * w->o->num_return_sequences; i++) forget(w, &w->of[i]);
+    for (int64_t i = 0; i < w->prompts; i++) rf__free(ctx, (void *)(uintptr_t)w->prompt[i].prompt.id);
     rf__free(ctx, w->prompt);
-    rf__free(ctx, w->own);
     rf__free(ctx, w->of);
     return status;
 }
@@ -286,29 +303,74 @@ rf_status rf_generate_defaults_of_sized(const rf_pipeline *p, rf_generate_option
     return status;
 }
 
-rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const size_t bytes[],
-                            const uint64_t occurrence[], int64_t n, const rf_generate_options *options,
-                            rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why)
+rf_status rf_generate_texts_from(rf_pipeline *p, rf_text_source *source, const rf_generate_options *options,
+                                 rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why)
 {
     rf_generate_options o, own;
-    rf_status status = rf__pipeline_check(p, prompt, n, why);
-    if (!status && !done) status = rf__missing("rf_generate_texts", "done", why);
+    rf_status status = rf__pipeline_check(p, NULL, 0, why);
+    if (!status && !(source && done)) status = rf__missing("rf_generate_texts_from", "source, done", why);
     if (!status) status = options_of(p, options, &o, why);
     if (!status) status = rf__generate_check(&o, why);
-    if (status || !n) return status;
-    writer w = {.p = p, .t = rf_model_tokenizer(p->model), .o = &o, .text = prompt, .bytes = bytes, .sink = sink,
-                .done = done, .user = user};
-    for (int64_t i = 0; i < n; i++)
-        if (!prompt[i]) return rf_fail(why, RF_EARG, "prompt %lld: expected a text, got NULL", (long long)i);
+    if (status) return status;
+    writer w = {.p = p, .t = rf_model_tokenizer(p->model), .o = &o, .source = source, .sink = sink, .done = done,
+                .user = user};
     for (int64_t i = 0; i < o.stop_strings; i++)
         if (!o.stop_string[i] || !*o.stop_string[i])
             return rf_fail(why, RF_EARG, "stop_strings: expected texts that are not empty, got an empty one");
     int32_t *never = NULL;
     rf_generate_model_defaults(p->model, &own);
     if (!o.suppressed || o.suppress == own.suppress) status = suppress(p, &o, &never, why);
-    if (!status) status = write_all(&w, occurrence, n, why);
+    if (!status) status = write_all(&w, why);
     rf__free(p->ctx, never);
     return status;
+}
+
+/* ---- a list of texts ---- */
+
+typedef struct list {
+    const char *const *text;
+    const size_t *bytes;
+    const uint64_t *occurrence;
+    int64_t n, next;
+    rf_texts_sink *sink;
+    rf_texts_done *done;
+    void *user;
+} list;
+
+static int next_of(void *user, int idle, rf_text_prompt *out)
+{
+    list *l = user;
+    (void)idle;
+    if (l->next == l->n) return 0;
+    const int64_t i = l->next++;
+    *out = (rf_text_prompt){.text = l->text[i], .bytes = l->bytes ? l->bytes[i] : RF_STRING,
+                            .occurrence = l->occurrence ? l->occurrence[i] : 0};
+    return 1;
+}
+
+static int sink_of(void *user, int64_t text, const char *piece, size_t bytes)
+{
+    const list *l = user;
+    return l->sink(l->user, text, piece, bytes);
+}
+
+static int done_of(void *user, int64_t text, const rf_generation *generation, const rf_error *why)
+{
+    const list *l = user;
+    return l->done(l->user, text, generation, why);
+}
+
+rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const size_t bytes[],
+                            const uint64_t occurrence[], int64_t n, const rf_generate_options *options,
+                            rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why)
+{
+    list l = {.text = prompt, .bytes = bytes, .occurrence = occurrence, .n = n, .sink = sink, .done = done,
+              .user = user};
+    rf_status status = rf__pipeline_check(p, prompt, n, why);
+    if (!status && !done) status = rf__missing("rf_generate_texts", "done", why);
+    for (int64_t i = 0; i < n && !status; i++)
+        if (!prompt[i]) status = rf_fail(why, RF_EARG, "prompt %lld: expected a text, got NULL", (long long)i);
+    return status ? status : rf_generate_texts_from(p, next_of, options, sink ? sink_of : NULL, done_of, &l, why);
 }
 
 /* ---- one text ---- */

@@ -2,6 +2,7 @@
  * bit; a bad text, a canceled or a late job, a full queue and a closed engine end what they must and nothing else;
  * memory that ends. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -184,7 +185,7 @@ static void labels_are_those_of_the_answerer(void **state)
         }
         rf_engine_job_free(job[i]);
     }
-    assert_int_equal(rf_engine_cross(e, "a", 1, list, NULL, 2, NULL, &job[0], &why), RF_EUNSUPPORTED);
+    assert_int_equal(rf_engine_cross(e, "a", 1, list, NULL, 2, 0, NULL, &job[0], &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED, "expected a model with one output (a reranker), got one with 3");
     rf_engine_close(e);
     rf_answerer_close(a);
@@ -210,7 +211,7 @@ static void scores_of_pairs_are_those_of_the_answerer(void **state)
         fail_msg("%s", why.text);
     for (size_t i = 0; i < RF_COUNT(text); i++) size[i] = strlen(text[i]);
     if (rf_answerer_cross(a, "the house", 9, text, size, RF_COUNT(text), -1, expect, &why) ||
-        rf_engine_cross(e, "the house", RF_STRING, text, NULL, RF_COUNT(text), NULL, &job, &why) ||
+        rf_engine_cross(e, "the house", RF_STRING, text, NULL, RF_COUNT(text), 0, NULL, &job, &why) ||
         rf_engine_wait(job, -1, &why))
         fail_msg("%s", why.text);
     int64_t n, K;
@@ -220,7 +221,13 @@ static void scores_of_pairs_are_those_of_the_answerer(void **state)
     for (size_t i = 0; i < RF_COUNT(text); i++) assert_true(score[i] == (float)expect[i]);
     assert_int_equal(rf_engine_report(job)->done, RF_COUNT(text));
     rf_engine_job_free(job);
-    assert_int_equal(rf_engine_cross(e, "a", 1, bad, NULL, 2, NULL, &job, &why), RF_EDATA);
+    if (rf_engine_cross(e, "the house", RF_STRING, text, NULL, RF_COUNT(text), 1, NULL, &job, &why) ||
+        rf_engine_wait(job, -1, &why))
+        fail_msg("%s", why.text);
+    score = rf_engine_result(job, NULL, NULL);                                  /* of which those are the sigmoids */
+    for (size_t i = 0; i < RF_COUNT(text); i++) assert_true(fabs(1 / (1 + exp(-(double)score[i])) - expect[i]) < 1e-6);
+    rf_engine_job_free(job);
+    assert_int_equal(rf_engine_cross(e, "a", 1, bad, NULL, 2, 0, NULL, &job, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "text 1: ");
     why = (rf_error){0};
     assert_int_equal(rf_engine_classify(e, text, NULL, NULL, NULL, 1, NULL, &job, &why), RF_EARG);
@@ -458,7 +465,7 @@ static void what_cannot_be_computed_is_refused(void **state)
     assert_int_equal(rf_engine_embed(NULL, bad, NULL, 1, NULL, NULL, &job, NULL), RF_EARG);
     assert_int_equal(rf_engine_call(s.e, NULL, NULL, NULL, &job, NULL), RF_EARG);
     assert_int_equal(rf_engine_classify(s.e, bad, NULL, NULL, NULL, 1, NULL, &job, NULL), RF_EUNSUPPORTED);
-    assert_int_equal(rf_engine_cross(s.e, "a", 1, bad, NULL, 1, NULL, &job, NULL), RF_EUNSUPPORTED);
+    assert_int_equal(rf_engine_cross(s.e, "a", 1, bad, NULL, 1, 0, NULL, &job, NULL), RF_EUNSUPPORTED);
     assert_null(rf_engine_labels(s.e));
     assert_int_equal(rf_model_config(rf_engine_model(s.e))->hidden_size, C);
     assert_null(job);

@@ -456,6 +456,41 @@ static int note(void *user, int64_t text, const rf_generation *g, const rf_error
     return ++m->done == m->most;
 }
 
+/* A source that gives two prompts at once and each further one when a text has ended; its text goes after each call. */
+typedef struct arrivals {
+    many m;
+    const char *const *prompt;
+    const uint64_t *occurrence;
+    int given;
+    char text[64];
+} arrivals;
+
+static int next_arrival(void *user, int idle, rf_text_prompt *out)
+{
+    arrivals *x = user;
+    if (x->given == PROMPTS || (!idle && x->given > x->m.done + 1)) return 0;
+    snprintf(x->text, sizeof x->text, "%s", x->prompt[x->given]);
+    *out = (rf_text_prompt){.text = x->text, .bytes = RF_STRING, .occurrence = x->occurrence[x->given]};
+    x->given++;
+    return 1;
+}
+
+static void prompts_that_arrive_later_are_written_the_same(const setup *s, const rf_generate_options *o, const many *m,
+                                                           const char *const *prompt, const uint64_t *occurrence)
+{
+    static arrivals x;
+    rf_error why = {0};
+    x.prompt = prompt;
+    x.occurrence = occurrence;
+    if (rf_generate_texts_from(s->p, next_arrival, o, hear_one, note, &x, &why)) fail_msg("%s", why.text);
+    assert_int_equal(x.m.done, PROMPTS);
+    for (int i = 0; i < PROMPTS; i++) {
+        assert_string_equal(x.m.whole[i], m->whole[i]);
+        assert_string_equal(x.m.of[i].text, m->of[i].text);
+    }
+    assert_int_equal(rf_generate_texts_from(s->p, NULL, o, NULL, note, &x, NULL), RF_EARG);
+}
+
 static void many_prompts_are_one_each(void **state)
 {
     (void)state;
@@ -470,6 +505,7 @@ static void many_prompts_are_one_each(void **state)
     if (rf_generate_texts(s.p, prompt, NULL, occurrence, PROMPTS, &o, hear_one, note, &m, &s.why))
         fail_msg("%s", s.why.text);
     assert_int_equal(m.done, PROMPTS);
+    prompts_that_arrive_later_are_written_the_same(&s, &o, &m, prompt, occurrence);
     for (int i = 0; i < PROMPTS; i++) {
         const rf_generation *g;
         o.occurrence = occurrence[i];

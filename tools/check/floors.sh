@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 
 awk '
 BEGIN {
-    split("base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 dist:5 optim:6 train:7 task:8 measure:8 analysis:8 convert:9 pipeline:9 cli:10", pair, " ")
+    split("base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 dist:5 optim:6 train:7 task:8 measure:8 analysis:8 convert:9 pipeline:9 serve:10 cli:11", pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
     belongs("base", "cancel.h context.h memory_folder.h status.h version.h inspect/files.h kernel/random.h")
     belongs("kernel", "kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def kernel/work.h")
@@ -54,11 +54,11 @@ FILENAME ~ /^include\// {
 END { exit bad }
 ' $(find include/roformer -name '*.h' -o -name '*.def' | sort) $(find src -name '*.[ch]' -o -name '*.inc' | grep '^src/' | sort)
 
-# The programs: "roformer/...", "cli/..." and files beside their own.
+# The programs: "roformer/...", "cli/...", files beside their own, and the header of the server, which is not in the library.
 bad=0
 for file in $(find src/cli bench experiments -name '*.[ch]' -o -name '*.def' | sort); do
     for name in $(sed -n 's/^ *# *include "\([^"]*\)".*/\1/p' "$file"); do
-        case $name in *src/*) there=/nowhere ;; roformer/*) there=include/$name ;; cli/*) there=src/$name ;; *) there=$(dirname "$file")/$name ;; esac
+        case $name in *src/*) there=/nowhere ;; roformer/*) there=include/$name ;; cli/*|serve/serve.h|serve/limits.def) there=src/$name ;; *) there=$(dirname "$file")/$name ;; esac
         [ -f "$there" ] || { echo "$file: includes $name, which is neither public (roformer/...) nor the programs' own"; bad=1; }
     done
 done

@@ -35,8 +35,8 @@ static void serve_once(rf_engine *e, rf_engine_job **told)
     if (!e->running) return;
     rf_cancel_clear(e->cancel);
     rf__engine_watch(e);
+    const double begin = e->begun = rf__seconds();
     pthread_mutex_unlock(&e->lock);
-    const double begin = rf__seconds();
     compute(e, &why);
     const double end = rf__seconds();
     pthread_mutex_lock(&e->lock);
@@ -186,6 +186,7 @@ void rf_engine_look_sized(const rf_engine *given, rf_engine_state *out, size_t s
     pthread_mutex_lock(&e->lock);
     rf_engine_state own = e->now;
     own.wait = rf__engine_wait_seconds(e);
+    own.running_seconds = e->running ? rf__seconds() - e->begun : 0;
     pthread_mutex_unlock(&e->lock);
     memcpy(out, &own, size < sizeof own ? size : sizeof own);
 }

@@ -39,6 +39,7 @@ struct rf_engine_job {
     rf_engine_function *function;       /* of calls                                                                   */
     void *function_user;
     rf_embed_options o;                 /* of vectors, settled                                                        */
+    bool raw;                           /* of scores: without the folder's function                                   */
     rf__text_window window;
     float *result;                      /* [texts, columns]                                                           */
     int64_t columns;
@@ -62,6 +63,7 @@ struct rf_engine {
     int64_t users;                      /* who opened it, until it is closed, and jobs                                */
     rf_engine_job *first, *last, *running, *spare;
     int spares;
+    double begun;                       /* when what is running began                                                 */
     rf_engine_state now;
 };
 

@@ -117,7 +117,7 @@ static rf_status compute_pairs(rf_engine *e, rf_error *why)
     if (!status) status = logits_of(e, &z, why);
     for (rf_engine_job *j = e->running; j && !status; j = j->next) {
         status = make_result(e, j, 1, why);
-        for (int64_t i = 0; i < j->window.n && !status; i++) j->result[i] = (float)f((double)*z++);
+        for (int64_t i = 0; i < j->window.n && !status; i++) j->result[i] = j->raw ? *z++ : (float)f((double)*z++);
     }
     return status;
 }

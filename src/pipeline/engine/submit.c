@@ -128,6 +128,68 @@ rf_status rf_engine_embed(rf_engine *e, const char *const text[], const size_t b
     return status;
 }
 
+/* ---- tokens ---- */
+
+static rf_status check_ids(const rf_engine_job *j, const int32_t id[], const int64_t start[], int64_t n, rf_error *why)
+{
+    const int64_t V = rf_model_config(rf_pipeline_model(j->engine->pipeline))->vocab_size, most = j->o.max_length;
+    if (start[0]) return rf_fail(why, RF_EARG, "start[0]: expected 0, got %lld", (long long)start[0]);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t length = start[i + 1] - start[i];
+        if (length < 1 || start[i + 1] > INT32_MAX || (most > 0 && length > most))
+            return rf_fail(why, RF_ERANGE, "text %lld: expected 1 to %lld tokens, got %lld", (long long)i,
+                           (long long)(most > 0 ? most : INT32_MAX), (long long)length);
+        for (int64_t k = start[i]; k < start[i + 1]; k++)
+            if (id[k] < 0 || id[k] >= V)
+                return rf_fail(why, RF_ERANGE, "text %lld: expected ids from 0 to %lld, got %d", (long long)i,
+                               (long long)V - 1, id[k]);
+    }
+    return RF_OK;
+}
+
+static rf_status copy_ids(rf_engine_job *j, const int32_t id[], const int64_t start[], int64_t n, rf_error *why)
+{
+    rf__text_window *w = &j->window;
+    const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(j->engine->pipeline));
+    const size_t all = n ? (size_t)start[n] : 0;
+    if (!rf__reserve_tokens(&w->e, all) ||
+        !rf__grow(j->engine->ctx, &w->start, &w->capacity, (size_t)n + 1, sizeof *w->start))
+        return rf_fail(why, RF_ENOMEM, "out of memory: %zu tokens", all);
+    w->start[0] = 0;
+    for (int64_t i = 0; i < n; i++) w->start[i + 1] = (int32_t)start[i + 1];
+    for (size_t k = 0; k < all; k++) {
+        w->e.id[k] = id[k];
+        w->e.type[k] = 0;
+        w->e.added[k] = id[k] == rf_tokenizer_cls(t) || id[k] == rf_tokenizer_sep(t);
+        j->report.unknown += id[k] == rf_tokenizer_unk(t);
+    }
+    w->e.n = all;
+    w->n = n;
+    j->report.done = n;
+    j->report.tokens = (int64_t)all;
+    return RF_OK;
+}
+
+rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t start[], int64_t n,
+                              const rf_embed_options *options, const rf_engine_job_options *job_options,
+                              rf_engine_job **out, rf_error *why)
+{
+    rf_engine_job *j = NULL;
+    if (!(e && out && (!n || (id && start)))) return rf__missing("rf_engine_embed_ids", "engine, id, start, out", why);
+    rf_status status = rf__pipeline_check(e->pipeline, id, n, why);
+    if (!status) status = new_job(e, &rf__job_vectors, job_options, &j, why);
+    if (status) return status;
+    status = rf_embed_settle(e->pipeline, options, &j->o, why);
+    j->o.prompt = NULL;
+    if (!status && n) status = check_ids(j, id, start, n, why);
+    if (!status) status = copy_ids(j, id, start, n, why);
+    if (!status) return submit(e, j, out, why);
+    rf__job_destroy(j);
+    return status;
+}
+
+/* ---- labels, and scores of pairs ---- */
+
 /* Texts, or pairs, to the end of the job's window. */
 static rf_status encode(rf_engine_job *j, const char *const text[], const size_t bytes[], const char *const pair[],
                         const size_t pair_bytes[], int64_t n, int64_t limit, rf_error *why)
@@ -138,7 +200,7 @@ static rf_status encode(rf_engine_job *j, const char *const text[], const size_t
     for (int64_t i = 0; i < n; i++) {
         bool cut = false;
         if (rf__window_add_pair(w, t, text[i], rf__text_bytes(text, bytes, i), pair ? pair[i] : NULL,
-                                pair ? rf__text_bytes(pair, pair_bytes, i) : 0, limit, &cut, &bad))
+                                pair && pair[i] ? rf__text_bytes(pair, pair_bytes, i) : 0, limit, &cut, &bad))
             return rf__text_fail(NULL, i, n, &bad, why);
         j->report.cut += cut;
     }
@@ -165,7 +227,7 @@ rf_status rf_engine_classify(rf_engine *e, const char *const text[], const size_
 }
 
 rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, const char *const text[],
-                          const size_t bytes[], int64_t n, const rf_engine_job_options *job_options,
+                          const size_t bytes[], int64_t n, int raw, const rf_engine_job_options *job_options,
                           rf_engine_job **out, rf_error *why)
 {
     rf_engine_job *j = NULL;
@@ -177,6 +239,7 @@ rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, c
     if (!status) status = new_job(e, &rf__job_pairs, job_options, &j, why);
     if (status) return status;
     const size_t size = query_bytes == RF_STRING ? strlen(query) : query_bytes;
+    j->raw = raw;
     for (int64_t i = 0; i < n && !status; i++) {
         const char *one[] = {query};
         const size_t of_one[] = {size}, of_text[] = {rf__text_bytes(text, bytes, i)};

@@ -1,0 +1,365 @@
+/* cmd_serve.c — roformer serve: answers HTTP requests (src/serve) until a signal ends it.
+ *
+ * SIGTERM and SIGINT: accepted requests are answered, then exit 0; a second one does not wait for them. SIGHUP: the
+ * models are loaded again. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#ifdef RF_SERVE
+#include "serve/serve.h"
+#else
+typedef struct srv_limits {
+#define SRV_LIMIT(member, option, variable, initial, least, most, unit, what) int64_t member;
+#include "serve/limits.def"
+} srv_limits;
+#endif
+
+struct args {
+    const char *index, *host, *unix_path, *key_file, *cors, *log, *languages;
+    int64_t port;
+    int log_format, no_truncate, json;
+    cli_list models, dtypes, aliases;
+    srv_limits limits;
+};
+
+#ifdef RF_SERVE
+
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t ends, reload;
+
+static void on_end(int number)
+{
+    (void)number;
+    ends++;
+}
+
+static void on_reload(int number)
+{
+    (void)number;
+    reload = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction end = {.sa_handler = on_end}, again = {.sa_handler = on_reload};
+    sigaction(SIGTERM, &end, NULL);
+    sigaction(SIGINT, &end, NULL);
+    sigaction(SIGHUP, &again, NULL);
+}
+
+static bool hurry(void *user)
+{
+    (void)user;
+    return ends > 1;
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------ */
+
+typedef struct job {
+    cli_io *io;
+    const struct args *a;
+    rf_ctx *ctx;
+    srv_options o;
+    srv_model_option *model;
+    srv_alias *alias;
+    char (*folder)[PATH_MAX]; /* [models]                                                                   */
+    char **name;              /* [models], [aliases]                                                        */
+    int names;
+    int log;   /* descriptor, or -1                                                          */
+    bool lost; /* a line could not be written                                                */
+} job;
+
+/* The access log. A full disk does not stop the server; it is reported once. */
+static void write_log(void *user, const char *line, size_t size)
+{
+    job *j = user;
+    for (size_t at = 0; at < size;) {
+        const ssize_t n = write(j->log, line + at, size - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            if (!j->lost) cli_error("--access-log %s: expected to write a line, got: %s", j->a->log, strerror(errno));
+            j->lost = true;
+            return;
+        }
+        at += (size_t)n;
+    }
+    if (j->lost) cli_error("--access-log %s: lines are written again", j->a->log);
+    j->lost = false;
+}
+
+static void note(void *user, const char *sentence)
+{
+    const job *j = user;
+    cli_note(j->io, "%s", sentence);
+}
+
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+static char *keep(job *j, const char *text, size_t n)
+{
+    char *own = strndup(text, n);
+    char **more = own ? realloc(j->name, (size_t)(j->names + 1) * sizeof *more) : NULL;
+    if (!more) {
+        free(own);
+        return NULL;
+    }
+    j->name = more;
+    return j->name[j->names++] = own;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool dtype_of(const char *word, rf_type *out)
+{
+    static const char *const words[] = {"f32", "bf16", "int8"};
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(word, words[i])) return *out = cli_dtype(i), true;
+    return false;
+}
+
+/* NAME=DIR or DIR, whose name is the last part of its path. */
+static rf_status add_model(job *j, int i, const char *given)
+{
+    const char *equal = given && !is_folder(given) ? strchr(given, '=') : NULL;
+    char real[PATH_MAX];
+    rf_error *why = &j->io->why;
+    rf_status status = cli_sentence_folder(equal ? equal + 1 : given, j->folder[i], sizeof *j->folder, why);
+    if (status) return status;
+    const char *folder = j->folder[i], *path = realpath(folder, real) ? real : folder, *slash = strrchr(path, '/');
+    const char *name = equal ? given : slash ? slash + 1 : path;
+    if (given && equal == given)
+        return rf_fail(why, RF_EARG, "--model %s: expected NAME=DIR, got an empty name", given);
+    srv_model_option *m = &j->model[i];
+    *m = (srv_model_option){.name = keep(j, name, equal ? (size_t)(equal - given) : strlen(name)), .folder = folder};
+    if (!m->name) return cli_no_memory(j->io);
+    const cli_list *types = &j->a->dtypes;
+    const char *type = !types->n ? "f32" : types->item[types->n == 1 ? 0 : i];
+    if (dtype_of(type, &m->type)) return RF_OK;
+    return rf_fail(why, RF_EARG, "--dtype %.40s: expected f32, bf16 or int8", type);
+}
+
+static rf_status add_models(job *j)
+{
+    const cli_list *list = &j->a->models;
+    const char *given = getenv("ROFORMER_MODEL");
+    const int n = list->n ? list->n : 1, types = j->a->dtypes.n;
+    if (types > 1 && types != n)
+        return rf_fail(&j->io->why, RF_EARG, "--dtype: expected one, or one for each of %d models, got %d", n, types);
+    j->model = calloc((size_t)n, sizeof *j->model);
+    j->folder = calloc((size_t)n, sizeof *j->folder);
+    if (!j->model || !j->folder) return cli_no_memory(j->io);
+    for (int i = 0; i < n; i++) {
+        const rf_status status = add_model(j, i, list->n ? list->item[i] : given && *given ? given : NULL);
+        if (status) return status;
+    }
+    j->o.model = j->model;
+    j->o.models = n;
+    return RF_OK;
+}
+
+/* NAME=MODEL, or NAME for the first model. */
+static rf_status add_aliases(job *j)
+{
+    const cli_list *list = &j->a->aliases;
+    if (!list->n) return RF_OK;
+    j->alias = calloc((size_t)list->n, sizeof *j->alias);
+    if (!j->alias) return cli_no_memory(j->io);
+    for (int i = 0; i < list->n; i++) {
+        const char *equal = strrchr(list->item[i], '=');
+        const size_t n = equal ? (size_t)(equal - list->item[i]) : strlen(list->item[i]);
+        j->alias[i] = (srv_alias){.name = keep(j, list->item[i], n), .model = equal ? equal + 1 : j->model[0].name};
+        if (!j->alias[i].name) return cli_no_memory(j->io);
+    }
+    j->o.alias = j->alias;
+    j->o.aliases = list->n;
+    return RF_OK;
+}
+
+/* ---- the server -------------------------------------------------------------------------------------------------- */
+
+/* The socket that systemd opened for us (sd_listen_fds(3)), or -1. */
+static int inherited(void)
+{
+    const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
+    return pid && n && atol(pid) == (long)getpid() && atoi(n) >= 1 ? 3 : -1;
+}
+
+static rf_status open_log(job *j)
+{
+    const char *path = j->a->log;
+    j->log = -1;
+    if (!path) return RF_OK;
+    j->log = !strcmp(path, "-") ? dup(1) : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (j->log < 0)
+        return rf_fail(&j->io->why, RF_EIO, "--access-log %s: expected to open this file, got: %s", path,
+                       strerror(errno));
+    j->o.log = write_log;
+    return RF_OK;
+}
+
+static rf_status check_languages(const job *j)
+{
+    const char *l = j->a->languages, *colon = l ? strchr(l, ':') : NULL;
+    if (!l || (colon && colon > l && colon[1] && strlen(l) < 32)) return RF_OK;
+    return rf_fail(&j->io->why, RF_EARG, "--languages %.40s: expected SOURCE:TARGET, for example en:de", l);
+}
+
+static void set_options(job *j)
+{
+    const struct args *a = j->a;
+    srv_options *o = &j->o;
+    o->ctx = j->io->ctx;
+    o->index = a->index;
+    o->host = a->host;
+    o->port = (int)a->port;
+    o->unix_path = a->unix_path;
+    o->inherited = inherited();
+    o->key_file = a->key_file;
+    o->cors_origin = a->cors;
+    o->languages = a->languages;
+    o->auto_truncate = !a->no_truncate;
+    o->limits = a->limits;
+    o->log_json = !a->log_format;
+    o->note = note;
+    o->user = j;
+}
+
+static void say_where(const job *j, const srv_server *s)
+{
+    const struct args *a = j->a;
+    const bool six = strchr(a->host, ':');
+    if (srv_port(s))
+        cli_note(j->io, "listening on http://%s%s%s:%d", six ? "[" : "", a->host, six ? "]" : "", srv_port(s));
+    else cli_note(j->io, "listening on %s", a->unix_path ? a->unix_path : "a socket of the caller");
+}
+
+/* Until a signal, or until a model cannot be loaded at all. */
+static rf_status serve(job *j, srv_server *s)
+{
+    int ready = 0;
+    while (!ends) {
+        if (!ready && (ready = srv_ready(s, &j->io->why)) < 0) return j->io->why.code;
+        if (reload) {
+            reload = 0;
+            cli_note(j->io, "loading the models again");
+            srv_reload(s);
+        }
+        usleep(20000);
+    }
+    cli_note(j->io, "shutting down: accepted requests are answered");
+    const int64_t left = srv_drain(s, hurry);
+    if (left) cli_note(j->io, "%lld requests were not answered within --drain-timeout", (long long)left);
+    return RF_OK;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    job j = {.a = arguments, .io = io, .log = -1};
+    srv_server *s = NULL;
+    rf_status status = add_models(&j);
+    if (!status) status = add_aliases(&j);
+    if (!status) status = check_languages(&j);
+    if (!status) status = open_log(&j);
+    if (!status) {
+        set_options(&j);
+        catch_signals();
+        status = srv_open(&j.o, &s, &io->why);
+    }
+    if (!status) {
+        say_where(&j, s);
+        serve(&j, s);
+    }
+    srv_close(s);
+    if (j.log >= 0) close(j.log);
+    for (int i = 0; i < j.names; i++) free(j.name[i]);
+    free(j.name);
+    free(j.model);
+    free(j.folder);
+    free(j.alias);
+    return cli_exit(io);
+}
+
+#else
+
+static int run(void *arguments, cli_io *io)
+{
+    (void)arguments;
+    rf_fail(&io->why, RF_EUNSUPPORTED,
+            "serve: expected a build with libmicrohttpd, got one without; install it (Debian: "
+            "libmicrohttpd-dev) and build again");
+    return cli_exit(io);
+}
+
+#endif
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    {"model", 'm', CLI_EACH, A(models), "[NAME=]DIR", NULL, 0, 0, NULL,
+     "model folder and the name that requests use for it (default: the last part of the path); may be repeated; the "
+     "first one answers requests that name none; default: $ROFORMER_MODEL, or the shipped sentence model",
+     NULL},
+    {"dtype", 0, CLI_EACH, A(dtypes), "f32|bf16|int8", NULL, 0, 0, NULL,
+     "data type of weight matrices and their products; once for all models, or once for each", "torch_dtype"},
+    {"alias", 0, CLI_EACH, A(aliases), "NAME[=MODEL]", NULL, 0, 0, NULL,
+     "another name of a model (default: of the first one); may be repeated", NULL},
+    {"index", 0, CLI_FOLDER, A(index), "INDEX", NULL, 0, 0, NULL, "index of the first model's vectors, for /search",
+     NULL},
+    {"languages", 0, CLI_TEXT, A(languages), "SOURCE:TARGET", NULL, 0, 0, NULL,
+     "languages of a translation model, for example en:de (default: as its folder says)", NULL},
+    {"host", 0, CLI_TEXT, A(host), "ADDRESS", "127.0.0.1", 0, 0, "ROFORMER_HOST", "address to listen on", "hostname"},
+    {"port", 'p', CLI_INT, A(port), "N", "8080", 0, 65535, "ROFORMER_PORT", "port to listen on; 0: any free one", NULL},
+    {"unix", 0, CLI_FILE, A(unix_path), "FILE", NULL, 0, 0, NULL, "listen on a Unix socket instead", NULL},
+    {"api-key-file", 0, CLI_FILE, A(key_file), "FILE", NULL, 0, 0, "ROFORMER_API_KEY_FILE",
+     "require one of the API keys in FILE, one in each line", NULL},
+    {"cors-allow-origin", 0, CLI_TEXT, A(cors), "ORIGIN", NULL, 0, 0, NULL,
+     "allow web pages of ORIGIN (or *) to send requests", NULL},
+    {"no-auto-truncate", 0, CLI_FLAG, A(no_truncate), NULL, NULL, 0, 0, NULL,
+     "refuse inputs that are too long unless the request says \"truncate\": true", NULL},
+    {"access-log", 0, CLI_FILE, A(log), "FILE", NULL, 0, 0, NULL, "append a line for each request; -: standard output",
+     NULL},
+    {"log-format", 0, CLI_CHOICE, A(log_format), "json|common", "json", 0, 0, NULL, "format of these lines", NULL},
+#define SRV_LIMIT(member, option, variable, initial, least, most, unit, what) \
+    {option, 0, CLI_INT, A(limits.member), unit, #initial, least, most, variable, what, NULL},
+#include "serve/limits.def"
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer serve --port 8080",
+    "curl -s http://127.0.0.1:8080/embed -H 'Content-Type: application/json' -d '{\"inputs\": \"A dog barks.\"}'",
+    "roformer serve -m words=models/words -m rank=models/reranker --dtype bf16 --api-key-file keys.txt",
+    NULL,
+};
+
+const cli_command cmd_serve = {
+    "serve",
+    "",
+    "answer HTTP requests",
+    "Serves models with the routes of text-embeddings-inference (/embed, /predict, /rerank, /similarity, /tokenize, "
+    "/decode, /info, /health, /metrics), OpenAI (/v1/embeddings, /v1/completions, /v1/models), Cohere and Jina "
+    "(/v1/rerank, /v2/rerank), Hugging Face's inference API (POST /) and LibreTranslate (/translate, /languages), and "
+    "with /fill_mask, /generate and /search.  GET /docs lists all routes.  docs/serving.md is the manual.\n"
+    "The socket is opened at once; /health answers 503 until the models are loaded.  SIGTERM and SIGINT end the server "
+    "after the accepted requests have been answered; SIGHUP loads the models again.  Each limit is an option, an "
+    "environment variable and a member of /info.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
+};

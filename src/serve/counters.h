@@ -1,0 +1,25 @@
+/* counters.h — counters and histograms of the server; metrics.c writes them. */
+#ifndef SRV_COUNTERS_H
+#define SRV_COUNTERS_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+/* Durations: the upper ends of the buckets are 1.5e-5 * 1.5^k seconds. Lengths: 1, 2, 4, ... tokens. */
+enum { SRV_BUCKETS = 35, SRV_FAILURES = 9 };
+typedef struct srv_histogram {
+    uint64_t bucket[SRV_BUCKETS + 1];
+    double sum;
+    uint64_t n;
+} srv_histogram;
+
+typedef struct srv_metrics {
+    pthread_mutex_t lock;
+    uint64_t count[2], success[2]; /* requests with one input, with several                          */
+    uint64_t failure[SRV_FAILURES];
+    uint64_t answers[6]; /* by the first digit of the status                               */
+    uint64_t tokens;
+    srv_histogram total, tokenization, queue, inference, length;
+} srv_metrics;
+
+#endif

@@ -1,0 +1,280 @@
+/* fields.c — checks the members of a JSON body by the table of its route. */
+#include "serve/fields.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
+const json_t *srv_member(const json_t *in, const char *name)
+{
+    const json_t *v = json_object_get(in, name);
+    return v && !json_is_null(v) ? v : NULL;
+}
+
+bool srv_bool(const json_t *in, const char *name, bool otherwise)
+{
+    const json_t *v = srv_member(in, name);
+    return v ? json_is_true(v) : otherwise;
+}
+
+int64_t srv_int(const json_t *in, const char *name, int64_t otherwise)
+{
+    json_int_t n;
+    const json_t *v = srv_member(in, name);
+    return v && rf__json_whole(v, &n) ? (int64_t)n : otherwise;
+}
+
+double srv_real(const json_t *in, const char *name, double otherwise)
+{
+    const json_t *v = srv_member(in, name);
+    return v ? json_number_value(v) : otherwise;
+}
+
+const char *srv_string(const json_t *in, const char *name) { return json_string_value(srv_member(in, name)); }
+
+/* ---- kinds ------------------------------------------------------------------------------------------------------- */
+
+static bool all(const json_t *list, bool (*is)(const json_t *))
+{
+    if (!json_is_array(list)) return false;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!is(json_array_get(list, i))) return false;
+    return true;
+}
+
+static bool is_string(const json_t *v) { return json_is_string(v); }
+
+static bool is_id(const json_t *v)
+{
+    json_int_t n;
+    return json_is_integer(v) && rf__json_whole(v, &n) && n >= 0 && n <= INT32_MAX;
+}
+
+static bool is_ids(const json_t *v) { return json_array_size(v) && all(v, is_id); }
+
+static bool is_ids_or_many(const json_t *v) { return is_ids(v) || (json_array_size(v) && all(v, is_ids)); }
+
+static bool is_input(const json_t *v) { return json_is_string(v) || is_ids(v); }
+
+static bool is_inputs(const json_t *v) { return is_input(v) || all(v, is_input); }
+
+static bool is_pair_entry(const json_t *v)
+{
+    return json_array_size(v) >= 1 && json_array_size(v) <= 2 && all(v, is_string);
+}
+
+static bool is_pairs(const json_t *v)
+{
+    return json_is_string(v) || (json_array_size(v) == 2 && all(v, is_string)) || all(v, is_pair_entry);
+}
+
+static bool is_strings(const json_t *v) { return json_is_string(v) || all(v, is_string); }
+
+static bool is_document(const json_t *v)
+{
+    return json_is_string(v) || (json_is_object(v) && json_is_string(json_object_get(v, "text")));
+}
+
+static bool is_choice(const json_t *v, const char *choices)
+{
+    const char *word = json_string_value(v);
+    const size_t n = word ? strlen(word) : 0;
+    for (const char *at = choices; word && at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (!strncmp(at, word, n) && (at[n] == '|' || !at[n])) return true;
+    }
+    return false;
+}
+
+static bool is_whole(const json_t *v, const srv_field *f)
+{
+    json_int_t n;
+    return rf__json_whole(v, &n) && (double)n >= f->low && (double)n <= f->high;
+}
+
+static bool is_real(const json_t *v, const srv_field *f)
+{
+    return json_is_number(v) && json_number_value(v) >= f->low && json_number_value(v) <= f->high;
+}
+
+static bool is_only(const json_t *v, const char *value)
+{
+    json_t *same = json_loads(value, JSON_DECODE_ANY, NULL);
+    json_int_t n, m;
+    const bool equal =
+        json_equal(v, same) || (json_is_number(v) && rf__json_whole(v, &n) && rf__json_whole(same, &m) && n == m);
+    json_decref(same);
+    return equal;
+}
+
+static const char *const expectation[] = {
+    [SRV_ANY] = "a value",
+    [SRV_BOOL] = "true or false",
+    [SRV_STRING] = "a string",
+    [SRV_STRINGS] = "a string or a list of strings",
+    [SRV_TEXTS] = "a list of strings",
+    [SRV_INPUTS] = "a string, a list of strings, a list of token ids, or a list of such lists",
+    [SRV_PAIRS] = "a string, a pair of strings, or a list of lists of one or two strings",
+    [SRV_IDS] = "a list of token ids, or a list of such lists",
+    [SRV_OBJECT] = "an object",
+    [SRV_DOCUMENTS] = "a list of strings or of objects with a string \"text\"",
+};
+
+static bool fits(const json_t *v, const srv_field *f)
+{
+    switch (f->kind) {
+    case SRV_BOOL: return json_is_boolean(v);
+    case SRV_INT: return is_whole(v, f);
+    case SRV_REAL: return is_real(v, f);
+    case SRV_STRING: return json_is_string(v);
+    case SRV_CHOICE: return is_choice(v, f->choices);
+    case SRV_STRINGS: return is_strings(v);
+    case SRV_TEXTS: return all(v, is_string);
+    case SRV_INPUTS: return is_inputs(v);
+    case SRV_PAIRS: return is_pairs(v);
+    case SRV_IDS: return is_ids_or_many(v);
+    case SRV_OBJECT: return json_is_object(v);
+    case SRV_DOCUMENTS: return all(v, is_document);
+    case SRV_ONLY: return is_only(v, f->choices);
+    case SRV_ANY:
+    case SRV_IGNORED:
+    case SRV_END: break;
+    }
+    return true;
+}
+
+/* ---- the body ---------------------------------------------------------------------------------------------------- */
+
+static void refuse(srv_request *r, const srv_field *f, const json_t *v)
+{
+    char *got = v ? json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    char expected[160];
+    if (f->kind == SRV_INT || f->kind == SRV_REAL)
+        snprintf(expected, sizeof expected, "a %s from %.15g to %.15g", f->kind == SRV_INT ? "whole number" : "number",
+                 f->low, f->high);
+    else if (f->kind == SRV_CHOICE) snprintf(expected, sizeof expected, "one of %s", f->choices);
+    else if (f->kind == SRV_ONLY) snprintf(expected, sizeof expected, "%s, as no other value is supported", f->choices);
+    else snprintf(expected, sizeof expected, "%s", expectation[f->kind]);
+    srv_error(r, 422, "Validation", "`%s`: expected %s, got %.80s", f->name, expected, got ? got : "nothing");
+    free(got);
+}
+
+bool srv_check(srv_request *r, const json_t *in, const srv_field *f)
+{
+    for (; f->kind != SRV_END; f++) {
+        const json_t *v = srv_member(in, f->name);
+        if (!v && !f->required) continue;
+        if (!v || !fits(v, f)) return refuse(r, f, v), false;
+        if (f->kind == SRV_OBJECT && f->members && !srv_check(r, v, f->members)) return false;
+    }
+    return true;
+}
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* A name or a value of a form: + is a blank, %XX a byte. */
+static json_t *form_text(char *text, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size; i++) {
+        const bool escaped = text[i] == '%' && i + 2 < size && hex(text[i + 1]) >= 0 && hex(text[i + 2]) >= 0;
+        text[n++] = escaped ? (char)(16 * hex(text[i + 1]) + hex(text[i + 2])) : text[i] == '+' ? ' ' : text[i];
+        i += escaped ? 2 : 0;
+    }
+    return memchr(text, 0, n) ? NULL : json_stringn(text, n);
+}
+
+/* application/x-www-form-urlencoded, as LibreTranslate's clients send it. NULL: not UTF-8, or no memory. */
+static json_t *parse_form(char *body, size_t size)
+{
+    json_t *in = json_object();
+    for (char *at = body, *end = body + size; at < end && in;) {
+        char *stop = memchr(at, '&', (size_t)(end - at));
+        if (!stop) stop = end;
+        char *value = memchr(at, '=', (size_t)(stop - at));
+        if (!value) value = stop;
+        json_t *name = form_text(at, (size_t)(value - at));
+        json_t *text = value < stop ? form_text(value + 1, (size_t)(stop - value - 1)) : json_string("");
+        if (name) rf__json_set(&in, json_string_value(name), text);
+        else {
+            json_decref(text);
+            json_decref(in);
+            in = NULL;
+        }
+        json_decref(name);
+        at = stop + 1;
+    }
+    return in;
+}
+
+bool srv_read_body(srv_request *r)
+{
+    rf_error why = {0};
+    if (!r->form) r->in = rf__json_parse(r->body ? r->body : "", r->size, 0, "body", &why);
+    else if (!(r->in = parse_form(r->body, r->size)))
+        rf_fail(&why, RF_EDATA, "body: expected a form of UTF-8 texts, got something else");
+    if (!r->in) {
+        if (why.code == RF_ENOMEM) srv_fail(r, &why);
+        else srv_error(r, 400, "Validation", "%s", why.text);
+        return false;
+    }
+    free(r->body);
+    r->body = NULL;
+    r->size = r->capacity = 0;
+    return srv_check(r, r->in, r->route->field);
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+void srv_texts_clear(srv_texts *t)
+{
+    free(t->text);
+    free(t->bytes);
+    *t = (srv_texts){0};
+}
+
+void srv_cut_texts(const srv_request *r, srv_texts *t)
+{
+    enum { BYTES = 250 };
+    const int64_t most = r->model->max_length > 0 ? BYTES * r->model->max_length : INT64_MAX;
+    for (int64_t i = 0; i < t->n; i++)
+        if ((int64_t)t->bytes[i] > most) {
+            t->bytes[i] = (size_t)most;
+            while ((t->text[i][t->bytes[i]] & 0xC0) == 0x80) t->bytes[i]--; /* between characters */
+        }
+}
+
+static const json_t *text_of(const json_t *v) { return json_is_object(v) ? json_object_get(v, "text") : v; }
+
+bool srv_read_texts(srv_request *r, const json_t *list, const char *name, srv_texts *out)
+{
+    const bool one = json_is_string(list);
+    const size_t n = one ? 1 : json_array_size(list);
+    *out = (srv_texts){.one = one, .n = (int64_t)n};
+    if (!n) return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
+    if ((int64_t)n > r->s->o.limits.max_client_batch_size) {
+        r->failure = "batch_size";
+        return srv_error(r, 422, "Validation", "`%s`: batch size %zu is above the maximum allowed batch size %lld",
+                         name, n, (long long)r->s->o.limits.max_client_batch_size),
+               false;
+    }
+    out->text = calloc(n, sizeof *out->text);
+    out->bytes = calloc(n, sizeof *out->bytes);
+    if (!out->text || !out->bytes) return srv_error(r, 503, "Overloaded", "out of memory"), false;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *v = text_of(one ? list : json_array_get(list, i));
+        out->text[i] = json_string_value(v);
+        out->bytes[i] = json_string_length(v);
+        if (!out->bytes[i]) return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
+        r->characters += (int64_t)out->bytes[i];
+    }
+    return true;
+}

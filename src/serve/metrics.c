@@ -1,0 +1,176 @@
+/* metrics.c — what has been answered so far, for Prometheus. */
+#include "serve/server.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const failures[SRV_FAILURES] = {"overloaded", "validation",     "batch_size",
+                                                   "model_type", "tokenization",   "inference",
+                                                   "dropped",    "missing_values", "other"};
+
+void srv_metrics_init(srv_metrics *m)
+{
+    *m = (srv_metrics){0};
+    pthread_mutex_init(&m->lock, NULL);
+}
+
+void srv_metrics_free(srv_metrics *m) { pthread_mutex_destroy(&m->lock); }
+
+static double end_of(int k, bool lengths) { return lengths ? pow(2, k) : 1.5e-5 * pow(1.5, k); }
+
+static void observe(srv_histogram *h, double x, bool lengths)
+{
+    int k = 0;
+    while (k < SRV_BUCKETS && x > end_of(k, lengths)) k++;
+    h->bucket[k]++;
+    h->sum += x;
+    h->n++;
+}
+
+static int failure_of(const char *name)
+{
+    for (int i = 0; i < SRV_FAILURES; i++)
+        if (!strcmp(failures[i], name)) return i;
+    return SRV_FAILURES - 1;
+}
+
+void srv_metrics_count(srv_server *s, const srv_request *r)
+{
+    srv_metrics *m = &s->metrics;
+    const int many = r->permits > 1, kind = r->status / 100;
+    pthread_mutex_lock(&m->lock);
+    if (kind > 0 && kind < 6) m->answers[kind]++;
+    if (r->inference || r->failure) m->count[many]++;
+    if (r->failure) m->failure[failure_of(r->failure)]++;
+    if (r->inference && !r->failure) {
+        m->success[many]++;
+        m->tokens += (uint64_t)r->tokens;
+        observe(&m->total, r->answered, false);
+        observe(&m->tokenization, r->parsed, false);
+        observe(&m->queue, r->waited, false);
+        observe(&m->inference, r->computed, false);
+        observe(&m->length, (double)r->tokens, true);
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+static void head(srv_text *t, const char *name, const char *type, const char *help)
+{
+    srv_printf(t, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void histogram(srv_text *t, const char *name, const char *help, const srv_histogram *h, bool lengths)
+{
+    uint64_t n = 0;
+    head(t, name, "histogram", help);
+    for (int k = 0; k < SRV_BUCKETS; k++) {
+        n += h->bucket[k];
+        srv_printf(t, "%s_bucket{le=\"%.9g\"} %llu\n", name, end_of(k, lengths), (unsigned long long)n);
+    }
+    srv_printf(t, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.9g\n%s_count %llu\n", name, (unsigned long long)h->n, name,
+               h->sum, name, (unsigned long long)h->n);
+}
+
+static void by_method(srv_text *t, const char *name, const char *help, const uint64_t n[2])
+{
+    head(t, name, "counter", help);
+    srv_printf(t, "%s{method=\"single\"} %llu\n%s{method=\"batch\"} %llu\n", name, (unsigned long long)n[0], name,
+               (unsigned long long)n[1]);
+}
+
+static void write_requests(srv_text *t, const srv_metrics *m)
+{
+    by_method(t, "te_request_count", "Requests that reached a model, or should have.", m->count);
+    by_method(t, "te_request_success", "Requests that a model answered.", m->success);
+    head(t, "te_request_failure", "counter", "Requests that were refused or failed, by reason.");
+    for (int i = 0; i < SRV_FAILURES; i++)
+        srv_printf(t, "te_request_failure{err=\"%s\"} %llu\n", failures[i], (unsigned long long)m->failure[i]);
+    histogram(t, "te_request_duration", "Seconds from the first byte of a request to its answer.", &m->total, false);
+    histogram(t, "te_request_tokenization_duration", "Seconds until a request was tokenized.", &m->tokenization, false);
+    histogram(t, "te_request_queue_duration", "Seconds in the queue of the model.", &m->queue, false);
+    histogram(t, "te_request_inference_duration", "Seconds of computing.", &m->inference, false);
+    histogram(t, "te_request_input_length", "Tokens of a request.", &m->length, true);
+    head(t, "roformer_http_responses_total", "counter", "Answers by class of status.");
+    for (int i = 2; i < 6; i++)
+        srv_printf(t, "roformer_http_responses_total{code=\"%dxx\"} %llu\n", i, (unsigned long long)m->answers[i]);
+    head(t, "roformer_tokens_total", "counter", "Tokens of all answered requests.");
+    srv_printf(t, "roformer_tokens_total %llu\n", (unsigned long long)m->tokens);
+}
+
+/* One line for each model that is loaded. */
+static void by_model(srv_server *s, srv_text *t, const char *name, const char *type, const char *help,
+                     double (*value)(const rf_engine_state *state))
+{
+    head(t, name, type, help);
+    for (int i = 0; i < s->o.models; i++) {
+        srv_model *m = srv_model_take(s, i);
+        rf_engine_state state = {0};
+        if (!m) continue;
+        rf_engine_look(m->engine, &state);
+        srv_printf(t, "%s{model=", name);
+        srv_put_string(t, s->o.model[i].name, strlen(s->o.model[i].name));
+        srv_printf(t, "} %.9g\n", value(&state));
+        srv_model_give(m);
+    }
+}
+
+static double waiting(const rf_engine_state *e) { return (double)e->waiting; }
+static double waiting_tokens(const rf_engine_state *e) { return (double)e->waiting_tokens; }
+static double speed(const rf_engine_state *e) { return e->tokens_per_second; }
+static double wait_of(const rf_engine_state *e) { return e->wait; }
+static double jobs(const rf_engine_state *e) { return (double)e->done; }
+static double batches(const rf_engine_state *e) { return (double)e->batches; }
+
+static void write_models(srv_server *s, srv_text *t)
+{
+    by_model(s, t, "te_queue_size", "gauge", "Jobs that wait.", waiting);
+    by_model(s, t, "roformer_queue_tokens", "gauge", "Tokens that wait.", waiting_tokens);
+    by_model(s, t, "roformer_queue_seconds", "gauge", "Estimated time until a new job begins.", wait_of);
+    by_model(s, t, "roformer_tokens_per_second", "gauge", "Speed of the latest batches.", speed);
+    by_model(s, t, "roformer_jobs_total", "counter", "Jobs that have ended.", jobs);
+    by_model(s, t, "roformer_batches_total", "counter", "How often jobs were computed together.", batches);
+}
+
+static int open_files(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    if (!d) return 0;
+    while (readdir(d)) n++;
+    closedir(d);
+    return n - 3; /* ., .. and the folder itself */
+}
+
+static double resident_bytes(void)
+{
+    long pages = 0, all;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%ld %ld", &all, &pages) != 2) pages = 0;
+    if (f) fclose(f);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void gauge(srv_text *t, const char *name, const char *help, double x)
+{
+    head(t, name, "gauge", help);
+    srv_printf(t, "%s %.15g\n", name, x);
+}
+
+void srv_metrics_write(srv_server *s, srv_text *t)
+{
+    pthread_mutex_lock(&s->metrics.lock);
+    const srv_metrics m = s->metrics;
+    pthread_mutex_unlock(&s->metrics.lock);
+    write_requests(t, &m);
+    write_models(s, t);
+    gauge(t, "roformer_connections", "Open connections.", (double)srv_connections_count(s));
+    gauge(t, "roformer_inputs", "Inputs that wait or are computed.", (double)atomic_load(&s->permits));
+    gauge(t, "process_resident_memory_bytes", "Resident memory.", resident_bytes());
+    gauge(t, "process_open_fds", "Open file descriptors.", open_files());
+    gauge(t, "process_start_time_seconds", "Start of the server, seconds since 1970.", s->begun);
+}

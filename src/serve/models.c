@@ -1,0 +1,258 @@
+/* models.c — the models: loading in the background, reloading without losing a request, names.
+ *
+ * A request takes the model of its slot and gives it back when it ends. A reload puts another model into the slot; the
+ * old one is closed by the last request that has it. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "roformer/inspect/files.h"
+#include "serve/server.h"
+#include "serve/shared_call.h"
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static void close_model(srv_model *m)
+{
+    rf_index_close(m->index);
+    srv_shared_free(m->shared);
+    rf_pipeline_close(m->pipeline);
+    rf_engine_close(m->engine);
+    pthread_mutex_destroy(&m->index_lock);
+    free(m);
+}
+
+void srv_model_give(srv_model *m)
+{
+    if (atomic_fetch_sub(&m->users, 1) == 1) close_model(m);
+}
+
+/* Why the model gives no vectors of texts. */
+static rf_status can_embed(const srv_model *m, rf_error *why)
+{
+    switch (rf_model_task(rf_engine_model(m->engine))) {
+    case RF_HEAD_MLM:
+    case RF_HEAD_EMBED: return RF_OK;
+    default: break;
+    }
+    return rf_fail(why, RF_EUNSUPPORTED, "the model is %s, which gives no embeddings", srv_model_kind(m));
+}
+
+static void read_settings(srv_model *m)
+{
+    const rf_config *c = m->config;
+    if (!can_embed(m, &m->no_vectors)) rf_embed_defaults_of(m->pipeline, &m->embed, &m->no_vectors);
+    m->max_length = !m->no_vectors.code && m->embed.max_length > 0 ? m->embed.max_length
+                    : c->task_max_length > 0                       ? c->task_max_length
+                                                                   : c->max_position_embeddings;
+}
+
+/* Letters and digits, - and _ of a code such as "en" or "zh-Hans". */
+static void set_language(char out[16], const char *code)
+{
+    const size_t n = code ? strlen(code) : 0;
+    if (!n || n > 15 || strspn(code, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != n) return;
+    memcpy(out, code, n + 1);
+}
+
+/* --languages, or what Marian's tokenizer_config.json says. */
+static void read_languages(srv_model *m, const char *folder)
+{
+    char path[4096], *text, source[16] = "", target[16] = "";
+    size_t size;
+    if (!m->config->is_encoder_decoder) return;
+    if (m->s->o.languages && sscanf(m->s->o.languages, "%15[^:]:%15s", source, target) == 2) {
+        set_language(m->source_language, source);
+        set_language(m->target_language, target);
+        return;
+    }
+    if (rf__path(path, sizeof path, folder, RF_FILE_TOKENIZER_CONFIG, NULL) || !rf__is_there(m->s->o.ctx, path) ||
+        rf__read_file(m->s->o.ctx, path, 1 << 24, &text, &size, NULL))
+        return;
+    json_t *config = rf__json_parse(text, size, 0, path, NULL);
+    set_language(m->source_language, json_string_value(json_object_get(config, "source_lang")));
+    set_language(m->target_language, json_string_value(json_object_get(config, "target_lang")));
+    json_decref(config);
+    rf__free(m->s->o.ctx, text);
+}
+
+/* The first results of a model, before it answers anyone: its kernels have run, its numbers are finite. */
+static rf_status try_model(srv_model *m, rf_error *why)
+{
+    const char *text[] = {"a"};
+    rf_engine_job *job = NULL;
+    rf_status status = RF_OK;
+    if (!m->no_vectors.code) status = rf_engine_embed(m->engine, text, NULL, 1, NULL, NULL, &job, why);
+    if (!status && job) status = rf_engine_wait(job, -1, why);
+    rf_engine_job_free(job);
+    return status;
+}
+
+static rf_status open_index(srv_model *m, const char *folder, rf_error *why)
+{
+    uint64_t own;
+    rf_status status = rf_index_open(m->s->o.ctx, folder, &m->index, why);
+    if (!status && m->no_vectors.code) status = rf_fail(why, m->no_vectors.code, "%s", m->no_vectors.text);
+    if (!status) status = rf_pipeline_fingerprint(m->pipeline, &own, why);
+    if (status) return status;
+    if (own != rf_index_made_with(m->index)->fingerprint)
+        return rf_fail(why, RF_EDATA,
+                       "%s: expected an index of the first model's vectors (%016llx), got one of %016llx; "
+                       "index the lines anew",
+                       folder, (unsigned long long)own, (unsigned long long)rf_index_made_with(m->index)->fingerprint);
+    rf_index_query_options(m->index, m->pipeline, &m->query);
+    return rf_embed_settle(m->pipeline, &m->query, &m->query, why);
+}
+
+static rf_status open_model(srv_server *s, int slot, srv_model **out, rf_error *why)
+{
+    const srv_model_option *option = &s->o.model[slot];
+    rf_engine_options o;
+    srv_model *m = calloc(1, sizeof *m);
+    if (!m) return rf_fail(why, RF_ENOMEM, "out of memory: a model");
+    atomic_init(&m->users, 1);
+    pthread_mutex_init(&m->index_lock, NULL);
+    m->s = s;
+    m->slot = slot;
+    rf_engine_defaults(&o);
+    o.type = option->type;
+    o.max_batch_tokens = s->o.limits.max_batch_tokens;
+    o.max_wait = (double)s->o.limits.max_wait;
+    o.max_queue_tokens = s->o.limits.max_queue_tokens;
+    rf_status status = rf_engine_open(s->o.ctx, option->folder, &o, &m->engine, why);
+    if (!status) status = rf_pipeline_on(rf_engine_model(m->engine), &m->pipeline, why);
+    if (!status && !(m->shared = srv_shared_new())) status = rf_fail(why, RF_ENOMEM, "out of memory: a model");
+    if (!status) {
+        m->config = rf_model_config(rf_engine_model(m->engine));
+        m->tokenizer = rf_model_tokenizer(rf_engine_model(m->engine));
+        read_settings(m);
+        read_languages(m, option->folder);
+        status = try_model(m, why);
+    }
+    if (!status && !slot && s->o.index) status = open_index(m, s->o.index, why);
+    if (status) close_model(m);
+    else *out = m;
+    return status;
+}
+
+/* ---- the loader -------------------------------------------------------------------------------------------------- */
+
+static void load(srv_server *s, int i)
+{
+    rf_error why = {0};
+    srv_model *m = NULL;
+    const double begin = rf__seconds();
+    const rf_status status = open_model(s, i, &m, &why);
+    const srv_model_option *option = &s->o.model[i];
+    pthread_rwlock_wrlock(&s->slots);
+    srv_slot *slot = &s->slot[i];
+    srv_model *old = slot->model;
+    slot->failure = why;
+    if (!status) {
+        slot->model = m;
+        slot->created = time(NULL);
+    }
+    pthread_rwlock_unlock(&s->slots);
+    if (status) srv_note(s, "model %s: %s%s", option->name, why.text, old ? "; the model loaded before answers" : "");
+    else srv_note(s, "model %s: %s loaded in %.2f s", option->name, option->folder, rf__seconds() - begin);
+    if (!status && old) srv_model_give(old);
+}
+
+static void *load_models(void *user)
+{
+    srv_server *s = user;
+    for (;;) {
+        pthread_mutex_lock(&s->load_lock);
+        while (!s->reload && !atomic_load(&s->closing)) pthread_cond_wait(&s->load_more, &s->load_lock);
+        s->reload = false;
+        pthread_mutex_unlock(&s->load_lock);
+        for (int i = 0; i < s->o.models && !atomic_load(&s->closing); i++) load(s, i);
+        if (atomic_load(&s->closing)) return NULL;
+    }
+}
+
+void srv_reload(srv_server *s)
+{
+    pthread_mutex_lock(&s->load_lock);
+    s->reload = true;
+    pthread_cond_signal(&s->load_more);
+    pthread_mutex_unlock(&s->load_lock);
+}
+
+rf_status srv_models_start(srv_server *s, rf_error *why)
+{
+    s->slot = calloc((size_t)s->o.models, sizeof *s->slot);
+    if (!s->slot) return rf_fail(why, RF_ENOMEM, "out of memory: %d models", s->o.models);
+    s->reload = true;
+    const rf_status status = srv_thread(&s->loader, load_models, s, why);
+    s->loading = !status;
+    return status;
+}
+
+void srv_models_stop(srv_server *s)
+{
+    atomic_store(&s->closing, true);
+    srv_reload(s);
+    if (s->loading) pthread_join(s->loader, NULL);
+    for (int i = 0; s->slot && i < s->o.models; i++)
+        if (s->slot[i].model) srv_model_give(s->slot[i].model);
+    free(s->slot);
+    s->slot = NULL;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+int srv_model_slot(const srv_server *s, const char *name)
+{
+    if (!name || !*name) return 0;
+    for (int i = 0; i < s->o.aliases; i++)
+        if (!strcmp(s->o.alias[i].name, name)) name = s->o.alias[i].model;
+    for (int i = 0; i < s->o.models; i++)
+        if (!strcmp(s->o.model[i].name, name)) return i;
+    return -1;
+}
+
+srv_model *srv_model_take(srv_server *s, int slot)
+{
+    pthread_rwlock_rdlock(&s->slots);
+    srv_model *m = s->slot[slot].model;
+    if (m) atomic_fetch_add(&m->users, 1);
+    pthread_rwlock_unlock(&s->slots);
+    return m;
+}
+
+bool srv_need_model(srv_request *r, const char *name)
+{
+    const int slot = srv_model_slot(r->s, name);
+    if (slot < 0) {
+        srv_error(r, 404, "NotFound", "model '%.100s': there is no such model; GET /v1/models lists the models", name);
+        return false;
+    }
+    r->model = srv_model_take(r->s, slot);
+    if (!r->model) srv_error(r, 503, "Unhealthy", "the model is being loaded");
+    return r->model;
+}
+
+const char *srv_model_kind(const srv_model *m)
+{
+    const bool causal = m->config->is_decoder;
+    switch (rf_model_task(rf_engine_model(m->engine))) {
+    case RF_HEAD_MLM: return causal ? "a causal language model" : "a masked language model";
+    case RF_HEAD_SEQUENCE:
+    case RF_HEAD_POOLED: return "a text classifier";
+    case RF_HEAD_TOKEN: return "a token classifier";
+    case RF_HEAD_SPAN: return "a question answering model";
+    case RF_HEAD_CHOICE: return "a multiple choice model";
+    case RF_HEAD_SEQ2SEQ: return "a translation model";
+    case RF_HEAD_EMBED: return "a sentence embedding model";
+    }
+    return "a model of another kind";
+}
+
+bool srv_need_vectors(srv_request *r)
+{
+    if (r->model->no_vectors.code) srv_fail(r, &r->model->no_vectors);
+    return !r->model->no_vectors.code;
+}
+
+const char *srv_dtype(rf_type type) { return type == RF_I8 ? "int8" : type == RF_BF16 ? "bfloat16" : "float32"; }

@@ -1,0 +1,86 @@
+/* serve.h — the HTTP server: options, start, reload and end.
+ *
+ *     srv_open(&options, &server, &why);            the socket is open; models are loaded in the background
+ *     while (!stop && !srv_failed(server, &why)) ...
+ *     srv_close(server);                            answers what was accepted, at most for drain_timeout
+ *
+ *     http.c          connections, headers, bodies and answers, with libmicrohttpd
+ *     connections.c   deadlines, clients that left
+ *     request.c       a request: its members, its answer, its errors
+ *     fields.c        members of a JSON body: types and ranges from one table for each route
+ *     api.def         every route; routes.c has their bodies
+ *     workers.c       threads that read bodies and write answers
+ *     models.c        the models, reloading
+ *     shared_call.c   requests that a model computes together
+ *     api_*.c         what the routes do
+ *     server.c        opens and closes all of it
+ *
+ * Nothing here prints or exits. Lines of the access log go to a function of the caller. */
+#ifndef SRV_SERVE_H
+#define SRV_SERVE_H
+
+#include <stdbool.h>
+
+#include "roformer/engine.h"
+
+typedef struct srv_server srv_server;
+
+typedef struct srv_limits {
+#define SRV_LIMIT(member, option, variable, initial, least, most, unit, what) int64_t member;
+#include "serve/limits.def"
+} srv_limits;
+void srv_limits_defaults(srv_limits *l);
+
+typedef struct srv_model_option {
+    const char *name; /* under which requests ask for it                                                    */
+    const char *folder;
+    rf_type type;
+} srv_model_option;
+
+typedef struct srv_alias {
+    const char *name, *model;
+} srv_alias;
+
+typedef struct srv_options {
+    const rf_ctx *ctx; /* shared by all models                                                               */
+    const srv_model_option *model; /* [models]; the first one answers requests that name none                    */
+    int models;
+    const srv_alias *alias; /* [aliases]                                                                          */
+    int aliases;
+    const char *languages;   /* "en:de" of the first model that translates, or NULL: as its folder says            */
+    const char *index;       /* folder of an index of the first model's vectors, or NULL                           */
+    const char *host;        /* address to listen on                                                               */
+    int port;                /* 0: any free one (srv_port)                                                         */
+    const char *unix_path;   /* a Unix socket in place of host and port, or NULL                                   */
+    int inherited;           /* a listening socket that the caller has already opened, or -1                       */
+    const char *key_file;    /* one API key in each line, or NULL: none is needed                                  */
+    const char *cors_origin; /* of Access-Control-Allow-Origin, or NULL                                            */
+    bool auto_truncate;      /* what "truncate" of a request is by default                                         */
+    srv_limits limits;
+    int log_json; /* 1: lines of JSON; 0: the common log format                                         */
+    /* Called with each line of the access log, with its line feed, by any thread, one at a time. NULL: no log. */
+    void (*log)(void *user, const char *line, size_t size);
+    /* Called with a sentence about the server itself: a model is loaded, a reload failed. */
+    void (*note)(void *user, const char *sentence);
+    void *user;
+} srv_options;
+
+/* Opens the socket and starts loading the models. The strings must outlive the server.
+ *
+ *   RF_EARG   names are not unique; an alias of no model; an unusable key file
+ *   RF_EIO    the socket cannot be opened (the message names the port), or a thread not be started */
+rf_status srv_open(const srv_options *options, srv_server **out, rf_error *why);
+int srv_port(const srv_server *s); /* 0: a Unix socket */
+
+/* Loads all models again; each answers until its successor has been opened and has computed a vector. */
+void srv_reload(srv_server *s);
+
+/* 1: all models are loaded. -1: one of them cannot be loaded, and the server cannot answer: `why` says why. */
+int srv_ready(const srv_server *s, rf_error *why);
+
+/* Accepts nothing more and waits until all accepted requests are answered, or until `hurry` (may be NULL) returns true.
+ * Returns the number of requests that were not answered. */
+int64_t srv_drain(srv_server *s, bool (*hurry)(void *user));
+void srv_close(srv_server *s); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,264 @@
+/* server.h — what the files of the server share.
+ *
+ *     MHD's thread     headers, bodies, sending                            http.c
+ *     workers          reading JSON, tokenizing, writing answers           workers.c
+ *     a thread for each model, of its engine                               roformer/engine.h
+ *     the watcher      deadlines, clients that left                        connections.c
+ *     the loader       opens models                                        models.c
+ *
+ * A request goes from MHD's thread to a worker, which submits a job to an engine; when the job ends, the request goes
+ * to a worker again, which writes the answer, and then back to MHD's thread. No thread waits for a result. */
+#ifndef SRV_SERVER_H
+#define SRV_SERVER_H
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "roformer/index.h"
+#include "serve/counters.h"
+#include "serve/serve.h"
+#include "serve/text.h"
+
+struct MHD_Connection;
+struct MHD_Daemon;
+typedef struct srv_connection srv_connection;
+typedef struct srv_request srv_request;
+typedef struct srv_model srv_model;
+typedef struct srv_field srv_field;
+typedef void srv_step(srv_request *r);
+
+/* A step that waits for a worker. */
+typedef struct srv_task srv_task;
+struct srv_task {
+    srv_task *after;
+    srv_request *r;
+    srv_step *step;
+};
+
+/* ---- routes ------------------------------------------------------------------------------------------------------ */
+
+/* The form of errors. */
+typedef enum srv_dialect { SRV_TEI, SRV_OPENAI, SRV_COHERE, SRV_LIBRE } srv_dialect;
+
+typedef struct srv_route {
+    const char *method, *path;
+    srv_dialect dialect;
+    enum { SRV_PUBLIC, SRV_KEYED } access; /* SRV_KEYED: an API key is needed, if there are any              */
+    enum { SRV_INLINE, SRV_WORKER } where; /* SRV_INLINE: answered by MHD's thread, also while models load   */
+    srv_step *step;
+    const srv_field *field; /* members of the body; NULL: there is no body                    */
+    const char *what;       /* one sentence for openapi.json and the documentation            */
+} srv_route;
+extern const srv_route srv_routes[]; /* a row without a path at the end                                */
+
+/* The route of a path. NULL: there is none; *allowed then names the methods of the path, or is "". */
+const srv_route *srv_route_find(const char *method, const char *path, size_t size, char allowed[32]);
+
+/* ---- a request --------------------------------------------------------------------------------------------------- */
+
+struct srv_request {
+    srv_server *s;
+    atomic_int users;           /* MHD's part, and the part that computes                                     */
+    pthread_mutex_t lock;       /* of `mhd`, `suspended`, `gone` and `job`                                    */
+    struct MHD_Connection *mhd; /* NULL: the connection is closed                                             */
+    srv_connection *connection;
+    bool suspended;
+    atomic_bool gone; /* the client has left                                                        */
+    enum { SRV_HEADER, SRV_BODY, SRV_WORK, SRV_ANSWERED } phase;
+    char *path; /* as it was sent, with its query                                             */
+    char method[16], id[64], address[64];
+    const srv_route *route; /* NULL: not found yet                                                        */
+    srv_dialect dialect;
+    char *body;
+    size_t size, capacity;
+    json_t *in;            /* the body                                                                   */
+    srv_task task[2];      /* in the queue of the workers; [1]: the end of a shared call's job           */
+    srv_step *finish;      /* what a worker does when the result is there                                */
+    bool shared;           /* the job computes others' requests, too: it is not canceled                 */
+    int64_t swallowed;     /* bytes of the body that came                                                */
+    bool form;             /* the body is a form, not JSON                                               */
+    bool counted;          /* in srv_server.active                                                       */
+    int64_t permits, held; /* inputs; those that count as waiting or computed                            */
+
+    srv_model *model; /* taken, until the request is freed                                          */
+    rf_engine_job *job;
+    void *own; /* of the route, freed with free_own                                          */
+    void (*free_own)(void *own);
+
+    int status;       /* of the answer; 0: none yet                                                 */
+    const char *type; /* of its content                                                             */
+    srv_text out;
+    bool close;                         /* the connection is closed after the answer                                  */
+    char header[64], header_value[128]; /* one more header of the answer                                              */
+    struct srv_stream *stream;          /* an answer that comes in parts, or NULL                                     */
+
+    double arrived, parsed, waited, computed, answered; /* seconds: a time, then durations                        */
+    int64_t characters, tokens, sent;
+    bool inference;      /* the answer has the x-compute headers                                       */
+    const char *failure; /* label of te_request_failure, or NULL                                       */
+};
+
+/* request.c
+ *
+ *   answer       the answer is in r->out; the request goes back to MHD's thread. To be called once
+ *   error        in place of that: the answer is an error. error_type is TEI's
+ *   fail         the error that belongs to a status of the library
+ *   release      one user less
+ *   hold         takes permits for n inputs, until let_go or the request's end; false: answered with 429 */
+srv_request *srv_request_new(srv_server *s, const char *path);
+void srv_request_release(srv_request *r);
+void srv_answer(srv_request *r, int status, const char *type);
+void srv_answer_json(srv_request *r); /* 200 */
+void srv_error(srv_request *r, int status, const char *error_type, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void srv_fail(srv_request *r, const rf_error *why);
+bool srv_hold(srv_request *r, int64_t inputs);
+void srv_let_go(srv_request *r);
+
+/* Options of a job whose end brings the request to a worker, for `finish`. */
+rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish);
+
+/* In `finish`: the status of the job, its times and tokens in the request. RF_OK: rf_engine_result has the result,
+ * until srv_job_free. Otherwise the request is answered. */
+rf_status srv_job_end(srv_request *r);
+void srv_job_free(srv_request *r);
+
+/* After a call that submits a job: answers the request if the job was refused. */
+void srv_submitted(srv_request *r, rf_status status, const rf_error *why);
+
+/* ---- workers.c --------------------------------------------------------------------------------------------------- */
+
+typedef struct srv_workers {
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    srv_task *first, *last;
+    pthread_t *thread;
+    int threads;
+    bool closing;
+} srv_workers;
+rf_status srv_workers_start(srv_server *s, int threads, rf_error *why);
+void srv_workers_stop(srv_server *s);
+/* A worker does `step`; which: 0, or 1 for the second step that may wait at the same time. */
+void srv_later(srv_request *r, srv_step *step, int which);
+rf_status srv_thread(pthread_t *out, void *(*body)(void *), void *user, rf_error *why); /* without signals */
+
+/* ---- connections.c ----------------------------------------------------------------------------------------------- */
+
+struct srv_connection {
+    srv_connection *before, *next;
+    int fd;
+    int64_t requests;
+    double deadline; /* when it is closed                                                          */
+    bool late;       /* it has been                                                                */
+    enum { SRV_WAITS_HEADER, SRV_WAITS_BODY, SRV_WORKS, SRV_SENDS, SRV_IDLE } state;
+    srv_request *request; /* that is computed                                                           */
+};
+typedef struct srv_connections {
+    pthread_mutex_t lock;
+    srv_connection *first;
+    int64_t n;
+    atomic_bool closing;
+    pthread_t watcher;
+    bool watching;
+} srv_connections;
+rf_status srv_connections_start(srv_server *s, rf_error *why);
+void srv_connections_stop(srv_server *s);
+srv_connection *srv_connection_new(srv_server *s, int fd); /* NULL: no memory */
+void srv_connection_end(srv_server *s, srv_connection *c);
+/* From now on it is in `state` for at most `seconds`. */
+void srv_connection_enter(srv_server *s, srv_connection *c, int state, double seconds, srv_request *r);
+int64_t srv_connections_count(srv_server *s);
+
+/* ---- models.c ---------------------------------------------------------------------------------------------------- */
+
+struct srv_model {
+    atomic_int users;
+    srv_server *s;
+    int slot;
+    rf_engine *engine;
+    rf_pipeline *pipeline; /* asked for settings, never for results: any thread may do so                */
+    const rf_config *config;
+    const rf_tokenizer *tokenizer;
+    rf_embed_options embed;    /* of the folder                                                              */
+    rf_error no_vectors;       /* why the model gives no vectors, or code 0                                  */
+    int64_t max_length;        /* tokens of an input                                                         */
+    struct srv_shared *shared; /* requests that are computed together (shared_call.c)                        */
+    rf_index *index;           /* of its vectors, or NULL                                                    */
+    pthread_mutex_t index_lock;
+    char source_language[16], target_language[16]; /* of a translation model; "": unknown                          */
+    rf_embed_options query; /* of the index                                                               */
+};
+
+typedef struct srv_slot {
+    const srv_model_option *option;
+    srv_model *model; /* NULL: not loaded yet                                                       */
+    rf_error failure; /* of the latest attempt                                                      */
+    time_t created;
+} srv_slot;
+
+rf_status srv_models_start(srv_server *s, rf_error *why);
+void srv_models_stop(srv_server *s);
+/* The slot of a name or alias; NULL or "": the first. -1: there is none. */
+int srv_model_slot(const srv_server *s, const char *name);
+srv_model *srv_model_take(srv_server *s, int slot); /* NULL: not loaded yet */
+void srv_model_give(srv_model *m);
+
+/* Finds the model that member "model" of the body names, NULL: no such member. false: answered. */
+bool srv_need_model(srv_request *r, const char *name);
+bool srv_need_vectors(srv_request *r);          /* false: answered with 424 */
+const char *srv_model_kind(const srv_model *m); /* "a masked language model" */
+const char *srv_dtype(rf_type type);            /* "float32" */
+
+/* ---- the server -------------------------------------------------------------------------------------------------- */
+
+struct srv_server {
+    srv_options o;
+    struct MHD_Daemon *daemon;
+    int port;
+    atomic_bool draining, closing;
+    atomic_llong permits; /* inputs that are waiting or computed                                        */
+    atomic_llong active;  /* requests that were accepted and have not ended                             */
+    atomic_llong serial;  /* of request ids and samples                                                 */
+    double begun;
+    srv_workers workers;
+    srv_connections connections;
+    srv_slot *slot; /* [o.models]                                                                 */
+    pthread_rwlock_t slots;
+    pthread_t loader;
+    bool loading, reload;
+    pthread_mutex_t load_lock;
+    pthread_cond_t load_more;
+    srv_metrics metrics;
+    pthread_mutex_t log_lock;
+    char (*key)[128]; /* [keys]                                                                     */
+    int keys;
+    char *openapi; /* made once                                                                  */
+};
+
+/* http.c: MHD's part. resume: a request has its answer, or more of it. */
+rf_status srv_http_start(srv_server *s, rf_error *why);
+void srv_http_quiesce(srv_server *s);
+void srv_http_stop(srv_server *s);
+void srv_http_resume(srv_request *r);
+
+/* metrics.c: Prometheus' text format, under the names of text-embeddings-inference. count: a request has been answered,
+ * or its client has left. */
+void srv_metrics_init(srv_metrics *m);
+void srv_metrics_free(srv_metrics *m);
+void srv_metrics_count(srv_server *s, const srv_request *r);
+void srv_metrics_write(srv_server *s, srv_text *out);
+
+/* keys.c */
+rf_status srv_keys_read(srv_server *s, rf_error *why);
+bool srv_key_matches(const srv_server *s, const char *key);
+
+/* access_log.c */
+void srv_log(srv_request *r, bool complete);
+void srv_note(const srv_server *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* openapi.c: NULL: no memory. */
+char *srv_openapi(const srv_server *s);
+
+#endif

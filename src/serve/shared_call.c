@@ -1,0 +1,134 @@
+/* shared_call.c — requests that a model computes together. */
+#include "serve/shared_call.h"
+
+#include <stdlib.h>
+
+struct srv_shared {
+    pthread_mutex_t lock;
+    srv_call *first, *last; /* that wait */
+};
+
+srv_shared *srv_shared_new(void)
+{
+    srv_shared *c = calloc(1, sizeof *c);
+    if (c) pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+void srv_shared_free(srv_shared *c)
+{
+    if (!c) return;
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* Takes the first waiting call that `fits` accepts, or `only` that one; under no lock. */
+static srv_call *take(srv_shared *all, const srv_call *like, const srv_call *only)
+{
+    pthread_mutex_lock(&all->lock);
+    srv_call *before = NULL, *c = all->first;
+    while (c && !(only ? c == only : c->compute == like->compute && c->same(like, c))) before = c, c = c->next;
+    if (c) {
+        if (before) before->next = c->next;
+        else all->first = c->next;
+        if (all->last == c) all->last = before;
+        c->next = NULL;
+        c->taken = rf__seconds();
+    }
+    pthread_mutex_unlock(&all->lock);
+    return c;
+}
+
+srv_call *srv_call_next(const srv_call *first) { return take(first->r->model->shared, first, NULL); }
+
+int64_t srv_call_waiting(const srv_call *first)
+{
+    srv_shared *all = first->r->model->shared;
+    int64_t n = 0;
+    pthread_mutex_lock(&all->lock);
+    for (const srv_call *c = all->first; c; c = c->next) n += c->compute == first->compute && c->same(first, c);
+    pthread_mutex_unlock(&all->lock);
+    return n;
+}
+
+bool srv_call_is_late(const srv_call *c, double now) { return atomic_load(&c->r->gone) || now > c->deadline; }
+
+/* The job of a call: another one may have computed it. */
+static rf_status run_call(void *user, rf_pipeline *p, rf_error *why)
+{
+    srv_call *c = user;
+    (void)why;
+    if (!take(c->r->model->shared, NULL, c)) return RF_OK;
+    c->leads = true;
+    c->compute(c, p);
+    return RF_OK;
+}
+
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
+
+/* Another one's job has computed the call: its own, which waits, has nothing to do. */
+static void cancel_job(srv_request *r)
+{
+    pthread_mutex_lock(&r->lock);
+    if (r->job) rf_engine_cancel(r->job);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void call_over(srv_request *r)
+{
+    srv_call *c = r->own;
+    if (!c->leads) cancel_job(r);
+    srv_let_go(r);
+    if (!c->why.code) {
+        r->waited = c->taken - r->arrived - r->parsed;
+        r->computed = c->ended - c->taken;
+        r->inference = true;
+        r->finish(r);
+    } else if (!r->status) srv_fail(r, &c->why);
+    srv_request_release(r);
+}
+
+void srv_call_end(srv_call *c, const rf_error *why)
+{
+    if (why) c->why = *why;
+    c->ended = rf__seconds();
+    srv_later(c->r, call_over, 0);
+}
+
+/* The job of a call has ended: it was computed here or by another one's job, or never begun. */
+static void job_over(srv_request *r)
+{
+    srv_call *c = r->own;
+    rf_error why = {0};
+    if (rf_engine_wait(r->job, -1, &why) && take(r->model->shared, NULL, c)) srv_call_end(c, &why);
+    srv_job_free(r);
+    srv_request_release(r);
+}
+
+static void job_done(void *user, rf_engine_job *job)
+{
+    (void)job;
+    srv_later(user, job_over, 1);
+}
+
+void srv_call_submit(srv_call *c, srv_step *finish)
+{
+    srv_request *r = c->r;
+    srv_shared *all = r->model->shared;
+    rf_error why = {0};
+    rf_engine_job_options o = srv_job_options(r, finish);
+    c->deadline = r->arrived + (double)r->s->o.limits.request_timeout;
+    o.timeout = 0; /* the job of one may compute the calls of others */
+    o.done = job_done;
+    r->shared = true;
+    atomic_fetch_add(&r->users, 2); /* until job_over, and until call_over */
+    pthread_mutex_lock(&all->lock);
+    c->next = NULL;
+    if (all->last) all->last->next = c;
+    else all->first = c;
+    all->last = c;
+    pthread_mutex_unlock(&all->lock);
+    if (!rf_engine_call(r->model->engine, run_call, c, &o, &r->job, &why)) return;
+    srv_request_release(r); /* there is no job */
+    if (take(all, NULL, c)) srv_call_end(c, &why);
+}

@@ -1,0 +1,42 @@
+/* shared_call.h — requests of one kind that a model computes together in one call of its pipeline.
+ *
+ * Each request submits a function to the engine (rf_engine_call). The first function that runs takes all requests that
+ * wait and have the same options, and computes them together; the functions of the others then find nothing to do. */
+#ifndef SRV_SHARED_CALL_H
+#define SRV_SHARED_CALL_H
+
+#include "serve/server.h"
+
+typedef struct srv_shared srv_shared;
+srv_shared *srv_shared_new(void); /* NULL: no memory */
+void srv_shared_free(srv_shared *c);
+
+/* What is to be computed for a request. The request owns it; it stays in place until `over`. */
+typedef struct srv_call srv_call;
+struct srv_call {
+    srv_call *next;
+    srv_request *r;
+    /* Computes `first` and all that srv_call_next gives; ends each with srv_call_end. */
+    void (*compute)(srv_call *first, rf_pipeline *p);
+    bool (*same)(const srv_call *a, const srv_call *b); /* may two be computed together?                          */
+    bool leads; /* its own job computes it, and others                                                */
+    rf_error why;
+    double deadline, taken, ended;
+};
+
+/* Submits a call of r->model; `finish` is done by a worker when it is over. Otherwise the request is answered. */
+void srv_call_submit(srv_call *c, srv_step *finish);
+
+/* Whether nobody waits for the result any more: the client has left, or request_timeout has passed. */
+bool srv_call_is_late(const srv_call *c, double now);
+
+/* Within compute: one more call to be computed together with `first`, or NULL. */
+srv_call *srv_call_next(const srv_call *first);
+
+/* How many calls srv_call_next would give. */
+int64_t srv_call_waiting(const srv_call *first);
+
+/* Within compute: a call is over, `why` NULL: with a result. */
+void srv_call_end(srv_call *c, const rf_error *why);
+
+#endif

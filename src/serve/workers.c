@@ -1,0 +1,78 @@
+/* workers.c — threads that read bodies, tokenize and write answers. */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "serve/server.h"
+
+rf_status srv_thread(pthread_t *out, void *(*body)(void *), void *user, rf_error *why)
+{
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_BLOCK, &every, &before);
+    const int failed = pthread_create(out, NULL, body, user);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed ? rf_fail(why, RF_EIO, "server: expected a new thread, got: %s", strerror(failed)) : RF_OK;
+}
+
+void srv_later(srv_request *r, srv_step *step, int which)
+{
+    srv_workers *w = &r->s->workers;
+    srv_task *t = &r->task[which];
+    atomic_fetch_add(&r->users, 1); /* the queue and its worker */
+    *t = (srv_task){.r = r, .step = step};
+    pthread_mutex_lock(&w->lock);
+    if (w->last) w->last->after = t;
+    else w->first = t;
+    w->last = t;
+    pthread_cond_signal(&w->more);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void *work(void *user)
+{
+    srv_workers *w = user;
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        srv_task *t = w->first;
+        if (!t && w->closing) break;
+        if (!t) {
+            pthread_cond_wait(&w->more, &w->lock);
+            continue;
+        }
+        w->first = t->after;
+        if (!w->first) w->last = NULL;
+        pthread_mutex_unlock(&w->lock);
+        srv_request *r = t->r;
+        t->step(r); /* which may use the task again */
+        srv_request_release(r);
+        pthread_mutex_lock(&w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+rf_status srv_workers_start(srv_server *s, int threads, rf_error *why)
+{
+    srv_workers *w = &s->workers;
+    w->thread = calloc((size_t)threads, sizeof *w->thread);
+    if (!w->thread) return rf_fail(why, RF_ENOMEM, "out of memory: %d threads", threads);
+    for (int i = 0; i < threads; i++) {
+        const rf_status status = srv_thread(&w->thread[i], work, w, why);
+        if (status) return status;
+        w->threads++;
+    }
+    return RF_OK;
+}
+
+void srv_workers_stop(srv_server *s)
+{
+    srv_workers *w = &s->workers;
+    pthread_mutex_lock(&w->lock);
+    w->closing = true;
+    pthread_cond_broadcast(&w->more);
+    pthread_mutex_unlock(&w->lock);
+    for (int i = 0; i < w->threads; i++) pthread_join(w->thread[i], NULL);
+    free(w->thread);
+    w->thread = NULL;
+    w->threads = 0;
+}
