@@ -101,7 +101,8 @@ typedef enum rf_head {
     RF_HEAD_SPAN,               /* QuestionAnswering: start and end logits for each token */
     RF_HEAD_CHOICE,             /* MultipleChoice: one logit for each choice */
     RF_HEAD_SEQ2SEQ,            /* encoder-decoder: the next token of the target */
-    RF_HEAD_EMBED               /* no tensors: sentence embeddings, pooled as in sentence_pooling */
+    RF_HEAD_EMBED,              /* no tensors: sentence embeddings, pooled as in sentence_pooling */
+    RF_HEAD_DETECT              /* replaced tokens (ELECTRA's discriminator): one logit for each token */
 } rf_head;
 
 /* The vector of a text that MultipleChoice uses (summary_type). */

@@ -25,8 +25,9 @@ typedef enum rf_schedule { RF_SCHEDULES(RFO_VALUE) } rf_schedule;
 typedef enum rf_report_to { RF_REPORTS(RFO_VALUE) } rf_report_to;
 typedef enum rf_optim { RF_OPTIMS(RFO_VALUE) } rf_optim;
 
-/* The objective: masked tokens (mlm) or the next token (clm). AUTO: clm if is_decoder is true in config.json, else
- * mlm. */
+/* The objective: masked tokens (mlm), the next token (clm), or replaced tokens (rtd: ELECTRA; a small generator, which
+ * predicts masked tokens, is trained beside the model and saved in the folder generator). AUTO: clm if is_decoder is
+ * true in config.json, else mlm. */
 typedef enum rf_objective { RF_OBJECTIVES(RFO_VALUE) } rf_objective;
 
 /* The evaluation metric that selects the best checkpoint, and whether a larger value is better. AUTO: a smaller one is
@@ -77,7 +78,7 @@ typedef struct rf_train_progress {
     int64_t tokens;                     /* processed since the start of training */
     double eval_loss, eval_accuracy;    /* of the last evaluation; NaN before the first */
     const char *metric;                /* name of the metric in eval_accuracy: "eval_accuracy", or the task's metric */
-    rf_objective objective;             /* RF_OBJECTIVE_MLM or RF_OBJECTIVE_CLM */
+    rf_objective objective;             /* RF_OBJECTIVE_MLM, _CLM or _RTD */
     const char *event;                  /* "step", "eval", "save", "note"; "data" while text is read before the first
                                            step; "best" at the end of a search for the learning rate, for each run of
                                            the best rate; "batch" between the batches of a step or an evaluation

@@ -460,6 +460,12 @@ rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int
 
 static rf_tensor *decoder(const rf_encoder *e) { return e->head.out ? e->head.out : e->word; }
 
+void rf__mlm_decoder(const rf_encoder *e, rf_tensor **table, rf_tensor **bias)
+{
+    *table = decoder(e);
+    *bias = e->head.out_bias;
+}
+
 rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], const int32_t label[], int64_t n,
                         double weight, double *loss_sum, int64_t *hits)
 {

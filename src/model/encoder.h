@@ -61,6 +61,9 @@ rf_tensor *rf__target_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *t
 /* What the family makes of the tokens at row[0..n) before the decoder, [n,E]; in BERT LayerNorm(act(h W^T + b)). */
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
 
+/* What logits are made with, x table^T + bias, in the batch that is computed; bias may be NULL. */
+void rf__mlm_decoder(const rf_encoder *e, rf_tensor **table, rf_tensor **bias);
+
 /* Masked-language-model loss of the tokens at row[i] against label[i]; see rf_vocab_loss for weight and sums. */
 rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], const int32_t label[], int64_t n,
                         double weight, double *loss_sum, int64_t *hits);

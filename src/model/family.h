@@ -149,7 +149,7 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv);
 rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q);
 
 /* Heads (heads.c): dropout, dense, act, dropout, out | the same with tanh | dense, tanh, dropout, out | dropout, out |
- * out | dense, act, norm | the same with GELU | that, dropout, out. */
+ * out | dense, act, norm | the same with GELU | that, dropout, out | dense, act, out. */
 rf_tensor *rf__head_dense(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_dense_tanh(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
@@ -158,6 +158,7 @@ rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights
 rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_masked_gelu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_transformed(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_detect(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);      /* x itself   */
 
 /* Rows of several families' heads, named as transformers' classes name them. */

@@ -9,6 +9,7 @@
  *     masked     norm(act(h W_t + b_t))             before the decoder
  *     masked_gelu  the same with GELU, whatever hidden_act says           XLMRobertaLMHead
  *     transformed  drop(masked_gelu) W + b                                ModernBertForSequenceClassification
+ *     detect     act(h W_d + b_d) W + b                               ElectraDiscriminatorPredictions
  *     none       h                                  of texts pooled, as sentence-transformers does (Reimers & Gurevych
  *                                                   2019)
  *
@@ -107,6 +108,12 @@ rf_tensor *rf__head_masked_gelu(rf_graph *g, const rf_config *c, const rf_head_w
 rf_tensor *rf__head_transformed(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
     return rf__head_token(g, c, w, rf__head_masked_gelu(g, c, w, x));
+}
+
+rf_tensor *rf__head_detect(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    x = rf_linear(g, x, w->dense, w->dense_bias, c->hidden_act);
+    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
 }
 
 rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)

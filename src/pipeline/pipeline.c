@@ -52,7 +52,7 @@ static rf_status equip(rf_pipeline *p, rf_error *why)
                            : rf__checksums_tokenizer(p->ctx, m->folder, rf_tokenizer_files(t), why);
     if (!status) status = rf_session_open(m, &p->session, why);
     if (!status) p->worker[0].session = p->session;
-    if (!status && task != RF_HEAD_MLM && task != RF_HEAD_SEQ2SEQ)
+    if (!status && task != RF_HEAD_MLM && task != RF_HEAD_SEQ2SEQ && task != RF_HEAD_DETECT)
         status = rf__answerer_of(p->ctx, m->folder, m->type, m, p->session, &p->answerer, why);
     return status;
 }

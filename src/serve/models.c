@@ -245,6 +245,7 @@ const char *srv_model_kind(const srv_model *m)
     case RF_HEAD_CHOICE: return "a multiple choice model";
     case RF_HEAD_SEQ2SEQ: return "a translation model";
     case RF_HEAD_EMBED: return "a sentence embedding model";
+    case RF_HEAD_DETECT: return "a detector of replaced tokens";
     }
     return "a model of another kind";
 }

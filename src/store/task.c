@@ -305,7 +305,7 @@ json_t *rf__task_json(const rf_config *c)
     json_t *all = json_object();
     const rf_head head = rf_config_head(c);
     const bool sim = head == RF_HEAD_MLM && c->linear_pooler;               /* has a task, and no labels */
-    if (!all || (head == RF_HEAD_MLM && !sim) || head == RF_HEAD_SEQ2SEQ) return all;
+    if (!all || (head == RF_HEAD_MLM && !sim) || head == RF_HEAD_SEQ2SEQ || head == RF_HEAD_DETECT) return all;
     bool fine = sim || (add_labels(all, c) && (!c->task_label || add_task_labels(all, c)));
     if (fine && *c->problem_type) fine = !json_object_set_new(all, "problem_type", json_string(c->problem_type));
     if (fine && *c->finetuning_task)

@@ -40,7 +40,11 @@ static rf_status score_batch(rf__scorer *s, struct rf__batch_score *out, rf_erro
     if (!q.n) return RF_OK;
     rf_graph_reset(g);
     rf_graph_record(g, 0, 0, 0);
-    rf__mlm_loss(g, s->encoder, forward(s), q.row, q.label, q.n, 1, &out->loss, &out->hits);
+    if (s->rtd) {
+        const double weight[2] = {1, 1}, before = s->both.generator;
+        rf__rtd_loss(g, s->rtd, s->encoder, s->batch, 0, s->batches, weight, &s->both);
+        out->loss = s->both.generator - before;
+    } else rf__mlm_loss(g, s->encoder, forward(s), q.row, q.label, q.n, 1, &out->loss, &out->hits);
     const rf_error *failed = rf_graph_error(g);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }

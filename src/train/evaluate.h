@@ -6,6 +6,7 @@
 #include "data/batch.h"
 #include "data/pairs.h"
 #include "dist/comm.h"
+#include "train/rtd.h"
 
 typedef struct rf__scorer {
     rf_graph *graph;
@@ -13,6 +14,8 @@ typedef struct rf__scorer {
     rf__mlm_batch *batch;               /* space for one micro-batch                                                  */
     const rf__masking *masking;
     rf__pair_batch *pairs;              /* of a translator, in place of both                                          */
+    const rf__rtd *rtd;                 /* `encoder` is of its discriminator; one rank                                */
+    rf__rtd_sums both;
     double loss;                        /* sums                                                                       */
     int64_t hits, labels, tokens;
     const rf_ctx *ctx;                  /* of several ranks                                                           */

@@ -40,11 +40,14 @@ static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum
     const bool leaving = r->o.comm && i + 1 == r->o.gradient_accumulation_steps;
     float *leaf = rf__tree_leaf(&r->tree, rf__run_first(r) + i);
     rf__encoder_grad(r->encoder, leaf);
+    if (r->rtd) rf__encoder_grad(r->rtd->encoder, leaf);
     if (leaving) rf__exchange_begin(&r->exchange, leaf);
     rf__graph_ready(g, leaving ? rf__exchange_ready : NULL, &r->exchange);
     if (r->job) return r->job->gradient(r, i, micro_step(r, i), weight, loss_sum, why);
     const rf__mlm_batch *b = &r->batch[i];
     if (!b->n) return RF_OK;                                         /* nothing but special tokens */
+    if (r->rtd)
+        return rf__rtd_gradient(r->rtd, g, r->encoder, b, r->o.seed, micro_step(r, i), weight, loss_sum, why);
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, micro_step(r, i));
     const rf_batch view = rf__mlm_batch_view(b);
@@ -73,6 +76,7 @@ static void round_weights(const rf__run *r)
     struct rounding a = {r, rf__make_key(r->o.seed, 0x726f756e)};
     if (r->rounded) rf__parallel(r->ctx, (int64_t)((r->params.total + ROUND - 1) / ROUND), round_block, &a);
     rf__encoder_bf16(r->encoder, r->rounded);
+    if (r->rtd) rf__encoder_bf16(r->rtd->encoder, r->rounded);
 }
 
 /* Far above what the losses of the updates so far let expect: their mean and variance, of about the last MEMORY. */
@@ -120,6 +124,7 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
         s->labels += b->n;
         s->tokens += b->N;
     }
+    if (r->rtd) r->rtd->tokens = s->tokens;
     if (rf__vocab_words_found(&r->vocab, why)) return RF_ENOMEM;
     return rf__sum_whole(r->o.comm, &s->labels, why);
 }
@@ -174,6 +179,7 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
     round_weights(r);
     if (!status) status = whole_gradient(r, s, why);
     rf__encoder_bf16(r->encoder, NULL);                             /* an evaluation sees the weights as they are */
+    if (r->rtd) rf__encoder_bf16(r->rtd->encoder, NULL);
     if (status || s->given_up) return status;
     if ((status = update(r, s, why))) return status;
     if ((status = rf__exchange_error(r->o.comm ? &r->exchange : NULL, why))) return status;
@@ -333,6 +339,23 @@ static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
     return status;
 }
 
+/* The loss of training, and the discriminator's accuracy. */
+static void take_detection(rf__run *r, const rf__rtd_sums *both)
+{
+    r->state.eval_loss += r->rtd->weight * both->detection / (double)both->tokens;
+    r->state.eval_accuracy = (double)both->right / (double)both->tokens;
+}
+
+static void log_detection(json_t **line, const rf__scorer *s)
+{
+    const rf__rtd_sums *b = &s->both;
+    rf__json_set(line, "eval_generator_loss", number(b->generator / (double)s->labels));
+    rf__json_set(line, "eval_generator_accuracy", json_real((double)b->found / (double)s->labels));
+    rf__json_set(line, "eval_detection_loss", number(b->detection / (double)b->tokens));
+    rf__json_set(line, "eval_replaced", json_real((double)b->replaced / (double)b->tokens));
+    rf__json_set(line, "eval_detected", number((double)b->detected / (double)b->replaced));
+}
+
 static rf_status evaluate(rf__run *r, rf_error *why)
 {
     const double begin = rf__seconds();
@@ -341,6 +364,7 @@ static rf_status evaluate(rf__run *r, rf_error *why)
                     .encoder = r->encoder,
                     .batch = &r->batch[0],
                     .masking = &r->eval_masking,
+                    .rtd = r->rtd,
                     .ctx = r->ctx,
                     .comm = r->o.comm};
     rf__state *t = &r->state;
@@ -349,6 +373,7 @@ static rf_status evaluate(rf__run *r, rf_error *why)
     if (status || !s.labels) return status;
     t->eval_loss = s.loss / (double)s.labels;
     t->eval_accuracy = (double)s.hits / (double)s.labels;
+    if (r->rtd) take_detection(r, &s.both);
     t->eval_step = t->step;
     r->eval_seconds = rf__seconds() - begin;
     json_t *line =
@@ -356,6 +381,7 @@ static rf_status evaluate(rf__run *r, rf_error *why)
                   "eval_loss", number(t->eval_loss), "eval_accuracy", t->eval_accuracy, "eval_labels",
                   (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", r->eval_seconds);
     if (rf__run_next(r)) rf__json_set(&line, "eval_perplexity", number(exp(t->eval_loss)));
+    if (r->rtd) log_detection(&line, &s);
     rf__run_line(r, line);
     rf__run_notify(r, "eval", NULL);
     return RF_OK;

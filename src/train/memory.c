@@ -26,12 +26,13 @@ static double labels_of(const rf_params *p, const rf_train_options *o, int64_t t
                                        : ceil(o->mlm_probability * (double)tokens);
 }
 
-/* A head on every token: what was dropped, logits and their adjoints.  One on texts has so few rows that they do not
- * count. */
+/* A head on every token: what was dropped, logits and their adjoints; of a detector its dense layer.  One on texts has
+ * so few rows that they do not count. */
 static double task_head(const rf_params *p, double tokens)
 {
     const bool each = p->head == RF_HEAD_TOKEN || p->head == RF_HEAD_SPAN;
     const double dropped = p->config.hidden_dropout_prob > 0 ? (double)p->config.hidden_size : 0;
+    if (p->head == RF_HEAD_DETECT) return 4 * tokens * (3 * (double)p->config.hidden_size + 2);
     return each ? 4 * tokens * (dropped + 2 * (double)p->config.num_labels) : 0;
 }
 

@@ -112,6 +112,8 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
 {
     if (rf__rows_check(rf_train_option, o, why)) return RF_EARG;
     if (check_pairs(o, why)) return RF_EARG;
+    if (o->objective == RF_OBJECTIVE_RTD && o->comm)
+        return rf_fail(why, RF_EARG, "objective rtd: expected one process, got several");
     if (o->max_length > o->tokens_per_batch)
         return rf_fail(why, RF_EARG, "max_length: expected at most tokens_per_batch, %lld, got %lld",
                        (long long)o->tokens_per_batch, (long long)o->max_length);
@@ -155,10 +157,10 @@ rf_status rf__task_objective_check(const rf_train_options *o, const rf_config *c
         return rf_fail(why, RF_EARG,
                        "objective clm: expected a causal model, got %s, whose attention is bidirectional (is_decoder "
                        "false)", name);
-    if (o->objective == RF_OBJECTIVE_MLM && c->is_decoder)
+    if ((o->objective == RF_OBJECTIVE_MLM || o->objective == RF_OBJECTIVE_RTD) && c->is_decoder)
         return rf_fail(why, RF_EARG,
-                       "objective mlm: expected a model with bidirectional attention, got %s, which is causal "
-                       "(is_decoder true)", name);
+                       "objective %s: expected a model with bidirectional attention, got %s, which is causal "
+                       "(is_decoder true)", o->objective == RF_OBJECTIVE_RTD ? "rtd" : "mlm", name);
     if (c->is_decoder && given_of_masks(o))
         return rf_fail(why, RF_EARG,
                        "%s: expected a masked language model, got %s, which is causal (is_decoder true); leave the "

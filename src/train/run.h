@@ -16,6 +16,7 @@
 #include "train/memory.h"
 #include "train/log/metrics.h"
 #include "train/options.h"
+#include "train/rtd.h"
 #include "train/checkpoint/saver.h"
 #include "train/stages.h"
 
@@ -84,6 +85,7 @@ struct rf__run {
     double *loss;                       /* [gradient_accumulation_steps] of this rank's micro-batches, then of all    */
     rf__tree tree;                      /* gradients of the micro-batches of a step                                   */
     rf_encoder *encoder;
+    rf__rtd *rtd;                       /* objective rtd: the generator, and `encoder` is the discriminator; or NULL  */
     uint16_t *rounded;                  /* the weights as a step's products see them, or NULL: to nearest             */
     rf_graph *graph;
 

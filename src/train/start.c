@@ -33,7 +33,7 @@ void rf__run_notify(rf__run *r, const char *event, const char *text, ...)
     p->eval_accuracy = r->state.eval_accuracy;
     p->eval_bleu = r->state.eval_bleu;
     p->metric = r->job && r->task ? r->job->metric(r) : "eval_accuracy";
-    p->objective = rf__run_next(r) ? RF_OBJECTIVE_CLM : RF_OBJECTIVE_MLM;
+    p->objective = rf__run_next(r) ? RF_OBJECTIVE_CLM : r->rtd ? RF_OBJECTIVE_RTD : RF_OBJECTIVE_MLM;
     p->event = event;
     p->note = text ? note : NULL;
     const int answer = r->report ? r->report(r->user, p) : RF_TRAIN_GO;
@@ -190,6 +190,7 @@ void rf__run_end(rf__run *r)
     for (int s = 0; s < r->sources; s++) rf__tokens_close(ctx, &r->tokens[s]);
     rf_graph_free(r->graph);
     rf__encoder_free(r->encoder);
+    rf__rtd_free(r->rtd);
     rf__free(ctx, r->loss);
     rf__exchange_free(&r->exchange);
     rf__tree_free(&r->tree);

@@ -94,6 +94,8 @@ static bool of_masked(const rf_config *c)
     return is && is->head == RF_HEAD_MLM;
 }
 
+static bool detects(const rf__run *r) { return !r->job && r->o.objective == RF_OBJECTIVE_RTD; }
+
 static rf_status read_new_config(rf__run *r, rf_config *c, rf_error *why)
 {
     char strange[512];
@@ -106,7 +108,7 @@ static rf_status read_new_config(rf__run *r, rf_config *c, rf_error *why)
 static rf_status read_config(rf__run *r, bool trained, rf_error *why)
 {
     const char *folder = *r->from ? r->from : r->o.model;
-    rf_config c;
+    rf_config c, generator;
     rf_status status = RF_OK;
     if (!*r->from && r->o.config) {
         status = read_new_config(r, &c, why);
@@ -124,9 +126,13 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : RF_FILE_CONFIG, why);
     rf_head head = RF_HEAD_MLM;
     if (!status && r->job) status = r->job->configure(r, &c, &head, why);
+    else if (!status && detects(r)) rf_config_set_head(&c, head = RF_HEAD_DETECT);
     else if (!status && !of_masked(&c)) rf_config_set_head(&c, RF_HEAD_MLM);
     if (!status) status = check_head(&c, head, why);
+    if (!status && detects(r)) status = rf__rtd_config(&c, r->o.generator_size, &generator, why);
     if (!status) status = rf__params_new_head(r->ctx, &c, head, &r->params, why);
+    if (!status && detects(r))
+        status = rf__rtd_new(&r->params, &generator, r->o.rtd_weight, &r->rtd, why);
     if (status) rf__config_named(r->ctx, !*r->from && r->o.config ? r->o.config : folder, why);
     return status;
 }
@@ -191,9 +197,23 @@ static rf_status load_checkpoint(rf__run *r, rf_error *why)
     return status;
 }
 
+/* Of the model and of its generator. */
+static rf_status set_both(rf__run *r, bool trained, rf_error *why)
+{
+    bool generator = false;
+    rf__rtd_init(r->rtd, r->optimizer.value, !trained, r->o.seed);
+    if (!trained) return RF_OK;
+    const rf_status status = rf__rtd_load(r->rtd, r->o.model, r->optimizer.value, &generator, why);
+    if (!status)
+        rf__run_notify(r, "note", "goes on from the weights in %s%s", r->o.model,
+                       generator ? " and its generator" : "; the generator is new");
+    return status;
+}
+
 static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
 {
     if (*r->from) return load_checkpoint(r, why);
+    if (r->rtd) return set_both(r, trained, why);
     (r->job || trained ? rf__params_init_head : rf__params_init)(&r->params, r->optimizer.value, r->o.seed);
     if (r->job) return r->job->begin(r, why);
     if (!trained) return RF_OK;
@@ -293,6 +313,7 @@ static rf_status check_memory_left(rf__run *r, opening *of, rf_error *why)
     (void)of;
     const double left = rf__memory_left(r->ctx) / (r->o.comm ? r->o.comm->local : 1);
     if (r->job) r->job->memory(r, &own);
+    if (r->rtd) own.copies = rf__memory_batch(&r->rtd->generator, &r->o, r->o.tokens_per_batch, 0);
     const rf_status status = check_memory(r, &own, left, note, sizeof note, why);
     if (status) return status;
     rf__run_notify(r, "note", "%s", note);
@@ -318,12 +339,16 @@ static rf_status open_optimizer(rf__run *r, opening *of, rf_error *why)
 static rf_status open_encoder(rf__run *r, opening *of, rf_error *why)
 {
     (void)of;
-    rf_status status = rf__encoder_new(&r->params, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
+    const rf_params *own = r->rtd ? &r->rtd->discriminator : &r->params;
+    rf_status status = rf__encoder_new(own, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
+    if (!status && r->rtd)
+        status = rf__encoder_new(&r->rtd->generator, r->optimizer.value, r->optimizer.grad, &r->rtd->encoder, why);
     if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
     if (status) return status;
     rf_graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
     rf_graph_smoothing(r->graph, r->o.label_smoothing_factor);
     rf__encoder_recompute(r->encoder, r->o.gradient_checkpointing != 0);
+    if (r->rtd) rf__encoder_recompute(r->rtd->encoder, r->o.gradient_checkpointing != 0);
     if (!r->o.bf16_stochastic_rounding) return RF_OK;
     r->rounded = rf__alloc(r->ctx, r->params.total * sizeof *r->rounded);
     return r->rounded

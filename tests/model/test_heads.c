@@ -13,7 +13,7 @@ static const struct { const char *name; rf_head head;
 } models[] = {
     {"sequence", RF_HEAD_SEQUENCE},   {"two_labels", RF_HEAD_SEQUENCE}, {"regression", RF_HEAD_SEQUENCE},
     {"token", RF_HEAD_TOKEN},         {"span", RF_HEAD_SPAN},           {"choice", RF_HEAD_CHOICE},
-    {"choice_first", RF_HEAD_CHOICE},
+    {"choice_first", RF_HEAD_CHOICE}, {"detect", RF_HEAD_DETECT},
 };
 
 typedef struct golden { int64_t rows, K; double *logit; rf_batch batch; } golden;

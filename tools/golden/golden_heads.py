@@ -4,9 +4,14 @@ that transformers computes with them.  Needs torch and transformers 5; the tests
 tests/golden/README.md.
 
     python tools/golden/golden_heads.py            # writes tests/golden/heads anew
+    python tools/golden/golden_heads.py detect     # one folder of it
 """
+import sys
+
 from transformers import (RoFormerConfig, RoFormerForMultipleChoice, RoFormerForQuestionAnswering,
-                          RoFormerForSequenceClassification, RoFormerForTokenClassification)
+                          RoFormerForSequenceClassification, RoFormerForTokenClassification, RoFormerModel, RoFormerPreTrainedModel)
+from transformers.modeling_outputs import TokenClassifierOutput
+from transformers.models.electra.modeling_electra import ElectraDiscriminatorPredictions
 
 import golden
 
@@ -14,6 +19,18 @@ ROOT = golden.GOLDEN / "heads"
 SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
              max_position_embeddings=40)
 NAMES = {0: "no", 1: "perhaps", 2: "yes"}
+
+class RoFormerForReplacedTokenDetection(RoFormerPreTrainedModel):
+    """ELECTRA's discriminator: transformers has the encoder and the head, and no class with both."""
+    def __init__(self, config):
+        super().__init__(config)
+        self.roformer = RoFormerModel(config)
+        self.discriminator_predictions = ElectraDiscriminatorPredictions(config)
+        self.post_init()
+
+    def forward(self, **call):
+        return TokenClassifierOutput(logits=self.discriminator_predictions(self.roformer(**call)[0])[..., None])
+
 
 # name: (class, configuration, lengths of the padded batch)
 MODELS = {
@@ -25,13 +42,16 @@ MODELS = {
     "span": (RoFormerForQuestionAnswering, dict(SMALL, hidden_act="gelu_new"), [8, 5]),
     "choice": (RoFormerForMultipleChoice, dict(SMALL, hidden_act="gelu"), [6, 6, 6, 6]),
     "choice_first": (RoFormerForMultipleChoice, dict(SMALL, hidden_act="gelu", summary_type="first"), [9, 3, 4, 7]),
+    "detect": (RoFormerForReplacedTokenDetection, dict(SMALL, hidden_act="gelu", embedding_size=16, rotary_value=True), [9, 1, 4]),
 }
 
 
 def main():
     golden.quiet()
-    golden.fresh(ROOT)
+    golden.fresh(ROOT / sys.argv[1] if sys.argv[1:] else ROOT)
     for seed, (name, (kind, config, lengths)) in enumerate(MODELS.items(), 1):
+        if sys.argv[1:] not in ([], [name]):
+            continue
         generator = golden.seeded(seed)
         model = golden.randomize(kind(RoFormerConfig(**config)).eval(), generator, gain=1.3, attention=1.3)
         golden.save(model, ROOT / name)

@@ -91,6 +91,8 @@ const cli_command cmd_pretrain = {
     "does not cross the borders of documents.  Checkpoints are complete model folders that transformers can load.\n"
     "--objective clm trains a causal model: attention sees only earlier tokens, every token predicts the next one, "
     "and the last token of a document predicts [SEP].  The model is saved as RoFormerForCausalLM.\n"
+    "--objective rtd trains ELECTRA's way: a small generator predicts masked tokens, and the model tells which tokens "
+    "were replaced by its predictions.  The generator is saved in the folder generator.\n"
     "Ctrl-C finishes the batch, saves a checkpoint and exits with status 75; a second Ctrl-C exits at once.  SIGUSR1 "
     "saves a checkpoint, and training continues.  A resumed run ends with the same bits as an uninterrupted one.",
     examples,

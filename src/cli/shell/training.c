@@ -68,11 +68,12 @@ int cli_training_report(void *user, const rf_train_progress *p)
         snprintf(text, sizeof text, "%s", p->note ? p->note : "arranging the text");
         cli_progress_show(&w->bar, "reading ", -1, text);
     } else if (!strcmp(p->event, "eval")) {
-        char bleu[32] = "";
+        char bleu[32] = "", perplexity[64] = "";
         if (!isnan(p->eval_bleu)) snprintf(bleu, sizeof bleu, ", BLEU %.2f", p->eval_bleu);
-        snprintf(text, sizeof text, "step %lld: held-out loss %s, perplexity %s, accuracy %.2f %%%s",
-                 (long long)p->step, cli_fixed(p->eval_loss, 4).text, cli_fixed(exp(p->eval_loss), 2).text,
-                 100 * p->eval_accuracy, bleu);
+        if (p->objective != RF_OBJECTIVE_RTD)
+            snprintf(perplexity, sizeof perplexity, ", perplexity %s", cli_fixed(exp(p->eval_loss), 2).text);
+        snprintf(text, sizeof text, "step %lld: held-out loss %s%s, accuracy %.2f %%%s", (long long)p->step,
+                 cli_fixed(p->eval_loss, 4).text, perplexity, 100 * p->eval_accuracy, bleu);
         cli_progress_line(&w->bar, text);
     } else {
         cli_training_event(&w->bar, w->saved, sizeof w->saved, p);

@@ -22,9 +22,21 @@ static const rf_family_row embedding[] = {
 /* transformers has no RoFormer class for BERT's pooler. */
 static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", 0), {{0}, 0}};
 
+/* As transformers' ElectraForPreTraining names it; no library has the class for a RoFormer. */
+#define ROW(member, name, shape, init, decay) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, 0)
+static const rf_family_row detect[] = {
+    ROW(dense, "discriminator_predictions.dense.weight", "CC", NORMAL, true),
+    ROW(dense_bias, "discriminator_predictions.dense.bias", "C", ZEROS, false),
+    ROW(out, "discriminator_predictions.dense_prediction.weight", "1C", NORMAL, true),
+    ROW(out_bias, "discriminator_predictions.dense_prediction.bias", "1", ZEROS, false),
+    {{0}, 0},
+};
+#undef ROW
+
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_masked, rf__head_masked},
     RF_ROFORMER_HEADS,
+    {RF_HEAD_DETECT, RF_LOOK_ALL, detect, rf__head_detect},
     {RF_HEAD_POOLED, RF_LOOK_FIRST, pooled, rf__head_pooled},
     RF_BERT_HEADS,
     {0},
@@ -37,6 +49,7 @@ static const rf_class_row classes[] = {
     {RF_HEAD_MLM, "RoFormerModel", false, false},
     {RF_HEAD_MLM, "RoFormerMaskedLM", false, false},      /* as one published folder has it */
     {RF_HEAD_POOLED, "RoFormerPooledForSequenceClassification", false, true},
+    {RF_HEAD_DETECT, "RoFormerForReplacedTokenDetection", false, true},
     {0},
 };
 

@@ -107,6 +107,7 @@ static kind kind_of(const rf_config *c)
         [RF_HEAD_CHOICE] = {"multiple-choice", "a model that chooses among candidates"},
         [RF_HEAD_SEQ2SEQ] = {"translation", "a model that translates"},
         [RF_HEAD_EMBED] = {"sentence-similarity", "a model that makes vectors of texts"},
+        [RF_HEAD_DETECT] = {"feature-extraction", "an encoder that detects replaced tokens"},
     };
     static const kind causal = {"text-generation", "a causal language model"},
                       sim = {"sentence-similarity", "a model that makes vectors of texts, and writes others like them"};
@@ -352,6 +353,7 @@ static void use(FILE *f, const rf__card *c, const char *name)
         [RF_HEAD_CHOICE] = "predict -m %s --input FILE.jsonl",
         [RF_HEAD_SEQ2SEQ] = "translate -m %s < FILE",
         [RF_HEAD_EMBED] = "embed -m %s < FILE",
+        [RF_HEAD_DETECT] = "finetune -m %s --task cls --train FILE.tsv",
     };
     fprintf(f, "\n## Use\n\n```sh\nroformer ");
     if (c->config->linear_pooler) fprintf(f, "embed -m %s < FILE\nroformer ", name);
