@@ -86,10 +86,13 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
 static rf_status take_limit(rf_answerer *a, const char *folder, rf_error *why)
 {
     const rf_config *c = rf_model_config(a->model);
+    rf_status status = RF_OK;
     a->max_length = c->task_max_length;
-    if (a->max_length) return RF_OK;
-    const rf_status status = rf__tokenizer_limit(a->ctx, folder, c->max_position_embeddings, &a->max_length, why);
-    if (!*a->cross_encoder) a->max_length = rf__min64(a->max_length, 512);
+    if (!a->max_length) {
+        status = rf__tokenizer_limit(a->ctx, folder, c->max_position_embeddings, &a->max_length, why);
+        if (!*a->cross_encoder) a->max_length = rf__min64(a->max_length, 512);
+    }
+    a->reading.max_length = a->max_length;
     return status;
 }
 

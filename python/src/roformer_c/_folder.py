@@ -1,0 +1,85 @@
+"""Which folder a model name means: a folder, a shipped model, or a snapshot in the local cache of Hugging Face."""
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+from typing import List, Optional, Union
+
+from . import errors
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+@functools.lru_cache(maxsize=None)
+def shipped() -> Optional[str]:
+    """The folder of the package roformer-c-models; None: it is not installed."""
+    spec = importlib.util.find_spec("roformer_c_models")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return list(spec.submodule_search_locations)[0]
+
+
+def shipped_dictionary() -> Optional[str]:
+    """The dictionary of Chinese words of roformer-c-models; None: there is none."""
+    folder = shipped()
+    path = os.path.join(folder, "jieba.words") if folder else ""
+    return path if path and os.path.isfile(path) else None
+
+
+def hub(cache_folder: Optional[PathLike] = None) -> str:
+    """Where Hugging Face's libraries keep downloaded models."""
+    if cache_folder is not None:
+        return os.fspath(cache_folder)
+    named = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
+    if named:
+        return named
+    home = os.environ.get("HF_HOME") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "huggingface")
+    return os.path.join(home, "hub")
+
+
+def _read(path: str) -> Optional[str]:
+    try:
+        with open(path, encoding="utf-8") as f:
+            return f.read().strip()
+    except OSError:
+        return None
+
+
+def _snapshot(cache: str, name: str, revision: str) -> Optional[str]:
+    """The folder of a model in the cache: models--ORGANIZATION--NAME/snapshots/COMMIT."""
+    root = os.path.join(cache, "models--" + name.replace("/", "--"))
+    commit = _read(os.path.join(root, "refs", revision)) or revision
+    folder = os.path.join(root, "snapshots", commit)
+    return folder if os.path.isdir(folder) else None
+
+
+def find(name: PathLike, cache_folder: Optional[PathLike] = None, revision: Optional[str] = None) -> str:
+    """The folder that `name` means. Nothing is downloaded.
+
+    FileError    there is no such folder, shipped model or cached model; the message says how to fetch it
+    """
+    if not isinstance(name, (str, os.PathLike)):
+        raise errors.ArgumentError("model: expected the name of a folder or model, got %s" % type(name).__name__)
+    text = os.fspath(name)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise errors.ArgumentError("model: expected the name of a folder or model, got %r" % (text,))
+    if os.path.isdir(text) or text.startswith("memory:"):
+        if revision is not None:
+            raise errors.ArgumentError("revision: expected None for a folder, got %r" % (revision,))
+        return text
+    if os.path.exists(text):
+        raise errors.FileError("%s: expected a model folder, got a file; give the folder that holds it" % text)
+    models = shipped()
+    if models and "/" not in text and os.path.isdir(os.path.join(models, text)):
+        return os.path.join(models, text)
+    cache = hub(cache_folder)
+    names: List[str] = [text] if "/" in text else [text, "sentence-transformers/" + text]
+    for candidate in names:
+        found = _snapshot(cache, candidate, revision or "main")
+        if found:
+            return found
+    raise errors.FileError(
+        "%s: expected a model folder or a model in %s, got neither; fetch it on a machine with a network: "
+        "huggingface-cli download %s" % (text, cache, names[-1]))

@@ -1,0 +1,107 @@
+"""Texts from Python to the library: UTF-8, with sizes, and clear errors for what is not a text."""
+from __future__ import annotations
+
+import ctypes
+import itertools
+from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import errors
+
+Texts = Union[str, Iterable[str]]
+
+
+def bad_text(text: Any, where: str) -> errors.RoformerError:
+    """The exception for something that is not a text that UTF-8 can hold."""
+    if not isinstance(text, str):
+        advice = "; decode it first, for example with .decode()" if isinstance(text, (bytes, bytearray)) else ""
+        return errors.TextTypeError("%s: expected str, got %s%s" % (where, type(text).__name__, advice))
+    for i, c in enumerate(text):
+        if 0xD800 <= ord(c) <= 0xDFFF:
+            return errors.DataError("%s: expected a text that UTF-8 can hold, got the lone surrogate U+%04X at character "
+                                    "%d; read the file with errors=\"strict\"" % (where, ord(c), i))
+    return errors.DataError("%s: expected a text that UTF-8 can hold" % where)
+
+
+def encode_one(text: Any, where: str) -> bytes:
+    """A text as UTF-8."""
+    try:
+        return str.encode(text)
+    except (TypeError, UnicodeEncodeError):
+        raise bad_text(text, where) from None
+
+
+class Block:
+    """Texts as arrays of pointers and sizes. The arrays are valid as long as the block."""
+
+    __slots__ = ("n", "pointers", "sizes", "_keep")
+
+    def __init__(self, texts: Sequence[str], where: str = "texts", first: int = 0) -> None:
+        try:
+            encoded = [str.encode(t) for t in texts]
+        except (TypeError, UnicodeEncodeError):
+            for i, t in enumerate(texts):
+                try:
+                    str.encode(t)
+                except (TypeError, UnicodeEncodeError):
+                    raise bad_text(t, "%s: text %d" % (where, first + i)) from None
+            raise
+        n = self.n = len(encoded)
+        self._keep = encoded
+        self.pointers = (ctypes.c_char_p * n)(*encoded)
+        self.sizes = (ctypes.c_size_t * n)(*map(len, encoded))
+
+
+def is_one(texts: Any) -> bool:
+    """Whether this is a single text."""
+    return isinstance(texts, str)
+
+
+def listed(texts: Any, where: str) -> Iterable[Any]:
+    """An iterable of texts; raises for what is not one."""
+    if isinstance(texts, np.ndarray):
+        if texts.ndim != 1:
+            raise errors.ArgumentError("%s: expected an array of one dimension, got %d" % (where, texts.ndim))
+        if texts.dtype.kind not in "UO" and texts.size:
+            raise errors.TextTypeError("%s: expected an array of strings, got one of %s" % (where, texts.dtype))
+        return texts.tolist()  # type: ignore[no-any-return]
+    if texts is None or isinstance(texts, (bytes, bytearray, dict, int, float)) or not hasattr(texts, "__iter__"):
+        raise errors.TextTypeError("%s: expected str or an iterable of str, got %s" % (where, type(texts).__name__))
+    return texts  # type: ignore[no-any-return]
+
+
+def blocks(texts: Iterable[Any], size: int) -> Iterator[List[Any]]:
+    """Lists of at most `size` texts, in order; the texts of an iterator are taken as they are needed."""
+    if isinstance(texts, list):
+        for i in range(0, len(texts), size):
+            yield texts[i:i + size]
+        return
+    it = iter(texts)
+    while True:
+        block = list(itertools.islice(it, size))
+        if not block:
+            return
+        yield block
+
+
+def count(texts: Any) -> Optional[int]:
+    """How many texts there are, if that is known without taking them."""
+    try:
+        return len(texts)
+    except TypeError:
+        return None
+
+
+def pairs_of(pairs: Any, where: str) -> Tuple[List[Any], List[Any]]:
+    """Two lists from a list of pairs."""
+    first: List[Any] = []
+    second: List[Any] = []
+    for i, p in enumerate(pairs):
+        if isinstance(p, np.ndarray):
+            p = p.tolist()
+        if not isinstance(p, (list, tuple)) or len(p) != 2:
+            raise errors.ArgumentError("%s: pair %d: expected two texts, got %r" % (where, i, p))
+        first.append(p[0])
+        second.append(p[1])
+    return first, second

@@ -1,0 +1,162 @@
+"""CrossEncoder: scores of pairs of texts, with the names, defaults and results of sentence-transformers."""
+from __future__ import annotations
+
+import collections
+from typing import Any, Deque, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _abi as abi
+from . import _folder, _texts, errors
+from ._model import Floats, Job, Model
+from ._progress import Progress
+from .sentence import only_cpu, positive
+
+AHEAD = 8           # jobs that are submitted before the result of the first is taken
+
+
+class CrossEncoder:
+    """Scores pairs of texts with a model that reads both at once, as sentence-transformers' class of this name does.
+
+    model_name_or_path, device, cache_folder, revision, dtype, threads   as for SentenceTransformer
+
+    Any thread may call any method at any time. After a fork, a child opens the model again.
+    """
+
+    def __init__(self, model_name_or_path: _folder.PathLike, *, device: Optional[str] = None,
+                 cache_folder: Optional[_folder.PathLike] = None, revision: Optional[str] = None,
+                 dtype: str = "float32", threads: Optional[int] = None) -> None:
+        only_cpu(device)
+        self._model = Model(model_name_or_path, dtype, threads, cache_folder, revision)
+        self.labels = self._model.labels()
+        if self._model.task not in (abi.RF_HEAD_SEQUENCE, abi.RF_HEAD_POOLED):
+            raise errors.UnsupportedError("model %s: expected a fine-tuned head for pairs of texts, got none; fine-tune the "
+                                          "model first" % self._model.folder)
+        self.max_length = self._model.reading_length()
+
+    def __repr__(self) -> str:
+        return "CrossEncoder(%r, num_labels=%d)" % (self._model.folder, self.num_labels)
+
+    def __enter__(self) -> "CrossEncoder":
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the model and frees its memory. Garbage collection does so as well."""
+        self._model.close()
+
+    @property
+    def num_labels(self) -> int:
+        """Outputs of the model: 1 for a reranker."""
+        return self._model.num_labels
+
+    def predict(self, sentences: Any, prompt_name: None = None, prompt: None = None, batch_size: int = 32,
+                show_progress_bar: Optional[bool] = None, activation_fn: None = None, apply_softmax: bool = False,
+                convert_to_numpy: bool = True, convert_to_tensor: bool = False, device: Optional[str] = None) -> Any:
+        """Scores pairs of texts.
+
+        sentences        a pair of texts, or a list, array or iterator of pairs
+        batch_size       pairs that are computed together
+        apply_softmax    True: softmax over the outputs of a model with several
+
+        Returns float32 [n]: the model's output after the folder's activation function, else the sigmoid; or, for a
+        model with several outputs, [n, num_labels] logits or probabilities. One pair gives a number, or [num_labels].
+        Prompts, other activation functions and tensors are not available (ArgumentError).
+        """
+        if convert_to_tensor or not convert_to_numpy:
+            raise errors.ArgumentError("convert_to_numpy, convert_to_tensor: expected True and False, since results are "
+                                       "NumPy arrays, got %r and %r" % (convert_to_numpy, convert_to_tensor))
+        for name, value in (("prompt_name", prompt_name), ("prompt", prompt), ("activation_fn", activation_fn)):
+            if value is not None:
+                raise errors.ArgumentError("%s: expected None, got %r: not available for cross-encoders" % (name, value))
+        only_cpu(device)
+        size = positive("batch_size", batch_size)
+        one = _is_pair(sentences)
+        pairs = [sentences] if one else sentences
+        if pairs is None or isinstance(pairs, (str, bytes, dict)) or not hasattr(pairs, "__iter__"):
+            raise errors.TextTypeError("sentences: expected pairs of texts, got %s" % type(pairs).__name__)
+        progress = Progress(_texts.count(pairs), bool(show_progress_bar), "pairs")
+        parts: List[Floats] = []
+        try:
+            for part in self._scores(pairs, size) if self.num_labels == 1 else self._logits(pairs, size, apply_softmax):
+                parts.append(part)
+                progress.add(len(part))
+        finally:
+            progress.close()
+        empty = np.zeros(0 if self.num_labels == 1 else (0, self.num_labels), np.float32)
+        scores = np.concatenate(parts) if parts else empty
+        return scores[0] if one else scores
+
+    def _scores(self, pairs: Any, size: int) -> Iterator[Floats]:
+        """Neighboring pairs with the same first text are one job, up to `size`."""
+        jobs: Deque[Job] = collections.deque()
+        first = 0
+        try:
+            for block in _texts.blocks(pairs, size):
+                for query, texts, at in _by_query(block, first):
+                    where = "sentences: pair %d" % at
+                    jobs.append(self._model.cross(_texts.encode_one(query, where),
+                                                  _texts.Block(texts, "sentences: second texts", at)))
+                    if len(jobs) > AHEAD:
+                        yield jobs.popleft().result()[:, 0]
+                first += len(block)
+            while jobs:
+                yield jobs.popleft().result()[:, 0]
+        finally:
+            for job in jobs:
+                job.close()
+
+    def _logits(self, pairs: Any, size: int, softmax: bool) -> Iterator[Floats]:
+        for block in _texts.blocks(pairs, size):
+            a, b = _texts.pairs_of(block, "sentences")
+            z = self._model.logits(self._model.encode(a, b, limit=self.max_length))
+            yield softmax_rows(z) if softmax else z
+
+    def rank(self, query: str, documents: Sequence[str], top_k: Optional[int] = None, return_documents: bool = False,
+             batch_size: int = 32, show_progress_bar: Optional[bool] = None,
+             device: Optional[str] = None) -> List[Dict[str, Any]]:
+        """Sorts documents by their score with a query: [{"corpus_id", "score"[, "text"]}], the best first.
+
+        top_k    so many of the best; None: all
+        """
+        if self.num_labels != 1:
+            raise errors.ArgumentError("rank: expected a model with one output, got %d; use predict" % self.num_labels)
+        if top_k is not None:
+            positive("top_k", top_k)
+        texts = list(_texts.listed(documents, "documents"))
+        scores = self.predict([(query, d) for d in texts], batch_size=batch_size, show_progress_bar=show_progress_bar,
+                              device=device)
+        order = np.argsort(-scores, kind="stable")[:top_k]
+        out: List[Dict[str, Any]] = []
+        for i in order:
+            row: Dict[str, Any] = {"corpus_id": int(i), "score": float(scores[i])}
+            if return_documents:
+                row["text"] = texts[i]
+            out.append(row)
+        return out
+
+
+def softmax_rows(z: NDArray[Any]) -> Floats:
+    """Softmax over the last axis, in double."""
+    e = np.exp(z.astype(np.float64) - z.max(axis=-1, keepdims=True))
+    return np.asarray(e / e.sum(axis=-1, keepdims=True), np.float32)
+
+
+def _is_pair(x: Any) -> bool:
+    if isinstance(x, np.ndarray):
+        return x.ndim == 1 and x.size == 2 and isinstance(x[0], str)
+    return isinstance(x, (list, tuple)) and len(x) > 0 and not isinstance(x[0], (list, tuple, np.ndarray))
+
+
+def _by_query(block: Sequence[Any], first: int) -> Iterator[Tuple[Any, List[Any], int]]:
+    a, b = _texts.pairs_of(block, "sentences")
+    i = 0
+    while i < len(a):
+        j = i + 1
+        while j < len(a) and a[j] == a[i]:
+            j += 1
+        yield a[i], b[i:j], first + i
+        i = j

@@ -1,0 +1,184 @@
+"""pipeline(TASK, MODEL): masked tokens, labels, vectors of tokens, with the results of transformers' pipelines."""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, List, Optional, Sequence, Type, Union
+
+import numpy as np
+
+from . import _abi as abi
+from . import _folder, _texts, errors
+from ._lib import Error, byref, check, lib
+from ._lib import rows as rows_of
+from ._model import Model
+from .answers import QuestionAnsweringPipeline
+from .cross import softmax_rows
+from .generation import TextGenerationPipeline, TranslationPipeline
+from .pipeline_base import Pipeline
+from .sentence import one_of, positive, token_vectors
+from .tags import TokenClassificationPipeline
+from .tokenizer import Tokenizer
+
+
+class FillMaskPipeline(Pipeline):
+    """The most likely tokens for the masks of texts.
+
+    A text with one mask gives a list of {"score", "token", "token_str", "sequence"}, the most likely first; with
+    several masks a list of such lists. A list of texts gives a list.
+
+    >>> import roformer_c
+    >>> fill = roformer_c.pipeline("fill-mask", "roformer-small-en")
+    >>> fill("She won the gold [MASK] at the Olympic Games.", top_k=1)[0]["token_str"]
+    'medal'
+    """
+
+    task = "fill-mask"
+
+    def __call__(self, inputs: Any, *, top_k: int = 5, targets: Union[None, str, Sequence[str]] = None) -> Any:
+        """top_k tokens for each mask; targets: tokens of the vocabulary to choose from (None: all)."""
+        positive("top_k", top_k)
+        ids = self._targets(targets)
+        top_k = min(top_k, len(ids) if ids is not None else self.tokenizer.get_vocab_size())
+        texts, one = self.texts(inputs)
+        out: List[Any] = []
+        for block in _texts.blocks(texts, 256):
+            packed = _texts.Block(block, "inputs", len(out))
+            out += self.model.call(lambda p, packed=packed: self._fill(p, packed, top_k, ids))  # type: ignore[misc]
+        return out[0] if one or (isinstance(inputs, list) and len(inputs) == 1) else out
+
+    def _targets(self, targets: Union[None, str, Sequence[str]]) -> Any:
+        if targets is None:
+            return None
+        names = [targets] if isinstance(targets, str) else list(targets)
+        found = [self.tokenizer.token_to_id(name) for name in names]
+        if None in found or not found:
+            missing = [n for n, i in zip(names, found) if i is None]
+            raise errors.ArgumentError("targets: expected tokens of the vocabulary, got %s" % (missing or "none"))
+        return np.unique(np.array(found, np.int32))
+
+    def _fill(self, pipeline: int, texts: _texts.Block, top_k: int, ids: Any) -> List[Any]:
+        o, why, mask, masks = abi.rf_fill_options(), Error(), ctypes.c_void_p(), ctypes.c_int64()
+        lib.rf_fill_options_init(byref(o), ctypes.sizeof(o))
+        o.top_k = top_k
+        if ids is not None:
+            o.target, o.targets = ids.ctypes.data, len(ids)
+        check(lib.rf_fill_mask(pipeline, texts.pointers, texts.sizes, texts.n, byref(o), byref(mask), byref(masks), None,
+                               byref(why)), why)
+        rows: List[List[Any]] = [[] for _ in range(texts.n)]
+        tokenizer = self.tokenizer
+        found = rows_of(abi.rf_mask, mask.value, masks.value)
+        for i in range(masks.value):
+            m = found[i]
+            word = rows_of(abi.rf_mask_word, m.word, m.words)
+            rows[m.text].append([self._word(pipeline, tokenizer, m, word[k].id, word[k].score) for k in range(m.words)])
+        return [r[0] if len(r) == 1 else r for r in rows]
+
+    def _word(self, pipeline: int, tokenizer: Tokenizer, mask: Any, token: int, score: float) -> Dict[str, Any]:
+        size = ctypes.c_size_t()
+        text = lib.rf_fill_sequence(pipeline, byref(mask), token, byref(size))
+        if not text:
+            raise errors.OutOfMemoryError("fill-mask: out of memory: a text")
+        sequence = tokenizer.take(text, size.value)
+        return {"score": float(score), "token": int(token),
+                "token_str": tokenizer.decode([token], skip_special_tokens=False), "sequence": sequence}
+
+
+class TextClassificationPipeline(Pipeline):
+    """Labels of texts or pairs of texts, by a fine-tuned model.
+
+    A text gives [{"label", "score"}], the most likely; {"text", "text_pair"} gives {"label", "score"}; with top_k a
+    list of so many (None: of all), the most likely first. A list gives a list.
+    """
+
+    task = "text-classification"
+
+    def __call__(self, inputs: Any, *, top_k: Union[None, int, str] = "", function_to_apply: Optional[str] = None) -> Any:
+        """function_to_apply: None: as the folder says; "softmax", "sigmoid" or "none" (the model's outputs)."""
+        self.need_head("text-classification", "RF_HEAD_SEQUENCE")
+        one_of("function_to_apply", function_to_apply, (None, "softmax", "sigmoid", "none"))
+        if top_k not in ("", None):
+            positive("top_k", top_k)
+        single = isinstance(inputs, (str, dict))
+        rows = [inputs] if single else list(_texts.listed(inputs, "inputs"))
+        for i, r in enumerate(rows):
+            if isinstance(r, dict) and (not set(r) <= {"text", "text_pair"} or "text" not in r):
+                raise errors.ArgumentError("inputs: row %d: expected text, or {\"text\", \"text_pair\"}, got %r" % (i, r))
+        texts = [r["text"] if isinstance(r, dict) else r for r in rows]
+        pairs = [r.get("text_pair") if isinstance(r, dict) else None for r in rows]
+        out: List[Any] = [None] * len(rows)
+        for second in (False, True):
+            at = [i for i in range(len(rows)) if (pairs[i] is not None) == second]
+            for part in _texts.blocks(at, 32):
+                scores = self._scores([texts[i] for i in part], [pairs[i] for i in part] if second else None,
+                                      function_to_apply)
+                for i, s in zip(part, scores):
+                    out[i] = self._row(s, top_k)
+        if not single:
+            return out
+        return [out[0]] if isinstance(inputs, str) and top_k == "" else out[0]
+
+    def _scores(self, texts: List[Any], pairs: Optional[List[Any]], function: Optional[str]) -> Any:
+        second = _texts.Block(pairs, "inputs: text_pair") if pairs is not None else None
+        if function is None:
+            return self.model.classify(_texts.Block(texts, "inputs"), second).result()
+        z = self.model.logits(self.encodings(texts, pairs).encoded)
+        if function == "none":
+            return z
+        return softmax_rows(z) if function == "softmax" else 1 / (1 + np.exp(-z))
+
+    def _row(self, scores: Any, top_k: Any) -> Any:
+        if top_k == "":
+            k = int(scores.argmax())
+            return {"label": self.labels[k], "score": float(scores[k])}
+        order = np.argsort(-scores, kind="stable")[:top_k]
+        return [{"label": self.labels[int(k)], "score": float(scores[k])} for k in order]
+
+
+class FeatureExtractionPipeline(Pipeline):
+    """The vectors of all tokens of texts, of the last layer: nested lists [1, tokens, D] for a text, a list for several.
+    With return_tensors="np" arrays."""
+
+    task = "feature-extraction"
+
+    def __call__(self, inputs: Any, *, return_tensors: Union[None, bool, str] = None) -> Any:
+        one_of("return_tensors", return_tensors, (None, False, "np"))
+        texts, one = self.texts(inputs)
+        o = abi.rf_embed_options()
+        lib.rf_embed_options_init(byref(o), ctypes.sizeof(o))
+        o.normalize, o.dimensions, o.prompt = 0, 0, b""
+        out: List[Any] = []
+        for block in _texts.blocks(texts, 64):
+            packed = _texts.Block(block, "inputs", len(out))
+            out += self.model.call(lambda p, packed=packed: token_vectors(p, packed, o))  # type: ignore[misc]
+        arrays = [v[None] for v in out]
+        shaped = arrays if return_tensors == "np" else [a.tolist() for a in arrays]
+        return shaped[0] if one else shaped
+
+
+PIPELINES: Dict[str, Type[Pipeline]] = {c.task: c for c in (
+    FillMaskPipeline, TextClassificationPipeline, TokenClassificationPipeline, QuestionAnsweringPipeline,
+    FeatureExtractionPipeline, TranslationPipeline, TextGenerationPipeline)}
+PIPELINES["sentiment-analysis"], PIPELINES["ner"] = TextClassificationPipeline, TokenClassificationPipeline
+
+
+def pipeline(task: str, model: Union[_folder.PathLike, Model], *, device: Optional[str] = None,
+             cache_folder: Optional[_folder.PathLike] = None, revision: Optional[str] = None, dtype: str = "float32",
+             threads: Optional[int] = None) -> Any:
+    """A pipeline for a task, whose results have the form of transformers' pipelines.
+
+    task    "fill-mask", "text-classification", "token-classification", "question-answering", "feature-extraction",
+            "translation", "text-generation"
+    model   a model folder or name; others as for SentenceTransformer
+
+    >>> import roformer_c
+    >>> features = roformer_c.pipeline("feature-extraction", "roformer-small-en-sentences")
+    >>> features("A dog barks.", return_tensors="np").shape
+    (1, 7, 256)
+    """
+    from .sentence import only_cpu
+    only_cpu(device)
+    if task not in PIPELINES and task.startswith("translation_") and "_to_" in task:
+        task = "translation"
+    one_of("task", task, tuple(PIPELINES))
+    opened = model if isinstance(model, Model) else Model(model, dtype, threads, cache_folder, revision)
+    return PIPELINES[task](opened)

@@ -1,0 +1,60 @@
+"""What the tests share: where models lie, small model folders, and the program to compare with."""
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import pathlib
+import shutil
+import string
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+SENTENCES = str(ROOT / "models" / "roformer-small-en-sentences")
+MASKED = str(ROOT / "models" / "roformer-small-en")
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+LETTERS = list(string.ascii_lowercase)
+
+
+def program() -> str:
+    """The program `roformer`, or skips: ROFORMER_PROGRAM names it, else it is that of build/release."""
+    path = os.environ.get("ROFORMER_PROGRAM") or str(ROOT / "build" / "release" / "roformer")
+    if not os.access(path, os.X_OK):
+        raise unittest.SkipTest("no program roformer")
+    return path
+
+
+def lines(n: int) -> "list[str]":
+    """Real sentences: those of the project's pages."""
+    out: "list[str]" = []
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            if len(line.split()) > 5 and not line.startswith("|"):
+                out.append(line.strip())
+    return out[:n]
+
+
+_made = tempfile.TemporaryDirectory()
+atexit.register(_made.cleanup)
+
+
+@functools.lru_cache(maxsize=None)
+def folder(name: str, **more: object) -> str:
+    """A folder of tests/golden with a vocabulary of letters and parts of words, and keys of config.json changed."""
+    to = os.path.join(_made.name, "%d" % len(os.listdir(_made.name)))
+    os.mkdir(to)
+    source = GOLDEN / name
+    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    config.update(more)
+    shutil.copy(source / "model.safetensors", to)
+    pathlib.Path(to, "config.json").write_text(json.dumps(config), encoding="utf-8")
+    words = SPECIAL + LETTERS + ["##" + c for c in LETTERS] + [".", ",", "?", "the"]
+    size = config["vocab_size"]
+    pathlib.Path(to, "vocab.txt").write_text("\n".join((words + ["w%d" % i for i in range(size)])[:size]) + "\n",
+                                             encoding="utf-8")
+    pathlib.Path(to, "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "BertTokenizer", "do_lower_case": True}), encoding="utf-8")
+    return to

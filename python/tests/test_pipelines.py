@@ -1,0 +1,309 @@
+"""Pipelines: the shapes of their results, and numbers computed from the model's outputs in other ways."""
+import pickle
+import unittest
+
+import numpy as np
+
+import roformer_c
+import support
+from roformer_c import ArgumentError, CrossEncoder, DataError, RoformerError, TextTypeError, UnsupportedError, pipeline
+
+
+class FillMask(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.fill = pipeline("fill-mask", support.MASKED)
+
+    def test_shapes(self):
+        one = self.fill("She won the gold [MASK] at the Olympic Games.")
+        self.assertEqual(len(one), 5)
+        self.assertEqual(one[0]["token_str"], "medal")
+        self.assertEqual(one[0]["sequence"], "she won the gold medal at the olympic games.")
+        self.assertEqual(self.fill.tokenizer.id_to_token(one[0]["token"]), "medal")
+        self.assertEqual(sorted(one, key=lambda x: -x["score"]), one)
+        two = self.fill("The [MASK] flows into the [MASK].", top_k=3)
+        self.assertEqual([len(x) for x in two], [3, 3])
+        self.assertIn("[MASK]", two[0][0]["sequence"])
+        many = self.fill(["a [MASK].", "She won the gold [MASK] at the Olympic Games."])
+        self.assertEqual(many[1], one)
+        self.assertEqual(self.fill(x for x in ["a [MASK]."]), [many[0]])
+
+    def test_targets(self):
+        found = self.fill("She won the gold [MASK] at the Olympic Games.", targets=["title", "medal"])
+        self.assertEqual([x["token_str"] for x in found], ["medal", "title"])
+        whole = self.fill("She won the gold [MASK] at the Olympic Games.", top_k=2)
+        self.assertEqual(found, whole)
+        with self.assertRaisesRegex(ArgumentError, "nosuchtoken"):
+            self.fill("a [MASK]", targets="nosuchtoken")
+
+    def test_bad_input(self):
+        with self.assertRaises(DataError):
+            self.fill("no mask")
+        with self.assertRaises(TextTypeError):
+            self.fill(None)
+        with self.assertRaises(ArgumentError):
+            self.fill("a [MASK]", top_k=0)
+        with self.assertRaises(TypeError):
+            self.fill("a [MASK]", tokenizer_kwargs={})
+        with self.assertRaises(UnsupportedError):
+            pipeline("fill-mask", support.SENTENCES)("a [MASK]")
+
+
+class Classification(unittest.TestCase):
+    def test_texts_and_pairs(self):
+        c = pipeline("text-classification", support.folder("classify/models/three"))
+        z = np.array([[x["score"] for x in sorted(c(t, top_k=None, function_to_apply="none"), key=lambda x: x["label"])]
+                      for t in ("a b", "c")])
+        p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+        all_of_them = c(["a b", "c"], top_k=None)
+        for row, expected in zip(all_of_them, p):
+            np.testing.assert_allclose([x["score"] for x in row], np.sort(expected)[::-1], atol=1e-6)
+        self.assertEqual(c("a b"), [all_of_them[0][0]])
+        self.assertEqual(c(["a b", "c"]), [r[0] for r in all_of_them])
+        self.assertEqual(c("a b", top_k=2), all_of_them[0][:2])
+        pair = c({"text": "a b", "text_pair": "c"})
+        self.assertEqual(set(pair), {"label", "score"})
+        self.assertNotEqual(pair["score"], c("a b")[0]["score"])
+        mixed = c([{"text": "a b", "text_pair": "c"}, "a b"])
+        self.assertEqual(mixed, [pair, c("a b")[0]])
+        sigmoid = c("a b", top_k=None, function_to_apply="sigmoid")
+        np.testing.assert_allclose([x["score"] for x in sigmoid], np.sort(1 / (1 + np.exp(-z[0])))[::-1], atol=1e-6)
+
+    def test_bad_input(self):
+        c = pipeline("text-classification", support.folder("classify/models/three"))
+        for given in ({"a": "b"}, {"text": "a", "more": 1}):
+            with self.assertRaises(ArgumentError):
+                c(given)
+        with self.assertRaises(TextTypeError):
+            c([3])
+        with self.assertRaises(ArgumentError):
+            c("a", function_to_apply="relu")
+        with self.assertRaises(UnsupportedError):
+            pipeline("text-classification", support.MASKED)("a")
+
+
+class Cross(unittest.TestCase):
+    def test_scores(self):
+        m = CrossEncoder(support.folder("classify/models/one"))
+        pairs = [("a b", "c"), ("a b", "d e"), ("f", "c"), ("a b", "c")]
+        s = m.predict(pairs)
+        self.assertEqual((s.shape, s.dtype), ((4,), np.float32))
+        self.assertEqual(s[0], s[3])
+        for i, p in enumerate(pairs):
+            self.assertEqual(m.predict(p), s[i])
+            self.assertEqual(m.predict([p], batch_size=1)[0], s[i])
+        self.assertTrue(np.array_equal(m.predict(np.array(pairs)), s))
+        self.assertTrue(np.array_equal(m.predict(iter(pairs), batch_size=2), s))
+        c = pipeline("text-classification", support.folder("classify/models/one"))
+        np.testing.assert_allclose(s[1], c({"text": "a b", "text_pair": "d e"})["score"], rtol=1e-6)
+        ranked = m.rank("a b", ["c", "d e"], return_documents=True)
+        self.assertEqual([r["corpus_id"] for r in ranked], np.argsort(-s[:2]).tolist())
+        self.assertEqual(ranked[0]["text"], ["c", "d e"][ranked[0]["corpus_id"]])
+        self.assertEqual(len(m.rank("a b", ["c", "d e"], top_k=1)), 1)
+        self.assertEqual(m.predict([]).shape, (0,))
+
+    def test_several_outputs(self):
+        m = CrossEncoder(support.folder("classify/models/three"))
+        z = m.predict([("a", "b"), ("c", "d")])
+        self.assertEqual(z.shape, (2, 3))
+        p = m.predict([("a", "b"), ("c", "d")], apply_softmax=True)
+        np.testing.assert_allclose(p, np.exp(z) / np.exp(z).sum(axis=1, keepdims=True), atol=1e-6)
+        with self.assertRaises(ArgumentError):
+            m.rank("a", ["b"])
+
+    def test_bad_input(self):
+        m = CrossEncoder(support.folder("classify/models/one"))
+        for given, kind in (("ab", TextTypeError), (None, TextTypeError), ([("a",)], ArgumentError),
+                            ([("a", None)], TextTypeError), ([("a", "\ud800")], DataError), ([(None, "a")], TextTypeError)):
+            with self.assertRaises(kind, msg=given):
+                m.predict(given)
+        for arguments in ({"activation_fn": abs}, {"prompt": "a"}, {"convert_to_tensor": True}, {"batch_size": 0}):
+            with self.assertRaises(ArgumentError, msg=arguments):
+                m.predict([("a", "b")], **arguments)
+        with self.assertRaises(RoformerError):
+            CrossEncoder(support.SENTENCES)
+        self.assertEqual(m.predict([("a", "b")]).shape, (1,))
+
+
+class Tokens(unittest.TestCase):
+    def setUp(self):
+        self.tags = pipeline("token-classification", support.folder("bert/token"))
+
+    def test_entities(self):
+        text = "the ab \u00e9c."
+        rows = self.tags(text, ignore_labels=())
+        e = self.tags.tokenizer.encode(text)
+        self.assertEqual([r["index"] for r in rows], list(range(1, len(e) - 1)))
+        self.assertEqual([(r["start"], r["end"]) for r in rows], e.offsets[1:-1])
+        self.assertEqual([r["word"] for r in rows], ["the", "a", "##b", "e", "##c", "."])
+        self.assertTrue(all(0 < r["score"] <= 1 and r["entity"] in self.tags.labels for r in rows))
+        kept = self.tags(text, ignore_labels=[rows[0]["entity"]])
+        self.assertEqual(kept, [r for r in rows if r["entity"] != rows[0]["entity"]])
+        self.assertEqual(self.tags([text, "a"], ignore_labels=())[0], rows)
+
+    def test_groups(self):
+        text = "the ab cd."
+        rows = self.tags(text, ignore_labels=())
+        for strategy in ("simple", "first", "average", "max"):
+            groups = self.tags(text, aggregation_strategy=strategy, ignore_labels=())
+            self.assertEqual((groups[0]["start"], groups[-1]["end"]), (0, len(text)))
+            for g in groups:
+                self.assertEqual(set(g), {"entity_group", "score", "word", "start", "end"})
+            for a, b in zip(groups, groups[1:]):
+                self.assertLessEqual(a["end"], b["start"])
+        first = self.tags(text, aggregation_strategy="first", ignore_labels=())
+        self.assertEqual(first[0]["entity_group"], rows[0]["entity"].split("-")[-1])
+        with self.assertRaises(ArgumentError):
+            self.tags(text, aggregation_strategy="last")
+        with self.assertRaises(UnsupportedError):
+            pipeline("token-classification", support.MASKED)("a")
+
+
+class Answers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.qa = pipeline("question-answering", support.folder("bert/span"))
+
+    def test_the_best_span(self):
+        question, context = "the a?", "bc de. \u00e9 the fg"
+        found = self.qa(question=question, context=context, align_to_words=False)
+        e = self.qa.tokenizer.encode(question, context)
+        z = self.qa.model.logits(self.qa.model.encode([question], [context]))
+        at = [i for i in range(len(e)) if e.type_ids[i] == 1 and not e.special_tokens_mask[i]]
+        may = [0] + at
+        p = np.exp(z[may].astype(float)) / np.exp(z[may].astype(float)).sum(axis=0)
+        best = max((p[1 + i, 0] * p[1 + j, 1], i, j) for i in range(len(at)) for j in range(i, min(len(at), i + 15)))
+        self.assertAlmostEqual(found["score"], best[0], places=6)
+        self.assertEqual((found["start"], found["end"]), (e.offsets[at[best[1]]][0], e.offsets[at[best[2]]][1]))
+        self.assertEqual(found["answer"], context[found["start"]:found["end"]])
+
+    def test_words_and_forms(self):
+        rows = [{"question": "the a?", "context": "bc de. the fg"}] * 2
+        many = self.qa(rows)
+        self.assertEqual(many[0], self.qa(question="the a?", context="bc de. the fg"))
+        self.assertEqual(many[0], many[1])
+        a = many[0]
+        self.assertIn(a["answer"], "bc de. the fg")
+        self.assertTrue(a["start"] == 0 or not "bc de. the fg"[a["start"] - 1].isalpha() or not a["answer"][0].isalpha())
+        self.assertEqual(len(self.qa(question="a", context="bc de. the fg", top_k=3)), 3)
+        none = self.qa(question="a", context="bc de", handle_impossible_answer=True, top_k=50)
+        self.assertEqual(sum(x["answer"] == "" for x in none), 1)
+
+    def test_long_contexts(self):
+        context = " ".join(["ab"] * 40)
+        whole = self.qa(question="a", context=context, max_seq_len=20, doc_stride=4, align_to_words=False)
+        self.assertEqual(whole["answer"], context[whole["start"]:whole["end"]])
+        with self.assertRaises(ArgumentError):
+            self.qa(question="a", context=context, max_seq_len=6, doc_stride=4)
+        with self.assertRaises(ArgumentError):
+            self.qa(question="a", context=context, max_seq_len=10000)
+
+    def test_bad_input(self):
+        for arguments in ({"question": "a"}, {"inputs": {"question": "a"}}, {"inputs": [3]},
+                          {"question": ["a", "b"], "context": ["c"]}, {"question": "a", "context": "b", "top_k": 0}):
+            with self.assertRaises(ArgumentError, msg=arguments):
+                self.qa(**arguments)
+        with self.assertRaises(TextTypeError):
+            self.qa(question="a", context=[None])
+
+
+class Features(unittest.TestCase):
+    def test_vectors_of_tokens(self):
+        f = pipeline("feature-extraction", support.SENTENCES)
+        v = f("A dog barks.")
+        self.assertEqual(np.array(v).shape, (1, 7, 256))
+        many = f(["A dog barks.", "a"], return_tensors="np")
+        self.assertEqual([m.shape for m in many], [(1, 7, 256), (1, 3, 256)])
+        self.assertTrue(np.array_equal(many[0], np.array(v, np.float32)))
+        with self.assertRaises(ArgumentError):
+            f("a", return_tensors="pt")
+
+
+class Generation(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.generate = pipeline("text-generation", str(support.GOLDEN / "gpt"))
+
+    def test_forms(self):
+        one = self.generate("a", max_new_tokens=6)
+        self.assertEqual(set(one[0]), {"generated_text"})
+        new = self.generate("a", max_new_tokens=6, return_full_text=False)[0]["generated_text"]
+        self.assertEqual(one[0]["generated_text"], "a" + new)
+        self.assertEqual(self.generate(["a", "a"], max_new_tokens=6), [one, one])
+        several = self.generate("a", max_new_tokens=6, do_sample=True, num_return_sequences=3, seed=1)
+        self.assertEqual(len(several), 3)
+        self.assertEqual(several, self.generate("a", max_new_tokens=6, do_sample=True, num_return_sequences=3, seed=1))
+        beams = self.generate("a", max_new_tokens=6, num_beams=3, num_return_sequences=2, early_stopping=True)
+        self.assertEqual(len(beams), 2)
+
+    def test_streams(self):
+        whole = self.generate("a", max_new_tokens=20, return_full_text=False)[0]["generated_text"]
+        pieces = list(self.generate.stream("a", max_new_tokens=20))
+        self.assertEqual("".join(pieces), whole)
+        self.assertGreater(len(pieces), 1)
+        stream = self.generate.stream("a", max_new_tokens=40)
+        next(stream)
+        stream.close()                                              # ends the generation
+        self.assertEqual(self.generate("a", max_new_tokens=20, return_full_text=False)[0]["generated_text"], whole)
+
+    def test_bad_input(self):
+        for arguments in ({"max_new_tokens": "6"}, {"max_new_tokens": -1}, {"no_such_option": 1}, {"do_sample": 1},
+                          {"temperature": None}, {"early_stopping": "soon"}, {"top_p": 7.0}, {"stop_strings": ["a\0"]}):
+            with self.assertRaises(ArgumentError, msg=arguments):
+                self.generate("a", **arguments)
+        with self.assertRaises(ArgumentError):
+            next(self.generate.stream("a", max_new_tokens="6"))
+        with self.assertRaises(TextTypeError):
+            self.generate([None])
+        with self.assertRaises(RoformerError):
+            pipeline("text-generation", support.MASKED)("a")
+
+
+class Translation(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        import os
+        folder = support.folder("marian/trained")
+        words = ["</s>"] + ["w%d" % i for i in range(1, 35)] + ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "[PAD]", "<pad>"]
+        with open(os.path.join(folder, "vocab.txt"), "w") as f:
+            f.write("\n".join(words) + "\n")
+        cls.translate = pipeline("translation", folder)
+
+    def test_forms(self):
+        one = self.translate("w3 w5 w7", max_new_tokens=8)
+        self.assertEqual(set(one[0]), {"translation_text"})
+        many = self.translate(["w3 w5 w7", "w9"], max_new_tokens=8)
+        self.assertEqual(many[0], one[0])
+        several = self.translate("w3 w5 w7", max_new_tokens=8, num_beams=3, num_return_sequences=2)
+        self.assertEqual(len(several), 2)
+        self.assertEqual(pipeline("translation_en_to_de", self.translate.model)("w3 w5 w7", max_new_tokens=8), one)
+        prefixed = self.translate("w3 w5 w7", max_new_tokens=8, prefix="w4")
+        self.assertTrue(prefixed[0]["translation_text"].startswith("w4"))
+
+    def test_bad_input(self):
+        long = " ".join(["w3"] * 100)
+        with self.assertRaisesRegex(DataError, "text 1"):
+            self.translate(["w3", long], max_new_tokens=8)
+        self.assertEqual(len(self.translate(long, max_new_tokens=8, long_source="split")), 1)
+        for arguments in ({"long_source": "cut"}, {"num_beams": 1.5}, {"max_length": []}):
+            with self.assertRaises(ArgumentError, msg=arguments):
+                self.translate("w3", **arguments)
+        with self.assertRaises(RoformerError):
+            pipeline("translation", support.MASKED)("a")
+
+
+class Factory(unittest.TestCase):
+    def test_tasks(self):
+        with self.assertRaisesRegex(ArgumentError, "summarization"):
+            pipeline("summarization", support.MASKED)
+        with self.assertRaises(ArgumentError):
+            pipeline("fill-mask", support.MASKED, device="cuda")
+        fill = pickle.loads(pickle.dumps(pipeline("fill-mask", support.MASKED)))
+        self.assertEqual(len(fill("a [MASK]")), 5)
+        fill.close()
+        with self.assertRaises(roformer_c.ClosedError):
+            fill("a [MASK]")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,164 @@
+"""Threads, forks, other processes, Ctrl-C, and the end of the interpreter."""
+import concurrent.futures
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import roformer_c
+import support
+from roformer_c import ProcessError, SentenceTransformer
+
+model = None
+
+
+def encode_in_child(text):
+    return model.encode(text)
+
+
+def open_in_child(text):
+    return SentenceTransformer(support.SENTENCES).encode(text)
+
+
+def run(code, **more):
+    return subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+                          **more)
+
+
+class Processes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        global model
+        model = cls.model = SentenceTransformer(support.SENTENCES)
+        cls.lines = support.lines(200)
+        cls.expected = cls.model.encode(cls.lines)
+
+    def test_threads_share_a_model(self):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(self.model.encode, self.lines))
+        self.assertTrue(np.array_equal(np.stack(found), self.expected))
+
+    def test_calls_of_other_threads_go_on(self):
+        """The GIL is free during a call: another thread counts meanwhile."""
+        counted, stop = [0], threading.Event()
+
+        def count():
+            while not stop.is_set():
+                counted[0] += 1
+                time.sleep(0.0005)
+        thread = threading.Thread(target=count)
+        thread.start()
+        before = counted[0]
+        self.model.encode(self.lines * 3)
+        during = counted[0] - before
+        stop.set()
+        thread.join()
+        self.assertGreater(during, 20)
+
+    def test_a_forked_child_is_told(self):
+        read, write = os.pipe()
+        pid = os.fork()
+        if not pid:
+            code = 1
+            try:
+                self.model.encode("a")
+            except ProcessError as e:
+                os.write(write, str(e).encode())
+                code = 0
+            finally:
+                os._exit(code)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        text = os.read(read, 1000).decode()
+        os.close(read), os.close(write)
+        self.assertIn("child", text)
+        self.assertIn(str(pid), text)
+        self.assertTrue(np.array_equal(self.model.encode(self.lines[0]), self.expected[0]))
+
+    def test_a_forked_child_opens_its_own(self):
+        context = multiprocessing.get_context("fork")
+        with context.Pool(2) as pool:
+            found = pool.map(open_in_child, self.lines[:4])
+        self.assertTrue(np.array_equal(np.stack(found), self.expected[:4]))
+
+    def test_multiprocessing_passes_models(self):
+        code = ("import multiprocessing, sys; sys.path.insert(0, %r)\n"
+                "import test_processes as t\n"
+                "if __name__ == '__main__':\n"
+                "    m = t.SentenceTransformer(t.support.SENTENCES)\n"
+                "    with multiprocessing.get_context('spawn').Pool(2) as pool:\n"
+                "        v = pool.map(m.encode, ['a dog', 'a cat'])\n"
+                "    assert all((a == m.encode(t)).all() for a, t in zip(v, ['a dog', 'a cat'])); print('equal')\n"
+                % os.path.dirname(__file__))
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as f:           # spawn imports it as __main__
+            f.write(code)
+            f.flush()
+            done = subprocess.run([sys.executable, f.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual((done.stdout.strip(), done.returncode), (b"equal", 0), done.stderr.decode())
+
+    def interrupted(self, work):
+        """Seconds from a signal to KeyboardInterrupt."""
+        sent = []
+
+        def send():
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        timer = threading.Timer(0.5, send)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        timer.start()
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                work()
+            return time.monotonic() - sent[0]
+        finally:
+            timer.join()
+            signal.signal(signal.SIGINT, before)
+
+    def test_ctrl_c_in_a_batch(self):
+        # The wait looks at signals every 0.1 s and a canceled job ends within an operation of the model.
+        many = self.lines * 100
+        self.assertLess(self.interrupted(lambda: self.model.encode(many)), 5)
+        self.assertTrue(np.array_equal(self.model.encode(self.lines), self.expected))
+
+    def test_ctrl_c_in_a_call(self):
+        fill = roformer_c.pipeline("fill-mask", support.MASKED)
+        texts = ["the %d [MASK] of the city was %d" % (i, i) for i in range(20000)]
+        self.assertLess(self.interrupted(lambda: fill(texts)), 5)
+        self.assertEqual(len(fill("a [MASK].")), 5)
+
+    def test_closed_by_another_thread(self):
+        other = SentenceTransformer(support.SENTENCES)
+        closer = threading.Timer(0.3, other.close)
+        closer.start()
+        with self.assertRaises(roformer_c.RoformerError):
+            other.encode(self.lines * 200)
+        closer.join()
+
+    def test_end_of_the_interpreter(self):
+        code = ("import roformer_c, threading\n"
+                "m = roformer_c.SentenceTransformer(%r)\n"
+                "m.encode('a')\n"
+                "s = m.encode_stream('text %%d' %% i for i in range(10000)); next(s)\n"
+                "threading.Thread(target=lambda: m.encode(['b'] * 20000), daemon=True).start()\n"
+                "print('end', flush=True)\n" % support.SENTENCES)
+        for _ in range(3):
+            done = run(code)
+            self.assertEqual((done.stdout, done.returncode), (b"end\n", 0), done.stderr.decode())
+
+    def test_jupyter_style_event_loop(self):
+        import asyncio
+
+        async def both():
+            loop = asyncio.get_running_loop()
+            return await asyncio.gather(*(loop.run_in_executor(None, self.model.encode, t) for t in self.lines[:8]))
+        self.assertTrue(np.array_equal(np.stack(asyncio.run(both())), self.expected[:8]))
+
+
+if __name__ == "__main__":
+    unittest.main()

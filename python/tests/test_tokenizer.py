@@ -1,0 +1,86 @@
+"""Tokens, offsets in characters, batches, decoding."""
+import pickle
+import unittest
+
+import numpy as np
+
+import support
+from roformer_c import ArgumentError, DataError, FileError, TextTypeError, Tokenizer
+
+
+class Tokens(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.t = Tokenizer.from_folder(support.SENTENCES)
+
+    def test_offsets_are_characters(self):
+        text = "Ein M\u00e4dchen und \u6f22\u5b57, \u00e9t\u00e9 \U0001f642!"
+        e = self.t.encode(text)
+        parts = [text[a:b] for a, b in e.offsets]
+        self.assertEqual(parts[0], "")                              # [CLS]
+        self.assertEqual([p for p in parts if p in ("M\u00e4d", "\u6f22", "\u5b57", "!", "und")],
+                         ["M\u00e4d", "und", "\u6f22", "\u5b57", "!"])
+        self.assertEqual("".join(parts), text.replace(" ", ""))
+        self.assertEqual(e.special_tokens_mask, [1] + [0] * (len(e) - 2) + [1])
+        self.assertEqual(len(e.ids), len(e.tokens))
+
+    def test_batches_are_as_single_texts(self):
+        texts = support.lines(120) + ["", " ", "\u6f22"]
+        batch = self.t.encode_batch(texts)
+        self.assertEqual(len(batch), len(texts))
+        for text, e in zip(texts, batch):
+            one = self.t.encode(text)
+            self.assertEqual((e.ids, e.offsets, e.type_ids, e.tokens), (one.ids, one.offsets, one.type_ids, one.tokens))
+        self.assertEqual([len(e) for e in batch[1:3]], [len(batch[1]), len(batch[2])])
+        self.assertEqual(batch[-1].ids, batch[len(texts) - 1].ids)
+        self.assertEqual(len(self.t.encode_batch([])), 0)
+
+    def test_pairs(self):
+        e = self.t.encode("a dog", "the \u00e9 cat")
+        self.assertEqual(e.tokens, ["[CLS]", "a", "dog", "[SEP]", "the", "e", "cat", "[SEP]"])
+        self.assertEqual(e.type_ids, [0, 0, 0, 0, 1, 1, 1, 1])
+        self.assertEqual(e.offsets[4:7], [(0, 3), (4, 5), (6, 9)])
+        self.assertEqual(self.t.encode_batch([("a dog", "the \u00e9 cat")])[0].ids, e.ids)
+
+    def test_limits_and_specials(self):
+        self.assertEqual(self.t.encode("a dog barks", max_length=3).tokens, ["[CLS]", "a", "[SEP]"])
+        self.assertEqual(self.t.encode("a dog", add_special_tokens=False).tokens, ["a", "dog"])
+        with self.assertRaises(ArgumentError):
+            self.t.encode("a", max_length=1)
+        with self.assertRaises(ArgumentError):
+            self.t.encode("a", max_length=0)
+
+    def test_vocabulary(self):
+        self.assertEqual(self.t.id_to_token(self.t.token_to_id("dog")), "dog")
+        self.assertIsNone(self.t.token_to_id("no such token"))
+        self.assertIsNone(self.t.id_to_token(1 << 30))
+        self.assertIsNone(self.t.id_to_token(-1))
+        self.assertEqual(self.t.id_to_token(self.t.get_vocab_size()), None)
+        self.assertEqual(self.t.special_ids()["mask_token"], self.t.token_to_id("[MASK]"))
+
+    def test_decode(self):
+        ids = self.t.encode("A dog barks, loudly.").ids
+        self.assertEqual(self.t.decode(ids), "a dog barks, loudly.")
+        self.assertIn("[CLS]", self.t.decode(ids, skip_special_tokens=False))
+        self.assertEqual(self.t.decode([]), "")
+        self.assertEqual(self.t.decode(np.array(ids)), "a dog barks, loudly.")
+
+    def test_bad_input(self):
+        for given in (None, 3, b"a"):
+            with self.assertRaises(TextTypeError):
+                self.t.encode(given)
+        with self.assertRaisesRegex(DataError, "text 1"):
+            self.t.encode_batch(["a", "\ud800"])
+        with self.assertRaises(ArgumentError):
+            self.t.encode_batch([("a", "b", "c")])
+        with self.assertRaises(FileError):
+            Tokenizer.from_folder("/nonexistent")
+        with self.assertRaises(ArgumentError):
+            Tokenizer()
+
+    def test_pickle(self):
+        self.assertEqual(pickle.loads(pickle.dumps(self.t)).encode("a dog").ids, self.t.encode("a dog").ids)
+
+
+if __name__ == "__main__":
+    unittest.main()

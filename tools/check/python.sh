@@ -1,0 +1,42 @@
+#!/bin/sh
+# python.sh WHEELS — the wheels in this folder (tools/wheel.sh) install without a compiler on python3 and on every other CPython from 3.9 on
+# that is on PATH or among pyenv's, and pass their tests there; mypy --strict finds nothing.  Pythons that are not there are named.
+set -eu
+wheels=$(cd "$1" && pwd)
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d "${TMPDIR:-/tmp}/roformer-python-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+fail() { echo "check_python: $*" >&2; exit 1; }
+quietly() { "$@" > "$work/log" 2>&1 || { tail -40 "$work/log" >&2; fail "failed: $*"; }; }
+
+find_python() {         # VERSION: a path, or nothing
+    for python in "$(command -v "python$1" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python; do
+        [ -x "$python" ] && "$python" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$1')" 2> /dev/null || continue
+        echo "$python"
+        return
+    done
+}
+
+install() {             # NAME PYTHON: a virtual environment with the wheels, made where no compiler is found
+    quietly "$2" -m venv "$work/$1"
+    quietly env CC=/bin/false CXX=/bin/false "$work/$1/bin/pip" install -q --only-binary :all: "$wheels"/*.whl
+}
+
+own=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+install own "$(command -v python3)"
+size=$(stat -c %s "$wheels"/roformer_c-*.whl)
+[ "$size" -le 8388608 ] || fail "$wheels/roformer_c-*.whl: expected at most 8 MB, got $size bytes"
+echo "check_python: $own: all tests"
+(cd python/tests && "$work/own/bin/python" -W error::ResourceWarning -m unittest -q 2>&1) || fail "$own: a test failed"
+quietly "$work/own/bin/pip" install -q --only-binary :all: mypy
+quietly "$work/own/bin/mypy" --strict -p roformer_c
+for version in 3.9 3.10 3.11 3.12 3.13; do
+    [ "$version" != "$own" ] || continue
+    python=$(find_python "$version")
+    [ -n "$python" ] || { echo "check_python: $version: not here, skipped"; continue; }
+    install "$version" "$python"
+    (cd python/tests && "$work/$version/bin/python" -m unittest -q test_sentence test_pipelines test_tokenizer test_index test_numbers test_docs 2>&1) ||
+        fail "$version: a test failed"
+    echo "check_python: $version: ok"
+done
