@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""roformer serve under load: throughput, latency, overload, slow clients, start, and other servers with the same model.
+
+    bench/serving.py BUILD LINES [ROW...] [--rounds 3] [--seconds 10] [--st PYTHON] [--infinity PYTHON]
+
+    BUILD        build/release: roformer, bench_serving, bench_engine
+    LINES        a text file; each line is an input
+    ROW          throughput short load70 overload slow start generate peers size (default: all)
+    --st         a Python with fastapi, uvicorn and sentence-transformers; --infinity: one with infinity-emb
+
+What is compared alternates, and medians are printed. Models: the shipped one for sentences, and one with the shape of
+RoFormer-base and random weights. The client is bench/bench_serving.c. Needs slowhttptest for the row `slow`."""
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import opening
+
+HERE = pathlib.Path(__file__).resolve().parent
+MODELS = HERE.parent / "models"
+ST = """
+import sys, fastapi, pydantic, torch, uvicorn
+from sentence_transformers import SentenceTransformer
+torch.set_num_threads(2)
+model, app = SentenceTransformer(sys.argv[1], trust_remote_code=False, device="cpu"), fastapi.FastAPI()
+class Body(pydantic.BaseModel):
+    inputs: str
+@app.post("/embed")
+def embed(body: Body):
+    return [model.encode(body.inputs, normalize_embeddings=True, show_progress_bar=False).tolist()]
+@app.get("/health")
+def health(): return "ok"
+uvicorn.run(app, port=int(sys.argv[2]), log_level="error")
+"""
+
+
+def base(folder, causal=False):
+    """The shape of RoFormer-base with random weights and the words of the shipped English model."""
+    opening.make(folder)
+    words = (MODELS / "roformer-small-en" / "vocab.txt").read_text().split("\n")[:-1]
+    words += [f"[unused{i}x]" for i in range(opening.V - len(words))]
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n")
+    (folder / "tokenizer_config.json").write_bytes((MODELS / "roformer-small-en" / "tokenizer_config.json").read_bytes())
+    if causal:
+        config = dict(opening.CONFIG, is_decoder=True, architectures=["RoFormerForCausalLM"])
+        (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def get(port, path, timeout=60):
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    c.request("GET", path)
+    answer = c.getresponse()
+    return answer.status, answer.read().decode()
+
+
+class Server:
+    """A server on a port until the block ends."""
+    port = 18470
+
+    def __init__(self, command, **more):
+        self.command, self.more = command, more
+
+    def __enter__(self):
+        Server.port += 1
+        self.port, self.begun = Server.port, time.monotonic()
+        self.process = subprocess.Popen([str(a).replace("PORT", str(self.port)) for a in self.command],
+                                        stderr=subprocess.DEVNULL, **self.more)
+        self.first = None
+        while True:
+            try:
+                status = get(self.port, "/health")[0]
+                self.first = self.first or time.monotonic() - self.begun
+                if status == 200:
+                    break
+            except OSError:
+                pass
+            if self.process.poll() is not None:
+                sys.exit(f"{self.command[0]}: the server ended")
+            time.sleep(0.002)
+        self.ready = time.monotonic() - self.begun
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        self.process.wait()
+
+    def metric(self, name):
+        return float(re.search(rf"^{name}(?:{{.*?}})? (\S+)$", get(self.port, "/metrics")[1], re.M)[1])
+
+
+class Bench:
+    def __init__(self, o, root):
+        self.o, self.root = o, root
+        self.program, self.client, self.engine = (o.build / n for n in ("roformer", "bench/bench_serving", "bench/bench_engine"))
+        self.lines = [line for line in o.lines.read_text().split("\n") if line.strip()]
+        self.small, self.base = MODELS / "roformer-small-en-sentences", base(root / "base")
+
+    def serve(self, model, *options):
+        return Server([self.program, "serve", "--quiet", "-m", model, "--port", "PORT", *options])
+
+    def bodies(self, texts, name, make=lambda text: {"inputs": text}):
+        path = self.root / name
+        path.write_text("".join(json.dumps(make(t)) + "\n" for t in texts))
+        return path
+
+    def load(self, port, bodies, *options, seconds=None):
+        done = subprocess.run([self.client, str(port), bodies, "--seconds", str(seconds or self.o.seconds), *map(str, options)],
+                              capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(done.stderr)
+        return json.loads(done.stdout)
+
+    def embed(self, model, lines):
+        """Seconds of roformer embed; opening the model does not count."""
+        took = []
+        for path in os.devnull, lines:
+            begun = time.monotonic()
+            subprocess.run([self.program, "embed", "-q", "-m", model, "--normalize", "--format", "f32", "-o", os.devnull],
+                           stdin=open(path), check=True)
+            took.append(time.monotonic() - begun)
+        return took[1] - took[0]
+
+    # ---- rows ----
+
+    def throughput(self):
+        for name, model, some in ("shipped", self.small, self.lines), ("base", self.base, self.lines[:400]):
+            path = self.root / "lines"
+            path.write_text("\n".join(some) + "\n")
+            bodies, ours, all_at_once, client, different = self.bodies(some, "bodies"), [], [], [], 0
+            tokens = self.tokens(model, path)
+            with self.serve(model) as s:
+                self.load(s.port, bodies, seconds=2)
+                for _ in range(self.o.rounds):
+                    before, begun = s.metric("roformer_tokens_total"), time.monotonic()
+                    got = self.load(s.port, bodies)
+                    ours.append((s.metric("roformer_tokens_total") - before) / (time.monotonic() - begun))
+                    client.append(got["client_share"])
+                    different += got["different"]
+                    s.process.send_signal(signal.SIGSTOP)
+                    all_at_once.append(tokens / self.embed(model, path))
+                    s.process.send_signal(signal.SIGCONT)
+            a, b = statistics.median(ours), statistics.median(all_at_once)
+            print(f"throughput, {name}: {len(some)} lines of {tokens / len(some):.1f} tokens, 64 clients: {a:.0f} tokens/s, "
+                  f"embed {b:.0f}: {100 * a / b:.1f} %; the client took {100 * max(client) / 2:.1f} % of two processors; "
+                  f"{different} answers differ")
+
+    def tokens(self, model, path):
+        done = subprocess.run([self.program, "tokenize", "-m", model, "--json"], stdin=open(path), capture_output=True, text=True)
+        return sum(len(json.loads(line)["ids"]) for line in done.stdout.splitlines())
+
+    def short(self):
+        text = "a man is playing a guitar on the street while people watch ."
+        for name, model in ("shipped", self.small), ("base", self.base):
+            line = self.root / "line"
+            line.write_text(text + "\n")
+            rows = []
+            with self.serve(model) as s:
+                for _ in range(self.o.rounds):
+                    got = self.load(s.port, self.bodies([text], "one"), "--clients", 1)["ms"]
+                    s.process.send_signal(signal.SIGSTOP)
+                    done = subprocess.run([self.engine, model, line, "--rounds", "1"], capture_output=True, text=True).stdout
+                    s.process.send_signal(signal.SIGCONT)
+                    p50, p99 = map(float, re.search(r"engine ([\d.]+) ms \(99 %: ([\d.]+)\)", done).groups())
+                    rows.append((got["p50"], got["p99"], p50, p99))
+            a, b, c, d = (statistics.median(x) for x in zip(*rows))
+            print(f"one request of a short line, {name}: {a:.3f} ms (99 %: {b:.3f}), engine {c:.3f} ms (99 %: {d:.3f}): "
+                  f"{a - c:.3f} ms more (99 %: {b - d:.3f})")
+
+    def load70(self):
+        for name, model, some in ("shipped", self.small, self.lines), ("base", self.base, self.lines[:400]):
+            bodies = self.bodies(some, "bodies")
+            with self.serve(model) as s:
+                full = self.load(s.port, bodies)
+                speed = s.metric("roformer_tokens_per_second")
+                got = self.load(s.port, bodies, "--rate", 0.7 * full["per_second"], "--clients", 256, seconds=2 * self.o.seconds)
+            batch = 2048 / speed
+            print(f"70 % load, {name}: {0.7 * full['per_second']:.0f} requests/s: p50 {got['ms']['p50']:.1f} ms, p99 "
+                  f"{got['ms']['p99']:.1f} ms; a batch of 2,048 tokens takes {1e3 * batch:.0f} ms: {got['ms']['p99'] / batch / 1e3:.2f} x")
+
+    def overload(self):
+        some = self.lines[:400]
+        bodies = self.bodies(some, "bodies")
+        for name, model in ("shipped", self.small), ("base", self.base):
+            with self.serve(model, "--max-connections", 2048) as s:
+                full = self.load(s.port, bodies)
+                memory = s.metric("process_resident_memory_bytes")
+                got = self.load(s.port, bodies, "--rate", 10 * full["ok_per_second"], "--clients", 1200, seconds=self.o.overload)
+                after = s.metric("process_resident_memory_bytes")
+            print(f"10 x overload for {self.o.overload} s, {name}: {got['ok_per_second']:.0f} answers/s, {full['ok_per_second']:.0f} at full "
+                  f"load: {100 * got['ok_per_second'] / full['ok_per_second']:.1f} %; status {got['status']}, refusals p50 "
+                  f"{got['refused_ms']['p50']:.1f} ms, p99 {got['refused_ms']['p99']:.1f} ms; accepted p99 {got['ok_ms']['p99']:.0f} ms; "
+                  f"memory {memory / 1e6:.0f} -> {after / 1e6:.0f} MB; client {100 * got['client_share'] / 2:.1f} % of two processors")
+
+    def slow(self):
+        bodies = self.bodies(self.lines, "bodies")
+        with self.serve(self.small, "--max-connections", 2048) as s:
+            rate = 0.2 * self.load(s.port, bodies)["per_second"]
+            alone = self.load(s.port, bodies, "--rate", rate)["ms"]["p99"]
+            for kind, option in ("header", "-H"), ("body", "-B"), ("reader", "-X"):
+                path = "/embed" if kind == "body" else "/docs"
+                attack = subprocess.Popen(["slowhttptest", "-c", "1000", option, "-i", "5", "-r", "500", "-l", str(int(self.o.seconds) + 4), "-u",
+                                           f"http://127.0.0.1:{s.port}{path}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(3)
+                n = s.metric("roformer_connections")
+                p99 = self.load(s.port, bodies, "--rate", rate)["ms"]["p99"]
+                attack.wait()
+                print(f"1,000 slow clients ({kind}; {n:.0f} connections): p99 of others {p99:.2f} ms, without them {alone:.2f} ms: "
+                      f"{p99 / alone:.2f} x")
+
+    def start(self):
+        for name, model in ("shipped", self.small), ("base", self.base):
+            rows = []
+            for _ in range(self.o.rounds + 1):
+                with self.serve(model) as s:
+                    rows.append((s.first, s.ready, s.metric("process_resident_memory_bytes")))
+            first, ready, memory = (statistics.median(x) for x in zip(*rows[1:]))
+            print(f"start, {name}: /health answers after {1e3 * first:.0f} ms, 200 after {ready:.2f} s; idle memory {memory / 1e6:.0f} MB")
+
+    def generate(self):
+        folder, new = base(self.root / "causal", causal=True), 64
+        prompts = [" ".join(line.split()[:12]) for line in self.lines[:256]]
+        body = lambda text: {"prompt": text, "max_tokens": new, "temperature": 0, "stream": True}
+        path = self.root / "prompts"
+        path.write_text("\n".join(prompts) + "\n")
+        rows = []
+        with self.serve(folder) as s:
+            bodies, one = self.bodies(prompts, "streams", body), self.bodies(prompts[:1], "one", body)
+            for _ in range(self.o.rounds):
+                before, begun = s.metric("roformer_tokens_total"), time.monotonic()
+                got = self.load(s.port, bodies, "--path", "/v1/completions", "--clients", 32, seconds=max(self.o.seconds, 20))
+                ours = (s.metric("roformer_tokens_total") - before) / (time.monotonic() - begun)
+                alone = self.load(s.port, one, "--path", "/v1/completions", "--clients", 1, seconds=3)
+                s.process.send_signal(signal.SIGSTOP)
+                begun = time.monotonic()
+                done = subprocess.run([self.program, "generate", "-q", "-m", folder, "--max_new_tokens", str(new), "--batch_size", "32", "--json"],
+                                      stdin=open(path), capture_output=True, text=True)
+                took = time.monotonic() - begun
+                s.process.send_signal(signal.SIGCONT)
+                texts = [json.loads(line) for line in done.stdout.splitlines()]
+                theirs = sum(t["prompt_tokens"] + len(t["ids"]) for t in texts) / took
+                rows.append((ours, theirs, got["first_ms"]["p50"], got["first_ms"]["p99"], alone["first_ms"]["p50"]))
+        ours, theirs, p50, p99, alone = (statistics.median(x) for x in zip(*rows))
+        print(f"generation, base shape, 32 streams: {ours:.0f} tokens/s (with prompts), `generate` {theirs:.0f}: "
+              f"{100 * ours / theirs:.1f} %; first token p50 {p50:.0f} ms, p99 {p99:.0f} ms, of one stream alone {alone:.0f} ms")
+
+    def peers(self):
+        for name, model, some in ("shipped", self.small, self.lines), ("base", self.base, self.lines[:400]):
+            bodies, openai = self.bodies(some, "bodies"), self.bodies(some, "openai", lambda t: {"input": t, "model": "m"})
+            kinds = {"roformer": ([self.program, "serve", "--quiet", "-m", model, "--port", "PORT"], bodies, "/embed")}
+            if self.o.st:
+                kinds["FastAPI + sentence-transformers"] = ([self.o.st, "-c", ST, model, "PORT"], bodies, "/embed")
+            if self.o.infinity:
+                kinds["infinity-emb"] = ([self.o.infinity, "-m", "infinity_emb.cli", "v2", "--model-id", model, "--served-model-name", "m",
+                                          "--device", "cpu", "--engine", "torch", "--no-bettertransformer", "--port", "PORT",
+                                          "--log-level", "error"], openai, "/embeddings")
+            result = {k: [] for k in kinds}
+            for _ in range(self.o.rounds):
+                for kind, (command, body, path) in kinds.items():
+                    with Server(command, env=dict(os.environ, OMP_NUM_THREADS="2", DO_NOT_TRACK="1", HF_HUB_OFFLINE="1"),
+                                stdout=subprocess.DEVNULL) as s:
+                        self.load(s.port, body, "--path", path, "--clients", 32, seconds=2)
+                        result[kind].append(self.load(s.port, body, "--path", path, "--clients", 32))
+            ours = statistics.median(r["ok_per_second"] for r in result["roformer"])
+            for kind, rows in result.items():
+                median = statistics.median(r["ok_per_second"] for r in rows)
+                print(f"32 clients, one text a request, {name}, {kind}: {median:.0f} requests/s, p99 "
+                      f"{statistics.median(r['ms']['p99'] for r in rows):.0f} ms; ours {ours / median:.2f} x; answers that differ from an "
+                      f"earlier one to the same text: {sum(r['different'] for r in rows)} of {sum(r['status'].get('200', 0) for r in rows)}")
+
+    def size(self):
+        print(f"binary: {self.program.stat().st_size / 1e6:.1f} MB")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("lines", type=pathlib.Path)
+    parser.add_argument("row", nargs="*")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--overload", type=int, default=60)
+    parser.add_argument("--st")
+    parser.add_argument("--infinity")
+    o = parser.parse_args()
+    processor = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    print(f"{processor}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; medians of {o.rounds} rounds", flush=True)
+    with tempfile.TemporaryDirectory() as work:
+        bench = Bench(o, pathlib.Path(work))
+        for row in o.row or ["size", "start", "short", "throughput", "load70", "overload", "slow", "generate", "peers"]:
+            getattr(bench, row)()
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
