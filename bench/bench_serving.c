@@ -5,8 +5,8 @@
  *     PORT         of 127.0.0.1
  *     BODIES       one body of JSON in each line, sent in turn
  *     --rate R     requests a second that arrive at random (a Poisson process, the same in every run), whether or not
- *                  earlier ones have been answered; latency counts from the arrival. Default: each client sends its next
- *                  request when it has its answer
+ *                  earlier ones have been answered; latency counts from the arrival. Default: each client sends its
+ *                  next request when it has its answer
  *
  * Prints one line of JSON: requests and answers a second, latency percentiles in milliseconds, answers by status, the
  * share of one processor that this program took, and a hash of all answers with status 200 in the order of BODIES. */
@@ -292,7 +292,8 @@ static void print(load *l, double took)
     qsort(l->refused, (size_t)l->refusals, sizeof *l->refused, ascending);
     qsort(l->accepted, (size_t)l->acceptances, sizeof *l->accepted, ascending);
     printf("{\"requests\": %lld, \"per_second\": %.1f, \"ok_per_second\": %.1f, \"ms\": {\"p50\": %.3f, \"p90\": %.3f, "
-           "\"p99\": %.3f, \"max\": %.3f}, \"first_ms\": {\"p50\": %.3f, \"p99\": %.3f}, \"refused_ms\": {\"p50\": %.3f, \"p99\": %.3f}, "
+           "\"p99\": %.3f, \"max\": %.3f}, \"first_ms\": {\"p50\": %.3f, \"p99\": %.3f}, "
+           "\"refused_ms\": {\"p50\": %.3f, \"p99\": %.3f}, "
            "\"ok_ms\": {\"p50\": %.3f, \"p99\": %.3f}, \"status\": {",
            (long long)l->answered, (double)l->answered / took, (double)l->status[200] / took,
            percentile(l->latency, l->answered, 0.5), percentile(l->latency, l->answered, 0.9),

@@ -60,7 +60,8 @@ void rf_ctx_free(rf_ctx *ctx);
 
 int rf_ctx_threads(const rf_ctx *ctx);
 
-/* Number of processors that this process may run on, at least 1. Also correct on machines with very many processors. */
+/* Number of processors that this process may use, at least 1: those that it may run on, and no more than the quota of
+ * its cgroup allows (rounded up), as in a container with a limit. */
 int rf_processors(void);
 
 const char *rf_ctx_isa(const rf_ctx *ctx);     /* the rung in use; static storage */

@@ -163,8 +163,8 @@ double rf__seconds(void);                                              /* CLOCK_
 double rf__wall_seconds(void);                                         /* since 1970                                */
 
 /* Bytes that this process may still take, at least 1; 0: unknown.  `root` stands in front of /proc and /sys. */
-double rf__memory_left(const rf_ctx *ctx);
-double rf__memory_left_in(const rf_ctx *ctx, const char *root);
+double rf__memory_left(void);
+double rf__memory_left_in(const char *root);
 
 /* Letters to change, add or take away between two names (Levenshtein), of which the first 64 bytes count. */
 int rf__edit_distance(const char *a, size_t m, const char *b, size_t n);

@@ -5,12 +5,14 @@
 #include <sched.h>
 #include <sys/auxv.h>
 #endif
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/context.h"
 #include "base/processor.h"
 
@@ -27,6 +29,8 @@ int rf_processors(void)
     if (!sched_getaffinity(0, sizeof set, set)) n = CPU_COUNT_S(sizeof set, set);
 #endif
     if (n < 1) n = sysconf(_SC_NPROCESSORS_ONLN);
+    const double quota = ceil(rf__processor_quota(""));
+    if (quota < (double)n) n = (long)quota;
     return n < 1 ? 1 : n > MOST ? MOST : (int)n;
 }
 

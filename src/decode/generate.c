@@ -483,7 +483,7 @@ static rf_status begin(rf__writer *w, rf_error *why)
         const rf_status status = rf__session_cache(w->session, &w->cache, why);
         if (status) return status;
         w->others = rf__cache_bytes(w->cache);
-        const double left = rf__memory_left(w->ctx);
+        const double left = rf__memory_left();
         w->left = left > 0 && left < (double)(SIZE_MAX / 2) ? (size_t)left + w->others : 0;
     }
     w->live = rf__calloc(w->ctx, most, sizeof *w->live);

@@ -69,7 +69,7 @@ static rf_status features_fit(const rf_params *params, rf_error *why)
     for (int s = 0; s < params->stacks; s++) {
         const rf_config *c = &params->stack[s].config;
         if (rf__config_linear_attention(c, -1) &&
-            rf__linear_attention_fits(params->ctx, c, rf__memory_left(params->ctx), why))
+            rf__linear_attention_fits(params->ctx, c, rf__memory_left(), why))
             return RF_ENOMEM;
     }
     return RF_OK;

@@ -311,7 +311,7 @@ static rf_status check_memory_left(rf__run *r, opening *of, rf_error *why)
     char note[256];
     rf__memory_job own = {0};
     (void)of;
-    const double left = rf__memory_left(r->ctx) / (r->o.comm ? r->o.comm->local : 1);
+    const double left = rf__memory_left() / (r->o.comm ? r->o.comm->local : 1);
     if (r->job) r->job->memory(r, &own);
     if (r->rtd) own.copies = rf__memory_batch(&r->rtd->generator, &r->o, r->o.tokens_per_batch, 0);
     const rf_status status = check_memory(r, &own, left, note, sizeof note, why);

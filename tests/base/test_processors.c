@@ -1,15 +1,19 @@
-/* test_processors.c — mirrors linux.c: machines of any size, played by a sched_getaffinity that refuses sets smaller
- * than its own as the kernel does, and of any caches, played by a folder. */
+/* test_processors.c — mirrors linux.c, cgroup.c: machines of any size, played by a sched_getaffinity that refuses sets
+ * smaller than its own as the kernel does, and of any caches and quotas, played by folders. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/processor.h"
 #include "t.h"
 
-static struct { int known, allowed; } machine;      /* processors that the kernel counts; those of this process */
+static struct {
+    int known, allowed;
+} machine; /* processors that the kernel counts; those of this process */
 
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
@@ -43,6 +47,38 @@ static void asks_the_system_when_the_set_is_refused(void **state)
     assert_int_equal(rf_processors(), sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+/* Groups of version 1 and 2, where a parent allows less than the group itself, or nothing is limited. */
+static void the_quota_of_a_container_counts(void **state)
+{
+    static const struct {
+        const char *groups, *folder, *name, *text, *second;
+        double quota;
+    } row[] = {
+        {"0::/a/b\n", "sys/fs/cgroup/a", "cpu.max", "150000 100000\n", NULL, 1.5},
+        {"0::/a/b\n", "sys/fs/cgroup", "cpu.max", "400000 100000\n", NULL, 4},
+        {"0::/a/b\n", "sys/fs/cgroup/a/b", "cpu.max", "max 100000\n", NULL, INFINITY},
+        {"0::/a/b\n", "sys/fs/cgroup/a/b", "cpu.max", "garbage\n", NULL, INFINITY},
+        {"0::/a/b\n", "sys/fs/cgroup/a/b/c", "cpu.max", "100000 100000\n", NULL, INFINITY},
+        {"4:cpu,cpuacct:/a\n0::/\n", "sys/fs/cgroup/cpu/a", "cpu.cfs_quota_us", "50000\n", "100000\n", 0.5},
+        {"4:cpu,cpuacct:/a\n", "sys/fs/cgroup/cpu/a", "cpu.cfs_quota_us", "-1\n", "100000\n", INFINITY},
+        {"4:memory:/a\n", "sys/fs/cgroup/cpu/a", "cpu.cfs_quota_us", "50000\n", "100000\n", INFINITY},
+    };
+    (void)state;
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        char path[2048], root[512];
+        snprintf(root, sizeof root, "%s", t_folder());
+        snprintf(path, sizeof path, "mkdir -p %s/proc/self %s/%s", root, root, row[i].folder);
+        assert_int_equal(system(path), 0);
+        snprintf(path, sizeof path, "%s/proc/self", root);
+        t_write(path, "cgroup", row[i].groups, strlen(row[i].groups));
+        snprintf(path, sizeof path, "%s/%s", root, row[i].folder);
+        t_write(path, row[i].name, row[i].text, strlen(row[i].text));
+        if (row[i].second) t_write(path, "cpu.cfs_period_us", row[i].second, strlen(row[i].second));
+        const double quota = rf__processor_quota(root);
+        if (!(quota >= row[i].quota && quota <= row[i].quota)) fail_msg("row %zu: %g", i, quota);
+    }
+}
+
 static void cache(const char *folder, int i, const char *level, const char *type, const char *size, const char *list)
 {
     char path[1024];
@@ -57,12 +93,24 @@ static void cache(const char *folder, int i, const char *level, const char *type
 static void a_thread_has_its_share_of_the_second_level(void **state)
 {
     (void)state;
-    static const struct { const char *size, *list; size_t share; } row[] = {
-        {"1024K\n", "0\n", 1 << 20},    {"2048K\n", "0-1\n", 1 << 20}, {"2048K\n", "0,64\n", 1 << 20},
-        {"2M\n", "0\n", 2 << 20},       {"4096K\n", "0-3\n", 1 << 20}, {"2048K\n", "0-1,8-9\n", 512 << 10},
-        {"512K\n", "0\n", 512 << 10},   {"\n", "0\n", 0},              {"-1K\n", "0\n", 0},
-        {"99999999999M\n", "0\n", 0},   {"512\n", "0\n", 0},           {"512K\n", "\n", 0},
-        {"512K\n", "3-1\n", 0},         {"512K\n", "1-\n", 0},
+    static const struct {
+        const char *size, *list;
+        size_t share;
+    } row[] = {
+        {"1024K\n", "0\n", 1 << 20},
+        {"2048K\n", "0-1\n", 1 << 20},
+        {"2048K\n", "0,64\n", 1 << 20},
+        {"2M\n", "0\n", 2 << 20},
+        {"4096K\n", "0-3\n", 1 << 20},
+        {"2048K\n", "0-1,8-9\n", 512 << 10},
+        {"512K\n", "0\n", 512 << 10},
+        {"\n", "0\n", 0},
+        {"-1K\n", "0\n", 0},
+        {"99999999999M\n", "0\n", 0},
+        {"512\n", "0\n", 0},
+        {"512K\n", "\n", 0},
+        {"512K\n", "3-1\n", 0},
+        {"512K\n", "1-\n", 0},
     };
     const char *folder = t_folder();
     assert_int_equal(rf__cache_share_in(folder), 0);
@@ -74,13 +122,14 @@ static void a_thread_has_its_share_of_the_second_level(void **state)
         if (rf__cache_share_in(folder) != row[i].share)
             fail_msg("row %d: %zu bytes, expected %zu", (int)i, rf__cache_share_in(folder), row[i].share);
     }
-    assert_true(rf__cache_share() < 1 << 30);            /* this machine's, or 0 */
+    assert_true(rf__cache_share() < 1 << 30); /* this machine's, or 0 */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_what_the_process_may_use),
+        cmocka_unit_test(the_quota_of_a_container_counts),
         cmocka_unit_test(asks_the_system_when_the_set_is_refused),
         cmocka_unit_test(a_thread_has_its_share_of_the_second_level),
     };

@@ -23,42 +23,40 @@ static void put(const char *root, const char *folder, const char *name, const ch
     fclose(f);
 }
 
-static void expect(const rf_ctx *ctx, const char *root, double expected)
+static void expect(const char *root, double expected)
 {
-    t_near(rf__memory_left_in(ctx, root), expected, 0.5);
+    t_near(rf__memory_left_in(root), expected, 0.5);
 }
 
 /* Version 2: limits of the group, of its parents and of the root that a container sees; the least of them counts. */
 static void nested_limits(void **state)
 {
     (void)state;
-    rf_ctx *ctx = t_ctx(1, NULL);
     const char *root = t_folder();
-    expect(ctx, root, 0);                                            /* nothing is known */
+    expect(root, 0);                                            /* nothing is known */
     put(root, "/proc", "meminfo", "MemTotal:       9000000 kB\nMemAvailable:    8000000 kB\n");
-    expect(ctx, root, 8192e6);
+    expect(root, 8192e6);
     put(root, "/proc/self", "cgroup", "0::/work.slice/job/step\n");
     put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.max", "max\n");
     put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.current", "123456\n");
-    expect(ctx, root, 8192e6);
+    expect(root, 8192e6);
     put(root, "/sys/fs/cgroup/work.slice", "memory.max", "4000000000\n");
     put(root, "/sys/fs/cgroup/work.slice", "memory.current", "1500000000\n");
-    expect(ctx, root, 2.5e9);
+    expect(root, 2.5e9);
     put(root, "/sys/fs/cgroup/work.slice", "memory.stat",
         "anon 700000000\nfile 800000000\ninactive_file 300000000\nactive_file 200000000\n");
-    expect(ctx, root, 3e9);                                          /* file pages can be dropped */
+    expect(root, 3e9);                                          /* file pages can be dropped */
     put(root, "/sys/fs/cgroup/work.slice/job", "memory.max", "400000000\n");
     put(root, "/sys/fs/cgroup/work.slice/job", "memory.current", "100000000\n");
-    expect(ctx, root, 3e8);
+    expect(root, 3e8);
     put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.max", "150000000\n");
-    expect(ctx, root, 150e6 - 123456);
+    expect(root, 150e6 - 123456);
     put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.current", "160000000\n");
-    expect(ctx, root, 1);                                            /* nothing is left, which is not "unknown" */
+    expect(root, 1);                                            /* nothing is left, which is not "unknown" */
     put(root, "/proc/self", "cgroup", "0::/\n");
-    expect(ctx, root, 8192e6);
+    expect(root, 8192e6);
     put(root, "/sys/fs/cgroup", "memory.max", "500000000\n");        /* what a container sees as the root */
-    expect(ctx, root, 5e8);
-    rf_ctx_free(ctx);
+    expect(root, 5e8);
 }
 
 /* Version 1 has a tree for memory alone; beside it version 2's may have the rest.  The path may be the host's, which
@@ -66,23 +64,21 @@ static void nested_limits(void **state)
 static void version_1(void **state)
 {
     (void)state;
-    rf_ctx *ctx = t_ctx(1, NULL);
     const char *root = t_folder();
     put(root, "/proc", "meminfo", "MemAvailable:    8000000 kB\n");
     put(root, "/proc/self", "cgroup", "9:name=systemd:/x\n4:cpu,memory:/docker/abc\n3:memory_other:/wrong\n0::/\n");
     put(root, "/sys/fs/cgroup/memory/wrong", "memory.limit_in_bytes", "1\n");
     put(root, "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "9223372036854771712\n");
-    expect(ctx, root, 8192e6);
+    expect(root, 8192e6);
     put(root, "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "600000000\n");
     put(root, "/sys/fs/cgroup/memory", "memory.usage_in_bytes", "250000000\n");
     put(root, "/sys/fs/cgroup/memory", "memory.stat",
         "active_file 1\ntotal_inactive_file 40000000\ntotal_active_file 10000000\n");
-    expect(ctx, root, 4e8);
+    expect(root, 4e8);
     put(root, "/sys/fs/cgroup/memory/docker/abc", "memory.limit_in_bytes", "90000000\n");
-    expect(ctx, root, 9e7);
+    expect(root, 9e7);
     put(root, "/sys/fs/cgroup/memory/docker/abc", "memory.limit_in_bytes", "rubbish\n");
-    expect(ctx, root, 4e8);
-    rf_ctx_free(ctx);
+    expect(root, 4e8);
 }
 
 /* ---- what a run takes ---- */
