@@ -90,6 +90,10 @@ if(BUILD_TESTING)
       add_test(NAME check/plain COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/plain.sh ${PROJECT_BINARY_DIR}/roformer_plain.h
         ${PROJECT_BINARY_DIR}/options.json $<TARGET_FILE:roformer-shared>)
       set_tests_properties(check/plain PROPERTIES SKIP_RETURN_CODE 77)
+      if(TARGET roformer-program)
+        add_test(NAME check/package COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/package.sh ${PROJECT_BINARY_DIR}/roformer_plain.h
+          $<TARGET_FILE:roformer-shared> $<TARGET_FILE:roformer-program>)
+      endif()
     endif()
     if(NOT RF_SANITIZE)                                     # it links a program of its own
       add_test(NAME check/null COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/null.sh $<TARGET_FILE:roformer-shared>)

@@ -7,6 +7,7 @@ place of every member and every constant as ctypes sees them: a compiler that re
 of them is wrong, so that the package cannot be built with other layouts than the library has."""
 from __future__ import annotations
 
+import ast
 import ctypes
 import pathlib
 import re
@@ -141,6 +142,20 @@ def used(package: pathlib.Path) -> set[str]:
     return names
 
 
+def check_calls(h: Header, package: pathlib.Path) -> None:
+    """Every call of the library has as many arguments as the function has parameters."""
+    for path in sorted(package.rglob("*.py")):
+        if path.name == "_abi.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and \
+                    isinstance(node.func.value, ast.Name) and node.func.value.id == "lib" and node.func.attr in h.functions:
+                expected = len(h.functions[node.func.attr][1])
+                if len(node.args) != expected:
+                    raise SystemExit("%s:%d: %s: expected %d arguments, got %d" % (
+                        path, node.lineno, node.func.attr, expected, len(node.args)))
+
+
 def closure(h: Header, names: set[str]) -> list[str]:
     """Structs in an order in which each comes after those that it contains."""
     out: list[str] = []
@@ -224,6 +239,7 @@ def main() -> None:
     plain, package, out_python, out_c = sys.argv[1:]
     header = Header(pathlib.Path(plain).read_text(encoding="utf-8"))
     names = used(pathlib.Path(package))
+    check_calls(header, pathlib.Path(package))
     structs = closure(header, names)
     python = python_of(header, names, structs, plain)
     pathlib.Path(out_c).write_text(assertions(header, names, structs, python), encoding="utf-8")

@@ -218,8 +218,8 @@ class Model:
     def cross(self, query: bytes, texts: Block) -> Job:
         """Submits a query and texts for scores [n, 1]."""
         engine, job, why = self.engine, ctypes.c_void_p(), Error()
-        check(lib.rf_engine_cross(engine.address, query, len(query), texts.pointers, texts.sizes, texts.n, None, byref(job),
-                                  byref(why)), why)
+        check(lib.rf_engine_cross(engine.address, query, len(query), texts.pointers, texts.sizes, texts.n, 0, None,
+                                  byref(job), byref(why)), why)
         return Job(engine, job.value or 0)
 
     def call(self, body: Callable[[int], T]) -> T:

@@ -106,7 +106,15 @@ class TokenClassificationPipeline(Pipeline):
         """Tokens, or words of several tokens, as text."""
         if not self.wordpiece:
             return "".join(words).replace("\u2581", " ").strip()
-        return " ".join(words).replace(" ##", "").strip()
+        return "".join(_cleaned(w if i == 0 else w[2:] if w.startswith("##") else " " + w) for i, w in enumerate(words))
+
+
+def _cleaned(text: str) -> str:
+    """What the WordPiece decoder of tokenizers replaces."""
+    for a, b in ((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"), (" 'm", "'m"),
+                 (" do not", " don't"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re")):
+        text = text.replace(a, b)
+    return text
 
 
 def _tag(entity: str) -> "tuple[bool, str]":
