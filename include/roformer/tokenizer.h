@@ -16,7 +16,8 @@
 extern "C" {
 #endif
 
-typedef enum rf_rules { RF_RULES_RUST, RF_RULES_PYTHON, RF_RULES_BERT4KERAS /* Chinese words only */ } rf_rules;
+/* The last two for Chinese words only. */
+typedef enum rf_rules { RF_RULES_RUST, RF_RULES_PYTHON, RF_RULES_BERT4KERAS, RF_RULES_WOBERT } rf_rules;
 
 typedef struct rf_tokenizer_options {
     size_t size;                /* of this struct, set by rf_tokenizer_defaults */

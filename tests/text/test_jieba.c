@@ -1,6 +1,6 @@
 /* Words by a dictionary: as python's jieba and jieba-rs cut them, tokens as transformers' RoFormerTokenizer has them
  * (tests/golden/text/jieba); dictionaries compiled, mapped, refused; folders; memory that ends.
- * mirrors jieba.c, jieba_runs.c, jieba_slow.c, jieba_words.c, jieba_trainer.c, jieba_bert4keras.c,
+ * mirrors jieba.c, jieba_runs.c, jieba_slow.c, jieba_words.c, jieba_trainer.c, jieba_bert4keras.c, jieba_wobert.c,
  * mirrors segment.c, dictionary.c, dictionary_compile.c */
 #define _GNU_SOURCE
 #include <jansson.h>
@@ -431,6 +431,48 @@ static void tokens_as_bert4keras(void **state)
     }
 }
 
+/* WoBertTokenizer by its class, and as it is saved; each setting has a line for every text. */
+static void tokens_as_wobert(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"", ",\"do_lower_case\":false", ",\"strip_accents\":false"};
+    static char line[1 << 17];
+    FILE *f = fopen(GOLDEN "wobert.jsonl", "rb");
+    struct slow_case k[3] = {{0}};
+    size_t n = 0;
+    rf_error why = {0};
+    assert_non_null(f);
+    for (int i = 0; i < 3; i++) {
+        char text[128];
+        const char *again = t_folder();
+        snprintf(text, sizeof text, "{\"tokenizer_class\":\"WoBertTokenizer\"%s}", settings[i]);
+        rf_tokenizer *first = opened(folder_with(text));
+        if (rf_tokenizer_save(first, again, &why)) fail_msg("%s", why.text);
+        k[i].t = opened(again);                                       /* rules and segmenter are kept */
+        assert_true(rf_tokenizer_fingerprint(k[i].t, 1) == rf_tokenizer_fingerprint(first, 1));
+        rf_tokenizer_free(first);
+        rf_encoding_init(&k[i].e, ctx);
+    }
+    for (; fgets(line, sizeof line, f); n++) {
+        json_t *golden = json_loads(line, JSON_ALLOW_NUL, NULL), *ids = json_array();
+        assert_non_null(golden);
+        json_array_append(ids, json_object_get(golden, "ids"));
+        struct slow_case *c = &k[json_object_get(golden, "strip_accents")               ? 2
+                                 : json_is_true(json_object_get(golden, "do_lower_case")) ? 0 : 1];
+        c->ids = ids;
+        c->n = 0;
+        encode_slow(golden, c);
+        json_decref(ids);
+        json_decref(golden);
+    }
+    fclose(f);
+    assert_true(n > 1000);
+    for (int i = 0; i < 3; i++) {
+        rf_encoding_clear(&k[i].e);
+        rf_tokenizer_free(k[i].t);
+    }
+}
+
 static void bert4keras_refused(void **state)
 {
     (void)state;
@@ -439,6 +481,8 @@ static void bert4keras_refused(void **state)
         {BERT4KERAS ",\"tokenize_chinese_chars\":false}", NULL, "Han characters alone"},
         {BERT4KERAS "}", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\na\n", "vocab.txt: line 6 is there twice"},
         {"{\"tokenizer_class\":\"BertTokenizer\",\"roformer_rules\":\"bert4keras\"}", NULL, "RoFormerTokenizer"},
+        {"{\"tokenizer_class\":\"BertTokenizer\",\"roformer_rules\":\"wobert\"}", NULL, "RoFormerTokenizer"},
+        {"{\"tokenizer_class\":\"WoBertTokenizer\",\"tokenize_chinese_chars\":false}", NULL, "expected true"},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         const char *folder = folder_with(bad[i].settings);
@@ -570,6 +614,7 @@ int main(void)
         cmocka_unit_test(words_as_jieba), cmocka_unit_test(tokens_as_transformers),
         cmocka_unit_test(tokens_as_the_slow_class), cmocka_unit_test(words_of_tokens),
         cmocka_unit_test(tokens_as_bert4keras), cmocka_unit_test(bert4keras_refused),
+        cmocka_unit_test(tokens_as_wobert),
         cmocka_unit_test(masks_on_words),
         cmocka_unit_test(folders),        cmocka_unit_test(bad_dictionaries),
         cmocka_unit_test(memory_ends),    cmocka_unit_test(vocabularies),

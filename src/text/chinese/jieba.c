@@ -154,6 +154,8 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     rf_word run;
     if (t->pieces.options.rules == RF_RULES_BERT4KERAS)
         return rf__jieba_bert4keras_encode(t, e, p, &s->slow, &s->piecer, &s->cut);
+    if (t->pieces.options.rules == RF_RULES_WOBERT)
+        return rf__jieba_wobert_encode(t, e, p, &s->slow, &s->piecer, &s->cut);
     if (t->pieces.normal.python) return rf__jieba_slow_encode(t, e, p, &s->slow, &s->piecer, &s->cut);
     rf__jieba_runs_start(&s->runs, &t->run, p);
     while (rf__jieba_runs_next(&s->runs, &run))
@@ -238,9 +240,10 @@ static rf_status read_kind(rf_tokenizer_folder *f, jieba *t)
 {
     const json_t *x = json_object_get(f->config, SEGMENTER);
     const char *word = json_string_value(x);
-    const bool bert4keras = t->pieces.options.rules == RF_RULES_BERT4KERAS;     /* it calls python's */
+    const rf_rules rules = t->pieces.options.rules;
+    const bool python = rules == RF_RULES_BERT4KERAS || rules == RF_RULES_WOBERT;           /* they call python's */
     t->kind = word ? (strcmp(word, "jieba") ? RF_JIEBA_RUST : RF_JIEBA_PYTHON)
-                   : (bert4keras ? RF_JIEBA_PYTHON : RF_JIEBA_RUST);
+                   : (python ? RF_JIEBA_PYTHON : RF_JIEBA_RUST);
     if (!x || json_is_null(x) || (word && (!strcmp(word, "jieba") || !strcmp(word, "jieba-rs")))) return RF_OK;
     return rf_fail(f->why, RF_EDATA, "%s: " SEGMENTER ": expected \"jieba-rs\" or \"jieba\", got another value",
                    f->config_path);
@@ -250,6 +253,9 @@ static rf_status read_kind(rf_tokenizer_folder *f, jieba *t)
 static rf_status check_rules(rf_tokenizer_folder *f, const jieba *t)
 {
     const rf_tokenizer_options *o = &t->pieces.options;
+    if (o->rules == RF_RULES_WOBERT && !o->han_split)
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenize_chinese_chars: expected true for WoBertTokenizer, whose "
+                       "words come with it, got false", f->config_path);
     if (o->rules != RF_RULES_BERT4KERAS) return RF_OK;
     if (!o->han_split || (o->strip_accents >= 0 && o->strip_accents != o->lowercase))
         return rf_fail(f->why, RF_EUNSUPPORTED,
@@ -272,6 +278,7 @@ static rf_status open_it(rf_tokenizer_folder *f, rf_tokenizer **out)
     status = check_rules(f, t);
     if (!status) status = read_kind(f, t);
     rf__jieba_normal(&t->run, &t->pieces.options);
+    rf__jieba_wobert_normal(&t->told, &t->pieces.normal);
     if (!status) status = find_dictionary(f, t);
     if (!status) status = check_dictionary(f, t);
     if (!status) status = know_words(t, f->path, f->why);
@@ -306,7 +313,8 @@ static void settings(const rf_tokenizer *any, json_t **config)
 {
     rf__wordpiece_settings(any, config);
     rf__json_set(config, KEY, about_dictionary(as_jieba(any)));
-    if (as_jieba(any)->pieces.options.rules == RF_RULES_BERT4KERAS || as_jieba(any)->kind == RF_JIEBA_PYTHON)
+    const rf_rules rules = as_jieba(any)->pieces.options.rules;
+    if (rules == RF_RULES_BERT4KERAS || rules == RF_RULES_WOBERT || as_jieba(any)->kind == RF_JIEBA_PYTHON)
         rf__json_set(config, SEGMENTER, json_string(as_jieba(any)->kind == RF_JIEBA_PYTHON ? "jieba" : "jieba-rs"));
 }
 
@@ -345,7 +353,7 @@ static void clear(rf_tokenizer *any)
     rf__wordpiece_clear(any);
 }
 
-static const char *const classes[] = {"RoFormerTokenizer", "RoFormerTokenizerFast", NULL};
+static const char *const classes[] = {"RoFormerTokenizer", "RoFormerTokenizerFast", RF_WOBERT_CLASS, NULL};
 static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB, NULL};
 static const char *const files_with_own[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB,
                                              RF_FILE_DICTIONARY, NULL};

@@ -4,6 +4,7 @@
  *     jieba.c           runs -> words of the dictionary -> tokens
  *     jieba_slow.c      text -> words -> tokens as transformers' slow class made them
  *     jieba_bert4keras.c  the same as bert4keras makes them
+ *     jieba_wobert.c    the same as WoBertTokenizer makes them
  *     jieba_words.c     tokens -> which of them make a word
  *     jieba_trainer.c   words of a text, counted -> a vocabulary                                                     */
 #ifndef RF_TEXT_JIEBA_H
@@ -15,6 +16,7 @@
 typedef struct jieba {
     rf_wordpiece pieces;                /* first: hooks of WordPiece take this struct                                 */
     rf_normal run;                      /* of what lies between white space                                           */
+    rf_normal told;                     /* of what lies between the borders of words (jieba_wobert.c)                 */
     rf_dictionary dictionary;
     int32_t *known;                     /* [units] the token of a word of the dictionary + 1; 0: there is none        */
     int32_t *alone;                     /* [RF_DICTIONARY_PLANE] the same of a character                              */
@@ -60,6 +62,9 @@ void rf__jieba_slow_init(rf_jieba_slow *s, const rf_ctx *ctx);
 void rf__jieba_slow_clear(rf_jieba_slow *s);
 bool rf__jieba_slow_put(rf_jieba_slow *s, uint32_t c, size_t from, size_t to);
 
+/* A word of s->text, with the bytes of the text that it came from. */
+bool rf__jieba_slow_trace(rf_jieba_slow *s, rf_word *w);
+
 /* Puts a word of the vocabulary as it is, and gives [from, to) of another one to `put_rest`. */
 typedef bool rf_jieba_put_pieces(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, size_t from,
                                  size_t to);
@@ -69,6 +74,9 @@ bool rf__jieba_slow_encode(const jieba *t, rf_encoding *e, const rf_passage *p, 
                            rf_jieba_cutter *cut);
 bool rf__jieba_bert4keras_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s,
                                  rf_piecer *piecer, rf_jieba_cutter *cut);
+void rf__jieba_wobert_normal(rf_normal *out, const rf_normal *of);
+bool rf__jieba_wobert_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s, rf_piecer *piecer,
+                             rf_jieba_cutter *cut);
 
 /* ---- words of tokens (jieba_words.c) ----------------------------------------------------------------------------- */
 

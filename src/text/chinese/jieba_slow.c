@@ -54,8 +54,7 @@ static bool lower(rf_jieba_slow *s, const rf_normal *n, const rf_passage *p)
     return true;
 }
 
-/* A word of the lowered text, with the bytes of the text that it came from. */
-static bool trace(rf_jieba_slow *s, rf_word *w)
+bool rf__jieba_slow_trace(rf_jieba_slow *s, rf_word *w)
 {
     if (!rf__grow(s->ctx, &s->first, &s->firsts, w->size, sizeof *s->first) ||
         !rf__grow(s->ctx, &s->last, &s->lasts, w->size, sizeof *s->last))
@@ -74,7 +73,7 @@ static bool put_pieces(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piec
     rf_word w;
     rf__words_start(&s->words, &t->pieces.normal, s->text, from, to, s->size);
     while (rf__words_next(&s->words, &w))
-        if (!trace(s, &w) || !rf__put_word(&t->pieces, e, piecer, &w, rf__wordpieces)) return false;
+        if (!rf__jieba_slow_trace(s, &w) || !rf__put_word(&t->pieces, e, piecer, &w, rf__wordpieces)) return false;
     return !s->words.failed;
 }
 

@@ -195,7 +195,8 @@ uint64_t rf__wordpiece_fingerprint(const rf_tokenizer *any, uint64_t seed)
 }
 
 const char *const rf__rules_name[RF_RULES_N + 1] = {
-    [RF_RULES_RUST] = "rust", [RF_RULES_PYTHON] = "python", [RF_RULES_BERT4KERAS] = "bert4keras"};
+    [RF_RULES_RUST] = "rust", [RF_RULES_PYTHON] = "python", [RF_RULES_BERT4KERAS] = "bert4keras",
+    [RF_RULES_WOBERT] = "wobert"};
 
 void rf__wordpiece_settings(const rf_tokenizer *any, json_t **config)
 {
@@ -261,7 +262,7 @@ rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_
     *o = *options;
     any->n = t->vocab.n;
     rf__normal_init(&t->normal, o);
-    any->slow = o->rules == RF_RULES_PYTHON;
+    any->slow = o->rules == RF_RULES_PYTHON || o->rules == RF_RULES_WOBERT;
     if (any->slow && t->normal.lowercase) any->lower = &t->normal.unicode;
     const char **const name[RF_SPECIALS] = {
         [RF_UNK] = &o->unk, [RF_CLS] = &o->cls, [RF_SEP] = &o->sep, [RF_PAD] = &o->pad, [RF_MASK] = &o->mask};

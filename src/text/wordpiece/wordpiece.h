@@ -135,7 +135,8 @@ size_t rf__wordpieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w);
 bool rf__put_word(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_word *w, rf_pieces_of *pieces);
 
 /* roformer_rules by rf_rules; [RF_RULES_N] NULL. */
-enum { RF_RULES_N = RF_RULES_BERT4KERAS + 1 };
+#define RF_WOBERT_CLASS "WoBertTokenizer"
+enum { RF_RULES_N = RF_RULES_WOBERT + 1 };
 extern const char *const rf__rules_name[RF_RULES_N + 1];
 
 static inline const rf_wordpiece *rf__as_wordpiece(const rf_tokenizer *t)

@@ -42,12 +42,15 @@ static rf_status read_rules(source *s)
     const rf_tokenizer_folder *f = s->f;
     const json_t *x = json_object_get(f->config, "roformer_rules");
     const char *rules = json_string_value(x);
-    if (!x) return RF_OK;
+    const bool wobert = f->class && !strcmp(f->class, RF_WOBERT_CLASS);
+    if (!x && !wobert) return RF_OK;
+    if (!x) rules = rf__rules_name[RF_RULES_WOBERT];
     int i = 0;
     while (i < RF_RULES_N && !(rules && !strcmp(rules, rf__rules_name[i]))) i++;
     if (i == RF_RULES_N)
         return rf_fail(f->why, RF_EDATA,
-                       "%s: roformer_rules: expected \"rust\", \"python\" or \"bert4keras\", got another value",
+                       "%s: roformer_rules: expected \"rust\", \"python\", \"bert4keras\" or \"wobert\", got another "
+                       "value",
                        f->config_path);
     s->options.rules = (rf_rules)i;
     if (s->options.rules == RF_RULES_RUST) return RF_OK;
@@ -362,10 +365,11 @@ rf_status rf__wordpiece_open_lines(rf_tokenizer_folder *f, const rf_tokenizer_ro
 rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     const char *rules = json_string_value(json_object_get(f->config, "roformer_rules"));
-    if (rules && !strcmp(rules, rf__rules_name[RF_RULES_BERT4KERAS]))
-        return rf_fail(f->why, RF_EUNSUPPORTED,
-                       "%s: roformer_rules \"bert4keras\": expected a tokenizer of Chinese words (tokenizer_class "
-                       "RoFormerTokenizer)", f->config_path);
+    for (int i = RF_RULES_BERT4KERAS; i < RF_RULES_N && rules; i++)
+        if (!strcmp(rules, rf__rules_name[i]))
+            return rf_fail(f->why, RF_EUNSUPPORTED,
+                           "%s: roformer_rules \"%s\": expected a tokenizer of Chinese words (tokenizer_class "
+                           "RoFormerTokenizer)", f->config_path, rules);
     return rf__wordpiece_open_as(f, &rf__tokenizer_wordpiece, out);
 }
 
