@@ -1,11 +1,11 @@
 /* bench_engine.c — one model for many callers, beside one call with all texts.
  *
- *     bench_engine MODEL LINES [--clients 64] [--threads 2] [--rounds 5]
+ *     bench_engine MODEL LINES [--clients 64] [--threads 2] [--rounds 5] [--requests 2000]
  *
  *     throughput   CLIENTS threads, each with one line of LINES at a time, through an engine, and rf_embed_texts with
  *                  all lines in one call, in turns; medians, and the share that the engine reaches
  *     latency      one client: what a request of one short line takes beyond rf_embed_texts with the same line
- *                  (median, 99th percentile of 2,000 requests each, in turns)
+ *                  (median, 99th percentile of so many requests each, in turns)
  *
  * The vectors of both are compared: how many differ is printed (0). */
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@
 #include "median.h"
 #include "roformer/engine.h"
 
-enum { REQUESTS = 2000, LINE = 1 << 16, MOST_CLIENTS = 1024, MOST_ROUNDS = 99 };
+enum { MOST_REQUESTS = 100000, LINE = 1 << 16, MOST_CLIENTS = 1024, MOST_ROUNDS = 99 };
 
 typedef struct lines { char **text; int64_t n, capacity; } lines;
 
@@ -108,13 +108,13 @@ static double by_call(run *r, int64_t *tokens)
     return seconds() - begin;
 }
 
-static void latency(run *r)
+static void latency(run *r, int requests)
 {
-    static double engine[REQUESTS], call[REQUESTS];
-    const char *text = "a short line of some words to embed";
+    static double engine[MOST_REQUESTS], call[MOST_REQUESTS];
+    const char *text = "a short line of some words to embed, with sixteen tokens";
     rf_error why = {0};
     const float *v;
-    for (int i = 0; i < REQUESTS; i++) {
+    for (int i = 0; i < requests; i++) {
         double begin = seconds();
         rf_engine_job *job = ask(r->engine, text);
         engine[i] = seconds() - begin;
@@ -123,8 +123,8 @@ static void latency(run *r)
         if (rf_embed_texts(r->pipeline, &text, NULL, 1, NULL, &v, NULL, &why)) stop(why.text);
         call[i] = seconds() - begin;
     }
-    const double e = median(engine, REQUESTS), c = median(call, REQUESTS);
-    const int late = REQUESTS * 99 / 100;
+    const double e = median(engine, requests), c = median(call, requests);
+    const int late = requests * 99 / 100;
     printf("one short line: engine %.3f ms (99 %%: %.3f), one call %.3f ms (99 %%: %.3f), more: %.3f ms (99 %%: "
            "%.3f)\n",
            1e3 * e, 1e3 * engine[late], 1e3 * c, 1e3 * call[late], 1e3 * (e - c), 1e3 * (engine[late] - call[late]));
@@ -132,16 +132,20 @@ static void latency(run *r)
 
 int main(int argc, char **argv)
 {
-    int clients = 64, threads = 2, rounds = 5;
+    int clients = 64, threads = 2, rounds = 5, requests = 2000;
     double engine[MOST_ROUNDS], call[MOST_ROUNDS];
     int64_t tokens = 0;
     rf_error why = {0};
-    if (argc < 3) stop("usage: bench_engine MODEL LINES [--clients 64] [--threads 2] [--rounds 5]");
+    if (argc < 3) stop("usage: bench_engine MODEL LINES [--clients 64] [--threads 2] [--rounds 5] [--requests 2000]");
     for (int i = 3; i + 1 < argc; i += 2) {
-        int *to = !strcmp(argv[i], "--clients") ? &clients : !strcmp(argv[i], "--threads") ? &threads : &rounds;
+        int *to = !strcmp(argv[i], "--clients")    ? &clients
+                  : !strcmp(argv[i], "--threads")  ? &threads
+                  : !strcmp(argv[i], "--requests") ? &requests
+                                                   : &rounds;
         *to = (int)strtol(argv[i + 1], NULL, 10);
     }
-    if (clients < 1 || clients > MOST_CLIENTS || rounds < 1 || rounds > MOST_ROUNDS || threads < 1)
+    if (clients < 1 || clients > MOST_CLIENTS || rounds < 1 || rounds > MOST_ROUNDS || threads < 1 || requests < 1 ||
+        requests > MOST_REQUESTS)
         stop("a number is out of range");
     lines all = read_lines(argv[2]);
     rf_ctx_options o = {.size = sizeof o, .threads = threads};
@@ -164,7 +168,7 @@ int main(int argc, char **argv)
            (double)tokens / c, (double)tokens / e, 100 * c / e, (double)now.done / (double)now.batches,
            (long long)r.different);
     printf("engine while computing: %.0f tokens/s\n", now.tokens_per_second);
-    latency(&r);
+    latency(&r, requests);
     rf_engine_close(r.engine);
     rf_pipeline_close(r.pipeline);
     rf_ctx_free(ctx);

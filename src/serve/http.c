@@ -301,10 +301,9 @@ static enum MHD_Result take_body(srv_request *r, const char *data, size_t *size)
 static enum MHD_Result compute(srv_request *r)
 {
     if (r->status) return send_answer(r);
-    if (r->route->where == SRV_INLINE) {
-        r->route->step(r);
-        return send_answer(r);
-    }
+    if (r->route->where == SRV_INLINE) r->route->step(r);
+    else if (atomic_load(&r->s->permits) >= r->s->o.limits.max_concurrent_requests) srv_refuse_full(r);
+    if (r->status) return send_answer(r);
     pthread_mutex_lock(&r->lock);
     r->phase = SRV_WORK;
     r->suspended = true;

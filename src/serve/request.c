@@ -149,13 +149,19 @@ void srv_fail(srv_request *r, const rf_error *why)
     }
 }
 
+void srv_refuse_full(srv_request *r)
+{
+    retry_after(r, 1);
+    srv_error(r, 429, "Overloaded", "the server is overloaded: %lld inputs are being answered",
+              (long long)r->s->o.limits.max_concurrent_requests);
+}
+
 bool srv_hold(srv_request *r, int64_t inputs)
 {
     const int64_t most = r->s->o.limits.max_concurrent_requests;
     if (atomic_fetch_add(&r->s->permits, inputs) + inputs > most && inputs <= most) {
         atomic_fetch_sub(&r->s->permits, inputs);
-        retry_after(r, 1);
-        srv_error(r, 429, "Overloaded", "the server is overloaded: %lld inputs are being answered", (long long)most);
+        srv_refuse_full(r);
         return false;
     }
     r->permits += inputs;

@@ -106,6 +106,7 @@ struct srv_request {
  *   error        in place of that: the answer is an error. error_type is TEI's
  *   fail         the error that belongs to a status of the library
  *   release      one user less
+ *   refuse_full  answers 429
  *   hold         takes permits for n inputs, until let_go or the request's end; false: answered with 429 */
 srv_request *srv_request_new(srv_server *s, const char *path);
 void srv_request_release(srv_request *r);
@@ -114,6 +115,7 @@ void srv_answer_json(srv_request *r); /* 200 */
 void srv_error(srv_request *r, int status, const char *error_type, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void srv_fail(srv_request *r, const rf_error *why);
+void srv_refuse_full(srv_request *r);
 bool srv_hold(srv_request *r, int64_t inputs);
 void srv_let_go(srv_request *r);
 

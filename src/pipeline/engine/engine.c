@@ -137,6 +137,12 @@ void rf__engine_release(rf_engine *e)
     const bool last = !--e->users;
     pthread_mutex_unlock(&e->lock);
     if (!last) return;
+    while (e->scratches) {
+        rf_encoding own;
+        rf_encoding_init(&own, ctx);
+        own.scratch = e->scratch[--e->scratches];
+        rf_encoding_clear(&own);
+    }
     pthread_cond_destroy(&e->more);
     pthread_mutex_destroy(&e->lock);
     rf__free(ctx, e);
@@ -153,10 +159,6 @@ void rf_engine_close(rf_engine *e)
     pthread_mutex_unlock(&e->lock);
     if (e->started) pthread_join(e->thread, NULL);
     pthread_mutex_lock(&e->lock);
-    for (rf_engine_job *j; (j = e->spare);) {
-        e->spare = j->next;
-        rf__job_destroy(j);
-    }
     for (rf_engine_job *j; (j = e->first);) {
         rf__queue_remove(e, j);
         rf_fail(&j->why, RF_ECANCELED, "canceled: the engine was closed");

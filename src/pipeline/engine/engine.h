@@ -49,6 +49,8 @@ struct rf_engine_job {
     rf_error why;
 };
 
+enum { RF__ENGINE_SCRATCHES = 16 };
+
 struct rf_engine {
     const rf_ctx *ctx;
     rf_ctx *made;                       /* the context, when nobody gave one                                          */
@@ -61,8 +63,9 @@ struct rf_engine {
     pthread_cond_t more;                /* a job came, or the engine closes                                           */
     bool started, closing;
     int64_t users;                      /* who opened it, until it is closed, and jobs                                */
-    rf_engine_job *first, *last, *running, *spare;
-    int spares;
+    rf_engine_job *first, *last, *running;
+    void *scratch[RF__ENGINE_SCRATCHES];        /* of encodings, for the next texts                                   */
+    int scratches;
     double begun;                       /* when what is running began                                                 */
     rf_engine_state now;
 };
@@ -84,7 +87,6 @@ static inline bool rf__job_is_told_elsewhere(const rf_engine_job *j)
 /* All but rf__job_destroy, rf__jobs_tell and rf__engine_release are called under the lock.
  *
  *   destroy    frees a job that is in no list
- *   put_away   the same, but keeps some: what the tokenizer works with is made once for each
  *   end        ends a job that is in no list.  With `done` it goes to *told, for tell
  *   cancel     the message of a job that ends at time t without a result
  *   tell       calls `done` of the jobs of a list that this thread has ended, the last one first; without the lock
@@ -94,7 +96,6 @@ static inline bool rf__job_is_told_elsewhere(const rf_engine_job *j)
  *   wait       seconds until what waits has been computed; 0: not known
  *   release    one user less, and unlocks: the engine and its context stay until the last of its jobs is freed */
 void rf__job_destroy(rf_engine_job *j);
-void rf__job_put_away(rf_engine *e, rf_engine_job *j);
 void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_job **told);
 void rf__job_cancel(rf_engine_job *j, double t);
 void rf__jobs_tell(rf_engine *e, rf_engine_job *list);

@@ -13,20 +13,6 @@ void rf__job_destroy(rf_engine_job *j)
     rf__free(ctx, j);
 }
 
-void rf__job_put_away(rf_engine *e, rf_engine_job *j)
-{
-    enum { SPARES = 256, LARGEST = 1 << 14 };                       /* jobs; tokens of one that is kept */
-    if (e->closing || e->spares == SPARES || j->window.e.capacity > LARGEST) {
-        rf__job_destroy(j);
-        return;
-    }
-    rf__free(e->ctx, j->result);
-    j->result = NULL;
-    j->next = e->spare;
-    e->spare = j;
-    e->spares++;
-}
-
 void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_job **told)
 {
     if (!j->why.code && why) j->why = *why;
@@ -34,7 +20,7 @@ void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_
     j->ended = rf__seconds();
     e->now.done++;
     if (j->freed) {
-        rf__job_put_away(e, j);
+        rf__job_destroy(j);
         e->users--;                                               /* not the last one: the engine is being used */
         return;
     }
@@ -59,7 +45,7 @@ void rf__jobs_tell(rf_engine *e, rf_engine_job *list)
             pthread_mutex_unlock(&e->lock);
             continue;
         }
-        rf__job_put_away(e, j);
+        rf__job_destroy(j);
         rf__engine_release(e);
     }
 }

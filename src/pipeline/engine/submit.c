@@ -22,6 +22,29 @@ static rf_status read_job_options(const rf_engine_job_options *given, rf_engine_
     return status;
 }
 
+/* What the tokenizer works with, which takes a megabyte, belongs to a job only while its texts are read. */
+static void lend_scratch(rf_engine *e, rf_engine_job *j)
+{
+    pthread_mutex_lock(&e->lock);
+    if (e->scratches) j->window.e.scratch = e->scratch[--e->scratches];
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void take_scratch(rf_engine *e, rf_engine_job *j)
+{
+    rf_encoding own;
+    rf_encoding_init(&own, e->ctx);
+    own.scratch = j->window.e.scratch;
+    j->window.e.scratch = NULL;
+    pthread_mutex_lock(&e->lock);
+    if (own.scratch && e->scratches < RF__ENGINE_SCRATCHES) {
+        e->scratch[e->scratches++] = own.scratch;
+        own.scratch = NULL;
+    }
+    pthread_mutex_unlock(&e->lock);
+    rf_encoding_clear(&own);
+}
+
 static void make_job(rf_engine *e, rf_engine_job *j)
 {
     pthread_condattr_t by;
@@ -31,46 +54,6 @@ static void make_job(rf_engine *e, rf_engine_job *j)
     pthread_condattr_destroy(&by);
     rf_encoding_init(&j->window.e, e->ctx);
     j->engine = e;
-}
-
-/* A job that was put away, as new but for the space of its texts; NULL: there is none. */
-static rf_engine_job *take_spare(rf_engine *e)
-{
-    pthread_mutex_lock(&e->lock);
-    rf_engine_job *j = e->spare;
-    if (j) e->spare = j->next, e->spares--;
-    pthread_mutex_unlock(&e->lock);
-    if (!j) return NULL;
-    j->next = NULL;
-    j->state = RF__JOB_WAITING;
-    j->canceled = j->freed = false;
-    j->function = NULL;
-    j->window.n = 0;
-    j->window.e.n = 0;
-    j->report = (rf_texts_report){0};
-    j->begun = 0;
-    j->why = (rf_error){0};
-    return j;
-}
-
-/* A job that is nowhere yet. */
-static rf_status new_job(rf_engine *e, const rf__job_kind *what, const rf_engine_job_options *given,
-                         rf_engine_job **out, rf_error *why)
-{
-    rf_engine_job_options own;
-    const rf_status status = read_job_options(given, &own, why);
-    if (status) return status;
-    if (!rf__engine_is_ours(e))
-        return rf_fail(why, RF_EUNSUPPORTED, "engine: expected the process that opened it, got a child of it; open an "
-                       "engine in each process");
-    rf_engine_job *j = take_spare(e);
-    if (!j && !(j = rf__calloc(e->ctx, 1, sizeof *j))) return rf_fail(why, RF_ENOMEM, "out of memory: a job");
-    if (!j->engine) make_job(e, j);
-    j->kind = what;
-    j->own = own;
-    j->report.bad = -1;
-    *out = j;
-    return RF_OK;
 }
 
 /* Whether so many tokens more may wait, under the lock. */
@@ -84,6 +67,30 @@ static rf_status admit(const rf_engine *e, int64_t tokens, rf_error *why)
     if (e->o.max_queue_tokens && e->now.waiting && e->now.waiting_tokens + tokens > e->o.max_queue_tokens)
         return rf_fail(why, RF_EBUSY, "engine: expected at most %lld tokens to wait, got %lld; try again later",
                        (long long)e->o.max_queue_tokens, (long long)(e->now.waiting_tokens + tokens));
+    return RF_OK;
+}
+
+/* A job that is nowhere yet. */
+static rf_status new_job(rf_engine *e, const rf__job_kind *what, const rf_engine_job_options *given,
+                         rf_engine_job **out, rf_error *why)
+{
+    rf_engine_job_options own;
+    const rf_status status = read_job_options(given, &own, why);
+    if (status) return status;
+    if (!rf__engine_is_ours(e))
+        return rf_fail(why, RF_EUNSUPPORTED, "engine: expected the process that opened it, got a child of it; open an "
+                       "engine in each process");
+    pthread_mutex_lock(&e->lock);
+    const rf_status full = admit(e, 0, why);                    /* before texts are read in vain */
+    pthread_mutex_unlock(&e->lock);
+    if (full) return full;
+    rf_engine_job *j = rf__calloc(e->ctx, 1, sizeof *j);
+    if (!j) return rf_fail(why, RF_ENOMEM, "out of memory: a job");
+    make_job(e, j);
+    j->kind = what;
+    j->own = own;
+    j->report.bad = -1;
+    *out = j;
     return RF_OK;
 }
 
@@ -121,7 +128,9 @@ rf_status rf_engine_embed(rf_engine *e, const char *const text[], const size_t b
     if (!status) status = new_job(e, &rf__job_vectors, job_options, &j, why);
     if (status) return status;
     status = rf_embed_settle(e->pipeline, options, &j->o, why);
+    lend_scratch(e, j);
     if (!status) status = rf__embed_encode(e->pipeline, &j->o, text, bytes, n, &j->window, &j->report, why);
+    take_scratch(e, j);
     j->o.prompt = NULL;                                               /* somebody else's; it is in the tokens */
     if (!status) return submit(e, j, out, why);
     rf__job_destroy(j);
@@ -220,7 +229,9 @@ rf_status rf_engine_classify(rf_engine *e, const char *const text[], const size_
     if (!status) status = rf__answerer_can_label(e->pipeline->answerer, why);
     if (!status) status = new_job(e, &rf__job_labels, job_options, &j, why);
     if (status) return status;
+    lend_scratch(e, j);
     status = encode(j, text, bytes, pair, pair_bytes, n, e->pipeline->answerer->max_length, why);
+    take_scratch(e, j);
     if (!status) return submit(e, j, out, why);
     rf__job_destroy(j);
     return status;
@@ -240,6 +251,7 @@ rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, c
     if (status) return status;
     const size_t size = query_bytes == RF_STRING ? strlen(query) : query_bytes;
     j->raw = raw;
+    lend_scratch(e, j);
     for (int64_t i = 0; i < n && !status; i++) {
         const char *one[] = {query};
         const size_t of_one[] = {size}, of_text[] = {rf__text_bytes(text, bytes, i)};
@@ -247,6 +259,7 @@ rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, c
         if (encode(j, one, of_one, &text[i], of_text, 1, e->pipeline->answerer->max_length, &bad))
             status = rf__text_fail(NULL, i, n, &bad, why);
     }
+    take_scratch(e, j);
     j->report.done = n;
     if (!status) return submit(e, j, out, why);
     rf__job_destroy(j);

@@ -100,6 +100,6 @@ void rf_engine_job_free(rf_engine_job *j)
         return;
     }
     if (j->state == RF__JOB_WAITING) rf__queue_remove(e, j);
-    rf__job_put_away(e, j);
+    rf__job_destroy(j);
     rf__engine_release(e);
 }
