@@ -33,7 +33,8 @@ typedef struct rf_engine_options {
     int64_t max_batch_tokens;   /* tokens that are computed together, except that a job is never divided; default 2048.
                                    A base model gains little from more, and each batch delays the next jobs */
     double max_wait;            /* seconds: a job is refused if those before it will take longer; 0 (default): no limit.
-                                   Before the first result, the engine does not know its speed and refuses nothing */
+                                   Until it has computed some hundreds of tokens, the engine does not know its speed
+                                   and refuses nothing */
     int64_t max_queue_tokens;   /* a job is refused if more tokens than this would wait; 0: no limit; default 4194304 */
 } rf_engine_options;
 void rf_engine_options_init(rf_engine_options *o, size_t size);

@@ -13,11 +13,14 @@ void rf_engine_options_init(rf_engine_options *o, size_t size)
 
 /* ---- the engine's thread ---- */
 
+/* The speed of what was computed lately: large batches count more than small ones, which are slower for each token. */
 static void measure(rf_engine *e, double seconds)
 {
-    enum { LATEST = 5 };                                      /* a new speed counts as one of five */
-    const double speed = (double)e->now.running_tokens / fmax(seconds, 1e-9), before = e->now.tokens_per_second;
-    if (e->now.running_tokens) e->now.tokens_per_second = before > 0 ? before + (speed - before) / LATEST : speed;
+    const double kept = 0.8;                                  /* of what came before, for each batch */
+    if (!e->now.running_tokens) return;
+    e->tokens = kept * e->tokens + (double)e->now.running_tokens;
+    e->seconds = kept * e->seconds + fmax(seconds, 1e-9);
+    e->now.tokens_per_second = e->tokens / e->seconds;
 }
 
 /* Computes what was taken; without the lock. */
@@ -177,8 +180,9 @@ const rf_model *rf_engine_model(const rf_engine *e) { return e ? rf_pipeline_mod
 
 double rf__engine_wait_seconds(const rf_engine *e)
 {
+    enum { ENOUGH = 256 };                                    /* tokens that say how fast many are computed */
     const double speed = e->now.tokens_per_second;
-    return speed > 0 ? (double)(e->now.waiting_tokens + e->now.running_tokens) / speed : 0;
+    return e->tokens >= ENOUGH ? (double)(e->now.waiting_tokens + e->now.running_tokens) / speed : 0;
 }
 
 void rf_engine_look_sized(const rf_engine *given, rf_engine_state *out, size_t size)

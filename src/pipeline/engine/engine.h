@@ -67,6 +67,7 @@ struct rf_engine {
     void *scratch[RF__ENGINE_SCRATCHES];        /* of encodings, for the next texts                                   */
     int scratches;
     double begun;                       /* when what is running began                                                 */
+    double tokens, seconds;             /* of what was computed lately                                                */
     rf_engine_state now;
 };
 
