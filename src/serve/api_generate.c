@@ -110,13 +110,6 @@ static void leave(batch *b, writing *x, const rf_error *why)
     srv_call_end(&x->call, why);
 }
 
-static rf_error late(const writing *x)
-{
-    rf_error why = {0};
-    rf_fail(&why, RF_ECANCELED, "canceled: no result within %lld s", (long long)x->call.r->s->o.limits.request_timeout);
-    return why;
-}
-
 /* Another kind of job waits. */
 static bool others_wait(const batch *b)
 {
@@ -133,15 +126,8 @@ static int next_prompt(void *user, int idle, rf_text_prompt *out)
     writing *x = b->waiting;
     (void)idle;
     b->waiting = NULL;
-    while (!x) {
-        if (b->n && others_wait(b)) return 0;
-        x = (writing *)srv_call_next(&b->first->call);
-        if (!x) return 0;
-        if (!srv_call_is_late(&x->call, rf__seconds())) break;
-        const rf_error why = late(x);
-        srv_call_end(&x->call, &why);
-        x = NULL;
-    }
+    if (!x && b->n && others_wait(b)) return 0;
+    if (!x && !(x = (writing *)srv_call_next(&b->first->call))) return 0;
     x->number = b->n++;
     x->next = b->all;
     b->all = x;
@@ -184,7 +170,7 @@ static int done(void *user, int64_t number, const rf_generation *g, const rf_err
             srv_put(&x->text, g->text, g->bytes);
         }
     }
-    if (!why && g->end == RF_GENERATE_SINK && !x->full) own = late(x);
+    if (!why && g->end == RF_GENERATE_SINK && !x->full) own = srv_call_late(&x->call);
     if (!own.code && x->stream && !x->begun) x->begun = srv_stream_begin(x->call.r, "text/event-stream; charset=utf-8");
     leave(b, x, own.code ? &own : NULL);
     return 0;
@@ -194,11 +180,6 @@ static void compute(srv_call *first, rf_pipeline *p)
 {
     writing *x = (writing *)first;
     rf_error why = {0};
-    if (srv_call_is_late(first, rf__seconds())) {
-        why = late(x);
-        srv_call_end(first, &why);
-        return;
-    }
     /* The first request may end before the batch does; it is asked for its options and its model until then. */
     srv_request *r = x->call.r;
     atomic_fetch_add(&r->users, 1);

@@ -1,12 +1,13 @@
 /* connections.c — every connection has a deadline; a watcher closes those that are late and notices when clients
  * leave. */
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "serve/server.h"
 
-enum { TICK = 50000 }; /* microseconds */
+enum { TICK = 50000, TICKS = 10 }; /* microseconds; ticks between looks at connections that wait for a request */
 
 /* Nothing else has been sent on the connection while a header or a body is read. */
 static void send_timeout(int fd)
@@ -21,18 +22,25 @@ static void send_timeout(int fd)
     (void)sent; /* it is closed either way */
 }
 
+/* The client has closed or reset the connection, or said that it sends nothing more. */
 static bool has_left(int fd)
 {
-    char byte;
-    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) == 1 && p.revents;
 }
 
 static void leave(srv_request *r)
 {
     atomic_store(&r->gone, true);
-    pthread_mutex_lock(&r->lock);
-    if (r->job && !r->shared) rf_engine_cancel(r->job);
-    pthread_mutex_unlock(&r->lock);
+    srv_request_cancel(r, false);
+}
+
+/* libmicrohttpd does not notice the end of a connection that comes together with a part of a request. The second is for
+ * a whole request that has just come, and has not been read. */
+static void look_at_waiting(srv_connection *c, double now)
+{
+    const bool waits = c->state == SRV_WAITS_HEADER || c->state == SRV_WAITS_BODY || c->state == SRV_IDLE;
+    if (waits && !c->late && c->deadline > now + 1 && has_left(c->fd)) c->deadline = now + 1;
 }
 
 static void look_at(srv_connection *c, double now)
@@ -59,10 +67,11 @@ static void *watch(void *user)
 {
     srv_server *s = user;
     srv_connections *all = &s->connections;
-    while (!atomic_load(&all->closing)) {
+    for (int tick = 1; !atomic_load(&all->closing); tick = tick % TICKS + 1) {
         usleep(TICK);
         pthread_mutex_lock(&all->lock);
         const double now = rf__seconds();
+        for (srv_connection *c = all->first; c && tick == TICKS; c = c->next) look_at_waiting(c, now);
         for (srv_connection *c = all->first; c; c = c->next) look_at(c, now);
         close_idle(all, s->o.limits.max_connections);
         pthread_mutex_unlock(&all->lock);
@@ -92,6 +101,7 @@ srv_connection *srv_connection_new(srv_server *s, int fd)
     c->fd = fd;
     c->deadline = rf__seconds() + (double)s->o.limits.header_timeout;
     pthread_mutex_lock(&all->lock);
+    c->above = all->n >= s->o.limits.max_connections;
     c->next = all->first;
     if (c->next) c->next->before = c;
     all->first = c;
@@ -121,6 +131,11 @@ void srv_connection_enter(srv_server *s, srv_connection *c, int state, double se
     c->deadline = rf__seconds() + seconds;
     c->request = r;
     pthread_mutex_unlock(&s->connections.lock);
+}
+
+bool srv_connection_is_above(srv_server *s, const srv_connection *c)
+{
+    return c && c->above && srv_connections_count(s) > s->o.limits.max_connections;
 }
 
 int64_t srv_connections_count(srv_server *s)

@@ -215,6 +215,20 @@ static json_t *parse_form(char *body, size_t size)
     return in;
 }
 
+/* Members that the table does not have are not kept while the request waits. POST / has several tables. */
+static void drop_unknown(json_t *in, const srv_field *field)
+{
+    const char *name;
+    json_t *v;
+    void *next;
+    json_object_foreach_safe(in, next, name, v)
+    {
+        const srv_field *f = field;
+        while (f->kind != SRV_END && strcmp(f->name, name)) f++;
+        if (f->kind == SRV_END || f->kind == SRV_IGNORED) json_object_del(in, name);
+    }
+}
+
 bool srv_read_body(srv_request *r)
 {
     rf_error why = {0};
@@ -229,6 +243,7 @@ bool srv_read_body(srv_request *r)
     free(r->body);
     r->body = NULL;
     r->size = r->capacity = 0;
+    if (r->route->field->kind != SRV_ANY) drop_unknown(r->in, r->route->field);
     return srv_check(r, r->in, r->route->field);
 }
 

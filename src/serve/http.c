@@ -4,6 +4,7 @@
  * with two lengths, or with a length and chunks. Its time limits concern only silence; connections.c has absolute
  * ones. */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <netdb.h>
 #include <microhttpd.h>
@@ -60,6 +61,13 @@ static bool framing_is_clear(srv_request *r, const char *version)
     return true;
 }
 
+/* A body that is too large is read to its end, within bounds, so that a client that sends before it reads gets the
+ * answer. One that waits for "100 Continue" gets the answer at once. */
+static int64_t most_swallowed(const srv_request *r, int64_t limit)
+{
+    return header_of(r, MHD_HTTP_HEADER_EXPECT) ? limit : 8 * limit;
+}
+
 static bool size_is_allowed(srv_request *r)
 {
     const srv_limits *l = &r->s->o.limits;
@@ -69,7 +77,7 @@ static bool size_is_allowed(srv_request *r)
         return refuse(r, 414, "Validation", "the path of the request is too long"), false;
     if (info && info->header_size > (size_t)l->max_header_bytes)
         return refuse(r, 431, "Validation", "the header of the request is too long"), false;
-    if (length && strtoull(length, NULL, 10) > (unsigned long long)l->payload_limit)
+    if (length && strtoull(length, NULL, 10) > (unsigned long long)most_swallowed(r, l->payload_limit))
         return refuse(r, 413, "Validation", "the body of the request is above --payload-limit"), false;
     return true;
 }
@@ -101,7 +109,7 @@ static bool find_route(srv_request *r)
 {
     char allowed[32];
     const size_t n = strcspn(r->path, "?");
-    r->route = srv_route_find(r->method, r->path, n, allowed);
+    r->route = srv_route_find(!strcmp(r->method, MHD_HTTP_METHOD_HEAD) ? "GET" : r->method, r->path, n, allowed);
     if (r->route) {
         r->dialect = r->route->dialect;
         return true;
@@ -187,7 +195,7 @@ static void add_headers(struct MHD_Response *a, const srv_request *r)
     add(a, MHD_HTTP_HEADER_X_CONTENT_TYPE_OPTIONS, "nosniff");
     if (trace && strlen(trace) < 256) add(a, "traceparent", trace);
     if (*r->header) add(a, r->header, r->header_value);
-    if (r->inference) add_times(a, r);
+    if (!r->stream && r->inference) add_times(a, r);
     add_cors(a, r);
     if (r->close || atomic_load(&r->s->draining) ||
         (r->connection && r->connection->requests >= r->s->o.limits.max_connection_requests))
@@ -251,6 +259,14 @@ static void set_address(srv_request *r)
     snprintf(r->address, sizeof r->address, "-");
 }
 
+/* As it may stand in a log. */
+static void set_method(srv_request *r, const char *method)
+{
+    snprintf(r->method, sizeof r->method, "%.15s", method);
+    for (char *c = r->method; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_') *c = '?';
+}
+
 /* The header is there. */
 static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const char *method, const char *version)
 {
@@ -258,17 +274,20 @@ static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const c
     r->mhd = mhd;
     r->connection = connection_of(mhd);
     r->phase = SRV_BODY;
-    snprintf(r->method, sizeof r->method, "%.15s", method);
-    if (!strcmp(r->method, "HEAD")) snprintf(r->method, sizeof r->method, "GET");
+    set_method(r, method);
     set_address(r);
     set_id(r);
     if (r->connection) r->connection->requests++;
-    if (srv_connections_count(s) > s->o.limits.max_connections) refuse(r, 503, "Overloaded", "too many connections");
+    if (srv_connection_is_above(s, r->connection)) refuse(r, 503, "Overloaded", "too many connections");
     else if (framing_is_clear(r, version) && size_is_allowed(r) && !is_preflight(r) && find_route(r) &&
              key_is_right(r) && atomic_load(&s->draining) && r->route->access != SRV_PUBLIC)
         refuse(r, 503, "Unhealthy", "the server is shutting down");
     if (r->status) return send_answer(r);
     const char *type = header_of(r, MHD_HTTP_HEADER_CONTENT_TYPE);
+    if (r->route->where == SRV_WORKER) {
+        r->counted = true;
+        atomic_fetch_add(&s->active, 1);
+    }
     r->form = r->dialect == SRV_LIBRE && type && !strncasecmp(type, MHD_HTTP_POST_ENCODING_FORM_URLENCODED, 33);
     srv_connection_enter(s, r->connection, SRV_WAITS_BODY, (double)s->o.limits.body_timeout, NULL);
     return MHD_YES;
@@ -311,8 +330,6 @@ static enum MHD_Result compute(srv_request *r)
     pthread_mutex_unlock(&r->lock);
     srv_connection_enter(r->s, r->connection, SRV_WORKS, 1e9, r);
     atomic_fetch_add(&r->users, 1); /* until srv_answer */
-    atomic_fetch_add(&r->s->active, 1);
-    r->counted = true;
     srv_later(r, r->route->step, 0);
     return MHD_YES;
 }
@@ -343,7 +360,8 @@ static void on_completed(void *user, struct MHD_Connection *mhd, void **own, enu
     r->suspended = false;
     pthread_mutex_unlock(&r->lock);
     if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK) atomic_store(&r->gone, true);
-    if (*r->method) srv_log(r, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    r->complete = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    if (*r->method && !r->stream) srv_log(r, r->complete);
     srv_request_release(r);
 }
 
@@ -382,7 +400,8 @@ static rf_status open_unix(srv_server *s, int *out, rf_error *why)
     memcpy(a.sun_path, path, strlen(path) + 1);
     if (is_dead(path, &a)) unlink(path);
     *out = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (*out >= 0 && !bind(*out, (const struct sockaddr *)&a, sizeof a) && !listen(*out, SOMAXCONN)) return RF_OK;
+    s->bound = *out >= 0 && !bind(*out, (const struct sockaddr *)&a, sizeof a);
+    if (s->bound && !listen(*out, SOMAXCONN)) return RF_OK;
     return rf_fail(why, RF_EIO, "%s: expected to open this socket, got: %s", path, strerror(errno));
 }
 
@@ -420,18 +439,32 @@ static void find_port(srv_server *s, int fd)
         s->port = (int)strtol(port, NULL, 10);
 }
 
+static rf_status check_inherited(int fd, rf_error *why)
+{
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) && listens) return RF_OK;
+    return rf_fail(why, RF_EARG, "descriptor %d: expected a socket that listens, got another file", fd);
+}
+
+rf_status srv_http_listen(srv_server *s, rf_error *why)
+{
+    int fd = s->o.inherited;
+    const rf_status status = fd >= 0          ? check_inherited(fd, why)
+                             : s->o.unix_path ? open_unix(s, &fd, why)
+                                              : open_port(s, &fd, why);
+    if (!status) {
+        s->listener = fd;
+        find_port(s, fd);
+    } else if (fd >= 0) close(fd);
+    return status;
+}
+
 /* libmicrohttpd's own limits are wider than ours, which have answers. It prints nothing: there is no error log. */
 rf_status srv_http_start(srv_server *s, rf_error *why)
 {
     const srv_limits *l = &s->o.limits;
-    int fd = s->o.inherited;
-    rf_status status = RF_OK;
-    if (fd < 0) status = s->o.unix_path ? open_unix(s, &fd, why) : open_port(s, &fd, why);
-    if (status) {
-        if (fd >= 0) close(fd);
-        return status;
-    }
-    find_port(s, fd);
+    const int fd = s->listener;
     s->daemon =
         MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
                          on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
@@ -440,19 +473,21 @@ rf_status srv_http_start(srv_server *s, rf_error *why)
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(l->max_header_bytes + l->max_uri_bytes + 8192),
                          MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (s->daemon) return RF_OK;
-    close(fd);
     return rf_fail(why, RF_EIO, "server: expected libmicrohttpd to start, got: %s", strerror(errno));
 }
 
 void srv_http_quiesce(srv_server *s)
 {
     const MHD_socket fd = s->daemon ? MHD_quiesce_daemon(s->daemon) : MHD_INVALID_SOCKET;
-    if (fd != MHD_INVALID_SOCKET) close(fd);
+    if (fd != MHD_INVALID_SOCKET) s->listener = -1, close(fd);
 }
 
 void srv_http_stop(srv_server *s)
 {
     if (s->daemon) MHD_stop_daemon(s->daemon);
     s->daemon = NULL;
-    if (s->o.unix_path && s->o.inherited < 0) unlink(s->o.unix_path);
+    if (s->listener >= 0) close(s->listener);
+    s->listener = -1;
+    if (s->bound) unlink(s->o.unix_path);
+    s->bound = false;
 }

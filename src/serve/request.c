@@ -27,6 +27,7 @@ srv_request *srv_request_new(srv_server *s, const char *path)
 void srv_request_release(srv_request *r)
 {
     if (atomic_fetch_sub(&r->users, 1) != 1) return;
+    if (r->stream && *r->method) srv_log(r, r->complete); /* its writer has ended only now */
     srv_job_free(r);
     srv_let_go(r);
     if (r->free_own) r->free_own(r->own);
@@ -199,7 +200,21 @@ rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish)
 
 void srv_submitted(srv_request *r, rf_status status, const rf_error *why)
 {
-    if (status) srv_fail(r, why);
+    if (status) {
+        srv_fail(r, why);
+        return;
+    }
+    pthread_mutex_lock(&r->lock);
+    r->submitted = true;
+    pthread_mutex_unlock(&r->lock);
+    if (atomic_load(&r->gone)) srv_request_cancel(r, false);
+}
+
+void srv_request_cancel(srv_request *r, bool every)
+{
+    pthread_mutex_lock(&r->lock);
+    if (r->submitted && r->job && (every || !r->shared)) rf_engine_cancel(r->job);
+    pthread_mutex_unlock(&r->lock);
 }
 
 rf_status srv_job_end(srv_request *r)

@@ -35,6 +35,7 @@ static rf_status check(const srv_options *o, rf_error *why)
 static void init(srv_server *s, const srv_options *o)
 {
     s->o = *o;
+    s->listener = -1;
     s->begun = rf__wall_seconds();
     pthread_mutex_init(&s->workers.lock, NULL);
     pthread_cond_init(&s->workers.more, NULL);
@@ -56,6 +57,7 @@ rf_status srv_open(const srv_options *options, srv_server **out, rf_error *why)
     init(s, options);
     status = srv_keys_read(s, why);
     if (!status && !(s->openapi = srv_openapi(s))) status = rf_fail(why, RF_ENOMEM, "out of memory: openapi.json");
+    if (!status) status = srv_http_listen(s, why);
     if (!status) status = srv_workers_start(s, threads < 2 ? 2 : threads, why);
     if (!status) status = srv_models_start(s, why);
     if (!status) status = srv_connections_start(s, why);
@@ -95,24 +97,19 @@ int64_t srv_drain(srv_server *s, bool (*hurry)(void *user))
     return atomic_load(&s->active);
 }
 
-/* Cancels the jobs that are left; then their requests are answered, so that no connection is suspended. */
+/* Cancels the jobs that are left, until their requests are answered, so that no connection is suspended. */
 static void end_requests(srv_server *s)
 {
-    pthread_mutex_lock(&s->connections.lock);
-    for (srv_connection *c = s->connections.first; c; c = c->next) {
-        srv_request *r = c->request;
-        if (!r) continue;
-        atomic_store(&r->gone, true);
-        pthread_mutex_lock(&r->lock);
-        if (r->job && !r->shared) rf_engine_cancel(r->job);
-        pthread_mutex_unlock(&r->lock);
-    }
-    pthread_mutex_unlock(&s->connections.lock);
     while (atomic_load(&s->active)) {
-        usleep(1000);
         pthread_mutex_lock(&s->connections.lock);
-        for (srv_connection *c = s->connections.first; c; c = c->next) c->deadline = 0; /* the watcher closes it */
+        for (srv_connection *c = s->connections.first; c; c = c->next) {
+            c->deadline = 0; /* the watcher closes it */
+            if (!c->request) continue;
+            atomic_store(&c->request->gone, true);
+            srv_request_cancel(c->request, true);
+        }
         pthread_mutex_unlock(&s->connections.lock);
+        usleep(1000);
     }
 }
 

@@ -61,10 +61,12 @@ const srv_route *srv_route_find(const char *method, const char *path, size_t siz
 struct srv_request {
     srv_server *s;
     atomic_int users;           /* MHD's part, and the part that computes                                     */
-    pthread_mutex_t lock;       /* of `mhd`, `suspended`, `gone` and `job`                                    */
+    pthread_mutex_t lock;       /* of `mhd`, `suspended`, `submitted` and `job`                               */
     struct MHD_Connection *mhd; /* NULL: the connection is closed                                             */
     srv_connection *connection;
     bool suspended;
+    bool submitted;   /* `job` may be canceled by other threads                                     */
+    bool complete;    /* the client has the whole answer                                            */
     atomic_bool gone; /* the client has left                                                        */
     enum { SRV_HEADER, SRV_BODY, SRV_WORK, SRV_ANSWERED } phase;
     char *path; /* as it was sent, with its query                                             */
@@ -127,8 +129,10 @@ rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish);
 rf_status srv_job_end(srv_request *r);
 void srv_job_free(srv_request *r);
 
-/* After a call that submits a job: answers the request if the job was refused. */
+/* After a call that submits a job: answers the request if the job was refused; cancels it if the client has left. */
 void srv_submitted(srv_request *r, rf_status status, const rf_error *why);
+/* Cancels the job, unless it computes others' requests, too; `every`: even then. */
+void srv_request_cancel(srv_request *r, bool every);
 
 /* ---- workers.c --------------------------------------------------------------------------------------------------- */
 
@@ -154,6 +158,7 @@ struct srv_connection {
     int64_t requests;
     double deadline; /* when it is closed                                                          */
     bool late;       /* it has been                                                                */
+    bool above;      /* there were --max-connections when it came                                  */
     enum { SRV_WAITS_HEADER, SRV_WAITS_BODY, SRV_WORKS, SRV_SENDS, SRV_IDLE } state;
     srv_request *request; /* that is computed                                                           */
 };
@@ -172,6 +177,7 @@ void srv_connection_end(srv_server *s, srv_connection *c);
 /* From now on it is in `state` for at most `seconds`. */
 void srv_connection_enter(srv_server *s, srv_connection *c, int state, double seconds, srv_request *r);
 int64_t srv_connections_count(srv_server *s);
+bool srv_connection_is_above(srv_server *s, const srv_connection *c); /* it is one too many, still */
 
 /* ---- models.c ---------------------------------------------------------------------------------------------------- */
 
@@ -218,10 +224,11 @@ const char *srv_dtype(rf_type type);            /* "float32" */
 struct srv_server {
     srv_options o;
     struct MHD_Daemon *daemon;
-    int port;
+    int port, listener; /* -1: not open                                                               */
+    bool bound;         /* the socket file is ours                                                    */
     atomic_bool draining, closing;
     atomic_llong permits; /* inputs that are waiting or computed                                        */
-    atomic_llong active;  /* requests that were accepted and have not ended                             */
+    atomic_llong active;  /* requests for workers that were accepted and have not ended                 */
     atomic_llong serial;  /* of request ids and samples                                                 */
     double begun;
     srv_workers workers;
@@ -239,7 +246,8 @@ struct srv_server {
     char *openapi; /* made once                                                                  */
 };
 
-/* http.c: MHD's part. resume: a request has its answer, or more of it. */
+/* http.c: MHD's part. listen: opens the socket; start: answers; resume: a request has its answer, or more of it. */
+rf_status srv_http_listen(srv_server *s, rf_error *why);
 rf_status srv_http_start(srv_server *s, rf_error *why);
 void srv_http_quiesce(srv_server *s);
 void srv_http_stop(srv_server *s);

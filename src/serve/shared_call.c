@@ -39,7 +39,30 @@ static srv_call *take(srv_shared *all, const srv_call *like, const srv_call *onl
     return c;
 }
 
-srv_call *srv_call_next(const srv_call *first) { return take(first->r->model->shared, first, NULL); }
+bool srv_call_is_late(const srv_call *c, double now) { return atomic_load(&c->r->gone) || now > c->deadline; }
+
+rf_error srv_call_late(const srv_call *c)
+{
+    rf_error why = {0};
+    rf_fail(&why, RF_ECANCELED, "canceled: no result within %lld s", (long long)c->r->s->o.limits.request_timeout);
+    return why;
+}
+
+/* Ends a call that nobody waits for before it is computed. */
+static bool drop(srv_call *c)
+{
+    if (!srv_call_is_late(c, rf__seconds())) return false;
+    const rf_error why = srv_call_late(c);
+    srv_call_end(c, &why);
+    return true;
+}
+
+srv_call *srv_call_next(const srv_call *first)
+{
+    srv_call *c;
+    while ((c = take(first->r->model->shared, first, NULL)) && drop(c)) {}
+    return c;
+}
 
 int64_t srv_call_waiting(const srv_call *first)
 {
@@ -51,8 +74,6 @@ int64_t srv_call_waiting(const srv_call *first)
     return n;
 }
 
-bool srv_call_is_late(const srv_call *c, double now) { return atomic_load(&c->r->gone) || now > c->deadline; }
-
 /* The job of a call: another one may have computed it. */
 static rf_status run_call(void *user, rf_pipeline *p, rf_error *why)
 {
@@ -60,24 +81,16 @@ static rf_status run_call(void *user, rf_pipeline *p, rf_error *why)
     (void)why;
     if (!take(c->r->model->shared, NULL, c)) return RF_OK;
     c->leads = true;
-    c->compute(c, p);
+    if (!drop(c)) c->compute(c, p);
     return RF_OK;
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
-/* Another one's job has computed the call: its own, which waits, has nothing to do. */
-static void cancel_job(srv_request *r)
-{
-    pthread_mutex_lock(&r->lock);
-    if (r->job) rf_engine_cancel(r->job);
-    pthread_mutex_unlock(&r->lock);
-}
-
 static void call_over(srv_request *r)
 {
     srv_call *c = r->own;
-    if (!c->leads) cancel_job(r);
+    if (!c->leads) srv_request_cancel(r, true); /* its own job, which waits, has nothing to do */
     srv_let_go(r);
     if (!c->why.code) {
         r->waited = c->taken - r->arrived - r->parsed;
@@ -85,6 +98,7 @@ static void call_over(srv_request *r)
         r->inference = true;
         r->finish(r);
     } else if (!r->status) srv_fail(r, &c->why);
+    else r->failure = atomic_load(&r->gone) ? "dropped" : "inference"; /* a stream has begun */
     srv_request_release(r);
 }
 
@@ -128,7 +142,10 @@ void srv_call_submit(srv_call *c, srv_step *finish)
     else all->first = c;
     all->last = c;
     pthread_mutex_unlock(&all->lock);
-    if (!rf_engine_call(r->model->engine, run_call, c, &o, &r->job, &why)) return;
+    if (!rf_engine_call(r->model->engine, run_call, c, &o, &r->job, &why)) {
+        srv_submitted(r, RF_OK, NULL);
+        return;
+    }
     srv_request_release(r); /* there is no job */
     if (take(all, NULL, c)) srv_call_end(c, &why);
 }

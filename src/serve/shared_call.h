@@ -27,8 +27,10 @@ struct srv_call {
 /* Submits a call of r->model; `finish` is done by a worker when it is over. Otherwise the request is answered. */
 void srv_call_submit(srv_call *c, srv_step *finish);
 
-/* Whether nobody waits for the result any more: the client has left, or request_timeout has passed. */
+/* Whether nobody waits for the result any more: the client has left, or request_timeout has passed. Such a call is not
+ * computed. late: the error of a call that ends for this reason. */
 bool srv_call_is_late(const srv_call *c, double now);
+rf_error srv_call_late(const srv_call *c);
 
 /* Within compute: one more call to be computed together with `first`, or NULL. */
 srv_call *srv_call_next(const srv_call *first);

@@ -192,10 +192,14 @@ static rf_status add_aliases(job *j)
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
 /* The socket that systemd opened for us (sd_listen_fds(3)), or -1. */
-static int inherited(void)
+static rf_status find_inherited(job *j)
 {
     const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
-    return pid && n && atol(pid) == (long)getpid() && atoi(n) >= 1 ? 3 : -1;
+    j->o.inherited = -1;
+    if (!pid || !n || atol(pid) != (long)getpid()) return RF_OK;
+    if (atoi(n) > 1) return rf_fail(&j->io->why, RF_EARG, "LISTEN_FDS: expected one socket of systemd, got %.20s", n);
+    if (atoi(n) == 1) j->o.inherited = 3;
+    return RF_OK;
 }
 
 static rf_status open_log(job *j)
@@ -227,7 +231,6 @@ static void set_options(job *j)
     o->host = a->host;
     o->port = (int)a->port;
     o->unix_path = a->unix_path;
-    o->inherited = inherited();
     o->key_file = a->key_file;
     o->cors_origin = a->cors;
     o->languages = a->languages;
@@ -242,9 +245,10 @@ static void say_where(const job *j, const srv_server *s)
 {
     const struct args *a = j->a;
     const bool six = strchr(a->host, ':');
-    if (srv_port(s))
+    if (j->o.inherited >= 0) cli_note(j->io, "listening on the socket of systemd, port %d", srv_port(s));
+    else if (srv_port(s))
         cli_note(j->io, "listening on http://%s%s%s:%d", six ? "[" : "", a->host, six ? "]" : "", srv_port(s));
-    else cli_note(j->io, "listening on %s", a->unix_path ? a->unix_path : "a socket of the caller");
+    else cli_note(j->io, "listening on %s", a->unix_path);
 }
 
 /* Until a signal, or until a model cannot be loaded at all. */
@@ -273,6 +277,7 @@ static int run(void *arguments, cli_io *io)
     rf_status status = add_models(&j);
     if (!status) status = add_aliases(&j);
     if (!status) status = check_languages(&j);
+    if (!status) status = find_inherited(&j);
     if (!status) status = open_log(&j);
     if (!status) {
         set_options(&j);
