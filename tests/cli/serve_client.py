@@ -1,0 +1,301 @@
+"""serve_client.py — starts `roformer serve` and talks to it through raw sockets.  Python's standard library only.
+
+Nothing here asserts how long something takes: PATIENCE only ends a test that would hang."""
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+PATIENCE = float(os.environ.get("PATIENCE", 120.0))        # seconds
+
+
+class Answer:
+    """One answer: status, headers (lower case), body."""
+
+    def __init__(self, head, body):
+        lines = head.decode("latin-1").split("\r\n")
+        self.status = int(lines[0].split(" ")[1])
+        self.headers = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(":")
+            self.headers[name.strip().lower()] = value.strip()
+        self.body = body
+
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"{self.status} {self.headers} {self.body[:200]!r}"
+
+
+def _chunks(data):
+    """The content of a chunked body and what follows it, or None: it is not complete."""
+    out = b""
+    while True:
+        line, found, rest = data.partition(b"\r\n")
+        if not found:
+            return None
+        size = int(line.split(b";")[0], 16)
+        if len(rest) < size + 2:
+            return None
+        out, data = out + rest[:size], rest[size + 2:]
+        if not size:
+            return out, data
+
+
+def take_answer(data, method="GET", closed=False):
+    """(answer, the bytes behind it), or None: it is not complete."""
+    head, found, rest = data.partition(b"\r\n\r\n")
+    if not found:
+        return None
+    a = Answer(head, b"")
+    if a.status == 100 or a.status == 204 or method == "HEAD":
+        return a, rest
+    if a.headers.get("transfer-encoding") == "chunked":
+        both = _chunks(rest)
+        if both:
+            a.body = both[0]
+        return both and (a, both[1])
+    if "content-length" not in a.headers:
+        a.body = rest
+        return (a, b"") if closed else None
+    size = int(a.headers["content-length"])
+    a.body = rest[:size]
+    return (a, rest[size:]) if len(rest) >= size else None
+
+
+class Connection:
+    """A raw connection; `read` gives the next answer, None at its end."""
+
+    data = b""          # that came and was not read
+
+    def __init__(self, server, receive_buffer=None):
+        address = server.address
+        self.socket = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(address)
+        self.closed = False
+
+    def send(self, data):
+        """False: the other side has closed the connection."""
+        try:
+            self.socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+        return True
+
+    def more(self, least=1):
+        """Receives `least` bytes or more; False: the connection ended before."""
+        parts = []
+        while least > 0 and not self.closed:
+            try:
+                got = self.socket.recv(1 << 18)
+            except ConnectionResetError:
+                got = b""
+            parts.append(got)
+            least -= len(got)
+            self.closed = not got
+        self.data += b"".join(parts)
+        return not self.closed
+
+    def read(self, method="GET"):
+        while True:
+            both = take_answer(self.data, method, self.closed) if self.data else None
+            if both:
+                self.data = both[1]
+            if both or self.closed:
+                return both and both[0]
+            self.more(self.missing())
+
+    def missing(self):
+        """How many bytes of the answer are to come at least."""
+        head, found, rest = self.data.partition(b"\r\n\r\n")
+        size = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE) if found else None
+        return max(1, int(size.group(1)) - len(rest)) if size else 1
+
+    def read_all(self):
+        self.more(1 << 60)
+        return self.data
+
+    def reset(self):
+        """Closes the connection without the usual end."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        self.socket.close()
+
+    def close(self):
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def request(method, path, body=None, headers=(), close=True):
+    """The bytes of a request; a body that is not bytes is sent as JSON."""
+    if body is not None and not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    lines = [f"{method} {path} HTTP/1.1", "Host: test"]
+    if body is not None:
+        lines.append(f"Content-Length: {len(body)}")
+    if close:
+        lines.append("Connection: close")
+    return "\r\n".join([*lines, *headers, "", ""]).encode("latin-1") + (body or b"")
+
+
+class Server:
+    """`roformer serve` on a free port; `with` ends it."""
+
+    count = 0
+
+    def __init__(self, program, *options, ready=True, unix=None, files=None, log=None, environment=None, prepare=None):
+        Server.count += 1
+        self.err_path = f"server{Server.count}.err"
+        self.address = unix
+        where = ["--unix", unix] if unix else ["--port", "0"]
+
+        def limit():
+            if files:
+                import resource
+                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+            if prepare:
+                prepare()
+
+        with open(self.err_path, "wb") as err, open(log or os.devnull, "wb") as out:
+            self.process = subprocess.Popen(
+                [program, "serve", *where, *options], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                preexec_fn=limit, close_fds=not prepare, env=dict(os.environ, **(environment or {})))
+        self.pid = self.process.pid
+        self.wait_for(lambda: "listening on" in self.err(), "it listens")
+        if not unix:
+            found = re.search(r"listening on http://.*:(\d+)", self.err())
+            self.address = ("127.0.0.1", int(found.group(1)))
+        if ready:
+            self.wait_for(lambda: self.ask("GET", "/health").status == 200, "it is healthy")
+
+    def err(self):
+        with open(self.err_path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            if self.process.poll() is not None:
+                raise AssertionError(f"the server ended with {self.process.returncode} before {what}: {self.err()}")
+            if time.monotonic() > end:
+                raise AssertionError(f"waited in vain until {what}: {self.err()[-2000:]}")
+            time.sleep(0.02)
+
+    def connect(self, **options):
+        return Connection(self, **options)
+
+    def raw(self, data, method="GET"):
+        """The first answer to these bytes, or None, and whatever follows until the server closes."""
+        with self.connect() as c:
+            c.send(data)
+            a = c.read(method)
+            rest = c.read_all()
+        return a, rest
+
+    def ask(self, method, path, body=None, headers=()):
+        """One request on a connection of its own."""
+        with self.connect() as c:
+            c.send(request(method, path, body, headers))
+            a = c.read(method)
+        if a is None:
+            raise AssertionError(f"{method} {path}: no answer; {self.err()[-2000:]}")
+        return a
+
+    def post(self, path, body, headers=()):
+        return self.ask("POST", path, body, headers)
+
+    def metric(self, name):
+        """The value of a metric with its labels, for example te_queue_size{model="m"}."""
+        for line in self.ask("GET", "/metrics").body.decode().splitlines():
+            if line.startswith(name + " "):
+                return float(line.rsplit(" ", 1)[1])
+        raise AssertionError(f"no metric {name}")
+
+    def resident(self):
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as f:
+            return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def wait(self):
+        return self.process.wait(PATIENCE)
+
+    def stop(self):
+        """SIGTERM; the exit code."""
+        if self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        try:
+            return self.wait()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"SIGTERM did not end the server: {self.err()[-2000:]}") from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            code = self.stop()
+            assert code == 0, f"exit {code}: {self.err()[-2000:]}"
+        elif self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def together(functions):
+    """Runs functions in threads; their results, or the first exception."""
+    results, failures = [None] * len(functions), []
+
+    def body(i):
+        try:
+            results[i] = functions[i]()
+        except BaseException as e:      # pylint: disable=broad-except
+            failures.append(e)
+
+    threads = [threading.Thread(target=body, args=(i,)) for i in range(len(functions))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if failures:
+        raise failures[0]
+    return results
+
+
+@contextlib.contextmanager
+def background(function):
+    """Calls function again and again in a thread while the block runs; gives the list of its results."""
+    results, stop = [], threading.Event()
+
+    def body():
+        while not stop.is_set():
+            try:
+                results.append(function())
+            except OSError as e:
+                results.append(e)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    try:
+        yield results
+    finally:
+        stop.set()
+        thread.join()
