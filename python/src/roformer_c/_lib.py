@@ -59,7 +59,7 @@ def check(status: int, why: Any) -> None:
         raise error_of(status, why)
 
 
-def free_with(owner: Any, function: Any, address: Optional[int]) -> Any:
+def free_with(owner: Any, function: Any, address: Any) -> Any:
     """Calls function(address) when nothing refers to `owner` any more: in the process that made it, and not at the end of
     the interpreter, where daemon threads may still use it and the system frees all memory."""
     finalizer = weakref.finalize(owner, _free, function, address, os.getpid())
@@ -67,7 +67,7 @@ def free_with(owner: Any, function: Any, address: Optional[int]) -> Any:
     return finalizer
 
 
-def _free(function: Any, address: Optional[int], process: int) -> None:
+def _free(function: Any, address: Any, process: int) -> None:
     if os.getpid() == process:
         function(address)
 

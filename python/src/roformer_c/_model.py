@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from ._texts import Block
 T = TypeVar("T")
 Floats = NDArray[np.float32]
 TYPES = {"float32": abi.RF_F32, "bfloat16": abi.RF_BF16, "int8": abi.RF_I8}
+FEW, FEW_BYTES = 8, 1000
 WAIT = 0.1          # seconds between looks at Python's signals
 
 
@@ -122,11 +124,25 @@ def encode_texts(tokenizer: Any, ctx: Any, texts: Block, pairs: Optional[Block],
 class _Engine:
     """rf_engine, closed when the model and all of its jobs have let go of it."""
 
-    __slots__ = ("address", "context", "__weakref__")
+    __slots__ = ("address", "context", "lock", "_parts", "__weakref__")
 
     def __init__(self, ctx: Context, address: Optional[int]) -> None:
-        self.context, self.address = ctx, address
-        free_with(self, lib.rf_engine_close, address)
+        self.context, self.address, self.lock = ctx, address, threading.Lock()
+        self._parts: List[Optional[int]] = [address, None]
+        free_with(self, _close_parts, self._parts)
+
+    def pipeline(self) -> Optional[int]:
+        """A pipeline on the engine's model for the thread that holds the lock."""
+        if self._parts[1] is None:
+            out, why = ctypes.c_void_p(), Error()
+            check(lib.rf_pipeline_on(lib.rf_engine_model(self.address), byref(out), byref(why)), why)
+            self._parts[1] = out.value
+        return self._parts[1]
+
+
+def _close_parts(parts: List[Optional[int]]) -> None:
+    lib.rf_pipeline_close(parts[1])
+    lib.rf_engine_close(parts[0])
 
 
 class Model:
@@ -207,6 +223,22 @@ class Model:
         if status:
             raise error_of(status, why)
         return Job(engine, job.value or 0)
+
+    def embed_few(self, texts: Block, options: Any) -> Optional[Floats]:
+        """The vectors of a few short texts, computed by this thread, which saves the way to the engine's thread and back.
+        None: there are too many, since this cannot be interrupted, or another thread does this now."""
+        engine = self.engine
+        if texts.n > FEW or sum(texts.sizes) > FEW_BYTES or not engine.lock.acquire(blocking=False):
+            return None
+        try:
+            vectors, why = ctypes.c_void_p(), Error()
+            status = lib.rf_embed_texts(engine.pipeline(), texts.pointers, texts.sizes, texts.n, byref(options),
+                                        byref(vectors), None, byref(why))
+            if status:
+                raise error_of(status, why)
+            return floats(vectors.value, texts.n, int(options.dimensions) or self.width)
+        finally:
+            engine.lock.release()
 
     def classify(self, texts: Block, pairs: Optional[Block]) -> Job:
         """Submits texts, or pairs, for the scores of their labels [n, labels]."""

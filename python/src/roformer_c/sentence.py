@@ -229,7 +229,9 @@ class SentenceTransformer:
             vectors = [v for block in self._token_blocks(texts, size, options) for v in block]
             return vectors[0] if one else vectors
         if one:
-            return _quantized(self._model.embed(_texts.Block(texts, "sentences"), byref(options)).result(), precision)[0]
+            block = _texts.Block(texts, "sentences")
+            found = self._model.embed_few(block, options)
+            return _quantized(self._model.embed(block, byref(options)).result() if found is None else found, precision)[0]
         return _quantized(self._joined(texts, size, options, bool(show_progress_bar)), precision)
 
     def encode_query(self, sentences: _texts.Texts, prompt_name: Optional[str] = None, prompt: Optional[str] = None,
