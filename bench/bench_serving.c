@@ -1,12 +1,13 @@
 /* bench_serving.c — an HTTP client that loads a server and takes little of the processor itself.
  *
- *     bench_serving PORT BODIES [--path /embed] [--clients 64] [--rate R] [--seconds 10]
+ *     bench_serving PORT BODIES [--path /embed] [--clients 64] [--rate R] [--seconds 10] [--requests N]
  *
  *     PORT         of 127.0.0.1
  *     BODIES       one body of JSON in each line, sent in turn
  *     --rate R     requests a second that arrive at random (a Poisson process, the same in every run), whether or not
  *                  earlier ones have been answered; latency counts from the arrival. Default: each client sends its
  *                  next request when it has its answer
+ *     --requests   ends after N requests, if that is earlier
  *
  * Prints one line of JSON: requests and answers a second, latency percentiles in milliseconds, answers by status, the
  * share of one processor that this program took, and a hash of all answers with status 200 in the order of BODIES. */
@@ -51,6 +52,7 @@ typedef struct load {
     body *body;
     int bodies, clients, port;
     double rate, length;
+    int64_t most; /* requests                                                                   */
     const char *path;
     client client[MOST_CLIENTS];
     int epoll, next;
@@ -253,10 +255,10 @@ static void run(load *l)
         for (int i = 0; i < l->clients; i++) {
             client *c = &l->client[i];
             if (c->which < 0 && l->rate > 0 && l->taken < l->arrivals) begin(l, c, l->arrival[l->taken++]);
-            else if (c->which < 0 && l->rate <= 0 && now < end) begin(l, c, now);
+            else if (c->which < 0 && l->rate <= 0 && now < end && l->sent < l->most) begin(l, c, now);
             busy |= c->which >= 0;
         }
-        if (!busy && now >= end) return;
+        if (!busy && (now >= end || l->sent >= l->most)) return;
         if (now > end + 60) stop("answers are missing 60 s after the end");
         const int wait = l->rate > 0 && now < end ? 1 : 100, n = epoll_wait(l->epoll, e, 256, wait);
         for (int i = 0; i < n; i++) {
@@ -309,7 +311,7 @@ static void print(load *l, double took)
 
 int main(int argc, char **argv)
 {
-    static load l = {.clients = 64, .length = 10, .path = "/embed", .random = 88172645463325252ULL};
+    static load l = {.clients = 64, .length = 10, .most = INT64_MAX, .path = "/embed", .random = 88172645463325252ULL};
     if (argc < 3) stop("bench_serving PORT BODIES [--path P] [--clients N] [--rate R] [--seconds S]");
     l.port = atoi(argv[1]);
     for (int i = 3; i + 1 < argc; i += 2) {
@@ -317,6 +319,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--clients")) l.clients = atoi(argv[i + 1]);
         else if (!strcmp(argv[i], "--rate")) l.rate = atof(argv[i + 1]);
         else if (!strcmp(argv[i], "--seconds")) l.length = atof(argv[i + 1]);
+        else if (!strcmp(argv[i], "--requests")) l.most = atoll(argv[i + 1]);
         else stop("unknown option");
     }
     if (l.clients < 1 || l.clients > MOST_CLIENTS) stop("--clients: expected 1 to 4096");

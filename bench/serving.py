@@ -242,7 +242,7 @@ class Bench:
             bodies, one = self.bodies(prompts, "streams", body), self.bodies(prompts[:1], "one", body)
             for _ in range(self.o.rounds):
                 before, begun = s.metric("roformer_tokens_total"), time.monotonic()
-                got = self.load(s.port, bodies, "--path", "/v1/completions", "--clients", 32, seconds=max(self.o.seconds, 20))
+                got = self.load(s.port, bodies, "--path", "/v1/completions", "--clients", 32, "--requests", len(prompts), seconds=600)
                 ours = (s.metric("roformer_tokens_total") - before) / (time.monotonic() - begun)
                 alone = self.load(s.port, one, "--path", "/v1/completions", "--clients", 1, seconds=3)
                 s.process.send_signal(signal.SIGSTOP)
