@@ -21,7 +21,7 @@ typedef struct rf__storages {
 
 rf__storage *rf__storage_find(const rf__storages *s, const char *key, size_t key_size);
 
-/* The zip: finds the pickle; gives every storage its place.  Without libzip both are RF_EUNSUPPORTED. */
+/* The zip: finds the pickle; gives every storage its place. */
 typedef struct rf__zip rf__zip;
 bool rf__zip_is(const unsigned char *data, size_t size);
 rf_status rf__zip_open(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__zip **out,

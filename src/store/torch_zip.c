@@ -1,24 +1,21 @@
-/* torch_zip.c — the zip of torch.save, by libzip: which entries there are, and where each lies in the mapped file.
+/* torch_zip.c — the zip of torch.save: which entries there are, and where each lies in the mapped file.
  *
- * libzip reads through a source of ours, which sees where: the first byte that is asked of an entry stands at the
- * beginning of its data.  So nothing is copied, nor unpacked: torch.save compresses nothing, and what is compressed is
- * refused. */
+ * Nothing is copied, nor unpacked: torch.save compresses nothing, and what is compressed is refused.  Source of the
+ * layout: APPNOTE.TXT 6.3.10 of PKWARE, whose sections the comments name.
+ *
+ *     local header, name, extra, data      for each entry                                        4.3.7
+ *     header with size and place, name     for each entry: the list                              4.3.12
+ *     [end of the list in 64 bits, its place]                                                    4.3.14, 4.3.15
+ *     end: number of entries, size and place of the list                                         4.3.16           */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
+#include "base/bytes.h"
 #include "store/torch.h"
 
-bool rf__zip_is(const unsigned char *data, size_t size)
-{
-    return size >= 4 && (!memcmp(data, "PK\3\4", 4) || !memcmp(data, "PK\5\6", 4)) && !(size > 8 && data[8] == '{');
-}
-
-#ifdef RF_ZIP
-#include <zip.h>
-
 enum {
-    MAX_LIST = 16 << 20, /* bytes that libzip may read for the list of entries: 65,536 take some 6 MB          */
+    LOCAL = 30, LISTED = 46, END = 22, END64 = 56, LOCATOR64 = 20,                /* bytes of the parts without names */
+    MOST_COMMENT = 65535,
     MAX_ENTRIES = RF__MAX_TENSORS + 64
 };
 
@@ -32,56 +29,24 @@ struct rf__zip {
     const rf_ctx *ctx;
     const char *file;
     const unsigned char *data;
-    size_t size, at, last, read; /* of the source: last is where the last reading began                        */
-    zip_error_t error;
-    zip_t *zip;
-    struct entry *entry;    /* by name                                                                    */
-    size_t entries, folder; /* folder: letters of the name in front of data.pkl, with its slash           */
+    size_t size;
+    struct entry *entry;                /* by name                                                                    */
+    char *names;                        /* of all entries, each with a zero                                           */
+    size_t entries, folder;             /* folder: letters of the name in front of data.pkl, with its slash           */
 };
 
-/* ---- the source -------------------------------------------------------------------------------------------------- */
-
-static zip_int64_t source(void *user, void *data, zip_uint64_t size, zip_source_cmd_t command)
+bool rf__zip_is(const unsigned char *data, size_t size)
 {
-    struct rf__zip *z = user;
-    zip_int64_t to;
-    size_t n;
-    switch (command) {
-    case ZIP_SOURCE_SUPPORTS:
-        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
-                                              ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL,
-                                              ZIP_SOURCE_SUPPORTS, -1);
-    case ZIP_SOURCE_OPEN: z->at = 0; return 0;
-    case ZIP_SOURCE_READ:
-        n = size < z->size - z->at ? (size_t)size : z->size - z->at;
-        if (n > MAX_LIST - z->read) {
-            zip_error_set(&z->error, ZIP_ER_MEMORY, 0);
-            return -1;
-        }
-        memcpy(data, z->data + z->at, n);
-        z->read += n;
-        z->last = z->at;
-        z->at += n;
-        return (zip_int64_t)n;
-    case ZIP_SOURCE_STAT:
-        zip_stat_init(data);
-        ((zip_stat_t *)data)->size = z->size;
-        ((zip_stat_t *)data)->valid = ZIP_STAT_SIZE;
-        return sizeof(zip_stat_t);
-    case ZIP_SOURCE_ERROR: return zip_error_to_data(&z->error, data, size);
-    case ZIP_SOURCE_SEEK:
-        to = zip_source_seek_compute_offset(z->at, z->size, data, size, &z->error);
-        if (to < 0) return -1;
-        z->at = (size_t)to;
-        return 0;
-    case ZIP_SOURCE_TELL: return (zip_int64_t)z->at;
-    case ZIP_SOURCE_CLOSE:
-    case ZIP_SOURCE_FREE: return 0;
-    default: zip_error_set(&z->error, ZIP_ER_OPNOTSUPP, 0); return -1;
-    }
+    return size >= 4 && (!memcmp(data, "PK\3\4", 4) || !memcmp(data, "PK\5\6", 4)) && !(size > 8 && data[8] == '{');
 }
 
-/* ---- entries ----------------------------------------------------------------------------------------------------- */
+static uint64_t little16(const unsigned char *p) { return (uint64_t)p[0] | (uint64_t)p[1] << 8; }
+static uint64_t little64(const unsigned char *p) { return rf__little32(p) | (uint64_t)rf__little32(p + 4) << 32; }
+
+static rf_status damaged(const struct rf__zip *z, const char *what, rf_error *why)
+{
+    return rf_fail(why, RF_EDATA, "%s: refused: expected a complete zip, got a damaged one: %s", z->file, what);
+}
 
 static rf_status refuse(const struct rf__zip *z, const char *name, const char *what, rf_error *why)
 {
@@ -93,36 +58,107 @@ static bool escapes(const char *name)
     return *name == '/' || strchr(name, '\\') || !strncmp(name, "../", 3) || strstr(name, "/../");
 }
 
-/* Where the data of an entry begins: its first byte is asked for. */
-static rf_status find_data(struct rf__zip *z, zip_uint64_t i, struct entry *e, rf_error *why)
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
+
+typedef struct list { uint64_t entries, size, at; } list;
+
+/* The end of the list in 64 bits, whose place stands before the end at `end`. */
+static rf_status find_list64(const struct rf__zip *z, size_t end, list *out, rf_error *why)
 {
-    unsigned char first = 0;
-    e->data = z->data;
-    if (!e->size) return RF_OK;
-    z->read = 0;
-    zip_file_t *f = zip_fopen_index(z->zip, i, ZIP_FL_COMPRESSED);
-    const bool there = f && zip_fread(f, &first, 1) == 1;
-    if (f) zip_fclose(f);
-    if (!there || z->last >= z->size || z->data[z->last] != first || e->size > z->size - z->last)
-        return refuse(z, e->name, "is not where the list of entries says", why);
-    e->data += z->last;
+    if (end < LOCATOR64 || memcmp(z->data + end - LOCATOR64, "PK\6\7", 4))
+        return damaged(z, "no end of the list in 64 bits", why);
+    const uint64_t at = little64(z->data + end - LOCATOR64 + 8);
+    if (at > end - LOCATOR64 || end - LOCATOR64 - at < END64 || memcmp(z->data + at, "PK\6\6", 4))
+        return damaged(z, "the end of the list in 64 bits is not where the file says", why);
+    const unsigned char *p = z->data + at;
+    *out = (list){little64(p + 32), little64(p + 40), little64(p + 48)};
     return RF_OK;
 }
 
-static rf_status look(struct rf__zip *z, zip_uint64_t i, rf_error *why)
+/* The end is the last one whose comment ends with the file. */
+static rf_status find_list(const struct rf__zip *z, list *out, rf_error *why)
 {
-    zip_stat_t st;
-    if (zip_stat_index(z->zip, i, ZIP_FL_ENC_RAW, &st) || !(st.valid & ZIP_STAT_NAME) || !(st.valid & ZIP_STAT_SIZE))
-        return rf_fail(why, RF_EDATA, "%s: refused: the zip's entry %llu cannot be read", z->file,
-                       (unsigned long long)i);
+    if (z->size < END) return damaged(z, "no end", why);
+    const size_t last = z->size - END, first = last > MOST_COMMENT ? last - MOST_COMMENT : 0;
+    size_t at = last + 1;
+    for (; at > first; at--)
+        if (!memcmp(z->data + at - 1, "PK\5\6", 4) && little16(z->data + at - 1 + 20) == last - (at - 1)) break;
+    if (at == first) return damaged(z, "no end", why);
+    const unsigned char *p = z->data + --at;
+    *out = (list){little16(p + 10), rf__little32(p + 12), rf__little32(p + 16)};
+    const bool wide = out->entries == UINT16_MAX || out->size == UINT32_MAX || out->at == UINT32_MAX;
+    const rf_status status = wide ? find_list64(z, at, out, why) : RF_OK;
+    if (status) return status;
+    if (out->at > at || out->size > at - out->at) return damaged(z, "the list is not where the file says", why);
+    if (out->entries > out->size / LISTED) return damaged(z, "the list is shorter than its entries", why);
+    return RF_OK;
+}
+
+/* Sizes and place of an entry, those that the header leaves to a field of 64 bits included; 4.5.3. */
+typedef struct place { uint64_t size, packed, at; } place;
+
+static bool find_place(const unsigned char *header, size_t name, size_t extra, place *out)
+{
+    const unsigned char *p = header + LISTED + name, *end = p + extra;
+    uint64_t *const field[] = {&out->size, &out->packed, &out->at};
+    *out = (place){rf__little32(header + 24), rf__little32(header + 20), rf__little32(header + 42)};
+    while (end - p >= 4 && little16(p) != 1) {
+        const size_t n = (size_t)little16(p + 2);
+        if (n > (size_t)(end - p) - 4) return false;
+        p += 4 + n;
+    }
+    const bool there = end - p >= 4;
+    size_t left = there ? (size_t)little16(p + 2) : 0;
+    if (there && left > (size_t)(end - p) - 4) return false;
+    if (there) p += 4;
+    for (int i = 0; i < 3; i++) {
+        if (*field[i] != UINT32_MAX) continue;
+        if (left < 8) return false;
+        *field[i] = little64(p);
+        p += 8;
+        left -= 8;
+    }
+    return true;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
+
+/* Behind the entry's own header, which has the same name. */
+static rf_status find_data(const struct rf__zip *z, const place *p, struct entry *e, rf_error *why)
+{
+    static const char what[] = "is not where the list of entries says";
+    const size_t letters = strlen(e->name);
+    if (p->at > z->size || z->size - p->at < LOCAL || memcmp(z->data + p->at, "PK\3\4", 4))
+        return refuse(z, e->name, what, why);
+    const unsigned char *header = z->data + p->at;
+    const size_t left = z->size - (size_t)p->at - LOCAL, name = (size_t)little16(header + 26),
+                 extra = (size_t)little16(header + 28);
+    if (name != letters || name + extra > left || memcmp(header + LOCAL, e->name, letters) ||
+        e->size > left - name - extra)
+        return refuse(z, e->name, what, why);
+    e->data = header + LOCAL + name + extra;
+    return RF_OK;
+}
+
+/* The entry whose header in the list has `left` bytes to the end of the list; *bytes receives how many it has. */
+static rf_status look(struct rf__zip *z, const unsigned char *header, size_t left, char *name, size_t *bytes,
+                      rf_error *why)
+{
+    if (left < LISTED || memcmp(header, "PK\1\2", 4)) return damaged(z, "an entry of the list", why);
+    const size_t letters = (size_t)little16(header + 28), extra = (size_t)little16(header + 30);
+    *bytes = LISTED + letters + extra + (size_t)little16(header + 32);
     struct entry *e = &z->entry[z->entries];
-    *e = (struct entry){.name = st.name, .size = (size_t)st.size};
-    if (escapes(e->name)) return refuse(z, e->name, "names another folder", why);
-    if (st.encryption_method != ZIP_EM_NONE) return refuse(z, e->name, "is encrypted", why);
-    if (st.comp_method != ZIP_CM_STORE) return refuse(z, e->name, "is compressed, which torch.save does not do", why);
-    if (st.comp_size != st.size) return refuse(z, e->name, "has two sizes", why);
+    place p;
+    if (*bytes > left || !find_place(header, letters, extra, &p)) return damaged(z, "an entry of the list", why);
+    memcpy(name, header + LISTED, letters);
+    name[letters] = 0;
+    *e = (struct entry){.name = name, .size = (size_t)p.size};
+    if (strlen(name) != letters || escapes(name)) return refuse(z, name, "names another folder", why);
+    if (little16(header + 8) & 1) return refuse(z, name, "is encrypted", why);
+    if (little16(header + 10)) return refuse(z, name, "is compressed, which torch.save does not do", why);
+    if (p.packed != p.size) return refuse(z, name, "has two sizes", why);
     z->entries++;
-    return find_data(z, i, e, why);
+    return find_data(z, &p, e, why);
 }
 
 static int by_name(const void *a, const void *b)
@@ -158,36 +194,26 @@ static const struct entry *find(const struct rf__zip *z, const char *name)
     return z->entries ? bsearch(&asked, z->entry, z->entries, sizeof asked, by_name) : NULL;
 }
 
-static rf_status open_list(struct rf__zip *z, rf_error *why)
-{
-    zip_error_t error;
-    zip_error_init(&error);
-    zip_error_init(&z->error);
-    zip_source_t *s = zip_source_function_create(source, z, &error);
-    if (s && !(z->zip = zip_open_from_source(s, ZIP_RDONLY, &error))) zip_source_free(s);
-    rf_status status = RF_OK;
-    if (!s || (!z->zip && zip_error_code_zip(&error) == ZIP_ER_MEMORY && z->read < MAX_LIST / 2))
-        status = rf_fail(why, RF_ENOMEM, "%s: out of memory for the zip", z->file);
-    else if (!z->zip)
-        status = rf_fail(why, RF_EDATA, "%s: refused: expected a complete zip, got a damaged one: %s", z->file,
-                         zip_error_strerror(&error));
-    zip_error_fini(&error);
-    return status;
-}
-
 static rf_status list_entries(struct rf__zip *z, rf_error *why)
 {
-    const zip_int64_t n = zip_get_num_entries(z->zip, 0);
-    if (n < 0 || n > MAX_ENTRIES)
-        return rf_fail(why, RF_EDATA, "%s: refused: zip: expected at most %d entries, got %lld", z->file, MAX_ENTRIES,
-                       (long long)n);
-    z->entry = rf__calloc(z->ctx, n ? (size_t)n : 1, sizeof *z->entry);
-    if (!z->entry) return rf_fail(why, RF_ENOMEM, "%s: out of memory for %lld entries", z->file, (long long)n);
-    for (zip_int64_t i = 0; i < n; i++) {
-        const rf_status status = look(z, (zip_uint64_t)i, why);
-        if (status) return status;
+    list l = {0};
+    rf_status status = find_list(z, &l, why);
+    if (status) return status;
+    if (l.entries > MAX_ENTRIES)
+        return rf_fail(why, RF_EDATA, "%s: refused: zip: expected at most %d entries, got %llu", z->file, MAX_ENTRIES,
+                       (unsigned long long)l.entries);
+    z->entry = rf__calloc(z->ctx, l.entries ? (size_t)l.entries : 1, sizeof *z->entry);
+    z->names = rf__alloc(z->ctx, (size_t)l.size + 1);                       /* a header is longer than a name's zero */
+    if (!z->entry || !z->names)
+        return rf_fail(why, RF_ENOMEM, "%s: out of memory for %llu entries", z->file, (unsigned long long)l.entries);
+    const unsigned char *header = z->data + l.at;
+    size_t left = (size_t)l.size, bytes = 0;
+    char *name = z->names;
+    for (uint64_t i = 0; i < l.entries && !status; i++, header += bytes, left -= bytes) {
+        status = look(z, header, left, name, &bytes, why);
+        if (!status) name += strlen(name) + 1;
     }
-    return check_entries(z, why);
+    return status ? status : check_entries(z, why);
 }
 
 rf_status rf__zip_open(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__zip **out,
@@ -199,8 +225,7 @@ rf_status rf__zip_open(const rf_ctx *ctx, const unsigned char *data, size_t size
     z->file = name;
     z->data = data;
     z->size = size;
-    rf_status status = open_list(z, why);
-    if (!status) status = list_entries(z, why);
+    const rf_status status = list_entries(z, why);
     if (status) rf__zip_close(z);
     else *out = z;
     return status;
@@ -209,9 +234,8 @@ rf_status rf__zip_open(const rf_ctx *ctx, const unsigned char *data, size_t size
 void rf__zip_close(rf__zip *z)
 {
     if (!z) return;
-    if (z->zip) zip_discard(z->zip);
-    zip_error_fini(&z->error);
     rf__free(z->ctx, z->entry);
+    rf__free(z->ctx, z->names);
     rf__free(z->ctx, z);
 }
 
@@ -264,35 +288,3 @@ rf_status rf__zip_locate(const rf__zip *z, rf__storages *s, rf_error *why)
     }
     return RF_OK;
 }
-
-#else
-
-static rf_status unavailable(const char *name, rf_error *why)
-{
-    return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: zip of torch.save: expected a build with libzip, got one without; convert the file to "
-                   "safetensors", name);
-}
-
-rf_status rf__zip_open(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__zip **out,
-                       rf_error *why)
-{
-    (void)ctx, (void)data, (void)size, (void)out;
-    return unavailable(name, why);
-}
-
-rf_status rf__zip_pickle(const rf__zip *z, const unsigned char **pickle, size_t *size, rf_error *why)
-{
-    (void)z, (void)pickle, (void)size;
-    return unavailable("zip", why);
-}
-
-rf_status rf__zip_locate(const rf__zip *z, rf__storages *s, rf_error *why)
-{
-    (void)z, (void)s;
-    return unavailable("zip", why);
-}
-
-void rf__zip_close(rf__zip *z) { (void)z; }
-
-#endif

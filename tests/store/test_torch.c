@@ -331,7 +331,6 @@ static void memory_ends(void **state)
 
 /* ---- zip ---- */
 
-#ifdef T_ZIP
 struct part {
     const char *name, *data;
     size_t size;
@@ -442,15 +441,6 @@ static void zip_lies(void **state)
     memcpy(file + 4, wide, sizeof wide - 1);
     refused((struct bytes){file, 4 + sizeof wide - 1}, RF_EDATA, "refused: expected a complete zip");
 }
-#else
-static void zips(void **state)
-{
-    (void)state;
-    refused((struct bytes){"PK\3\4        ", 12}, RF_EUNSUPPORTED, "expected a build with libzip");
-}
-
-static void zip_lies(void **state) { (void)state; }
-#endif
 
 /* ---- folders ---- */
 

@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 command -v abidw > /dev/null || { echo "check_abi: abigail-tools are not installed (sh tools/setup.sh ci)"; exit 77; }
 mkdir -p build
-{ cmake -S . -B build/abi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-O0 -g" -DRF_ZIP=OFF -DRF_SENTENCEPIECE=OFF -DBUILD_TESTING=OFF &&
+{ cmake -S . -B build/abi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-O0 -g" -DRF_SENTENCEPIECE=OFF -DBUILD_TESTING=OFF &&
     cmake --build build/abi --target roformer-shared; } > build/abi.log 2>&1 || { tail -20 build/abi.log; exit 1; }
 describe() {
     abidw --headers-dir include/roformer --drop-private-types --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed \

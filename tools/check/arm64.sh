@@ -50,7 +50,7 @@ installed() {
     name=$1
     shift
     rm -rf "${here:?}/$name"
-    cmake -S . -B "$here/build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$here/toolchain.cmake" -DBUILD_TESTING=OFF -DRF_ZIP=OFF -DRF_SENTENCEPIECE=OFF "$@" > "$here/log" 2>&1 &&
+    cmake -S . -B "$here/build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$here/toolchain.cmake" -DBUILD_TESTING=OFF -DRF_SENTENCEPIECE=OFF "$@" > "$here/log" 2>&1 &&
         cmake --build "$here/build" -j2 >> "$here/log" 2>&1 && cmake --install "$here/build" --prefix "$here/$name" >> "$here/log" 2>&1 || fail "$name"
     for file in $(find models -type f); do [ -s "$here/$name/share/roformer/$file" ] || fail "$name: not installed: $file"; done
 }

@@ -45,7 +45,7 @@ links_shared() { readelf -d "$1" | grep -q 'NEEDED.*libroformer\.so'; }
 configure() {
     name=$1
     shift
-    quietly cmake -S . -B "$work/$name" -G Ninja -DBUILD_TESTING=OFF -DRF_ZIP=AUTO "$@"
+    quietly cmake -S . -B "$work/$name" -G Ninja -DBUILD_TESTING=OFF "$@"
     quietly cmake --build "$work/$name" -j2
 }
 
@@ -117,7 +117,7 @@ target_link_libraries(compare PRIVATE roformer::roformer m)
 get_directory_property(tests DIRECTORY $source TESTS)
 if(tests)
   message(FATAL_ERROR \"tests of the subproject: \${tests}\")
-endif()" 'roformer static kernels' sub -DRF_ZIP=AUTO -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+endif()" 'roformer static kernels' sub -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
         grep -q Werror "$work/sub/build/compile_commands.json" && fail "a subproject is compiled with -Werror"
         quietly cmake --install "$work/sub/build" --prefix "$work/nothing"
         [ ! -e "$work/nothing" ] || fail "a subproject installs: $(find "$work/nothing" -type f)"

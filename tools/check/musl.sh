@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 folder=build/musl
 rm -rf $folder && mkdir -p $folder
-for header in jansson.h jansson_config.h utf8proc.h zstd.h zstd_errors.h zlib.h zconf.h xxhash.h zip.h zipconf.h; do
+for header in jansson.h jansson_config.h utf8proc.h zstd.h zstd_errors.h zlib.h zconf.h xxhash.h; do
     for path in /usr/include/$header /usr/include/"$(cc -print-multiarch)"/$header; do
         [ ! -f "$path" ] || ln -sf "$path" $folder/
     done
@@ -13,7 +13,7 @@ done
 # checked OPTION...: the syntax of every source
 checked() {
     find src -name '*.c' ! -path '*/mpi/*' ! -name 'isa_*' | sort |
-        xargs -P "$(nproc)" -I{} musl-gcc -std=c11 -fsyntax-only "$@" -Iinclude -Isrc -idirafter $folder -DRF_ZIP -DRF_SENTENCEPIECE -DROFORMER_VERSION='"0"' {}
+        xargs -P "$(nproc)" -I{} musl-gcc -std=c11 -fsyntax-only "$@" -Iinclude -Isrc -idirafter $folder -DRF_SENTENCEPIECE -DROFORMER_VERSION='"0"' {}
 }
 checked
 checked -D_GNU_SOURCE= -include tools/check/posix.h

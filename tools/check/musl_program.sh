@@ -42,7 +42,7 @@ rm -f "$folder"/root/lib/*.so*
 mkdir -p "$folder/include" && ln -sf /usr/include/xxhash.h "$folder/include/"             # a header, the same everywhere
 
 export PKG_CONFIG_LIBDIR="$folder/root/lib/pkgconfig"
-build roformer . -DBUILD_TESTING=OFF -DRF_ZIP=OFF -DRF_SENTENCEPIECE=OFF -DRF_DICTIONARY=OFF -DXXHASH_INCLUDE="$folder/include" \
+build roformer . -DBUILD_TESTING=OFF -DRF_SENTENCEPIECE=OFF -DRF_DICTIONARY=OFF -DXXHASH_INCLUDE="$folder/include" \
     -DCMAKE_EXE_LINKER_FLAGS=-static
 program=$folder/roformer/roformer
 ! ldd "$program" > /dev/null 2>&1 || { echo "check_musl_program: $program is linked with shared libraries" >&2; exit 1; }
