@@ -62,7 +62,7 @@ typedef struct rf_engine_state {
     int64_t waiting, waiting_tokens;    /* jobs that wait, and their tokens */
     int64_t running, running_tokens;    /* jobs that are computed together */
     int64_t done, batches;              /* jobs that ended, and how often jobs were computed together */
-    double tokens_per_second;           /* of the last seconds' jobs; 0: not known yet */
+    double tokens_per_second;           /* of the latest batches with some hundreds of tokens; 0: not known yet */
     double wait;                        /* seconds until a new job would begin, by that speed */
     double running_seconds;             /* since the jobs that are computed began; 0: none are */
 } rf_engine_state;

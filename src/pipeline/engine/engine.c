@@ -13,11 +13,13 @@ void rf_engine_options_init(rf_engine_options *o, size_t size)
 
 /* ---- the engine's thread ---- */
 
-/* The speed of what was computed lately: large batches count more than small ones, which are slower for each token. */
+/* The speed of what was computed lately: large batches count more than small ones. A few tokens take much longer, each,
+ * than those of a queue will: they say nothing about the wait. */
 static void measure(rf_engine *e, double seconds)
 {
+    enum { LEAST = 256 };                                     /* tokens of a batch that counts */
     const double kept = 0.8;                                  /* of what came before, for each batch */
-    if (!e->now.running_tokens) return;
+    if (e->now.running_tokens < rf__min64(LEAST, e->o.max_batch_tokens / 2) || !e->now.running_tokens) return;
     e->tokens = kept * e->tokens + (double)e->now.running_tokens;
     e->seconds = kept * e->seconds + fmax(seconds, 1e-9);
     e->now.tokens_per_second = e->tokens / e->seconds;
