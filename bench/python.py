@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -210,11 +211,14 @@ def start(o):
     rows = {name: [] for name in code}
     for _ in range(4 * o.rounds):
         for name, text in code.items():
-            begin = time.perf_counter()
+            begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run([sys.executable, "-c", text], check=True)
-            rows[name].append(time.perf_counter() - begin)
-    a, b = (1000 * statistics.median(rows[n]) for n in ("roformer_c", "numpy"))
-    print("import and first vector of the shipped model: %.0f ms, import numpy: %.0f ms, more: %.0f ms" % (a, b, a - b))
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            rows[name].append((time.perf_counter() - begin, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+    for i, what in enumerate(("time", "processor time")):
+        a, b = (1000 * statistics.median(x[i] for x in rows[n]) for n in ("roformer_c", "numpy"))
+        print("%s of import and first vector of the shipped model: %.0f ms, import numpy: %.0f ms, more: %.0f ms" % (
+            what, a, b, a - b))
 
 
 C = r"""
@@ -310,7 +314,7 @@ def main():
     print("%s (%s), %d threads, Python %s, roformer_c %s" % (name, roformer_c.processor(), o.threads, platform.python_version(),
                                                              roformer_c.__version__), flush=True)
     for part in o.part:
-        print("\n$ bench/python.py %s" % part, flush=True)
+        print("\n$ bench/python.py %s          # load of the machine: %.1f" % (part, os.getloadavg()[0]), flush=True)
         parts[part](o)
 
 
