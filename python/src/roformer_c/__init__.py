@@ -8,18 +8,22 @@ docs/python.md of the project describes every class with examples.
 """
 from __future__ import annotations
 
-from . import rope
+from typing import TYPE_CHECKING, Any, List
+
 from ._abi import VERSION as __version__
-from ._lib import get_num_threads, processor, set_dictionary, set_num_threads
-from .cross import CrossEncoder
-from .errors import (ArgumentError, BusyError, CanceledError, ClosedError, DataError, FileError, NumericError,
-                     OutOfMemoryError, ProcessError, RoformerError, TextTypeError, UnsupportedError)
-from .index import Index
-from .pipelines import pipeline
-from .rope import attention, attention_backward
-from .scores import Score, bleu, chrf, ter
-from .sentence import SentenceTransformer
-from .tokenizer import Encoding, Encodings, Tokenizer
+
+if TYPE_CHECKING:
+    from . import rope
+    from ._lib import get_num_threads, processor, set_dictionary, set_num_threads
+    from .cross import CrossEncoder
+    from .errors import (ArgumentError, BusyError, CanceledError, ClosedError, DataError, FileError, NumericError,
+                         OutOfMemoryError, ProcessError, RoformerError, TextTypeError, UnsupportedError)
+    from .index import Index
+    from .pipelines import pipeline
+    from .rope import attention, attention_backward
+    from .scores import Score, bleu, chrf, ter
+    from .sentence import SentenceTransformer
+    from .tokenizer import Encoding, Encodings, Tokenizer
 
 __all__ = [
     "ArgumentError", "BusyError", "CanceledError", "ClosedError", "CrossEncoder", "DataError", "Encoding", "Encodings",
@@ -28,3 +32,32 @@ __all__ = [
     "attention_backward", "bleu", "chrf", "get_num_threads", "pipeline", "processor", "rope", "set_dictionary",
     "set_num_threads", "ter",
 ]
+
+# Modules are imported when a name of theirs is used first: who computes vectors does not wait for the rest.
+_MODULES = {
+    "_lib": ("get_num_threads", "processor", "set_dictionary", "set_num_threads"),
+    "cross": ("CrossEncoder",),
+    "errors": ("ArgumentError", "BusyError", "CanceledError", "ClosedError", "DataError", "FileError", "NumericError",
+               "OutOfMemoryError", "ProcessError", "RoformerError", "TextTypeError", "UnsupportedError"),
+    "index": ("Index",),
+    "pipelines": ("pipeline",),
+    "rope": ("attention", "attention_backward"),
+    "scores": ("Score", "bleu", "chrf", "ter"),
+    "sentence": ("SentenceTransformer",),
+    "tokenizer": ("Encoding", "Encodings", "Tokenizer"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+    if name == "rope":
+        return importlib.import_module(".rope", __name__)
+    for module, names in _MODULES.items():
+        if name in names:
+            value = globals()[name] = getattr(importlib.import_module("." + module, __name__), name)
+            return value
+    raise AttributeError("module %r has no attribute %r" % (__name__, name))
+
+
+def __dir__() -> List[str]:
+    return sorted(set(globals()) | set(__all__))
