@@ -209,9 +209,10 @@ static rf_status list_entries(struct rf__zip *z, rf_error *why)
     const unsigned char *header = z->data + l.at;
     size_t left = (size_t)l.size, bytes = 0;
     char *name = z->names;
-    for (uint64_t i = 0; i < l.entries && !status; i++, header += bytes, left -= bytes) {
+    for (uint64_t i = 0; i < l.entries; i++, header += bytes, left -= bytes) {
         status = look(z, header, left, name, &bytes, why);
-        if (!status) name += strlen(name) + 1;
+        if (status) break;
+        name += strlen(name) + 1;
     }
     return status ? status : check_entries(z, why);
 }

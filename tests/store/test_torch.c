@@ -374,6 +374,34 @@ static struct bytes zip_of(const struct part *p, size_t n, long at)
     return (struct bytes){(char *)all, (size_t)(to - all)};
 }
 
+/* The same with sizes and places in 64 bits, as files above 4 GB have them; `extra` bytes of each field are there. */
+static struct bytes zip64_of(const struct part *p, size_t n, size_t extra)
+{
+    const struct bytes narrow = zip_of(p, n, -1);
+    unsigned char *all = t_bytes(65536), *to = all;
+    size_t place[16] = {0}, at = 0;
+    for (size_t i = 0; i < n; i++) place[i] = at, at += 30 + strlen(p[i].name) + p[i].size;
+    memcpy(all, narrow.data, at);
+    to += at;
+    for (size_t i = 0; i < n; i++) {
+        number(&to, 0x02014b50, 4), number(&to, 45, 2), number(&to, 45, 2), number(&to, 0, 4), number(&to, 0, 8);
+        number(&to, UINT32_MAX, 4), number(&to, UINT32_MAX, 4), number(&to, strlen(p[i].name), 2);
+        number(&to, 8 + 4 + extra, 2), number(&to, 0, 10), number(&to, UINT32_MAX, 4);
+        memcpy(to, p[i].name, strlen(p[i].name)), to += strlen(p[i].name);
+        number(&to, 0x5455, 2), number(&to, 4, 2), number(&to, 0, 4);                   /* another field before it */
+        number(&to, 1, 2), number(&to, extra, 2);
+        const uint64_t field[] = {p[i].size, p[i].size, place[i]};
+        for (size_t k = 0; k < extra / 8; k++) number(&to, field[k], 8);
+    }
+    const size_t size = (size_t)(to - all) - at, end = at + size;
+    number(&to, 0x06064b50, 4), number(&to, 44, 8), number(&to, 45, 2), number(&to, 45, 2), number(&to, 0, 8);
+    number(&to, n, 8), number(&to, n, 8), number(&to, size, 8), number(&to, at, 8);
+    number(&to, 0x07064b50, 4), number(&to, 0, 4), number(&to, end, 8), number(&to, 1, 4);
+    number(&to, 0x06054b50, 4), number(&to, 0, 4), number(&to, UINT16_MAX, 2), number(&to, UINT16_MAX, 2);
+    number(&to, UINT32_MAX, 4), number(&to, UINT32_MAX, 4), number(&to, 0, 2);
+    return (struct bytes){(char *)all, (size_t)(to - all)};
+}
+
 #define PICKLE DICT(NAME, GOOD)
 #define ROOT \
     { \
@@ -390,6 +418,8 @@ static void zips(void **state)
     static const struct part good[] = {ROOT, DATA};
     rf_error why = {0};
     if (reads(zip_of(good, 2, -1), &why)) fail_msg("%s", why.text);
+    if (reads(zip64_of(good, 2, 24), &why)) fail_msg("%s", why.text);
+    refused(zip64_of(good, 2, 16), RF_EDATA, "refused: expected a complete zip");
     static const struct {
         struct part p[3];
         size_t n;
