@@ -17,7 +17,11 @@ void srv_predict(srv_request *r);
 void srv_fill_mask(srv_request *r);
 void srv_generate_text(srv_request *r);
 void srv_translate_text(srv_request *r);
+void srv_tag(srv_request *r);
 void srv_answer_question(srv_request *r);
+
+/* [size + 1] how many characters of UTF-8 begin before each byte, freed with free(); NULL: no memory. */
+uint32_t *srv_characters(const char *text, size_t size);
 
 /* Bounds the work of the tokenizer: a text of more than 250 bytes for each token that the model takes is cut there. */
 void srv_cut_texts(const srv_request *r, srv_texts *texts);

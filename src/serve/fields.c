@@ -256,6 +256,16 @@ void srv_texts_clear(srv_texts *t)
     *t = (srv_texts){0};
 }
 
+uint32_t *srv_characters(const char *text, size_t size)
+{
+    uint32_t *out = calloc(size + 1, sizeof *out), n = 0;
+    for (size_t i = 0; out && i <= size; i++) {
+        out[i] = n;
+        n += i < size && (text[i] & 0xC0) != 0x80;
+    }
+    return out;
+}
+
 void srv_cut_texts(const srv_request *r, srv_texts *t)
 {
     enum { BYTES = 250 };

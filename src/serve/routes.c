@@ -262,6 +262,38 @@ static const srv_field root_translate[] = {
     END,
 };
 
+static const srv_field tag_options[] = {
+    {"aggregation_strategy", SRV_CHOICE, false, 0, 0, "none|simple", NULL, NULL},
+    {"ignore_labels", SRV_ONLY, false, 0, 0, "[\"O\"]", NULL, NULL},
+    {"stride", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    END,
+};
+static const srv_field root_tag[] = {
+    {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, NULL},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, tag_options, NULL},
+    END,
+};
+static const srv_field question_inputs[] = {
+    {"question", SRV_STRING, true, 0, 0, NULL, NULL, NULL},
+    {"context", SRV_STRING, true, 0, 0, NULL, NULL, NULL},
+    END,
+};
+static const srv_field question_options[] = {
+    {"max_answer_len", SRV_INT, false, 1, 1000, NULL, NULL, NULL},
+    {"handle_impossible_answer", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
+    {"top_k", SRV_ONLY, false, 0, 0, "1", NULL, NULL},
+    {"doc_stride", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"max_question_len", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"max_seq_len", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"align_to_words", SRV_ONLY, false, 0, 0, "true", NULL, NULL},
+    END,
+};
+static const srv_field root_question[] = {
+    {"inputs", SRV_OBJECT, true, 0, 0, NULL, question_inputs, NULL},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, question_options, NULL},
+    END,
+};
+
 static void no_task(srv_request *r)
 {
     rf_error why = {0};
@@ -283,6 +315,8 @@ void srv_api_root(srv_request *r)
     case RF_HEAD_EMBED: field = root_embed, step = srv_features; break;
     case RF_HEAD_SEQUENCE:
     case RF_HEAD_POOLED: field = root_label, step = srv_predict; break;
+    case RF_HEAD_TOKEN: field = root_tag, step = srv_tag; break;
+    case RF_HEAD_SPAN: field = root_question, step = srv_answer_question; break;
     case RF_HEAD_SEQ2SEQ: field = root_translate, step = srv_translate_text; break;
     default: break;
     }

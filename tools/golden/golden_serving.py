@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Labels of tokens and answers to questions by transformers' pipelines, which `POST /` of roformer serve must give:
+tests/golden/serving/{token,span}.jsonl, a request and its answer in each line, for the models of tests/golden/bert.
+
+    python tools/golden/golden_serving.py        # transformers 4.57: version 5 has no pipeline for questions
+
+vocab.txt and tokenizer_config.json there complete the models' folders."""
+import json
+import pathlib
+import shutil
+import tempfile
+
+import golden
+
+LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *LETTERS, *("##" + c for c in LETTERS), ".", ",", "?", "the"]
+
+TEXTS = ["a b", "the a? bc de. \u00e9 the fg", "b a a the the \u6f22\u5b57 b", "unknownword a", "the " * 60 + "b a"]
+QUESTIONS = [("the a?", "bc de. \u00e9 the fg"), ("a", "the"), ("b a a", "the a b bc de " * 90), ("\u00e9?", "\u00e9 \u00e9 b. a"),
+             ("the", "\u6f22\u5b57 a b")]
+
+
+def plain(x):
+    """As JSON: floats of NumPy become Python's."""
+    return json.loads(json.dumps(x, default=float))
+
+
+def whole(name, out, work):
+    """A model of tests/golden/bert with a vocabulary; the files are kept for the test."""
+    source, folder = golden.GOLDEN / "bert" / name, pathlib.Path(work) / name
+    folder.mkdir()
+    config = json.loads((source / "config.json").read_text())
+    for file in "config.json", "model.safetensors":
+        shutil.copy(source / file, folder)
+    words = (WORDS + [f"w{i}" for i in range(config["vocab_size"])])[:config["vocab_size"]]
+    (out / "vocab.txt").write_text("\n".join(words) + "\n")
+    settings = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": config["max_position_embeddings"]}
+    (out / "tokenizer_config.json").write_text(json.dumps(settings) + "\n")
+    for file in "vocab.txt", "tokenizer_config.json":
+        shutil.copy(out / file, folder)
+    return str(folder)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        write(work)
+
+
+def write(work):
+    from transformers import pipeline
+    out = golden.fresh(golden.GOLDEN / "serving")
+    first = {"made": golden.written_by("golden_serving.py")}
+    tag = pipeline("token-classification", whole("token", out, work), device="cpu")
+    ask = pipeline("question-answering", whole("span", out, work), device="cpu")
+    ask.get_answer = lambda answers, text: None         # equal answers of several windows are not added up to one score
+    rows = []
+    for text in TEXTS[:-1]:
+        for strategy in "none", "simple":
+            rows.append({"request": {"inputs": text, "parameters": {"aggregation_strategy": strategy}},
+                         "answer": plain(tag(text, aggregation_strategy=strategy))})
+    many = tag(TEXTS[:2], aggregation_strategy="simple")
+    rows.append({"request": {"inputs": TEXTS[:2]}, "answer": plain(many)})
+    (out / "token.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [first, *rows]))
+    rows = []
+    for question, context in QUESTIONS:
+        for impossible in False, True:
+            found = ask(question=question, context=context, handle_impossible_answer=impossible)
+            rows.append({"request": {"inputs": {"question": question, "context": context},
+                                     "parameters": {"handle_impossible_answer": impossible}}, "answer": plain(found)})
+    (out / "span.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [first, *rows]))
+
+
+if __name__ == "__main__":
+    main()
