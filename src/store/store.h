@@ -34,6 +34,11 @@ bool rf__torch_is(const unsigned char *data, size_t size);
 rf_status rf__torch_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
                          rf_error *why);
 
+/* The same of an HDF5 file, the tf_model.h5 of transformers 4 (hdf5.c). */
+bool rf__hdf5_is(const unsigned char *data, size_t size);
+rf_status rf__hdf5_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
+                        rf_error *why);
+
 /* The object in a config.json, or in that of a folder, which the caller gives back; `path` becomes the file's.
  * of_root: the config that it holds, into `size` bytes of `out`. */
 enum { RF_CONFIG_PATH = 4096 };

@@ -1,5 +1,5 @@
-/* weights.c — opening weights, safetensors or torch.save's: one file, or the shards of an index; finding, reading and
- * forgetting tensors. */
+/* weights.c — opening weights, safetensors, torch.save's or Keras': one file, or the shards of an index; finding,
+ * reading and forgetting tensors. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -94,6 +94,7 @@ static const struct {
                       rf_error *why);
 } formats[] = {
     {rf__torch_is, rf__torch_read},
+    {rf__hdf5_is, rf__hdf5_read},
     {any_file, rf__header_read},
 };
 
@@ -208,7 +209,7 @@ static rf_status open_bundle(rf_weights *w, const char *path, rf_error *why)
 }
 
 const char *const rf__weight_files[] = {RF_FILE_WEIGHTS,     RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH,
-                                        RF_FILE_TORCH_INDEX, RF_FILE_TF_INDEX,      NULL};
+                                        RF_FILE_TORCH_INDEX, RF_FILE_TF_INDEX,      RF_FILE_KERAS, NULL};
 
 rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error *why)
 {
@@ -218,7 +219,6 @@ rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error 
 
 /* Weights of formats that are not read, and what to do with them. */
 static const struct { const char *file, *what, *how; } foreign[] = {
-    {"tf_model.h5", "Keras", "load it with transformers 4 (from_tf=True) and save it (save_pretrained)"},
     {"tf_model.h5.index.json", "Keras", "load it with transformers 4 (from_tf=True) and save it (save_pretrained)"},
     {"flax_model.msgpack", "Flax", "load it with transformers 4 (from_flax=True) and save it (save_pretrained)"},
     {"model_state.pdparams", "PaddlePaddle", "write its tensors as model.safetensors under the names of transformers"},
@@ -249,8 +249,9 @@ rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path,
     }
     if (rf__bundle_index(ctx, folder, path, size)) return RF_OK;
     if (rf__weights_foreign(ctx, folder, why)) return RF_EUNSUPPORTED;
-    return rf_fail(why, RF_EIO, "%s: expected weights (%s, %s, %s, %s or %s), got none of these files", folder,
-                   RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX, RF_FILE_TF_INDEX);
+    return rf_fail(why, RF_EIO, "%s: expected weights (%s, %s, %s, %s, %s or %s), got none of these files", folder,
+                   RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX, RF_FILE_TF_INDEX,
+                   RF_FILE_KERAS);
 }
 
 /* Checkpoints of one file or several, by the ending of the first.  A new format is a row here and, for folders, a name

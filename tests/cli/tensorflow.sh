@@ -70,6 +70,15 @@ sed 's/^天$/天地/' "$gpt/vocab.txt" > mine/vocab.txt
 expect 0 '' "$program" tokenize -m mine '天地玄黄'
 holds out '天地'
 
+# Keras' file of transformers 4 is another form of the same tensors.
+expect 0 'keras: written' "$program" convert "$golden/hdf5/roformer" keras
+expect 0 'plain: written' "$program" convert "$golden/models/plain" plain
+same keras/model.safetensors plain/model.safetensors "tf_model.h5"
+expect 0 '' "$program" info "$golden/hdf5/sequence"
+holds out 'RoFormerForSequenceClassification'
+mkdir damaged && cp "$golden/hdf5/roformer/config.json" damaged && head -c 4000 "$golden/hdf5/roformer/tf_model.h5" > damaged/tf_model.h5
+expect 3 'tf_model.h5: ".*": .*: expected [0-9]* bytes at byte [0-9]*, got a file of 4000' "$program" convert damaged x
+
 # What is not as it should be, by name.
 cp -r "$golden/tensorflow/$char" bad && chmod -R u+w bad
 sed -i 's/{/{"architectures": ["RoFormerForMaskedLM"],/' bad/bert_config.json
@@ -77,7 +86,7 @@ rm bad/bert_model.ckpt.data-*
 expect 3 'expected the shard bert_model.ckpt.data-00000-of-00001 in the same folder, got none' "$program" convert bad x
 rm bad/bert_model.ckpt.index
 expect 4 'config.json: cannot open' "$program" info bad
-cp -r "$golden/tensorflow/$char" chinese_roformer_two && chmod -R u+w two
+cp -r "$golden/tensorflow/$char" chinese_roformer_two && chmod -R u+w chinese_roformer_two
 mv chinese_roformer_two/bert_model.ckpt.index chinese_roformer_two/model.ckpt-7.index
 mv chinese_roformer_two/bert_model.ckpt.data-00000-of-00001 chinese_roformer_two/model.ckpt-7.data-00000-of-00001
 expect 0 '' "$program" info chinese_roformer_two
@@ -85,7 +94,7 @@ holds out 'mlm_head  yes'
 rm -r bad && cp -r "$golden/tensorflow/$char" bad && chmod -R u+w bad && rm bad/bert_config.json
 expect 3 'bad: expected bert_config.json beside bert_model.ckpt.index, got none' "$program" info bad
 mkdir other && cp "$golden/models/plain/config.json" other
-for file in tf_model.h5:Keras flax_model.msgpack:Flax model_state.pdparams:PaddlePaddle; do
+for file in tf_model.h5.index.json:Keras flax_model.msgpack:Flax model_state.pdparams:PaddlePaddle; do
     touch "other/${file%%:*}"
     expect 3 "expected weights of safetensors, PyTorch or TensorFlow 1, got ${file%%:*} .${file#*:}., which is not read; " "$program" convert other x
     rm "other/${file%%:*}"

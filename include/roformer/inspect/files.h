@@ -16,6 +16,7 @@
 #define RF_FILE_TORCH_INDEX "pytorch_model.bin.index.json"
 #define RF_FILE_TF_CONFIG "bert_config.json"             /* of TensorFlow checkpoints with the variables of BERT */
 #define RF_FILE_TF_INDEX "bert_model.ckpt.index" /* its values are in bert_model.ckpt.data-*; read, never written */
+#define RF_FILE_KERAS "tf_model.h5"                       /* HDF5, of transformers 4; read, never written */
 #define RF_FILE_CARD "README.md"
 #define RF_FILE_CHECKSUMS "checksums.json"                /* checksums of a trained model's files */
 

@@ -1,0 +1,193 @@
+/* test_hdf5.c — mirrors src/store/hdf5.c: files that h5py wrote (tools/golden/golden_hdf5.py) hold the bits that
+ * safetensors holds of the same weights; files of another kind are refused by name; no byte of a file, whatever it is,
+ * leads outside of it. */
+#include "one_context.h"
+#include "model/model.h"
+#include "store/store.h"
+
+static const struct { const char *name, *source; int tensors;
+} models[] = {
+    {"roformer", "models/plain", 42},
+    {"bert", "bert/masked", 42},
+    {"sequence", "heads/sequence", 25},
+};
+
+static rf_weights *opened(const char *folder, const char *name)
+{
+    rf_weights *w = NULL;
+    rf_error why = {0};
+    char path[200];
+    snprintf(path, sizeof path, "tests/golden/%s/%s", folder, name);
+    if (rf_weights_open(ctx, path, &w, &why)) fail_msg("%s: %s", path, why.text);
+    return w;
+}
+
+static void tensors_have_the_same_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RF_COUNT(models); i++) {
+        rf_weights *w = opened("hdf5", models[i].name), *expected = opened(models[i].source, "");
+        int found = 0;
+        for (size_t k = 0; k < rf_weights_count(expected); k++) {
+            const rf_weight *e = rf_weights_at(expected, k), *t = rf_weights_find(w, e->name);
+            if (!t && (strstr(e->name, "position_ids") || strstr(e->name, "cls.predictions.decoder"))) continue;
+            if (!t) fail_msg("%s: no %s", models[i].name, e->name);
+            assert_int_equal(t->rank, e->rank);
+            for (int d = 0; d < e->rank; d++) assert_int_equal(t->dim[d], e->dim[d]);
+            float *x = t_floats((int64_t)e->count), *y = t_floats((int64_t)e->count);
+            rf_error why = {0};
+            if (rf_weights_read(w, t, x, 1, &why) || rf_weights_read(expected, e, y, 1, &why)) fail_msg("%s", why.text);
+            assert_memory_equal(x, y, e->count * sizeof *x);
+            found++;
+        }
+        if (found != models[i].tensors) fail_msg("%s: %d tensors, not %d", models[i].name, found, models[i].tensors);
+        assert_int_equal(rf_weights_count(w), found);
+        rf_weights_close(w);
+        rf_weights_close(expected);
+        t_free_all();
+    }
+}
+
+/* The logits of both folders are the same bits. */
+static void answers_are_the_same(void **state)
+{
+    (void)state;
+    const int32_t id[] = {2, 9, 11, 5, 8, 3}, start[] = {0, 6}, row[] = {0, 1, 2, 3, 4, 5};
+    const rf_batch batch = {.N = 6, .B = 1, .id = id, .start = start};
+    for (size_t i = 0; i < 2; i++) {
+        const float *logits[2];
+        rf_model *m[2];
+        rf_session *s[2];
+        rf_error why = {0};
+        for (int k = 0; k < 2; k++) {
+            char path[200];
+            snprintf(path, sizeof path, "tests/golden/%s%s", k ? "hdf5/" : "", k ? models[i].name : models[i].source);
+            if (rf_model_open(ctx, path, &m[k], &why) || rf_session_open(m[k], &s[k], &why) ||
+                rf_session_mlm_logits(s[k], &batch, row, 6, &logits[k], &why))
+                fail_msg("%s: %s", path, why.text);
+            assert_string_equal(rf_model_ignored(m[k]), "");
+        }
+        assert_memory_equal(logits[0], logits[1], (size_t)(6 * rf_model_config(m[0])->vocab_size) * sizeof **logits);
+        for (int k = 0; k < 2; k++) rf_session_close(s[k]), rf_model_close(m[k]);
+    }
+}
+
+/* Forty names are in several leaves of the tree; numbers of f16, transposed. */
+static void groups_may_be_wide(void **state)
+{
+    (void)state;
+    rf_weights *w = opened("hdf5/wide", "tf_model.h5");
+    assert_int_equal(rf_weights_count(w), 40);
+    for (int i = 0; i < 40; i++) {
+        char name[32];
+        float x[6];
+        rf_error why = {0};
+        snprintf(name, sizeof name, "a.b.%d.weight", i);
+        const rf_weight *t = rf_weights_find(w, name);
+        if (!t) fail_msg("no %s", name);
+        assert_int_equal(t->dim[0], 3);
+        assert_int_equal(t->dim[1], 2);
+        if (rf_weights_read(w, t, x, 1, &why)) fail_msg("%s", why.text);
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 2; c++) t_near((double)x[r * 2 + c], i + (c * 3 + r) / 8.0, 0.02);     /* f16 to 64 */
+    }
+    rf_weights_close(w);
+}
+
+static void other_files_are_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *name; rf_status status; const char *message;
+    } all[] = {
+        {"latest.h5", RF_EUNSUPPORTED, "superblock: expected version 0, which h5py writes by default, got"},
+        {"chunks.h5", RF_EUNSUPPORTED, "\"a/b/c/kernel:0\": expected an array in one piece, got one in chunks"},
+        {"compressed.h5", RF_EUNSUPPORTED, "kernel:0\": expected an array without filters, got a compressed one"},
+        {"link.h5", RF_EUNSUPPORTED, "\"a/b/d\": expected an array or a group, got a link"},
+        {"unwritten.h5", RF_EDATA, "expected an array with numbers, got one that was never written"},
+        {"empty.h5", RF_EDATA, "expected arrays, got none"},
+    };
+    for (size_t i = 0; i < RF_COUNT(all); i++) {
+        char path[200];
+        rf_weights *w = NULL;
+        rf_error why = {0};
+        snprintf(path, sizeof path, "tests/golden/hdf5/refused/%s", all[i].name);
+        if (rf_weights_open(ctx, path, &w, &why) != all[i].status) fail_msg("%s: %d, %s", path, why.code, why.text);
+        t_failed(&why, all[i].status, all[i].message);
+    }
+    static const char *const types[] = {"big", "double", "whole", "text"};
+    rf_weights *w = opened("hdf5/refused", "types.h5");
+    for (size_t i = 0; i < RF_COUNT(types); i++) {
+        const rf_weight *t = rf_weights_find(w, types[i]);
+        float x[3];
+        rf_error why = {0};
+        if (!t) fail_msg("no %s", types[i]);
+        assert_int_equal(rf_weights_read(w, t, x, 1, &why), RF_EUNSUPPORTED);
+        t_failed(&why, RF_EUNSUPPORTED, types[i][0] == 'w' ? "int64 weights" : "expected F32, BF16 or F16, got");
+    }
+    rf_weights_close(w);
+}
+
+/* Every byte changed in three ways, and every length: an error with a sentence, or tensors inside the file. */
+static void bytes_lead_nowhere_else(void **state)
+{
+    (void)state;
+    static unsigned char whole[1 << 16], part[1 << 16];
+    FILE *f = fopen("tests/golden/hdf5/refused/types.h5", "rb");
+    assert_non_null(f);
+    const size_t size = fread(whole, 1, sizeof whole, f);
+    fclose(f);
+    assert_true(size > 1000 && size < sizeof whole);
+    static const unsigned char flips[] = {0xFF, 0x01, 0x80};
+    for (size_t i = 0; i < 4 * size; i++) {
+        const size_t place = i / 4, left = i % 4 == 3 ? place : size;
+        rf__header h;
+        rf_error why = {0};
+        memcpy(part, whole, size);
+        if (i % 4 < 3) part[place] ^= flips[i % 4];
+        unsigned char *exact = malloc(left + 1);                       /* so that a sanitizer sees its end */
+        assert_non_null(exact);
+        memcpy(exact, part, left);
+        const rf_status status = rf__hdf5_read(ctx, exact, left, "file", &h, &why);
+        if (status) assert_true(status == why.code && strstr(why.text, "expected"));
+        for (size_t k = 0; !status && k < h.count; k++) {
+            const unsigned char *from = h.tensor[k].data;
+            assert_true(from >= exact && h.tensor[k].bytes <= left && from <= exact + left - h.tensor[k].bytes);
+        }
+        if (!status) rf__header_clear(ctx, &h);
+        free(exact);
+    }
+}
+
+/* A group that is its own part ends at its depth. */
+static void circles_end(void **state)
+{
+    (void)state;
+    static unsigned char file[1 << 16];
+    FILE *f = fopen("tests/golden/hdf5/refused/empty.h5", "rb");
+    assert_non_null(f);
+    const size_t size = fread(file, 1, sizeof file, f);
+    fclose(f);
+    uint64_t root = 0;
+    memcpy(&root, file + 64, sizeof root);
+    int found = 0;
+    for (size_t i = 0; i + 8 + 16 <= size; i++) {
+        if (memcmp(file + i, "SNOD", 4) || !file[i + 6]) continue;
+        memcpy(file + i + 8 + 8, &root, sizeof root);                  /* "a" is the root */
+        found++;
+    }
+    assert_int_equal(found, 1);
+    rf__header h;
+    rf_error why = {0};
+    assert_int_equal(rf__hdf5_read(ctx, file, size, "file", &h, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "expected groups of at most 16 levels, got more");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tensors_have_the_same_bits), cmocka_unit_test(answers_are_the_same),
+        cmocka_unit_test(groups_may_be_wide),         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(bytes_lead_nowhere_else),    cmocka_unit_test(circles_end),
+    };
+    return cmocka_run_group_tests_name("store/hdf5", tests, setup, teardown);
+}
