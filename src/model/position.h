@@ -76,6 +76,7 @@ struct rf_position {
     rf_status (*angles)(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, rf_error *why);
     rf_tensor *(*rotate)(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv);
     void (*relate)(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec);
+    bool vectors;                       /* relate gives vectors for queries and values, not numbers alone             */
     rf_tensor *(*attend)(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec);
     rf_tensor *(*unrotate)(rf_graph *g, const rf_layer_context *at, rf_tensor *a);
 

@@ -41,7 +41,8 @@ static double attention_scratch(const rf_params *p, const rf_train_options *o)
     const rf_config *c = &p->config;
     const int64_t longest = (c->linear_pooler ? 2 : 1) * o->max_length;                 /* a text and its second part */
     const int64_t T = rf__min64(longest, o->tokens_per_batch), D = rf_config_head_width(c);
-    const rfk_relative numbers = {.clip = T};                       /* of an encoding that adds numbers to scores */
+    const float some = 0, *vectors = p->stack[0].position->vectors ? &some : NULL;    /* that there are any */
+    const rfk_relative numbers = {.clip = T, .query = vectors, .value = vectors};
     const rfk_attention a = {.queries = T, .keys = T, .width = D, .rotary = D,
                              .relative = p->stack[0].position->relate ? &numbers : NULL};
     const double threads = (double)rf_ctx_threads(p->ctx);

@@ -58,6 +58,7 @@ const rf_position rf__position_shaw = {
     .layer = rows,
     .extent = offsets,
     .relate = learned,
+    .vectors = true,
     .cost = cost,
 };
 
@@ -67,5 +68,6 @@ const rf_position rf__position_nezha = {
     .source = "Wei et al. 2019 (NEZHA)",
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES,
     .relate = fixed,
+    .vectors = true,
     .cost = cost,
 };

@@ -1,0 +1,69 @@
+/* nezha.c — NEZHA.                                    Wei et al. 2019; NezhaFor... of transformers up to 4.57
+ *
+ * BERT without vectors of positions: sines and cosines of the offset between two tokens are added to keys and values of
+ * every layer (positions/shaw.c, "nezha").  Texts and candidates are answered by BERT's pooler.
+ *
+ *     score(m,n) = <q_m, k_n + a_r> / sqrt D,   out_m = sum_n p(m,n) (v_n + a_r),   r = clamp(n - m, -K, K)
+ *     logits     = norm(act(h W_t + b_t)) word^T + b */
+#include "model/bert_layer.h"
+
+static const rf_family_row embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, {{0}, 0}};
+static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRAINED), {{0}, 0}};
+static const rf_family_row choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_masked, rf__head_masked},
+    {RF_HEAD_POOLED, RF_LOOK_FIRST, pooled, rf__head_pooled},
+    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
+    RF_BERT_HEADS,
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    RF_BERT_CLASSES("Nezha", RF_HEAD_POOLED),
+    {RF_HEAD_MLM, "NezhaForPreTraining", false, false},
+    {RF_HEAD_MLM, "NezhaModel", false, false},
+    {0},
+};
+
+static const rf_config_key keys[] = {
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 2, 16777216, 0),       /* [CLS] and [SEP] */
+    RF_CONFIG_KEY(max_relative_position, WHOLE, 64, 1, 1048576, 0),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 21128, 1, 16777216, 0),
+    RF_CONFIG_KEY(classifier_dropout, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    {0},
+};
+
+static const rf_silent silent[] = {
+    {"embeddings.position_ids", NULL},
+    {"embeddings.token_type_ids", NULL},
+    {"cls.predictions.decoder.weight", "tie_word_embeddings"},
+    {"cls.predictions.decoder.bias", NULL},
+    {0},
+};
+
+static const char *const positions[] = {"nezha", NULL};
+
+const rf_family rf__family_nezha = {
+    .config = {.name = "nezha",
+               .model_type = "nezha",
+               .title = "NEZHA",
+               .key = keys,
+               .class = classes,
+               .position = "nezha",
+               .one_width = true,
+               .elsewhere = "transformers 5 has no class for model_type `nezha`; versions up to 4.57 have it."},
+    .prefix = "nezha.",
+    .embedding = embedding,
+    .layer = rf__rows_bert_layer,
+    .head = heads,
+    .spelling = rf__spelling_bert,
+    .silent = silent,
+    .positions = positions,
+    .norm = RF_NORM_LAYER,
+    .footprint = rf__bert_footprint,
+    RF_BERT_LAYER,
+};
