@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Python package beside the program, sentence-transformers (PyTorch), fastembed (ONNX Runtime) and tokenizers.
 
-    bench/python.py PART... --lines LINES [--roformer build/release/roformer] [--threads 2] [--rounds 5]
+    bench/python.py PART... --lines LINES [--roformer build/release/roformer] [--threads 2] [--rounds 5] [--share 1]
 
 PART     program      10,000 lines: encode beside `roformer embed`, tokens a second
          shipped      3,000 lines: the shipped model beside sentence-transformers and fastembed, with memory
@@ -12,7 +12,8 @@ PART     program      10,000 lines: encode beside `roformer embed`, tokens a sec
 
 Run it in an environment with roformer_c, sentence-transformers, fastembed and tokenizers. Each system is a process of its own that
 opens the model, and then encodes the same lines when it is asked to, one system after the other in every round. Numbers are medians
-of the rounds; memory is the peak of the process. LINES are repeated when there are fewer than needed."""
+of the rounds; memory is the peak of the process. LINES are repeated when there are fewer than needed;
+with --share only this fraction of the numbers of lines above is used."""
 import argparse
 import json
 import os
@@ -52,7 +53,7 @@ encode = lambda lines: numpy.array(list(model.embed(lines, batch_size=32)))
 """,
 }
 LOOP = """
-import json, resource, sys, time
+import json, sys, time
 threads, folder, onnx, lines = json.loads(sys.stdin.readline())
 %s
 encode(lines[:8])
@@ -61,7 +62,7 @@ for row in sys.stdin:
     begin = time.perf_counter()
     v = encode(lines)
     print(json.dumps([time.perf_counter() - begin, [float(x) for x in v[0][:8]],
-                      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]), flush=True)
+                      [int(x.split()[1]) / 1024 for x in open("/proc/self/status") if x.startswith("VmHWM")][0]]), flush=True)
 """
 
 
@@ -89,6 +90,7 @@ class Worker:
 
 
 def read_lines(o, n):
+    n = max(1, int(n * o.share))
     lines = [x.strip() for x in pathlib.Path(o.lines).read_text(encoding="utf-8").split("\n") if x.strip()]
     return (lines * (n // len(lines) + 1))[:n]
 
@@ -306,6 +308,7 @@ def main():
     p.add_argument("--roformer", default=str(ROOT / "build" / "release" / "roformer"))
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--share", type=float, default=1)
     o = p.parse_args()
     import roformer_c
     roformer_c.set_num_threads(o.threads)
