@@ -5,7 +5,7 @@
 #include "serve/api.h"
 
 typedef struct scores {
-    bool one; /* /predict: a single input                                                   */
+    bool one, flat; /* /predict: a single input, and its labels are not in a list of lists        */
     srv_texts texts;
     const char **pair; /* [texts.n], or NULL                                                         */
     size_t *pair_bytes;
@@ -82,12 +82,13 @@ static void finish_labels(srv_request *r)
     int64_t n, K;
     if (srv_job_end(r)) return;
     const float *score = rf_engine_result(r->job, &n, &K);
-    if (!x->one) srv_puts(&r->out, "[");
+    const bool list = !x->one || !x->flat;
+    if (list) srv_puts(&r->out, "[");
     for (int64_t i = 0; i < n; i++) {
         if (i) srv_puts(&r->out, ",");
         if (!put_labels(r, score + i * K, K, x->top)) return;
     }
-    if (!x->one) srv_puts(&r->out, "]");
+    if (list) srv_puts(&r->out, "]");
     srv_job_free(r);
     srv_answer_json(r);
 }
@@ -142,8 +143,8 @@ static bool labels_texts(const srv_model *m)
     return head == RF_HEAD_SEQUENCE || head == RF_HEAD_POOLED;
 }
 
-/* The labels of the inputs of a body that has been read. */
-void srv_predict(srv_request *r)
+/* The labels of the inputs of a body that has been read; `flat`: those of a single one as TEI has them. */
+static void predict(srv_request *r, bool flat)
 {
     rf_error why = {0};
     const json_t *options = srv_member(r->in, "parameters");
@@ -154,6 +155,7 @@ void srv_predict(srv_request *r)
         srv_fail(r, &why);
         return;
     }
+    x->flat = flat;
     if (!read_pairs(r, x, json_object_get(r->in, "inputs"))) return;
     srv_cut_texts(r, &x->texts);
     x->top = srv_int(options, "top_k", INT64_MAX);
@@ -164,9 +166,12 @@ void srv_predict(srv_request *r)
     srv_submitted(r, status, &why);
 }
 
+/* Hugging Face's inference API. */
+void srv_predict(srv_request *r) { predict(r, false); }
+
 void srv_api_predict(srv_request *r)
 {
-    if (srv_read_body(r)) srv_predict(r);
+    if (srv_read_body(r)) predict(r, true);
 }
 
 /* ---- scores for a query ------------------------------------------------------------------------------------------ */

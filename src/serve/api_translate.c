@@ -161,6 +161,40 @@ void srv_api_translate(srv_request *r)
     translate(r, json_object_get(r->in, "q"), "q", false);
 }
 
+/* The one language that the model reads, with the percentage of the text's tokens that are in its vocabulary. */
+static bool put_language(srv_request *r, const char *text, size_t size)
+{
+    rf_encoding e;
+    rf_error why = {0};
+    rf_encoding_init(&e, r->s->o.ctx);
+    const rf_status status = rf_encode(r->model->tokenizer, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why);
+    size_t known = 0;
+    for (size_t i = 0; i < e.n && !status; i++) known += e.id[i] != rf_tokenizer_unk(r->model->tokenizer);
+    if (status) srv_fail(r, &why);
+    else
+        srv_printf(&r->out, "{\"confidence\":%.1f,\"language\":\"%s\"}", e.n ? 100.0 * (double)known / (double)e.n : 0,
+                   r->model->source_language);
+    rf_encoding_clear(&e);
+    return !status;
+}
+
+void srv_api_detect(srv_request *r)
+{
+    srv_texts texts = {0};
+    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !is_translator(r) || !languages_are_known(r)) return;
+    bool good = srv_read_texts(r, json_object_get(r->in, "q"), "q", &texts);
+    if (good) srv_puts(&r->out, texts.one ? "[" : "[[");
+    for (int64_t i = 0; i < texts.n && good; i++) {
+        if (i) srv_puts(&r->out, "],[");
+        good = put_language(r, texts.text[i], texts.bytes[i]);
+    }
+    if (good) {
+        srv_puts(&r->out, texts.one ? "]" : "]]");
+        srv_answer_json(r);
+    }
+    srv_texts_clear(&texts);
+}
+
 void srv_api_languages(srv_request *r)
 {
     if (!srv_need_model(r, NULL) || !is_translator(r) || !languages_are_known(r)) return;

@@ -211,6 +211,12 @@ static const srv_field srv_translate_fields[] = {
     END,
 };
 
+static const srv_field srv_detect_fields[] = {
+    {"q", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
+    {"api_key", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    END,
+};
+
 const srv_route srv_routes[] = {
 #define SRV_ROUTE(method, path, dialect, access, where, step, field, what) \
     {method, path, dialect, access, where, step, field, what},
