@@ -1,15 +1,18 @@
-"""serve_client.py — starts `roformer serve` and talks to it through raw sockets.  Python's standard library only.
+"""serve_client.py — tests that start `roformer serve` and talk to it through raw sockets.  Python's standard library only.
 
 Nothing here asserts how long something takes: PATIENCE only ends a test that would hang."""
 import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
+import traceback
 
 PATIENCE = float(os.environ.get("PATIENCE", 120.0))        # seconds
 
@@ -156,23 +159,18 @@ class Server:
 
     count = 0
 
-    def __init__(self, program, *options, ready=True, unix=None, files=None, log=None, environment=None, prepare=None):
+    def __init__(self, program, *options, ready=True, unix=None, files=None):
         Server.count += 1
         self.err_path = f"server{Server.count}.err"
         self.address = unix
         where = ["--unix", unix] if unix else ["--port", "0"]
 
         def limit():
-            if files:
-                import resource
-                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-            if prepare:
-                prepare()
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
-        with open(self.err_path, "wb") as err, open(log or os.devnull, "wb") as out:
-            self.process = subprocess.Popen(
-                [program, "serve", *where, *options], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                preexec_fn=limit, close_fds=not prepare, env=dict(os.environ, **(environment or {})))
+        with open(self.err_path, "wb") as err:
+            self.process = subprocess.Popen([program, "serve", *where, *options], stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL, stderr=err, preexec_fn=limit if files else None)
         self.pid = self.process.pid
         self.wait_for(lambda: "listening on" in self.err(), "it listens")
         if not unix:
@@ -299,3 +297,59 @@ def background(function):
     finally:
         stop.set()
         thread.join()
+
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+
+TEXT = "the old river of paris"
+SANITIZED = "SANITIZED" in os.environ
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def expect(condition, *what):
+    if not condition:
+        raise AssertionError(" ".join(str(w) for w in what))
+
+
+def status(answer, *allowed):
+    expect(answer is not None, "no answer, expected", allowed)
+    expect(answer.status in allowed, "expected", allowed, "got", answer)
+    return answer
+
+
+def embed(server, text=TEXT):
+    return status(server.post("/embed", {"inputs": text}), 200).body
+
+
+def same_as_before(server, before):
+    expect(embed(server) == before, "another vector than before")
+
+
+def long_text(tokens):
+    return " ".join(["river"] * tokens)
+
+
+def failed(function):
+    begin = time.monotonic()
+    try:
+        function()
+        return False
+    except Exception as e:      # pylint: disable=broad-except
+        lines = [f.lineno for f in traceback.extract_tb(e.__traceback__) if f.name == function.__name__]
+        print(f"FAIL: {function.__name__} (line {lines[-1]}): {type(e).__name__}: {str(e)[:1500]}", file=sys.stderr)
+        return True
+    finally:
+        if "TIMES" in os.environ:
+            print(f"{time.monotonic() - begin:6.2f} s  {function.__name__}", flush=True)
+
+
+def main():
+    """SCRIPT PROGRAM [WORD]...: runs the tests, or those whose name holds one of the words."""
+    words = sys.argv[2:]
+    chosen = [t for t in TESTS if not words or any(w in t.__name__ for w in words)]
+    sys.exit(1 if sum([failed(t) for t in chosen]) else 0)

@@ -1,378 +1,19 @@
-"""serve_faults.py PROGRAM [WORD]... — faults that clients and machines cause `roformer serve`; run by serve_faults.sh,
-which makes the folders `model` (masked), `slow` (masked, much larger), `causal`, `pairs`, `labels`, `translate`.
-
-With words: only the tests whose name holds one of them.  Every test ends with a server that answers as before."""
+"""serve_faults.py PROGRAM [WORD]... — clients that leave, signals, overload, changing files; run by serve_faults.sh."""
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import time
 
-from serve_client import Connection, Server, background, request, together
+from serve_client import (SANITIZED, Server, TEXT, background, embed, expect, long_text, main, request,
+                          same_as_before, status, test, together)
 
-program, words = sys.argv[1], sys.argv[2:]
-sanitized = "SANITIZED" in os.environ
-TESTS = []
-TEXT = "the old river of paris"
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-def expect(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(str(w) for w in what))
-
-
-def status(answer, *allowed):
-    expect(answer is not None, "no answer, expected", allowed)
-    expect(answer.status in allowed, "expected", allowed, "got", answer)
-    return answer
-
-
-def embed(server, text=TEXT):
-    return status(server.post("/embed", {"inputs": text}), 200).body
-
-
-def same_as_before(server, before):
-    expect(embed(server) == before, "another vector than before")
-
-
-def long_text(tokens):
-    return " ".join(["river"] * tokens)
-
-
-# ---- S1: slow clients ------------------------------------------------------------------------------------------------
-
-@test
-def s1_slow_clients_are_closed_and_others_answered():
-    limits = ("--header-timeout", "1", "--body-timeout", "1", "--write-timeout", "1", "--max-client-batch-size", "64")
-    with Server(program, "-m", "slow", *limits) as s:
-        before = embed(s)
-        slow = [(s.connect(), b"POST /embed HTTP/1.1\r\nHost: a\r\nX: " + b"a" * i) for i in range(60)]
-        slow += [(s.connect(), b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n{" + b" " * i)
-                 for i in range(60)]
-        for c, first in slow:
-            c.send(first)
-        left, answers = list(slow), 0
-        while left:                                       # a byte each, until the server closes them
-            left = [(c, first) for c, first in left if c.send(b"a")]
-            same_as_before(s, before)
-            answers += 1
-            time.sleep(0.05)
-        expect(answers, "nobody else was answered meanwhile")
-        for c, first in slow[60:]:
-            c.read_all()
-            expect(not c.data or b" 408 " in c.data, "a slow body:", c.data[:100])
-        reader = s.connect(receive_buffer=4096)
-        reader.send(request("POST", "/embed_all", {"inputs": [long_text(500)] * 64}))
-        s.wait_for(lambda: s.metric("te_request_success{method=\"batch\"}") == 1, "the slow reader is closed")
-        s.wait_for(lambda: s.metric("roformer_connections") <= 1, "all are closed")
-        got = reader.read_all()
-        expect(not got.endswith(b"]"), "the slow reader got all", len(got))
-        for c, _ in slow:
-            c.close()
-        reader.close()
-        same_as_before(s, before)
-
-
-# ---- S2, S3: sizes ---------------------------------------------------------------------------------------------------
-
-@test
-def s2_large_bodies_are_refused():
-    with Server(program, "-m", "model", "--payload-limit", "100000") as s:
-        before, memory = embed(s), s.resident()
-        body = b'{"inputs":"' + b"a" * 600000 + b'"}'
-        for headers in ([], ["Expect: 100-continue"]):
-            status(s.post("/embed", body, headers), 413)
-        with s.connect() as c:                            # no 100 Continue, no body
-            c.send(b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\nExpect: 100-continue\r\n\r\n")
-            status(c.read(), 413)
-        head = b"POST /embed HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-        for chunk, n in ((b"1\r\na\r\n", 150000), (b"2710\r\n" + b"a" * 10000 + b"\r\n", 50)):
-            a, rest = s.raw(head + chunk * n + b"0\r\n\r\n")
-            status(a, 413)
-            expect(not rest, "more than an answer", rest[:100])
-        with s.connect() as c:                            # without an end
-            c.send(head)
-            while c.send(b"10000\r\n" + b"a" * 0x10000 + b"\r\n"):
-                pass
-        # at the limit
-        whole = b'{"inputs":"a"' + b" " * (100000 - 14) + b"}"
-        status(s.post("/embed", whole), 200)
-        status(s.post("/embed", whole + b" "), 413)
-        expect(s.resident() < memory + (64 << 20) or sanitized, "memory grew by", s.resident() - memory)
-        same_as_before(s, before)
-
-
-@test
-def s3_large_headers_are_refused():
-    with Server(program, "-m", "model") as s:
-        before = embed(s)
-        for size, allowed in ((9000, (414,)), (70000, (414,)), (3000000, (414, 431))):
-            a, _ = s.raw(b"GET /" + b"a" * size + b" HTTP/1.1\r\nHost: a\r\n\r\n")
-            expect(a is None and size == 3000000 or a.status in allowed, size, a)
-        for line, n in ((b"X: 1\r\n", 20000), (b"X: " + b"a" * 20000 + b"\r\n", 1), (b"a" * 100000 + b": b\r\n", 1)):
-            a, _ = s.raw(b"GET /ping HTTP/1.1\r\nHost: a\r\n" + line * n + b"\r\n")
-            expect(a is None or a.status == 431, n, a)
-        status(s.ask("GET", "/ping?" + "a" * 8000), 200)
-        same_as_before(s, before)
-
-
-# ---- S4: framing -----------------------------------------------------------------------------------------------------
-
-def framing_rows():
-    body = b'{"inputs":"a"}'
-    post = b"POST /embed HTTP/1.1\r\nHost: a\r\n"
-    hidden = b"GET /ping HTTP/1.1\r\nHost: a\r\n\r\n"
-    return [
-        (post + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Content-Length: 14\r\nContent-Length: 14\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 14\r\nContent-Length: 0\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 14, 14\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: +14\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: -1\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 0x0e\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 14a\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: \r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 18446744073709551616\r\n\r\n" + hidden, (400, 413)),
-        (post + b"Content-Length: 99999999999999999999999999\r\n\r\n" + hidden, (400, 413)),
-        (post + b"Content-Length: 9223372036854775807\r\n\r\n" + hidden, 413),
-        (post + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + body + hidden, 400),
-        (post + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n" + body + hidden, 400),
-        (post + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n" + body + hidden, (400, 413)),
-        (post + b"Transfer-Encoding: chunked\r\n\r\ne\r\n" + body + b"XX0\r\n\r\n" + hidden, 400),
-        (b"POST /embed HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (b"GET /ping HTTP/1.1\r\n\r\n", 400),
-        (b"GET /ping HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
-        (b"GET /ping HTTP/1.1\r\nHost : a\r\n\r\n", 400),
-        (post[:-2] + b"\r\nContent-Length : 14\r\n\r\n" + body + hidden, 400),
-        (b"GET /ping HTTP/1.1\r\n Host: a\r\n\r\n", 400),
-        (b"GET /ping HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", 400),
-        (b"GET /ping HTTP/1.1\nHost: a\n\n", (200, 400)),
-        (b"GET /ping HTTP/3.0\r\nHost: a\r\n\r\n", (400, 505)),
-        (b"GET /ping HTTP/1.1x\r\nHost: a\r\n\r\n", (400, 505)),
-        (b"GET /ping\r\n\r\n", (None, 400)),
-        (b"GET\r\n\r\n", (None, 400)),
-        (b"GET /%00ping HTTP/1.1\r\nHost: a\r\n\r\n", (400, 404)),
-        (b"GET /ping%00 HTTP/1.1\r\nHost: a\r\n\r\n", (400, 404)),
-        (b"GET /ping\x00 HTTP/1.1\r\nHost: a\r\n\r\n", (None, 200, 400, 404)),
-        (b"GET /ping HTTP/1.1\r\nHost: a\r\nX: a\x00b\r\n\r\n", (None, 200, 400)),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", (400, 404, 505)),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)) + b"\r\n\r\n", (None, 400)),
-        (b"\x00" * 100 + b"\r\n\r\n", (None, 400)),
-        (b"\r\n" * 100 + b"x\r\n\r\n", (None, 400)),
-    ]
-
-
-@test
-def s4_unclear_framing_is_refused_and_nothing_after_it_is_read():
-    with Server(program, "-m", "model", "--header-timeout", "2", "--body-timeout", "2") as s:
-        before = embed(s)
-        for data, allowed in framing_rows():
-            allowed = allowed if isinstance(allowed, tuple) else (allowed,)
-            with s.connect() as c:
-                c.send(data)
-                c.socket.shutdown(socket.SHUT_WR)
-                everything = c.read_all()
-                got = int(everything.split(b" ")[1]) if everything else None
-                expect(got in allowed, data[:200], "expected", allowed, "got", everything[:300])
-                expect(everything.count(b"HTTP/1.1 200") == (got == 200), data[:200], "more was answered:", everything)
-        same_as_before(s, before)
-
-
-@test
-def s4_requests_in_a_row_are_answered_in_order():
-    with Server(program, "-m", "model") as s:
-        bodies = [{"inputs": f"the river {word}"} for word in ("old", "new", "red", "of", "in")]
-        alone = [s.post("/embed", b).body for b in bodies]
-        with s.connect() as c:
-            c.send(b"".join(request("POST", "/embed", b, close=False) for b in bodies))
-            for a in alone:
-                expect(c.read().body == a, "another answer in a pipeline")
-            c.send(b"POST /embed HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
-            for byte in json.dumps(bodies[0]).encode():
-                c.send(b"1;x=y\r\n" + bytes([byte]) + b"\r\n")
-            c.send(b"0\r\nTrailer: x\r\n\r\n" + request("GET", "/ping"))
-            expect(c.read().body == alone[0], "another answer to chunks")
-            status(c.read(), 200)
-            expect(not c.read_all(), "more than was asked for")
-        with s.connect() as c:                            # a body that waits for 100
-            body = json.dumps(bodies[1]).encode()
-            c.send(b"POST /embed HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body))
-            status(c.read(), 100)
-            c.send(body)
-            expect(c.read().body == alone[1], "another answer after 100")
-        with Server(program, "-m", "model", "--max-connection-requests", "3") as few, few.connect() as c:
-            for i in range(3):
-                c.send(request("GET", "/ping", close=False))
-                a = status(c.read(), 200)
-                expect((a.headers.get("connection", "").lower() == "close") == (i == 2), i, a)
-            expect(not c.read_all(), "open after --max-connection-requests")
-
-
-@test
-def methods_head_options_cors():
-    with Server(program, "-m", "model") as s:
-        a = status(s.ask("HEAD", "/info"), 200)
-        expect(a.headers["content-length"] == str(len(s.ask("GET", "/info").body)), a)
-        status(s.ask("HEAD", "/embed"), 405)
-        for method in ("OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "X" * 40, "PO\"ST"):
-            a = status(s.ask(method, "/embed"), 405)
-            expect(a.headers["allow"] == "POST", a)
-            expect(s.ask(method, "/nowhere").status == 404, method)
-        expect(s.ask("PUT", "/").headers["allow"] == "GET, POST", "Allow of /")
-        expect("access-control-allow-origin" not in s.ask("GET", "/ping").headers, "CORS without being asked")
-    with Server(program, "-m", "model", "--cors-allow-origin", "https://example.org") as s:
-        a = status(s.ask("OPTIONS", "/embed", headers=["Origin: https://example.org",
-                                                       "Access-Control-Request-Method: POST"]), 204)
-        expect(a.headers["access-control-allow-origin"] == "https://example.org", a)
-        expect("POST" in a.headers["access-control-allow-methods"], a)
-        for path in ("/embed", "/nowhere"):
-            expect("access-control-allow-origin" in s.post(path, {"inputs": "a"}).headers, "an answer without CORS")
-
-
-# ---- S5 to S9: bodies and paths --------------------------------------------------------------------------------------
-
-@test
-def s5_numbers_out_of_range_are_refused_by_name():
-    with Server(program, "-m", "causal", "-m", "model") as s:
-        api, seen = s.ask("GET", "/openapi.json").json(), 0
-        for path, methods in api["paths"].items():
-            if "post" not in methods or path == "/":
-                continue
-            schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
-            seen += numbers_of(s, path, schema, [])
-        expect(seen > 50, "numbers tried:", seen)
-        a = s.post("/v1/completions", b'{"prompt":"the","max_tokens":9223372036854775808}')
-        status(a, 400, 422)
-
-
-VALUES = ["1e999", "-1e999", "-1", "9223372036854775808", "9223372036854775807", "-9223372036854775808", "1e300",
-          "NaN", "Infinity", "0x10", '"1"', "true", "[]", "{}", "1.5e-320"]
-
-
-def some_of(schema):
-    """A value that the schema allows."""
-    if "oneOf" in schema:
-        return some_of(schema["oneOf"][0])
-    if schema.get("type") == "object":
-        return {k: some_of(schema["properties"][k]) for k in schema.get("required", [])}
-    if schema.get("type") == "array":
-        return [some_of(schema["items"])]
-    return 1 if schema.get("type") in ("integer", "number") else schema.get("enum", ["the"])[0]
-
-
-def numbers_of(s, path, schema, where):
-    seen = 0
-    for name, one in schema.get("properties", {}).items():
-        if one.get("type") == "object":
-            seen += numbers_of(s, path, one, [*where, (schema, name)])
-        if one.get("type") not in ("integer", "number"):
-            continue
-        for value in VALUES:
-            body = some_of(schema)
-            body[name] = "HERE"
-            for outer, member in reversed(where):
-                whole = some_of(outer)
-                whole[member] = body
-                body = whole
-            a = s.post(path, json.dumps(body).replace('"HERE"', value).encode())
-            fits = value in ("9223372036854775807", "1e300", "1.5e-320")
-            expect(a.status in (400, 422) or (fits and a.status in (200, 404, 424)), path, name, value, a)
-            expect(a.status != 422 or f"`{name}`" in a.body.decode() or a.status == 400 or fits, path, name, value, a)
-            seen += 1
-    return seen
-
-
-BAD_JSON = [b"", b" ", b"nul", b"{", b"[]", b'"a"', b"{]", b'{"inputs":"a"}}', b'{"inputs":"a"', b"{'inputs':'a'}",
-            b'{"inputs":"a",}', b'{"inputs":"a","inputs":"b"}', b'{"inputs":NaN}', b'{"inputs":1e999}',
-            b'{"inputs":"a","x":1e999}', b"[" * 100000, b'{"inputs":' + b"[" * 3000 + b"]" * 3000 + b"}",
-            b'{"a":' * 3000 + b"1" + b"}" * 3000, b'\xef\xbb\xbf{"inputs":"a"}', b'{"inputs":"\xff"}',
-            b'{"inputs":"\xc0\xaf"}', b'{"inputs":"\xed\xa0\x80"}', b'{"inputs":"\xf4\x90\x80\x80"}',
-            b'{"inputs":"\\u0000"}', b'{"inputs":"\\ud800"}', b'{"inputs":"\\udc00\\ud800"}', b'{"inputs":"a\x00b"}',
-            b'{"inputs":"a\nb"}', b'{"in\xffputs":"a"}', b'\x00{"inputs":"a"}', b'{"inputs":"a"}\x00']
-
-
-@test
-def s5_s6_bodies_that_are_not_json_are_400():
-    with Server(program, "-m", "model") as s:
-        before = embed(s)
-        for body in BAD_JSON:
-            a = status(s.post("/embed", body), 400)
-            expect("error" in a.json(), a)
-        status(s.post("/embed", b'{"inputs":"a","unknown":' + b"[" * 1000 + b"]" * 1000 + b"}"), 200)
-        status(s.post("/embed", b"inputs=a", ["Content-Type: application/x-www-form-urlencoded"]), 400)
-        status(s.post("/embed", {"inputs": TEXT}, ["Content-Type: text/plain"]), 200)
-        same_as_before(s, before)
-
-
-@test
-def s5_wrong_types_are_422_by_name():
-    with Server(program, "-m", "model") as s:
-        for path, name, good in (("/embed", "inputs", "a"), ("/embed_all", "inputs", "a"), ("/tokenize", "inputs", "a"),
-                                 ("/v1/embeddings", "input", "a"), ("/decode", "ids", [1]),
-                                 ("/fill_mask", "inputs", "[MASK]")):
-            status(s.post(path, {name: good}), 200)
-            for bad in (None, True, 1, 1.5, {}, [None], [True], [1.5], [[["a"]]], ["a", 1], [["a"]]):
-                a = status(s.post(path, {name: bad}), 422)
-                expect(f"`{name}`" in a.body.decode(), path, bad, a)
-
-
-@test
-def s7_limits_of_inputs():
-    with Server(program, "-m", "model") as s:
-        for bad, code in (([], 400), ("", 400), (["a", ""], 400), (["a"] * 33, 422), ([[1]] * 33, 422), ([[]], 422)):
-            status(s.post("/embed", {"inputs": bad}), code)
-        status(s.post("/embed", {"inputs": ["a"] * 32}), 200)
-        many = long_text(100)
-        status(s.post("/embed", {"inputs": many}), 200)
-        expect("64" in status(s.post("/embed", {"inputs": many, "truncate": False}), 422).body.decode(), "the limit")
-        for dimensions, code in ((0, 422), (33, 422), (32, 200), (1, 200)):
-            status(s.post("/embed", {"inputs": "a", "dimensions": dimensions}), code)
-    with Server(program, "-m", "model", "--no-auto-truncate") as s:
-        status(s.post("/embed", {"inputs": many}), 422)
-        status(s.post("/embed", {"inputs": many, "truncate": True}), 200)
-
-
-@test
-def s8_what_a_model_cannot_do_is_424():
-    cases = {"model": {"/predict", "/rerank", "/v1/rerank", "/v1/completions", "/generate", "/translate", "/search"},
-             "causal": {"/predict", "/rerank", "/fill_mask", "/translate", "/search"},
-             "pairs": {"/embed", "/embed_all", "/similarity", "/v1/embeddings", "/fill_mask", "/v1/completions"},
-             "labels": {"/embed", "/rerank", "/fill_mask", "/v1/completions", "/translate"},
-             "translate": {"/embed", "/predict", "/rerank", "/fill_mask", "/v1/completions"}}
-    body = {"inputs": "a [MASK]", "input": "a", "query": "a", "texts": ["b"], "documents": ["b"], "prompt": "a",
-            "q": "a", "source": "en", "target": "de"}
-    for model, paths in cases.items():
-        with Server(program, "-m", model) as s:
-            for path in sorted(paths):
-                one = dict(body, inputs={"source_sentence": "a", "sentences": ["b"]}) if path == "/similarity" else body
-                a = status(s.post(path, one), 424)
-                expect("error" in a.json() or "message" in a.json(), a)
-            status(s.post("/v1/embeddings", {"input": "a", "model": "other"}), 404)
-            status(s.post("/tokenize", {"inputs": "a"}), 200)
-    with Server(program, "-m", "pairs") as s:
-        status(s.post("/rerank", {"query": "a", "texts": ["b", "c"]}), 200)
-
-
-@test
-def s9_only_the_routes_themselves_are_found():
-    with Server(program, "-m", "model") as s:
-        for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//", "//ping", "/ping/", "/./ping", "/embed/..",
-                     "/docs/../ping", "\\ping", "/\\..\\ping", "/PING", "/p%69ng", "ping", "/ping;x", "http://a/ping",
-                     "*", "/model.safetensors", "/config.json"):
-            status(s.ask("GET", path), 404, 400)
-        status(s.ask("GET", "/ping?x=/../..#y"), 200)
+program = sys.argv[1]
 
 
 # ---- S11, S12: connections and clients that leave --------------------------------------------------------------------
@@ -417,7 +58,7 @@ def s11_the_server_recovers_when_descriptors_run_out():
 def ten_thousand_connections_opened_and_dropped():
     with Server(program, "-m", "model") as s:
         before, descriptors, memory = embed(s), s.descriptors(), s.resident()
-        for i in range(2000 if sanitized else 10000):
+        for i in range(2000 if SANITIZED else 10000):
             c = s.connect()
             if i % 3 == 1:
                 c.send(b"GET /ping HTTP/1.1\r\n"[:1 + i % 20])
@@ -425,7 +66,7 @@ def ten_thousand_connections_opened_and_dropped():
                 c.reset()
             c.close()
         s.wait_for(lambda: s.descriptors() <= descriptors, "the descriptors are closed")
-        expect(s.resident() < memory + (32 << 20) or sanitized, "memory grew by", s.resident() - memory)
+        expect(s.resident() < memory + (32 << 20) or SANITIZED, "memory grew by", s.resident() - memory)
         same_as_before(s, before)
 
 
@@ -436,7 +77,7 @@ def s12_a_client_that_leaves_is_dropped_before_its_turn():
             ("slow-causal", "/generate", {"inputs": "the", "parameters": {"max_new_tokens": 4000}}),
             ("slow-causal", "/v1/completions", {"prompt": "the", "max_tokens": 4000, "temperature": 0, "stream": True}))
     for model, path, body in jobs:
-        with Server(program, "-m", model) as s:
+        with Server(program, "-m", model, "--max-wait", "0") as s:
             status(s.post("/tokenize", {"inputs": "a"}), 200)
             waiting = [s.connect() for _ in range(12)]
             for c in waiting:
@@ -502,9 +143,8 @@ def s13_what_is_not_finite_is_424():
 
 @test
 def s15_a_request_without_memory_is_503_alone():
-    if sanitized:
+    if SANITIZED:
         return                                            # a sanitizer needs the address space
-    import resource
     with Server(program, "-m", "slow") as s:
         before = embed(s)
         with open(f"/proc/{s.pid}/statm", encoding="ascii") as f:
@@ -527,7 +167,8 @@ def s17_api_keys():
                             ("Basic first-key", 401), ("Bearer first-key", 200), ("bearer second.key=", 200)):
             a = status(s.post("/embed", {"inputs": "a"}, [f"Authorization: {value}"] if value else []), code)
             expect(code == 200 or (a.headers["www-authenticate"] == "Bearer" and "error" in a.json()), a)
-        for value, codes in (("second.key\0", (400, 401)), ("\0first-key", (400, 401)), ("first-key\0x", (200, 400, 401))):
+        for value in ("first-key\0x", "second.key\0", "\0first-key"):        # what precedes the zero byte is the key
+            codes = (200, 400, 401) if value.startswith("first") else (400, 401)
             status(s.post("/embed", {"inputs": "a"}, [f"Authorization: Bearer {value}"]), *codes)
         for path in ("/health", "/ping", "/metrics", "/docs", "/openapi.json"):
             status(s.ask("GET", path), 200)
@@ -573,7 +214,7 @@ def s14_sigterm_idle():
 
 @test
 def s14_sigterm_under_load():
-    s = Server(program, "-m", "slow")
+    s = Server(program, "-m", "slow", "--max-wait", "0", "--request-timeout", "1000", "--drain-timeout", "1000")
     embed(s)
     busy = [s.connect() for _ in range(6)]
     kept = s.connect()
@@ -620,11 +261,12 @@ def s14_sigterm_while_loading():
 
 @test
 def s14_a_second_sigterm_does_not_wait():
-    for model, path, body in (("slow-causal", "/v1/completions", {"prompt": "the", "max_tokens": 4000, "temperature": 0, "stream": True}),
+    stream = {"prompt": "the", "max_tokens": 4000, "temperature": 0, "stream": True}
+    for model, path, body in (("slow-causal", "/v1/completions", stream),
                               ("slow-causal", "/generate", {"inputs": "the", "parameters": {"max_new_tokens": 4000}}),
                               ("slow", "/embed", {"inputs": [long_text(500)] * 32}),
                               ("slow", "/fill_mask", {"inputs": ["[MASK] " + long_text(400)] * 32})):
-        s = Server(program, "-m", model, "--drain-timeout", "3600")
+        s = Server(program, "-m", model, "--drain-timeout", "3600", "--max-wait", "0")
         busy = [s.connect() for _ in range(12)]
         for c in busy:
             c.send(request("POST", path, body))
@@ -639,7 +281,6 @@ def s14_a_second_sigterm_does_not_wait():
 # ---- S19: starts -----------------------------------------------------------------------------------------------------
 
 def refused(code, word, *options):
-    import subprocess
     got = subprocess.run([program, "serve", *options], capture_output=True, text=True, timeout=120, check=False)
     expect(got.returncode == code and word in got.stderr, options, "exit", got.returncode, got.stderr)
 
@@ -687,17 +328,11 @@ def a_socket_of_systemd():
     listener.bind(("127.0.0.1", 0))
     listener.listen(64)
 
-    def pass_on():
-        os.dup2(listener.fileno(), 3)
-        os.set_inheritable(3, True)
-        os.environ["LISTEN_PID"] = str(os.getpid())
-
+    fd = listener.fileno()
     for number, works in (("1", True), ("2", False)):
-        shell = f'LISTEN_FDS={number} LISTEN_PID=$$ exec "$0" "$@"'
-        import subprocess
+        shell = f'LISTEN_FDS={number} LISTEN_PID=$$ exec "$0" "$@" 3<&{fd}'
         with open("systemd.err", "wb") as err:
-            p = subprocess.Popen(["sh", "-c", shell, program, "serve", "-m", "model"], stderr=err, preexec_fn=pass_on,
-                                 close_fds=False)
+            p = subprocess.Popen(["sh", "-c", shell, program, "serve", "-m", "model"], stderr=err, pass_fds=(fd,))
         if not works:
             expect(p.wait(120) == 2, "two sockets were taken")
             continue
@@ -728,7 +363,7 @@ def s21_a_vector_does_not_depend_on_its_neighbors():
 
 @test
 def s10_overload_is_429_with_retry_after():
-    with Server(program, "-m", "slow", "--max-concurrent-requests", "64") as s:
+    with Server(program, "-m", "slow", "--max-concurrent-requests", "64", "--max-wait", "0") as s:
         before = embed(s)
         bodies = [lambda: s.post("/embed", {"inputs": [long_text(300)] * 32}) for _ in range(16)]
         answers = together(bodies)
@@ -739,7 +374,7 @@ def s10_overload_is_429_with_retry_after():
                 expect(int(a.headers["retry-after"]) >= 1 and a.json()["error_type"] == "Overloaded", a)
         expect(s.metric('te_request_failure{err="overloaded"}') == codes.count(429), "they are counted")
         same_as_before(s, before)
-    with Server(program, "-m", "slow", "--max-queue-tokens", "20000") as s:
+    with Server(program, "-m", "slow", "--max-queue-tokens", "20000", "--max-wait", "0") as s:
         embed(s)
         answers = together([lambda: s.post("/embed", {"inputs": [long_text(300)] * 32}) for _ in range(12)])
         expect({200, 429} == {a.status for a in answers}, [a.status for a in answers])
@@ -816,26 +451,6 @@ def a_full_disk_for_the_access_log():
             same_as_before(s, before)
         said = s.err()
     expect(said.count("--access-log /dev/full") == 1, said)
-
-
-def main():
-    failed = 0
-    for one in TESTS:
-        if words and not any(w in one.__name__ for w in words):
-            continue
-        begin = time.monotonic()
-        try:
-            one()
-        except Exception as e:      # pylint: disable=broad-except
-            failed += 1
-            import traceback
-            where = traceback.extract_tb(e.__traceback__)
-            line = [f.lineno for f in where if f.filename.endswith("serve_faults.py")]
-            print(f"FAIL: {one.__name__} (line {line[-1] if line else '?'}): {type(e).__name__}: {str(e)[:1500]}",
-                  file=sys.stderr)
-        if "TIMES" in os.environ:
-            print(f"{time.monotonic() - begin:6.2f} s  {one.__name__}", flush=True)
-    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
