@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python] — installs the Debian packages that building and testing need, and only those that are
+# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients] — installs the Debian packages that building and testing need, and only those that are
 # missing.  Works as root or through sudo; does nothing, and needs no network, when all is there.  --check names what is missing and
 # fails when there is something.
 set -eu
@@ -27,6 +27,8 @@ elif [ "${1:-}" = bench ]; then                 # a peer that bench_gemm measure
     packages="libdnnl-dev"
 elif [ "${1:-}" = python ]; then                # wheels are built with what pip fetches
     packages="python3-venv python3-pip"
+elif [ "${1:-}" = clients ]; then
+    packages="python3-venv python3-pip curl"
 elif [ "${1:-}" = ci ]; then
     packages="clang clang-tidy cppcheck libclang-rt-14-dev abigail-tools gcovr git"
 fi

@@ -1,0 +1,34 @@
+"""openai: embeddings (base64 and float, dimensions, tokens), completions with streams, models, errors."""
+import openai
+from lib import CAUSAL, TEXTS, VECTORS, WORDS, close, fails
+
+client = openai.OpenAI(base_url=WORDS + "/v1", api_key="none", max_retries=0)
+for how in ("float", openai.NOT_GIVEN):                 # not given: base64
+    got = client.embeddings.create(model="words", input=TEXTS, encoding_format=how)
+    close([d.embedding for d in got.data], VECTORS)
+    assert [d.index for d in got.data] == list(range(len(TEXTS))) and got.usage.prompt_tokens > 0
+one = client.embeddings.create(model="words", input=TEXTS[0])
+close(one.data[0].embedding, VECTORS[0])
+short = client.embeddings.create(model="words", input=TEXTS[0], dimensions=8).data[0].embedding
+assert len(short) == 8 and abs(sum(x * x for x in short) - 1) < 1e-6
+tokens = client.embeddings.create(model="words", input=[[7, 8, 9], [10]])
+assert len(tokens.data) == 2
+assert client.models.list().data[0].id == "words"
+assert "other" in str(fails(openai.NotFoundError, client.embeddings.create, model="other", input="a"))
+assert "dimensions" in str(fails(openai.UnprocessableEntityError, client.embeddings.create, model="words", input="a",
+                                 dimensions=10000))
+fails(openai.APIStatusError, client.completions.create, model="words", prompt="a")
+assert "/v1/completions" in str(fails(openai.NotFoundError, client.chat.completions.create, model="words",
+                                      messages=[{"role": "user", "content": "a"}]))
+
+client = openai.OpenAI(base_url=CAUSAL + "/v1", api_key="none", max_retries=0)
+options = {"model": "causal", "prompt": "the", "max_tokens": 20, "temperature": 0}
+whole = client.completions.create(**options)
+assert whole.choices[0].finish_reason in ("stop", "length") and whole.usage.completion_tokens <= 20
+parts = list(client.completions.create(**options, stream=True))
+assert "".join(p.choices[0].text for p in parts) == whole.choices[0].text
+assert parts[-1].choices[0].finish_reason == whole.choices[0].finish_reason
+drawn = [client.completions.create(model="causal", prompt="the", max_tokens=9, seed=5).choices[0].text for _ in "ab"]
+assert drawn[0] == drawn[1]
+assert "logprobs" in str(fails(openai.UnprocessableEntityError, client.completions.create, model="causal", prompt="a",
+                               logprobs=2))

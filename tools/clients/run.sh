@@ -1,0 +1,139 @@
+#!/bin/sh
+# run.sh PROGRAM [CLIENT...] — programs that others have written use `roformer serve`: each client of tools/clients/client_*.py in
+# a virtual environment of its own with the packages of today, schemathesis on /openapi.json, promtool on /metrics, and
+# curl.  Writes what ran, with its version.  Environments stay in ${CLIENTS:-build/clients} for the next time.
+set -eu
+cd "$(dirname "$0")/../.."
+program=$(realpath "$1")
+shift
+python=${PYTHON:-python3}
+kept=${CLIENTS:-build/clients}
+mkdir -p "$kept"
+kept=$(realpath "$kept")
+work=$(mktemp -d "${TMPDIR:-/tmp}/roformer-clients-XXXXXX")
+servers=
+finish() {
+    [ -z "$servers" ] || kill $servers 2> /dev/null || true
+    wait
+    rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 1' HUP INT TERM
+failures=0
+
+# ---- models and servers ----------------------------------------------------------------------------------------------
+
+. tests/cli/serve_models
+make_model=$(dirname "$program")/tests/make_model golden=$PWD/tests/golden
+(cd "$work" && serve_models "$make_model" "$golden" && mv model masks && mv pairs rank)
+printf 'text\tpair\nthe old city\tthe city is old\na red house\tthe house is red\n' > "$work/pairs.tsv"
+"$program" finetune -q --task embed --train "$work/pairs.tsv" --batch_size 2 --dropout 0 --model "$work/masks" --pooling mean \
+    --normalize --max_length 60 --max_steps 1 -o "$work/words"
+
+# serve NAME [OPTION...]: a server of one model; its address in $address
+serve() {
+    name=$1
+    shift
+    : > "$work/$name.err"
+    "$program" serve -m "$work/$name" --port 0 "$@" 2> "$work/$name.err" &
+    servers="$servers $!"
+    tries=0
+    until grep -q loaded "$work/$name.err"; do
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] || { cat "$work/$name.err" >&2; exit 1; }
+        sleep 0.1
+    done
+    address=$(sed -n 's|.*listening on \(http://[0-9.:]*\).*|\1|p' "$work/$name.err")
+}
+serve words && export WORDS=$address
+serve masks && export MASKS=$address
+serve causal && export CAUSAL=$address
+serve rank && export RANK=$address
+serve labels && export LABELS=$address
+serve translate --languages en:de && export TRANSLATE=$address
+export VECTORS="$work/vectors.jsonl"
+PYTHONPATH=tools/clients "$python" -B -c 'import os; open(os.environ["VECTORS"], "w").close(); import lib; print("\n".join(lib.TEXTS))' |
+    "$program" embed -q -m "$work/words" -f jsonl > "$work/vectors" && mv "$work/vectors" "$VECTORS"
+
+# ---- clients ---------------------------------------------------------------------------------------------------------
+
+report() {              # NAME VERSIONS STATUS
+    if [ "$3" -eq 0 ]; then result=ok; else result=FAILED failures=$((failures + 1)); fi
+    printf '%-20s %-7s %s\n' "$1" "$result" "$2"
+}
+
+# environment NAME PACKAGE...: in $kept/NAME
+environment() {
+    name=$1
+    shift
+    [ ! -f "$kept/$name/whole" ] || return 0
+    rm -rf "${kept:?}/$name"
+    "$python" -m venv "$kept/$name"
+    "$kept/$name/bin/pip" install -q --disable-pip-version-check "$@" > "$work/log" 2>&1 || { tail -20 "$work/log" >&2; return 1; }
+    touch "$kept/$name/whole"
+}
+
+versions() {            # NAME PACKAGE...
+    name=$1
+    shift
+    "$kept/$name/bin/python" -c 'import sys
+from importlib.metadata import version
+print(", ".join(f"{p} {version(p)}" for p in sys.argv[1:]))' "$@"
+}
+
+in_python() {           # NAME PACKAGE...
+    name=$1
+    shift
+    environment "$name" "$@"
+    code=0
+    PYTHONPATH=tools/clients "$kept/$name/bin/python" -B "tools/clients/client_$name.py" > "$work/log" 2>&1 || { code=1; tail -15 "$work/log" >&2; }
+    report "$name" "$(versions "$name" "$@")" $code
+}
+
+openai() { in_python openai openai numpy; }
+huggingface_hub() { in_python huggingface_hub huggingface_hub numpy; }
+langchain() { in_python langchain langchain-openai langchain-huggingface numpy; }
+cohere() { in_python cohere cohere; }
+libretranslatepy() { in_python libretranslatepy libretranslatepy; }
+llama_index() {
+    in_python llama_index llama-index-embeddings-openai-like llama-index-embeddings-text-embeddings-inference llama-index-postprocessor-tei-rerank
+}
+
+curl() {
+    code=0
+    [ "$(command curl -sf "$WORDS/embed" -H 'Content-Type: application/json' -d '{"inputs":"a"}' | cut -c 1-2)" = '[[' ] || code=1
+    command curl -sf "$TRANSLATE/translate" -d q='one two three' -d source=en -d target=de | grep -q '"four three two"' || code=1
+    command curl -sf -T README.md "$WORDS/embed" > /dev/null && code=1
+    head -c 5000000 /dev/zero > "$work/large"
+    for expect in 'Expect:' 'Expect: 100-continue'; do
+        [ "$(command curl -s -o /dev/null -w '%{http_code}' -H "$expect" --data-binary "@$work/large" "$WORDS/embed")" = 413 ] || code=1
+    done
+    report curl "$(command curl --version | sed 1q | cut -d' ' -f 1-2)" $code
+}
+
+# Requests that schemathesis makes from the description of every route, valid and invalid ones.
+schemathesis() {
+    environment schemathesis schemathesis
+    code=0
+    for url in "$WORDS" "$MASKS" "$CAUSAL" "$RANK" "$TRANSLATE"; do
+        (cd "$work" && "$kept/schemathesis/bin/schemathesis" run "$url/openapi.json" --max-examples 10 --seed 1 --generation-database none \
+            --checks not_a_server_error,status_code_conformance,content_type_conformance,unsupported_method \
+            > log 2>&1) || { code=1; tail -40 "$work/log" >&2; }
+    done
+    report schemathesis "$(versions schemathesis schemathesis)" $code
+}
+
+# Debian's package, without installing its daemon.  Names of text-embeddings-inference are not as promtool would have them.
+promtool() {
+    code=0
+    if [ ! -x "$kept/prometheus/usr/bin/promtool" ]; then
+        (cd "$work" && { apt-get download prometheus || { apt-get update && apt-get download prometheus; }; } > log 2>&1 && dpkg -x prometheus_*.deb "$kept/prometheus") || { cat "$work/log" >&2; return 1; }
+    fi
+    command curl -sf "$WORDS/metrics" | "$kept/prometheus/usr/bin/promtool" check metrics > "$work/log" 2>&1 || [ $? -eq 3 ] || code=1
+    ! grep -v '^te_' "$work/log" || code=1
+    report promtool "$("$kept/prometheus/usr/bin/promtool" --version 2>&1 | sed -n '1s/ (.*//p')" $code
+}
+
+[ $# -gt 0 ] || set -- curl promtool openai huggingface_hub langchain cohere libretranslatepy llama_index schemathesis
+for client; do $client; done
+[ "$failures" -eq 0 ] || { echo "clients: $failures failed" >&2; exit 1; }
