@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""A soak of roformer serve: requests of mixed lengths at a share of what it can do, some of whose clients leave;
+memory, descriptors and latency every ten seconds, and a verdict.
+
+    bench/serving_soak.py BUILD LINES [--minutes 15] [--load 0.7] [--aborts 0.01] [--every 10] [--model DIR]
+
+    BUILD     build/release
+    LINES     a text file; a request is a line, a part of it, or several lines
+
+Requests come at random times (a Poisson process), whether others are answered or not. The capacity is measured before,
+with as many clients as --clients. Verdict, of the last third against the one before: resident memory grows by
+less than 1 %, descriptors do not grow, nothing fails, the median of the p99 of all samples rises by less than 10 %."""
+import argparse
+import http.client
+import json
+import pathlib
+import random
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+
+class Server:
+    def __init__(self, program, model):
+        self.log = tempfile.NamedTemporaryFile("r")
+        with open(self.log.name, "w", encoding="utf-8") as err:
+            self.process = subprocess.Popen([program, "serve", "-m", model, "--port", "0"], stderr=err)
+        while "loaded in" not in self.text():
+            if self.process.poll() is not None:
+                sys.exit(f"the server ended: {self.text()}")
+            time.sleep(0.05)
+        self.port = int(re.search(r"listening on http://[^:]*:(\d+)", self.text())[1])
+
+    def text(self):
+        return pathlib.Path(self.log.name).read_text(encoding="utf-8")
+
+    def resident(self):
+        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1]) / 1024
+
+    def descriptors(self):
+        return len(list(pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+
+class Load:
+    def __init__(self, server, lines, aborts):
+        self.server, self.lines, self.aborts = server, lines, aborts
+        self.lock, self.times, self.failed, self.refused, self.left = threading.Lock(), [], 0, 0, 0
+        self.local = threading.local()
+
+    def body(self):
+        words = random.choice(self.lines).split(" ")
+        shape = random.random()
+        if shape < 0.5:
+            inputs = " ".join(words[:random.randint(1, 12)])
+        elif shape < 0.9:
+            inputs = " ".join(words)
+        else:
+            inputs = random.choices(self.lines, k=random.randint(2, 8))
+        return json.dumps({"inputs": inputs})
+
+    def leave(self, body):
+        with socket.create_connection(("127.0.0.1", self.server.port), 60) as s:
+            s.sendall(b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body.encode())
+
+    def ask(self, begin=None):
+        body, begin = self.body(), begin or time.monotonic()
+        if random.random() < self.aborts:
+            self.leave(body)
+            with self.lock:
+                self.left += 1
+            return
+        try:
+            c = getattr(self.local, "connection", None)
+            c = self.local.connection = c or http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+            c.request("POST", "/embed", body)
+            answer = c.getresponse()
+            answer.read()
+            good, refused = answer.status == 200, answer.status == 429
+        except (OSError, http.client.HTTPException):
+            self.local.connection = None
+            good = refused = False
+        with self.lock:
+            if good:
+                self.times.append(time.monotonic() - begin)
+            self.refused += refused
+            self.failed += not good and not refused
+
+    def capacity(self, clients, seconds):
+        end = time.monotonic() + seconds
+
+        def client():
+            while time.monotonic() < end:
+                self.ask()
+        threads = [threading.Thread(target=client) for _ in range(clients)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        return len(self.take()[0]) / seconds
+
+    def take(self):
+        with self.lock:
+            out = self.times, self.failed, self.refused, self.left
+            self.times, self.failed, self.refused, self.left = [], 0, 0, 0
+        return out
+
+    def run(self, rate, end, clients):
+        """Arrivals at this rate; a client takes the next one when it is free, and its time counts from the arrival."""
+        due, lock = [time.monotonic()], threading.Lock()
+
+        def client():
+            while True:
+                with lock:
+                    due[0] += random.expovariate(rate)
+                    mine = due[0]
+                if mine > end:
+                    return
+                time.sleep(max(0, mine - time.monotonic()))
+                self.ask(mine)
+        threads = [threading.Thread(target=client) for _ in range(clients)]
+        for t in threads:
+            t.start()
+        return threads
+
+
+def p99(times):
+    return sorted(times)[int(0.99 * len(times))] if times else float("nan")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("build", type=pathlib.Path)
+    p.add_argument("lines", type=pathlib.Path)
+    p.add_argument("--model", default=pathlib.Path(__file__).parents[1] / "models/roformer-small-en-sentences")
+    for name, value in (("minutes", 15.0), ("load", 0.7), ("aborts", 0.01), ("every", 10.0)):
+        p.add_argument(f"--{name}", type=float, default=value)
+    p.add_argument("--clients", type=int, default=32)
+    o = p.parse_args()
+    random.seed(7)
+    server = Server(o.build / "roformer", o.model)
+    lines = [line for line in o.lines.read_text(encoding="utf-8").split("\n") if line.strip()]
+    load = Load(server, lines, o.aborts)
+    load.capacity(o.clients, 3)                               # warm
+    most = load.capacity(o.clients, 10)
+    print(f"capacity {most:.0f} requests/s with {o.clients} clients; load {o.load:g} of it for {o.minutes:g} minutes\n")
+    print("  seconds  requests/s  p50 ms  p99 ms  left  refused  failed  resident MB  descriptors", flush=True)
+    begin, rows = time.monotonic(), []
+    threads = load.run(o.load * most, begin + 60 * o.minutes, o.clients)
+    while any(t.is_alive() for t in threads):
+        time.sleep(o.every)
+        times, failed, refused, left = load.take()
+        if not times:
+            continue
+        rows.append((statistics.median(times), p99(times), failed, refused, server.resident(), server.descriptors()))
+        r = rows[-1]
+        print(f"{time.monotonic() - begin:9.0f} {len(times) / o.every:11.1f} {1e3 * r[0]:7.1f} {1e3 * r[1]:7.1f} {left:5} "
+              f"{refused:8} {failed:7} {r[4]:12.1f} {r[5]:12}", flush=True)
+    server.process.send_signal(signal.SIGTERM)
+    code = server.process.wait()
+    third = len(rows) // 3
+    early, late = rows[third:2 * third], rows[2 * third:]
+    checks = {
+        "memory": max(r[4] for r in late) < 1.01 * max(r[4] for r in early),
+        "descriptors": max(r[5] for r in late) <= max(r[5] for r in early) + 2,
+        "failures": not any(r[2] for r in rows) and code == 0,
+        "p99": statistics.median(r[1] for r in late) < 1.1 * statistics.median(r[1] for r in early),
+    }
+    print("\n" + ", ".join(f"{name} {'good' if good else 'BAD'}" for name, good in checks.items()))
+    sys.exit(0 if all(checks.values()) else 1)
+
+
+if __name__ == "__main__":
+    main()
