@@ -33,7 +33,6 @@ class CrossEncoder:
         if self._model.task not in (abi.RF_HEAD_SEQUENCE, abi.RF_HEAD_POOLED):
             raise errors.UnsupportedError("model %s: expected a fine-tuned head for pairs of texts, got none; fine-tune the "
                                           "model first" % self._model.folder)
-        self.max_length = self._model.reading_length()
 
     def __repr__(self) -> str:
         return "CrossEncoder(%r, num_labels=%d)" % (self._model.folder, self.num_labels)
@@ -47,6 +46,11 @@ class CrossEncoder:
     def close(self) -> None:
         """Closes the model and frees its memory. Garbage collection does so as well."""
         self._model.close()
+
+    @property
+    def max_length(self) -> Optional[int]:
+        """Tokens of a pair that the model reads; it cannot be set."""
+        return self._model.reading_length()
 
     @property
     def num_labels(self) -> int:
