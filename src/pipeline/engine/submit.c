@@ -22,29 +22,6 @@ static rf_status read_job_options(const rf_engine_job_options *given, rf_engine_
     return status;
 }
 
-/* What the tokenizer works with, which takes a megabyte, belongs to a job only while its texts are read. */
-static void lend_scratch(rf_engine *e, rf_engine_job *j)
-{
-    pthread_mutex_lock(&e->lock);
-    if (e->scratches) j->window.e.scratch = e->scratch[--e->scratches];
-    pthread_mutex_unlock(&e->lock);
-}
-
-static void take_scratch(rf_engine *e, rf_engine_job *j)
-{
-    rf_encoding own;
-    rf_encoding_init(&own, e->ctx);
-    own.scratch = j->window.e.scratch;
-    j->window.e.scratch = NULL;
-    pthread_mutex_lock(&e->lock);
-    if (own.scratch && e->scratches < RF__ENGINE_SCRATCHES) {
-        e->scratch[e->scratches++] = own.scratch;
-        own.scratch = NULL;
-    }
-    pthread_mutex_unlock(&e->lock);
-    rf_encoding_clear(&own);
-}
-
 static void make_job(rf_engine *e, rf_engine_job *j)
 {
     pthread_condattr_t by;
@@ -80,13 +57,17 @@ static rf_status new_job(rf_engine *e, const rf__job_kind *what, const rf_engine
     if (!rf__engine_is_ours(e))
         return rf_fail(why, RF_EUNSUPPORTED, "engine: expected the process that opened it, got a child of it; open an "
                        "engine in each process");
-    pthread_mutex_lock(&e->lock);
-    const rf_status full = admit(e, 0, why);                    /* before texts are read in vain */
-    pthread_mutex_unlock(&e->lock);
-    if (full) return full;
     rf_engine_job *j = rf__calloc(e->ctx, 1, sizeof *j);
     if (!j) return rf_fail(why, RF_ENOMEM, "out of memory: a job");
     make_job(e, j);
+    pthread_mutex_lock(&e->lock);
+    const rf_status full = admit(e, 0, why);                    /* before texts are read in vain */
+    if (!full && e->scratches) j->window.e.scratch = e->scratch[--e->scratches];
+    pthread_mutex_unlock(&e->lock);
+    if (full) {
+        rf__job_destroy(j);
+        return full;
+    }
     j->kind = what;
     j->own = own;
     j->report.bad = -1;
@@ -94,10 +75,15 @@ static rf_status new_job(rf_engine *e, const rf__job_kind *what, const rf_engine
     return RF_OK;
 }
 
-/* To the end of the queue; a job that is refused is gone. */
+/* To the end of the queue; a job that is refused is gone. The memory of the tokenizer, a megabyte, goes to the next job
+ * that reads texts. */
 static rf_status submit(rf_engine *e, rf_engine_job *j, rf_engine_job **out, rf_error *why)
 {
     pthread_mutex_lock(&e->lock);
+    if (j->window.e.scratch && e->scratches < RF__ENGINE_SCRATCHES) {
+        e->scratch[e->scratches++] = j->window.e.scratch;
+        j->window.e.scratch = NULL;
+    }
     const rf_status status = admit(e, rf__job_tokens(j), why);
     if (status) {
         pthread_mutex_unlock(&e->lock);
@@ -128,9 +114,7 @@ rf_status rf_engine_embed(rf_engine *e, const char *const text[], const size_t b
     if (!status) status = new_job(e, &rf__job_vectors, job_options, &j, why);
     if (status) return status;
     status = rf_embed_settle(e->pipeline, options, &j->o, why);
-    lend_scratch(e, j);
     if (!status) status = rf__embed_encode(e->pipeline, &j->o, text, bytes, n, &j->window, &j->report, why);
-    take_scratch(e, j);
     j->o.prompt = NULL;                                               /* somebody else's; it is in the tokens */
     if (!status) return submit(e, j, out, why);
     rf__job_destroy(j);
@@ -229,9 +213,7 @@ rf_status rf_engine_classify(rf_engine *e, const char *const text[], const size_
     if (!status) status = rf__answerer_can_label(e->pipeline->answerer, why);
     if (!status) status = new_job(e, &rf__job_labels, job_options, &j, why);
     if (status) return status;
-    lend_scratch(e, j);
     status = encode(j, text, bytes, pair, pair_bytes, n, e->pipeline->answerer->max_length, why);
-    take_scratch(e, j);
     if (!status) return submit(e, j, out, why);
     rf__job_destroy(j);
     return status;
@@ -251,7 +233,6 @@ rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, c
     if (status) return status;
     const size_t size = query_bytes == RF_STRING ? strlen(query) : query_bytes;
     j->raw = raw;
-    lend_scratch(e, j);
     for (int64_t i = 0; i < n && !status; i++) {
         const char *one[] = {query};
         const size_t of_one[] = {size}, of_text[] = {rf__text_bytes(text, bytes, i)};
@@ -259,7 +240,6 @@ rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, c
         if (encode(j, one, of_one, &text[i], of_text, 1, e->pipeline->answerer->max_length, &bad))
             status = rf__text_fail(NULL, i, n, &bad, why);
     }
-    take_scratch(e, j);
     j->report.done = n;
     if (!status) return submit(e, j, out, why);
     rf__job_destroy(j);
