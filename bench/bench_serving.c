@@ -164,8 +164,10 @@ static size_t whole_answer(const client *c, size_t *from)
     const char *end = memmem(c->in, c->n, "\r\n\r\n", 4), *length;
     if (!end) return 0;
     *from = (size_t)(end - c->in) + 4;
-    if ((length = memmem(c->in, *from, "Content-Length: ", 16))) {
-        const size_t n = *from + strtoull(length + 16, NULL, 10);
+    length = memmem(c->in, *from, "\r\nContent-Length: ", 18);
+    if (!length) length = memmem(c->in, *from, "\r\ncontent-length: ", 18);
+    if (length) {
+        const size_t n = *from + strtoull(length + 18, NULL, 10);
         return c->n >= n ? n : 0;
     }
     end = memmem(c->in + *from, c->n - *from, "0\r\n\r\n", 5); /* chunks */

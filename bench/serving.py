@@ -278,7 +278,9 @@ class Bench:
             ours = statistics.median(r["ok_per_second"] for r in result["roformer"])
             for kind, rows in result.items():
                 median = statistics.median(r["ok_per_second"] for r in rows)
-                print(f"32 clients, one text a request, {name}, {kind}: {median:.0f} requests/s, p99 "
+                if not median:
+                    sys.exit(f"{kind}: no answer with status 200: {rows}")
+                print(f"32 clients, one text a request, {name}, {kind}: {median:.1f} requests/s, p99 "
                       f"{statistics.median(r['ms']['p99'] for r in rows):.0f} ms; ours {ours / median:.2f} x; answers that differ from an "
                       f"earlier one to the same text: {sum(r['different'] for r in rows)} of {sum(r['status'].get('200', 0) for r in rows)}")
 
