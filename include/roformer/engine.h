@@ -6,10 +6,10 @@
  *     rf_engine_job_free(job);
  *
  * A pipeline (pipeline.h) belongs to one thread. An engine takes jobs from any number of threads. Texts are tokenized
- * by the thread that submits them. The engine's thread takes the jobs that wait, in their order, and computes the
- * texts of several jobs together, up to max_batch_tokens, without padding and without waiting for more. If there is
- * enough for all workers of the context, each computes texts of its own; a single short job is computed by all of them
- * together. A result has the same bits whatever else is computed with it: those of rf_embed_texts.
+ * by the thread that submits them. The engine's thread takes the waiting jobs in their order and computes the texts of
+ * several jobs together, up to max_batch_tokens, without padding and without waiting for more jobs. If there are enough
+ * texts for all workers of the context, each worker computes its own texts; a single short job is computed by all
+ * workers together. A result has the same bits as that of rf_embed_texts, whatever else is computed with it.
  *
  * threads    all functions may be called by any thread at any time, except that rf_engine_close and rf_engine_job_free
  *            must be the last use of their object. An engine belongs to the process that opened it: in a forked child
@@ -30,12 +30,14 @@ typedef struct rf_engine_job rf_engine_job;
 typedef struct rf_engine_options {
     size_t size;                /* of this struct, set by rf_engine_defaults */
     rf_type type;               /* of the matrices (rf_pipeline_open); default RF_F32 */
-    int64_t max_batch_tokens;   /* tokens that are computed together, except that a job is never divided; default 2048.
-                                   A base model gains little from more, and each batch delays the next jobs */
-    double max_wait;            /* seconds: a job is refused if those before it will take longer; 0 (default): no limit.
-                                   Until it has computed some hundreds of tokens, the engine does not know its speed
-                                   and refuses nothing */
-    int64_t max_queue_tokens;   /* a job is refused if more tokens than this would wait; 0: no limit; default 4194304 */
+    int64_t max_batch_tokens;   /* maximum number of tokens that are computed together; a single job may have more,
+                                   since jobs are never divided; default 2048. Larger batches hardly speed up a base
+                                   model, and each batch delays the next jobs */
+    double max_wait;            /* in seconds: a job is refused if the jobs before it will take longer; 0 (default): no
+                                   limit. Until the engine has computed some hundreds of tokens, it does not know its
+                                   speed and refuses nothing */
+    int64_t max_queue_tokens;   /* a job is refused if more than this number of tokens would wait; 0: no limit; default
+                                   4194304 */
 } rf_engine_options;
 void rf_engine_options_init(rf_engine_options *o, size_t size);
 #define rf_engine_defaults(o) rf_engine_options_init((o), sizeof *(o))
@@ -51,20 +53,20 @@ void rf_engine_options_init(rf_engine_options *o, size_t size);
 rf_status rf_engine_open(const rf_ctx *ctx, const char *folder, const rf_engine_options *options, rf_engine **out,
                          rf_error *why);
 
-/* Waits for the job that is computed; the jobs that wait end with RF_ECANCELED. Jobs may be freed afterwards. It must
- * not be called by the engine's thread (`done`, or a function of rf_engine_call). NULL is allowed. */
+/* Waits for the jobs that are being computed; waiting jobs end with RF_ECANCELED. Jobs may be freed afterwards. It must
+ * not be called by the engine's thread (from `done`, or from a function of rf_engine_call). NULL is allowed. */
 void rf_engine_close(rf_engine *e);
 
 const rf_model *rf_engine_model(const rf_engine *e);
 
-/* What the engine does at this moment. */
+/* The current state of the engine. */
 typedef struct rf_engine_state {
-    int64_t waiting, waiting_tokens;    /* jobs that wait, and their tokens */
-    int64_t running, running_tokens;    /* jobs that are computed together */
-    int64_t done, batches;              /* jobs that ended, and how often jobs were computed together */
-    double tokens_per_second;           /* of the latest batches with some hundreds of tokens; 0: not known yet */
-    double wait;                        /* seconds until a new job would begin, by that speed */
-    double running_seconds;             /* since the jobs that are computed began; 0: none are */
+    int64_t waiting, waiting_tokens;    /* waiting jobs, and their tokens */
+    int64_t running, running_tokens;    /* jobs that are being computed, and their tokens */
+    int64_t done, batches;              /* ended jobs; batches, each of one or more jobs */
+    double tokens_per_second;           /* speed of the latest batches with some hundreds of tokens; 0: not known yet */
+    double wait;                        /* estimated seconds until a new job would begin */
+    double running_seconds;             /* seconds since the current batch began; 0: there is none */
 } rf_engine_state;
 void rf_engine_look_sized(const rf_engine *e, rf_engine_state *out, size_t size);
 #define rf_engine_look(e, out) rf_engine_look_sized((e), (out), sizeof *(out))
@@ -73,11 +75,12 @@ void rf_engine_look_sized(const rf_engine *e, rf_engine_state *out, size_t size)
 
 typedef struct rf_engine_job_options {
     size_t size;                /* of this struct, set by rf_engine_job_defaults */
-    double timeout;             /* seconds from now after which the job ends with RF_ECANCELED, unless its result is
-                                   there; as rf_engine_cancel. 0 (default): none */
+    double timeout;             /* seconds from now after which a job without a result is canceled, as by
+                                   rf_engine_cancel; 0 (default): none */
     /* Called once when the job ends: by the engine's thread, which computes nothing meanwhile, or by the thread that
-       ends a job that waits (rf_engine_cancel, rf_engine_wait after the timeout, rf_engine_close). It may submit jobs
-       and free this one. In other threads, rf_engine_wait and rf_engine_job_free return after it. Default NULL */
+       ends a waiting job (rf_engine_cancel, rf_engine_wait after the timeout, rf_engine_close). It may submit jobs and
+       free this one. In other threads, rf_engine_wait and rf_engine_job_free return after `done` has returned. Default
+       NULL */
     void (*done)(void *user, rf_engine_job *job);
     void *user;
 } rf_engine_job_options;
@@ -89,16 +92,16 @@ void rf_engine_job_options_init(rf_engine_job_options *o, size_t size);
  *   job_options  NULL: rf_engine_job_defaults
  *   out          freed with rf_engine_job_free; unchanged on error
  *   RF_EBUSY     too much is waiting (max_wait, max_queue_tokens): try again later
- *   others       as rf_embed_texts; a text that cannot be encoded is named here, and no other job suffers from it */
+ *   others       as rf_embed_texts; a text that cannot be encoded is reported here and does not affect other jobs */
 rf_status rf_engine_embed(rf_engine *e, const char *const text[], const size_t bytes[], int64_t n,
                           const rf_embed_options *options, const rf_engine_job_options *job_options,
                           rf_engine_job **out, rf_error *why);
 
-/* Submits texts that are tokens already, for example those of rf_encode. Text i is id[start[i]] to
+/* Submits texts as token ids, for example those of rf_encode. Text i is id[start[i]] to
  * id[start[i + 1] - 1], including the tokens that the tokenizer adds ([CLS], [SEP]). The prompt of the options is not
  * used.
  *
- *   start      [n + 1] from 0, rising
+ *   start      [n + 1] from 0, increasing
  *   RF_ERANGE  an id is not in the vocabulary; a text has no token, or more than max_length of the options
  *   others     as rf_engine_embed */
 rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t start[], int64_t n,
@@ -106,7 +109,7 @@ rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t st
                               rf_engine_job **out, rf_error *why);
 
 /* Submits texts, or pairs of texts (`pair` not NULL), for the scores of their labels: result [n, labels], in the order
- * of rf_engine_labels, with the numbers of rf_answerer_classify. pair[i] may be NULL: text i is a single one.
+ * of rf_engine_labels, with the numbers of rf_answerer_classify. If pair[i] is NULL, text i has no second text.
  *
  *   RF_EUNSUPPORTED  the model does not label texts
  *   RF_EARG          the model was fine-tuned on pairs, and `pair` is NULL
@@ -127,30 +130,31 @@ rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, c
                           const size_t bytes[], int64_t n, int raw, const rf_engine_job_options *job_options,
                           rf_engine_job **out, rf_error *why);
 
-/* Submits a function that the engine's thread calls with its pipeline: for everything else that a pipeline computes
- * (masked tokens, generated text, translations). It is alone then, and all workers are its own. The job ends with what
- * the function returns. Results belong to the pipeline; the function copies what is to be kept. */
+/* Submits a function that the engine's thread calls with its pipeline, for everything else that a pipeline computes
+ * (masked tokens, generated text, translations). No other job is computed meanwhile, so the function can use all
+ * workers. The job ends with the status that the function returns. Results belong to the pipeline; the function must
+ * copy what is needed later. */
 typedef rf_status rf_engine_function(void *user, rf_pipeline *p, rf_error *why);
 rf_status rf_engine_call(rf_engine *e, rf_engine_function *function, void *user,
                          const rf_engine_job_options *job_options, rf_engine_job **out, rf_error *why);
 
 /* Waits until the job has ended.
  *
- *   seconds    below 0: as long as it takes; 0: only looks
+ *   seconds    maximum wait; below 0: no limit; 0: return immediately
  *   returns    the status of the job, with its message; RF_EBUSY: it has not ended yet
- *   RF_ECANCELED  rf_engine_cancel, its timeout, or rf_engine_close ended it */
+ *   RF_ECANCELED  the job was ended by rf_engine_cancel, its timeout or rf_engine_close */
 rf_status rf_engine_wait(rf_engine_job *job, double seconds, rf_error *why);
 
-/* Ends the job with RF_ECANCELED: at once if it waits; if it is computed, within one operation of the model if no other
- * job is computed with it, otherwise together with these. */
+/* Ends the job with RF_ECANCELED. A waiting job ends immediately. A job that is being computed alone ends within one
+ * operation of the model; one that is being computed with others ends together with them. */
 void rf_engine_cancel(rf_engine_job *job);
 
-/* The result of a job that has ended with RF_OK, [n, columns], and how many tokens were computed (rf_texts_report;
- * `bad` is -1). NULL: there is none, as of a function. Valid until rf_engine_job_free. */
+/* The result [n, columns] of a job that has ended with RF_OK, and its report (rf_texts_report; `bad` is -1). NULL: the
+ * job has no result, for example because it is a function. Both are valid until rf_engine_job_free. */
 const float *rf_engine_result(const rf_engine_job *job, int64_t *n, int64_t *columns);
 const rf_texts_report *rf_engine_report(const rf_engine_job *job);
 
-/* Seconds from submitting to beginning, and to the end, of a job that has ended. */
+/* Times of a job that has ended, in seconds: from its submission until its computation began, and until its end. */
 void rf_engine_times(const rf_engine_job *job, double *waited, double *total);
 
 /* Frees a job, after canceling it if it has not ended; `done` is not called then. NULL is allowed. */

@@ -397,7 +397,7 @@ typedef struct rf_text_score {
  * token i masked. The sum is the pseudo-log-likelihood (Salazar et al. 2020, arXiv:1910.14659); exp(-total / n) is the
  * pseudo-perplexity. The options must be 0.
  *
- *   cost       causal: a pass over the tokens; masked: a pass for each token
+ *   cost       causal: one forward pass over the tokens; masked: one forward pass for each token
  *   context    may be NULL with 0 bytes; the first token of the text follows its last token
  *   out        valid until the pipeline's next call */
 rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,

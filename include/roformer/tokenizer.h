@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* The last two for Chinese words only. */
+/* Compatibility rules. The last two are for tokenizers of Chinese words only. */
 typedef enum rf_rules { RF_RULES_RUST, RF_RULES_PYTHON, RF_RULES_BERT4KERAS, RF_RULES_WOBERT } rf_rules;
 
 typedef struct rf_tokenizer_options {

@@ -78,7 +78,7 @@ rf_status rf__folder_keys_all(rf_key_file file, const char *path, const json_t *
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)root, name, value)
         if (!rf__folder_key(file, name))
-            return rf_fail(why, RF_EUNSUPPORTED, "%.200s: unknown key %s; did you mean %s? Otherwise take it out", path,
+            return rf_fail(why, RF_EUNSUPPORTED, "%.200s: unknown key %s; did you mean %s? Otherwise remove it", path,
                            rf__printable(name).text, nearest(file, name));
     return rf__folder_keys_check(file, path, root, why);
 }

@@ -121,8 +121,8 @@ json_t *rf__json_load(const char *text, size_t size, size_t flags, json_error_t 
 json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why)
 {
     if (size >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3)) {
-        rf_fail(why, RF_EDATA, "%s: starts with a byte order mark (EF BB BF): expected JSON in UTF-8 without one; "
-                "take it out: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE", name);
+        rf_fail(why, RF_EDATA, "%s: expected JSON in UTF-8 without a byte order mark, got EF BB BF at its start; "
+                "remove it: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE", name);
         return NULL;
     }
     const measure m = measure_of(text, size);
@@ -134,7 +134,7 @@ json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *
     bool memory;
     json_t *root = load(text, size, &m, JSON_REJECT_DUPLICATES | flags, &e, &memory);
     if (!root && memory) {
-        rf_fail(why, RF_ENOMEM, "%s: no memory for its %zu JSON values", name, m.values);
+        rf_fail(why, RF_ENOMEM, "%s: out of memory for its %zu JSON values", name, m.values);
     } else if (!root) {
         rf_fail(why, RF_EDATA, "%s: not valid JSON: line %d, byte %d: %s", name, e.line, e.position,
                 rf__printable(e.text).text);

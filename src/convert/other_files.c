@@ -28,11 +28,11 @@ static const struct { const char *pattern; kind is; } rows[] = {
 };
 
 static const char *const left_out[] = {
-    [WRITTEN] = "what it says is in the files that are written",
+    [WRITTEN] = "its contents are in the files that are written",
     [WEIGHTS] = "the weights in another format",
-    [REPLACED] = "of the vocabulary that is replaced",
-    [RUN] = "of a training run",
-    [STORE] = "of the program that keeps the folder",
+    [REPLACED] = "belongs to the vocabulary that is replaced",
+    [RUN] = "belongs to a training run",
+    [STORE] = "belongs to the program that keeps the folder",
 };
 
 /* Of any tokenizer: where a folder has one, all that is read of it is written. */

@@ -411,7 +411,7 @@ static bool row_fits(rf__records *r, uint64_t line, const row *w, const fields *
 {
     const int64_t most = rf__max64(rf__max64(p->text, p->id), rf__max64(p->pair, p->label));
     if (w->fault == ROW_BEHIND)
-        rf__records_bad(r, line, "something stands between a closing quote and the next separator");
+        rf__records_bad(r, line, "expected a separator after a closing quote, got other text");
     else if (w->fault == ROW_MANY) rf__records_bad(r, line, "more than %d columns", COLUMNS);
     else if (p->fields && w->n != p->fields)
         rf__records_bad(r, line, "expected the %zu columns of the header, got %zu", p->fields, w->n);

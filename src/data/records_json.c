@@ -187,7 +187,7 @@ static rf_status read_document(rf__records *r, json_t **root, rf_error *why)
     json_decref(j);
     if (lines) return RF_OK;
     j = rf__json_load(at, size, JSON_REJECT_DUPLICATES, &bad, &memory);
-    if (!j && memory) return rf_fail(why, RF_ENOMEM, "%.100s: no memory for its JSON", r->path);
+    if (!j && memory) return rf_fail(why, RF_ENOMEM, "%.100s: out of memory for its JSON", r->path);
     if (json_is_array(j) || json_is_array(json_object_get(j, "data"))) {
         *root = j;
         return RF_OK;
@@ -215,7 +215,7 @@ static rf_status read_lines(rf__records *r, const rf__layout *l, rf_error *why)
         json_error_t bad;
         bool memory;
         json_t *j = rf__json_load(at, size, JSON_REJECT_DUPLICATES, &bad, &memory);
-        if (!j && memory) return rf_fail(why, RF_ENOMEM, "%.100s:%llu: no memory for its JSON", r->path,
+        if (!j && memory) return rf_fail(why, RF_ENOMEM, "%.100s:%llu: out of memory for its JSON", r->path,
                                           (unsigned long long)line);
         if (!json_is_object(j)) {
             if (j) rf__records_bad(r, line, "expected a JSON object, got %s", kind_of(j));

@@ -189,11 +189,11 @@ rf_status rf__tokens_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *
     if (status) return status;
     const char *wrong = read_header(&c.map, &h);
     if (!wrong && h.tokenizer != rf_tokenizer_fingerprint(t, VERSION))
-        wrong = "made with another tokenizer than the model's";
-    if (!wrong && !map_content(&c, &h, t)) wrong = "damaged: what is in it is not what its header says";
+        wrong = "created with another tokenizer than the model's";
+    if (!wrong && !map_content(&c, &h, t)) wrong = "damaged: its contents do not match its header";
     if (wrong) {
         rf__map_close(ctx, &c.map);
-        return rf_fail(why, RF_EDATA, "%s: %s; make it again with `roformer prepare`", path, wrong);
+        return rf_fail(why, RF_EDATA, "%s: %s; create it again with `roformer prepare`", path, wrong);
     }
     *out = c;
     return RF_OK;

@@ -109,7 +109,7 @@ static rf_status begin(samples *s, int64_t n, rf_error *why)
     s->x = rf__alloc(ctx, (size_t)n * sizeof *s->x);
     s->y = rf__alloc(ctx, (size_t)n * sizeof *s->y);
     if (s->draw && s->x && s->y) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "no memory for %lld samples of %lld segments", (long long)n, (long long)s->a->n);
+    return rf_fail(why, RF_ENOMEM, "out of memory for %lld samples of %lld segments", (long long)n, (long long)s->a->n);
 }
 
 static void end(samples *s)

@@ -122,7 +122,7 @@ static rf_status count_all(job *j, rf_error *why)
     rf__free(ctx, unicode);
     rf__free(ctx, j->scratch);
     rf__free(ctx, j->line);
-    return good ? RF_OK : rf_fail(why, RF_ENOMEM, "no memory to score %lld segments", (long long)r->n);
+    return good ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: scores of %lld segments", (long long)r->n);
 }
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ rf_status rf_mt_evaluate(const rf_ctx *ctx, const rf_mt_options *options, const 
     rf_mt_result *r = rf__calloc(ctx, 1, sizeof *r);
     if (!r) {
         rf_ctx_free(own);
-        return rf_fail(why, RF_ENOMEM, "no memory to score %lld segments", (long long)n);
+        return rf_fail(why, RF_ENOMEM, "out of memory: scores of %lld segments", (long long)n);
     }
     *r = (rf_mt_result){.ctx = ctx, .own = own, .n = n, .references = count};
     job j = {.r = r, .system = system, .reference = references};

@@ -105,7 +105,7 @@ static rf_status bad_words(const reading *r, rf__generation_config *out)
         if (json_is_array(word) && json_array_size(word) == 1 && ends(out, json_array_get(word, 0))) continue;
         if (json_is_array(word) && json_array_size(word) > 1 && !out->why.code)
             rf_fail(&out->why, RF_EUNSUPPORTED,
-                    "%s: bad_words_ids: expected words of one token, got one of %zu tokens; take it out", r->path,
+                    "%s: bad_words_ids: expected words of one token, got one of %zu tokens; remove it", r->path,
                     json_array_size(word));
         else if (!json_is_array(word) || json_array_size(word) != 1)
             return rf__wrong_type(r->path, "bad_words_ids", word, "a list of ids", r->why);
@@ -147,10 +147,10 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
     if (!status && x->do_sample && x->num_beams > 1)
         rf_fail(&x->why, RF_EUNSUPPORTED,
                 "%s: do_sample: expected false with num_beams %lld, got true; sampling with beams is not supported: "
-                "take one of the two out", r->path, (long long)x->num_beams);
+                "remove one of the two", r->path, (long long)x->num_beams);
     if (!status && start < 0 && x->forced_bos >= 0)
         rf_fail(&x->why, RF_EUNSUPPORTED, "%s: forced_bos_token_id: expected null, as the model continues a prompt, "
-                "got %lld; take it out", r->path, (long long)x->forced_bos);
+                "got %lld; remove it", r->path, (long long)x->forced_bos);
     if (!status && start >= 0 && begins != start)
         status = rf_fail(r->why, RF_EDATA, "%s: decoder_start_token_id is %lld, but %lld in %s", r->path,
                          (long long)begins, (long long)start, RF_FILE_CONFIG);

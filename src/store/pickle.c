@@ -141,9 +141,10 @@ static rf_status extend(struct machine *m, rf__pickle_kind kind, size_t n, size_
 {
     rf__pickle *p = m->p;
     rf__pickle_value *to = top(m, n + mark);
-    if (!is_a(to, kind) || (kind == RF_PICKLE_DICT && n % 2)) return broken(m, "members for what is no container");
+    if (!is_a(to, kind) || (kind == RF_PICKLE_DICT && n % 2))
+        return broken(m, "members for an object that is not a container");
     for (size_t i = 0; i < n; i++)
-        if (!top(m, i)) return broken(m, "members that are not there");
+        if (!top(m, i)) return broken(m, "members that do not exist");
     if (p->cells + n >= MAX_VALUES) return broken(m, "more values than a state dict needs");
     if (!rf__grow(m->ctx, &p->cell, &p->cell_capacity, p->cells + n + 1, sizeof *p->cell)) return no_memory(m);
     if (!p->cells) p->cell[p->cells++] = (rf__pickle_cell){0, 0};
@@ -222,7 +223,7 @@ static rf_status memo(struct machine *m, unsigned opcode)
     if (!from) return m->why->code;
     const size_t at = (size_t)whole(from, width, false);
     if (opcode == 'h' || opcode == 'j') {
-        if (at >= m->memo_capacity || !m->memo[at]) return broken(m, "the memo has nothing in a place that is read");
+        if (at >= m->memo_capacity || !m->memo[at]) return broken(m, "a read of an empty place of the memo");
         return push_index(m, m->memo[at] - 1);
     }
     if (!top(m, 0)) return broken(m, "nothing to remember");
@@ -294,7 +295,8 @@ static rf_status reduce(struct machine *m)
 {
     const rf__pickle *p = m->p;
     const rf__pickle_value *with = top(m, 0), *call = top(m, 1);
-    if (!is_a(with, RF_PICKLE_TUPLE) || !is_a(call, RF_PICKLE_GLOBAL)) return broken(m, "a call of what is no object");
+    if (!is_a(with, RF_PICKLE_TUPLE) || !is_a(call, RF_PICKLE_GLOBAL))
+        return broken(m, "a call of something that is not an object");
     const uint32_t arguments = m->stack[m->height - 1];
     const meaning is = globals[call->global].meaning;
     m->height -= 2;
@@ -309,7 +311,7 @@ static rf_status reduce(struct machine *m)
 /* What an OrderedDict has besides its members (_metadata: versions of modules) is of no use here. */
 static rf_status build(struct machine *m)
 {
-    if (!top(m, 0) || !is_a(top(m, 1), RF_PICKLE_DICT)) return broken(m, "attributes for what is no dict");
+    if (!top(m, 0) || !is_a(top(m, 1), RF_PICKLE_DICT)) return broken(m, "attributes for something that is not a dict");
     m->height--;
     return RF_OK;
 }

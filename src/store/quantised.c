@@ -203,7 +203,7 @@ rf_status rf__quantised_check(const rf_ctx *ctx, const rf_weights *w, const rf_w
     const rf_weight *s = beside(w, t, scale_ending);
     if (!promised)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: tensor \"%s\": int8 weights, but config.json has no " KEY " that says how they are meant",
+                       "%s: tensor \"%s\": int8 weights: expected " KEY " in config.json, got none",
                        rf__weights_name(w), name.text);
     if (!s)
         return rf_fail(why, RF_EDATA,

@@ -40,7 +40,7 @@ static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, 
     if (status) return status;
     *out = rf__json_load(text, size, JSON_REJECT_DUPLICATES | number, &bad, &memory);
     rf__free(ctx, text);
-    if (!*out && memory) return rf_fail(why, RF_ENOMEM, "%.200s: no memory for its JSON", path);
+    if (!*out && memory) return rf_fail(why, RF_ENOMEM, "%.200s: out of memory for its JSON", path);
     if (!*out) return rf_fail(why, RF_EDATA, "%.200s:%d: %.120s", path, bad.line, bad.text);
     if (list ? json_is_array(*out) : json_is_object(*out)) return RF_OK;
     json_decref(*out);
@@ -253,12 +253,12 @@ static rf_status read_modules(const char *folder, const char *path, const json_t
         if (!type || !below) return rf_fail(why, RF_EDATA, "%.200s: module %zu: expected type and path, got none", path,
                                             i);
         if (i >= RF_COUNT(order) || strcmp(type, order[i]))
-            return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu is %s, expected %s", path, i,
-                           rf__printable(type).text,
-                           i == 0   ? "is Transformer"
-                           : i == 1 ? "is Pooling"
-                           : i == 2 ? "is Normalize, or none"
-                                    : "are at most three: Transformer, Pooling, Normalize");
+            return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu: expected %s, got %s", path, i,
+                           i == 0   ? "Transformer"
+                           : i == 1 ? "Pooling"
+                           : i == 2 ? "Normalize, or none"
+                                    : "at most three: Transformer, Pooling, Normalize",
+                           rf__printable(type).text);
         if (i == 0) status = read_transformer(folder, below, s, why);
         if (i == 1) status = read_pooling(folder, below, s, why);
         if (i == 2) status = read_normalize(folder, below, s, why);
@@ -276,7 +276,7 @@ static rf_status read_similarity(const char *path, const json_t *root, rf_senten
     const char *name = json_string_value(value);
     if (!name || !*name || strlen(name) >= sizeof s->similarity)
         return rf_fail(why, RF_EDATA, "%.200s: similarity_fn_name: expected \"cosine\" or another function's name, got "
-                                      "another value; write \"cosine\", or take it out", path);
+                                      "another value; write \"cosine\", or remove it", path);
     snprintf(s->similarity, sizeof s->similarity, "%s", name);
     return RF_OK;
 }

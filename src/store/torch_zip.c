@@ -280,7 +280,7 @@ rf_status rf__zip_locate(const rf__zip *z, rf__storages *s, rf_error *why)
             snprintf(name, sizeof name, "data/%.*s", (int)(one->key_size < 200 ? one->key_size : 200), one->key);
         const rf_status status = member(z, path, sizeof path, name, n, &e, why);
         if (status) return status;
-        if (!e) return refuse(z, path, "is missing, a tensor lies in it", why);
+        if (!e) return refuse(z, path, "is missing, although a tensor is stored in it", why);
         if (e->size != one->bytes)
             return rf_fail(why, RF_EDATA,
                            "%s: refused: the zip's entry \"%s\": expected the %zu bytes of its tensors, got %zu",

@@ -360,7 +360,7 @@ static rf_status begin(rf__run *r, rf_error *why)
     rf_weights_close(w);
     r->params.new_pooler = false;
     if (!status)
-        rf__run_notify(r, "note", "begins with the encoder of %s%s%s", r->o.model,
+        rf__run_notify(r, "note", "starting from the encoder of %s%s%s", r->o.model,
                        f->head == RF_HEAD_EMBED ? "" : has ? " and its head" : " and a new head", pooler);
     return status;
 }
@@ -396,8 +396,8 @@ static void settle_dev(rf__run *r, const rf__finetune_run *f)
     const uint64_t held = f->dev.n ? f->dev.hash : 0;
     if (t->held && held && t->held != held) {
         rf__run_notify(r, "note",
-                       "the examples of dev are not those of the evaluations up to step %lld, with which later ones "
-                       "cannot be compared: the search for the best checkpoint begins anew",
+                       "dev has other examples than in the evaluations up to step %lld, so later scores cannot be "
+                       "compared with them: the search for the best checkpoint starts again",
                        (long long)t->step);
         t->best_step = 0;
         memset(&t->patience, 0, sizeof t->patience);

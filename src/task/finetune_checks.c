@@ -54,8 +54,10 @@ static rf_status report_repeated(rf__run *r, const rf__finetune_run *f, rf_error
     if (!rf__task_of_vectors(f->task) || f->train.teacher || !infonce || !isnan(f->train.target[0])) return RF_OK;
     const rf_status status = rf__items_repeated(&f->train, &again, why);
     if (again)
-        rf__run_notify(r, "note", "%zu of %zu examples are there already: where two that are equal meet in a batch, "
-                       "each one's second text is a wrong one of the other", again, f->train.n);
+        rf__run_notify(r, "note",
+                       "%zu of %zu examples are duplicates: if two equal examples are in one batch, the second "
+                       "text of each counts as a negative of the other",
+                       again, f->train.n);
     return status;
 }
 
@@ -84,8 +86,8 @@ static void report_ineffective(rf__run *r, const rf__finetune_run *f)
         char tasks[100];
         if (all[i].effective || !r->o.given(r->o.given_user, all[i].name)) continue;
         rf__task_list(all[i].name, tasks, sizeof tasks);
-        rf__run_notify(r, "note", "given, but without effect: %s is for %s%s", all[i].name, all[i].where ? "" : "task ",
-                       all[i].where ? all[i].where : tasks);
+        rf__run_notify(r, "note", "options without effect: %s applies only to %s%s", all[i].name,
+                       all[i].where ? "" : "task ", all[i].where ? all[i].where : tasks);
     }
 }
 
@@ -141,7 +143,7 @@ rf_status rf__finetune_report(rf__run *r, const rf__finetune_run *f, rf_error *w
     if (status) return status;
     report_ineffective(r, f);
     if (f->source.bad)
-        rf__run_notify(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad,
+        rf__run_notify(r, "note", "%llu malformed line%s skipped, the first: %s", (unsigned long long)f->source.bad,
                        f->source.bad > 1 ? "s were" : " was", f->source.first.text);
     return RF_OK;
 }

@@ -181,7 +181,8 @@ static rf_status report_best(rf_train_report *report, void *user, const rf_finet
 {
     char note[500], folder[4096];
     report_point(report, user, "the best, ", b->rate, metric, b->value);
-    snprintf(note, sizeof note, "as good as the best, which is the first of them: learning rate %s", b->ties);
+    snprintf(note, sizeof note, "learning rates with the same score as the best, of which the first was chosen: %s",
+             b->ties);
     if (*b->ties) tell(report, user, "note", b->rate, note);
     for (int64_t s = 0; s < o->seeds; s++) {
         char name[80];
@@ -198,7 +199,7 @@ static bool has_diverged(rf_train_report *report, void *user, double rate, rf_st
 {
     char note[sizeof failed->text + 64];
     if (status != RF_ENUMERIC) return false;
-    snprintf(note, sizeof note, "learning rate %g: has no score: %s", rate, failed->text);
+    snprintf(note, sizeof note, "learning rate %g: no score: %s", rate, failed->text);
     tell(report, user, "note", rate, note);
     return true;
 }

@@ -25,8 +25,8 @@ float rf__vectors_score_of(rf__example *m)
     if (!m->with_labels || !t.at) return NAN;
     const double x = rf__example_number(m, "score");
     if (fabs(x) > most)
-        return RF__EXAMPLE_BAD(m, "the score %s is not in %g to %g; score_max says how high scores go",
-                               rf__show(t, 60).text, -most, most), 0;
+        return RF__EXAMPLE_BAD(m, "score: expected %g to %g, got %s; score_max sets the limit", -most, most,
+                               rf__show(t, 60).text), 0;
     return (float)(x / most);
 }
 
@@ -35,8 +35,8 @@ void rf__vectors_agree(rf__example *m, const rf__items *out, float score)
     const bool scored = !isnan(score);
     if (m->bad) return;
     if (out->n && m->with_labels && scored == !!isnan(out->target[0])) {
-        RF__EXAMPLE_BAD(m, scored ? "has a score, and the first example has none"
-                                  : "has no score, and the first example has");
+        RF__EXAMPLE_BAD(m, scored ? "expected no score, as in the first example, got one"
+                                  : "expected a score, as in the first example, got none");
         return;
     }
     m->l->scored = scored;
@@ -55,8 +55,10 @@ rf_status rf__vectors_taught(rf__example *m, rf__items *out, int32_t *row, rf_er
         const int64_t strange = rf__teacher_row(t, *row + i, y);
         double square = 0;
         for (int64_t c = 0; c < t->C; c++) square += (double)y[c] * (double)y[c];
-        if (strange) RF__EXAMPLE_BAD(m, "number %lld of the teacher's vector is not finite", (long long)strange);
-        else if (!(square > 0)) RF__EXAMPLE_BAD(m, "the teacher's vector has length 0");
+        if (strange)
+            RF__EXAMPLE_BAD(m, "teacher: number %lld of the vector: expected a finite one, got NaN or infinity",
+                            (long long)strange);
+        else if (!(square > 0)) RF__EXAMPLE_BAD(m, "teacher: expected a vector of length above 0, got zeros");
         out->hash = rf__hash64(y, (size_t)t->C * sizeof *y, out->hash);
     }
     rf__free(out->ctx, y);
@@ -164,14 +166,14 @@ bool rf__vectors_has_metric(const rf__labelled *l, const char *name)
 
 const char *rf__vectors_why_not(const rf__labelled *l)
 {
-    return l->scored ? "the examples have scores, to which cosines are held" : "the examples have no scores";
+    return l->scored ? "the examples have scores, with which cosines are compared" : "the examples have no scores";
 }
 
 void rf__vectors_remark(const rf__labelled *l, char *out, size_t size)
 {
     if (l->o->similarity_threshold > 1 || (l->scored && !l->graded)) return;
     snprintf(out, size, "similarity_threshold has no effect: the examples %s",
-             l->scored ? "have other scores than 0 and 1" : "have no scores");
+             l->scored ? "have scores other than 0 and 1" : "have no scores");
 }
 
 rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,

@@ -165,7 +165,7 @@ static chars *make(const rf_ctx *ctx, const rf_tokenizer_row *row, int32_t own, 
     t->of = rf__calloc(ctx, (size_t)own, sizeof *t->of);
     if (t->of) return t;
     rf_tokenizer_free(any);
-    return rf_fail(why, RF_ENOMEM, "tokenizer: no memory for %d characters", (int)own), NULL;
+    return rf_fail(why, RF_ENOMEM, "tokenizer: out of memory for %d characters", (int)own), NULL;
 }
 
 static rf_status finish_making(chars *t, const rf_tokenizer_parts *parts, rf_tokenizer **out, rf_error *why)
@@ -206,7 +206,7 @@ static rf_status read_entries(rf_tokenizer_folder *f, const char *path, const js
         if (c < 0) return bad_entry(f, path, key, "expected one character or <U+...>, got another text");
         if (t->of[id].name[0]) return bad_entry(f, path, key, "its id is another character's");
         if (id_of_scalar(t, (uint32_t)c)) return bad_entry(f, path, key, "expected each character once, got it twice");
-        if (!put_char(t, (int32_t)id, (uint32_t)c)) return rf_fail(f->why, RF_ENOMEM, "%s: no memory", path);
+        if (!put_char(t, (int32_t)id, (uint32_t)c)) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
     }
     for (int32_t id = FIRST; id < t->own; id++)
         if (!t->of[id].name[0]) return rf_fail(f->why, RF_EDATA, "%s: no character has id %d", path, (int)id);
@@ -240,7 +240,7 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
     json_t *map = json_object();
     for (int32_t id = 0; id < as_chars(t)->own; id++) rf__json_set(&map, token_of(t, id), json_integer(id));
     if (rf__ready_json(t, to, RF_FILE_VOCAB_JSON, map)) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "%s: no memory for its characters", to->folder);
+    return rf_fail(why, RF_ENOMEM, "%s: out of memory for its characters", to->folder);
 }
 
 /* ---- learning: counting ------------------------------------------------------------------------------------------ */
@@ -248,7 +248,7 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 static rf_status begin(rf_tokenizer_trainer *t, rf_error *why)
 {
     t->own = rf__calloc(t->ctx, RF_SCALARS, sizeof(uint64_t));
-    return t->own ? RF_OK : rf_fail(why, RF_ENOMEM, "vocabulary: no memory to count characters");
+    return t->own ? RF_OK : rf_fail(why, RF_ENOMEM, "vocabulary: out of memory: counts of characters");
 }
 
 static rf_status feed(rf_tokenizer_trainer *t, const char *text, size_t size, rf_error *why)
@@ -264,7 +264,7 @@ static rf_status finish(rf_tokenizer_trainer *trainer, rf_tokenizer **out, rf_er
     const rf_tokenizer_train_options *o = &trainer->options;
     size_t n = 0;
     rf_letter *x = rf__letters(trainer->ctx, trainer->own, (size_t)o->tokens - FIRST, o->least ? o->least : 1, &n);
-    if (!x) return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for its characters");
+    if (!x) return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory for its characters");
     chars *t = NULL;
     rf_status status = RF_OK;
     if (!n)
@@ -272,7 +272,7 @@ static rf_status finish(rf_tokenizer_trainer *trainer, rf_tokenizer **out, rf_er
                          (unsigned long long)(o->least ? o->least : 1));
     else if (!(t = make(trainer->ctx, &rf__tokenizer_chars, FIRST + (int32_t)n, why))) status = RF_ENOMEM;
     for (size_t i = 0; i < n && !status; i++)
-        if (!put_char(t, FIRST + (int32_t)i, x[i].c)) status = rf_fail(why, RF_ENOMEM, "vocabulary: no memory");
+        if (!put_char(t, FIRST + (int32_t)i, x[i].c)) status = rf_fail(why, RF_ENOMEM, "vocabulary: out of memory");
     rf__free(trainer->ctx, x);
     if (!status) return finish_making(t, &(rf_tokenizer_parts){.name = "vocabulary"}, out, why);
     if (t) rf_tokenizer_free(&t->base);

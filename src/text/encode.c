@@ -303,7 +303,7 @@ static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, co
     size_t cut = 0;
     if (!encode_all(t, text, size, pair, pair_size, sample, limit, flags, e, &cut)) {
         e->n = before;
-        return rf_fail(why, RF_ENOMEM, "encode: no memory for %zu bytes of text", size);
+        return rf_fail(why, RF_ENOMEM, "encode: out of memory for %zu bytes of text", size);
     }
     if (dropped) *dropped = cut;
     return RF_OK;

@@ -414,7 +414,7 @@ static rf_status keep(const rf_tokenizer_folder *f, rf_tokenizer *t)
         if (is_kept(k, x)) rf__json_set(&kept, k->name, kept_value(x));
     }
     t->kept = kept;
-    return kept ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: no memory for the tokenizer's settings", f->config_path);
+    return kept ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer's settings", f->config_path);
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */

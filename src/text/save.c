@@ -190,7 +190,7 @@ rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error 
     rf_status status = t->row->save ? t->row->save(t, &all, why) : RF_OK;
     if (!status && (!rf__ready_json(t, &all, RF_FILE_TOKENIZER_CONFIG, settings(t)) ||
                     !rf__ready_json(t, &all, RF_FILE_SPECIAL_TOKENS, specials(t))))
-        status = rf_fail(why, RF_ENOMEM, "%s: no memory for the tokenizer's settings", folder);
+        status = rf_fail(why, RF_ENOMEM, "%s: out of memory for the tokenizer's settings", folder);
     if (!status) status = write_all(t, &all, why);
     free_files(t, &all);
     return status;

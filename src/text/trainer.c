@@ -36,7 +36,7 @@ rf_status rf_tokenizer_trainer_new(const rf_ctx *ctx, const char *type, const rf
         return rf_fail(why, RF_EUNSUPPORTED, row->make ? "a tokenizer of type %s learns nothing from text"
                                                        : RF__TOKENIZER_READ, type);
     rf_tokenizer_trainer *t = rf__calloc(ctx, 1, sizeof *t);
-    if (!t) return rf_fail(why, RF_ENOMEM, "tokenizer: no memory for a trainer");
+    if (!t) return rf_fail(why, RF_ENOMEM, "tokenizer: out of memory for a trainer");
     t->ctx = ctx;
     t->row = row;
     rf_status status = read_options(&t->options, options, why);

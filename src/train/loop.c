@@ -243,8 +243,8 @@ static void tell_of_zeros(rf__run *r)
     if (n < 1 || n < 2 * r->zeros_told) return;
     r->zeros_told = n;
     rf__run_notify(r, "note",
-                   "step %" PRId64 ": so far %" PRId64 " queries of linear attention had no denominator (no key had a "
-                   "feature of theirs); their results are zeros",
+                   "step %" PRId64 ": so far %" PRId64 " queries of linear attention had denominator 0, because no key "
+                   "shares a feature with them; their results are 0",
                    r->state.step, n);
 }
 
@@ -255,7 +255,7 @@ static void note_divergence(rf__run *r, double loss)
     if (!rf__losses_diverged(&r->losses, r->state.step, loss)) return;
     rf__run_notify(r, "note",
                    "step %" PRId64 ": the mean loss of %d updates is %.4g, it was %.4g up to step %" PRId64 ": the run "
-                   "has diverged; go on from a checkpoint before that step (--resume) with a smaller learning rate",
+                   "has diverged; resume from a checkpoint before that step (--resume) with a smaller learning rate",
                    l->last.step, (int)RF_LOSS_BLOCK, l->last.mean, l->lowest.mean, l->lowest.step);
 }
 
@@ -401,7 +401,7 @@ static void count_patience(rf__run *r)
         t->patience.stale = 0;
     } else if (++t->patience.stale >= r->o.early_stopping_patience && t->step < t->max_steps) {
         rf__run_notify(r, "note",
-                       "step %" PRId64 ": %" PRId64 " evaluations in a row without a better one: the run ends here",
+                       "step %" PRId64 ": %" PRId64 " evaluations in a row without improvement: training stops",
                        t->step, t->patience.stale);
         t->max_steps = t->step;
     }

@@ -53,9 +53,9 @@ void rf__run_name_good(const rf__run *r, char *out, size_t size)
 {
     const int64_t good = rf__checkpoint_newest(r->ctx, r->folder, r->state.good_step);
     if (good)
-        snprintf(out, size, "%.150s/checkpoint-%" PRId64 " is the last good one, from which --resume goes on with a "
+        snprintf(out, size, "%.150s/checkpoint-%" PRId64 " is the last good one: resume from it (--resume) with a "
                  "smaller learning_rate", r->folder, good);
-    else snprintf(out, size, "%.150s has no checkpoint from before; a smaller learning_rate may help", r->folder);
+    else snprintf(out, size, "%.150s has no earlier checkpoint; a smaller learning_rate may help", r->folder);
 }
 
 /* How the save of `step` went.  A failed one costs a note; the third in a row, the last chance of a run, or weights

@@ -122,7 +122,7 @@ static rf_status tell_ineffective(rf__run *r, rf_error *why)
     char ineffective[512];
     (void)why;
     if (rf__options_ineffective(&r->o, &r->usual, ineffective, sizeof ineffective))
-        rf__run_notify(r, "note", "given, but without effect: %s", ineffective);
+        rf__run_notify(r, "note", "options without effect: %s", ineffective);
     return RF_OK;
 }
 

@@ -89,7 +89,7 @@ static rf_status resume_stages(rf__run *r, const json_t *saved, const char *give
 /* What a resumed run needs for the bits of one that was left alone, besides its options and data. */
 static void report_changes(rf__run *r)
 {
-    static const char what[] = "bits need not be those of a run without the change";
+    static const char what[] = "the result may differ in its bits from that of a run without the change";
     char kernels[RF__KERNELS];
     rf__state_kernels(r->ctx, kernels);
     if (strcmp(r->state.version, rf_version()))

@@ -171,9 +171,7 @@ static rf_status leave_the_future(rf__run *r, rf_error *why)
     if (!status) status = rf__checkpoints_abandon(r->ctx, r->folder, t->step, note, sizeof note, why);
     if (!status && *note)
         rf__run_notify(r, "note",
-                       "goes on from step %" PRId64
-                       "; what is of a future that it leaves is set aside as %s",
-                       t->step, note);
+                       "continuing from step %" PRId64 "; files of later steps are renamed to %s", t->step, note);
     return status;
 }
 
@@ -185,9 +183,9 @@ rf_status rf__run_open_logs(rf__run *r, rf_error *why)
     if (!status && r->o.report_to == RF_REPORT_TENSORBOARD)
         status = rf__events_open(r->folder, events, rf__wall_seconds(), &r->events, why);
     if (!status && r->own && r->metrics.bytes < r->state.metrics_bytes)
-        rf__run_notify(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
+        rf__run_notify(r, "note", "metrics.jsonl is shorter than the checkpoint records; missing lines stay missing");
     if (!status && !r->own && r->state.metrics_bytes)
-        rf__run_notify(r, "note", "metrics.jsonl of %s begins behind step %" PRId64 "; the steps before are in that of "
-                       "the folder of %s", r->folder, r->state.step, r->from);
+        rf__run_notify(r, "note", "metrics.jsonl of %s begins after step %" PRId64 "; earlier steps are in the folder "
+                       "of %s", r->folder, r->state.step, r->from);
     return status;
 }

@@ -60,7 +60,7 @@ static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_err
         if (trained) {
             rf_config_set_head(c, RF_HEAD_MLM);
             rf__run_notify(r, "note",
-                           "%s was trained to see tokens on both sides; from here on it sees earlier ones only",
+                           "%s was trained with bidirectional attention; from now on it attends to earlier tokens only",
                            r->o.model);
         }
     }
@@ -101,7 +101,7 @@ static rf_status read_new_config(rf__run *r, rf_config *c, rf_error *why)
     char strange[512];
     const rf_status status = rf_config_read_new(r->ctx, r->o.config, c, strange, sizeof strange, why);
     if (!status && *strange)
-        rf__run_notify(r, "note", "%s: keys that nothing here reads are passed over: %s", r->o.config, strange);
+        rf__run_notify(r, "note", "%s: unknown keys are ignored: %s", r->o.config, strange);
     return status;
 }
 
@@ -205,7 +205,7 @@ static rf_status set_both(rf__run *r, bool trained, rf_error *why)
     if (!trained) return RF_OK;
     const rf_status status = rf__rtd_load(r->rtd, r->o.model, r->optimizer.value, &generator, why);
     if (!status)
-        rf__run_notify(r, "note", "goes on from the weights in %s%s", r->o.model,
+        rf__run_notify(r, "note", "starting from the weights in %s%s", r->o.model,
                        generator ? " and its generator" : "; the generator is new");
     return status;
 }
@@ -217,7 +217,7 @@ static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
     (r->job || trained ? rf__params_init_head : rf__params_init)(&r->params, r->optimizer.value, r->o.seed);
     if (r->job) return r->job->begin(r, why);
     if (!trained) return RF_OK;
-    rf__run_notify(r, "note", "goes on from the weights in %s", r->o.model);
+    rf__run_notify(r, "note", "starting from the weights in %s", r->o.model);
     return rf__run_load_weights(r, r->o.model, why);
 }
 

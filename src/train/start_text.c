@@ -60,7 +60,7 @@ static void settle_steps(rf__run *r)
     if (o->eval_steps && (double)r->held.tokens > 0.6 * between)           /* a forward is a third of a step */
         rf__run_notify(r, "note",
                        "an evaluation reads %.1f million tokens, the %lld steps between two of them %.1f million: "
-                       "eval_documents makes it shorter",
+                       "a smaller eval_documents makes it shorter",
                        (double)r->held.tokens * 1e-6, (long long)o->eval_steps, between * 1e-6);
 }
 

@@ -47,7 +47,7 @@ printf 'a well-known two-by-two test\n' > tok
 expect 0 '' "$program" bleu --tokenized tok -i tok
 grep -qE '^tokenized BLEU\|.*\|tok:compounds\|smooth:none\|program.* = 100\.00 .*hyp_len = 10 ' out || fail "tokenized: $(cat out)"
 grep -q version out && fail "tokenized BLEU claims to be sacreBLEU's"
-expect 2 'leave --tokenize out' "$program" bleu --tokenized --tokenize intl tok -i tok
+expect 2 'expected no --tokenize' "$program" bleu --tokenized --tokenize intl tok -i tok
 expect 2 'leave ter out of --metrics' "$program" bleu --tokenized --metrics bleu,ter tok -i tok
 
 # An option that has no effect is not passed over; a byte-order mark is no word.
@@ -63,13 +63,13 @@ expect 0 '' "$program" bleu --metrics bleu,chrf --chrf-beta 3 --smooth-method fl
 expect 0 '' "$program" bleu --metrics bleu,chrf,ter ref -i sys
 cp out plain
 { printf '\357\273\277'; cat sys; } > marked
-expect 0 'marked: the byte-order mark is passed over' "$program" bleu --metrics bleu,chrf,ter ref -i marked
+expect 0 'marked: the byte-order mark is skipped' "$program" bleu --metrics bleu,chrf,ter ref -i marked
 same plain out 'a byte-order mark'
 
 # What is refused, before anything is printed.
 printf 'one\n' > short
-expect 3 'short: 1 lines, and ref has 3' "$program" bleu ref -i short
-expect 3 'short: 1 lines, and ref has 3' "$program" bleu ref short -i sys
+expect 3 'short: expected 3 lines, one for every segment, as in ref, got 1' "$program" bleu ref -i short
+expect 3 'short: expected 3 lines, one for every segment, as in ref, got 1' "$program" bleu ref short -i sys
 : > empty
 expect 3 'empty: no line' "$program" bleu ref -i empty
 printf 'a\nb\377\nc\n' > bad

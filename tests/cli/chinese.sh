@@ -6,7 +6,7 @@ golden=$(cd "$(dirname "$0")/../golden/text/jieba" && pwd)
 # The folder: a vocabulary, the class, a dictionary of its own.
 mkdir base
 cp "$golden/vocab.txt" "$golden/tokenizer_config.json" base
-expect 2 'dictionary needs -o FILE' "$program" dictionary "$golden/dict.txt"
+expect 2 'dictionary: expected -o FILE' "$program" dictionary "$golden/dict.txt"
 expect 2 'FILE' "$program" dictionary -o x.words
 expect 4 'nowhere.txt' "$program" dictionary nowhere.txt -o x.words
 printf 'word\n' > bad.txt
@@ -55,7 +55,7 @@ expect 0 '' "$program" fill-mask -m mlm --top-k 3 '今天[MASK]非常好'
 [ "$(grep -c '%' out)" -eq 3 ] || fail "fill-mask: $(cat out)"
 expect 0 '' "$program" embed -m mlm -o v.npy text.txt
 expect 0 '' "$program" dictionary -q other.txt --name other -o mlm/dictionary.words
-expect 3 'words were cut by the dictionary "small".*here is "other"' "$program" fill-mask -m mlm '今天[MASK]'
+expect 3 'expected the dictionary "small".*got "other"' "$program" fill-mask -m mlm '今天[MASK]'
 head -c 100000 base/dictionary.words > mlm/dictionary.words
 expect 3 'mlm/dictionary.words: expected a compiled dictionary, got another or a truncated' "$program" tokenize -m mlm '今天'
 
@@ -88,9 +88,9 @@ triple() { # MESSAGE SECOND LINE
 }
 triple '' '{"choices": ["天气", "我"], "label": 0}'
 triple 'no list of choices' '{"text": "今天", "label": 0}'
-triple 'choice 2 is not a string' '{"text": "今天", "choices": ["天气", null], "label": 0}'
-triple 'the label is not the number of a choice' '{"text": "今天", "choices": ["天气", "我"], "label": 2}'
-triple 'the label is not the number of a choice' '{"text": "今天", "choices": ["天气", "我"]}'
+triple 'choice 2: expected a string' '{"text": "今天", "choices": ["天气", null], "label": 0}'
+triple 'label: expected the index of a choice' '{"text": "今天", "choices": ["天气", "我"], "label": 2}'
+triple 'label: expected the index of a choice' '{"text": "今天", "choices": ["天气", "我"]}'
 
 expect 0 'read back' "$program" convert mlm more --extend-vocab words
 holds out 'tokens keep their vectors'

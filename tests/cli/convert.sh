@@ -4,7 +4,7 @@ golden=$(cd "$(dirname "$0")/../golden" && pwd)
 . "$(dirname "$0")/lib"
 
 # The same weights by safetensors, by the old pickles, by the zip, by shards: the same bytes.
-expect 0 'plain: written, read back, the same' "$program" convert "$golden/models/plain" plain
+expect 0 'plain: written, read back and compared' "$program" convert "$golden/models/plain" plain
 holds out 'roformer.embeddings.word_embeddings.weight  F32 [101,32]'
 # A pooler, which transformers' class does not have, is left out of a RoFormer; of a BERT it is refused until it is dropped.
 expect 3 'expected only tensors of BertForMaskedLM, got 4 others: bert.pooler.dense.bias, bert.pooler.dense.weight, .*; --drop' \
@@ -52,7 +52,7 @@ expect 4 'nowhere' "$program" convert nowhere x
 
 # Matrices in int8: the same answers as by --dtype int8, carried on as they are, back to f32; bad scales and other schemes are named before
 # a weight is read.
-expect 0 'int8: written, read back, the same' "$program" convert "$golden/models/plain" int8 --dtype int8
+expect 0 'int8: written, read back and compared' "$program" convert "$golden/models/plain" int8 --dtype int8
 expect 0 '' "$program" verify int8
 expect 0 '' "$program" info -m int8
 holds out 'matrices_in_int8  12'
@@ -68,7 +68,7 @@ expect 3 'quantization_config.config_groups.group_0.weights.num_bits: expected 8
 sed 's/"dynamic": true/"dynamic": false/' int8/config.json > again/config.json
 expect 3 'quantization_config.config_groups.group_0.input_activations.dynamic: expected true' "$program" convert again x
 python3 -c 'import json; c = json.load(open("int8/config.json")); del c["quantization_config"]; json.dump(c, open("again/config.json", "w"))'
-expect 3 'int8 weights, but config.json has no quantization_config' "$program" info -m again
+expect 3 'int8 weights: expected quantization_config in config.json, got none' "$program" info -m again
 cp int8/config.json again
 sed 's/layer.1.output.dense.weight_scale/layer.1.output.dense.weight_scaly/' int8/model.safetensors > again/model.safetensors
 expect 3 'tensor "roformer.encoder.layer.1.output.dense.weight" is in int8: expected' "$program" convert again x

@@ -18,7 +18,7 @@ printf 'a b\n' > model/vocab.bpe
 printf 'kept\n' > blob && ln -s ../blob model/linked.txt
 : > model/empty.bin
 for file in tf_model.h5 pytorch_model.bin onnx/model.onnx checkpoint-5/model.safetensors .git/HEAD metrics.jsonl training_args.bin added_tokens.json runs/log; do printf '{}' > "model/$file"; done
-expect 0 'new: written, read back, the same' "$program" convert model new
+expect 0 'new: written, read back and compared' "$program" convert model new
 for file in LICENSE README.md 'modeling own.py' 2_Dense/deep/rust_model.ot 2_Dense/config.json vocab.bpe linked.txt empty.bin; do
     same "model/$file" "new/$file"
     holds out "$file  copied"
@@ -26,8 +26,8 @@ done
 [ -f new/linked.txt ] && [ ! -L new/linked.txt ] || fail "a link was copied as a link"
 # What stays behind is named with the reason.
 for file in 'tf_model.h5  not copied: the weights in another format' 'pytorch_model.bin  not copied: the weights in another format' 'onnx  not copied: the weights' \
-    'checkpoint-5  not copied: of a training run' '.git  not copied: ' 'metrics.jsonl  not copied: of a training run' 'training_args.bin  not copied' 'runs  not copied' \
-    'added_tokens.json  not copied: what it says is in the files that are written'; do
+    'checkpoint-5  not copied: belongs to a training run' '.git  not copied: ' 'metrics.jsonl  not copied: belongs to a training run' 'training_args.bin  not copied' 'runs  not copied' \
+    'added_tokens.json  not copied: its contents are in the files that are written'; do
     holds out "$file"
     [ ! -e "new/${file%%  *}" ] || fail "${file%%  *} was copied"
 done
@@ -59,7 +59,7 @@ rm model/loop
 # With another vocabulary what is of the old one goes.
 printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncity\n' > words.txt && mkdir words && mv words.txt words/vocab.txt
 expect 0 '' "$program" convert -q model extended --extend-vocab words
-holds out 'vocab.bpe  not copied: of the vocabulary that is replaced'
+holds out 'vocab.bpe  not copied: belongs to the vocabulary that is replaced'
 same words/vocab.txt extended/vocab.txt
 
 # Keys that mean nothing here are kept; those that convert writes anew are not kept beside their new form.

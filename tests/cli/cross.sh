@@ -44,7 +44,7 @@ for n in 1 2 4 5 6; do sed -n ${n}p lines.txt | "$program" rank -q -m model --cr
 same alone.txt together.txt "scores alone and together"
 
 expect 2 'QUERY: expected a text, got an empty one' "$program" rank -m model --cross ' ' lines.txt
-expect 2 '--cross and --pooling exclude one another' "$program" rank -m model --cross --pooling mean 'a' lines.txt
+expect 2 '--cross, --pooling: expected one of them, got both' "$program" rank -m model --cross --pooling mean 'a' lines.txt
 model mpnet ELU
 expect 3 'activation_fn: expected torch.s Sigmoid, Identity or Tanh, got ELU' "$program" rank -m model --cross 'a' lines.txt
 cp -r "$golden/mpnet/whole" masked

@@ -24,8 +24,8 @@ expect 0 'step 8: saved .*lost$' "$program" finetune --resume "$good" --learning
 
 # Of several rates that one has no score; a tie is named, the folder of the best one, too.
 # shellcheck disable=SC2086
-expect 0 'learning rate 10: has no score: step 8' "$program" finetune $run --num_train_epochs 2 --learning_rates 1e-8,2e-8,10 -o rates --json
-holds err 'as good as the best, which is the first of them: learning rate 2e-08'
+expect 0 'learning rate 10: no score: step 8' "$program" finetune $run --num_train_epochs 2 --learning_rates 1e-8,2e-8,10 -o rates --json
+holds err 'the same score as the best, of which the first was chosen: 2e-08'
 holds err 'the best model is in rates/lr-1e-08'
 holds out '{"learning_rate": 1e-8, "folder": "rates/lr-1e-08", "eval_loss": 0.'
 # shellcheck disable=SC2086

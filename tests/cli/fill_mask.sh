@@ -25,7 +25,7 @@ expect 2 '--target: expected one word for a mask, got "the city"' "$program" fil
 expect 0 'target City: the vocabulary has it as city' "$program" fill-mask -m model --target City 'the [MASK]'
 expect 0 "not in the vocabulary, its first piece p is used" "$program" fill-mask -m model --target parrot 'the [MASK]'
 expect 0 '' "$program" fill-mask -m model -q --target parrot 'the [MASK]'
-expect 0 'target 股: not in the vocabulary, left out' "$program" fill-mask -m model --target 股 --target city 'the [MASK]'
+expect 0 'target 股: not in the vocabulary, ignored' "$program" fill-mask -m model --target 股 --target city 'the [MASK]'
 grep -q UNK out && fail "an unknown token is a prediction: $(cat out)"
 expect 3 'text: expected a mask token .*got none$' "$program" fill-mask -m model model
 

@@ -18,7 +18,7 @@ run="--train train.tsv --dev dev.tsv -m pre --learning_rate 5e-3 --warmup_ratio 
 # shellcheck disable=SC2086
 expect 0 'step 96/96' "$program" finetune $run -o model
 holds err '2 labels: neg, pos'
-holds err 'begins with the encoder of pre and a new head'
+holds err 'starting from the encoder of pre and a new head'
 holds out 'accuracy               1.0000'
 [ -s model/model.safetensors ] && [ -s model/metrics.jsonl ] && [ -s model/checksums.json ] || fail "files: $(ls model)"
 holds model/config.json '"id2label": {"0": "neg", "1": "pos"}'
@@ -35,8 +35,8 @@ expect 0 '53 of 60 examples were longer than 8 tokens and were cut' "$program" e
 expect 0 '53 of 60 examples were longer than 8 tokens and were cut' "$program" predict -m model --input dev.tsv --max_length 8
 expect 0 '1 of 2 examples were longer than 32 tokens and were cut' "$program" classify -m model 'the day' "$(head -c 600 text.txt | tr '\n' ' ')"
 { cat dev.tsv; printf '\nthe day\tpos\nthe day\n'; } > some.tsv
-expect 0 '1 empty line was passed over' "$program" evaluate -m model --dev some.tsv --max_bad_lines 1
-holds err '1 bad line was passed over, the first: some.tsv:64: expected the 2 columns of the header, got 1'
+expect 0 '1 empty line was skipped' "$program" evaluate -m model --dev some.tsv --max_bad_lines 1
+holds err '1 malformed line was skipped, the first: some.tsv:64: expected the 2 columns of the header, got 1'
 
 # Files that no run wrote are not written over, and no lock is left; a folder where a run has been may be used again.
 for file in config.json vocab.txt tokenizer_config.json metrics.jsonl all_results.json modules.json report.html tokens.cache; do
@@ -258,7 +258,7 @@ holds out 'matthews_correlation '
 
 # How often without when means steps; none means none.
 # shellcheck disable=SC2086
-expect 0 'given, but without effect: doc_stride is for task qa' "$program" finetune $few --train train.tsv --dev dev.tsv -o often --eval_steps 2 --doc_stride 8
+expect 0 'options without effect: doc_stride applies only to task qa' "$program" finetune $few --train train.tsv --dev dev.tsv -o often --eval_steps 2 --doc_stride 8
 grep -q '"step":2,.*"eval_loss"' often/metrics.jsonl || fail "--eval_steps 2 without a strategy: $(cat often/metrics.jsonl)"
 
 # Folds: stopped in the second, the same command goes on, and ends with the bytes of an undisturbed one.
@@ -267,7 +267,7 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
 {
     expect 0 '' "$program" finetune -q $folds -o whole-folds --json
     cp out scores
-    expect 0 'the same command with --resume latest goes on' "$program" finetune $folds -o folds --stop_after 4
+    expect 0 'continue with the same command and --resume latest' "$program" finetune $folds -o folds --stop_after 4
     expect 0 'saved folds/fold-2/checkpoint-8; the same' "$program" finetune $folds -o folds --stop_after 8 --resume latest --json
     holds out '"stopped": true'
     holds out '"checkpoint": "folds/fold-2/checkpoint-8"'
@@ -292,7 +292,7 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
         expect 4 'folds/metrics.jsonl: .*; folders in it have one: fold-1, fold-2, fold-3' "$program" $command folds
     done
     expect 2 'expected "latest" with the earlier output_dir' "$program" finetune $folds -o folds --resume folds/fold-1/checkpoint-10
-    expect 2 'k_fold makes several' "$program" finetune $folds -o nothing --report
+    expect 2 'expected one run, got several .k_fold.' "$program" finetune $folds -o nothing --report
 }
 
 # A grid: a run for each rate and seed, the best mean named, and its scores; stopped, the same command goes on.
@@ -308,7 +308,7 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     sed -i 's|grid/|parts-of-grid/|g' scores
     expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --warmup_ratio 0.1 --learning_rate 5e-3 --seed 43 -o point
     same point/model.safetensors grid/lr-0.005-seed-43/model.safetensors 'a point of the grid'
-    expect 0 'the same command with --resume latest goes on' "$program" finetune $rates -o parts-of-grid --stop_after 9
+    expect 0 'continue with the same command and --resume latest' "$program" finetune $rates -o parts-of-grid --stop_after 9
     expect 0 '' "$program" finetune -q $rates -o parts-of-grid --resume latest --json
     same out scores 'scores of the grid'
     expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 6 --learning_rates 1e-3 -o one-rate
@@ -323,8 +323,8 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
 }
 
 # Refused with a sentence.
-expect 2 'needs --train' "$program" finetune -o nothing
-expect 2 'needs -o DIR' "$program" finetune --train train.tsv -m pre
+expect 2 'expected --train' "$program" finetune -o nothing
+expect 2 'expected -o DIR' "$program" finetune --train train.tsv -m pre
 expect 2 'task: expected one of cls' "$program" finetune --task guess --train train.tsv -m pre -o nothing
 expect 3 'no column text' "$program" finetune --train text.txt -m pre -o nothing
 printf 'text\tlabel\nthe day\tpos\nthe \377\tneg\n' > bad.tsv
@@ -336,7 +336,7 @@ expect 3 'bad.tsv:3: label: expected one of the 2 known labels \(neg, pos\), got
 expect 3 'bad.tsv:3: label: expected one of the 2 known labels \(neg, pos\), got .fine.' "$program" evaluate -m model --dev bad.tsv
 [ ! -e nothing ] || fail "a refused file left $(ls nothing)"
 expect 4 'nowhere' "$program" finetune --train nowhere.tsv -m pre -o nothing
-expect 2 'needs --text' "$program" evaluate -m model
+expect 2 'expected --text' "$program" evaluate -m model
 expect 3 'classify: expected a fine-tuned model' "$program" classify -m pre 'the film'
-expect 2 'needs --input' "$program" predict -m model
+expect 2 'expected --input' "$program" predict -m model
 done_testing

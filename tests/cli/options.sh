@@ -10,8 +10,8 @@ expect 2 'unknown command pretrian; did you mean pretrain\?' "$program" pretrian
 expect 2 'unknown command xyzzy' "$program" xyzzy
 expect 2 'unknown bench fowrard; did you mean forward\?' "$program" bench fowrard
 expect 2 'usage: roformer' "$program"
-expect 2 'option --pooling needs a value: cls\|mean\|max' "$program" embed --pooling
-expect 2 'option --output needs a value: FILE' "$program" embed -o --normalize
+expect 2 '--pooling: expected a value .cls\|mean\|max., got none' "$program" embed --pooling
+expect 2 '--output: expected a value .FILE., got none' "$program" embed -o --normalize
 expect 2 "--pooling: expected one of cls\\|mean\\|max, got 'median'" "$program" embed --pooling median
 
 # Options of transformers' Trainer: each is one here, or is answered with what to do instead (tools/golden/golden_trainer_options.py).
@@ -46,15 +46,15 @@ expect 2 "shape: '8by128' is not" "$program" bench --shape 8by128 --seconds 0.01
 expect 2 "isa" "$program" --isa nosuch info --env
 
 # What a command needs.
-expect 2 'vocab needs --text' "$program" vocab -o new
-expect 2 'vocab needs -o DIR' "$program" vocab --text x
-expect 2 'pretrain needs --text' "$program" pretrain --model new
-expect 2 'evaluate needs --text' "$program" evaluate
-expect 2 'plot needs FILE' "$program" plot -o a.svg
-expect 2 'plot needs -o' "$program" plot metrics.jsonl -o a.gif
+expect 2 'vocab: expected --text' "$program" vocab -o new
+expect 2 'vocab: expected -o DIR' "$program" vocab --text x
+expect 2 'pretrain: expected --text' "$program" pretrain --model new
+expect 2 'evaluate: expected --text' "$program" evaluate
+expect 2 'plot: expected FILE' "$program" plot -o a.svg
+expect 2 'plot: expected -o' "$program" plot metrics.jsonl -o a.gif
 expect 2 "unexpected argument 'x': demo takes options only" "$program" demo x
 expect 2 'completion needs' "$program" completion
-expect 2 "no completion for 'tcsh'" "$program" completion tcsh
+expect 2 "expected bash, zsh or fish, got 'tcsh'" "$program" completion tcsh
 
 # What is given takes effect, or said not to be.
 expect 2 'do_sample=false and --top_p exclude' "$program" generate -m none --do_sample=false --top_p 0.5 x

@@ -37,8 +37,8 @@ if command -v gnuplot > /dev/null; then
     same loss.gp kept 'the script of loss.svg'
     holds loss.png.gp "out = 'loss.png'"
     cp loss.png.gp other.gp
-    expect 2 'other.gp: is the script of another plot than other.svg' "$program" plot run-a -o other.svg
-    expect 2 'other.gp: is the script of another plot than other.svg' "$program" positions plot decay -o other.svg
+    expect 2 'other.gp: the script of a plot other than other.svg' "$program" plot run-a -o other.svg
+    expect 2 'other.gp: the script of a plot other than other.svg' "$program" positions plot decay -o other.svg
     same loss.png.gp other.gp 'the script of another plot'
     mkdir again && cp loss.gp again && (cd again && gnuplot loss.gp) 2> /dev/null && [ -s again/loss.svg ] || fail "the script does not run alone"
     # A last line that a crash cut short does not matter.
@@ -85,7 +85,7 @@ if command -v gnuplot > /dev/null; then
 
     # A script that is somebody else's stays as it is, and nothing is drawn.
     echo 'plot sin(x)' > mine.gp
-    expect 2 "mine.gp: is no script of this program's, and would be overwritten" "$program" plot run-a -o mine.svg
+    expect 2 "mine.gp: not a script of this program, and would be overwritten" "$program" plot run-a -o mine.svg
     cp mine.gp mine.png.gp
     expect 2 'mine.png.gp: is no script' "$program" positions plot decay -o mine.png
     same mine.gp mine.png.gp

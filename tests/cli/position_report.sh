@@ -34,8 +34,8 @@ grep -q '"random_overlap"' out && grep -q '"cosines"' out || fail "JSON: no subs
 expect 0 '' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 --mlm_probability 0.02
 ! grep -qi 'nan\|inf' out || fail "no number: $(grep -i 'nan\|inf' out)"
 grep -q '16 tokens .* - ' out || fail "an error of one stretch: $(grep tokens out)"
-expect 2 'needs --text' "$program" position-report -m model
-expect 4 'long.txt: is no folder' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 -o long.txt
+expect 2 'expected --text' "$program" position-report -m model
+expect 4 'long.txt: expected a folder' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 -o long.txt
 [ ! -s out ] || fail "measured before it is known where it goes: $(head -2 out)"
 expect 3 'text: expected a document of 14 tokens' "$program" position-report -m model --text short.txt --max_length 16
 expect 4 'nowhere.txt' "$program" position-report -m model --text nowhere.txt

@@ -76,11 +76,11 @@ awk '$1 == 2 && $2 == 3 && $3 == 0.375 { found = 1 } END { exit !found }' out ||
 # Encodings that have no such plot are named, with those that have.
 encoding alibi
 for plot in decay score wavelengths angles rotation; do
-    expect 3 "encoding.json: $plot: of alibi there is no such plot; there is one of rotary, rotary_learned, xpos, rerope$" "$program" positions plot $plot --config encoding.json
+    expect 3 "encoding.json: $plot: expected an encoding that has this plot .rotary, rotary_learned, xpos, rerope., got alibi$" "$program" positions plot $plot --config encoding.json
 done
-expect 3 'similarity: of alibi there is no such plot; there is one of sinusoidal, .*absolute' "$program" positions plot similarity --config encoding.json
+expect 3 'similarity: expected an encoding that has this plot .sinusoidal, .*absolute.*, got alibi' "$program" positions plot similarity --config encoding.json
 encoding rotary_axial
-expect 3 'rotation: of rotary_axial there is no such plot' "$program" positions plot rotation --config encoding.json
+expect 3 'rotation: expected an encoding that has this plot .*, got rotary_axial' "$program" positions plot rotation --config encoding.json
 encoding absolute
 expect 3 'vectors of absolute are learned, config.json has none; expected --model DIR' "$program" positions plot similarity --config encoding.json
 expect 2 'did you mean rotation\?' "$program" positions plot rotatoin
@@ -206,7 +206,7 @@ expect 2 'heads 0 to 3' "$program" positions plot score -m model --text long.txt
 expect 2 'without --model' "$program" positions plot decay -m model
 expect 2 'one --text' "$program" positions plot attention -m model
 sed 's/"vocab_size"/"position_embedding_type": "none", "vocab_size"/' model/config.json > none.json && cp -r model none && mv none.json none/config.json
-expect 3 'similarity: of none there is no such plot' "$program" positions plot similarity -m none
+expect 3 'similarity: expected an encoding that has this plot .*, got none' "$program" positions plot similarity -m none
 expect 2 'one --model, or --config' "$program" positions plot similarity -m none --config none
 expect 3 'none does not rotate' "$program" positions plot score -m none --text long.txt --max_length 16
 if command -v gnuplot > /dev/null; then

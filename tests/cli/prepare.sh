@@ -27,7 +27,7 @@ expect 2 'not FILE:WEIGHT' "$program" pretrain --mix a.cache:x --model base -o r
 expect 2 '--mix a.cache:0: weight: expected 1e-9 to 1e9, got another number' "$program" pretrain --mix a.cache:0 --model base -o run3 $shape
 # shellcheck disable=SC2086
 expect 3 'a.txt: not a token cache' "$program" pretrain --data a.txt --model base -o run3 $shape
-expect 2 'prepare needs -o' "$program" prepare --text a.txt --model base
+expect 2 'prepare: expected -o' "$program" prepare --text a.txt --model base
 expect 4 'none: cannot write there' "$program" prepare --text a.txt --model base -o none/x.cache
 expect 4 'nowhere' "$program" prepare --text nowhere --model base -o x.cache
 [ ! -e x.cache ] && [ "$(ls -a | grep -c '\.tmp-')" -eq 0 ] || fail "left behind: $(ls -a)"

@@ -2,7 +2,7 @@
 # any rung is told so: tools/check/processors.sh.)
 . "$(dirname "$0")/lib" "$1"
 "$make_model" model || exit 1
-note='has no instruction for it'
+note='has no bf16 instructions'
 rungs=$("$program" info --env | sed -n 's/^rungs  *//p')
 widened=0
 for rung in $rungs; do

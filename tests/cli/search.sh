@@ -96,8 +96,8 @@ expect 3 'vectors.faiss: 200 bytes' "$program" verify short
 expect 4 'no-such' "$program" search -m model no-such 'the river'
 expect 4 'model: expected an index, got a folder without index.json' "$program" search -m model model 'the river'
 expect 2 'some: expected a new folder for the index' "$program" index -m model -o some full
-expect 2 'needs -o DIR' "$program" index -m model full
-expect 2 'search needs INDEX' "$program" search -m model
+expect 2 'expected -o DIR' "$program" index -m model full
+expect 2 'search: expected INDEX' "$program" search -m model
 printf 'fine\nbad \377\n' > bytes
 expect 3 'bytes: line 2' "$program" index -m model -o half bytes
 : > none

@@ -48,7 +48,7 @@ for folder in own below; do
     expect 0 '' "$program" evaluate -m $folder --dev scored.tsv --score_max 5 --json
     same out asked "scores of $folder"
 done
-expect 0 'similarity_threshold has no effect: the examples have other scores than 0 and 1' "$program" evaluate -m own --dev scored.tsv --score_max 5 --similarity_threshold 0.5
+expect 0 'similarity_threshold has no effect: the examples have scores other than 0 and 1' "$program" evaluate -m own --dev scored.tsv --score_max 5 --similarity_threshold 0.5
 # Where config.json and modules.json differ, both commands go by modules.json.
 cp -r whole other; rm other/checksums.json
 sed -e 's/"pooling_mode_cls_token": true/"pooling_mode_cls_token": false/; s/"pooling_mode_mean_tokens": false/"pooling_mode_mean_tokens": true/' \
@@ -152,6 +152,6 @@ head -c 1 v.JSONL | grep -q '\[' || fail "an ending in capitals"
 
 # Texts alone, of which training makes pairs, cannot be evaluated on.
 printf '{"text": "the old city"}\n{"text": "a small river"}\n' > alone.jsonl
-expect 3 'alone.jsonl:1: .*texts alone can only be trained on' "$program" finetune -q --task embed --model model --train alone.jsonl --dev alone.jsonl --max_steps 1 -o alone
+expect 3 'alone.jsonl:1: .*single texts are for training only' "$program" finetune -q --task embed --model model --train alone.jsonl --dev alone.jsonl --max_steps 1 -o alone
 [ ! -e alone ] || fail "a refused run left a folder"
 done_testing

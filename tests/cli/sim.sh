@@ -42,7 +42,7 @@ expect 3 'pooler_activation: expected tanh or linear, got "relu"' "$program" inf
 
 # Trained: from a folder of its own kind, and from another, on pairs that mean the like.
 printf 'text\tpair\n广州和深圳\t深圳和广州\n哪个好\t好哪个\n京津沪\t沪津京\n港澳台\t台港澳\n' > pairs.tsv
-expect 0 'begins with the encoder of sim and its head$' "$program" finetune --task sim --model sim --train pairs.tsv --dev pairs.tsv --batch_size 4 --max_steps 3 -o on
+expect 0 'starting from the encoder of sim and its head$' "$program" finetune --task sim --model sim --train pairs.tsv --dev pairs.tsv --batch_size 4 --max_steps 3 -o on
 holds out mrr_at_10
 holds on/config.json '"pooler_activation": "linear"'
 holds on/config.json '"finetuning_task": "sim"'

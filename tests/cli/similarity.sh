@@ -50,7 +50,7 @@ expect 0 '' "$program" rank -m model --json --top-k 1 'of the river' lines
 holds out '"line": 2, "text": "of the river"'
 expect 0 '' "$program" rank -m model --top-k 1 --query-prompt 'of the ' 'river' lines
 sed -n 1p out | grep -q "^1.0000	2" || fail "a prompt of the query: $(cat out)"
-expect 2 'rank needs QUERY' "$program" rank -m model
+expect 2 'rank: expected QUERY' "$program" rank -m model
 expect 2 'query: expected a text, got an empty one' "$program" rank -m model '  ' lines
 # What is trained is verified with the files of sentence-transformers, and converted with them.
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv

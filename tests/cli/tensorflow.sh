@@ -63,7 +63,7 @@ same similar.npy mine-sim.npy "embed of another folder with the keys"
 # Training begins with one.
 sed -i 's/"is_decoder": true,/"architectures": ["RoFormerForMaskedLM"],/' mine/bert_config.json
 printf 'text\tlabel\n天地\tx\n玄黄\ty\n宇宙\tx\n洪荒\ty\n' > train.tsv
-expect 0 'begins with the encoder of' "$program" finetune --train train.tsv -m mine -o tuned --max_steps 1 --batch_size 2
+expect 0 'starting from the encoder of' "$program" finetune --train train.tsv -m mine -o tuned --max_steps 1 --batch_size 2
 
 # Words of several characters are looked up where the vocabulary has some, as bert4keras reads WoBERT and RoFormer.
 sed 's/^天$/天地/' "$gpt/vocab.txt" > mine/vocab.txt

@@ -68,21 +68,21 @@ rm whole/generation_config.json
 { cat train.en; printf 'a\n\n'; } > odd.en
 { cat train.de; printf '\nb\n'; } > odd.de
 # shellcheck disable=SC2086
-expect 0 '2 of 202 pairs to train on are left out: 2 have an empty side' "$program" train-translation $run --model subwords --source odd.en --target odd.de -o odd --max_steps 2
+expect 0 '2 of 202 pairs to train on are dropped: 2 have an empty side' "$program" train-translation $run --model subwords --source odd.en --target odd.de -o odd --max_steps 2
 [ "$(tail -n 2 odd/dropped.tsv | cut -f 2,3 | tr '\n' ' ')" = '201	empty 202	empty ' ] || fail "$(cat odd/dropped.tsv)"
 
 # Refused, and why.
 # shellcheck disable=SC2086
 expect 3 'parallel text: expected the same number of lines, got 202 in odd.en and 200 in' "$program" train-translation $run --model subwords --source odd.en --target train.de -o x
-expect 2 'needs --source FILE... and --target FILE...' "$program" train-translation --source train.en -o x
+expect 2 'expected --source FILE... and --target FILE...' "$program" train-translation --source train.en -o x
 expect 2 'source, target: expected the same number of files, got 2 and 1' "$program" train-translation --model subwords --source train.en val.en --target train.de -o x
-expect 2 'train-translation needs -o DIR' "$program" train-translation --source train.en --target train.de
+expect 2 'train-translation: expected -o DIR' "$program" train-translation --source train.en --target train.de
 expect 2 '--update-freq is not an option of roformer train-translation: --gradient_accumulation_steps N' "$program" train-translation --update-freq 4
 expect 2 '--dim-vocabs is not an option of roformer train-translation: --vocab_size N' "$program" train-translation --dim-vocabs 4
 expect 2 '--fp16 is not an option' "$program" train-translation --fp16
 expect 2 'recipe: ' "$program" train-translation --recipe iwslt -o x
-expect 2 'exclude one another' "$program" evaluate -m whole --source val.en --target val.de --text val.en
-expect 2 '1 files of sources, 0 of targets' "$program" evaluate -m whole --source val.en
+expect 2 'expected one of them, got ' "$program" evaluate -m whole --source val.en --target val.de --text val.en
+expect 2 'expected the same number of files, got 1 and 0' "$program" evaluate -m whole --source val.en
 expect 2 'has no effect on --source' "$program" evaluate -m whole --source val.en --target val.de --mlm_probability 0.2
 [ ! -e x ] || fail "a folder was made although it was refused: $(ls x)"
 
@@ -94,7 +94,7 @@ for folder in whole whole/checkpoint-30; do
     cp $folder/* swapped 2> err
     "$program" translate -m swapped 'the old river' > out 2> err || fail "as it was: $(cat err)"
     cp others/spiece.model swapped
-    expect 3 'swapped/spiece.model is not the one with which model.safetensors was saved.*put that file back' "$program" translate -m swapped 'the old river'
+    expect 3 'swapped/spiece.model expected the file with which model.safetensors was saved.*restore that file' "$program" translate -m swapped 'the old river'
     expect 3 'swapped/spiece.model is not the one' "$program" evaluate -m swapped --source train.en --target train.de
     expect 3 'swapped/spiece.model is not the one' "$program" train-translation --model swapped --source train.en --target train.de -o x --max_steps 2
 done

@@ -64,7 +64,7 @@ wait $pid
 code=$?
 [ $code -eq 75 ] || fail "a folder that was taken away: $code: $(tail -3 log)"
 expect 0 '' "$program" verify moved
-expect 0 'metrics.jsonl is shorter than it was' "$program" pretrain --resume moved --stop_after 1
+expect 0 'metrics.jsonl is shorter than the checkpoint records' "$program" pretrain --resume moved --stop_after 1
 
 # Its token cache is cut while it is read.
 # shellcheck disable=SC2086

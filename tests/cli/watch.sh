@@ -103,5 +103,5 @@ if command -v gnuplot > /dev/null; then
     holds band.svg 'both loss'
 fi
 expect 2 'not NAME=FILE' "$program" plot --band s1,s2 -o x.svg
-expect 2 'plot needs FILE' "$program" plot -o x.svg
+expect 2 'plot: expected FILE' "$program" plot -o x.svg
 done_testing

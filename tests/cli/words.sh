@@ -19,7 +19,7 @@ expect 0 '' "$program" evaluate -q -m model --text text.txt --words 20 --json --
 
 for other in '--seed 1' '--mlm_probability 0.2' '--max_length 64' '--max_lengths 16,32' '--stride 8' '--eval_documents 2' --whole_word_mask; do
     # shellcheck disable=SC2086
-    expect 2 'exclude one another' "$program" evaluate -m model --text text.txt --words 20 $other
+    expect 2 'expected one of them, got ' "$program" evaluate -m model --text text.txt --words 20 $other
 done
 expect 2 'words' "$program" evaluate -m model --text text.txt --words 0
 printf '1 2 3\n' > none.txt

@@ -160,7 +160,7 @@ static void bad_rows(void **state)
         "e.csv:5: expected a closing quote");
     bad("cls", "e.csv", "\"text,label\na,b\n", "e.csv:1: expected a closing quote");
     bad("cls", "e.csv", "text,label\n\"a\"b,c\n",
-        "e.csv:2: something stands between a closing quote and the next separator");
+        "e.csv:2: expected a separator after a closing quote");
     for (int i = 0; i < 254; i++) strcat(wide, "\tx");
     bad("cls", "e.tsv", strcat(wide, "\na\tb\n"), "e.tsv:2: expected the 256 columns of the header, got 2");
     wide[strlen(wide) - 5] = 0;
@@ -254,14 +254,14 @@ static void bad_labels(void **state)
         "e.jsonl:2: 2 tokens, but 1 tags");
     bad("tag", "e.jsonl", "{\"tokens\": [\"a\", 1], \"tags\": [\"O\", \"B\"]}\n", "e.jsonl:1: token 2 is not a string");
     bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n",
-        "e.jsonl:1: the label is not the number of a choice");
+        "e.jsonl:1: label: expected the index of a choice");
     bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\", 2], \"label\": 0}\n",
-        "e.jsonl:1: choice 2 is not a string");
+        "e.jsonl:1: choice 2: expected a string");
     bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [], \"label\": 0}\n", "e.jsonl:1: no list of choices");
     bad("qa", "e.jsonl",
         "{\"question\": \"a\", \"context\": \"b c\", \"answers\": {\"text\": [\"c\"], \"answer_start\": [0]}}\n",
-        "e.jsonl:1: the answer 'c' is not in the context where answer_start says");
-    bad("qa", "e.jsonl", "{\"question\": \"a\"}\n", "e.jsonl:1: no question or no context");
+        "e.jsonl:1: answer: expected 'c' in the context at answer_start");
+    bad("qa", "e.jsonl", "{\"question\": \"a\"}\n", "e.jsonl:1: expected a question and a context");
 }
 
 static void labels_that_are_given(void **state)

@@ -30,7 +30,7 @@ expect 2 'choose another output_dir' mpi 2 pretrain $shape -o two
 [ "$(grep -c 'choose another output_dir' err)" -eq 1 ] || fail "said by several: $(cat err)"
 expect 2 'expected a divisor of the' mpi 4 pretrain --resume three/checkpoint-6
 expect 2 'unknown option' mpi 2 pretrain --no_such_option
-expect 2 'several can only pretrain' mpi 2 tokenize hello
+expect 2 'only pretrain uses several' mpi 2 tokenize hello
 expect 2 'other options' mpi 1 pretrain $shape -o four : -n 1 "$mpi_program" pretrain $shape -o four --learning_rate 2e-3
 
 # Alone it is the plain program.

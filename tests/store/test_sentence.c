@@ -40,7 +40,7 @@ static void folders_of_sentence_transformers_are_read(void **state)
     }
     read_golden(ctx, "two", RF_EUNSUPPORTED, &s, "pooling: expected one, got 2; combined poolings are not supported");
     read_golden(ctx, "last", RF_EUNSUPPORTED, &s, "pooling: expected cls, mean or max, got \"lasttoken\"");
-    read_golden(ctx, "dense", RF_EUNSUPPORTED, &s, "module 2 is Dense, expected is Normalize, or none");
+    read_golden(ctx, "dense", RF_EUNSUPPORTED, &s, "module 2: expected Normalize, or none, got Dense");
     rf_ctx_free(ctx);
 }
 

@@ -180,9 +180,9 @@ static void pickles(void **state)
         {OLD("\x80\2(.", ""), RF_EDATA, "ends with other than one value"},
         {OLD("\x80\2\x85.", ""), RF_EDATA, "a tuple of more values than there are"},
         {OLD("\x80\2K\1t.", ""), RF_EDATA, "without its MARK"},
-        {OLD("\x80\2}K\1s.", ""), RF_EDATA, "members for what is no container"},
-        {OLD("\x80\2](K\1u.", ""), RF_EDATA, "members for what is no container"},
-        {OLD("\x80\2}(K\1u.", ""), RF_EDATA, "members for what is no container"},
+        {OLD("\x80\2}K\1s.", ""), RF_EDATA, "members for an object that is not a container"},
+        {OLD("\x80\2](K\1u.", ""), RF_EDATA, "members for an object that is not a container"},
+        {OLD("\x80\2}(K\1u.", ""), RF_EDATA, "members for an object that is not a container"},
         {OLD("\x80\2h\5.", ""), RF_EDATA, "the memo has nothing"},
         {OLD("\x80\2}r\xff\xff\xff\xff.", ""), RF_EDATA, "a place in the memo beyond"},
         {OLD("\x80\2q\0.", ""), RF_EDATA, "nothing to remember"},
@@ -196,8 +196,8 @@ static void pickles(void **state)
              ""),
          RF_EDATA, "more than 64 bits"},
         {OLD("\x80\2cos", ""), RF_EDATA, "a name without an end"},
-        {OLD("\x80\2K\1b.", ""), RF_EDATA, "attributes for what is no dict"},
-        {OLD("\x80\2}})R.", ""), RF_EDATA, "a call of what is no object"},
+        {OLD("\x80\2K\1b.", ""), RF_EDATA, "attributes for something that is not a dict"},
+        {OLD("\x80\2}})R.", ""), RF_EDATA, "a call of something that is not an object"},
         {OLD("\x80\2)Q.", ""), RF_EDATA, "a reference that is no storage"},
         {OLD("\x80\2ctorch\nFloatStorage\n)R.", ""), RF_EDATA, "arguments that do not make the object"},
         {OLD("\x80\2ctorch._utils\n_rebuild_tensor_v2\n)R.", ""), RF_EDATA, "arguments that do not make"},
@@ -427,7 +427,7 @@ static void zips(void **state)
         rf_status code;
         const char *part;
     } bad[] = {
-        {{ROOT}, 1, -1, RF_EDATA, "\"m/data/0\" is missing, a tensor lies in it"},
+        {{ROOT}, 1, -1, RF_EDATA, "\"m/data/0\" is missing, although a tensor is stored in it"},
         {{DATA}, 1, -1, RF_EUNSUPPORTED, "got one without data.pkl"},
         {{{"data.pkl", "", 0, 0, 0}}, 1, -1, RF_EUNSUPPORTED, "got one without data.pkl"},
         {{ROOT, {"m/data/0", SIX, 24, 8, 0}}, 2, -1, RF_EDATA, "\"m/data/0\" is compressed"},

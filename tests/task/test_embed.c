@@ -380,7 +380,7 @@ static void a_teacher_is_learned_and_resumed(void **state)
     o.teacher = none;
     s.why = (rf_error){0};
     assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "the teacher's vector has length 0");
+    t_failed(&s.why, RF_EDATA, "expected a vector of length above 0");
     o.teacher = other;
     s.why = (rf_error){0};
     assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_EDATA);
@@ -482,7 +482,7 @@ static void a_teacher_that_does_not_fit_is_refused(void **state)
     refused(&s, "a.tsv", pairs, &o, RF_EIO, "no-such.npy");
     o.teacher = two;
     refused(&s, "a.tsv", scored, &o, RF_EDATA, "expected examples without scores with");
-    refused(&s, "a.jsonl", more, &o, RF_EDATA, "has negatives, and all its texts would go to one vector");
+    refused(&s, "a.jsonl", more, &o, RF_EDATA, "expected no negatives with --teacher");
     p = o, p.loss = RF_LOSS_INFONCE;
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss: expected mse or cosine with --teacher, got infonce");
     p = o, p.matryoshka = "8";
@@ -493,12 +493,12 @@ static void a_teacher_that_does_not_fit_is_refused(void **state)
     refused(&s, "a.tsv", pairs, &p, RF_EARG, "loss mse: expected");
     p = o, p.dev = s.data;
     t_write(s.data, "dev.tsv", "text\nthe cat\n", 13);
-    refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &p, RF_EDATA, "no second text");
+    refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &p, RF_EDATA, "expected a second text");
     rf_finetune_options texts = options_of(&s, NULL, s.out);                    /* each would find itself */
     texts.dev = s.data;
-    refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &texts, RF_EDATA, "no second text");
+    refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &texts, RF_EDATA, "expected a second text");
     texts.dev = NULL, texts.k_fold = 2;
-    refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &texts, RF_EDATA, "no second text");
+    refused(&s, "a.tsv", "text\nthe cat\nthe dog\n", &texts, RF_EDATA, "expected a second text");
     free(two);
     free(three);
     free(wide);
@@ -515,10 +515,10 @@ static void what_cannot_be_learned_is_refused(void **state)
                       single[] = "text\nthe cat\nthe dog\n",
                       three[] = "{\"text\": \"the cat\", \"pair\": \"the dog\", \"negative\": \"the tree\"}\n";
     rf_finetune_options o = options_of(&s, NULL, NULL), p;
-    refused(&s, "a.tsv", "text\tpair\tscore\nthe cat\tthe dog\t1.5\n", &o, RF_EDATA, "1.5 is not in -1 to 1");
+    refused(&s, "a.tsv", "text\tpair\tscore\nthe cat\tthe dog\t1.5\n", &o, RF_EDATA, "expected -1 to 1, got 1.5");
     refused(&s, "a.tsv", "text\tpair\tscore\nthe cat\tthe dog\thigh\n", &o, RF_EDATA, "'high' is not a finite number");
     refused(&s, "a.tsv", single, &o, RF_EARG, "dropout: expected above 0");
-    refused(&s, "a.jsonl", "{\"text\": \"the cat\", \"negative\": \"x\"}\n", &o, RF_EDATA, "but no second text");
+    refused(&s, "a.jsonl", "{\"text\": \"the cat\", \"negative\": \"x\"}\n", &o, RF_EDATA, "expected a second text");
     refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negatives\": \"x\"}\n", &o, RF_EDATA, "not a list");
     refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negative\": \"x\", \"score\": 1}\n", &o, RF_EDATA,
             "expected a score or negatives, got both");

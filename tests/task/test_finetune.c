@@ -425,7 +425,7 @@ static void a_folder_of_files(void **state)
     const rf_scores scores = must(&s, &o, RF_OK);
     assert_true(score_of(&scores, "accuracy") >= 0);
     assert_non_null(strstr(s.notes, "2 to evaluate on"));
-    assert_non_null(strstr(s.notes, "1 bad line was passed over, the first: "));
+    assert_non_null(strstr(s.notes, "1 malformed line was skipped, the first: "));
     assert_non_null(strstr(s.notes, "dev.tsv:4: expected the 2 columns of the header, got 1"));
     end(&s);
 }

@@ -175,7 +175,7 @@ static void one_fold_is_none(void **state)
     o.t.max_steps = 1;
     o.k_fold = 1;
     must(&s, &o, RF_OK);
-    assert_non_null(strstr(s.notes, "given, but without effect: k_fold is for 2 parts and more"));
+    assert_non_null(strstr(s.notes, "options without effect: k_fold applies only to 2 parts and more"));
     end(&s);
 }
 

@@ -116,8 +116,8 @@ static void refused(void **state)
     static const struct { const char *file, *from, *to, *part; rf_status status; } bad[] = {
         {"qwen", "(?!\\\\S)", "(?!\\\\s)", "expected the Regex of GPT-2, Qwen 2 or Llama 3, got \"(?i:'s",
          RF_EUNSUPPORTED},
-        {"qwen", "\"Isolated\"", "\"Removed\"", "Split with behavior Removed", RF_EUNSUPPORTED},
-        {"qwen", "\"use_regex\":false", "\"use_regex\":true", "ByteLevel behind Split with use_regex",
+        {"qwen", "\"Isolated\"", "\"Removed\"", "Split: behavior: expected Isolated", RF_EUNSUPPORTED},
+        {"qwen", "\"use_regex\":false", "\"use_regex\":true", "ByteLevel after Split: expected use_regex",
          RF_EUNSUPPORTED},
         {"gpt2", "\"A\":", "\"AAAAAA\":", "model.vocab: expected a piece for each byte, got none for 0x41", RF_EDATA},
         {"gpt2", "\"merges\":[[", "\"merges\":[[\"zz\",\"y\"],[", "merge 0, of \"zz\": expected pieces", RF_EDATA},

@@ -157,7 +157,7 @@ static void what_is_no_marian(void **state)
     refused(folder, RF_EDATA, "target.spm: SentencePiece model: the file, byte 0 of");
     copy_model(folder, "bpe.model", "target.spm");
     write_vocabulary(folder, pieces, 90);
-    refused(folder, RF_EDATA, "they are of different models");
+    refused(folder, RF_EDATA, "the two files are of different models");
     static const char *const odd[] = {
         "{\"</s>\": 0, \"a\": 0}", "id 0 belongs to", "{\"</s>\": 7}", "expected an id from 0 to 0",
         "{\"</s>\": 0, \"a\": 1.5}", "expected an id from 0 to 1", "[]", "expected a JSON object",

@@ -148,7 +148,7 @@ static void objectives(void **state)
     m.o.output_dir = further;
     m.o.objective = RF_OBJECTIVE_CLM;
     must(&m, RF_OK);
-    noted(&m, "was trained to see tokens on both sides");
+    noted(&m, "was trained with bidirectional attention");
     if (rf_config_read(m.ctx, further, &c, &m.why)) fail_msg("%s", m.why.text);
     assert_true(c.is_decoder);
     assert_string_equal(c.architecture, "RoFormerForCausalLM");

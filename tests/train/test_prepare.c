@@ -202,7 +202,7 @@ static void what_does_not_fit_is_refused(void **state)
     fputs("extra\n", g);
     fclose(g);
     must(&f, &o, RF_EDATA);
-    t_failed(&f.why, RF_EDATA, "a.cache: made with another tokenizer than the model's");
+    t_failed(&f.why, RF_EDATA, "a.cache: created with another tokenizer than the model's");
     o.texts = 1;
     o.datas = 0;
     f.why = (rf_error){0};

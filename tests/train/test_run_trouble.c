@@ -252,7 +252,7 @@ static void not_finite(void **state)
     r.o.eval_steps = 0;
     must(&r, RF_ENUMERIC);
     t_failed(&r.why, RF_ENUMERIC, "10 updates in a row were skipped: the loss is not finite");
-    noted(&r, "goes on from the weights in ");
+    noted(&r, "starting from the weights in ");
     noted(&r, "the update is skipped (10 in a row)");
     assert_true(tiny_has(r.out, "checkpoint-8"));
     assert_int_equal(tiny_crc(r.out, "checkpoint-8/model.safetensors"), tiny_crc(r.model, "model.safetensors"));

@@ -62,7 +62,7 @@ static void does_not_train_over_weights(void **state)
     assert_int_equal(tiny_crc(r.model, "model.safetensors"), crc);
     r.o.output_dir = r.out;
     must(&r, RF_OK);
-    noted(&r, "goes on from the weights in ");
+    noted(&r, "starting from the weights in ");
     free(checkpoint);
     end(&r);
 }
@@ -116,7 +116,7 @@ static result another_future(const run *r, const char *checkpoint)
     other.o.learning_rate = 2e-3;
     must(&other, RF_OK);
     assert_null(strstr(other.notes, "metrics.jsonl is shorter"));
-    noted(&other, " begins behind step 8; the steps before are in that of the folder of ");
+    noted(&other, " begins after step 8; earlier steps are in the folder of ");
     const result expected = result_of(out, 20);
     free(out);
     return expected;
@@ -135,7 +135,7 @@ static void going_back_leaves_the_future(void **state)
     r.o.learning_rate = 2e-3;
     r.o.stop_after = 3;
     must(&r, RF_ESTOPPED);
-    noted(&r, "goes on from step 8; what is of a future that it leaves is set aside as "
+    noted(&r, "continuing from step 8; files of later steps are renamed to "
               "abandoned-model.safetensors, abandoned-checkpoint-12, abandoned-checkpoint-16, abandoned-checkpoint-20");
     assert_int_equal(tiny_crc(r.out, "abandoned-checkpoint-20/model.safetensors"), old);
     assert_int_equal(tiny_crc(r.out, "abandoned-model.safetensors"), was);      /* no model of a future that was left */

@@ -358,9 +358,9 @@ static void what_is_left_out_is_listed(void **state)
     t_write(s.model, "a.src", source, strlen(source));
     t_write(s.model, "a.tgt", target, strlen(target));
     must(&s, RF_OK);
-    noted(&s, "3 of 64 pairs to train on are left out: 1 have an empty side (lines a.src:2); 1 are longer than the "
-              "limit (lines a.src:4); 1 have sides of too different lengths (lines a.src:3); all are listed in "
-              "dropped.tsv");
+    noted(&s, "3 of 64 pairs to train on are dropped: 1 have an empty side (lines a.src:2); 1 are longer than the "
+              "limit (lines a.src:4); 1 have sides of too different lengths (lines a.src:3); "
+              "dropped.tsv lists them");
     char *path = tiny_path(s.out, "dropped.tsv");
     FILE *f = fopen(path, "r");
     static const char *const expected[] = {"reason\tsource_tokens", "\t2\tempty\t0\t1\n", "\t3\tratio\t1\t12\n",
@@ -458,7 +458,7 @@ static void held_out_pairs_stay(void **state)
     must(&s, RF_ESTOPPED);
     s.o.resume_from_checkpoint = "latest", s.o.validation_sources = s.o.validation_targets = 1;
     must(&s, RF_ESTOPPED);
-    noted(&s, "does not say which pairs were held out");
+    noted(&s, "does not record which pairs were held out");
     must(&s, RF_ESTOPPED);
     if (strstr(s.notes, "does not say")) fail_msg("what was taken is not known: %s", s.notes);
     end(&s);
@@ -487,7 +487,7 @@ static void what_belongs_together(void **state)
     s.o.model = from;
     s.o.output_dir = t_folder();
     must(&s, RF_OK);
-    noted(&s, "goes on from the weights in");
+    noted(&s, "starting from the weights in");
     char *path = tiny_path(from, "config.json");                     /* sub-words that the model was not trained with */
     json_t *all = json_load_file(path, 0, NULL);
     static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n";
@@ -513,7 +513,7 @@ static void early_stopping_and_the_best(void **state)
     s.o.load_best_model_at_end = 1;
     must(&s, RF_OK);
     assert_int_equal(s.steps, 8);
-    noted(&s, "3 evaluations in a row without a better one");
+    noted(&s, "3 evaluations in a row without improvement");
     noted(&s, "the model is that of checkpoint-2: eval_loss");
     s.o.metric_for_best_model = RF_METRIC_BLEU;
     s.o.output_dir = t_folder();
@@ -547,7 +547,7 @@ static void sampled_runs_are_one(const char *sub_words)
     char *config = tiny_path(whole.model, "config.json");
     sampling_options(&whole, sub_words, config);
     must(&whole, RF_OK);
-    noted(&whole, "sub-words are drawn anew in each epoch: 1.");
+    noted(&whole, "subwords are sampled again in each epoch: 1.");
     const result expected = result_of(whole.out, 12);
     sampling_options(&parts, sub_words, config);
     parts.o.stop_after = 5;
@@ -609,7 +609,7 @@ static void sub_words_are_learned(void **state)
         skip();
     }
     if (status) fail_msg("%s", s.why.text);
-    noted(&s, "60 sub-words learned from both sides (BPE)");
+    noted(&s, "60 subwords learned from both sides (BPE)");
     noted(&s, "has no config.json: a new model of 3 + 3 layers, width 256");
     rf_config c;
     assert_int_equal(rf_config_read(s.ctx, s.out, &c, &s.why), RF_OK);

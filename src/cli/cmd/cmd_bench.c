@@ -52,8 +52,8 @@ static rf_status measures(const bench_job *j, const char *name, rf_error *why)
     const bool encoder = !strcmp(name, "forward") || !strcmp(name, "train") || !strcmp(name, "attention");
     if (!encoder || !j->config.is_encoder_decoder) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s measures an encoder, and this model (%s) has a decoder, too: bench/bench_translate and "
-                   "bench/bench_translation of the sources measure translators", name, j->config.family);
+                   "%s: expected an encoder, got an encoder-decoder model (%s); bench/bench_translate and "
+                   "bench/bench_translation of the sources measure translation", name, j->config.family);
 }
 
 static rf_status run_case(bench_job *j, const struct bench_case *c)
@@ -76,7 +76,7 @@ static double peak_memory(void)
 static bool multiplies_in(const char *name, rf_type type, rf_error *why)
 {
     if (type != RF_I8 || (strcmp(name, "train") && strcmp(name, "save"))) return true;
-    rf_fail(why, RF_EARG, "--dtype int8 is for answers: %s takes f32 or bf16", name);
+    rf_fail(why, RF_EARG, "--dtype: expected f32 or bf16 for %s, got int8", name);
     return false;
 }
 

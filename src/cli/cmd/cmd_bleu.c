@@ -34,12 +34,11 @@ static rf_status read_file(job *j, const char *path, cli_window *to)
     if (status) return status;
     while (!(status = cli_lines_next(&in, &line, &size, &j->io->why)) && line) {
         if (in.marked)
-            cli_note(j->io, "%s: the byte-order mark is passed over; sacreBLEU takes it for a part of the first word",
-                     path);
+            cli_note(j->io, "%s: the byte-order mark is skipped; sacreBLEU reads it as part of the first word", path);
         if ((status = cli_window_add(to, line, size, &j->io->why)) != RF_OK) break;
     }
     cli_lines_close(&in);
-    if (!status && !to->n) status = rf_fail(&j->io->why, RF_EDATA, "%.200s: no line, so nothing to score", path);
+    if (!status && !to->n) status = rf_fail(&j->io->why, RF_EDATA, "%.200s: expected a line to score, got none", path);
     return status;
 }
 
@@ -55,14 +54,14 @@ static rf_status read_all(job *j)
     int standard = 0;
     for (int i = 0; i < j->references + j->systems; i++) standard += !strcmp(path_of(j, i), "-");
     if (standard > 1)
-        return rf_fail(&j->io->why, RF_EARG, "standard input (-) is named %d times%s", standard,
+        return rf_fail(&j->io->why, RF_EARG, "standard input (-): expected once, got it %d times%s", standard,
                        j->a->inputs.n ? "" : "; without -i FILE it is the translation");
     for (int i = 0; i < j->references + j->systems && !status; i++) {
         status = read_file(j, path_of(j, i), &j->file[i]);
         if (!status && j->file[i].n != j->file[0].n)
             status = rf_fail(&j->io->why, RF_EDATA,
-                             "%.200s: %lld lines, and %.200s has %lld: each needs a line for every segment",
-                             path_of(j, i), (long long)j->file[i].n, path_of(j, 0), (long long)j->file[0].n);
+                             "%.200s: expected %lld lines, one for every segment, as in %.200s, got %lld",
+                             path_of(j, i), (long long)j->file[0].n, path_of(j, 0), (long long)j->file[i].n);
         if (status) break;
         j->texts[i] = (rf_mt_texts){cli_window_texts(&j->file[i]), j->file[i].size};
     }
@@ -162,7 +161,8 @@ static rf_status set_options(const job *j, const char *name, rf_mt_options *o)
     o->words = RF_MT_COMPOUNDS;
     o->smooth = RF_MT_UNSMOOTHED;
     if (o->metric == RF_MT_BLEU) return RF_OK;
-    return rf_fail(&j->io->why, RF_EARG, "--tokenized is for BLEU: leave %s out of --metrics", name);
+    return rf_fail(&j->io->why, RF_EARG, "--tokenized: expected no metric but BLEU, got %s; leave it out of --metrics",
+                   name);
 }
 
 /* What chance has to do with it, for system i. */
@@ -284,8 +284,11 @@ static rf_status check_options(const job *j)
         return rf_fail(why, RF_EARG, "a test needs two systems: -i BASELINE SYSTEM...");
     for (size_t i = 0; a->tokenized && i < CLI_COUNT(fixed); i++)
         if (cli_given(j->io->parsed, fixed[i]))
-            return rf_fail(why, RF_EARG,
-                           "--tokenized is BLEU of words that are there already, unsmoothed: leave --%s out", fixed[i]);
+            return rf_fail(
+                why, RF_EARG,
+                "--tokenized: expected no --%s, since it reads tokenized words and does not smooth; leave it "
+                "out",
+                fixed[i]);
     return RF_OK;
 }
 
@@ -297,7 +300,7 @@ static int run(void *arguments, cli_io *io)
     j.file = calloc(files, sizeof *j.file);
     j.texts = calloc(files, sizeof *j.texts);
     j.result = calloc((size_t)j.systems, sizeof *j.result);
-    if (!j.file || !j.texts || !j.result) rf_fail(&io->why, RF_ENOMEM, "no memory for %zu files", files);
+    if (!j.file || !j.texts || !j.result) rf_fail(&io->why, RF_ENOMEM, "out of memory for %zu files", files);
     else if (!check_options(&j) && !each_metric(&j, true) && !check_effects(&j) &&
              !read_all(&j)) each_metric(&j, false);
     for (size_t i = 0; j.file && i < files; i++) cli_window_clear(&j.file[i]);

@@ -12,8 +12,8 @@ struct args {
 static void tell(void *user, int64_t kept, int64_t means, int64_t unknown, int64_t lost)
 {
     (void)user;
-    printf("vocabulary: %lld tokens keep their vectors, %lld have the mean of their pieces', %lld that of the unknown "
-           "token; %lld went\n",
+    printf("vocabulary: %lld tokens keep their vectors, %lld get the mean of their pieces' vectors, %lld that of the "
+           "unknown token; %lld removed\n",
            (long long)kept, (long long)means, (long long)unknown, (long long)lost);
 }
 
@@ -56,7 +56,7 @@ static int run(void *arguments, cli_io *io)
     o.file = show_file;
     cli_note_vocabulary_in(io, a->folder.item[0]);
     if (!rf_convert(io->ctx, a->folder.item[0], a->folder.item[1], &o, &io->why))
-        cli_note(io, "%s: written, read back, the same", a->folder.item[1]);
+        cli_note(io, "%s: written, read back and compared", a->folder.item[1]);
     return cli_exit(io);
 }
 

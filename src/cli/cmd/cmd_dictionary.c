@@ -11,7 +11,7 @@ struct args {
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
-    if (!a->output) rf_fail(&io->why, RF_EARG, "dictionary needs -o FILE");
+    if (!a->output) rf_fail(&io->why, RF_EARG, "dictionary: expected -o FILE, got none");
     for (int i = 0; i < a->text.n && !io->why.code; i++) cli_not_input(a->output, a->text.item[i], &io->why);
     if (!io->why.code &&
         !rf_dictionary_compile(io->ctx, a->text.item, (size_t)a->text.n, a->name, a->output, &io->why))

@@ -30,10 +30,10 @@ void cli_report_reading(const cli_io *io, const rf_reading *r)
     if (r->cut)
         cli_note(io, "%lld of %lld %s were longer than %lld tokens and were %s (max_length)", (long long)r->cut,
                  (long long)r->examples, r->windows ? "questions with their contexts" : "examples",
-                 (long long)r->max_length, r->windows ? "asked of several windows" : "cut");
-    if (r->empty) cli_note(io, "%lld empty line%s passed over", (long long)r->empty, r->empty > 1 ? "s were" : " was");
+                 (long long)r->max_length, r->windows ? "split into windows" : "truncated");
+    if (r->empty) cli_note(io, "%lld empty line%s skipped", (long long)r->empty, r->empty > 1 ? "s were" : " was");
     if (r->bad)
-        cli_note(io, "%lld bad line%s passed over, the first: %s", (long long)r->bad, r->bad > 1 ? "s were" : " was",
+        cli_note(io, "%lld malformed line%s skipped, the first: %s", (long long)r->bad, r->bad > 1 ? "s were" : " was",
                  r->first);
     if (*r->remark) cli_note(io, "%s", r->remark);
 }
@@ -86,7 +86,7 @@ static int on_text(const evaluate_args *a, cli_io *io)
     if (score(io, a, a->f.t.max_length, &s) && !s.labels) return cli_exit(io);
     rf_error print = {0};
     if (io->why.code)
-        cli_note(io, "the text was not read to its end: these are the scores of the %lld documents before",
+        cli_note(io, "the text was not read to its end: these are the scores of the first %lld documents",
                  (long long)s.documents);
     if (a->json) cli_print_json(as_json(&s, a->f.t.max_length, &io->why), 0, &print);
     else print_score(&s, a->f.t.max_length);
@@ -262,8 +262,8 @@ static int on_words(const evaluate_args *a, const char *folder, cli_io *io)
     if (!cli_pipeline_open(io, folder, cli_dtype(a->dtype), &p) &&
         !rf_predict_words(p, t->text, t->texts, &o, &s, &io->why)) {
         if (s->words < a->words)
-            cli_note(io, "the text has %lld words, not the %lld that --words asks for", (long long)s->words,
-                     (long long)a->words);
+            cli_note(io, "--words: expected %lld words, got %lld, all that the text has", (long long)a->words,
+                     (long long)s->words);
         print_words(a, s, &print);
         if (cli_flush(&print)) rf_fail(&io->why, print.code, "%s", print.text);
     }
@@ -287,7 +287,8 @@ static rf_status no_strangers_to_words(const cli_parsed *p, rf_error *why)
     static const char *const other[] = {"mlm_probability", "whole_word_mask", "seed",   "max_length",
                                         "eval_documents",  "max_lengths",     "stride"};
     for (size_t i = 0; i < CLI_COUNT(other) && cli_given(p, "words"); i++)
-        if (cli_given(p, other[i])) return rf_fail(why, RF_EARG, "--words and --%s exclude one another", other[i]);
+        if (cli_given(p, other[i]))
+            return rf_fail(why, RF_EARG, "--words, --%s: expected one of them, got both", other[i]);
     return RF_OK;
 }
 
@@ -296,14 +297,14 @@ static rf_status one_kind(const evaluate_args *a, rf_error *why)
 {
     const bool pairs = a->source.n || a->target.n;
     const int kinds = (a->text.n > 0) + pairs + (a->f.dev != NULL);
-    if (kinds > 1) return rf_fail(why, RF_EARG, "--text, --dev and --source exclude one another");
+    if (kinds > 1) return rf_fail(why, RF_EARG, "--text, --dev, --source: expected one of them, got several");
     if (!kinds)
         return rf_fail(why, RF_EARG,
-                       "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE, or, for a translator, "
-                       "--source FILE... and --target FILE...");
+                       "evaluate: expected --text FILE..., or --dev FILE for a fine-tuned model, or --source FILE... "
+                       "--target FILE... for a translation model, got none of them");
     if (pairs && a->source.n != a->target.n)
-        return rf_fail(why, RF_EARG, "--source, --target: %d files of sources, %d of targets", a->source.n,
-                       a->target.n);
+        return rf_fail(why, RF_EARG, "--source, --target: expected the same number of files, got %d and %d",
+                       a->source.n, a->target.n);
     return RF_OK;
 }
 
@@ -336,9 +337,9 @@ static rf_status no_strangers(const cli_parsed *p, bool text, rf_error *why)
     if (!text && cli_given(p, "stride")) return rf_fail(why, RF_EARG, "--stride is for --text");
     if (!text && cli_given(p, "words")) return rf_fail(why, RF_EARG, "--words is for --text");
     if (cli_given(p, "stride") && cli_given(p, "max_lengths"))
-        return rf_fail(why, RF_EARG, "--stride and --max_lengths exclude one another");
+        return rf_fail(why, RF_EARG, "--stride, --max_lengths: expected one of them, got both");
     if (cli_given(p, "max_length") && cli_given(p, "max_lengths"))
-        return rf_fail(why, RF_EARG, "--max_length and --max_lengths exclude one another");
+        return rf_fail(why, RF_EARG, "--max_length, --max_lengths: expected one of them, got both");
     return no_strangers_to_words(p, why);
 }
 

@@ -72,7 +72,7 @@ static rf_status find_targets(job *j)
             if (pieces > 1 && strpbrk(word, " \t"))
                 return rf_fail(why, RF_EARG, "--target: expected one word for a mask, got \"%.60s\"", word);
             if (id < 0 || id == rf_tokenizer_unk(j->m.t)) {
-                cli_note(j->io, "--target %.60s: not in the vocabulary, left out", word);
+                cli_note(j->io, "--target %.60s: not in the vocabulary, ignored", word);
                 continue;
             }
             cli_note(j->io, pieces > 1 ? "--target %.60s: not in the vocabulary, its first piece %.60s is used"
@@ -183,7 +183,7 @@ static rf_status answer_batch(job *j, const cli_texts *in)
     if (!status) status = cli_flush(why);
     if (inner.code == RF_EDATA && !in->from_lines && is_file(text[r->bad])) {
         inner.code = RF_OK;
-        rf_fail(&inner, RF_EDATA, "no mask token in the text, which is the name of a file: its lines are read with "
+        rf_fail(&inner, RF_EDATA, "TEXT: expected a mask token, got the name of a file; read its lines with "
                 "\"< %.200s\"", text[r->bad]);
     }
     cli_window_empty(w);

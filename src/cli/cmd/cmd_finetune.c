@@ -107,7 +107,7 @@ static int stopped(const watch *w, bool json, cli_io *io)
     } else {
         puts("stopped, no scores");
     }
-    if (*w->saved && w->folds) cli_error("saved %s; the same command with --resume latest goes on", w->saved);
+    if (*w->saved && w->folds) cli_error("saved %s; continue with the same command and --resume latest", w->saved);
     else if (*w->saved) cli_error("saved %s; continue with --resume %s", cli_file_name(w->saved), w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");
     return cli_stopped() ? CLI_LATER : CLI_DONE;
@@ -139,11 +139,12 @@ static int run(void *arguments, cli_io *io)
     watch w = {.io = io, .every = f->t.logging_steps, .folds = many};
     f->t.given = was_given;
     f->t.given_user = (void *)(uintptr_t)io->parsed;
-    if (!f->train && !f->t.resume_from_checkpoint) rf_fail(&io->why, RF_EARG, "finetune needs --train FILE");
+    if (!f->train && !f->t.resume_from_checkpoint)
+        rf_fail(&io->why, RF_EARG, "finetune: expected --train FILE, got none");
     else if (!f->t.output_dir && !f->t.resume_from_checkpoint)
-        rf_fail(&io->why, RF_EARG, "finetune needs -o DIR, a folder for the new model");
+        rf_fail(&io->why, RF_EARG, "finetune: expected -o DIR, a folder for the new model, got none");
     else if (a->report && many)
-        rf_fail(&io->why, RF_EARG, "--report: is a page about one run, and %s makes several",
+        rf_fail(&io->why, RF_EARG, "--report: expected one run, got several (%s); leave it out",
                 f->k_fold > 1 ? "k_fold" : "learning_rates");
     else if (!f->t.resume_from_checkpoint || f->t.model || many)
         cli_task_folder(f->t.model, f->task, folder, sizeof folder, &io->why);

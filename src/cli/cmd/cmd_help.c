@@ -33,7 +33,7 @@ static int completion(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
     if (!cli_completion(stdout, a->word.item[0]))
-        rf_fail(&io->why, RF_EARG, "no completion for '%.60s': it is bash, zsh or fish", a->word.item[0]);
+        rf_fail(&io->why, RF_EARG, "completion: expected bash, zsh or fish, got '%.60s'", a->word.item[0]);
     return cli_exit(io);
 }
 

@@ -95,7 +95,7 @@ static rf_status begin(job *j)
     rf_error *why = &j->io->why;
     rf_index_options o;
     char name[256];
-    if (!j->a->output) return rf_fail(why, RF_EARG, "index needs -o DIR, a folder for the index");
+    if (!j->a->output) return rf_fail(why, RF_EARG, "index: expected -o DIR, a folder for the index, got none");
     rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
     j->o.normalize = 1;
@@ -164,8 +164,8 @@ const cli_command cmd_index = {
     "folder.  Vectors are computed as by roformer embed and normalized to length 1.  They are stored as int8, for a "
     "scan of all lines, and as floats, for an exact comparison of the best candidates.  Lines are numbered across all "
     "files.  Memory use does not depend on the number of lines.  An empty line keeps its number and is never found.  "
-    "If the vector of a line is zero, the command fails and names the line.  Of a FASTA file, the names of the "
-    "records are written as lines, with the vectors of their sequences.\n"
+    "If the vector of a line is zero, the command fails and names the line.  For a FASTA file, the lines are the names "
+    "of the records, with the vectors of their sequences.\n"
     "docs/formats.md describes the files: NumPy reads codes.npy, and read_index of FAISS reads vectors.faiss.",
     examples,
     options,

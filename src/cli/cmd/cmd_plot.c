@@ -266,12 +266,12 @@ static int run(void *arguments, cli_io *io)
     const char *dot = a->output ? strrchr(a->output, '.') : NULL;
     const bool svg = dot && !strcmp(dot, ".svg"), png = dot && !strcmp(dot, ".png");
     if (!svg && !png) {
-        rf_fail(why, RF_EARG, "plot needs -o FILE.svg or -o FILE.png");
+        rf_fail(why, RF_EARG, "plot: expected -o FILE.svg or -o FILE.png, got another file or none");
         return cli_exit(io);
     }
     if (cli_gnuplot_path(a->output, script, sizeof script, why)) return cli_exit(io);
     if (!a->files.n && !a->bands.n) {
-        rf_fail(why, RF_EARG, "plot needs FILE... or --band NAME=FILE,FILE,...");
+        rf_fail(why, RF_EARG, "plot: expected FILE... or --band NAME=FILE,FILE,..., got none");
         return cli_exit(io);
     }
     rf_status status = choose_metrics(&j);

@@ -64,7 +64,7 @@ static int run(void *arguments, cli_io *io)
     t->text = a->train.text.item;
     t->texts = a->train.text.n;
     if (!t->texts) {
-        rf_fail(&io->why, RF_EARG, "position-report needs --text FILE...");
+        rf_fail(&io->why, RF_EARG, "position-report: expected --text FILE..., got none");
         return cli_exit(io);
     }
     if (a->output && strlen(a->output) > 3900) {
@@ -78,7 +78,8 @@ static int run(void *arguments, cli_io *io)
     if (!status && a->output && !made && errno != EEXIST)
         status = rf_fail(&io->why, RF_EIO, "%.200s: cannot create: %s", a->output, strerror(errno));
     if (!status && a->output && (stat(a->output, &st) || !S_ISDIR(st.st_mode) || access(a->output, W_OK | X_OK)))
-        status = rf_fail(&io->why, RF_EIO, "%.200s: is no folder, or not one that can be written to", a->output);
+        status =
+            rf_fail(&io->why, RF_EIO, "%.200s: expected a folder that can be written to, got another file", a->output);
     if (!status && a->output) status = position_report_own(a->output, &io->why);
     if (!status) status = measure(&b, &r, &io->why);
     if (!status && !r.lengths) cli_note(io, "the model has no language-model head: no logits, no losses");

@@ -112,8 +112,8 @@ rf_status positions_must(const rf_config *c, const char *path, int flags, const 
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", rf_position_name(p));
     }
     if (is && (rf_position_flags(is) & flags) == flags) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%.200s%s%s: of %s there is no such plot; there is one of %s",
-                   path ? path : "", path ? ": " : "", plot, c->position_embedding_type, names);
+    return rf_fail(why, RF_EUNSUPPORTED, "%.200s%s%s: expected an encoding that has this plot (%s), got %s",
+                   path ? path : "", path ? ": " : "", plot, names, c->position_embedding_type);
 }
 
 /* A plot of models, or a curve of what config.json says; neither, with a sentence. */
@@ -132,9 +132,9 @@ static void find_plot(const positions_args *a, const char *name, positions_plot_
         cli_consider(&near, k->name);
     }
     if (*curve && (a->models.n || a->text.n))
-        rf_fail(why, RF_EARG, "%s is drawn from --config, without --model and --text", name);
+        rf_fail(why, RF_EARG, "%s: expected no --model and no --text, since it is drawn from --config", name);
     if (!*plot && !*curve)
-        rf_fail(why, RF_EARG, "unknown plot %.60s%s%s%s: it is %s", name, near.best ? "; did you mean " : "",
+        rf_fail(why, RF_EARG, "unknown plot %.60s%s%s%s: expected one of %s", name, near.best ? "; did you mean " : "",
                 near.best ? near.best : "", near.best ? "?" : "", plot_names(names, sizeof names));
 }
 
@@ -225,7 +225,7 @@ static int run(void *arguments, cli_io *io)
     if (io->why.code) return cli_exit(io);
     if (strcmp(a->words.item[0], "plot") || a->words.n < 2) {
         char names[256];
-        rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: %s",
+        rf_fail(&io->why, RF_EARG, "positions: expected \"plot\" and one of %s, got other words",
                 plot_names(names, sizeof names));
         return cli_exit(io);
     }

@@ -35,7 +35,7 @@ static int run(void *arguments, cli_io *io)
     a->f.t.given = was_given;
     a->f.t.given_user = (void *)(uintptr_t)io->parsed;
     if (!a->input) {
-        rf_fail(&io->why, RF_EARG, "predict needs --input FILE");
+        rf_fail(&io->why, RF_EARG, "predict: expected --input FILE, got none");
         return cli_exit(io);
     }
     cli_by_suffix(io->parsed, "format", a->output, &a->format);

@@ -48,9 +48,10 @@ static int run(void *arguments, cli_io *io)
     a->t.texts = a->text.n;
     a->t.validation_text = a->validation.item;
     a->t.validation_texts = a->validation.n;
-    if (!a->text.n) rf_fail(&io->why, RF_EARG, "prepare needs --text FILE...");
-    else if (!a->t.model) rf_fail(&io->why, RF_EARG, "prepare needs --model DIR, a folder with a tokenizer");
-    else if (!a->output) rf_fail(&io->why, RF_EARG, "prepare needs -o FILE");
+    if (!a->text.n) rf_fail(&io->why, RF_EARG, "prepare: expected --text FILE..., got none");
+    else if (!a->t.model)
+        rf_fail(&io->why, RF_EARG, "prepare: expected --model DIR, a folder with a tokenizer, got none");
+    else if (!a->output) rf_fail(&io->why, RF_EARG, "prepare: expected -o FILE, got none");
     for (int i = 0; i < a->text.n + a->validation.n && !io->why.code; i++)
         cli_not_input(a->output, i < a->text.n ? a->text.item[i] : a->validation.item[i - a->text.n], &io->why);
     char *target = io->why.code ? NULL : cli_target(a->output);

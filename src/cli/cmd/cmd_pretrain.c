@@ -52,10 +52,10 @@ static int run(void *arguments, cli_io *io)
     cli_training_options(&a->t, io);
     if (take_caches(a, &io->why)) return cli_exit(io);
     if (!a->text.n && !a->t.datas && !a->t.resume_from_checkpoint)
-        rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE... (or --data, --mix)");
+        rf_fail(&io->why, RF_EARG, "pretrain: expected --text FILE... (or --data, --mix), got none");
     if (a->t.model && !a->t.config) cli_note_vocabulary_in(io, a->t.model);
     if (!a->t.model && !a->t.resume_from_checkpoint)
-        rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a tokenizer");
+        rf_fail(&io->why, RF_EARG, "pretrain: expected --model DIR, a folder with a tokenizer, got none");
     if (io->why.code) return cli_exit(io);
     cli_training_begin(&w, io, &a->t);
     return cli_training_end(&w, rf_pretrain(io->ctx, &a->t, cli_training_report, &w, &io->why), a->report);
@@ -87,12 +87,12 @@ const cli_command cmd_pretrain = {
     "pretrain",
     "--text FILE... --model DIR",
     "train a masked or causal language model on text",
-    "Options have the names of transformers' Trainer.  Text is packed into batches without padding, and attention "
-    "does not cross the borders of documents.  Checkpoints are complete model folders that transformers can load.\n"
+    "Options have the names of transformers' Trainer.  Text is packed into batches without padding, and attention does "
+    "not cross document boundaries.  Checkpoints are complete model folders that transformers can load.\n"
     "--objective clm trains a causal model: attention sees only earlier tokens, every token predicts the next one, "
     "and the last token of a document predicts [SEP].  The model is saved as RoFormerForCausalLM.\n"
-    "--objective rtd trains ELECTRA's way: a small generator predicts masked tokens, and the model tells which tokens "
-    "were replaced by its predictions.  The generator is saved in the folder generator.\n"
+    "--objective rtd trains as ELECTRA does: a small generator predicts masked tokens, and the model detects which "
+    "tokens its predictions have replaced.  The generator is saved in the folder generator.\n"
     "Ctrl-C finishes the batch, saves a checkpoint and exits with status 75; a second Ctrl-C exits at once.  SIGUSR1 "
     "saves a checkpoint, and training continues.  A resumed run ends with the same bits as an uninterrupted one.",
     examples,

@@ -93,8 +93,8 @@ static rf_status refuse_vectors(const cli_parsed *p, rf_error *why)
         "query-prompt-name", "batch-tokens"};
     for (size_t i = 0; i < CLI_COUNT(other); i++)
         if (cli_given(p, other[i]))
-            return rf_fail(why, RF_EARG, "--cross and --%s exclude one another: with --cross no text has a vector",
-                           other[i]);
+            return rf_fail(why, RF_EARG,
+                           "--cross, --%s: expected one of them, got both; --cross computes no vectors", other[i]);
     return RF_OK;
 }
 
@@ -180,7 +180,7 @@ const cli_command cmd_rank = {
     "Embeds the query and every line of the file (default: standard input) as roformer embed does, and prints the "
     "most similar lines first: cosine, line number and line, separated by tabs.  Empty lines are skipped.  With "
     "--json: {\"score\", \"line\", \"text\"}.  With --cross, the model reads the query and a line together, and the "
-    "score is its output after the folder's activation_fn (default: the sigmoid).  Of a FASTA file, the numbers and "
+    "score is its output after the folder's activation_fn (default: the sigmoid).  For a FASTA file, the numbers and "
     "names of the records are printed.",
     examples,
     options,

@@ -136,10 +136,11 @@ const cli_command cmd_score = {
     "[TEXT...]",
     "log-probability of texts under a language model",
     "Prints for each TEXT or, without TEXT, for each line of standard input: its natural log-probability, its number "
-    "of tokens, its perplexity, and the text (of a FASTA file, its name), separated by tabs.  Probabilities are "
-    "conditioned on [CLS] and --context.\n"
+    "of tokens, its perplexity, and the text (for a FASTA file, the name of the record), separated by tabs.  "
+    "Probabilities are conditioned on [CLS] and --context.\n"
     "A masked language model gives the pseudo-log-likelihood: the sum over the tokens of log p(token | all other "
-    "tokens), a pass for each token; the perplexity is then the pseudo-perplexity.  It takes no window and no --end.\n"
+    "tokens), with one pass for each token.  The perplexity is then the pseudo-perplexity, and --max_length, --stride "
+    "and --end do not apply.\n"
     "With --json: {\"logprob\", \"tokens\", \"perplexity\", \"ids\", \"logprobs\"}.",
     examples,
     options,

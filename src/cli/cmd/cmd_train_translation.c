@@ -30,9 +30,9 @@ static int run(void *arguments, cli_io *io)
     t->validation_targets = a->validation_target.n;
     cli_training_options(t, io);
     if ((!t->sources || !t->targets) && !t->resume_from_checkpoint)
-        rf_fail(&io->why, RF_EARG, "train-translation needs --source FILE... and --target FILE...");
+        rf_fail(&io->why, RF_EARG, "train-translation: expected --source FILE... and --target FILE..., got none");
     else if (!t->output_dir && !t->resume_from_checkpoint)
-        rf_fail(&io->why, RF_EARG, "train-translation needs -o DIR, a folder for the translator");
+        rf_fail(&io->why, RF_EARG, "train-translation: expected -o DIR, a folder for the translator, got none");
     if (io->why.code) return cli_exit(io);
     cli_training_begin(&w, io, t);
     return cli_training_end(&w, rf_train_translation(io->ctx, t, cli_training_report, &w, &io->why), a->report);

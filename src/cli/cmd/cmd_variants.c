@@ -247,10 +247,11 @@ const cli_command cmd_variants = {
     "variants",
     "[MUTATION...]",
     "score mutations of a protein with a masked language model",
-    "A mutation is a residue, its position and the residue in its place: A24G.  A variant with several joins them by "
-    "':', and their scores add up.  Prints each variant and its score, separated by a tab; a table keeps its columns "
-    "and gets one more.  A score above 0 means that the model finds the new residue more likely (Meier et al. 2021).  "
-    "All mutations are compared with the sequence before anything is computed.",
+    "A mutation is a residue, its position and the new residue: A24G.  A variant with several mutations joins them "
+    "with ':', and its score is the sum of their scores.  Prints each variant and its score, separated by a tab; a "
+    "table keeps its columns and gets one more for the score.  A score above 0 means that the model finds the new "
+    "residue more likely (Meier et al. 2021).  All mutations are compared with the sequence before anything is "
+    "computed.",
     examples,
     options,
     sizeof(struct args),

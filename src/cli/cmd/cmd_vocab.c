@@ -253,8 +253,8 @@ static int run(void *arguments, cli_io *io)
     rf_error *why = &io->why;
     int learns = 1;
     if (find_type(&j, &learns) || check_options(&j, learns)) return cli_exit(io);
-    if (learns && !a->text.n) rf_fail(why, RF_EARG, "vocab needs --text FILE...");
-    else if (!a->output) rf_fail(why, RF_EARG, "vocab needs -o DIR");
+    if (learns && !a->text.n) rf_fail(why, RF_EARG, "vocab: expected --text FILE..., got none");
+    else if (!a->output) rf_fail(why, RF_EARG, "vocab: expected -o DIR, got none");
     else if (!learns) make(&j);
     else if (!rf_reader_open(io->ctx, a->text.item, a->text.n, &a->t.reader, &j.reader, why) && !prepare_folder(&j) &&
              !open_trainer(&j)) {

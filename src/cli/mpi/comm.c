@@ -106,7 +106,7 @@ static rf_status check_peers(rf_error *why)
     for (int r = 0; r < team.c.size; r++)
         if (gone(r))
             return rf_fail(why, RF_EIO,
-                           "rank %d of %d (process %ld) is gone; the last checkpoint counts: --resume goes on with it",
+                           "rank %d of %d (process %ld) is gone; resume from the last checkpoint (--resume)",
                            r, team.c.size, team.who[r].pid);
     return RF_OK;
 }

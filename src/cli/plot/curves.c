@@ -133,7 +133,7 @@ static rf_status read_lines(cli_lines *in, const char *name, curve_run *r, rf_er
         }
         json_t *o = json_loadb(line, n, JSON_REJECT_DUPLICATES, &e);
         if (!o && json_error_code(&e) == json_error_out_of_memory)
-            status = rf_fail(why, RF_ENOMEM, "%.200s:%llu: no memory for its JSON", name,
+            status = rf_fail(why, RF_ENOMEM, "%.200s:%llu: out of memory for its JSON", name,
                              (unsigned long long)in->number);
         else if (json_is_number(json_object_get(o, "step"))) status = take_line(r, o, why);
         else

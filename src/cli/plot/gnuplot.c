@@ -66,8 +66,8 @@ rf_status cli_gnuplot_own(const char *script, const char *plot, rf_error *why)
     fclose(f);
     if (!n || !strcmp(begin, expected)) return RF_OK;
     if (strncmp(begin, first_line, sizeof first_line - 1))
-        return rf_fail(why, RF_EARG, "%.200s: is no script of this program's, %s", script, remedy);
-    return rf_fail(why, RF_EARG, "%.200s: is the script of another plot than %.100s, %s", script, cli_file_name(plot),
+        return rf_fail(why, RF_EARG, "%.200s: not a script of this program, %s", script, remedy);
+    return rf_fail(why, RF_EARG, "%.200s: the script of a plot other than %.100s, %s", script, cli_file_name(plot),
                    remedy);
 }
 

@@ -103,7 +103,7 @@ rf_status lab_script_path(const char *plot, char *script, size_t size, rf_error 
 {
     const char *dot = strrchr(plot, '.');
     if (!dot || (strcmp(dot, ".svg") && strcmp(dot, ".png")))
-        return rf_fail(why, RF_EARG, "positions plot needs -o FILE.svg or -o FILE.png");
+        return rf_fail(why, RF_EARG, "positions plot: expected -o FILE.svg or -o FILE.png, got another file or none");
     return cli_gnuplot_path(plot, script, size, why);
 }
 

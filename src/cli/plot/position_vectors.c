@@ -237,8 +237,10 @@ static rf_status stand_in(const positions_args *a, cli_io *io, rf_model **model)
     if (positions_must(&c, a->config, RF_POSITION_VECTOR, "similarity", why) || rf_position_of(&c, a->config, &is, why))
         return why->code;
     if (rf_position_parameters(is, &c))
-        return rf_fail(why, RF_EUNSUPPORTED, "similarity: vectors of %s are learned, config.json has none; expected "
-                       "--model DIR, a trained model", c.position_embedding_type);
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "similarity: expected --model DIR, a trained model, since the vectors of %s are "
+                       "learned, got none",
+                       c.position_embedding_type);
     c.vocab_size = 8;
     c.num_hidden_layers = 1;
     c.pad_token_id = 0;

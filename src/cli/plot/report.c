@@ -176,7 +176,7 @@ rf_status report_own(const char *path, rf_error *why)
     const size_t n = at_end ? fread(tail, 1, TAIL, f) : 0, size = strlen(page_end[1]);
     fclose(f);
     if (n > size && strstr(tail, page_end[0]) && !strcmp(tail + n - size, page_end[1])) return RF_OK;
-    return rf_fail(why, RF_EARG, "%.200s: is no report of this program's, and would be overwritten: name another file, "
+    return rf_fail(why, RF_EARG, "%.200s: not a report of this program, and would be overwritten; name another file, "
                    "-o FILE.html, or move it", path);
 }
 

@@ -30,6 +30,6 @@ rf_status cli_generate_check(const cli_parsed *p, const rf_generate_options *giv
 {
     for (size_t i = 0; i < CLI_COUNT(drawing); i++)
         if (cli_given(p, drawing[i]) && cli_given(p, "do_sample") && !given->do_sample)
-            return rf_fail(why, RF_EARG, "--do_sample=false and --%s exclude one another", drawing[i]);
+            return rf_fail(why, RF_EARG, "--do_sample=false, --%s: expected one of them, got both", drawing[i]);
     return RF_OK;
 }

@@ -83,8 +83,8 @@ static int run(cli_parsed *p, const char *program)
     char dictionary[4096];
     if (cli_dictionary(dictionary, sizeof dictionary)) options.dictionary = dictionary;
     if (cli_comm() && p->command != &cmd_pretrain) {
-        rf_fail(&io.why, RF_EARG, "%s is for one process, here are %d: several can only pretrain", p->command->name,
-                cli_comm()->size);
+        rf_fail(&io.why, RF_EARG, "%s: expected one process, got %d; only pretrain uses several",
+                p->command->name, cli_comm()->size);
         cli_comm()->agreed = 1;
         return cli_exit(&io);
     }

@@ -347,7 +347,7 @@ static rf_status take(target at, const char *attached, int argc, const char *con
         return give(at, attached ? attached : "true", why);
     }
     if (!attached && (*i + 1 >= argc || is_option(argv[*i + 1])))
-        return rf_fail(why, RF_EARG, "option --%s needs a value: %s", o->name, o->value);
+        return rf_fail(why, RF_EARG, "--%s: expected a value (%s), got none", o->name, o->value);
     rf_status status = give(at, attached ? attached : argv[++*i], why);
     while (!status && !attached && o->kind == CLI_FILES && *i + 1 < argc && !is_option(argv[*i + 1]))
         status = give(at, argv[++*i], why);
@@ -393,7 +393,8 @@ static rf_status enough_operands(const cli_parsed *p, rf_error *why)
 {
     for (const cli_option *o = p->options; o->kind; o++)
         if (o->kind == CLI_OPERANDS && ((const cli_list *)(const void *)((char *)p->args + o->at))->n < (int)o->low)
-            return rf_fail(why, RF_EARG, "%s needs %s", p->command->name, p->command->operands);
+            return rf_fail(why, RF_EARG, "%s: expected %s, got none", p->command->name,
+                           p->command->operands);
     return RF_OK;
 }
 

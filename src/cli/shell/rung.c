@@ -28,15 +28,16 @@ void cli_note_rung(const cli_io *io)
     if (!strcmp(isa, "ref")) {
         rfk_rung_name(1, &lacks);
         if (!p->common.isa)
-            cli_note(io, "this processor lacks %s, which the fast kernels need: formulas in double compute, 20 to 50 "
-                     "times slower than AVX2; use another machine (roformer info --env says what rungs need)", lacks);
+            cli_note(io, "this processor lacks %s, which the fast kernels need: the reference kernels are used, 20 to "
+                     "50 times slower than AVX2; use another machine (roformer info --env lists what each rung needs)",
+                     lacks);
         return;
     }
     if (!rf_ctx_kernels(io->ctx)->gemm_panel_bf16_shape()->widened) return;
     if (answers && cli_dtype(value_of(p, answers)) == RF_BF16)
-        cli_note(io, "--dtype bf16: the rung %s has no instruction for it: weights take half the memory of f32, and "
-                 "computing takes longer; int8 takes a quarter", isa);
+        cli_note(io, "--dtype bf16: the rung %s has no bf16 instructions: weights take half the memory of f32, but "
+                 "computation is slower; int8 takes a quarter of the memory", isa);
     if (training && value_of(p, training))
-        cli_note(io, "--bf16: the rung %s has no instruction for it: training takes longer than in f32; leave it out, "
+        cli_note(io, "--bf16: the rung %s has no bf16 instructions: training is slower than in f32; leave it out, "
                  "unless memory is short", isa);
 }

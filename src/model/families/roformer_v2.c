@@ -69,8 +69,9 @@ const rf_family rf__family_roformer_v2 = {
                .class = classes,
                .position = "rotary",
                .one_width = true,
-               .elsewhere = "transformers loads this folder without a word and computes something else, since it knows "
-                            "neither `norm_type` nor `use_bias`. PyPI's `roformer` 0.4.3 has the model."},
+               .elsewhere =
+                   "transformers loads this folder without a warning and computes something else, since it knows "
+                   "neither `norm_type` nor `use_bias`. PyPI's `roformer` 0.4.3 has the model."},
     .prefix = "roformer.",
     .embedding = embedding,
     .layer = layer,

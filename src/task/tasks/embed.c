@@ -32,14 +32,14 @@ static int64_t negatives_of(rf__example *m, const json_t **list)
     if (!*list) return 0;
     const bool fine = one && many ? false : one ? json_is_string(one) : json_is_array(many);
     if (!fine)
-        return RF__EXAMPLE_BAD(m, one && many ? "has both \"negative\" and \"negatives\""
-                                  : one       ? "the negative is not a string"
-                                              : "the negatives are not a list"),
+        return RF__EXAMPLE_BAD(m, one && many ? "expected \"negative\" or \"negatives\", got both"
+                                  : one       ? "negative: expected a string, got another value"
+                                              : "negatives: expected a list, got another value"),
                -1;
     if (one) return 1;
     for (size_t i = 0; i < json_array_size(many); i++)
         if (!json_is_string(json_array_get(many, i)))
-            return RF__EXAMPLE_BAD(m, "negative %zu is not a string", i + 1), -1;
+            return RF__EXAMPLE_BAD(m, "negative %zu: expected a string, got another value", i + 1), -1;
     return (int64_t)json_array_size(many);
 }
 
@@ -48,11 +48,11 @@ static void check_example(rf__example *m, const rf__items *out, float score, int
 {
     const rf__file_record *r = m->record;
     if (negatives > 0 && !isnan(score)) RF__EXAMPLE_BAD(m, "expected a score or negatives, got both");
-    if (negatives > 0 && !r->pair.at) RF__EXAMPLE_BAD(m, "has negatives, but no second text");
-    if (negatives > 0 && out->teacher) RF__EXAMPLE_BAD(m, "has negatives, and all its texts would go to one vector");
-    if (!isnan(score) && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "has a score, but no second text");
+    if (negatives > 0 && !r->pair.at) RF__EXAMPLE_BAD(m, "expected a second text with negatives, got none");
+    if (negatives > 0 && out->teacher) RF__EXAMPLE_BAD(m, "expected no negatives with --teacher, got some");
+    if (!isnan(score) && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "expected a second text with a score, got none");
     if (m->held && !m->bad && !r->pair.at)
-        RF__EXAMPLE_BAD(m, "no second text, to which the first could be near: texts alone can only be trained on");
+        RF__EXAMPLE_BAD(m, "expected a second text in evaluation, got none; single texts are for training only");
     rf__vectors_agree(m, out, score);
 }
 

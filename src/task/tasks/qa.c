@@ -40,11 +40,12 @@ static bool locate_answer(rf__example *m, rf__text context, const json_t *text, 
     const rf__text a = rf__json_string(text);
     json_int_t at;
     if (!json_is_string(text) || !rf__json_whole(start, &at) || !a.size)
-        return RF__EXAMPLE_BAD(m, "an answer has no text or no answer_start"), false;
+        return RF__EXAMPLE_BAD(m, "answer: expected text and answer_start, got one without"), false;
     out->begin = at < 0 ? context.size : bytes_of(context, at);
     out->end = out->begin + a.size;
     if (out->end <= context.size && !memcmp(context.at + out->begin, a.at, a.size)) return true;
-    return RF__EXAMPLE_BAD(m, "the answer '%s' is not in the context where answer_start says", rf__show(a, 40).text),
+    return RF__EXAMPLE_BAD(m, "answer: expected '%s' in the context at answer_start, got other text",
+                           rf__show(a, 40).text),
            false;
 }
 
@@ -72,7 +73,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     size_t n = 0;
     rf_status status = RF_OK;
     if (!json_is_string(question) || !json_is_string(context))
-        return RF__EXAMPLE_BAD(m, "no question or no context"), RF_OK;
+        return RF__EXAMPLE_BAD(m, "expected a question and a context, got one or none of them"), RF_OK;
     if (m->with_labels && !json_is_object(answers) && !json_is_array(answers))
         return RF__EXAMPLE_BAD(m, "no answers"), RF_OK;
     if (m->with_labels) status = find_answers(m, rf__json_string(context), answers, &answer, &n, why);

@@ -37,10 +37,12 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     const rf__file_record *r = m->record;
     const float score = rf__vectors_score_of(m);
     if (json_object_get(r->json, "negative") || json_object_get(r->json, "negatives"))
-        RF__EXAMPLE_BAD(m, "has negatives: of this task all other texts of a batch are some, and there are no others");
-    else if (!m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "no second text, that means the like of the first");
+        RF__EXAMPLE_BAD(m,
+                        "expected no negatives, got some; the negatives of this task are the other texts of a batch");
+    else if (!m->bad && !r->pair.at)
+        RF__EXAMPLE_BAD(m, "expected a second text with the meaning of the first, got none");
     else if (!m->bad && (empty(r->text) || empty(r->pair)))
-        RF__EXAMPLE_BAD(m, "%s text is empty: there is nothing to write", empty(r->text) ? "the first" : "the second");
+        RF__EXAMPLE_BAD(m, "%s text: expected words to generate, got none", empty(r->text) ? "first" : "second");
     rf__vectors_agree(m, out, score);
     if (m->bad) return RF_OK;
     int32_t row;

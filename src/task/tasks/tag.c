@@ -67,12 +67,13 @@ static void remark(const rf__labelled *l, char *out, size_t size)
     }
     if (!has_entities(l))
         snprintf(out, size,
-                 "the tags name no entities (B-TYPE, I-TYPE, ...), so there is no precision, recall or f1 of them, and "
-                 "accuracy chooses%s",
-                 numbers == l->n ? "; --labels O,B-TYPE,... names tags that are numbers, in their order" : "");
+                 "the tags name no entities (B-TYPE, I-TYPE, ...), so precision, recall and f1 are not computed, and "
+                 "accuracy selects the best model%s",
+                 numbers == l->n ? "; --labels O,B-TYPE,... names numbered tags in their order" : "");
     else if (other)
-        snprintf(out, size, "%zu tag%s, the first '%.60s', %s not O, B-TYPE, I-TYPE, ...: outside of entities", other,
-                 other > 1 ? "s" : "", l->name[first], other > 1 ? "are" : "is");
+        snprintf(out, size,
+                 "%zu tag%s, the first '%.60s', %s not O, B-TYPE, I-TYPE, ... and counted as outside of entities",
+                 other, other > 1 ? "s" : "", l->name[first], other > 1 ? "are" : "is");
 }
 
 typedef struct counts { double right, all; rf__entity_count entities; } counts;

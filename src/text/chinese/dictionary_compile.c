@@ -61,7 +61,7 @@ static rf_status add_word(builder *b, const char *text, size_t size, uint64_t fr
         return rf_fail(b->why, RF_EDATA, "%s: line %zu: expected a word of at most %d characters, got %u", b->name,
                        line, RF_DICTIONARY_LONGEST, characters);
     if (b->nodes > RF_DICTIONARY_PREFIXES)
-        return rf_fail(b->why, RF_EDATA, "%s: line %zu: more than %d beginnings of words", b->name, line,
+        return rf_fail(b->why, RF_EDATA, "%s: line %zu: expected at most %d prefixes of words, got more", b->name, line,
                        RF_DICTIONARY_PREFIXES);
     node *n = &b->node[prefix - 1];
     b->header.words += !n->word;

@@ -246,7 +246,7 @@ rf_status rf__dictionary_lay_out(const rf_ctx *ctx, rf_dictionary_entry *entry, 
     if (damaged)
         return rf_fail(why, RF_EDATA, "%s: damaged dictionary; compile it again with `roformer dictionary`", name);
     if (full)
-        return rf_fail(why, RF_EDATA, "%s: more than %d units or %d different frequencies", name, RF_DICTIONARY_UNITS,
-                       RF_DICTIONARY_VALUES);
-    return rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu beginnings of words", name, n);
+        return rf_fail(why, RF_EDATA, "%s: expected at most %d units and %d different frequencies, got more", name,
+                       RF_DICTIONARY_UNITS, RF_DICTIONARY_VALUES);
+    return rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu prefixes of words", name, n);
 }

@@ -94,7 +94,7 @@ rf_status rf__dictionary_renew(const rf_ctx *ctx, const rf_map *old, const char 
     const size_t limit = (size_t)RF_DICTIONARY_PREFIXES + 1, all = (size_t)h->slots + RF_DICTIONARY_PLANE;
     const size_t most = all < limit ? all : limit;
     rf_dictionary_entry *entry = rf__alloc(ctx, most * sizeof *entry);
-    if (!entry) return rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu beginnings of words", path, most);
+    if (!entry) return rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu prefixes of words", path, most);
     rf_dictionary_header now = {.words = h->words, .total = h->total, .sum = h->sum, .hash = h->hash,
                                 .longest = h->longest};
     memcpy(now.name, h->name, sizeof now.name);

@@ -191,7 +191,8 @@ static rf_status know_words(jieba *t, const char *name, rf_error *why)
     const rf_vocab *v = &t->pieces.vocab;
     t->known = rf__calloc(t->pieces.base.ctx, t->dictionary.header->units, sizeof *t->known);
     t->alone = rf__calloc(t->pieces.base.ctx, RF_DICTIONARY_PLANE, sizeof *t->alone);
-    if (!t->known || !t->alone) return rf_fail(why, RF_ENOMEM, "%s: no memory for the words of its dictionary", name);
+    if (!t->known || !t->alone)
+        return rf_fail(why, RF_ENOMEM, "%s: out of memory for the words of its dictionary", name);
     for (int32_t i = 0; i < v->n; i++) {
         const char *token = rf__vocab_token(v, i);
         const size_t size = rf__vocab_token_size(v, i);
@@ -230,8 +231,8 @@ static rf_status check_dictionary(rf_tokenizer_folder *f, const jieba *t)
     if (!strcmp(hash, own)) return RF_OK;
     const rf__label label = rf__printable(name ? name : "(no name)"), theirs = rf__printable(hash);
     return rf_fail(f->why, RF_EDATA,
-                   "%s: words were cut by the dictionary \"%.40s\" (%.16s), here is \"%.40s\" (%s), and ids depend on "
-                   "it: put the other one into the folder, or take " KEY " out",
+                   "%s: " KEY ": expected the dictionary \"%.40s\" (%.16s), on which the ids depend, got \"%.40s\" "
+                   "(%s); put the expected one into the folder, or remove this key",
                    f->config_path, label.text, theirs.text, h->name, own);
 }
 
@@ -259,13 +260,13 @@ static rf_status check_rules(rf_tokenizer_folder *f, const jieba *t)
     if (o->rules != RF_RULES_BERT4KERAS) return RF_OK;
     if (!o->han_split || (o->strip_accents >= 0 && o->strip_accents != o->lowercase))
         return rf_fail(f->why, RF_EUNSUPPORTED,
-                       "%s: roformer_rules \"bert4keras\" takes accents off with do_lower_case and has Han characters "
-                       "alone: tokenize_chinese_chars and strip_accents cannot say otherwise", f->config_path);
+                       "%s: tokenize_chinese_chars, strip_accents: expected true and the value of do_lower_case with "
+                       "roformer_rules \"bert4keras\", got other values; remove them", f->config_path);
     for (int32_t i = 0; i < t->pieces.vocab.n; i++)
         if (t->pieces.vocab.hidden[i] == RF_HIDDEN)
             return rf_fail(f->why, RF_EUNSUPPORTED,
-                           "%s/" RF_FILE_VOCAB ": line %d is there twice, and bert4keras then gives two tokens one id: "
-                           "roformer_rules \"rust\" or \"python\"", f->path, (int)i + 1);
+                           "%s/" RF_FILE_VOCAB ": line %d: expected each token once, got it again; bert4keras gives "
+                           "both one id: use roformer_rules \"rust\" or \"python\"", f->path, (int)i + 1);
     return RF_OK;
 }
 
@@ -342,7 +343,7 @@ static rf_status save(const rf_tokenizer *any, rf_ready_files *to, rf_error *why
     const rf_status status = rf__wordpiece_save(any, to, why);
     if (status || !t->own) return status;
     if (rf__ready_copy(any, to, RF_FILE_DICTIONARY, t->dictionary.map.data, t->dictionary.map.size)) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "%s: no memory for the dictionary", to->folder);
+    return rf_fail(why, RF_ENOMEM, "%s: out of memory for the dictionary", to->folder);
 }
 
 static void clear(rf_tokenizer *any)

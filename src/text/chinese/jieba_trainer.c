@@ -37,7 +37,7 @@ static rf_status begin(rf_tokenizer_trainer *t, rf_error *why)
 {
     learner *l = rf__calloc(t->ctx, 1, sizeof *l);
     t->own = l;
-    if (!l) return rf_fail(why, RF_ENOMEM, "vocabulary: no memory to count words");
+    if (!l) return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory: counts of words");
     l->ctx = l->cut.ctx = t->ctx;
     rf__jieba_runs_init(&l->runs, t->ctx);
     rf__counter_init(&l->counter, t->ctx, (size_t)rf__min64((int64_t)t->options.max_words, UINT32_MAX / 2));
@@ -60,7 +60,7 @@ static rf_status begin(rf_tokenizer_trainer *t, rf_error *why)
     rf__jieba_normal(&l->normal, &l->options);
     l->letters = rf__calloc(t->ctx, RF_SCALARS, sizeof *l->letters);
     l->inside = rf__calloc(t->ctx, RF_SCALARS, 1);
-    return l->letters && l->inside ? RF_OK : rf_fail(why, RF_ENOMEM, "vocabulary: no memory to count characters");
+    return l->letters && l->inside ? RF_OK : rf_fail(why, RF_ENOMEM, "vocabulary: out of memory: counts of characters");
 }
 
 static bool is_han(const learner *l, uint32_t c) { return (rf__unicode_flags(&l->normal.unicode, c) & RF_HAN) != 0; }
@@ -89,7 +89,7 @@ static rf_status feed(rf_tokenizer_trainer *t, const char *text, size_t size, rf
             good = count_word(l, run.text, from, c->end[i]);
     }
     if (good && !l->runs.failed) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "vocabulary: no memory after %zu different words", l->counter.used);
+    return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory after %zu different words", l->counter.used);
 }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static rf_status finish(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *w
     const int32_t before = v.n;
     if (good) good = put_words(&v, l, o->least ? o->least : 2);
     rf_status status = RF_OK;
-    if (!good) status = rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %zu words", l->counter.used);
+    if (!good) status = rf_fail(why, RF_ENOMEM, "vocabulary: out of memory for %zu words", l->counter.used);
     else if (before == v.most)
         status = rf_fail(why, RF_EARG, "tokens: expected more than the %d that %s take, so that words can be added%s",
                          (int)before, l->base ? o->base : "characters",

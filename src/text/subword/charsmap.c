@@ -71,7 +71,7 @@ rf_status rf__charsmap_read(rf__charsmap *m, const rf_ctx *ctx, const void *data
     m->texts = rf__alloc(ctx, m->texts_size);
     rf_status status = RF_OK;
     if (!m->unit || !m->texts) {
-        status = rf_fail(why, RF_ENOMEM, "%s: no memory for %zu bytes", where, size);
+        status = rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu bytes", where, size);
     } else {
         for (size_t i = 0; i < m->units; i++) m->unit[i] = rf__little32(p + 4 + 4 * i);
         memcpy(m->texts, p + 4 + trie, m->texts_size);

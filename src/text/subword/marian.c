@@ -195,7 +195,10 @@ static void clear(rf_tokenizer *any)
     rf__free(any->ctx, t->words);
 }
 
-static rf_status no_memory(const char *path, rf_error *why) { return rf_fail(why, RF_ENOMEM, "%s: no memory", path); }
+static rf_status no_memory(const char *path, rf_error *why)
+{
+    return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+}
 
 static rf_status read_entry(vocabulary *v, const char *path, const char *key, const json_t *value, char *name,
                             size_t k, rf_error *why)
@@ -255,7 +258,8 @@ static rf_status read_side(rf_tokenizer_folder *f, const char *name, marian *t)
     if (!t->id) return no_memory(path, f->why);
     for (int32_t i = 0; i < n; i++) known += (t->id[i] = find(t->words, rf__spm_piece(t->spm, i))) >= 0;
     if (known >= n / 2) return RF_OK;
-    return rf_fail(f->why, RF_EDATA, "%s: %s has %d of its %d pieces: they are of different models", path,
+    return rf_fail(f->why, RF_EDATA,
+                   "%s: expected most of its pieces in %s, got %d of %d; the two files are of different models", path,
                    RF_FILE_VOCAB_JSON, (int)known, (int)n);
 }
 
@@ -329,7 +333,7 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
     if (rf__ready_json(t, to, RF_FILE_VOCAB_JSON, map) && put_model(as_marian(t), to, RF_FILE_SOURCE_SUBWORDS) &&
         put_model(other_side(t), to, RF_FILE_TARGET_SUBWORDS))
         return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "%s: no memory for its pieces", to->folder);
+    return rf_fail(why, RF_ENOMEM, "%s: out of memory for its pieces", to->folder);
 }
 
 /* ---- the row ----------------------------------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ static rf_status read_lines(const rf_tokenizer_folder *f, const char *path, char
                            rf__printable(at).text);
         *blank = 0;
         if (json_array_append_new(out, json_pack("[s, s]", at, blank + 1)))
-            return rf_fail(f->why, RF_EDATA, "%s: line %zu: expected UTF-8 (or there is no memory)", path, number);
+            return rf_fail(f->why, RF_EDATA, "%s: line %zu: expected UTF-8 (or memory ran out)", path, number);
     }
     return RF_OK;
 }
@@ -122,7 +122,7 @@ static rf_status read_vocab(rf_tokenizer_folder *f, json_t **out)
 
 static rf_status no_memory(const rf_tokenizer_folder *f)
 {
-    return rf_fail(f->why, RF_ENOMEM, "%s: no memory for the tokenizer", f->fast_path);
+    return rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer", f->fast_path);
 }
 
 /* Takes the vocabulary and the merges.  NULL: no memory. */

@@ -124,7 +124,7 @@ static rf_status read_charsmap(rf__normalizer *n, const json_t *x, const char *p
     snprintf(where, sizeof where, "%s: normalizer: precompiled_charsmap", path);
     if (n->charsmap.unit) return rf_fail(why, RF_EUNSUPPORTED, "%s: two Precompiled are not supported", where);
     unsigned char *data = text ? rf__alloc(n->ctx, size + 4) : NULL;
-    if (text && !data) return rf_fail(why, RF_ENOMEM, "%s: no memory", path);
+    if (text && !data) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     const int64_t bytes = text ? from_base64(text, size, data) : -1;
     if (bytes < 0) status = rf_fail(why, RF_EDATA, "%s: expected base 64, got other characters", where);
     if (!status) status = rf__charsmap_read(&n->charsmap, n->ctx, data, (size_t)bytes, where, why);
@@ -387,7 +387,7 @@ static rf_status read_texts(rf__normalizer *n, rf__normal_step *s, const json_t 
     s->from_size = from ? strlen(from) : 0;
     s->to = rf__strdup(n->ctx, to);
     s->from = rf__strdup(n->ctx, from ? from : "");
-    return s->to && s->from ? RF_OK : rf_fail(why, RF_ENOMEM, "%s: no memory", path);
+    return s->to && s->from ? RF_OK : rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
 }
 
 static rf_status read_step(rf__normalizer *n, const json_t *x, const char *path, rf_error *why)
@@ -408,7 +408,7 @@ static rf_status read_step(rf__normalizer *n, const json_t *x, const char *path,
     if (s.go == precompiled) status = read_charsmap(n, x, path, why);
     if (s.go == lowercase && !n->lower) {
         n->lower = rf__alloc(n->ctx, sizeof *n->lower);
-        if (!n->lower) return rf_fail(why, RF_ENOMEM, "%s: no memory", path);
+        if (!n->lower) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
         rf__unicode_init(n->lower, RF_RULES_RUST);
     }
     n->prepends |= s.go == prepend;

@@ -174,7 +174,10 @@ void rf__cut_clear(rf__cut *c)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static rf_status no_memory(const char *path, rf_error *why) { return rf_fail(why, RF_ENOMEM, "%s: no memory", path); }
+static rf_status no_memory(const char *path, rf_error *why)
+{
+    return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+}
 
 /* `bytes` of names, ended by zeros, and n ids. */
 static bool prepare(rf__pieces *p, size_t bytes, int32_t n)

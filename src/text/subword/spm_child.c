@@ -107,7 +107,7 @@ static bool receive(int from, rf__spm_take *take, void *user, rf_status *status,
     for (size_t left = (size_t)m.size, n; left; left -= n) {
         n = left < sizeof part ? left : sizeof part;
         if (!receive_all(from, part, n)) return false;
-        if (!take(user, part, n)) return *status = rf_fail(why, RF_ENOMEM, "vocabulary: no memory"), true;
+        if (!take(user, part, n)) return *status = rf_fail(why, RF_ENOMEM, "vocabulary: out of memory"), true;
     }
     return true;
 }

@@ -16,7 +16,7 @@ rf_status fail(rf_error *why, const char *what, const sentencepiece::util::Statu
     const std::string text = status.error_message();
     const size_t at = text.find("] ");
     const char *reason = at == std::string::npos ? text.c_str() : text.c_str() + at + 2;
-    return rf_fail(why, RF_EDATA, "%s: SentencePiece: %.200s", what, *reason ? reason : "this is no model of its own");
+    return rf_fail(why, RF_EDATA, "%s: SentencePiece: %.200s", what, *reason ? reason : "not a SentencePiece model");
 }
 
 template <typename F> rf_status guarded(rf_error *why, const char *what, F f)
@@ -67,6 +67,6 @@ rf_status rf__spm_train(const char *const option[], const char *text, size_t siz
         std::string model;
         const auto status = sentencepiece::SentencePieceTrainer::Train(all, &from, &model);
         if (!status.ok()) return fail(why, "vocabulary", status);
-        return take(user, model.data(), model.size()) ? RF_OK : rf_fail(why, RF_ENOMEM, "vocabulary: no memory");
+        return take(user, model.data(), model.size()) ? RF_OK : rf_fail(why, RF_ENOMEM, "vocabulary: out of memory");
     });
 }

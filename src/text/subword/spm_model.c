@@ -35,7 +35,10 @@ typedef struct reader {
 
 typedef rf_status take_field(reader *r, const rf__field *f, void *message);
 
-static rf_status no_memory(reader *r) { return rf_fail(r->why, RF_ENOMEM, "%s: no memory for its pieces", r->name); }
+static rf_status no_memory(reader *r)
+{
+    return rf_fail(r->why, RF_ENOMEM, "%s: out of memory for its pieces", r->name);
+}
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 

@@ -250,7 +250,7 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 {
     const subwords *own = as_subwords(t);
     if (rf__ready_copy(t, to, RF_FILE_SUBWORDS, own->model, own->bytes)) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "%s: no memory for its pieces", to->folder);
+    return rf_fail(why, RF_ENOMEM, "%s: out of memory for its pieces", to->folder);
 }
 
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
@@ -296,7 +296,7 @@ static rf_status feed(rf_tokenizer_trainer *t, const char *data, size_t size, rf
         good = feed_line(t, data + at, to - at);
     }
     if (good) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %zu bytes of text", ((rf__growing *)t->own)->n);
+    return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory for %zu bytes of text", ((rf__growing *)t->own)->n);
 }
 
 static void clear_training(rf_tokenizer_trainer *t)

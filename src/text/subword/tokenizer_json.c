@@ -395,8 +395,8 @@ static void describe(const rf_tokenizer *t, json_t **about)
 
 static rf_status unsupported(const rf_tokenizer_folder *f, const char *part, const char *what, const char *expected)
 {
-    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: %s %.60s is not supported for subwords, %s", f->fast_path, part,
-                   what ? rf__printable(what).text : "without type", expected);
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: %s: expected %s for subwords, got %.60s", f->fast_path, part, expected,
+                   what ? rf__printable(what).text : "none");
 }
 
 static rf_status read_metaspace(const rf_tokenizer_folder *f, fast *t, const json_t *x)
@@ -406,13 +406,13 @@ static rf_status read_metaspace(const rf_tokenizer_folder *f, fast *t, const jso
     const char *before = json_string_value(json_object_get(x, "prepend_scheme"));
     const json_t *split = json_object_get(x, "split");
     if (stands && strcmp(stands, BLANK) != 0)
-        return unsupported(f, "pre_tokenizer: the replacement", stands, "U+2581 is");
+        return unsupported(f, "pre_tokenizer: replacement", stands, "U+2581");
     t->metaspace = true;
     t->split = !split || json_is_true(split);
     t->before = json_is_false(json_object_get(x, "add_prefix_space")) ? NEVER : ALWAYS;
     for (int i = 0; i < 3 && before; i++)
         if (!strcmp(before, name[i])) return t->before = (scheme)i, RF_OK;
-    return before ? unsupported(f, "pre_tokenizer: prepend_scheme", before, "always, first and never are") : RF_OK;
+    return before ? unsupported(f, "pre_tokenizer: prepend_scheme", before, "always, first or never") : RF_OK;
 }
 
 /* ByteLevel, with its own regex or behind a Split. */
@@ -421,8 +421,8 @@ static rf_status read_level(const rf_tokenizer_folder *f, fast *t, const json_t 
     const bool regex = !json_is_false(json_object_get(x, "use_regex"));
     t->blank_first = json_is_true(json_object_get(x, "add_prefix_space"));
     if (t->level && (regex || t->blank_first))
-        return unsupported(f, "pre_tokenizer: ByteLevel behind Split with", regex ? "use_regex" : "add_prefix_space",
-                           "both false are");
+        return unsupported(f, "pre_tokenizer: ByteLevel after Split",
+                           regex ? "use_regex true" : "add_prefix_space true", "use_regex and add_prefix_space false");
     if (!t->level) t->level = regex ? &rf__split_gpt2 : &rf__split_whole;
     for (unsigned i = 0; i < 256; i++) {
         char utf8[4];
@@ -450,7 +450,7 @@ static rf_status read_split(const rf_tokenizer_folder *f, fast *t, const json_t 
                        "Llama 3, got \"%.300s\"; its words are not known here", f->fast_path,
                        regex ? rf__printable(regex).text : "no Regex");
     if (!behavior || strcmp(behavior, "Isolated") != 0 || json_is_true(json_object_get(split, "invert")))
-        return unsupported(f, "pre_tokenizer: Split with behavior", behavior, "Isolated without invert is");
+        return unsupported(f, "pre_tokenizer: Split: behavior", behavior, "Isolated without invert");
     return read_level(f, t, json_array_get(list, 1));
 }
 
@@ -472,8 +472,8 @@ static bool splits_by_blank(const json_t *x)
 
 static rf_status read_splitter(const rf_tokenizer_folder *f, fast *t, const json_t *x)
 {
-    static const char expected[] = "null, WhitespaceSplit, Metaspace and a Sequence of the two, ByteLevel, and a "
-                                   "Sequence of Split and ByteLevel are";
+    static const char expected[] = "null, WhitespaceSplit, Metaspace, a Sequence of these two, ByteLevel, or a "
+                                   "Sequence of Split and ByteLevel";
     const char *type = json_string_value(json_object_get(x, "type"));
     size_t i;
     json_t *one;
@@ -549,8 +549,8 @@ static rf_status read_template(rf_tokenizer_folder *f, const json_t *x)
         if (!p->no_pairs) break;
     }
     if (strcmp(one, "A") && strcmp(one, "As") && strcmp(one, "cAs") && strcmp(one, "cA"))
-        return unsupported(f, "post_processor: the template", "of a single text", "a token before it, one behind it, "
-                           "both or none are");
+        return unsupported(f, "post_processor: template of a single text", "another one",
+                           "at most one token before it and one after it");
     if (!strcmp(one, "cA")) p->bare = false, p->open_end = p->no_pairs = true;
     if (p->ends_alone && !p->bare) p->special[RF_CLS] = p->special[RF_SEP];
     return RF_OK;
@@ -578,7 +578,7 @@ static rf_status read_frame(rf_tokenizer_folder *f, fast *t, const json_t *x)
     if (type && !strcmp(type, "TemplateProcessing")) return read_template(f, x);
     const bool roberta = type && !strcmp(type, "RobertaProcessing");
     if (!roberta && !(type && !strcmp(type, "BertProcessing")))
-        return unsupported(f, "post_processor", type, "TemplateProcessing, BertProcessing and RobertaProcessing are");
+        return unsupported(f, "post_processor", type, "TemplateProcessing, BertProcessing or RobertaProcessing");
     f->parts.bare = false;
     f->parts.special[RF_CLS] = json_string_value(json_array_get(json_object_get(x, "cls"), 0));
     f->parts.special[RF_SEP] = json_string_value(json_array_get(json_object_get(x, "sep"), 0));
@@ -598,7 +598,7 @@ static rf_status read_added(rf_tokenizer_folder *f, const fast *t)
     rf_status status = RF_OK;
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
         if (!t->normal.steps && json_is_object(x) && json_object_set_new(x, "normalized", json_false()))
-            return rf_fail(f->why, RF_ENOMEM, "%s: no memory", f->fast_path);
+            return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", f->fast_path);
         if (!status) status = rf__folder_added(f, f->fast_path, x, rf__whole_number(json_object_get(x, "id")));
     }
     return status ? status : rf__folder_decoder(f);
@@ -748,7 +748,7 @@ static rf_status open_roberta(rf_tokenizer_folder *f, rf_tokenizer **out)
 static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 {
     if (rf__ready_copy(t, to, RF_FILE_TOKENIZER, as_fast(t)->file, as_fast(t)->bytes)) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "%s: no memory for its pieces", to->folder);
+    return rf_fail(why, RF_ENOMEM, "%s: out of memory for its pieces", to->folder);
 }
 
 /* ---- the rows ---------------------------------------------------------------------------------------------------- */

@@ -120,7 +120,7 @@ rf_status rf__vocab_init(rf_vocab *v, const rf_ctx *ctx, char *text, size_t size
     return RF_OK;
 full:
     rf__vocab_clear(v);
-    return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %d tokens", (int)n);
+    return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory for %d tokens", (int)n);
 }
 
 void rf__vocab_clear(rf_vocab *v)
@@ -227,7 +227,7 @@ rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size
         rf__free(ctx, copy);
         rf__free(ctx, begin);
         rf__free(ctx, hidden);
-        return rf_fail(why, RF_ENOMEM, "%s: no memory for %zu tokens", name, n);
+        return rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu tokens", name, n);
     }
     size_t used = 0, line = 0;
     for (size_t at = 0, next; line < n; at = next, line++) {

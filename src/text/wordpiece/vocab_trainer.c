@@ -419,9 +419,9 @@ static rf_status count_words(rf_vocab_trainer *v, const char *text, size_t size,
     while (rf__words_next(&v->words, &w)) {
         if (w.chars > (size_t)v->options.max_word) continue;
         if (!rf__counter_add(&v->counter, w.text, w.size))
-            return rf_fail(why, RF_ENOMEM, "vocabulary: no memory after %zu different words", v->counter.used);
+            return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory after %zu different words", v->counter.used);
     }
-    if (v->words.failed) return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for a word of the text");
+    if (v->words.failed) return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory for a word of the text");
     return RF_OK;
 }
 
@@ -445,7 +445,7 @@ rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alph
     char *text = NULL;
     if (learn(&l, v, (size_t)size, (size_t)alphabet, least, progress, user)) text = write_vocab(&l, bytes);
     learner_clear(&l);
-    if (!text) return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %zu words", v->counter.used);
+    if (!text) return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory for %zu words", v->counter.used);
     *vocab = text;
     return RF_OK;
 }

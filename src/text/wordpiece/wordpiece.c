@@ -269,7 +269,7 @@ rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_
     rf_tokenizer_parts all = *parts;
     for (int i = 0; i < RF_SPECIALS; i++) all.special[i] = *name[i];
     if (!strncmp(t->vocab.text, "\xEF\xBB\xBF", 3))
-        all.remark = " (it starts with a byte order mark; take it out: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE)";
+        all.remark = " (it starts with a byte order mark; remove it: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE)";
     const rf_status status = rf__tokenizer_begin(any, &all, why);
     if (status) {
         rf_tokenizer_free(any);

@@ -192,7 +192,7 @@ static rf_status put_entry(source *s, entry **list, size_t *n, size_t *capacity,
         return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: token %lld holds a line break", s->f->fast_path, (long long)id);
     const size_t old = *capacity;
     if (!rf__grow(s->f->ctx, list, capacity, (size_t)id + 1, sizeof **list))
-        return rf_fail(s->f->why, RF_ENOMEM, "%s: no memory for id %lld", s->f->fast_path, (long long)id);
+        return rf_fail(s->f->why, RF_ENOMEM, "%s: out of memory for id %lld", s->f->fast_path, (long long)id);
     if (*capacity > old) memset(*list + old, 0, (*capacity - old) * sizeof **list);
     if ((*list)[id].text && ((*list)[id].size != size || memcmp((*list)[id].text, text, size) != 0))
         return rf_fail(s->f->why, RF_EDATA, "%s: id %lld belongs to %.40s and %.40s", s->f->fast_path, (long long)id,
@@ -217,7 +217,7 @@ static rf_status entries_to_vocab(source *s, const entry *list, size_t n, size_t
         rf__free(s->f->ctx, text);
         rf__free(s->f->ctx, begin);
         rf__free(s->f->ctx, hidden);
-        return rf_fail(s->f->why, RF_ENOMEM, "%s: no memory for %zu tokens", s->f->fast_path, n);
+        return rf_fail(s->f->why, RF_ENOMEM, "%s: out of memory for %zu tokens", s->f->fast_path, n);
     }
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
@@ -397,12 +397,12 @@ rf_status rf__wordpiece_save(const rf_tokenizer *any, rf_ready_files *to, rf_err
         if (rf__vocab_trimmed(rf__vocab_token(v, i), 0, rf__vocab_token_size(v, i)) != rf__vocab_token_size(v, i))
             return rf_fail(
                 why, RF_EUNSUPPORTED,
-                "%s: token %d ends in white space, which vocab.txt cannot hold: take it out of tokenizer.json", folder,
-                (int)i);
+                "%s: token %d ends in white space, which vocab.txt cannot represent; remove it from tokenizer.json",
+                folder, (int)i);
     for (int32_t i = 0; i <= last; i++)
         size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
     char *text = rf__alloc(any->ctx, size), *end = text;
-    if (!text) return rf_fail(why, RF_ENOMEM, "%s: no memory for vocab.txt", folder);
+    if (!text) return rf_fail(why, RF_ENOMEM, "%s: out of memory for vocab.txt", folder);
     for (int32_t i = 0; i <= last; i++) {
         const int32_t id = v->hidden[i] && !*rf__vocab_token(v, i) ? last : i;
         memcpy(end, rf__vocab_token(v, id), rf__vocab_token_size(v, id));

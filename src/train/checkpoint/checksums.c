@@ -244,8 +244,8 @@ static rf_status check_pieces(const check *c, const json_t *files, const char *n
     if (!x) rf_fail(&damage, RF_EDATA, "not in the list");
     else if (expected) compare(c, name, json_integer_value(json_object_get(x, "size")), expected, &damage);
     if (!damage.code) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s/%s is not the one with which %s was saved (%s: %s): the weights were trained "
-                   "with other pieces; put that file back, or remove %s if this is the right one", c->folder, name,
+    return rf_fail(why, RF_EDATA, "%s/%s: expected the file with which %s was saved and trained, got another (%s: %s); "
+                   "restore that file, or remove %s if this one is right", c->folder, name,
                    RF_FILE_WEIGHTS, c->list, damage.text, c->list);
 }
 

@@ -70,7 +70,7 @@ static rf_status learn(rf__run *r, rf_error *why)
     rf_tokenizer_train_options how;
     rf_status status = check_options(o, why);
     if (!status && rf_tokenizer_found(r->ctx, r->folder)) {
-        rf__run_notify(r, "note", "the tokenizer that %s holds is used", r->folder);
+        rf__run_notify(r, "note", "using the tokenizer in %s", r->folder);
         return RF_OK;
     }
     rf_tokenizer_train_defaults(&how);
@@ -83,7 +83,7 @@ static rf_status learn(rf__run *r, rf_error *why)
     if (!status) status = rf_tokenizer_trainer_finish(trainer, &t, why);
     if (!status) status = rf_tokenizer_save(t, r->folder, why);
     if (!status)
-        rf__run_notify(r, "note", "%d sub-words learned from both sides (BPE), in %s", (int)rf_tokenizer_size(t),
+        rf__run_notify(r, "note", "%d subwords learned from both sides (BPE), in %s", (int)rf_tokenizer_size(t),
                        r->folder);
     rf_tokenizer_free(t);
     rf_tokenizer_trainer_free(trainer);
@@ -110,7 +110,7 @@ static void report_dropped(rf__run *r, const rf__pairs *p, const rf__pair_files 
 {
     char dropped[512];
     if (!*rf__pairs_dropped(p, files, dropped, sizeof dropped)) return;
-    rf__run_notify(r, "note", "%zu of %zu pairs %s are left out: %s; all are listed in " RF_FILE_DROPPED, p->drops,
+    rf__run_notify(r, "note", "%zu of %zu pairs %s are dropped: %s; " RF_FILE_DROPPED " lists them", p->drops,
                    p->n + p->drops, what, dropped);
 }
 
@@ -179,7 +179,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
                        "expected the pairs (also held-out ones), subwords and max_length of %s, got others; "
                        "allow_data_change continues anyway", r->from);
     if (*r->from && t->held.n && !knows_held(r, t))
-        rf__run_notify(r, "note", "%s does not say which pairs were held out: those that are given are taken", r->from);
+        rf__run_notify(r, "note", "%s does not record which pairs were held out; the given ones are used", r->from);
     report_pairs(r, t);
     return RF_OK;
 }
@@ -261,7 +261,7 @@ static void settle_steps(rf__run *r, rf__pair_training *t)
     const double each = (double)o->tokens_per_batch * (double)r->state.micro_batches,
                  tokens = ratio * (double)rf__translation_tokens(&t->train, &source);
     if (o->subword_sampling > 0)
-        rf__run_notify(r, "note", "sub-words are drawn anew in each epoch: %.2f times as many tokens", ratio);
+        rf__run_notify(r, "note", "subwords are sampled again in each epoch: %.2f times as many tokens", ratio);
     const bool more = o->given && (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
     if (!more && r->state.patience.stale && r->state.max_steps == r->state.step) return;
     const double epochs_left = o->num_train_epochs - rf__run_epoch(r);
@@ -301,7 +301,7 @@ static rf_status list_dropped(const rf__run *r, const rf__pair_training *t, rf_e
                 rf__pairs_list_dropped(&t->train, &files, f) && rf__pairs_list_dropped(&t->held, &held, f);
     if (f && fclose(f)) good = false;
     rf_status status = good ? rf__path(path, sizeof path, r->folder, RF_FILE_DROPPED, why)
-                            : rf_fail(why, RF_ENOMEM, "out of memory: a list of pairs that are left out");
+                            : rf_fail(why, RF_ENOMEM, "out of memory: a list of dropped pairs");
     if (!status) status = rf__replace_file(r->ctx, path, text, size, why);
     free(text);
     return status;
@@ -329,7 +329,7 @@ static void report_bleu(rf__run *r)
                        rf__mt_words_name(r->o.bleu_tokenize));
     for (size_t i = 0; i < RF_COUNT(of) && !rf__translation_scored(&r->o); i++)
         if (rf__options_chosen(&r->o, &r->usual, of[i]))
-            rf__run_notify(r, "note", "given, but without effect: %s (eval_bleu is false)", of[i]);
+            rf__run_notify(r, "note", "options without effect: %s (eval_bleu is false)", of[i]);
 }
 
 static rf_status open_job(rf__run *r, rf_error *why)

@@ -43,8 +43,8 @@ static rf_status ask_model(rf__run *r, const rf__pair_training *t, rf_error *why
     if (!status) status = loss_of(r, &x, &other, why);
     if (!status && other + CLEARLY < given)
         rf__run_notify(r, "note",
-                       "are source and target exchanged?  The model in %s gives the first pairs a loss of %.2f, and of "
-                       "%.2f with their sides exchanged", r->o.model, given, other);
+                       "are source and target exchanged?  The model in %s has a loss of %.2f on the first pairs, and "
+                       "of %.2f with their sides exchanged", r->o.model, given, other);
     return status;
 }
 
@@ -80,8 +80,9 @@ static rf_status ask_words(rf__run *r, const rf__pair_training *t, rf_error *why
     const double given = surprise(&t->held, nats), other = surprise(&x, nats);
     if (other + CLEARLY < given)
         rf__run_notify(r, "note",
-                       "are validation_source and validation_target exchanged?  By how often tokens occur in the texts "
-                       "to train on, a held-out token has %.2f nats, and %.2f with the sides exchanged", given, other);
+                       "are validation_source and validation_target exchanged?  By the token frequencies of the "
+                       "training texts, a held-out token has %.2f nats, and %.2f with the sides exchanged",
+                       given, other);
     rf__free(r->ctx, all);
     return RF_OK;
 }

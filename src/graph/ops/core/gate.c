@@ -76,7 +76,7 @@ rf_tensor *rf_gate(rf_graph *g, rf_tensor *x, rf_act act, rf_gate_order order)
     RF_EXPECT(g, "gate", x, 2);
     RF_NEED(g, x->dim[1] % 2 == 0, RF_ESHAPE, "gate: x: expected an even number of columns, got %lld",
             (long long)x->dim[1]);
-    RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "gate: no activation %d", (int)act);
+    RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "gate: activation: expected a known one, got %d", (int)act);
     RF_NEED(g, order == RF_GATE_FIRST || order == RF_GATE_SECOND, RF_EARG, "gate: no order %d", (int)order);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], x->dim[1] / 2});
     if (g->error.code) return &g->nil.t;
@@ -98,7 +98,8 @@ rf_tensor *rf_gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b
             "gated_linear: w: expected an even number of rows of %lld, got rank %d, %lld rows of %lld",
             (long long)x->dim[1], w->rank, (long long)w->dim[0], (long long)w->dim[1]);
     RF_VECTOR(g, "gated_linear", b, w->dim[0]);
-    RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "gated_linear: no activation %d", (int)act);
+    RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "gated_linear: activation: expected a known one, got %d",
+            (int)act);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], w->dim[0] / 2});
     if (g->error.code) return &g->nil.t;
     rf_packed_product(g->ctx, w->packed, x->dim[0], x->f32, x->dim[1], b ? b->f32 : NULL, act, y->f32, y->dim[1],

@@ -94,13 +94,14 @@ rf_tensor *rf_rotate_learned(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_r
     RF_EXPECT(g, "spin", w, 0);
     RF_NEED(g, spec && spec->theta && spec->position && spec->parts > 0 && spec->heads > 0 && spec->rotated >= 0 &&
             spec->rotated <= spec->parts && x->dim[1] % (spec->parts * spec->heads) == 0, RF_EARG,
-            "spin: columns: expected a multiple of parts times heads, got %lld", (long long)x->dim[1]);
+            "rotate_learned: columns: expected a multiple of parts times heads, got %lld", (long long)x->dim[1]);
     const int64_t N = x->dim[0], D = x->dim[1] / (spec->parts * spec->heads), half = w->dim[w->rank - 1];
     RF_NEED(g, half >= 1 && 2 * half <= D, RF_ESHAPE,
-            "spin: planes: expected at least 1 and at most half a head's %lld columns, got "
+            "rotate_learned: planes: expected at least 1 and at most half a head's %lld columns, got "
             "%lld", (long long)D, (long long)half);
     RF_NEED(g, w->rank == 1 || (w->rank == 2 && w->dim[0] == N), RF_ESHAPE,
-            "spin: frequencies: expected those of x's %lld tokens, got %lld", (long long)N, (long long)w->dim[0]);
+            "rotate_learned: frequencies: expected those of x's %lld tokens, got %lld", (long long)N,
+            (long long)w->dim[0]);
     struct saved s = {.spec = *spec, .r = 2 * half, .D = D};
     rf_tensor *y = rf__like(g, x);
     s.cos = rf__push(g, (size_t)(N * half), sizeof *s.cos);
