@@ -27,5 +27,5 @@ expect 3 'none: no length' "$program" bench forward -m model --shape @none
 expect 2 'is not TEXTSxTOKENS' "$program" bench forward -m model --shape 8by128
 mkdir pairs
 echo '{"model_type": "marian", "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "vocab_size": 40, "pad_token_id": 0, "eos_token_id": 3, "decoder_start_token_id": 0}' > pairs/config.json
-expect 3 'has a decoder, too' "$program" bench forward -c pairs/config.json --shape 2x16 --seconds 0.01
+expect 3 'expected an encoder, got an encoder-decoder model' "$program" bench forward -c pairs/config.json --shape 2x16 --seconds 0.01
 done_testing

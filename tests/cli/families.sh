@@ -38,7 +38,7 @@ for family in $families; do
     expect 0 'step 12/12' "$program" pretrain --resume latest --model parts
     same $family/model.safetensors parts/model.safetensors "$family resumed"
     # shellcheck disable=SC2086
-    expect 0 'goes on from the weights' "$program" pretrain --text text.txt --model $family $small --max_steps 3 -o more
+    expect 0 'starting from the weights' "$program" pretrain --text text.txt --model $family $small --max_steps 3 -o more
     [ "$(of more)" = $family ] || fail "the family of more is $(of more)"
     rm -rf parts more
     expect 0 '' "$program" fill-mask -m $family -k 3 'the [MASK] house'

@@ -31,9 +31,9 @@ holds out '"eval_accuracy": 1.0'
 loss_of() { sed -n 's/.*"eval_loss": *\([0-9.e-]*\).*/\1/p' "$1" | tail -1; }
 close() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && (a - b) * (a - b) <= 1e-10 * a * a) }'; }
 close "$(loss_of out)" "$(loss_of model/metrics.jsonl)" || fail "eval_loss $(loss_of out), in training $(loss_of model/metrics.jsonl)"
-expect 0 '53 of 60 examples were longer than 8 tokens and were cut' "$program" evaluate -m model --dev dev.tsv --max_length 8
-expect 0 '53 of 60 examples were longer than 8 tokens and were cut' "$program" predict -m model --input dev.tsv --max_length 8
-expect 0 '1 of 2 examples were longer than 32 tokens and were cut' "$program" classify -m model 'the day' "$(head -c 600 text.txt | tr '\n' ' ')"
+expect 0 '53 of 60 examples were longer than 8 tokens and were truncated' "$program" evaluate -m model --dev dev.tsv --max_length 8
+expect 0 '53 of 60 examples were longer than 8 tokens and were truncated' "$program" predict -m model --input dev.tsv --max_length 8
+expect 0 '1 of 2 examples were longer than 32 tokens and were truncated' "$program" classify -m model 'the day' "$(head -c 600 text.txt | tr '\n' ' ')"
 { cat dev.tsv; printf '\nthe day\tpos\nthe day\n'; } > some.tsv
 expect 0 '1 empty line was skipped' "$program" evaluate -m model --dev some.tsv --max_bad_lines 1
 holds err '1 malformed line was skipped, the first: some.tsv:64: expected the 2 columns of the header, got 1'
@@ -76,7 +76,7 @@ expect 0 'model/report.html written' "$program" report model
 holds model/report.html '<!DOCTYPE html>'
 expect 0 'model/report.html written' "$program" report model
 mkdir other && cp model/metrics.jsonl other && echo 'of the user' > other/report.html
-expect 2 'other/report.html: is no report of this program' "$program" report other
+expect 2 'other/report.html: not a report of this program' "$program" report other
 [ "$(cat other/report.html)" = 'of the user' ] || fail 'other/report.html is lost'
 expect 0 '' "$program" predict -m model --input dev.tsv --format jsonl
 head -1 out | grep -q '^{"label": "' || fail "jsonl: $(head -1 out)"
@@ -110,12 +110,12 @@ cp dev.tsv edited.tsv
 expect 0 'saved checkpoint-8;' "$program" finetune $run --dev edited.tsv --eval_strategy steps --eval_steps 4 --save_strategy steps --save_steps 4 -o edited --stop_after 8
 cp -r edited same-dev
 expect 0 'saved checkpoint-12;' "$program" finetune --resume latest -o same-dev --stop_after 4
-! grep -q 'not those of the evaluations' err || fail "the same dev file is taken for another: $(cat err)"
+! grep -q 'has other examples than in the evaluations' err || fail "the same dev file is taken for another: $(cat err)"
 sed -i 2d edited.tsv
-expect 0 'examples of dev are not those of the evaluations up to step 8' "$program" finetune --resume latest -o edited --stop_after 4
+expect 0 'dev has other examples than in the evaluations up to step 8' "$program" finetune --resume latest -o edited --stop_after 4
 holds edited/checkpoint-12/trainer_state.json '"best_step": 12'
 expect 0 'saved checkpoint-16;' "$program" finetune --resume latest -o edited --stop_after 4
-! grep -q 'not those of the evaluations' err || fail "said again: $(cat err)"
+! grep -q 'has other examples than in the evaluations' err || fail "said again: $(cat err)"
 
 # Pairs: what was fine-tuned on them has no answer to one text.
 awk -F '\t' 'NR == 1 { print "text\tpair\tlabel"; next } { print $1 "\t" $1 "\t" $2 }' train.tsv > twice.tsv
@@ -136,9 +136,9 @@ expect 0 '' "$program" evaluate -m named --dev named-dev.tsv --json
 cp out whole
 expect 0 '' "$program" evaluate -m named --dev dev.tsv --text_column text --label_column label --json
 same out whole 'columns by other names'
-expect 0 'were cut' "$program" evaluate -m model --dev dev.tsv --json --max_length 8
+expect 0 'were truncated' "$program" evaluate -m model --dev dev.tsv --json --max_length 8
 ! grep -q '"eval_accuracy": 1.0' out || fail "max_length of evaluate does nothing: $(cat out)"
-expect 0 'were cut' "$program" predict -m named --input named-dev.tsv --max_length 8
+expect 0 'were truncated' "$program" predict -m named --input named-dev.tsv --max_length 8
 # shellcheck disable=SC2086
 expect 2 'metric_for_best_model: expected one of loss, accuracy, f1, f1_macro, matthews_correlation, got "precision"' "$program" finetune $few --train train.tsv --dev dev.tsv --metric_for_best_model precision -o nothing
 
@@ -164,7 +164,7 @@ awk 'BEGIN { for (i = 0; i < 40; i++) print "the DT\nfilm NN\nis VB\n" }' > spee
 awk 'BEGIN { for (i = 0; i < 40; i++) print "the O\nfilm U-A\nis B-A\ngood L-A\n" }' > entities.conll
 # shellcheck disable=SC2086
 {
-    expect 0 'the tags name no entities .* accuracy chooses' "$program" finetune --task tag $few --train speech.conll --dev speech.conll -o speech
+    expect 0 'the tags name no entities .* accuracy selects' "$program" finetune --task tag $few --train speech.conll --dev speech.conll -o speech
     holds out accuracy
     if grep -q f1 out; then fail "f1 of parts of speech: $(cat out)"; fi
     expect 2 'metric_for_best_model: expected one of loss, accuracy, got "f1"; its tags name no entities' "$program" finetune --task tag $few --train speech.conll --dev speech.conll --metric_for_best_model f1 -o nothing
@@ -238,7 +238,7 @@ close "$(loss_of smooth-0/all_results.json)" "$(cat eval-0)" || fail "all_result
 holds smooth-0/all_results.json '"train_samples": 180'
 holds smooth-0/all_results.json '"eval_samples": 60'
 # shellcheck disable=SC2086
-expect 0 'without effect: k_fold is for 2 parts and more' "$program" finetune $smooth --train train.tsv -o one-fold --k_fold 1
+expect 0 'without effect: k_fold applies only to 2 parts and more' "$program" finetune $smooth --train train.tsv -o one-fold --k_fold 1
 expect 2 'unknown metric eval_precison; did you mean eval_precision' "$program" watch --once --metric eval_precison entities
 
 # How updates are made: as in pre-training.
@@ -268,7 +268,7 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
     expect 0 '' "$program" finetune -q $folds -o whole-folds --json
     cp out scores
     expect 0 'continue with the same command and --resume latest' "$program" finetune $folds -o folds --stop_after 4
-    expect 0 'saved folds/fold-2/checkpoint-8; the same' "$program" finetune $folds -o folds --stop_after 8 --resume latest --json
+    expect 0 'saved folds/fold-2/checkpoint-8; continue with the same' "$program" finetune $folds -o folds --stop_after 8 --resume latest --json
     holds out '"stopped": true'
     holds out '"checkpoint": "folds/fold-2/checkpoint-8"'
     expect 2 'checkpoint-.*: seed: expected that of the run, 42, got 7' "$program" finetune $folds -o folds --resume latest --seed 7

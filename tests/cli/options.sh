@@ -53,15 +53,15 @@ expect 2 'evaluate: expected --text' "$program" evaluate
 expect 2 'plot: expected FILE' "$program" plot -o a.svg
 expect 2 'plot: expected -o' "$program" plot metrics.jsonl -o a.gif
 expect 2 "unexpected argument 'x': demo takes options only" "$program" demo x
-expect 2 'completion needs' "$program" completion
+expect 2 'completion: expected' "$program" completion
 expect 2 "expected bash, zsh or fish, got 'tcsh'" "$program" completion tcsh
 
 # What is given takes effect, or said not to be.
-expect 2 'do_sample=false and --top_p exclude' "$program" generate -m none --do_sample=false --top_p 0.5 x
+expect 2 'do_sample=false, --top_p: expected one of them' "$program" generate -m none --do_sample=false --top_p 0.5 x
 expect 2 '--env: expected no model folder and no --tensors, got one of them' "$program" info --env none
 expect 2 '.--label_column is for --dev' "$program" evaluate --text x --label_column 2
 expect 2 '.--max_lengths is for --text' "$program" evaluate --dev x --max_lengths 16,32
-expect 2 '.--max_length and --max_lengths exclude' "$program" evaluate --text x --max_length 64 --max_lengths 16,32
+expect 2 '.--max_length, --max_lengths: expected one' "$program" evaluate --text x --max_length 64 --max_lengths 16,32
 
 # The environment is checked like the command line, and comes after it.
 ROFORMER_THREADS=many; export ROFORMER_THREADS

@@ -87,7 +87,7 @@ if command -v gnuplot > /dev/null; then
     echo 'plot sin(x)' > mine.gp
     expect 2 "mine.gp: not a script of this program, and would be overwritten" "$program" plot run-a -o mine.svg
     cp mine.gp mine.png.gp
-    expect 2 'mine.png.gp: is no script' "$program" positions plot decay -o mine.png
+    expect 2 'mine.png.gp: not a script' "$program" positions plot decay -o mine.png
     same mine.gp mine.png.gp
     [ "$(cat mine.gp)" = 'plot sin(x)' ] && [ ! -e mine.svg ] && [ ! -e mine.png ] || fail "mine.gp was touched: $(ls)"
     expect 0 'drawn' "$program" plot run-b -o loss.svg

@@ -82,7 +82,7 @@ expect 3 'similarity: expected an encoding that has this plot .sinusoidal, .*abs
 encoding rotary_axial
 expect 3 'rotation: expected an encoding that has this plot .*, got rotary_axial' "$program" positions plot rotation --config encoding.json
 encoding absolute
-expect 3 'vectors of absolute are learned, config.json has none; expected --model DIR' "$program" positions plot similarity --config encoding.json
+expect 3 'expected --model DIR, a trained model, since the vectors of absolute are learned' "$program" positions plot similarity --config encoding.json
 expect 2 'did you mean rotation\?' "$program" positions plot rotatoin
 expect 2 'to distance 4095' "$program" positions plot similarity --max_distance 4096
 expect 2 'to position 1000' "$program" positions plot rotation --max_distance 1001
@@ -203,7 +203,7 @@ expect 0 '' "$program" positions plot extrapolation -m model -m model --text lon
 expect 2 '--text' "$program" positions plot extrapolation -m model
 expect 2 'layers 0 to 1' "$program" positions plot attention -m model --text x --layer 2
 expect 2 'heads 0 to 3' "$program" positions plot score -m model --text long.txt --max_length 16 --head 4
-expect 2 'without --model' "$program" positions plot decay -m model
+expect 2 'expected no --model' "$program" positions plot decay -m model
 expect 2 'one --text' "$program" positions plot attention -m model
 sed 's/"vocab_size"/"position_embedding_type": "none", "vocab_size"/' model/config.json > none.json && cp -r model none && mv none.json none/config.json
 expect 3 'similarity: expected an encoding that has this plot .*, got none' "$program" positions plot similarity -m none

@@ -16,7 +16,7 @@ PATH=$(dirname "$program"):$PATH sh -e commands > got 2> why || fail "README.zh.
 [ "$(wc -l < words/vocab.txt)" -eq 1200 ] || fail "words: $(wc -l < words/vocab.txt) tokens"
 holds got 出生
 [ -f matcher/model.safetensors ] || fail "no matcher"
-holds why 'converted: written, read back, the same'
+holds why 'converted: written, read back and compared'
 holds got 位置
 holds got 'mask 2 of 2'
 holds got 'Chinese words by jieba'

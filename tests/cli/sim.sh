@@ -89,7 +89,7 @@ expect 2 'batch: expected at least 2 pairs' "$program" finetune -q --task sim --
 # A batch is never larger than the file; a pair of which nothing can be written is none.
 expect 0 '' "$program" finetune -q --task sim --model sim --train pairs.tsv --batch_size 65536 --max_steps 1 -o large
 printf 'text\tpair\n广州\t深圳\n深圳\t \n' > half.tsv
-expect 3 'half.tsv:3: the second text is empty' "$program" finetune -q --task sim --model sim --train half.tsv -o no
+expect 3 'half.tsv:3: second text: expected words to generate' "$program" finetune -q --task sim --model sim --train half.tsv -o no
 expect 3 'classify: expected a model with a classification head' "$program" classify -m on 广州
 [ ! -e no ] || fail "a folder was left although nothing was trained"
 done_testing

@@ -141,7 +141,7 @@ sed 's/king/zebra/g; s/dog/otter/g' text.txt > other.txt
 "$program" vocab -q --text other.txt --size 50 -o other || exit 1
 "$program" prepare -q --text other.txt --model other -o other.cache > /dev/null || exit 1
 # shellcheck disable=SC2086
-expect 3 'other.cache: made with another tokenizer' "$program" pretrain ${shape#*text.txt } --data other.cache -o mixed --max_steps 1
+expect 3 'other.cache: created with another tokenizer' "$program" pretrain ${shape#*text.txt } --data other.cache -o mixed --max_steps 1
 sed 's/roformer/gpt2/' small.json > gpt2.json
 # shellcheck disable=SC2086
 expect 3 'gpt2.json: model_type: expected one of .*, got .gpt2.' "$program" pretrain $shape --config gpt2.json -o mixed --max_steps 1

@@ -4,7 +4,7 @@
 "$make_model" model || exit 1
 for i in 1 2 3 4 5 6 7 8; do printf 'The old city lies on the river %s, and the house is red.\n\n' "$i"; done > text.txt
 
-expect 0 'the text has 96 words, not the 100' "$program" evaluate -m model --text text.txt --words 100
+expect 0 'expected 100 words, got 96' "$program" evaluate -m model --text text.txt --words 100
 holds out '96 words, whole ones'
 holds out 'of 96 words in 8 documents'
 expect 0 '' "$program" evaluate -m model --text text.txt --words 20 --json

@@ -168,7 +168,7 @@ static void scales_that_cannot_be(void **state)
     t_failed(&why, RF_EDATA, "tensor \"a.weight\" is in int8: expected \"a.weight_scale\" with the scales of");
     why = (rf_error){0};
     rf__quantised_check(ctx, w, rf_weights_find(w, "a.weight"), false, &why);
-    t_failed(&why, RF_EUNSUPPORTED, "config.json has no quantization_config");
+    t_failed(&why, RF_EUNSUPPORTED, "expected quantization_config in config.json");
     rf_weights_close(w);
     const rf_weight_out more[] = {
         SCALE(RF_F32, 2, 2, 1, fine),

@@ -183,7 +183,7 @@ static void pickles(void **state)
         {OLD("\x80\2}K\1s.", ""), RF_EDATA, "members for an object that is not a container"},
         {OLD("\x80\2](K\1u.", ""), RF_EDATA, "members for an object that is not a container"},
         {OLD("\x80\2}(K\1u.", ""), RF_EDATA, "members for an object that is not a container"},
-        {OLD("\x80\2h\5.", ""), RF_EDATA, "the memo has nothing"},
+        {OLD("\x80\2h\5.", ""), RF_EDATA, "empty place of the memo"},
         {OLD("\x80\2}r\xff\xff\xff\xff.", ""), RF_EDATA, "a place in the memo beyond"},
         {OLD("\x80\2q\0.", ""), RF_EDATA, "nothing to remember"},
         {OLD("\x80\2X\xff\xff\xff\xff"
@@ -293,7 +293,7 @@ static void bombs(void **state)
         {"(", "the stack is higher"},
         {"]", "more values than"},
         {")", "more values than"},
-        {"]a", "members for what"},
+        {"]a", "members for an object"},
         {"}q1h1h1h1", "the stack is higher"},
         {"K1\x85", "more values than"},
         {"N(", "the stack is higher"},

@@ -407,7 +407,7 @@ static void bad_files_are_refused(void **state)
     refuses("e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "cls", RF_EDATA,
             "e.tsv:3: expected the 2 columns of the header, got 1");
     refuses("e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n", "mc", RF_EDATA,
-            "e.jsonl:1: the label is not the number");
+            "e.jsonl:1: label: expected the index of a choice");
     refuses("e.tsv", "text\tlabel\na\tb\n", "glue/none", RF_EARG, "task: expected one of cls");
 }
 

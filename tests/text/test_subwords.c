@@ -89,7 +89,7 @@ static void as_sentencepiece_has_it(void **state)
 static void refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "this is no model", "\x0A\xFF\xFF\xFF\xFF\x0F", "\x12\x02\x18\x03"};
+    static const char *const bad[] = {"", "not a SentencePiece model", "\x0A\xFF\xFF\xFF\xFF\x0F", "\x12\x02\x18\x03"};
     rf_tokenizer *t = NULL;
     rf_tokenizer_trainer *trainer = NULL;
     rf_tokenizer_train_options o;

@@ -185,7 +185,7 @@ static void what_does_not_fit_is_refused(void **state)
     o.data_weight = NULL;
     t_write(f.model, "b.cache", "RFTOKENS and no more", 20);
     must(&f, &o, RF_EDATA);
-    t_failed(&f.why, RF_EDATA, "b.cache: not a token cache; make it again");
+    t_failed(&f.why, RF_EDATA, "b.cache: not a token cache; create it again");
     o.datas = 1;
     FILE *g = fopen(f.cache[0], "r+b");
     fseek(g, 2000, SEEK_SET);

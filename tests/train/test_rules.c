@@ -311,7 +311,7 @@ static void divergence_is_noted(void **state)
     if (status && status != RF_ENUMERIC) fail_msg("%s", r.why.text);
     const bool diverged = has_diverged(&r);
     print_message("           status %d, diverged: %d\n", status, diverged);
-    const char *note = "the run has diverged; go on from a checkpoint before that step (--resume)";
+    const char *note = "the run has diverged; resume from a checkpoint before that step (--resume)";
     assert_int_equal(times_noted(&r, note), diverged);
     end(&r);
 

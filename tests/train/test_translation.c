@@ -460,7 +460,7 @@ static void held_out_pairs_stay(void **state)
     must(&s, RF_ESTOPPED);
     noted(&s, "does not record which pairs were held out");
     must(&s, RF_ESTOPPED);
-    if (strstr(s.notes, "does not say")) fail_msg("what was taken is not known: %s", s.notes);
+    if (strstr(s.notes, "does not record")) fail_msg("what was taken is not known: %s", s.notes);
     end(&s);
 }
 
