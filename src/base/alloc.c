@@ -1,7 +1,7 @@
 /* alloc.c — allocation through the context's allocator. */
 #include "base.h"
 
-/* Each block starts with its size, one cache line before what the caller sees. */
+/* Each block begins with its size, one cache line before the address that the caller gets. */
 enum { LINE = 64 };
 
 void *rf__alloc(const rf_ctx *ctx, size_t size)

@@ -16,7 +16,7 @@ enum { ALIGN = 64, HEADER = 64, FIRST = 1 << 16 };
 
 struct rf_arena_block {
     rf_arena_block *older;
-    size_t size, used;          /* of the space behind the header */
+    size_t size, used;          /* size of the space after the header */
 };
 
 static unsigned char *space(rf_arena_block *b) { return (unsigned char *)b + HEADER; }
@@ -78,8 +78,8 @@ rf_mark rf__arena_mark(const rf_arena *a)
 
 void rf__arena_release(rf_arena *a, rf_mark mark)
 {
-    /* A block younger than the mark is kept if it is the newest and the mark is at the very beginning: otherwise it
-     * goes back, and reset grows the oldest block to the peak. */
+    /* A block newer than the mark is kept if it is the newest and the mark is at the very beginning. Otherwise it is
+     * freed, and rf__arena_reset lets the oldest block grow to the peak. */
     while (a->block && a->block != mark.block) {
         rf_arena_block *older = a->block->older;
         free_block(a->ctx, a->block);

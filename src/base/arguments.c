@@ -1,4 +1,4 @@
-/* arguments.c — what callers hand in: structs of options that may grow, and what must be there; see base.h. */
+/* arguments.c — checks of what callers pass: structs of options that may grow, and required pointers; see base.h. */
 #include "base/base.h"
 
 void rf__options_init(void *out, size_t given, const void *defaults, size_t size)

@@ -1,4 +1,4 @@
-/* cancel.c — a flag that long calls look at; see include/roformer/cancel.h. */
+/* cancel.c — a flag that long calls check; see include/roformer/cancel.h. */
 #include "roformer/cancel.h"
 
 #include <math.h>

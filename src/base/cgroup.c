@@ -1,6 +1,5 @@
-/* cgroup.c — limits of this process's cgroup and of each of that one's parents.
- *
- * A container sees its own cgroup as the root of the tree, so the root's files count as well. */
+/* cgroup.c — limits of this process's cgroup and of its ancestors. A container sees its own cgroup as the root of the
+ * tree, so the files of the root count as well. */
 #include "base/cgroup.h"
 
 #include <math.h>
@@ -30,7 +29,7 @@ static bool in_list(const char *list, size_t size, const char *word)
     return false;
 }
 
-/* From lines "4:memory,cpu:/path", and "0::/path" of version 2; false: this process is in no such tree. */
+/* From lines "4:memory,cpu:/path" (version 1) and "0::/path" (version 2); false: this process is in no such tree. */
 static bool own_group(const char *text, const char *controller, char out[4096])
 {
     for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
@@ -61,7 +60,8 @@ double rf__cgroup_least(const char *root, const rf__cgroup_tree tree[], size_t t
 
 /* ---- processors ---- */
 
-/* "200000 100000" of cpu.max, "max 100000" without a limit; of version 1 two files, the first -1 without a limit. */
+/* cpu.max has "200000 100000", or "max 100000" without a limit. Version 1 has two files, the first with -1 if there is
+ * no limit. */
 static double quota_of(const char *root, const char *folder, int version)
 {
     char text[RF__SYSTEM_TEXT], second[RF__SYSTEM_TEXT] = "", *more = text;

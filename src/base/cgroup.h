@@ -1,21 +1,22 @@
-/* cgroup.h — limits that the system sets for this process. `root` stands before /proc and /sys, for tests. */
+/* cgroup.h — limits that the system sets for this process. `root` is put before /proc and /sys, for tests. */
 #ifndef RF_BASE_CGROUP_H
 #define RF_BASE_CGROUP_H
 
 #include "base/base.h"
 
-/* A file below `root`, at most RF__SYSTEM_TEXT - 1 bytes of it, with a terminating zero; false: it cannot be read. */
+/* Reads a file below `root`, at most RF__SYSTEM_TEXT - 1 bytes, and adds a terminating zero; false: it cannot be
+ * read. */
 enum { RF__SYSTEM_TEXT = 1 << 14 };
 bool rf__system_text(const char *root, const char *folder, const char *name, char out[RF__SYSTEM_TEXT]);
 
-/* Where the groups of a controller are ("": of version 2). */
+/* The folder of a controller's groups ("": version 2). */
 typedef struct rf__cgroup_tree { const char *mount, *controller; int version; } rf__cgroup_tree;
 
-/* The least value of this process's group and its parents; INFINITY: there is no group with a limit. */
+/* The smallest value of this process's group and its ancestors; INFINITY: no group has a limit. */
 typedef double rf__cgroup_value(const char *root, const char *folder, int version);
 double rf__cgroup_least(const char *root, const rf__cgroup_tree tree[], size_t trees, rf__cgroup_value *value);
 
-/* How many processors the groups allow, as a container with --cpus has them; INFINITY: no limit. */
+/* Number of processors that the groups allow, for example in a container with --cpus; INFINITY: no limit. */
 double rf__processor_quota(const char *root);
 
 #endif

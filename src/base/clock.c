@@ -1,4 +1,4 @@
-/* clock.c — seconds. */
+/* clock.c — time in seconds. */
 #define _GNU_SOURCE
 #include <time.h>
 

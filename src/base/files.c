@@ -1,4 +1,4 @@
-/* files.c — mapping, reading whole, and replacing files so that a reader sees the old one or the new one. */
+/* files.c — maps, reads and replaces files; a reader sees the old file or the new one. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static rf_status a_folder(rf_error *why, const char *path)
     return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
 }
 
-/* The size of a regular file, 0 of others. */
+/* The size of a regular file; 0 for others. */
 static rf_status check_file(int fd, const char *path, bool pipes, size_t *size, rf_error *why)
 {
     struct stat st;
@@ -41,7 +41,7 @@ static rf_status check_file(int fd, const char *path, bool pipes, size_t *size, 
 static rf_status open_any(const char *path, int flags, bool pipes, int *fd, size_t *size, rf_error *why)
 {
     *fd = open(path, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
-    /* a socket, or a device behind which there is nothing */
+    /* a socket, or a device without a driver */
     if (*fd < 0 && errno == ENXIO) return not_a_file(why, path);
     if (*fd < 0) return errno == EISDIR ? a_folder(why, path) : refused(why, path, "open");
     const rf_status status = check_file(*fd, path, pipes, size, why);
@@ -85,8 +85,8 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     return RF_OK;
 }
 
-/* Reading a page maps its neighbors, too, up to a huge page; those of the tensors beside are mapped again when they are
- * read. */
+/* Reading a page also maps its neighbors, up to a huge page. Those that belong to neighboring tensors are mapped again
+ * when these are read. */
 enum { AROUND = 2 << 20 };
 
 void rf__map_forget(const rf_map *map, size_t offset, size_t size)
@@ -95,7 +95,7 @@ void rf__map_forget(const rf_map *map, size_t offset, size_t size)
     const size_t to = end < map->size ? end : map->size;
     if (map->mapped && to > from && offset + size <= map->size) {
         const uintptr_t at = (uintptr_t)map->data + from;
-        (void)madvise((void *)at, to - from, MADV_DONTNEED);   /* a hint: nothing depends on it */
+        (void)madvise((void *)at, to - from, MADV_DONTNEED);   /* only a hint: a failure has no effect */
     }
 }
 
@@ -214,7 +214,7 @@ static rf_status sync_parent(const char *path, rf_error *why)
 
 rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int *fd, rf_error *why)
 {
-    enum { TRIES = 1000 };                              /* names that a dead process of this number has left */
+    enum { TRIES = 1000 };                         /* the name may be left from an ended process with the same number */
     static atomic_uint number;
     struct stat st;
     if (!stat(path, &st) && !S_ISREG(st.st_mode)) return rf_fail(why, RF_EIO, "%s: not a file", path);
@@ -244,7 +244,7 @@ rf_status rf__replaceable(const char *path, const char *begins, const char *what
     return rf_fail(why, RF_EARG, "%s: expected a %s to replace, got another file; choose another name", path, what);
 }
 
-/* What was written under the temporary name takes the place of `path`, unless writing has failed. */
+/* Renames the temporary file to `path`, unless writing has failed. */
 static rf_status replace(int fd, const char *temporary, const char *path, rf_status status, rf_error *why)
 {
     if (!status && fsync(fd)) status = refused(why, temporary, "sync");
@@ -285,9 +285,9 @@ rf_status rf__copy_file(const rf_ctx *ctx, const char *from, const char *to, rf_
     return status;
 }
 
-/* ---- what lies below a folder ---- */
+/* ---- the contents of a folder ---- */
 
-typedef struct few { char first[256], second[256], last[256]; size_t n; } few;      /* by their names, 2 before 10 */
+typedef struct few { char first[256], second[256], last[256]; size_t n; } few;    /* sorted by name, with 2 before 10 */
 
 static void add_name(few *f, const char *name)
 {

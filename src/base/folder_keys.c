@@ -1,4 +1,4 @@
-/* folder_keys.c — the rows of folder_keys.def, and a file's keys held against them. */
+/* folder_keys.c — the rows of folder_keys.def, and the check of a file's keys against them. */
 #include <stdlib.h>
 
 #include "base/folder_keys.h"
@@ -17,7 +17,7 @@ const rf_known_key *rf__folder_key(rf_key_file file, const char *name)
     return NULL;
 }
 
-/* Numbers are equal by value: some files are read with all of them as fractions. */
+/* Numbers are compared by value, since some files are read with all numbers as fractions. */
 static bool is_usual(const json_t *value, const json_t *usual)
 {
     if (json_is_null(value)) return true;

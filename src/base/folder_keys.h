@@ -1,4 +1,4 @@
-/* folder_keys.h — which keys of the files beside a model's weights are known: the rows of folder_keys.def. */
+/* folder_keys.h — the known keys of the files next to a model's weights: the rows of folder_keys.def. */
 #ifndef RF_FOLDER_KEYS_H
 #define RF_FOLDER_KEYS_H
 
@@ -17,17 +17,17 @@ typedef struct rf_known_key {
     const char *usual, *why;
 } rf_known_key;
 
-extern const rf_known_key rf__folder_keys[];            /* a row without a name at the end                           */
+extern const rf_known_key rf__folder_keys[];            /* the last row has no name                                  */
 
 const rf_known_key *rf__folder_key(rf_key_file file, const char *name);                       /* NULL: there is none */
 
-/* RF_EUNSUPPORTED names the first key with a value that is not honored. */
+/* RF_EUNSUPPORTED names the first key whose value is not supported. */
 rf_status rf__folder_keys_check(rf_key_file file, const char *path, const json_t *root, rf_error *why);
 
-/* The same of the rows RF_KEY_ONLY of a list, which a row without a name ends; NULL: there are none. */
+/* The same for the rows RF_KEY_ONLY of a list that ends with a row without a name; NULL: there are none. */
 rf_status rf__known_keys_check(const rf_known_key *list, const char *path, const json_t *root, rf_error *why);
 
-/* The same, and RF_EUNSUPPORTED names the first key that no row knows, with the nearest one. */
+/* The same; RF_EUNSUPPORTED also names the first unknown key, with the most similar known one. */
 rf_status rf__folder_keys_all(rf_key_file file, const char *path, const json_t *root, rf_error *why);
 
 #endif

@@ -1,6 +1,5 @@
-/* interned.c — bytes that live as long as the context: structs point at them and may be copied as they are.  Equal
- * bytes
- * are kept once, so that what is read again and again takes no more memory. */
+/* interned.c — bytes that live as long as the context. Structs point to them and may be copied as they are. Equal bytes
+ * are stored once, so reading a file again takes no more memory. */
 #include <pthread.h>
 
 #include "base/context.h"

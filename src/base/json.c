@@ -1,5 +1,5 @@
-/* json.c — JSON documents at the door: bounded, without duplicates, failures with line and byte; values that are
- * whole or are none. */
+/* json.c — reads JSON documents with limits on their size, without duplicate keys, and reports errors with line and
+ * byte; builds JSON values that are complete or NULL. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,13 +13,13 @@ rf__label rf__printable(const char *text)
         const unsigned char c = (unsigned char)text[n];
         label.text[n] = c < 32 || c == 127 ? '?' : text[n];
     }
-    if (text[n])                                                   /* cut: not inside a character */
+    if (text[n])                                                   /* do not cut a character */
         while (n && ((unsigned char)text[n] & 0xC0) == 0x80) n--;
     label.text[n] = 0;
     return label;
 }
 
-/* Bytes of the scalar that \uXXXX stands for; half of a pair, which stands for four bytes in all, counts two. */
+/* Bytes of the scalar that \uXXXX stands for. Half of a surrogate pair counts two, since the pair has four bytes. */
 static size_t escaped_bytes(const char *hex)
 {
     unsigned c = 0;
@@ -27,8 +27,9 @@ static size_t escaped_bytes(const char *hex)
     return c < 0x80 ? 1 : c < 0x800 || (c >= 0xD800 && c < 0xE000) ? 2 : 3;
 }
 
-/* A document before it is parsed.  `values` is an upper bound: a parser spends some 50 bytes on a value of two bytes
- * ("0,"), so a small file could ask for a large memory.  `bytes` are those of all strings and keys, if it is valid. */
+/* Sizes of a document before it is parsed. `values` is an upper bound: a parser takes about 50 bytes for a value of two
+ * bytes ("0,"), so a small file could request much memory. `bytes` counts all strings and keys, if the document is
+ * valid. */
 typedef struct measure { size_t values, bytes, longest; } measure;
 
 static measure measure_of(const char *text, size_t size)
@@ -69,8 +70,8 @@ static void lose(json_t **all)
     *all = NULL;
 }
 
-/* jansson tells most of its failed allocations without a word, or as a string that is no token, for which no text is a
- * reason: strings that are none are told in other words. */
+/* jansson reports most failed allocations without a message. It reports others as an invalid token that begins with a
+ * quotation mark, which no text can cause, since errors in strings have other messages. */
 static bool out_of_memory(const json_error_t *e)
 {
     static const char *const said[] = {"invalid token near '\"", "string or '}' expected near '\""};
@@ -80,7 +81,7 @@ static bool out_of_memory(const json_error_t *e)
     return false;
 }
 
-/* What jansson's buffer for a token will take at most: one of twice the token's size beside the one before. */
+/* The largest size of jansson's buffer for a token: twice the size of the token, and the previous buffer next to it. */
 static bool has_memory_for(size_t token)
 {
     json_malloc_t get;
@@ -91,9 +92,9 @@ static bool has_memory_for(size_t token)
     return p != NULL;
 }
 
-/* When that buffer cannot grow, jansson (2.14) does not notice: the byte in hand is lost, and the token is taken
- * without it.  So memory is tried first, and what was read is measured, except where members of equal names may hide
- * others. */
+/* If that buffer cannot grow, jansson (2.14) does not notice: it loses the current byte and accepts the token without
+ * it. Therefore memory is tried first, and the size of what was read is checked, except where duplicate keys may hide
+ * members. */
 static json_t *load(const char *text, size_t size, const measure *m, size_t flags, json_error_t *error, bool *memory)
 {
     json_error_t again;
@@ -103,7 +104,7 @@ static json_t *load(const char *text, size_t size, const measure *m, size_t flag
     if (!root) {
         *memory = out_of_memory(error);
         if (*memory) return NULL;
-        root = json_loadb(text, size, flags, &again);               /* a fault of the text is there again */
+        root = json_loadb(text, size, flags, &again);               /* an error in the text would occur again */
         *memory = root || strcmp(error->text, again.text) != 0;
     } else {
         *memory = flags & JSON_REJECT_DUPLICATES && bytes_read(root) != m->bytes;
@@ -186,7 +187,7 @@ char *rf__json_dump(const json_t *value, size_t flags)
     return NULL;
 }
 
-/* Bytes of the scalar that begins `text`, 0 when none does: Table 3-7 of the Unicode standard. */
+/* Bytes of the scalar at the beginning of `text`, 0 if it is not valid: Table 3-7 of the Unicode standard. */
 static size_t scalar_bytes(const unsigned char *text, size_t size)
 {
     const unsigned char c = text[0];
@@ -210,7 +211,7 @@ bool rf__json_takes(const char *text) { return is_utf8(text, strlen(text)); }
 
 bool rf__json_whole(const json_t *value, json_int_t *out)
 {
-    const double exact = 9007199254740992;                /* 2^53: all whole numbers below are exact */
+    const double exact = 9007199254740992;                /* 2^53: all smaller whole numbers are exact */
     const double x = json_real_value(value);
     if (json_is_integer(value)) *out = json_integer_value(value);
     else if (json_is_real(value) && x > -exact && x < exact && !(floor(x) < x)) *out = (json_int_t)x;

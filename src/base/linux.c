@@ -1,5 +1,5 @@
-/* linux.c — what is Linux's alone, with what other systems do instead: processors of this process, who holds a lock,
- * memory in huge pages. */
+/* linux.c — functions that only Linux has, with alternatives for other systems: processors of this process, the holder
+ * of a lock, memory in huge pages. */
 #define _GNU_SOURCE
 #ifdef __linux__
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 /* ---- processors ---- */
 
-/* The kernel refuses a set that is smaller than its own; no Linux counts to more than 8192. */
+/* The kernel refuses a set that is smaller than its own; Linux supports at most 8192 processors. */
 enum { MOST = 1 << 16 };
 
 int rf_processors(void)
@@ -34,7 +34,7 @@ int rf_processors(void)
     return n < 1 ? 1 : n > MOST ? MOST : (int)n;
 }
 
-/* Bits of the kernel's words for 64-bit Arm (asm/hwcap.h, of which older systems have less). */
+/* Bits of the kernel's words for 64-bit Arm (asm/hwcap.h; older systems lack some of them). */
 bool rf__processor_has(const char *feature)
 {
 #if defined(__linux__) && defined(__aarch64__)
@@ -64,7 +64,7 @@ static bool cache_line(const char *folder, int i, const char *name, char *line, 
     return read;
 }
 
-/* Processors of a list such as 0-3,8; 0: it is none. */
+/* The number of processors in a list such as 0-3,8; 0: it is not a list. */
 static long listed(const char *list)
 {
     long n = 0;
@@ -133,15 +133,15 @@ bool rf__holds_lock(long pid)
 
 /* ---- memory ---- */
 
-enum { LINE = 64 };                     /* bytes of a cache line: what every block is aligned to */
+enum { LINE = 64 };                     /* bytes of a cache line, the alignment of every block */
 
-/* Large blocks come from the system, at addresses and in sizes that huge pages can serve, and go back to it: weights
- * and the memory of a step are read from end to end again and again, and the C library would keep what is given
- * back.  A last page of which half is used is a huge one, too: a text's next token reads all weights once, and reads
- * them up to a tenth faster so (results/generate.txt). */
+/* Large blocks come from the system, at addresses and in sizes that suit huge pages, and are returned to it. Weights
+ * and the memory of a step are read from end to end again and again, and the C library would keep freed memory. A last
+ * page that is at least half used is a huge page as well: every generated token reads all weights once, and this makes
+ * it up to a tenth faster (results/generate.txt). */
 enum { HUGE_PAGE = 2 << 20 };
 #ifdef __SANITIZE_ADDRESS__
-#define LARGE SIZE_MAX                  /* which watches the C library's blocks only */
+#define LARGE SIZE_MAX                  /* AddressSanitizer watches only the C library's blocks */
 #else
 #define LARGE ((size_t)1 << 20)
 #endif
@@ -166,7 +166,7 @@ void *rf__system_alloc(void *user, size_t size)
     if (before) munmap(map, before);
     munmap(map + before + size_of_pages(size), whole - before - size_of_pages(size));
 #ifdef MADV_HUGEPAGE
-    (void)madvise(map + before, size_of_pages(size), MADV_HUGEPAGE);        /* a hint: nothing depends on it */
+    (void)madvise(map + before, size_of_pages(size), MADV_HUGEPAGE);        /* only a hint: a failure has no effect */
 #endif
     return map + before;
 }

@@ -1,5 +1,5 @@
-/* memory_folder.c — folders in memory: a context lists them by their paths, and whoever reads a file looks there first
- * (files.c).  See include/roformer/memory_folder.h. */
+/* memory_folder.c — folders in memory. A context lists them by path, and functions that read files look there first
+ * (files.c). See include/roformer/memory_folder.h. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@ static const char prefix[] = "memory:";
 struct rf_memory_folder {
     const rf_ctx *ctx;
     rf_memory_folder *next;
-    rf_memory_file *file;               /* [n], names its own                                                         */
+    rf_memory_file *file;               /* [n]; the names are copies                                                  */
     int64_t n;
     char path[32];
 };
@@ -21,7 +21,7 @@ struct rf_memory_folder {
 struct rf__memory_folders {
     pthread_mutex_t lock;
     rf_memory_folder *first;
-    uint64_t number;                    /* of the last one                                                            */
+    uint64_t number;                    /* of the last folder                                                         */
 };
 
 rf_status rf__memory_folders_new(rf_ctx *ctx, rf_error *why)
@@ -45,7 +45,7 @@ void rf__memory_folders_free(rf_ctx *ctx)
 
 /* ---- a folder ---------------------------------------------------------------------------------------------------- */
 
-/* A name that stays below its folder. */
+/* Whether a name stays inside its folder. */
 static bool stays_inside(const char *name)
 {
     for (const char *part = name; part; part = strchr(part, '/')) {
@@ -131,9 +131,9 @@ void rf_memory_folder_free(rf_memory_folder *f)
     release(f);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------------------------- */
+/* ---- look-up ----------------------------------------------------------------------------------------------------- */
 
-/* The folder in memory that a path is, or is below, and the name there; NULL: the path is the system's. */
+/* The folder in memory that contains the path, and the name in it; NULL: the path belongs to the file system. */
 static const rf_memory_folder *folder_of(const rf_ctx *ctx, const char *path, const char **name)
 {
     const rf_memory_folder *f = NULL;

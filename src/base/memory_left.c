@@ -1,9 +1,8 @@
-/* memory_left.c — how much memory this process may still take: the least of
+/* memory_left.c — the memory that this process may still allocate. It is the smallest of
  *
  *     MemAvailable of /proc/meminfo
  *     what the limit on its address space leaves (ulimit -v)
- *     limit - (usage - file pages that can be dropped), of its cgroup and of each of that one's parents
- */
+ *     limit - (usage - file pages that can be dropped), of its cgroup and of each ancestor */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 
 #include "base/cgroup.h"
 
-/* The number behind `key` at the beginning of a line; 0 when there is none. */
+/* The number after `key` at the beginning of a line; 0: there is none. */
 static double value_of(const char *text, const char *key)
 {
     const size_t n = strlen(key);
@@ -62,7 +61,7 @@ static double left_in_groups(const char *root)
     return rf__cgroup_least(root, trees, RF_COUNT(trees), left_in_group);
 }
 
-/* ---- all of it ---- */
+/* ---- the result ---- */
 
 double rf__memory_left_in(const char *root)
 {

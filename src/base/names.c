@@ -1,4 +1,4 @@
-/* names.c — which name was meant. */
+/* names.c — finds the name that was probably meant. */
 #include "base.h"
 
 int rf__edit_distance(const char *a, size_t m, const char *b, size_t n)

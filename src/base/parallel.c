@@ -1,16 +1,14 @@
-/* parallel.c — n independent bodies on the context's workers.
- *
- * A context of T threads has T - 1 workers, started by its first job; the caller is worker 0.  A job is published by
- * its ticket, which every taker moves on:
+/* parallel.c — n independent bodies on the workers of the context. A context of T threads has T - 1 workers, which its
+ * first job starts; the caller is worker 0. A job is published by its ticket, from which all threads take indices:
  *
  *     ticket = number of the job << 32 | next index                  taken by compare-and-swap, so a worker that comes
  *                                                                    late can never take an index of another job
  *
- * Indices are handed out as workers become free; since a body writes only what belongs to its index, the order does not
- * show in the result.  Who finds nothing to do looks again for about 20 microseconds, which bridges the gap between two
- * operations, and then sleeps: a machine that also serves others is not kept busy with waiting, as an OpenMP barrier
- * would (docs/architecture.md).  A second thread that comes while a job runs, or a body that starts a job of its own,
- * does its work alone.  So does a process that was forked from the one whose workers they are: it has none. */
+ * Indices are handed out as workers become free. A body writes only what belongs to its index, so the order does not
+ * affect the result. An idle worker polls for about 20 microseconds, which bridges the gap between two operations, and
+ * then sleeps. Waiting therefore does not keep a shared machine busy, as an OpenMP barrier would
+ * (docs/architecture.md). If a second thread comes while a job runs, or a body starts another job, the caller does the
+ * work alone. So does a forked process, which has no workers. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -23,12 +21,12 @@ enum { LOOKS = 1500 };                  /* at 10 to 40 nanoseconds each */
 
 struct rf__thread_pool {
     const rf_ctx *ctx;
-    pthread_mutex_t job_lock;           /* held by the caller whose job it is */
-    pthread_mutex_t lock;               /* for sleeping only */
+    pthread_mutex_t job_lock;           /* held by the caller that owns the job */
+    pthread_mutex_t lock;               /* only for sleeping */
     pthread_cond_t work, finished;
-    int started;                        /* workers; fewer than asked for when the system gives no more threads */
+    int started;                        /* workers; fewer than requested if the system grants no more threads */
     bool tried;
-    pid_t owner;                        /* the process that has them */
+    pid_t owner;                        /* the process that owns them */
     _Atomic(rf_body *) body;            /* the job; written while no index is left to take */
     _Atomic(void *) arg;
     _Atomic uint32_t n;
@@ -53,8 +51,8 @@ static inline void pause_a_little(void)
 
 static bool has_work(struct rf__thread_pool *p) { return (uint32_t)atomic_load(&p->ticket) < atomic_load(&p->n); }
 
-/* Takes indices until none is left.  What was read of the job belongs to the ticket if the swap succeeds: a job cannot
- * end, nor the next be written, before the index that the swap takes is done. */
+/* Takes indices until none is left. What was read of the job belongs to the ticket if the swap succeeds: before the
+ * index that the swap takes is done, the job cannot end and the next job cannot be written. */
 static void take(struct rf__thread_pool *p, int worker)
 {
     uint64_t t = atomic_load(&p->ticket);
@@ -88,7 +86,7 @@ static void *work(void *arg)
         }
         if (looks) continue;
         pthread_mutex_lock(&p->lock);
-        atomic_fetch_add(&p->asleep, 1);                         /* before the last look: who publishes then sees it */
+        atomic_fetch_add(&p->asleep, 1);                         /* before the last check: a later publisher sees it */
         while (!has_work(p) && !atomic_load(&p->end)) pthread_cond_wait(&p->work, &p->lock);
         atomic_fetch_sub(&p->asleep, 1);
         pthread_mutex_unlock(&p->lock);
@@ -116,7 +114,7 @@ static void run(struct rf__thread_pool *p, uint32_t n, rf_body *body, void *arg)
     atomic_store(&p->body, body);
     atomic_store(&p->arg, arg);
     atomic_store(&p->done, 0);
-    atomic_store(&p->n, 0);                                      /* the old ticket stays worthless ...            */
+    atomic_store(&p->n, 0);                                      /* the old ticket stays invalid ...              */
     atomic_store(&p->ticket, (job + 1) << 32);
     atomic_store(&p->n, n);                                      /* ... until the new one is complete             */
     if (atomic_load(&p->asleep)) {
@@ -130,7 +128,7 @@ static void run(struct rf__thread_pool *p, uint32_t n, rf_body *body, void *arg)
 
 /* ---- workers ----------------------------------------------------------------------------------------------------- */
 
-/* Signals are the program's: workers take none. */
+/* Signals belong to the program: workers block them. */
 static void start(struct rf__thread_pool *p)
 {
     sigset_t all, before;
@@ -167,7 +165,7 @@ void rf__pool_free(rf_ctx *ctx)
     struct rf__thread_pool *p = ctx->pool;
     if (!p) return;
     ctx->pool = NULL;
-    if (p->tried && p->owner != getpid()) {                      /* forked: nobody to wait for, locks as they were */
+    if (p->tried && p->owner != getpid()) {     /* forked: there is no thread to wait for, and locks keep their state */
         rf__free(ctx, p);
         return;
     }

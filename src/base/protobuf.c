@@ -1,6 +1,5 @@
-/* protobuf.c — the wire format of protocol buffers: a tag (number and type), and what the type says.
- *
- * Groups (types 3 and 4), which the format gave up, are refused.                                                     */
+/* protobuf.c — the wire format of protocol buffers: a tag (number and type), followed by a value of that type. Groups
+ * (types 3 and 4), which the format has abandoned, are refused. */
 #include "base/protobuf.h"
 
 bool rf__wire_varint(rf__wire *w, uint64_t *out)
@@ -24,7 +23,7 @@ static bool fixed(rf__wire *w, size_t bytes, uint64_t *out)
     return true;
 }
 
-/* What follows a tag; NULL, or what is wrong. */
+/* Reads what follows a tag; returns NULL or a description of the error. */
 static const char *content(rf__wire *w, rf__field *f)
 {
     switch ((int)f->type) {

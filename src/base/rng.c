@@ -53,7 +53,7 @@ uint32_t rf_rng_u32(rf_rng *r)
 
 uint32_t rf_rng_below(rf_rng *r, uint32_t n)
 {
-    /* Lemire 2019: the high word of a product, rejecting the few values that would make some results likelier. */
+    /* Lemire 2019: the high word of a product. Rejects the few values that would make some results more likely. */
     const uint32_t reject = n ? -n % n : 0;
     uint64_t product;
     do product = (uint64_t)rf_rng_u32(r) * n;

@@ -1,4 +1,4 @@
-/* status.c — failures as a value and a sentence. */
+/* status.c — errors as a code and a message. */
 #include <stdarg.h>
 #include <stdio.h>
 

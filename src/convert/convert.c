@@ -1,4 +1,4 @@
-/* convert.c — convert a published folder.  Every tensor of the source is used, known to be unused, or dropped by the
+/* convert.c — converts a published folder. Every tensor of the source is used, known to be unused, or dropped by the
  * caller; every tensor that is written is read back. */
 #include <stdio.h>
 
@@ -21,17 +21,18 @@ struct conversion {
     const char *from, *to;
     rf_convert_options o;
     rf_config config;
-    rf_labels outputs, labels;          /* what the model answers, and what of the task that stands for            */
+    rf_labels outputs, labels;          /* names of the outputs of the model, and labels of its task               */
     rf__kept_file generation;
-    json_t *keys;                       /* of the source's config.json that are kept                                  */
-    rf__other_files files;              /* beside the weights                                                         */
-    rf_tokenizer *tokenizer, *words;    /* words: of the vocabulary that takes the place of the source's, or NULL */
+    json_t *keys;                       /* keys of the source's config.json that are kept                             */
+    rf__other_files files;              /* files other than the weights                                               */
+    rf_tokenizer *tokenizer, *words;    /* words: the tokenizer of the vocabulary that replaces that of the source,
+                                           or NULL */
     rf_weights *w;
     rf_params params;
     const rf_weight **match;
     float *slab;
-    float **scale;                      /* for each parameter: NULL, or the scales of its rows, which is then in int8 */
-    rf_type rest;                       /* of what is not in int8                                                     */
+    float **scale;                      /* for each parameter: NULL, or the scales of its rows if it is in int8 */
+    rf_type rest;                       /* type of the tensors that are not in int8                                   */
     rf_error *why;
 };
 
@@ -41,7 +42,7 @@ void rf_convert_options_init(rf_convert_options *o, size_t size)
     rf__options_init(o, size, &own, sizeof own);
 }
 
-/* ---- what the source has --------------------------------------------------------------------------------------- */
+/* ---- the source -------------------------------------------------------------------------------------------------- */
 
 static bool names(const char *pattern, const char *name, size_t size)
 {
@@ -50,7 +51,7 @@ static bool names(const char *pattern, const char *name, size_t size)
     return size == n && !memcmp(name, pattern, n);
 }
 
-/* What the caller drops, or the library that is written for does not have. */
+/* Tensors that the caller drops, or that the target library does not have. */
 static bool is_dropped(const struct conversion *c, const char *name, size_t size)
 {
     char whole[128];
@@ -65,7 +66,7 @@ static bool is_dropped(const struct conversion *c, const char *name, size_t size
     return false;
 }
 
-/* The parameter that a tensor, or the matrix that it is the scale of, is; params.n: none. */
+/* The parameter of a tensor, or of the matrix that it is the scale of; params.n: none. */
 static size_t param_of(const struct conversion *c, const rf_weight *t)
 {
     const rf_weight *owner = rf__quantised_owner(c->w, t);
@@ -76,7 +77,7 @@ static size_t param_of(const struct conversion *c, const rf_weight *t)
 
 static bool is_used(const struct conversion *c, const rf_weight *t) { return param_of(c, t) < c->params.n; }
 
-/* What is to be dropped is there, and the model can do without it: a name with a slip in it leaves nothing out. */
+/* A tensor to drop must exist, and the model must not need it, so that a misspelled name is reported. */
 static rf_status check_drops(const struct conversion *c)
 {
     for (size_t i = 0; i < c->o.drops; i++) {
@@ -134,11 +135,11 @@ static rf_status read_weights(struct conversion *c)
         return rf_fail(c->why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)c->params.total * 4e-6);
     for (size_t i = 0; i < c->params.n && !status; i++)
         if (c->match[i]) status = rf_weights_read(c->w, c->match[i], c->slab + c->params.p[i].offset, 1, c->why);
-    while (!head && c->params.n && c->params.p[c->params.n - 1].head) c->params.n--; /* an encoder alone         */
+    while (!head && c->params.n && c->params.p[c->params.n - 1].head) c->params.n--; /* an encoder without a head */
     return status;
 }
 
-/* Labels that are not the outputs' names are those of an order. */
+/* Labels that differ from the names of the outputs are those of an ordinal task. */
 static rf_status read_labels(struct conversion *c)
 {
     const rf_labels *outputs = &c->outputs, *labels = &c->labels;
@@ -172,7 +173,7 @@ static rf_status read_source(struct conversion *c)
     return status ? status : read_weights(c);
 }
 
-/* What is no parameter: left out, or what belongs to a matrix in int8. */
+/* Reports tensors that are not parameters: unused ones, and those that belong to a matrix in int8. */
 static void report_rest(const struct conversion *c, const rf_weight *t, size_t i)
 {
     char name[sizeof c->params.p->name + 8];
@@ -193,9 +194,9 @@ static void report(const struct conversion *c)
     }
 }
 
-/* ---- what is written --------------------------------------------------------------------------------------------- */
+/* ---- the target -------------------------------------------------------------------------------------------------- */
 
-/* Number k of parameter i as it must be read back. */
+/* The value of number k of parameter i that must be read back. */
 static float expected(const struct conversion *c, size_t i, size_t k)
 {
     const rf_param *p = &c->params.p[i];
@@ -247,7 +248,7 @@ static rf_status write_files(struct conversion *c)
     if (!status) status = rf__generation_write(c->ctx, c->to, &c->generation, c->why);
     if (!status) status = write_config(c);
     const bool checkpoint = rf_config_head(&c->config) == RF_HEAD_EMBED && !rf__folder_has(c->from, RF_FILE_MODULES);
-    if (!status && checkpoint)                                          /* which has not all of the files             */
+    if (!status && checkpoint)                                         /* a checkpoint, which lacks some of the files */
         status = rf_sentence_write(c->ctx, c->to, &c->config, c->why);
     if (!status) status = rf_sentence_copy(c->ctx, c->from, c->to, c->why);
     if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
@@ -258,7 +259,7 @@ static rf_status write_files(struct conversion *c)
     return status ? status : rf__checksums_of_model(c->ctx, c->to, &c->config, files, c->why);
 }
 
-/* No run may begin there meanwhile. */
+/* Prevents training runs in the folder meanwhile. */
 static rf_status write_target(struct conversion *c)
 {
     int lock = -1;
@@ -271,7 +272,7 @@ static rf_status write_target(struct conversion *c)
     return status;
 }
 
-/* Nobody's model may be lost by it, nor come to stand beside another one's tokenizer. */
+/* No existing model may be lost, or be combined with another tokenizer. */
 static rf_status check_target(const struct conversion *c)
 {
     if (rf_run_alive(c->to))
@@ -295,7 +296,7 @@ static rf_status check_target(const struct conversion *c)
                    "choose another folder", c->to, old, c->from);
 }
 
-/* The other vocabulary, once everything that was published has been read. */
+/* Replaces the vocabulary, after everything published has been read. */
 static rf_status extend(struct conversion *c)
 {
     if (!c->o.vocabulary) return RF_OK;
@@ -316,7 +317,7 @@ static rf_status extend(struct conversion *c)
     return RF_OK;
 }
 
-/* What is not in int8 keeps the type of the word embeddings, where the caller names none. */
+/* Tensors that are not in int8 keep the type of the word embeddings, unless the caller names one. */
 static rf_status choose_types(struct conversion *c)
 {
     const rf_weight *word = c->match[c->params.word];

@@ -1,12 +1,12 @@
-/* convert_int8.c — a model's matrices in int8, and the list of its modules that have none.
+/* convert_int8.c — quantizes a model's matrices to int8, and lists its modules without int8.
  *
- *     q[j,p] = w[j,p] / scale[j] to nearest         scale[j] = max_p |w[j,p]| / 127        rf_quantise_int8          */
+ *     q[j,p] = w[j,p] / scale[j] to nearest         scale[j] = max_p |w[j,p]| / 127        rf_quantise_int8 */
 #include <stdio.h>
 
 #include "model/family.h"
 #include "convert/convert_int8.h"
 
-/* In int8, and not of another size since (a table of words that has been extended). */
+/* In int8, and with the original size (the table of words may have been extended). */
 static bool is_whole(const rf_weight *t, const rf_param *p) { return rf__quantised(t) && t->count == p->count; }
 
 static rf_status own_codes(const rf_weights *w, const rf_weight *t, int8_t *q, float *scale, rf_error *why)
@@ -75,7 +75,7 @@ static bool has_int8(const rf_params *params, float *const *scale, const char *m
     return false;
 }
 
-/* The head's matrix where it is the word embeddings': a module without a tensor of its own. */
+/* The head's matrix if it is tied to the word embeddings: a module without its own tensor. */
 static void add_tied(struct list *l, const rf_params *params)
 {
     module_name module;
@@ -87,7 +87,7 @@ static void add_tied(struct list *l, const rf_params *params)
     }
 }
 
-/* A class without a head calls its modules by their names without the family's prefix. */
+/* A class without a head names its modules without the family's prefix. */
 json_t *rf__convert_int8_config(const rf_params *params, float *const *scale)
 {
     const size_t most = 2 * params->n + 8, prefix = strlen(params->family->prefix);

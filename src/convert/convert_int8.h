@@ -5,15 +5,16 @@
 #include "model/params.h"
 #include "store/store.h"
 
-/* The matrices of `params` that are to be in int8 become whole numbers in the slab, with scale[i] for the rows of
- * parameter i (rf__free); scale[i] stays NULL for all others.  Tensors of `w` that are in int8 give their own.
+/* Quantizes the matrices of `params` that are to be in int8: they become integers in the slab, with scale[i] for the
+ * rows of parameter i (rf__free); scale[i] stays NULL for all others. Tensors of `w` that are in int8 keep their
+ * scales.
  *
- *   as_they_are      true: those that are in int8 in `w`; false: the matrices of the layers, too
- *   RF_ENUMERIC      names the tensor whose weights have no scale: all are zero, or too large                        */
+ *   as_they_are      true: only those that are in int8 in `w`; false: also the matrices of the layers
+ *   RF_ENUMERIC      names the tensor whose weights cannot be scaled: all are zero, or too large */
 rf_status rf__convert_int8(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
                            bool as_they_are, float *slab, float **scale, rf_error *why);
 
-/* config.json's quantization_config of it (rf__quantised_json); NULL: no memory. */
+/* The quantization_config for config.json (rf__quantised_json); NULL: out of memory. */
 json_t *rf__convert_int8_config(const rf_params *params, float *const *scale);
 
 #endif

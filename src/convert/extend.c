@@ -1,15 +1,15 @@
-/* extend.c — extend a vocabulary by words, as WoBERT extended BERT's.
+/* extend.c — extends a vocabulary by words, as WoBERT extended BERT's.
  *
  *     row(w) = the row of w, if the old vocabulary has w
- *            = (1/n) sum_i row(t_i),    t_1 .. t_n: the tokens that the old tokenizer makes of w
+ *            = (1/n) sum_i row(t_i),    t_1 .. t_n: the tokens of w by the old tokenizer
  *
- * for every parameter with a row for each token: word embeddings, an untied decoder, biases of the decoder.          */
+ * for every parameter with a row for each token: word embeddings, an untied decoder, biases of the decoder. */
 #include "convert/extend.h"
 
 #include "base/base.h"
 #include "store/family.h"
 
-typedef struct source { int32_t *id; size_t *first; } source;       /* tokens [first[w], first[w + 1]) make word w    */
+typedef struct source { int32_t *id; size_t *first; } source;  /* tokens [first[w], first[w + 1]) are those of word w */
 
 static rf_status add(const rf_ctx *ctx, source *s, size_t *capacity, size_t n, int32_t id, rf_error *why)
 {
@@ -64,7 +64,7 @@ static void mean_rows(const source *s, int64_t V, int64_t width, const float *fr
     }
 }
 
-/* `probe` is for a vocabulary of one token more: what has another shape there has a row for each token. */
+/* `probe` has a vocabulary of one more token: parameters whose shape differs have a row for each token. */
 static void fill(const rf_params *old, const rf_params *probe, const rf_params *fresh, const source *s,
                  const float *from, float *to)
 {
@@ -99,7 +99,7 @@ rf_status rf__extend_vocabulary(const rf_tokenizer *from, const rf_tokenizer *to
                          "begin, got %lld", (long long)params->config.pad_token_id, (long long)c.pad_token_id);
     if (!status) status = rf__params_new_head(ctx, &c, params->head, &fresh, why);
     if (!status) status = find_sources(ctx, from, to, &s, out, why);
-    fresh.n = fresh.n < params->n ? fresh.n : params->n;                    /* an encoder alone */
+    fresh.n = fresh.n < params->n ? fresh.n : params->n;                    /* an encoder without a head */
     if (!status && !(rows = rf__calloc(ctx, fresh.total, sizeof *rows)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)fresh.total * 4e-6);
     if (!status) {

@@ -1,4 +1,4 @@
-/* other_files.c — copy the other files of a folder and its subfolders, except those that other_files.def names.
+/* other_files.c — copies the other files of a folder and its subfolders, except those that other_files.def names.
  *
  * Links to files are followed, since folders of the download cache consist of them. */
 #define _GNU_SOURCE
@@ -35,7 +35,7 @@ static const char *const left_out[] = {
     [STORE] = "belongs to the program that keeps the folder",
 };
 
-/* Of any tokenizer: where a folder has one, all that is read of it is written. */
+/* Files of any tokenizer: if a folder has a tokenizer, all files that are read for it are written. */
 static bool of_tokenizer(const char *name)
 {
     bool found = rf__tokenizer_setting(name) || !strcmp(name, RF_FILE_ADDED_TOKENS);
@@ -53,7 +53,7 @@ static kind kind_of(const rf__other_files *f, const char *name)
     return COPIED;
 }
 
-/* A checkpoint of TensorFlow is several files, which begin as its index does. */
+/* A TensorFlow checkpoint is several files with the same prefix as its index. */
 static bool among_weights(const rf__other_files *f, const char *name)
 {
     char path[PATH];
@@ -62,7 +62,7 @@ static bool among_weights(const rf__other_files *f, const char *name)
     return !strcmp(file, name) || (end && !end[6] && !strncmp(file, name, (size_t)(end - file)));
 }
 
-/* What is written under its own name needs no words; nor do the weights that are read. */
+/* Files that are written under their own name are not reported, nor are the weights that are read. */
 static bool is_silent(const rf__other_files *f, const char *name, kind k)
 {
     if (k == WRITTEN)
@@ -70,12 +70,12 @@ static bool is_silent(const rf__other_files *f, const char *name, kind k)
     return k == WEIGHTS ? among_weights(f, name) : !strcmp(name, RF_FILE_LOCK);
 }
 
-/* ---- a folder and all in it ---- */
+/* ---- a folder and its contents ---- */
 
 typedef struct walk {
     const rf__other_files *f;
-    bool copy;                          /* false: only look                                                           */
-    struct stat to;                     /* of the target, which may be in the source                                  */
+    bool copy;                          /* false: only check                                                          */
+    struct stat to;                     /* of the target, which may be inside the source                              */
     rf_error *why;
 } walk;
 

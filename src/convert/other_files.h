@@ -8,18 +8,19 @@
 typedef struct rf__other_files {
     const rf_ctx *ctx;
     const char *from, *to;
-    const rf_tokenizer *tokenizer;      /* of the source; NULL: there is none, and what would be its files is copied  */
+    const rf_tokenizer *tokenizer;      /* tokenizer of the source; NULL: there is none, and files that would belong
+                                           to it are copied */
     bool other_vocabulary, overwrite;
     void (*report)(void *user, const char *name, const char *left_out);     /* or NULL                                */
     void *user;
 } rf__other_files;
 
-/* Whether all of them can be copied: nothing is written.  RF_EIO names a file that is in the target already, or that is
- * neither a file nor a folder. */
+/* Checks whether all of them can be copied; nothing is written. RF_EIO names a file that exists in the target, or that
+ * is neither a file nor a folder. */
 rf_status rf__other_files_check(const rf__other_files *f, rf_error *why);
 
-/* Copies them, each replaced as a whole, and reports each by its path below the folder; left_out: why it stays behind,
- * or NULL. */
+/* Copies them, each atomically, and reports each by its path below the folder; left_out: why it is not copied, or
+ * NULL. */
 rf_status rf__other_files_copy(const rf__other_files *f, rf_error *why);
 
 #endif

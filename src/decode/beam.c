@@ -20,13 +20,13 @@ typedef struct continuation { double score, logprob; int64_t beam; int32_t id; }
 
 typedef struct rf__beam_search {
     int64_t number;                     /* of its first text                                                          */
-    int64_t beams;                      /* now: 1 at first                                                            */
+    int64_t beams;                      /* current number; 1 at the start                                             */
     rf__writing **beam;                 /* [num_beams]                                                                */
     double *score;                      /* [num_beams]                                                                */
     finished *text;                     /* [num_beams], best first                                                    */
     int64_t texts;
     continuation *all;                  /* [num_beams width]                                                          */
-    int64_t references;                 /* writings that point here                                                   */
+    int64_t references;                 /* number of texts that refer to this search                                  */
     bool over;
 } search;
 
@@ -97,7 +97,7 @@ void rf__beam_search_look(const rf__writer *w, rf__writing *t, rf__candidate *c)
     for (int64_t i = 0; i < t->bests; i++) t->best[i].distance = (double)t->logits[t->best[i].id] - sum;
 }
 
-/* Another beam that is as t is. */
+/* Creates another beam with the state of t. */
 static rf_status fork_beam(rf__writer *w, const rf__writing *t, rf__writing **out, rf_error *why)
 {
     rf__writing *x = rf__calloc(w->ctx, 1, sizeof *x);
@@ -133,7 +133,7 @@ static int better(const void *a, const void *b)
 
 static int64_t made(const search *s) { return s->beam[0]->n - s->beam[0]->prompt; }
 
-/* A text that ends is put among the finished ones, behind those that are as good. */
+/* Inserts a text that has ended among the finished ones, after those with the same score. */
 static rf_status finish_one(const rf__writer *w, search *s, const continuation *c, bool stopped, rf_error *why)
 {
     const rf__writing *t = s->beam[c->beam];
@@ -161,7 +161,8 @@ static rf_status finish_one(const rf__writer *w, search *s, const continuation *
     return RF_OK;
 }
 
-/* The beams of the next step from `next`: each of this one goes on itself in the last way that it is chosen for. */
+/* Creates the beams of the next step from `next`: each current beam continues itself with the last continuation that
+ * was chosen for it. */
 static rf_status go_on(rf__writer *w, search *s, const continuation next[], int64_t n, rf_error *why)
 {
     rf__writing *fresh[RF_BATCH_SIZE_MOST];
@@ -189,7 +190,7 @@ static rf_status go_on(rf__writer *w, search *s, const continuation next[], int6
     return RF_OK;
 }
 
-/* Whether a beam may still become one of the texts, after `n` tokens. */
+/* Whether a beam can still become one of the results, after `n` tokens. */
 static bool may_improve(const rf_generate_options *o, const search *s, double best, int64_t n)
 {
     const bool far = o->early_stopping == RF_STOP_NEVER && o->length_penalty > 0;
@@ -216,7 +217,8 @@ static rf_status make_step(rf__writer *w, search *s, bool *done, rf_error *why)
             const rf_status status = finish_one(w, s, &s->all[i], stopped, why);
             if (status) return status;
         }
-        if (!ends && next < o->num_beams) s->all[next++] = s->all[i];      /* never before what is still to be seen */
+        if (!ends && next < o->num_beams) s->all[next++] = s->all[i];      /* never overwrites an element that is
+                                                                              still to be read */
     }
     *done = !next || !may_improve(o, s, s->all[0].score, made(s) + 1);
     return *done ? RF_OK : go_on(w, s, s->all, next, why);

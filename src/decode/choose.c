@@ -1,10 +1,11 @@
-/* choose.c — choose the next token from a model's logits.
+/* choose.c — chooses the next token from a model's logits.
  *
  *     score(w)  repetition_penalty, suppress, no_repeat_ngram_size;    the likeliest, or of score / temperature
  *     top_k     the k largest
  *     top_p     the fewest whose probabilities add up to top_p                                     Holtzman et al. 2020
  *     min_p     those with at least min_p of the largest probability                                 Nguyen et al. 2024
- *     typical_p the fewest, those whose -log p is nearest to the entropy first, that add up to it   Meister et al. 2022
+ *     typical_p the fewest, in the order of the distance of -log p from the entropy, that add up to it
+ *                                                                                                   Meister et al. 2022
  *
  * The filters apply in this order, each to the tokens that the previous one kept, as transformers' warpers do. */
 #include "decode/choose.h"
@@ -12,11 +13,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- choosing; p holds a score until softmax ---- */
+/* ---- choosing; p is a score before softmax ---- */
 
 typedef int comparison(const void *a, const void *b);
 
-/* n tokens, of which so many are in order, before all others: a choice seldom needs the order of a vocabulary. */
+/* n tokens, of which the first `ranked` are sorted and come before all others. A choice rarely needs the order of the
+ * whole vocabulary. */
 typedef struct ranking { rf__candidate *c; int64_t n, ranked; comparison *order; } ranking;
 
 static bool before(const rf__candidate *a, const rf__candidate *b)
@@ -39,7 +41,7 @@ static void swap(rf__candidate *a, rf__candidate *b)
     *b = kept;
 }
 
-/* A heap whose root is the last: c[i] is not before any of those under it. */
+/* A heap with its last element as the root: c[i] does not come before any element below it. */
 static void sink_down(rf__candidate *c, int64_t i, int64_t n, comparison *order)
 {
     for (int64_t child; (child = 2 * i + 1) < n; i = child) {
@@ -49,7 +51,7 @@ static void sink_down(rf__candidate *c, int64_t i, int64_t n, comparison *order)
     }
 }
 
-/* The first k come first, in no order. */
+/* Moves the first k to the front, in no particular order. */
 static void select_first(rf__candidate *c, int64_t n, int64_t k, comparison *order)
 {
     for (int64_t i = k / 2 - 1; i >= 0; i--) sink_down(c, i, k, order);
@@ -60,7 +62,7 @@ static void select_first(rf__candidate *c, int64_t n, int64_t k, comparison *ord
         }
 }
 
-/* At least the first `most` in order: each time four times as many as there were. */
+/* Sorts at least the first `most`, each time four times as many as before. */
 static void rank(ranking *r, int64_t most)
 {
     enum { FIRST = 64 };
@@ -73,7 +75,7 @@ static void rank(ranking *r, int64_t most)
     }
 }
 
-/* Of scores whose largest is 0. */
+/* Softmax of scores whose largest is 0. */
 static void softmax(rf__candidate *c, int64_t n)
 {
     double sum = 0;
@@ -81,7 +83,7 @@ static void softmax(rf__candidate *c, int64_t n)
     for (int64_t i = 0; i < n; i++) c[i].p /= sum;
 }
 
-/* The first m are left; `sum` is that of their probabilities. */
+/* Keeps the first m; `sum` is the sum of their probabilities. */
 static void keep(ranking *r, int64_t m, double sum)
 {
     r->n = m;
@@ -89,7 +91,7 @@ static void keep(ranking *r, int64_t m, double sum)
     for (int64_t i = 0; i < m; i++) r->c[i].p /= sum;
 }
 
-/* The fewest whose probabilities reach top_p: a token stays if those before it do not. */
+/* Keeps the fewest whose probabilities reach top_p: a token stays if those before it do not reach it. */
 static void cut(ranking *r, double top_p)
 {
     double sum = 0;
@@ -101,7 +103,7 @@ static void cut(ranking *r, double top_p)
     keep(r, m, sum);
 }
 
-/* Those with at least min_p of the largest share. */
+/* Keeps those with at least min_p of the largest probability. */
 static void cut_low(ranking *r, double min_p)
 {
     rank(r, 1);
@@ -115,7 +117,8 @@ static void cut_low(ranking *r, double min_p)
     keep(r, m, sum);
 }
 
-/* The fewest whose shares reach `mass`, those first whose surprise is nearest to the mean; of equal ones all. */
+/* Keeps the fewest whose probabilities reach `mass`, in the order of the distance of their surprise from its mean; with
+ * ties, all. */
 static void cut_untypical(ranking *r, double mass)
 {
     rf__candidate *c = r->c;
@@ -152,7 +155,7 @@ void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag,
         }
 }
 
-/* log softmax of what is left. */
+/* log softmax of the remaining tokens. */
 static void renormalize(rf__candidate *c, int64_t n)
 {
     double most = -INFINITY, sum = 0;
@@ -161,8 +164,9 @@ static void renormalize(rf__candidate *c, int64_t n)
     for (int64_t i = 0; i < n; i++) c[i].p -= most + log(sum);
 }
 
-/* Tokens that may be among the `most` best, where scores are logits less a sum.  The largest logits of blocks of the
- * vocabulary are found first: so many of them as tokens are looked for, and as may not come, bound all others. */
+/* Tokens that may be among the `most` best, where scores are logits minus a sum. First finds the largest logits of
+ * blocks of the vocabulary: those of as many blocks as tokens are needed, plus the excluded tokens, are a bound for all
+ * others. */
 enum { BLOCKS = 512, LEAST = 64, FEW = 256 };
 
 static int64_t few_candidates(const rfk_table *k, const float *logits, int64_t V, const uint8_t *flag, int64_t most,
@@ -177,7 +181,7 @@ static int64_t few_candidates(const rfk_table *k, const float *logits, int64_t V
         c[b] = (rf__candidate){.p = (double)top[b], .id = (int32_t)b};
     }
     select_first(c, blocks, most + excluded, by_share);
-    const double bound = c[0].p;                                    /* the worst of a heap                            */
+    const double bound = c[0].p;                                    /* the worst element of a heap                    */
     for (int64_t b = 0; b < blocks; b++) {
         if ((double)top[b] < bound) continue;
         for (int64_t i = b * each; i < rf__min64(V, (b + 1) * each); i++)
@@ -220,7 +224,7 @@ int64_t rf__best_logprobs(const rfk_table *k, const rf_generate_options *o, cons
     return sort_best(c, n, most);
 }
 
-/* The likeliest token alone, without a list of all. */
+/* The most likely token, without a list of all tokens. */
 static int64_t likeliest(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
                          rf__candidate *c)
 {
@@ -237,7 +241,7 @@ static int64_t likeliest(const rf_generate_options *o, const float *logits, int6
     return 1;
 }
 
-/* What may be drawn, with its probabilities. */
+/* The tokens that may be sampled, with their probabilities. */
 static ranking may_come(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
                         rf__candidate *c)
 {
@@ -249,7 +253,7 @@ static ranking may_come(const rf_generate_options *o, const float *logits, int64
         most = fmax(most, c[r.n - 1].p);
     }
     if (!r.n) return r;
-    for (int64_t i = 0; i < r.n; i++) c[i].p = (c[i].p - most) / o->temperature;      /* at most 0 now */
+    for (int64_t i = 0; i < r.n; i++) c[i].p = (c[i].p - most) / o->temperature;      /* at most 0 from here on */
     if (o->top_k && o->top_k < r.n) {
         r.n = sort_best(c, r.n, o->top_k);
         r.ranked = r.n;

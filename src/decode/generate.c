@@ -1,4 +1,4 @@
-/* generate.c — generate several texts at a time, one token of each in every batch; see include/roformer/generate.h and
+/* generate.c — generates several texts at a time, one token of each in every batch; see include/roformer/generate.h and
  * translate.h.
  *
  *     enter     add prompts in their order while there is space; a prompt that shares its beginning with a text in
@@ -7,7 +7,7 @@
  *     choose    the next token of each text whose tokens are all computed (choose.c)
  *     leave     remove finished texts
  *
- * The bits of a text depend neither on the rest of the batch nor on how its prompt is cut, so its tokens do not. */
+ * The bits of a text depend neither on the rest of the batch nor on how its prompt is split, so its tokens do not. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,10 +16,11 @@
 #include "model/positions.h"
 #include "decode/writer.h"
 
-/* Tokens of prompts in a step (of whole texts, where no keys are kept); tokens in common for which a prompt waits. */
+/* Tokens of prompts in a step (of whole texts, if no keys are cached); number of common tokens for which a prompt
+ * waits. */
 enum { PIECE = RF__STEP_TOKENS, WORTH = 32 };
 
-/* ---- a text's beginning and end ---- */
+/* ---- start and end of a text ---- */
 
 void rf__writing_free(rf__writer *w, rf__writing *t)
 {
@@ -75,7 +76,7 @@ static rf_status check_ids(const rf__writer *w, const char *what, const int32_t 
     return RF_OK;
 }
 
-/* The first text of unit i, and the prompt of a text. */
+/* The first text of unit i; the prompt of a text. */
 static int64_t number_of(const rf__writer *w, int64_t unit)
 {
     return w->o->num_beams > 1 ? unit * w->o->num_return_sequences : unit;
@@ -86,7 +87,7 @@ static const rf_translate_source *source_of(const rf__writer *w, int64_t number)
     return w->source ? &w->source[number / w->o->num_return_sequences] : NULL;
 }
 
-/* A prompt, or what a translation begins with behind the decoder's first token. */
+/* The prompt, or what a translation begins with after the decoder's first token. */
 static rf_prompt prompt_of(const rf__writer *w, int64_t number)
 {
     const rf_translate_source *s = source_of(w, number);
@@ -105,7 +106,7 @@ static rf_status check_prompt(const rf__writer *w, int64_t number, rf_error *why
     return status ? status : check_ids(w, s ? "prefix" : "prompt", p.id, p.n, s ? 0 : 1, why);
 }
 
-/* New tokens of a text, at most. */
+/* Maximum number of new tokens of a text. */
 static int64_t most_of(const rf__writer *w, const rf_translate_source *s, int64_t prompt)
 {
     const int64_t whole = w->o->max_length;
@@ -149,7 +150,8 @@ static int64_t in_common(const int32_t *a, const int32_t *b, int64_t n)
     return i;
 }
 
-/* The text that has computed most of what t begins with; NULL: none has any.  *soon: as much as some will have. */
+/* The text that has computed the largest part of the beginning of t; NULL: none has any. *soon: the largest part that
+ * some text will have computed. */
 static const rf__writing *nearest(const rf__writer *w, const rf__writing *t, int64_t *tokens, int64_t *soon)
 {
     const rf__writing *best = NULL;
@@ -166,11 +168,11 @@ static const rf__writing *nearest(const rf__writer *w, const rf__writing *t, int
     return best;
 }
 
-/* The sequence of a text that enters.  *waits: until another has computed what both begin with. */
+/* Assigns a sequence to a text that enters. *waits: until another text has computed their common beginning. */
 static rf_status take_sequence(rf__writer *w, rf__writing *t, bool *waits, rf_error *why)
 {
     int64_t tokens = 0, soon = 0;
-    const bool cuts = rf__cache_cuts(w->cache) && !w->model->config.linear_pooler;    /* it sees a prompt as a whole */
+    const bool cuts = rf__cache_cuts(w->cache) && !w->model->config.linear_pooler;  /* it attends to the whole prompt */
     const rf__writing *from = cuts ? nearest(w, t, &tokens, &soon) : NULL;
     *waits = soon >= tokens + WORTH;
     if (*waits) return RF_OK;
@@ -180,13 +182,13 @@ static rf_status take_sequence(rf__writer *w, rf__writing *t, bool *waits, rf_er
     return rf__cache_fork(w->cache, from->sequence, tokens, &t->sequence, why);
 }
 
-/* Texts that it stands for. */
+/* Number of beams that the text stands for. */
 static int64_t beams_of(const rf__writer *w, const rf__writing *t)
 {
     return rf__beam_search_beams(t) < 0 ? w->o->num_beams : 1;
 }
 
-/* Bytes that are promised to those that write. */
+/* Bytes that are reserved for the texts in progress. */
 static size_t promised(const rf__writer *w)
 {
     size_t sum = w->others;
@@ -214,8 +216,8 @@ static rf_status too_long(const rf__writer *w, const rf__writing *t, size_t limi
                                "length");
 }
 
-/* Whether its keys fit beside those of the others, at its longest; where no limit was set, whether its prompt's do.
- * RF_ERANGE: not even alone. */
+/* Whether its keys at maximum length fit next to those of the others; without a limit, whether those of its prompt do.
+ * RF_ERANGE: they do not fit even alone. */
 static rf_status fits(const rf__writer *w, rf__writing *t, bool *yes, rf_error *why)
 {
     rf_sequence_options o;
@@ -238,7 +240,7 @@ static int64_t writing_now(const rf__writer *w)
     return n;
 }
 
-/* The end of what has not begun: a text, or all of a search. */
+/* Ends what has not begun: a text, or all texts of a search. */
 static void refuse(rf__writer *w, int64_t number, rf_generate_end end, const rf_error *why)
 {
     const int64_t texts = w->o->num_beams > 1 ? w->o->num_return_sequences : 1;
@@ -247,7 +249,8 @@ static void refuse(rf__writer *w, int64_t number, rf_generate_end end, const rf_
         w->stopped = w->done(w->user, number + i, end, why) != 0;
 }
 
-/* Whether another text is known, beside `now` that are written; the source is asked when all before have entered. */
+/* Whether there is another text besides the `now` texts in progress; the source is called when all known texts have
+ * entered. */
 static bool has_next(rf__writer *w, int64_t now)
 {
     if (w->entered < w->units || !w->next || w->ended) return w->entered < w->units;
@@ -256,7 +259,7 @@ static bool has_next(rf__writer *w, int64_t now)
     return w->entered < w->units;
 }
 
-/* The next text; *entered is false when there is none, or no space. */
+/* Starts the next text; *entered is false if there is none, or no space. */
 static rf_status enter_one(rf__writer *w, bool *entered, rf_error *why)
 {
     bool yes = true, waits = false;
@@ -298,7 +301,8 @@ static void leave(rf__writer *w)
     w->lives = n;
 }
 
-/* Those that are over go last: others may begin as they did.  With a limit they go first. */
+/* Finished texts are removed last, since others may begin in the same way; with a memory limit, they are removed
+ * first. */
 static rf_status enter(rf__writer *w, rf_error *why)
 {
     bool entered = true;
@@ -314,7 +318,7 @@ static rf_status enter(rf__writer *w, rf_error *why)
 
 /* ---- a step ---- */
 
-/* In [0, 1), of 53 bits: a function of seed, prompt, occurrence and index. */
+/* A number in [0, 1) with 53 bits: a function of seed, prompt, occurrence and index. */
 static double chance(const rf__writing *t, int64_t index)
 {
     uint32_t word[4];
@@ -346,11 +350,11 @@ static void choose(void *arg, int64_t i, int worker)
     t->next.stops = rf__stops(w->o, t->next.id);
 }
 
-/* The token that was chosen goes out. */
+/* Passes the chosen token to the sink. */
 static void hand_out(rf__writer *w, rf__writing *t)
 {
     rf_error why = {0};
-    if (t->search && t->bests) return;                              /* its search decides */
+    if (t->search && t->bests) return;                              /* the search decides */
     if (t->next.id < 0) {
         rf_fail(&why, RF_EARG, "suppress, no_repeat_ngram_size: expected a token that is allowed, got all %lld tokens "
                 "of the vocabulary excluded", (long long)w->V);
@@ -366,7 +370,7 @@ static void hand_out(rf__writer *w, rf__writing *t)
     else if (t->n - t->prompt == t->most) rf__writing_end(w, t, RF_GENERATE_LENGTH, NULL);
 }
 
-/* The batch of members [from, to). */
+/* Computes the batch of members [from, to). */
 static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
 {
     const int64_t B = to - from;
@@ -400,7 +404,8 @@ static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
     return RF_OK;
 }
 
-/* Members [from, to) go on by a token, or by a piece of the prompt.  What one of them has done wrong stops it alone. */
+/* Advances members [from, to) by a token, or by a piece of the prompt. An error of one member stops only that
+ * member. */
 static rf_status step(rf__writer *w, int64_t from, int64_t to, rf_error *why)
 {
     rf_error own = {0};
@@ -423,7 +428,7 @@ static rf_status step(rf__writer *w, int64_t from, int64_t to, rf_error *why)
     return RF_OK;
 }
 
-/* Where a prompt is seen as a whole: prompts, as they are, in steps of their own. */
+/* For models that attend to a whole prompt: complete prompts, in steps of their own. */
 static void gather_whole(rf__writer *w)
 {
     int64_t left = PIECE;
@@ -439,7 +444,7 @@ static void gather_whole(rf__writer *w)
     }
 }
 
-/* Every text that writes goes on; prompts share PIECE tokens, the first in line first. */
+/* Gathers every text in progress; prompts share PIECE tokens, in their order. */
 static void gather(rf__writer *w)
 {
     int64_t left = PIECE;
@@ -532,7 +537,7 @@ rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_option
     return rf_fail(why, w->first.code, "%s", w->first.text);
 }
 
-/* By the options, or without any as the model's files say. */
+/* Uses the given options, or the defaults of the model's files. */
 static rf_status write_prompts(rf__writer *w, int64_t prompts, const rf_generate_options *options, rf_error *why)
 {
     rf_generate_options own;

@@ -1,12 +1,12 @@
-/* generation_options.c — default options of generate and translate for a model: the program's defaults, then those of
- * its generation_config.json.  See include/roformer/generate.h and translate.h. */
+/* generation_options.c — options of generate and translate for a model: the program's defaults, then those of its
+ * generation_config.json. See include/roformer/generate.h and translate.h. */
 #include <math.h>
 
 #include "decode/generation_options.h"
 #include "model/model.h"
 #include "roformer/translate.h"
 
-/* ---- what may be given ------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 void rf_generate_options_init(rf_generate_options *o, size_t size)
 {
@@ -77,9 +77,10 @@ double rf__norm_of_length(const rf_generate_options *o, int64_t n)
     return pow(o->length_norm == RF_LENGTH_GNMT ? (5 + (double)n) / 6 : (double)n, o->length_penalty);
 }
 
-/* ---- what the model's files say ---------------------------------------------------------------------------------- */
+/* ---- defaults of the model's files ------------------------------------------------------------------------------- */
 
-enum { TRANSLATED = 256, TRANSLATIONS = 128 };        /* new tokens at most; at a time: of translators */
+enum { TRANSLATED = 256, TRANSLATIONS = 128 };        /* for translation models: maximum number of new tokens; texts
+                                                         at a time */
 
 #define USUAL \
     .num_beams = 1, .forced_bos = -1, .forced_eos = -1, .length_penalty = 1, .repetition_penalty = 1, \
@@ -104,7 +105,7 @@ static rf_status one_id(const rf_ctx *ctx, int32_t **list, int64_t *n, int64_t i
     return RF_OK;
 }
 
-/* Ids that are never written, or that end a text, must be the vocabulary's: another model's file says other things. */
+/* Suppressed ids and end tokens must be in the vocabulary; otherwise the file belongs to another model. */
 static void check_ids(const rf_model *m, const char *key, const int32_t id[], int64_t n, rf_error *why)
 {
     for (int64_t i = 0; i < n && !why->code; i++)
@@ -113,7 +114,7 @@ static void check_ids(const rf_model *m, const char *key, const int32_t id[], in
                     "another model's file?", key, (long long)m->config.vocab_size, (int)id[i]);
 }
 
-/* A file that is wrong is told to whoever writes texts: a model does other things, too. */
+/* An error in the file is reported only to callers that generate, since a model has other uses. */
 rf_status rf__generation_open(rf_model *m, const char *folder, rf_error *why)
 {
     rf__generation_config *x = &m->generation;
@@ -134,7 +135,7 @@ rf_status rf__generation_open(rf_model *m, const char *folder, rf_error *why)
     return status;
 }
 
-/* Members that options and generation_config.json have by the same names. */
+/* Members that the options and generation_config.json share by name. */
 #define OF_THE_FOLDER(X) \
     X(max_new_tokens) X(temperature) X(top_k) X(top_p) X(min_p) X(typical_p) X(repetition_penalty) \
     X(no_repeat_ngram_size) X(stop) X(stops) X(suppress) X(suppressed) X(num_beams) X(length_penalty) X(max_length)

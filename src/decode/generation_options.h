@@ -1,16 +1,16 @@
-/* generation_options.h — read and check options of generate and translate; see generation_options.c. */
+/* generation_options.h — reads and checks options of generate and translate; see generation_options.c. */
 #ifndef RF_GENERATION_OPTIONS_H
 #define RF_GENERATION_OPTIONS_H
 
 #include "base/base.h"
 #include "roformer/generate.h"
 
-/* The options that were given (NULL: none) over the defaults. */
+/* Copies the given options (NULL: none) over the defaults. */
 rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why);
 
 rf_status rf__generate_check(const rf_generate_options *o, rf_error *why);
 
-/* What the log-probability of n tokens is divided by. */
+/* The divisor of the log-probability of n tokens. */
 double rf__norm_of_length(const rf_generate_options *o, int64_t n);
 
 #endif

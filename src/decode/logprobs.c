@@ -10,7 +10,7 @@
 #include "roformer/generate.h"
 #include "roformer/sequence.h"
 
-enum { PIECE = 256 };                   /* tokens whose logits are there together                                     */
+enum { PIECE = 256 };                   /* tokens whose logits are in memory together                                 */
 
 struct rows { const rfk_table *k; const float *logits; const int32_t *id; double *out; int64_t V; };
 
@@ -27,7 +27,7 @@ void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[],
     rf__parallel(ctx, n, one_row, &(struct rows){ctx->k, logits, id, out, V});
 }
 
-/* Tokens [at, at + n) of the window's, of which those from `from` on predict the next; the window's last predicts
+/* Tokens [at, at + n) of a window. Those from `from` on predict their successors; the last token of the window predicts
  * none. */
 typedef struct reading { rf_session *session; rf_sequence sequence; const int32_t *id; int64_t V, from, end; } reading;
 
@@ -50,7 +50,8 @@ static rf_status read_piece(const reading *x, int64_t at, int64_t n, double logp
     return status;
 }
 
-/* Tokens [begin, end), of which those from `from` on are asked for.  Where no keys can be kept, in one piece. */
+/* Tokens [begin, end); log-probabilities are computed for those after `from`. If keys cannot be cached, in one
+ * piece. */
 static rf_status read_window(reading *x, int64_t begin, double logprob[], bool cached, rf_error *why)
 {
     rf_status status = RF_OK;

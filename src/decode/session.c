@@ -1,4 +1,4 @@
-/* session.c — one thread's workspace over a model: a graph that does not record, and the encoder bound to it. */
+/* session.c — the workspace of one thread for a model: a graph that does not record, and the encoder bound to it. */
 #include "graph/graph.h"
 #include "model/model.h"
 #include "model/positions.h"
@@ -7,7 +7,7 @@ struct rf_session {
     rf_model *model;
     rf_graph *graph;
     rf_encoder *encoder;
-    const rf_packed **packed;   /* this session's view: that of the words joins when scores are first asked for */
+    const rf_packed **packed; /* this session's list; that of the vocabulary is added when logits are first requested */
     rf_cache *cache;            /* of all sequences; NULL: none has begun                        */
     rf__observer *observer;
     void *observer_user;
@@ -44,7 +44,7 @@ rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why
     const rf_ctx *ctx = model->ctx;
     rf_session *s = rf__calloc(ctx, 1, sizeof *s);
     if (!s) return rf_fail(why, RF_ENOMEM, "out of memory: a session");
-    s->model = (rf_model *)(uintptr_t)model;                 /* for the one thing that is made late, under its lock */
+    s->model = (rf_model *)(uintptr_t)model;       /* only for the part that is created later, under the model's lock */
     s->packed = rf__calloc(ctx, model->params.n, sizeof *s->packed);
     rf_status status = s->packed ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a session");
     if (!status) {
@@ -100,7 +100,7 @@ static rf_status check_rows(const int32_t row[], int64_t n, rf_error *why)
                    (long long)n, row ? "" : " without a list");
 }
 
-/* A fresh graph for this batch; the failure of any operation is found once, by `finish`. */
+/* Starts a new graph for this batch; `finish` checks once whether any operation failed. */
 static rf_status begin(rf_session *s, const rf_batch *b, rf_error *why)
 {
     const rf_status status = check(b, why);
@@ -147,7 +147,7 @@ rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how,
     return finish(s, how == RF_POOL_CLS ? rf__encoder_vector(s->graph, s->encoder, x) : x, out, why);
 }
 
-/* The words as the head's matrix join this session's view. */
+/* Adds the packed matrix of the head to this session's list. */
 static rf_status get_words(rf_session *s, rf_error *why)
 {
     const rf_packed **packed = &s->packed[s->model->params.word];
@@ -233,7 +233,7 @@ const rf_stack *rf__model_writer(const rf_model *m) { return &m->params.stack[m-
 
 const rf_cache *rf__session_kept(const rf_session *s) { return s->cache; }
 
-/* Where the tokens of a batch are in their sequences.  RF_ERANGE: too far. */
+/* The positions of the tokens of a batch in their sequences. RF_ERANGE: too long. */
 static rf_status next_positions(rf_session *s, const rf_batch *b, int32_t **out, rf_error *why)
 {
     int32_t *position = rf__push(s->graph, (size_t)b->N, sizeof *position);
@@ -248,7 +248,7 @@ static rf_status next_positions(rf_session *s, const rf_batch *b, int32_t **out,
     return position ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
 }
 
-/* RoFormer-Sim: prompts have a batch of their own, in which each is whole; behind them tokens are of type 1. */
+/* RoFormer-Sim: prompts are complete and in batches of their own; the tokens after them have type 1. */
 static rf_status kinds_of(rf_session *s, rf_batch *b, rf_error *why)
 {
     const bool first = !b->position[0];
@@ -265,7 +265,7 @@ static rf_status kinds_of(rf_session *s, rf_batch *b, rf_error *why)
     return RF_OK;
 }
 
-/* The tokens' logits. */
+/* Computes the logits of the tokens. */
 static rf_status add_tokens(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
                             rf_error *why)
 {

@@ -1,8 +1,8 @@
 /* sources.c — sources of translations: the encoder reads the sources of all new texts in one batch, and the texts'
- * sequences keep the result; see writer.h. */
+ * sequences store the result; see writer.h. */
 #include "decode/writer.h"
 
-/* A text that is there already and translates the same source, from whose sequence another can begin. */
+/* A text in progress that translates the same source, so that another can share its sequence. */
 static const rf__writing *twin_of(const rf__writer *w, const rf__writing *t)
 {
     for (int64_t i = 0; i < w->lives; i++) {
@@ -12,7 +12,7 @@ static const rf__writing *twin_of(const rf__writer *w, const rf__writing *t)
     return NULL;
 }
 
-/* Texts [from, to) of `fresh`, whose sources are read.  What is wrong with one of them stops it alone. */
+/* Reads the sources of texts [from, to) of `fresh`. An error of one text stops only that text. */
 static rf_status read_sources(rf__writer *w, rf__writing *const fresh[], int64_t from, int64_t to, rf_error *why)
 {
     const int64_t B = to - from;

@@ -1,8 +1,8 @@
-/* translate.c — sources to translations; see include/roformer/translate.h.  Options are generation.c's.
+/* translate.c — translates sources; see include/roformer/translate.h. The options are in generation_options.c.
  *
  *     source s </s>  ->  encoder  ->  <start> [prefix] t_1 ... t_n </s>
  *
- * generate.c and beam.c write the texts. */
+ * generate.c and beam.c generate the texts. */
 #include <math.h>
 
 #include "model/attention_probe.h"
@@ -14,7 +14,7 @@ typedef struct translating {
     rf_translate_done *done;
     void *user;
     int64_t each;                       /* translations of a source                                                   */
-    uint8_t *failed;                    /* [n] told already                                                           */
+    uint8_t *failed;                    /* [n] 1: the failure has been reported                                       */
     bool enough;
 } translating;
 
@@ -68,7 +68,7 @@ rf_status rf_session_translate(rf_session *session, const rf_translate_source so
     return status;
 }
 
-/* ---- what given translations are worth ---- */
+/* ---- scores of given translations ---- */
 
 static rf_status check_target(const rf_model *m, const rf_batch *target, rf_error *why)
 {
@@ -83,7 +83,7 @@ static rf_status check_target(const rf_model *m, const rf_batch *target, rf_erro
     return RF_OK;
 }
 
-/* Logits of the first `rows` tokens of targets, from what stands before each; *lists is freed with rf__free. */
+/* Logits of the first `rows` tokens of the targets, given the tokens before them; *lists is freed with rf__free. */
 static rf_status given_logits(rf_session *session, const rf_batch *source, const rf_batch *target, int64_t rows,
                               int32_t **lists, const float **logits, rf_error *why)
 {
@@ -117,7 +117,7 @@ rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *s
     return status;
 }
 
-/* ---- what a translation looks at ---- */
+/* ---- attention of a translation to its source ---- */
 
 struct looking { int64_t layer; float *p; };
 

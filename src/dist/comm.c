@@ -1,11 +1,11 @@
-/* comm.c — small collectives of transfers between two ranks.
+/* comm.c — small collective operations, made of transfers between two ranks.
  *
- *     gather_all, 5 ranks     0  1  2  3  4          each holds its own block
- *       send 1 back           01 12 23 34 40         blocks behind one's own, from rank + 1
+ *     gather_all, 5 ranks     0  1  2  3  4          each has its own block
+ *       send 1 back           01 12 23 34 40         blocks after one's own, from rank + 1
  *       send 2 back           0123 ...
  *       send the rest         01234 12340 ...        rotated into place at the end
  *
- *     broadcast               0 -> 1,  0 -> 2, 1 -> 3,  0 -> 4 ...     who has it sends `span` ranks on              */
+ *     broadcast               0 -> 1,  0 -> 2, 1 -> 3,  0 -> 4 ...     ranks that have it send `span` ranks on */
 #include "dist/comm.h"
 
 static rf_status swap(rf_comm *c, int to, const void *out, int from, void *in, size_t bytes, rf_error *why)
@@ -57,7 +57,7 @@ rf_status rf__broadcast(rf_comm *c, void *data, size_t bytes, rf_error *why)
     return RF_OK;
 }
 
-/* A number of each rank: all[0..ranks). */
+/* Gathers one number of each rank: all[0..ranks). */
 static rf_status numbers(rf_comm *c, uint64_t mine, uint64_t all[RF__RANKS], rf_error *why)
 {
     if (rf__ranks(c) > RF__RANKS)
@@ -94,7 +94,7 @@ rf_status rf__agree(rf_comm *c, rf_status status, rf_error *why)
     int bad = 0;
     while (!talk && bad < c->size && !all[bad]) bad++;
     if (!talk && bad == c->size) return RF_OK;
-    if (!talk && bad) {                                  /* its words go to rank 0, and from there to everybody */
+    if (!talk && bad) {                                  /* its message goes to rank 0, and from there to all ranks */
         if (c->rank == bad) talk = c->send(c, RF__TALK, 0, why, sizeof *why, &first);
         if (c->rank == 0) talk = c->receive(c, RF__TALK, bad, &first, sizeof first, &first);
         if (!talk) talk = c->wait(c, RF__TALK, &first);

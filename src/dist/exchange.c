@@ -1,4 +1,4 @@
-/* exchange.c — gradients to their owners while the backward runs, values back. */
+/* exchange.c — sends gradients to their owners during the backward pass, and values back. */
 #include "dist/exchange.h"
 
 /* ---- life ---- */
@@ -59,7 +59,7 @@ double rf__exchange_bytes(const rf_params *params, int ranks)
     return ranks > 1 ? RF__WINDOW * sizeof(float) * bucket : 0;
 }
 
-/* ---- transfers, none after a failure ---- */
+/* ---- transfers; none after a failure ---- */
 
 static void send_floats(rf__exchange *x, int number, int to, const float *data, size_t n)
 {
@@ -76,7 +76,7 @@ static void wait_for(rf__exchange *x, int number)
     if (!x->why.code) x->comm->wait(x->comm, number, &x->why);
 }
 
-/* Others in turn from the next one on, so that not all begin with the same. */
+/* Each rank starts with the next rank, so that not all send to the same one first. */
 static int other(const rf__exchange *x, int i) { return (x->comm->rank + i) % x->comm->size; }
 
 /* ---- the gradient ---- */
@@ -84,7 +84,7 @@ static int other(const rf__exchange *x, int i) { return (x->comm->rank + i) % x-
 static int number_of(size_t order) { return RF__FIRST_BUCKET + (int)(order % RF__WINDOW); }
 static size_t bucket_of(const rf__exchange *x, size_t order) { return x->shares->buckets - 1 - order; }
 
-/* The floats of every node of my part: own ones in their slabs, the others' where they arrive. */
+/* The floats of every node of this rank's part: its own in their slabs, those of others in the receive buffers. */
 static void locate(rf__exchange *x, size_t order, const rf__share *mine)
 {
     const int me = x->comm->rank;
@@ -158,7 +158,7 @@ void rf__exchange_ready(void *exchange, const float *grad, int64_t n)
 
 void rf__exchange_end(rf__exchange *x)
 {
-    while (x->started < x->shares->buckets) start_bucket(x);     /* what the loss did not depend on, too */
+    while (x->started < x->shares->buckets) start_bucket(x);     /* also buckets that the loss did not depend on */
     while (x->finished < x->started) finish_bucket(x);
     if (!x->partial) rf__exchange_parts(x, x->tree->slab[0]);
 }

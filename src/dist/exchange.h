@@ -1,13 +1,13 @@
 /* exchange.h — what ranks send each other in a step.
  *
  *     backward     layer L-1 final  -> its bucket's parts to their owners        while layer L-2 is still computed
- *                  layer L-2 final  -> ...                                       three buckets are on their way at most
+ *                  layer L-2 final  -> ...                                       at most three buckets at a time
  *     owners       sum of all ranks' nodes, in the order of the tree (tree.h)
  *     norm         squares of own spans -> everybody; added in the order of the spans
  *     update       own spans; their values -> everybody
  *
- * Every float of the gradient and of the values is sent and received (ranks - 1) / ranks times, the least that is
- * possible. */
+ * Every float of the gradient and of the values is sent and received (ranks - 1) / ranks times, which is the
+ * minimum. */
 #ifndef RF_TRAIN_EXCHANGE_H
 #define RF_TRAIN_EXCHANGE_H
 
@@ -15,7 +15,7 @@
 #include "dist/shares.h"
 #include "dist/tree.h"
 
-enum { RF__WINDOW = 3 };                /* buckets on their way                                                       */
+enum { RF__WINDOW = 3 };                /* buckets in transfer                                                        */
 
 typedef struct rf__exchange {
     const rf_ctx *ctx;
@@ -25,17 +25,17 @@ typedef struct rf__exchange {
     rf__tree *tree;
     rf__tree_node *node;                /* of all ranks' shares, left to right                                        */
     int *first;                         /* [ranks + 1] the first node of each rank                                    */
-    float **from;                       /* [nodes] where each node's floats lie                                       */
+    float **from;                       /* [nodes] where the floats of each node are                                  */
     float *buffer[RF__WINDOW];          /* received: [nodes of others][most_floats]                                   */
     double *sums;                       /* [most_spans] own and [ranks][most_spans] of everybody                      */
     size_t *left;                       /* [buckets] floats that are not final yet                                    */
     size_t started, finished;           /* buckets of this step, from the last one of the slab to the first           */
-    const float *leaf;                  /* where the backward that is running adds up                                 */
-    bool partial;                       /* after the sum each rank needs its own parts alone                          */
-    rf_error why;                       /* the first failure; everything after it does nothing                        */
+    const float *leaf;                  /* where the current backward pass accumulates                                */
+    bool partial;                       /* after the sum, each rank needs only its own parts                          */
+    rf_error why;                       /* the first failure; later calls do nothing                                  */
 } rf__exchange;
 
-/* `share` micro-batches of each rank; partial: each rank updates its own spans, otherwise all ranks update
+/* Each rank has `share` micro-batches; partial: each rank updates its own spans, otherwise all ranks update
  * everything. */
 rf_status rf__exchange_new(const rf_ctx *ctx, rf_comm *comm, const rf__shares *shares, rf__span *span, rf__tree *tree,
                            int64_t share, bool partial, rf__exchange *out, rf_error *why);
@@ -44,19 +44,20 @@ void rf__exchange_free(rf__exchange *x);
 /* Bytes of the buffers. */
 double rf__exchange_bytes(const rf_params *params, int ranks);
 
-/* The gradient of a step: begin before the last micro-batch's backward, told as parameters become final (an rf_ready),
- * end when the backward is done: own parts of tree->slab[0], or all of it, hold the sum over all ranks. */
+/* The gradient of a step: begin before the backward pass of the last micro-batch; it is notified as parameters become
+ * final (an rf_ready); end after the backward pass. Then the own parts of tree->slab[0], or all of it, hold the sum
+ * over all ranks. */
 void rf__exchange_begin(rf__exchange *x, const float *leaf);
 void rf__exchange_ready(void *x, const float *grad, int64_t n);
 void rf__exchange_end(rf__exchange *x);
 
-/* sum[i] of spans that other ranks keep is theirs. */
+/* Replaces sum[i] of spans that other ranks keep by theirs. */
 void rf__exchange_sums(rf__exchange *x, double sum[]);
 
-/* Every rank's parts of a slab to everybody. */
+/* Sends every rank's parts of a slab to all ranks. */
 void rf__exchange_parts(rf__exchange *x, float *slab);
 
-/* Own spans' slots of `kept`, a moment, between floats [at, at + n) to rank 0's slab. */
+/* Sends the own spans' slots of `kept`, a moment, between floats [at, at + n), to rank 0's slab. */
 void rf__exchange_to_first(rf__exchange *x, const float *kept, float *slab, size_t at, size_t n);
 
 static inline rf_status rf__exchange_error(const rf__exchange *x, rf_error *why)

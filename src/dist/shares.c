@@ -1,7 +1,7 @@
-/* shares.c — spans into buckets, buckets into parts. */
+/* shares.c — divides spans into buckets, and buckets into parts. */
 #include "dist/shares.h"
 
-enum { BUCKET = 1 << 22, ALIGN = 16 };  /* floats of a bucket; a slot begins where a vector does */
+enum { BUCKET = 1 << 22, ALIGN = 16 };  /* floats of a bucket; slots are aligned to vectors */
 
 static rf__share part_from(const rf__span span[], size_t first, size_t last)
 {
@@ -19,7 +19,8 @@ static size_t bucket_end(const rf_params *params, const rf__span span[], size_t 
     return last;
 }
 
-/* Parts of about equal floats: part k ends with the span that reaches k + 1 of `parts` equal shares. */
+/* Divides a bucket into parts of about equal size: part k ends with the span that reaches k + 1 of `parts` equal
+ * shares. */
 static void cut(rf__shares *s, const rf__span span[], const rf__bucket *b, rf__share *part, size_t shift)
 {
     const size_t spans = b->whole.last - b->whole.first, ranks = (size_t)s->ranks,
@@ -51,7 +52,7 @@ static void settle(rf__shares *s, rf__span span[])
         }
         if (spans > s->most_spans) s->most_spans = spans;
     }
-    if (!s->owned) s->owned = ALIGN;    /* a rank without spans has moments all the same: the rule has them           */
+    if (!s->owned) s->owned = ALIGN;  /* a rank without spans still allocates moments, because the optimizer has them */
 }
 
 rf_status rf__shares_new(const rf_params *params, rf__span span[], size_t spans, int ranks, int rank, rf__shares *out,

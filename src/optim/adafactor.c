@@ -18,7 +18,7 @@ static const double tiny = 1e-30, least_scale = 1e-3;
 
 size_t rf__adafactor_floats(const rf_param *p) { return p->rank == 2 ? (size_t)(p->dim[0] + p->dim[1]) : p->count; }
 
-/* Sums of columns, for each span of a matrix. */
+/* Sums of columns, one row for each span of a matrix. */
 size_t rf__adafactor_scratch(const rf_params *params)
 {
     size_t floats = 0;
@@ -29,7 +29,7 @@ size_t rf__adafactor_scratch(const rf_params *params)
 
 typedef struct pass { const rf__optimizer *o; const rf__step *step; double b; } pass;
 
-/* A span of a matrix: whole rows. */
+/* A span of a matrix consists of whole rows. */
 typedef struct rows { float *row, *column, *g; int64_t n, width; } rows;
 
 static rows rows_of(const rf__optimizer *o, int64_t i)
@@ -81,7 +81,7 @@ static void gather(void *arg, int64_t i, int worker)
 
 /* ---- 2: columns ---- */
 
-/* The columns of one parameter; the first span's sums become 1 / sqrt(c). */
+/* Joins the columns of one parameter; the sums of the first span become 1 / sqrt(c). */
 static void join(void *arg, int64_t param, int worker)
 {
     (void)worker;

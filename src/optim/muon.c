@@ -1,16 +1,16 @@
-/* muon.c — Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon), with the step's size of Liu et al. 2025
- * ("Muon is Scalable for LLM Training", arXiv:2502.16982, section 2.2), as torch.optim.Muon has both.
+/* muon.c — Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon), with the step size of Liu et al. 2025 ("Muon
+ * is Scalable for LLM Training", arXiv:2502.16982, section 2.2), as in torch.optim.Muon.
  *
- * Of a layer's matrix P [r,c], s = min(r,c):
+ * For a layer's matrix P [r,c], s = min(r,c):
  *
  *     M = mu M + (1 - mu) G,   U = mu M + (1 - mu) G                                              Nesterov's momentum
  *     X = U / (|U| + 1e-7),    5 times  X = a X + (b A + c A^2) X,  A = X X^T                     all singular values
  *                                       (r > c: X = a X + X (b A + c A^2),  A = X^T X)            come near to 1
  *     P = (1 - decay rate) P - 0.2 sqrt(max(r,c)) rate X
  *
- * so that a step is as large as AdamW's (0.2 is the usual root mean square of its updates) and one learning rate serves
- * both: everything else, embeddings, head, tables of positions, biases and norms, is AdamW's.  X takes the gradient's
- * place; the products are in bf16 where training's are.                                                              */
+ * A step is therefore as large as AdamW's, whose updates usually have a root mean square of 0.2, and one learning rate
+ * serves both. All other parameters (embeddings, head, tables of positions, biases and norms) use AdamW. X replaces the
+ * gradient in memory; the products are in bf16 if those of training are. */
 #include <math.h>
 
 #include "roformer/kernel/gemm.h"
@@ -18,19 +18,19 @@
 #include "optim/optimizer.h"
 
 enum { STEPS = 5 };
-static const float a = 3.4445F, b = -4.7750F, c = 2.0315F;      /* the author's, for 5 steps                          */
+static const float a = 3.4445F, b = -4.7750F, c = 2.0315F;      /* the author's constants, for 5 steps                */
 
 bool rf__muon_takes(const rf_param *p)
 {
     return p->rank == 2 && p->layer >= 0 && !(p->head || p->position || p->looked_up) && p->dim[0] > 1 && p->dim[1] > 1;
 }
 
-/* Second moments are AdamW's alone. */
+/* Only AdamW has second moments. */
 size_t rf__muon_floats(const rf_param *p) { return rf__muon_takes(p) ? 0 : p->count; }
 
 static int64_t smaller(const rf_param *p) { return rf__min64(p->dim[0], p->dim[1]); }
 
-/* A, b A + c A^2, and the next X. */
+/* Space for A, b A + c A^2, and the next X. */
 size_t rf__muon_scratch(const rf_params *params)
 {
     size_t most = 0;
@@ -67,7 +67,7 @@ static rf_status product(const rf__optimizer *o, rf_gemm_call call, rf_error *wh
     return rf_gemm(o->params->ctx, &call, why);
 }
 
-/* y = scale x + y, or x = scale x alone with y NULL, over blocks of a matrix. */
+/* y = scale x + y, or x = scale x if y is NULL, over blocks of a matrix. */
 typedef struct blend { const rfk_table *k; float *x, *y; float scale; size_t n; } blend;
 enum { BLOCK = 1 << 14 };
 
@@ -87,7 +87,7 @@ static void add_scaled(const rf_ctx *ctx, float *y, float scale, float *x, size_
     rf__parallel(ctx, (int64_t)((n + BLOCK - 1) / BLOCK), blend_block, &t);
 }
 
-/* One step of Newton and Schulz: *x becomes *next, which trade places. */
+/* One Newton-Schulz step: computes *next from *x and swaps the two. */
 static rf_status iterate(const rf__optimizer *o, const rf_param *p, float **x, float **next, rf_error *why)
 {
     const rf_ctx *ctx = o->params->ctx;
@@ -156,7 +156,7 @@ static void take_step(void *arg, int64_t i, int worker)
     k->axpy(o->value + s.at, (float)(-0.2 * sqrt((double)rf__max64(p->dim[0], p->dim[1])) * rate), o->grad + s.at, n);
 }
 
-/* The products, which may lack memory, come before the first value changes. */
+/* The products, which may run out of memory, are computed before the first value changes. */
 rf_status rf__muon_update(rf__optimizer *o, const rf__step *step, rf_error *why)
 {
     pass w = {.o = o, .step = step};

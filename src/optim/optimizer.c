@@ -1,6 +1,7 @@
-/* optimizer.c — the slabs, and the rules that go over them block by block.
+/* optimizer.c — the slabs, and the optimizers, which process them block by block.
  *
- * The work is cut into fixed blocks: sums over them have one order, and each block is one worker's.                  */
+ * The work is divided into fixed blocks. Sums over them have a fixed order, and each block is computed by one
+ * worker. */
 #include <math.h>
 #include <stdio.h>
 
@@ -11,7 +12,7 @@
 
 enum { SPAN = 1 << 16 };
 
-/* ---- the table of rules ---- */
+/* ---- the table of optimizers ---- */
 
 static rf_status adamw(rf__optimizer *o, const rf__step *step, rf_error *why);
 static rf_status lamb(rf__optimizer *o, const rf__step *step, rf_error *why);
@@ -24,7 +25,7 @@ static int first_alone(const rf__rule *r) { return (void)r, FIRST; }
 static int first_with_momentum(const rf__rule *r) { return r->momentum > 0 ? FIRST : 0; }
 static int second_and_perhaps_first(const rf__rule *r) { return SECOND | (r->beta1 > 0 ? FIRST : 0); }
 
-/* A rule that looks at whole matrices has second moments of its own shape, and every rank keeps all moments. */
+/* An optimizer that uses whole matrices has second moments of its own shape, and every rank keeps all moments. */
 static const struct rule_row {
     const char *name;
     int (*moments)(const rf__rule *rule);
@@ -136,7 +137,7 @@ static bool make_slab(const rf_ctx *ctx, size_t n, float **slab)
     return *slab != NULL;
 }
 
-/* Slabs of one rank: moments of its share of the spans, everything else whole. */
+/* The slabs of one rank: moments of its share of the spans, everything else completely. */
 static bool make_slabs(rf__optimizer *o)
 {
     const rf_params *params = o->params;
@@ -248,7 +249,7 @@ double rf__optimizer_norm(rf__optimizer *o)
     return sqrt(sum);
 }
 
-/* ---- the rules ---- */
+/* ---- the optimizers ---- */
 
 typedef struct pass { const rf__optimizer *o; const rf__step *step; float c1, c2; } pass;
 
@@ -323,7 +324,7 @@ static rf_status sgd(rf__optimizer *o, const rf__step *step, rf_error *why)
     return RF_OK;
 }
 
-/* The direction takes the gradient's place; its square and that of the values are summed on the way. */
+/* The direction replaces the gradient; its square and that of the values are summed in the same pass. */
 static void lamb_direction(void *arg, int64_t i, int worker)
 {
     (void)worker;
@@ -339,7 +340,7 @@ static void lamb_direction(void *arg, int64_t i, int worker)
     o->other[i] = k->sumsq(o->grad + s.at, (int64_t)s.n);
 }
 
-/* |p| / |u| of a tensor, 1 when either is 0.  Biases and norms keep the plain step, as in the authors' code. */
+/* |p| / |u| of a tensor, 1 if either is 0. Biases and norms take the plain step, as in the authors' code. */
 static double trust(const rf__optimizer *o, size_t param)
 {
     double p = 0, u = 0;
@@ -373,7 +374,7 @@ static rf_status lamb(rf__optimizer *o, const rf__step *step, rf_error *why)
 }
 
 
-/* ---- means of weights ---- */
+/* ---- averages of weights ---- */
 
 typedef struct two { const rf__optimizer *o; float *a; const float *b; float *c; float share; } two;
 
@@ -421,8 +422,8 @@ rf_status rf__optimizer_update(rf__optimizer *o, const rf__step *step, rf_error 
 
 /* ---- the file ---- */
 
-/* `at`: the values; with several ranks the place in the gradients' slab that they pass through.  `kept`: the own
- * ones. */
+/* `at`: the values; with several ranks, the place in the slab of gradients that they pass through. `kept`: those of
+ * this rank. */
 typedef struct moment {
     char name[104];
     int rank;
@@ -433,7 +434,7 @@ typedef struct moment {
     size_t param;
     float *kept;
 } moment;
-enum { MOMENTS = 3 };                   /* of a parameter, at most */
+enum { MOMENTS = 3 };                   /* per parameter, at most */
 
 static moment whole(const rf__optimizer *o, char letter, size_t param, float *slab)
 {
@@ -456,7 +457,7 @@ static moment line(char letter, const rf_param *p, int64_t n, float *at)
     return m;
 }
 
-/* What the rule keeps of parameter i. */
+/* The moments that the optimizer has for parameter i. */
 static int moments_of(const rf__optimizer *o, size_t i, moment out[MOMENTS])
 {
     const rf_param *p = &o->params->p[i];
@@ -473,7 +474,7 @@ static int moments_of(const rf__optimizer *o, size_t i, moment out[MOMENTS])
     return n;
 }
 
-/* ---- moments of other ranks: the first one says which parameter's it asks for, the others send what they keep --- */
+/* ---- moments of other ranks: rank 0 names the parameter that it requests, the others send what they have --------- */
 
 enum { NO_MORE = -1 };
 
@@ -513,7 +514,7 @@ rf_status rf__optimizer_served(const rf__optimizer *o, rf_error *why)
 static void keep_own(const moment *m)
 {
     const rf__optimizer *o = m->o;
-    if (!m->kept) return;                                           /* whole on this rank: `o` is not set either */
+    if (!m->kept) return;                                           /* complete on this rank: `o` is not set either */
     for (size_t i = o->first[m->param]; i < o->spans && o->span[i].param == m->param; i++)
         if (!o->span[i].away)
             memcpy(m->kept + o->span[i].slot, o->grad + o->span[i].at, o->span[i].n * sizeof *m->kept);
@@ -544,7 +545,7 @@ rf_status rf__optimizer_write(const rf__optimizer *o, const char *path, int *fd,
     return status;
 }
 
-/* Files without a name are of the time when there was AdamW alone. */
+/* Files without a name come from versions that only had AdamW. */
 static rf_status same_rule(const rf__optimizer *o, const rf_weights *w, const char *path, rf_error *why)
 {
     const char *named = rf_weights_metadata(w, "optim"), *expected = rf__optim_name(o->rule.optim);

@@ -31,7 +31,7 @@ int64_t rf__warmup(const rf_train_options *o, int64_t max_steps)
 
 /* ---- piecewise ---- */
 
-/* One "update:share"; *text moves behind it and its comma. */
+/* Reads one "update:share"; *text moves past it and its comma. */
 static bool next_point(const char **text, double *at, double *share)
 {
     char *end;
@@ -60,7 +60,7 @@ static double piecewise(const char *text, double t)
     double at = 0, share = 0, x, y;
     bool first = true;
     while (text && *text && next_point(&text, &x, &y)) {
-        if (first && !(x > 0)) at = x, share = y;                    /* a point at 0 in place of (0, 0) */
+        if (first && !(x > 0)) at = x, share = y;                    /* a point at 0 replaces (0, 0) */
         first = false;
         if (t < x) return share + (y - share) * (t - at) / (x - at);
         at = x;
@@ -82,7 +82,7 @@ static double one_cycle(double step, double total, double w)
 
 /* ---- all ---- */
 
-/* Where warm-up has its usual form and is over. */
+/* The progress after the warm-up, for schedules with the usual warm-up. */
 static double behind_warmup(const rf_train_options *o, double t, double T, double w)
 {
     const double x = (t - w) / (T + 1 - w), end = o->learning_rate > 0 ? o->lr_end / o->learning_rate : 0;

@@ -8,10 +8,10 @@
 
 int64_t rf__warmup(const rf_train_options *o, int64_t max_steps);
 
-/* Of update `step`, 1 .. max_steps; past the end as at the end. */
+/* The learning rate of update `step`, 1 .. max_steps; after the end, that of the end. */
 double rf__learning_rate(const rf_train_options *o, int64_t step, int64_t max_steps);
 
-/* "update:share,update:share", updates ascending. */
+/* Whether the text has the form "update:share,update:share" with ascending updates. */
 bool rf__schedule_valid(const char *text);
 
 #endif

@@ -1,10 +1,10 @@
 /* config.c — config.json as transformers' classes read and write it.
  *
- * One table holds the keys that families have in common, with member, default and range; a family's row
- * (store/family.h) has others in the place of some, or beside them.  Reading, checking (config_check.c) and writing
- * (config_write.c) walk both.  Keys that are not in it are ignored, except those that would change the mathematics:
- * these are refused by name, because a model that loads and computes something else is worse than one that does not
- * load. */
+ * One table holds the keys that families have in common, with member, default and range. The row of a family
+ * (store/family.h) replaces some of them and adds others. Reading, checking (config_check.c) and writing
+ * (config_write.c) go through both. Keys that are in neither are ignored, except those that would change the
+ * mathematics. These are refused by name: a model that loads and computes something else is worse than one that does
+ * not load. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -231,7 +231,7 @@ rf_status rf__config_read_key(const char *file, const rf_config_key *k, const js
     return rf__config_check_key(c, k, file, why);
 }
 
-/* Keys of what the family has not: decoders that look at an encoder. */
+/* Refuses keys of models that the family does not have: decoders that attend to an encoder. */
 static rf_status refuse_relatives(const rf_family_config *f, const char *file, const json_t *root, rf_error *why)
 {
     static const char *const keys_of_pairs[] = {"add_cross_attention", "is_encoder_decoder"};
@@ -262,7 +262,7 @@ static rf_status read_act(const char *file, const char *key, const json_t *v, rf
                    key, rf__printable(json_string_value(v)).text);
 }
 
-/* The name of an encoding, into one of the two texts of a config. */
+/* Reads the name of an encoding into one of the two texts of a config. */
 static rf_status read_position(const char *file, const json_t *root, const char *key, char *to, size_t size,
                                rf_error *why)
 {
@@ -278,7 +278,7 @@ static rf_status read_position(const char *file, const json_t *root, const char 
     return RF_OK;
 }
 
-/* RoFormer-Sim's and others' of PyPI's roformer.  "tanh" is the usual one, which the heads have themselves. */
+/* The pooler of RoFormer-Sim and other models of PyPI's roformer. "tanh" is the usual one, which the heads contain. */
 static rf_status read_pooler(const rf_family_config *f, const char *file, const json_t *root, rf_config *c,
                              rf_error *why)
 {
@@ -302,8 +302,8 @@ static rf_status read_positions(const rf_family_config *f, const char *file, con
     return s;
 }
 
-/* Keys of DeBERTa's own config.json that would change the mathematics; where they are not given, they are as we compute
- * it. */
+/* Keys of DeBERTa's own config.json that would change the mathematics. Where they are missing, their defaults are what
+ * this library computes. */
 static rf_status refuse_debertas(const char *file, const json_t *root, const rf_config *c, rf_error *why)
 {
     if (strcmp(c->position_embedding_type, "deberta")) return RF_OK;
@@ -343,7 +343,7 @@ static rf_status read_architecture(const rf_family_config *f, const char *file, 
     return RF_OK;
 }
 
-/* From rows of the table to positions. */
+/* Converts the number of rows of the table to the number of positions. */
 static rf_status read_first_position(const char *file, rf_config *c, rf_error *why)
 {
     const int64_t first = rf__config_first_position(c), rows = c->max_position_embeddings;
@@ -411,7 +411,7 @@ rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t byte
     return status;
 }
 
-/* transformers adds an adapter's numbers to the weights, which may lie elsewhere. */
+/* transformers adds the numbers of an adapter to the weights, which may be in another folder. */
 static rf_status check_adapter(const rf_ctx *ctx, const char *folder, rf_error *why)
 {
     char path[RF_CONFIG_PATH];
@@ -423,7 +423,7 @@ static rf_status check_adapter(const rf_ctx *ctx, const char *folder, rf_error *
                    path);
 }
 
-/* Of a folder without config.json: weights that need another file, or are not read at all. */
+/* For a folder without config.json: it has weights that need another file, or that cannot be read. */
 static rf_status check_checkpoint(const rf_ctx *ctx, const char *folder, rf_error *why)
 {
     char path[RF_CONFIG_PATH];
@@ -494,7 +494,7 @@ rf_status rf__config_kept(const rf_ctx *ctx, const char *folder, bool without_id
     return RF_OK;
 }
 
-/* The end of a long name says more than its beginning. */
+/* The end of a long name is more informative than its beginning. */
 void rf__config_named(const rf_ctx *ctx, const char *path, rf_error *why)
 {
     static const char usual[] = "config.json:";

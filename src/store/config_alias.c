@@ -1,7 +1,7 @@
 /* config_alias.c — older names of keys of config.json, which a family's row lists (store/family.h).
  *
- * They are read first, and the newer names after them; at the end both have to say the same.  In a file that is
- * written anew, those that it had get the numbers of now. */
+ * They are read first and the newer names after them; at the end, both must agree. When a file is written again, the
+ * older names that it had get the current numbers. */
 #include "store/family.h"
 #include "store/store.h"
 
@@ -14,12 +14,12 @@ const rf_config_key *rf__config_key_named(const rf_family_config *f, const char 
     return NULL;
 }
 
-/* The row of the key that `a` stands for, under the name of `a`. */
+/* The row of the key that `a` stands for, with the name of `a`. */
 static rf_config_key row_of(const rf_family_config *f, const rf_config_alias *a)
 {
     const rf_config_key *own = rf__config_key_named(f, a->key);
     rf_config_key k = {0};
-    if (own) k = *own;                                                    /* it is: families are checked at the start */
+    if (own) k = *own;                                                /* always true: families are checked at startup */
     k.name = a->name;
     return k;
 }

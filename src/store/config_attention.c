@@ -1,10 +1,11 @@
-/* config_attention.c — how config.json says what attention a layer has:
+/* config_attention.c — how config.json defines the attention of a layer:
  *
  *     attention_type    "softmax", "linear", or a list with one of them for each layer
- *     feature_map       of linear attention: a row of feature_maps.def
- *     rotation_order    "eq19": features are rotated, in the numerator alone; "before": queries and keys; "none"
+ *     feature_map       for linear attention: a row of feature_maps.def
+ *     rotation_order    "eq19": features are rotated, in the numerator only; "before": queries and keys; "none"
  *
- * Words are checked here; whether they go together, where the model is made (src/model/linear_attention.c). */
+ * The values are checked here. Whether they can be combined is checked when the model is created
+ * (src/model/linear_attention.c). */
 #include <stdio.h>
 
 #include "kernel/attention/linear/feature_maps.h"
@@ -14,7 +15,7 @@ static const char *const types[] = {[RF_ATTENTION_SOFTMAX] = "softmax", [RF_ATTE
 static const char *const orders[] = {
     [RF_ROTATE_FEATURES] = "eq19", [RF_ROTATE_BEFORE] = "before", [RF_ROTATE_NONE] = "none", NULL};
 
-/* The place of v in a list that ends with NULL. */
+/* The index of v in a list that ends with NULL. */
 static rf_status read_word(const char *file, const char *key, const json_t *v, const char *const words[], int *out,
                            rf_error *why)
 {
@@ -46,7 +47,7 @@ static rf_status read_types(const rf_ctx *ctx, const char *file, const json_t *v
         return s;
     }
     const size_t n = json_array_size(v);
-    unsigned char each[1024];                           /* num_hidden_layers was checked: 1,024 at most */
+    unsigned char each[1024];                           /* num_hidden_layers has been checked: at most 1,024 */
     if ((int64_t)n != c->num_hidden_layers || n > sizeof each) return rf__config_wrong_layers((int64_t)n, c, file, why);
     for (size_t i = 0; i < n; i++) {
         const rf_status s = read_word(file, "attention_type", json_array_get(v, i), types, &type, why);

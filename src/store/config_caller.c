@@ -1,4 +1,5 @@
-/* config_caller.c — a config in a program's hands: of the size that its header had, its lists wherever it has them. */
+/* config_caller.c — a config that a program passes: it has the size of the program's header, and its lists may be
+ * anywhere. */
 #include "store/family.h"
 #include "store/store.h"
 
@@ -12,7 +13,7 @@ rf_status rf__config_given(rf_config *own, const rf_config *given, rf_error *why
     rf_config_defaults(own);
     rf_status status = rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_config, summary), given, "rf_config", why);
     if (status || given->size == sizeof *own || !memchr(own->family, 0, sizeof own->family)) return status;
-    if (rf_config_defaults_of(given->family, own, NULL)) return RF_OK; /* no family: the check says which */
+    if (rf_config_defaults_of(given->family, own, NULL)) return RF_OK; /* no family: the check reports it */
     return rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_config, summary), given, "rf_config", why);
 }
 

@@ -1,6 +1,6 @@
-/* config_check.c — is a configuration one that can be computed?  Every key within its range (the rows of config.c and
- * of the family), then what the ranges cannot say: heads that divide the width, ids within the vocabulary, lists that
- * are there.                                                                                                         */
+/* config_check.c — checks whether a configuration can be computed: first whether every key is in its range (the rows of
+ * config.c and of the family), then conditions between keys: heads that divide the width, ids within the vocabulary,
+ * lists that exist. */
 #include "store/family.h"
 #include "store/store.h"
 
@@ -62,7 +62,7 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
     return RF_OK;
 }
 
-/* The heads of one side. */
+/* Checks the heads of one side. */
 static rf_status check_heads(const rf_config *c, const char *key, int64_t heads, const char *name, rf_error *why)
 {
     const long long C = c->hidden_size, H = heads;
@@ -78,7 +78,7 @@ static rf_status check_heads(const rf_config *c, const char *key, int64_t heads,
     return RF_OK;
 }
 
-/* What ranges of single keys cannot say of an encoder and a decoder. */
+/* Conditions for an encoder and a decoder that ranges of single keys cannot express. */
 static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why)
 {
     const struct { const char *key; int64_t id; } ids[] = {{"decoder_start_token_id", c->decoder_start_token_id},
@@ -102,7 +102,7 @@ static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why
     return check_heads(c, "decoder_attention_heads", c->decoder_attention_heads, name, why);
 }
 
-/* What a program sets, and what the family's layers would not do, or its files would not say. */
+/* Refuses settings of a program that the layers of the family would not honor, or that its files could not record. */
 static rf_status check_lacking(const rf_config *c, const rf_family_config *f, const char *name, rf_error *why)
 {
     const struct { const char *key; int64_t value; } own[] = {{"local_attention", c->local_attention},

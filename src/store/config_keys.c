@@ -1,15 +1,14 @@
-/* config_keys.c — the keys of a config.json that somebody wrote for a new model: is each one that is read?
+/* config_keys.c — checks whether each key of a config.json that was written for a new model is known.
  *
- * A published folder may hold any key; what means nothing here is passed over, as transformers passes it over.  In a
- * config.json that is written by hand such a key is most often a slip of the pen, and the model that is trained is not
- * the one that was meant. */
+ * A published folder may have any key; unknown keys are ignored, as in transformers. In a config.json that was written
+ * by hand, an unknown key is usually a typing error, and the trained model would not be the intended one. */
 #include <stdio.h>
 
 #include "base/folder_keys.h"
 #include "store/family.h"
 #include "store/store.h"
 
-/* What other models call it; of RoFormer's family. */
+/* Names of other models for keys of RoFormer's family. */
 static const struct { const char *name, *ours; } elsewhere[] = {
     {"d_ff", "intermediate_size"}, {"d_model", "hidden_size"},          {"ffn_dim", "intermediate_size"},
     {"n_embd", "hidden_size"},     {"n_head", "num_attention_heads"},   {"n_heads", "num_attention_heads"},
@@ -48,7 +47,7 @@ static rf_status check_key(const char *path, const char *key, const rf_family_co
 {
     looking_for find = {.key = key};
     const rf_known_key *known = rf__folder_key(RF_KEYS_CONFIG, key);
-    if (*key == '_' || (known && known->state == RF_KEY_IDLE)) return RF_OK;         /* "_": transformers' own      */
+    if (*key == '_' || (known && known->state == RF_KEY_IDLE)) return RF_OK;         /* "_": internal to transformers */
     consider_all(&find, f);
     if (find.exact) return RF_OK;
     for (size_t i = 0; i < RF_COUNT(elsewhere) && !f->pairs; i++)
@@ -61,7 +60,7 @@ static rf_status check_key(const char *path, const char *key, const rf_family_co
     return RF_OK;
 }
 
-/* Features are linear attention's. */
+/* Keys for features require linear attention. */
 static rf_status check_features(const char *path, const json_t *root, rf_error *why)
 {
     static const char *const theirs[] = {"feature_map",  "num_random_features",     "feature_seed", "feature_draw",
@@ -104,7 +103,7 @@ rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_confi
     return status;
 }
 
-/* ---- of a folder that somebody published ------------------------------------------------------------------------- */
+/* ---- published folders ------------------------------------------------------------------------------------------- */
 
 typedef struct strange { const char *file; char *text; size_t size; } strange;
 

@@ -1,7 +1,8 @@
-/* config_rope.c — how config.json says that rotary positions are stretched: rope_scaling, or rope_parameters (the newer
- * name, which also holds rope_theta and partial_rotary_factor), and our rope_theta_per_layer.
+/* config_rope.c — how config.json defines the scaling of rotary positions: rope_scaling, or rope_parameters (the newer
+ * name, which also has rope_theta and partial_rotary_factor), and this project's rope_theta_per_layer.
  *
- * One table holds the numbers; types are checked here, sense is checked where angles are made (src/model/positions). */
+ * One table holds the numbers. Types are checked here; values are checked where angles are computed
+ * (src/model/positions). */
 #include <stdlib.h>
 
 #include "store.h"
@@ -58,7 +59,7 @@ static rf_status read_numbers(const char *file, const char *key, const json_t *v
     return RF_OK;
 }
 
-/* The numbers stay with the context. */
+/* The context keeps the numbers. */
 static rf_status read_list(const rf_ctx *ctx, const char *file, const char *key, const json_t *v, const double **to,
                            int64_t *n, size_t most, rf_error *why)
 {

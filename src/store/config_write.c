@@ -1,5 +1,6 @@
-/* config_write.c — writes config.json: architectures, what names the family, the keys of config.c in their order,
- * position encodings, rope, attention and task; then the keys of the file that was read which are not written yet. */
+/* config_write.c — writes config.json: architectures, the keys that name the family, the keys of config.c in their
+ * order, position encodings, rope, attention and task; then the keys of the file that was read, if they are not written
+ * yet. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 
 typedef struct writer { const rf_ctx *ctx; char *text; size_t size, capacity; } writer;
 
-/* The shortest decimal that reads back as x: jansson alone writes 17 digits of 0.1. */
+/* The shortest decimal number that reads back as x; jansson writes 0.1 with 17 digits. */
 static char *shortest(double x)
 {
     for (size_t digits = 1; digits <= 17; digits++) {
@@ -55,7 +56,7 @@ static bool put_key(writer *w, const rf_config *c, const rf_config_key *k)
     return put(w, k->name, number);
 }
 
-/* model_type, and the keys that identify the family among those of that type. */
+/* Writes model_type, and the keys that identify the family among those with this model_type. */
 static bool put_signs(writer *w, const rf_family_config *f)
 {
     char type[64];
@@ -76,7 +77,8 @@ static char *architectures(const rf_config *c)
     return text;
 }
 
-/* A name as it stands in JSON; only names of the registry get here through a model, any through rf_config_write. */
+/* Writes the name of an encoding as JSON. Models have only names of the registry, but callers of rf_config_write may
+ * pass any. */
 static bool put_position(writer *w, const char *key, const char *position, const char *usual)
 {
     if (!strcmp(position, usual)) return true;
@@ -106,7 +108,7 @@ static bool put_rope(writer *w, const rf_config *c)
     return fine;
 }
 
-/* Removes from `all` the keys that are written already. */
+/* Removes from `all` the keys that have been written. */
 static bool without_written(writer *w, json_t *all)
 {
     const char *name;
@@ -121,7 +123,7 @@ static bool without_written(writer *w, json_t *all)
     return written != NULL;
 }
 
-/* The members of an object, which is released. */
+/* Writes the members of an object and releases it. */
 static bool put_all(writer *w, json_t *all)
 {
     json_t *value;
@@ -136,7 +138,7 @@ static bool put_all(writer *w, json_t *all)
     return fine;
 }
 
-/* What config.json holds of c; what is left of `more`, which is NULL when its memory ended. */
+/* Writes what config.json has to contain for c. *more: the keys that are left; NULL if memory ran out. */
 static bool put_config(writer *w, const rf_config *c, json_t **more)
 {
     const rf_family_config *f = rf__config_family(c);
@@ -152,7 +154,7 @@ static bool put_config(writer *w, const rf_config *c, json_t **more)
     if (c->linear_pooler) fine = fine && put(w, RF_POOLER_KEY, "\"linear\"");
     fine = fine && put_positions(w, c) && put_rope(w, c) && put_all(w, rf__config_attention_json(c)) &&
            put_all(w, rf__task_json(c));
-    if (f == rf__config_families[0]) json_object_del(*more, RF_POOLER_KEY);     /* "tanh", which is the usual one */
+    if (f == rf__config_families[0]) json_object_del(*more, RF_POOLER_KEY);     /* "tanh", the default */
     fine = fine && without_written(w, *more);
     rf__config_aliases_write(f, c, more);
     if (f->write && *more) f->write(c, more);

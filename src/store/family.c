@@ -1,7 +1,7 @@
-/* family.c — which family a config.json is of.
+/* family.c — determines the family of a config.json.
  *
- * By model_type; where that is missing (BERT's first folders have none), by the class that architectures names; and
- * by the keys that tell relatives of one model_type apart.  A file that says neither is a RoFormer's. */
+ * It uses model_type or, if it is missing (as in BERT's first folders), the class named by architectures; then the keys
+ * that distinguish families with the same model_type. A file with neither is a RoFormer. */
 #include <stdio.h>
 
 #include "store/family.h"
@@ -46,7 +46,7 @@ static bool has_class(const rf_family_config *f, const json_t *root)
     return false;
 }
 
-/* Does model_type, or in its absence the class, lead to f? */
+/* Whether model_type or, if it is missing, the class leads to f. */
 static bool is_called(const rf_family_config *f, const json_t *root)
 {
     const json_t *type = json_object_get(root, "model_type");
@@ -67,7 +67,7 @@ static bool agrees(const rf_config_sign *s, const json_t *root)
                    : json_is_boolean(v) && json_is_true(v) == s->truth;
 }
 
-/* The first key of f that does not agree; NULL: all do. */
+/* The first key of f that does not match; NULL: all match. */
 static const rf_config_sign *stranger(const rf_family_config *f, const json_t *root)
 {
     for (const rf_config_sign *s = f->sign; s && s->key; s++)

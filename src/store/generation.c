@@ -1,7 +1,7 @@
 /* generation.c — generation_config.json of transformers (GenerationConfig): num_beams, length_penalty, bad_words_ids
- * ...  Folders that are older than that file have the keys in config.json.
+ * ... Folders that are older than that file have the keys in config.json.
  *
- * A key that would change which text is found, and that is not known here, is kept as a reason to refuse. */
+ * A key that would change the generated text and is not supported is stored as an error. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,11 +10,11 @@
 #include "store/generation.h"
 #include "store/store.h"
 
-enum { MOST = 1 << 20, LISTED = 65536, USUAL_TOP_K = 50 };   /* the last: of transformers, where texts are drawn */
+enum { MOST = 1 << 20, LISTED = 65536, USUAL_TOP_K = 50 };   /* the last: default of transformers for sampling */
 
 typedef struct reading { const rf_ctx *ctx; const char *path; const json_t *root; rf_error *why; } reading;
 
-/* NULL: not there, or null. */
+/* NULL: missing, or null. */
 static const json_t *value_of(const reading *r, const char *key)
 {
     const json_t *v = json_object_get(r->root, key);
@@ -66,7 +66,7 @@ static rf_status early(const reading *r, int *out)
     return RF_OK;
 }
 
-/* An id, or a list of ids. */
+/* Reads an id, or a list of ids. */
 static rf_status ids(const reading *r, const char *key, const json_t *v, int32_t **list, int64_t *n)
 {
     const size_t count = json_is_array(v) ? json_array_size(v) : 1;
@@ -87,7 +87,7 @@ static rf_status ids(const reading *r, const char *key, const json_t *v, int32_t
     return RF_OK;
 }
 
-/* transformers drops words that are an end token, without which no text would end. */
+/* transformers drops words that are an end token, since no text could end without it. */
 static bool ends(const rf__generation_config *x, const json_t *id)
 {
     int64_t i = 0;
@@ -95,7 +95,7 @@ static bool ends(const rf__generation_config *x, const json_t *id)
     return json_is_integer(id) && i < x->stops;
 }
 
-/* Lists of one token each: those of more would be found while a text is written. */
+/* Lists of one token each; longer ones would have to be matched during generation. */
 static rf_status bad_words(const reading *r, rf__generation_config *out)
 {
     const json_t *v = value_of(r, "bad_words_ids"), *word;
@@ -180,7 +180,7 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
     return status;
 }
 
-/* What else is read here, config.json keeps itself. */
+/* Whether generation settings of this kind are read here; config.json keeps all other keys. */
 bool rf__generation_key(const char *key) { return rf__folder_key(RF_KEYS_GENERATION, key) != NULL; }
 
 static json_t *kept_of_config(const json_t *config)

@@ -1,16 +1,16 @@
-/* header.c — the header of a safetensors file: everything is checked here, before anything is used.
+/* header.c — the header of a safetensors file. Everything is checked here, before anything is used.
  *
  *     0        n, 64 bits, little-endian
  *     8        {"__metadata__": {"format": "pt"}, "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
  *     8 + n    the data, without holes, to the end of the file
  *
- * The file is a stranger: a size counts only after it was compared with the file's real size, products and sums are
- * checked, and the data of the tensors must tile the rest of the file exactly.                                      */
+ * The file is not trusted: a size is used only after a comparison with the real size of the file, products and sums are
+ * checked, and the data of the tensors must cover the rest of the file exactly. */
 #include <stdlib.h>
 
 #include "store.h"
 
-/* Every data type of the format.  The ones without rf_type are listed for the user and refused when read. */
+/* All data types of the format. Those without rf_type are recognized and refused when they are read. */
 static const rf__dtype dtypes[] = {
     {"F32", 32, true, RF_F32},      {"BF16", 16, true, RF_BF16},    {"F16", 16, true, RF_F16},
     {"I8", 8, false, RF_F32},       {"I32", 32, false, RF_F32},      {"F64", 64, false, RF_F32},
@@ -130,8 +130,8 @@ static int by_offset(const void *a, const void *b)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-/* Sorted by place, each tensor must begin where the one before ended, and the last end with the file.  A tensor of no
- * bytes may lie between two others, never inside one. */
+/* In the order of their data, each tensor must begin where the previous one ended, and the last must end with the file.
+ * An empty tensor may be between two others, but not inside one. */
 static rf_status tile(const char *file, rf__header *h, const unsigned char *base, size_t data_size, rf_error *why)
 {
     size_t at = 0;

@@ -1,7 +1,7 @@
 /* pickle.c — pickle's opcodes, protocol 2, as torch.save writes them.
  *
- * A pickle is a program for a stack machine.  This one has no way to call anything: GLOBAL finds a name in the list
- * below or refuses it, and REDUCE makes the value that the name stands for out of its arguments.                     */
+ * A pickle is a program for a stack machine. This machine cannot call anything: GLOBAL looks up a name in the list
+ * below or refuses it, and REDUCE creates the value that the name stands for from its arguments. */
 #include "store/pickle.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/json.h"
 
 enum {
-    MAX_PICKLE = 32 << 20, /* bytes, values: some ten times what 65,536 tensors need                             */
+    MAX_PICKLE = 32 << 20, /* bytes, values: about ten times what 65,536 tensors need                            */
     MAX_VALUES = 3 << 20,
     MARK = -1
 };
@@ -40,11 +40,11 @@ static const struct global {
 struct machine {
     const rf_ctx *ctx;
     const unsigned char *data;
-    size_t size, at, opcode; /* opcode: where the one that runs began                                              */
+    size_t size, at, opcode; /* opcode: where the current one began                                                */
     const char *name;
     size_t base;
     rf__pickle *p;
-    uint32_t *stack, *memo; /* indices of values; MARK; memo: 1 + index, 0 is empty                               */
+    uint32_t *stack, *memo; /* indices of values; MARK; memo: 1 + index, 0: empty                                 */
     size_t height, capacity, memo_capacity;
     rf_error *why;
 };
@@ -63,7 +63,7 @@ static rf_status no_memory(struct machine *m)
 
 /* ---- bytes of the pickle ----------------------------------------------------------------------------------------- */
 
-/* The next n bytes; NULL when it ends before. */
+/* The next n bytes; NULL: the pickle ends before. */
 static const unsigned char *take(struct machine *m, size_t n)
 {
     if (n > m->size - m->at) {
@@ -110,7 +110,7 @@ static rf__pickle_value *top(struct machine *m, size_t below)
 
 static bool is_a(const rf__pickle_value *v, rf__pickle_kind kind) { return v && v->kind == kind; }
 
-/* Values above the last MARK; false: there is none. */
+/* The number of values above the last MARK; false: there is none. */
 static bool above_mark(const struct machine *m, size_t *n)
 {
     for (*n = 0; *n < m->height; ++*n)
@@ -120,7 +120,7 @@ static bool above_mark(const struct machine *m, size_t *n)
 
 /* ---- containers -------------------------------------------------------------------------------------------------- */
 
-/* The last n of the stack become one tuple; `mark` goes with them. */
+/* The last n values of the stack become one tuple; `mark` removes a MARK with them. */
 static rf_status make_tuple(struct machine *m, size_t n, size_t mark)
 {
     rf__pickle *p = m->p;
@@ -136,7 +136,7 @@ static rf_status make_tuple(struct machine *m, size_t n, size_t mark)
     return push(m, tuple);
 }
 
-/* The last n of the stack go behind what the list or dict below them (and below `mark`) holds. */
+/* Appends the last n values of the stack to the list or dict below them (and below `mark`). */
 static rf_status extend(struct machine *m, rf__pickle_kind kind, size_t n, size_t mark)
 {
     rf__pickle *p = m->p;
@@ -237,7 +237,7 @@ static rf_status memo(struct machine *m, unsigned opcode)
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
 
-/* A line of the opcode GLOBAL. */
+/* Reads a line of the opcode GLOBAL. */
 static const char *line(struct machine *m, size_t *n)
 {
     const char *from = (const char *)m->data + m->at, *end = memchr(from, '\n', m->size - m->at);
@@ -268,7 +268,7 @@ static rf_status global(struct machine *m)
                    k > 0 ? rf__printable(full).text : "", m->base + m->opcode);
 }
 
-/* ("storage", type, key, where, elements [, None]): the data of a tensor, which lies elsewhere. */
+/* ("storage", type, key, where, elements [, None]): the data of a tensor, which is stored elsewhere. */
 static rf_status storage(struct machine *m)
 {
     const rf__pickle *p = m->p;
@@ -290,7 +290,7 @@ static bool is_member(const rf__pickle *p, const rf__pickle_value *tuple, int64_
     return i < tuple->n && p->value[p->item[tuple->a + (uint32_t)i]].kind == kind;
 }
 
-/* callable, arguments -> the value that they make */
+/* callable, arguments -> the value that they create */
 static rf_status reduce(struct machine *m)
 {
     const rf__pickle *p = m->p;
@@ -308,7 +308,7 @@ static rf_status reduce(struct machine *m)
     return broken(m, "arguments that do not make the object");
 }
 
-/* What an OrderedDict has besides its members (_metadata: versions of modules) is of no use here. */
+/* Attributes of an OrderedDict besides its members (_metadata: versions of modules) are not used. */
 static rf_status build(struct machine *m)
 {
     if (!top(m, 0) || !is_a(top(m, 1), RF_PICKLE_DICT)) return broken(m, "attributes for something that is not a dict");

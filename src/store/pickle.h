@@ -1,7 +1,7 @@
-/* pickle.h — the values of a pickle, as far as torch.save writes them: what a state dict is made of.
+/* pickle.h — the values of a pickle as torch.save writes it: the parts of a state dict.
  *
- * Nothing is executed: opcodes and objects are those of a list, and everything else is refused.  Values are rows of
- * one table and name each other by index, so that cycles, depth and sharing cost nothing. */
+ * Nothing is executed: opcodes and objects come from a list, and everything else is refused. Values are rows of one
+ * table and refer to each other by index, so that cycles, depth and sharing cost nothing. */
 #ifndef RF_PICKLE_H
 #define RF_PICKLE_H
 
@@ -23,8 +23,8 @@ typedef enum rf__pickle_kind {
 
 typedef struct rf__pickle_value {
     uint8_t kind;   /* rf__pickle_kind                                                                    */
-    uint8_t global; /* GLOBAL, STORAGE: the object's place in its list                                    */
-    /* TEXT: where, and bytes; TUPLE: first of `item`; LIST, DICT: first and last of `cell`, 0 is none; STORAGE: its
+    uint8_t global; /* GLOBAL, STORAGE: the index of the object in its list                               */
+    /* TEXT: position and bytes; TUPLE: first of `item`; LIST, DICT: first and last of `cell`, 0: none; STORAGE: its
      * key; TENSOR: the tuple of its storage, offset, sizes and strides */
     uint32_t a, b;
     int64_t n; /* TRUTH, WHOLE: the value; TUPLE, LIST: members; DICT: twice that; STORAGE: elements */
@@ -35,25 +35,25 @@ typedef struct rf__pickle_cell {
 } rf__pickle_cell;
 
 typedef struct rf__pickle {
-    const unsigned char *data; /* texts lie in it                                                                    */
+    const unsigned char *data; /* contains the texts                                                                 */
     rf__pickle_value *value;
     uint32_t *item;
     rf__pickle_cell *cell; /* a DICT has a key, its value, a key ...                                               */
     size_t values, items, cells, value_capacity, item_capacity, cell_capacity;
     uint32_t root;
-    size_t size; /* bytes up to its end                                                                */
+    size_t size; /* bytes to its end                                                                   */
 } rf__pickle;
 
-/* Reads one pickle at the beginning of `data`.  `name` and `base`, the place of `data` in the file, are for messages.
+/* Reads one pickle at the beginning of `data`. `name` and `base`, the offset of `data` in the file, are for messages.
  *
- *   RF_EDATA         not a pickle, or one that contradicts itself; more than a state dict can be
- *   RF_EUNSUPPORTED  an opcode or an object that is not on the list: "refused: ... at byte N"
- *   out              cleared with rf__pickle_clear, also after a failure                                             */
+ *   RF_EDATA         not a pickle, or an inconsistent one; larger than any state dict
+ *   RF_EUNSUPPORTED  an opcode or an object that is not in the list: "refused: ... at byte N"
+ *   out              cleared with rf__pickle_clear, also after an error */
 rf_status rf__pickle_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, size_t base,
                           rf__pickle *out, rf_error *why);
 void rf__pickle_clear(const rf_ctx *ctx, rf__pickle *p);
 
-/* Of a GLOBAL or a STORAGE: the data type in safetensors' words, NULL where it is no storage. */
+/* The data type of a GLOBAL or a STORAGE, as safetensors names it; NULL: it is not a storage. */
 const char *rf__pickle_dtype(const rf__pickle_value *v);
 bool rf__pickle_is(const rf__pickle *p, uint32_t text, const char *word);
 

@@ -1,10 +1,10 @@
-/* quantised.c — weights in int8 as compressed-tensors keeps them: W8A8, a scale for each row.
+/* quantised.c — weights in int8 in the format of compressed-tensors: W8A8, one scale for each row.
  *
  *     w[j,p] = weight_scale[j,0] weight[j,p]         weight [n,k] I8, weight_scale [n,1], positive; no zero point
  *
- * config.json's quantization_config says how activations meet them: int8, too, with a scale for each token that is
- * found while the model runs.  Other schemes are refused by the key that tells them.  Which weights are in int8 the
- * tensors' own types say; `targets` and `ignore` are for programs that must make a model before they see its file. */
+ * quantization_config in config.json defines the activations: also int8, with one scale for each token that is computed
+ * at run time. Other schemes are refused, and the message names the key. The types of the tensors show which weights
+ * are in int8; `targets` and `ignore` are for programs that must create a model before they read its file. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
 
-/* A key with the values that it may have, as JSON; `optional`: it may be missing. */
+/* A key with its permitted values, as JSON; `optional`: it may be missing. */
 struct rule { const char *key, *value, *other; bool optional; };
 
 static const struct rule top_rules[] = {
@@ -112,7 +112,7 @@ static json_t *part_json(const struct rule *rules)
     return part;
 }
 
-/* The same rules say what is written. */
+/* The same rules define what is written. */
 json_t *rf__quantised_json(const char *const *ignore, size_t n)
 {
     json_t *all = json_object(), *q = json_object(), *group = part_json(group_rules), *groups = json_object(),
@@ -143,7 +143,7 @@ static const rf_weight *beside(const rf_weights *w, const rf_weight *t, const ch
     return rf_weights_find(w, name);
 }
 
-/* One for each row, and of a type that can be read. */
+/* Whether s has one scale for each row of t, in a type that can be read. */
 static bool is_scale_of(const rf_weight *s, const rf_weight *t)
 {
     return s && s->readable && s->rank == 2 && s->dim[0] == t->dim[0] && s->dim[1] == 1;
@@ -184,7 +184,7 @@ static rf_status check_scales(const rf_weights *w, const rf_weight *s, const rf_
     return status;
 }
 
-/* A zero point in a symmetric scheme is a list of zeros, which says nothing, or a contradiction. */
+/* The zero point of a symmetric scheme is a list of zeros, which has no effect, or a contradiction. */
 static rf_status check_zero_points(const rf_weights *w, const rf_weight *z, rf_error *why)
 {
     const unsigned char *byte = z ? z->data : NULL;

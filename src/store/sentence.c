@@ -1,9 +1,9 @@
-/* sentence.c — how sentence-transformers records what makes a vector of a text.
+/* sentence.c — the files in which sentence-transformers stores how a sentence vector is computed.
  *
  *     modules.json                         [Transformer, Pooling, Normalize]: types and folders, in their order
  *     sentence_bert_config.json            of the Transformer, in its folder: max_seq_length
- *     1_Pooling/config.json                pooling_mode, or pooling_mode_mean_tokens and the like as before version 6
- *     2_Normalize/                         nothing that could be set
+ *     1_Pooling/config.json                pooling_mode, or pooling_mode_mean_tokens and the like before version 6
+ *     2_Normalize/                         no settings
  *     config_sentence_transformers.json    prompts, default_prompt_name */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, 
     size_t size;
     bool memory;
     json_error_t bad;
-    /* A tokenizer without a limit has 10^30 there. */
+    /* a tokenizer without a limit has 10^30 there */
     const size_t number = strcmp(name, RF_FILE_TOKENIZER_CONFIG) ? 0 : JSON_DECODE_INT_AS_REAL;
     *out = NULL;
     rf_status status = *below ? rf__path(inner, sizeof inner, folder, below, why) : RF_OK;
@@ -48,7 +48,7 @@ static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, 
     return rf_fail(why, RF_EDATA, "%.200s: expected %s, got another JSON value", path, list ? "a list" : "an object");
 }
 
-/* "mean" of "pooling_mode": "mean", ["mean"], or of "pooling_mode_mean_tokens": true; two of them are refused. */
+/* Finds "mean" in "pooling_mode": "mean", ["mean"], or "pooling_mode_mean_tokens": true; refuses two of them. */
 static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s, rf_error *why)
 {
     static const struct { const char *key, *name; } old[] = {
@@ -102,7 +102,7 @@ static rf_status read_pooling(const char *folder, const char *below, rf_sentence
     return status;
 }
 
-/* Folders of older versions have no file there. */
+/* Folders of older versions have no such file. */
 static rf_status read_normalize(const char *folder, const char *below, rf_sentence *s, rf_error *why)
 {
     char path[4096];
@@ -121,7 +121,7 @@ static rf_status model_max_length(const rf_ctx *ctx, const char *folder, const c
     json_t *root;
     rf_status status = load(ctx, folder, below, RF_FILE_TOKENIZER_CONFIG, false, path, &root, why);
     const json_t *length = json_object_get(root, "model_max_length"), *old = json_object_get(root, "max_len");
-    if (!length || json_is_null(length)) length = old;              /* transformers' older name                     */
+    if (!length || json_is_null(length)) length = old;              /* the older name in transformers               */
     *out = json_number_value(length);
     if (!status && length && !json_is_null(length) && !(json_is_number(length) && *out >= 1))
         status = rf_fail(why, RF_EDATA, "%.200s: model_max_length: expected a number from 1 on, got another value; "
@@ -130,8 +130,8 @@ static rf_status model_max_length(const rf_ctx *ctx, const char *folder, const c
     return status;
 }
 
-/* Without max_seq_length the limit is the tokenizer's model_max_length, and max_position_embeddings at most: that is
- * the limit where max_length is 0. */
+/* Without max_seq_length, the limit is the tokenizer's model_max_length, but at most max_position_embeddings, which is
+ * the limit if max_length is 0. */
 static rf_status tokenizer_length(const char *folder, const char *below, rf_sentence *s, rf_error *why)
 {
     char inner[4096];
@@ -153,8 +153,8 @@ rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t pos
     return status;
 }
 
-/* What the tokenizer is made with: its model_max_length comes before max_seq_length, and keys that might change tokens
- * are refused. */
+/* The arguments of the tokenizer: its model_max_length takes precedence over max_seq_length, and keys that could change
+ * tokens are refused. */
 static rf_status tokenizer_args(const char *path, const json_t *root, const json_t **length, rf_error *why)
 {
     static const char *const names[] = {"tokenizer_args", "processor_kwargs"};
@@ -180,7 +180,7 @@ static rf_status tokenizer_args(const char *path, const json_t *root, const json
     return RF_OK;
 }
 
-/* The first of these files that is there and says anything counts; it was named by the model once. */
+/* The first of these files that exists and has a setting counts; its name was once that of the model. */
 static rf_status load_transformer(const rf_ctx *ctx, const char *folder, const char *below, char path[4096],
                                   json_t **out, rf_error *why)
 {
@@ -235,7 +235,7 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
     return status;
 }
 
-/* "sentence_transformers.models.Pooling" of module i is "Pooling". */
+/* For example, "sentence_transformers.models.Pooling" becomes "Pooling". */
 static const char *type_of(const json_t *module)
 {
     const char *type = json_string_value(json_object_get(module, "type")), *dot = type ? strrchr(type, '.') : NULL;
@@ -324,9 +324,9 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     return status;
 }
 
-/* Of a folder without modules.json: a checkpoint on the way to such a model, or a RoFormer-Sim, whose pooler takes the
- * first token; of every other one the tokenizer's limit counts, as in sentence-transformers.  What is wrong with its
- * config.json is said by whoever opens the model. */
+/* For a folder without modules.json: a checkpoint of a run that trains such a model, or a RoFormer-Sim, whose pooler
+ * uses the first token. For all other folders, the tokenizer's limit applies, as in sentence-transformers. Whoever
+ * opens the model reports errors in its config.json. */
 static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s, rf_error *why)
 {
     rf_config c;
@@ -379,7 +379,7 @@ rf_status rf_sentence_cosines(const rf_sentence *s, rf_error *why)
                    RF_FILE_PROMPTS, rf__printable(s->similarity).text);
 }
 
-/* "Sigmoid" of "torch.nn.modules.activation.Sigmoid"; CrossEncoder takes torch's functions alone from a file. */
+/* "Sigmoid" from "torch.nn.modules.activation.Sigmoid"; CrossEncoder accepts only functions of torch from a file. */
 static const char *torch_function(const json_t *value)
 {
     const char *name = json_string_value(value), *dot = name ? strrchr(name, '.') : NULL;
@@ -465,7 +465,7 @@ static json_t *pooling(const rf_config *c)
                      "pooling_mode_lasttoken", 0, "include_prompt", 1);
 }
 
-/* Makes the folder that the name begins with. */
+/* Creates the subfolder that the name begins with. */
 static rf_status put_text(const rf_ctx *ctx, const char *folder, const char *name, const char *text, size_t size,
                           rf_error *why)
 {
@@ -480,7 +480,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const char *nam
     return status ? status : rf__replace_file(ctx, path, text, size, why);
 }
 
-/* Takes the value. */
+/* Takes ownership of the value. */
 static rf_status put(const rf_ctx *ctx, const char *folder, const char *name, json_t *value, rf_error *why)
 {
     char *text = value ? rf__json_dump(value, JSON_INDENT(2)) : NULL;
@@ -491,7 +491,7 @@ static rf_status put(const rf_ctx *ctx, const char *folder, const char *name, js
     return status;
 }
 
-/* *text stays NULL where there is no such file. */
+/* *text stays NULL if there is no such file. */
 static rf_status take(const rf_ctx *ctx, const char *folder, const char *name, char **text, size_t *size, rf_error *why)
 {
     char path[4096];
@@ -509,7 +509,7 @@ static rf_status copy(const rf_ctx *ctx, const char *from, const char *to, const
     return status;
 }
 
-/* A limit that only the tokenizer's files say goes where every version of sentence-transformers finds it. */
+/* A limit that only the tokenizer's files have is written where every version of sentence-transformers finds it. */
 static rf_status keep_length(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-/* store.h — shared by the files of the store floor: the header of a safetensors file, the parts of config.json. */
+/* store.h — shared by the files of the store module: the header of a safetensors file, the parts of config.json. */
 #ifndef RF_STORE_H
 #define RF_STORE_H
 
@@ -11,25 +11,25 @@ enum {
     RF__MAX_SHARDS = 1024
 };
 
-/* A data type, by safetensors' name.  readable: `type` stands for it in memory. */
+/* A data type, by its name in safetensors. readable: it is converted to `type` in memory. */
 typedef struct rf__dtype { const char *name; unsigned bits; bool readable; rf_type type; } rf__dtype;
-const rf__dtype *rf__dtype_of(const char *name);                 /* NULL: not one of the format                       */
+const rf__dtype *rf__dtype_of(const char *name);                 /* NULL: not a type of the format                    */
 
-/* The tensors of a file, checked completely against `size` bytes at `data`. */
+/* The tensors of a file, checked completely against the `size` bytes at `data`. */
 typedef struct rf__header {
     rf_weight *tensor;              /* in the order of their data; names point into `names`, data into the file    */
     size_t count;
     char *names;
     json_t *metadata;               /* object of strings, or NULL                                                  */
     int64_t *stride;                /* RF_MAX_RANK for each tensor, or NULL                                        */
-    uint32_t *crc;                  /* of each tensor's bytes (rf__masked_crc), or NULL: the file has none         */
+    uint32_t *crc;                  /* checksum of each tensor's bytes (rf__masked_crc), or NULL: the file has none */
 } rf__header;
 
 rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
                           rf_error *why);
 void rf__header_clear(const rf_ctx *ctx, rf__header *h);
 
-/* The same of what torch.save writes: a zip, or the pickles that there were before it (torch.c). */
+/* The same for files of torch.save: a zip, or the older format of consecutive pickles (torch.c). */
 bool rf__torch_is(const unsigned char *data, size_t size);
 rf_status rf__torch_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
                          rf_error *why);
@@ -42,62 +42,64 @@ rf_status rf__hdf5_read(const rf_ctx *ctx, const unsigned char *data, size_t siz
 /* The object in a config.json, or in that of a folder, which the caller gives back; `path` becomes the file's.
  * of_root: the config that it holds, into `size` bytes of `out`. */
 enum { RF_CONFIG_PATH = 4096 };
-bool rf__config_there(const rf_ctx *ctx, const char *folder);     /* config.json, or what is read in its place        */
+bool rf__config_there(const rf_ctx *ctx, const char *folder);     /* config.json, or the file that replaces it        */
 rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CONFIG_PATH], json_t **root,
                           rf_error *why);
 rf_status rf__config_of_root(const rf_ctx *ctx, const char *name, const json_t *root, rf_config *out, size_t size,
                              rf_error *why);
 
-/* Is it a configuration that can be computed? (config_check.c)  `name` begins a message: the file, or what made it. */
+/* Checks whether a configuration can be computed (config_check.c). `name` begins the message: the file, or the
+ * origin. */
 rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *why);
 
-/* RF_EARG: a list of a config made in memory is longer than its array, or a text has no end. */
+/* RF_EARG: a list of a config made in memory is longer than its array, or a text is not terminated. */
 rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why);
 
-/* The config that a program gave, perhaps of an older header, over the defaults of its family.  RF_EARG: it was not
- * filled in. */
+/* Copies the config that a program passed, perhaps of an older header, over the defaults of its family. RF_EARG: it was
+ * not initialized. */
 rf_status rf__config_given(rf_config *own, const rf_config *given, rf_error *why);
 
-/* Lists, wherever they are, become the context's.  RF_ENOMEM. */
+/* The context stores copies of the lists. RF_ENOMEM. */
 rf_status rf__config_keep(const rf_ctx *ctx, rf_config *c, rf_error *why);
 
-const char *rf__config_act_name(rf_act act);                      /* as transformers calls it; NULL: there is none    */
+const char *rf__config_act_name(rf_act act);                      /* the name in transformers; NULL: there is none    */
 
-/* RF_EDATA: the value of a key is of another type than `expected` says. */
+/* RF_EDATA: the value of a key does not have the type that `expected` names. */
 rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why);
 
-/* What config.json says about linear attention in words: attention_type, feature_map, rotation_order
- * (config_attention.c). The numbers are keys of config.c.  json: an object of those that are not as usual; NULL: no
- * memory. */
+/* The settings of linear attention in config.json that are names: attention_type, feature_map, rotation_order
+ * (config_attention.c). The numbers are keys of config.c. json: an object of those that differ from the defaults; NULL:
+ * out of memory. */
 rf_status rf__config_read_attention(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c,
                                     rf_error *why);
 json_t *rf__config_attention_json(const rf_config *c);
-char *rf__config_attention_text(const rf_config *c);              /* of that, freed with free()                       */
+char *rf__config_attention_text(const rf_config *c);              /* attention_type as text, freed with free()        */
 rf_status rf__config_wrong_layers(int64_t n, const rf_config *c, const char *name, rf_error *why);
-bool rf__config_linear_attention(const rf_config *c, int64_t layer);    /* layer -1: any layer                        */
+bool rf__config_linear_attention(const rf_config *c, int64_t layer);    /* layer -1: in any layer                     */
 
-/* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
+/* The settings of rotary positions in config.json (config_rope.c). The texts are freed with free(). */
 rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why);
 bool rf__config_has_rope(const rf_config *c);
 char *rf__config_rope_json(const rf_config *c);
 char *rf__config_thetas_json(const rf_config *c);
 
-/* Checks of a config that is in memory say "config.json: ..."; this puts the file (or its folder's config.json) that it
- * was read from in the place of that. */
+/* Messages about a config in memory begin with "config.json: "; this replaces it by the file (or the config.json of the
+ * folder) that the config was read from. */
 void rf__config_named(const rf_ctx *ctx, const char *path, rf_error *why);
 
-/* Whether positions enter in the same way. */
+/* Whether the two configs use positions in the same way. */
 bool rf__config_same_positions(const rf_config *a, const rf_config *b);
 
-/* Weights in int8 with scales (quantised.c).  read_config: *out is 1 where quantization_config says that there are, and
- * how; RF_EUNSUPPORTED names the key of another scheme.  json: that key, for a folder whose modules `ignore` have none.
+/* Weights in int8 with scales (quantised.c). read_config: *out is 1 if quantization_config exists and is supported;
+ * RF_EUNSUPPORTED names the key of another scheme. json: that key, for a folder in which the modules in `ignore` are
+ * not quantized.
  *
- *   rf__quantised         a matrix in int8           scale   of its rows, NULL: none that fits
- *   owner                 the matrix in int8 that `t` is a scale or a zero point of; NULL: of none
- *   check                 before weights are read: its scales are there and positive; nothing to say of other tensors.
+ *   rf__quantised         whether the tensor is a matrix in int8; scale of its rows, NULL: none that fits
+ *   owner                 the int8 matrix that `t` is a scale or zero point of; NULL: none
+ *   check                 before weights are read: its scales exist and are positive; OK for other tensors.
  *                         promised: config.json has a quantization_config
- *   spread                `to` holds its whole numbers, and then its weights
- *   rf__weights_codes     its whole numbers, one behind the other                                                    */
+ *   spread                converts the integers in `to` to weights, in place
+ *   rf__weights_codes     the integers, contiguous */
 rf_status rf__quantised_read_config(const char *file, const json_t *root, int *out, rf_error *why);
 json_t *rf__quantised_json(const char *const *ignore, size_t n);
 bool rf__quantised(const rf_weight *t);
@@ -107,35 +109,36 @@ rf_status rf__quantised_check(const rf_ctx *ctx, const rf_weights *w, const rf_w
 rf_status rf__quantised_spread(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t, float *to, rf_error *why);
 void rf__weights_codes(const rf_weight *t, int8_t *to);
 
-/* rf_config_write with those members of `more` (which is given back, or NULL) behind the others that are not among
- * them. */
+/* rf_config_write, followed by the members of `more` that it does not write itself. Takes ownership of `more` (may be
+ * NULL). */
 rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_config *c, json_t *more, rf_error *why);
 
-/* The members of a folder's config.json that a conversion keeps: all but those that say what the weights' type is, that
- * rf__generation_keep keeps, that are written in another form, and, `without_ids`, ids of tokens.  json_decref. */
+/* The members of a folder's config.json that a conversion keeps: all except those for the type of the weights, those
+ * that rf__generation_keep keeps, those that are written in another form, and, with `without_ids`, ids of tokens.
+ * json_decref. */
 rf_status rf__config_kept(const rf_ctx *ctx, const char *folder, bool without_ids, json_t **out, rf_error *why);
 
-/* RF_EDATA: a checkpoint of TensorFlow has another checksum for the tensor's bytes.  rf_weights_read calls it; who uses
- * the bytes where they are, too. */
+/* RF_EDATA: a TensorFlow checkpoint has another checksum for the tensor's bytes. Called by rf_weights_read, and by code
+ * that uses the bytes in place. */
 rf_status rf__weights_check_sum(const rf_weights *w, const rf_weight *t, rf_error *why);
 
-/* rf_weights_path, of a folder in memory, too. */
+/* rf_weights_path, also for a folder in memory. */
 rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path, size_t size, rf_error *why);
 
-/* RF_EUNSUPPORTED: the folder has weights of a format that is not read, which the message names. */
+/* RF_EUNSUPPORTED: the folder has weights in a format that cannot be read; the message names it. */
 rf_status rf__weights_foreign(const rf_ctx *ctx, const char *folder, rf_error *why);
 
-extern const char *const rf__weight_files[];     /* of a folder, the first that is there counts; NULL at the end   */
-const char *rf__weights_name(const rf_weights *w);               /* the file that was opened, without its folder      */
+extern const char *const rf__weight_files[];     /* the first that exists in a folder is used; NULL at the end     */
+const char *rf__weights_name(const rf_weights *w);               /* the name of the opened file, without its folder   */
 
-/* As rf_weights_open, of a file that is in memory already and stays there. */
+/* As rf_weights_open, for a file in memory that stays valid. */
 rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_weights **out,
                                   rf_error *why);
 
-/* rf_weights_write of tensors whose data is not there yet: NULL is asked for, by its place in the list, when its turn
- * to be written has come, and is lent until the next one.  NULL with a failure ends the writing.  With `fd` not NULL
- * the file is in its place but not synced, nor is its folder: the caller does so, and closes *fd, which is as it was
- * when none was made. */
+/* rf_weights_write for tensors whose data is not in memory yet: if `data` is NULL, `fetch` is called with the index of
+ * the tensor when it is written; the result must stay valid until the next call. If it returns NULL, writing fails.
+ * With `fd` not NULL, neither the file nor its folder is synced: the caller does this and closes *fd, which is
+ * unchanged if no file was created. */
 typedef const float *rf__fetch(void *user, size_t i, rf_error *why);
 rf_status rf__weights_stream(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                             const char *const *metadata, rf__fetch *fetch, void *user, int *fd, rf_error *why);

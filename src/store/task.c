@@ -1,4 +1,4 @@
-/* task.c — heads by the names of their classes in transformers, and the keys of config.json that go with them. */
+/* task.c — names of the heads' classes in transformers, and the keys of config.json that belong to heads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ rf_head rf__config_nearest_head(const rf_config *c, rf_head head)
 
 /* ---- reading ---- */
 
-/* The name with the id `i`: keys are decimal numbers. */
+/* The name of id `i`: keys are decimal numbers. */
 static const json_t *label_at(const json_t *id2label, size_t i)
 {
     char key[32];
@@ -95,7 +95,7 @@ static rf_status read_string(const char *file, const json_t *root, const char *k
 static const char *const summaries[] = {
     [RF_SUMMARY_LAST] = "last", [RF_SUMMARY_FIRST] = "first", [RF_SUMMARY_MEAN] = "mean"};
 
-/* transformers' SequenceSummary: only the ways without weights of its own. */
+/* transformers' SequenceSummary, only the kinds that have no weights. */
 static rf_status read_summary(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     char type[32] = "last";
@@ -103,7 +103,7 @@ static rf_status read_summary(const char *file, const json_t *root, rf_config *c
     const rf_status status = read_string(file, root, "summary_type", type, sizeof type, why);
     if (status) return status;
     const bool plain = !json_is_true(json_object_get(root, "summary_use_proj")) && (!act || json_is_null(act));
-    if (!strcmp(type, "cls_index")) memcpy(type, "last", 5);          /* without an index that is the last token, too */
+    if (!strcmp(type, "cls_index")) memcpy(type, "last", 5);          /* without an index, also the last token */
     for (size_t i = 0; i < RF_COUNT(summaries) && plain; i++)
         if (!strcmp(type, summaries[i])) {
             c->summary = (rf_summary)i;
@@ -139,7 +139,7 @@ static rf_status read_pooling(const char *file, const json_t *root, rf_config *c
                    rf__printable(c->sentence_pooling).text);
 }
 
-/* How labelled files are read. */
+/* Keys that define how labeled files are read. */
 #define COLUMN(field) {#field, offsetof(rf_config, field), sizeof ((rf_config *)0)->field}
 static const struct { const char *key; size_t at, size;
 } reading[] = {
@@ -148,7 +148,7 @@ static const struct { const char *key; size_t at, size;
 };
 #undef COLUMN
 
-/* The labels, where id2label names outputs that are something else. */
+/* Reads the labels, for models whose id2label names other outputs. */
 static rf_status check_task_labels(const char *file, const json_t *labels, rf_error *why)
 {
     const size_t n = json_array_size(labels);
@@ -162,7 +162,7 @@ static rf_status check_task_labels(const char *file, const json_t *labels, rf_er
     return RF_OK;
 }
 
-/* As transformers has it. */
+/* As in transformers. */
 static rf_status check_problem(const char *file, const rf_config *c, rf_error *why)
 {
     static const char *const known[] = {"", "regression", "single_label_classification", "multi_label_classification"};
@@ -210,7 +210,7 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     return status;
 }
 
-/* Names of the labels, or of the model's outputs: of most tasks they are the same. */
+/* The names of the labels, or of the model's outputs; for most tasks they are the same. */
 static rf_status read_names(const rf_ctx *ctx, const char *folder, bool outputs, rf_labels *out, rf_error *why)
 {
     char path[RF_CONFIG_PATH];
@@ -291,7 +291,7 @@ static bool add_task_labels(json_t *to, const rf_config *c)
     return names && !json_object_set_new(to, "task_labels", names);
 }
 
-/* As CrossEncoder of sentence-transformers reads it. */
+/* In the form that CrossEncoder of sentence-transformers reads. */
 static bool add_function(json_t *to, const char *name)
 {
     char whole[64];
@@ -304,7 +304,7 @@ json_t *rf__task_json(const rf_config *c)
 {
     json_t *all = json_object();
     const rf_head head = rf_config_head(c);
-    const bool sim = head == RF_HEAD_MLM && c->linear_pooler;               /* has a task, and no labels */
+    const bool sim = head == RF_HEAD_MLM && c->linear_pooler;               /* has a task, but no labels */
     if (!all || (head == RF_HEAD_MLM && !sim) || head == RF_HEAD_SEQ2SEQ || head == RF_HEAD_DETECT) return all;
     bool fine = sim || (add_labels(all, c) && (!c->task_label || add_task_labels(all, c)));
     if (fine && *c->problem_type) fine = !json_object_set_new(all, "problem_type", json_string(c->problem_type));

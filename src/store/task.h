@@ -1,4 +1,4 @@
-/* task.h — the part of config.json that says what a fine-tuned model answers: its head, its labels, its task. */
+/* task.h — the part of config.json that describes a fine-tuned model: its head, its labels, its task. */
 #ifndef RF_TASK_H
 #define RF_TASK_H
 
@@ -7,32 +7,33 @@
 #include "base/base.h"
 #include "roformer/checkpoint.h"
 
-/* The file that holds a sentence model's prompts: text NULL where there is none, then nothing is written. */
+/* The file that contains the prompts of a sentence model; text NULL: there is none, and nothing is written. */
 rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why);
 
-/* model_max_length of tokenizer_config.json, where it is less than the model's positions; else these. */
+/* model_max_length of tokenizer_config.json if it is smaller than the model's positions, otherwise these. */
 rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t positions, int64_t *out, rf_error *why);
 
 /* The name of the function that sentence-transformers' CrossEncoder applies to a model's `outputs`, such as "Sigmoid"
- * or "Identity"; "" if the folder is not a CrossEncoder.  RF_EUNSUPPORTED: the folder has a default prompt. */
+ * or "Identity"; "" if the folder is not a CrossEncoder. RF_EUNSUPPORTED: the folder has a default prompt. */
 rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int64_t outputs, char out[32],
                                      rf_error *why);
 
-const char *rf__sentence_default_prompt(const rf_sentence *s);            /* its text; "": there is none              */
+const char *rf__sentence_default_prompt(const rf_sentence *s);   /* the text of the default prompt; "": there is none */
 rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *p, rf_error *why);
 
-extern const char *const rf__poolings[];                 /* of sentence_pooling, in the order of rf_pooling; NULL     */
-int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: there is none of this name             */
+extern const char *const rf__poolings[];   /* values of sentence_pooling, in the order of rf_pooling; NULL at the end */
+int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: unknown name                           */
 
 /* Reads id2label (or num_labels), problem_type, summary_type, finetuning_task and task_max_length.
+ *
  *   RF_EDATA         ids that are not 0, 1, ..., too many labels, strings that are too long, wrong types
- *   RF_EUNSUPPORTED  a summary that is computed in another way (only for RoFormerForMultipleChoice)                  */
+ *   RF_EUNSUPPORTED  a kind of summary that is not supported (only for RoFormerForMultipleChoice) */
 rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
 
-/* As rf_labels_read, but the names of the outputs (id2label) where the labels are others (task_labels). */
+/* As rf_labels_read, but returns the names of the outputs (id2label) if the labels are different (task_labels). */
 rf_status rf__output_names_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why);
 
-/* The same keys, to be written: an empty object for a masked language model.  NULL: no memory. */
+/* The same keys for writing; an empty object for a masked language model. NULL: out of memory. */
 json_t *rf__task_json(const rf_config *c);
 
 #endif

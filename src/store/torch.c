@@ -1,11 +1,11 @@
-/* torch.c — a checkpoint of torch.save as the header of the tensors that lie in it.
+/* torch.c — reads a checkpoint of torch.save: lists its tensors.
  *
- *     zip         NAME/data.pkl: the pickle of {name: tensor}; NAME/data/KEY: a storage each, not compressed
+ *     zip         NAME/data.pkl: the pickle of {name: tensor}; NAME/data/KEY: one storage each, not compressed
  *     before 1.6  pickles of a magic number, a version, the machine, {name: tensor}, [KEY, ...]; then for each KEY
  *                 the number of elements (64 bits) and the elements
  *
- * A tensor is a storage, an offset, sizes and strides, all in elements.  Nothing is copied: the tensors of both lie
- * where the file is mapped, and those of other strides than C's keep them for rf_weights_read. */
+ * A tensor is a storage, an offset, sizes and strides, all in elements. Nothing is copied: the tensors of both formats
+ * point into the mapped file, and those that are not in C order keep their strides for rf_weights_read. */
 #include <stdlib.h>
 
 #include "store/torch.h"
@@ -46,7 +46,7 @@ rf__storage *rf__storage_find(const rf__storages *s, const char *key, size_t key
     return s->count ? bsearch(&asked, s->storage, s->count, sizeof asked, by_key) : NULL;
 }
 
-/* Every storage that the pickle names, once. */
+/* Lists every storage that the pickle names, once. */
 static rf_status list_storages(struct file *f)
 {
     const rf__pickle *p = &f->pickle;
@@ -83,7 +83,7 @@ static rf_status list_storages(struct file *f)
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-/* What is known of one tensor while it is read. */
+/* A tensor while it is being read. */
 struct tensor {
     struct file *file;
     rf__label label;
@@ -108,7 +108,7 @@ static rf_status whole_numbers(const struct tensor *t, const rf__pickle_value *t
     return RF_OK;
 }
 
-/* The elements from the first to the last that strides lead to; whether they are C's. */
+/* The elements from the first to the last that the strides reach, and whether the strides are those of C order. */
 static rf_status measure(const struct tensor *t, size_t *span, bool *plain)
 {
     rf_weight *w = t->to;
@@ -171,7 +171,7 @@ static rf_status read_tensor(const struct tensor *t, const rf__pickle_value *v)
     return place(t, rf__storage_find(&t->file->storages, (const char *)p->data + key->a, key->b), (size_t)offset->n);
 }
 
-/* A member of the dict: its name is text of a file, its value must be a tensor. */
+/* A member of the dict: its name is untrusted text, its value must be a tensor. */
 static rf_status read_member(struct file *f, const rf__pickle_value *key, const rf__pickle_value *value, rf__header *h,
                              char **at)
 {
@@ -242,7 +242,7 @@ static rf_status read_zip(struct file *f)
     return status;
 }
 
-/* A pickle that is read for what it says of the machine, or to pass over it. */
+/* Reads a pickle for what it says about the machine, or to skip it. */
 static rf_status check_machine(struct file *f, size_t *at)
 {
     rf__pickle p;
@@ -324,7 +324,7 @@ static bool is_old(const unsigned char *data, size_t size)
     return size >= sizeof magic && !memcmp(data, magic, sizeof magic);
 }
 
-/* Byte 8 of a safetensors file, whose length may begin like a pickle, is a brace. */
+/* Byte 8 of a safetensors file, whose length may look like a pickle, is a brace. */
 bool rf__torch_is(const unsigned char *data, size_t size)
 {
     return rf__zip_is(data, size) || (size > 8 && data[0] == 0x80 && data[1] <= 5 && data[8] != '{');

@@ -1,4 +1,4 @@
-/* torch.h — the two containers that torch.save has had: a pickle, and the storages that its tensors lie in. */
+/* torch.h — the two formats of torch.save: a pickle, and the storages of its tensors. */
 #ifndef RF_TORCH_H
 #define RF_TORCH_H
 
@@ -7,21 +7,21 @@
 
 /* The data of one or more tensors. */
 typedef struct rf__storage {
-    const char *key; /* key_size bytes, by which a pickle names it                                         */
+    const char *key; /* key_size bytes, the name in the pickle                                             */
     size_t key_size;
     const rf__dtype *dtype;
-    size_t bytes;              /* elements times the size of one                                                     */
-    const unsigned char *data; /* in the file; NULL until it is found                                                */
+    size_t bytes;              /* elements times the size of an element                                              */
+    const unsigned char *data; /* in the file; NULL: not found yet                                                   */
 } rf__storage;
 
 typedef struct rf__storages {
     rf__storage *storage;
     size_t count;
-} rf__storages; /* by key, each once             */
+} rf__storages; /* sorted by key, each once      */
 
 rf__storage *rf__storage_find(const rf__storages *s, const char *key, size_t key_size);
 
-/* The zip: finds the pickle; gives every storage its place. */
+/* The zip: finds the pickle and the location of every storage. */
 typedef struct rf__zip rf__zip;
 bool rf__zip_is(const unsigned char *data, size_t size);
 rf_status rf__zip_open(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__zip **out,

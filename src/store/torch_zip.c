@@ -1,12 +1,12 @@
-/* torch_zip.c — the zip of torch.save: which entries there are, and where each lies in the mapped file.
+/* torch_zip.c — the zip of torch.save: its entries, and the location of each in the mapped file.
  *
- * Nothing is copied, nor unpacked: torch.save compresses nothing, and what is compressed is refused.  Source of the
- * layout: APPNOTE.TXT 6.3.10 of PKWARE, whose sections the comments name.
+ * Nothing is copied or decompressed: torch.save does not compress, and compressed entries are refused. The comments
+ * give the sections of PKWARE's APPNOTE.TXT 6.3.10, which describes the layout.
  *
  *     local header, name, extra, data      for each entry                                        4.3.7
  *     header with size and place, name     for each entry: the list                              4.3.12
  *     [end of the list in 64 bits, its place]                                                    4.3.14, 4.3.15
- *     end: number of entries, size and place of the list                                         4.3.16           */
+ *     end: number of entries, size and place of the list                                         4.3.16 */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 #include "store/torch.h"
 
 enum {
-    LOCAL = 30, LISTED = 46, END = 22, END64 = 56, LOCATOR64 = 20,                /* bytes of the parts without names */
+    LOCAL = 30, LISTED = 46, END = 22, END64 = 56, LOCATOR64 = 20,               /* bytes of the parts, without names */
     MOST_COMMENT = 65535,
     MAX_ENTRIES = RF__MAX_TENSORS + 64
 };
@@ -31,8 +31,8 @@ struct rf__zip {
     const unsigned char *data;
     size_t size;
     struct entry *entry;                /* by name                                                                    */
-    char *names;                        /* of all entries, each with a zero                                           */
-    size_t entries, folder;             /* folder: letters of the name in front of data.pkl, with its slash           */
+    char *names;                        /* of all entries, each terminated by a zero                                  */
+    size_t entries, folder;            /* folder: length of the part of the name before data.pkl, including its slash */
 };
 
 bool rf__zip_is(const unsigned char *data, size_t size)
@@ -62,7 +62,7 @@ static bool escapes(const char *name)
 
 typedef struct list { uint64_t entries, size, at; } list;
 
-/* The end of the list in 64 bits, whose place stands before the end at `end`. */
+/* The 64-bit end record of the list, whose position is stored before the end record at `end`. */
 static rf_status find_list64(const struct rf__zip *z, size_t end, list *out, rf_error *why)
 {
     if (end < LOCATOR64 || memcmp(z->data + end - LOCATOR64, "PK\6\7", 4))
@@ -75,7 +75,7 @@ static rf_status find_list64(const struct rf__zip *z, size_t end, list *out, rf_
     return RF_OK;
 }
 
-/* The end is the last one whose comment ends with the file. */
+/* The end record is the last one whose comment ends with the file. */
 static rf_status find_list(const struct rf__zip *z, list *out, rf_error *why)
 {
     if (z->size < END) return damaged(z, "no end", why);
@@ -94,7 +94,7 @@ static rf_status find_list(const struct rf__zip *z, list *out, rf_error *why)
     return RF_OK;
 }
 
-/* Sizes and place of an entry, those that the header leaves to a field of 64 bits included; 4.5.3. */
+/* Sizes and position of an entry, also if the header leaves them to a 64-bit field; 4.5.3. */
 typedef struct place { uint64_t size, packed, at; } place;
 
 static bool find_place(const unsigned char *header, size_t name, size_t extra, place *out)
@@ -123,7 +123,7 @@ static bool find_place(const unsigned char *header, size_t name, size_t extra, p
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-/* Behind the entry's own header, which has the same name. */
+/* The data follows the entry's own header, which must have the same name. */
 static rf_status find_data(const struct rf__zip *z, const place *p, struct entry *e, rf_error *why)
 {
     static const char what[] = "is not where the list of entries says";
@@ -140,7 +140,7 @@ static rf_status find_data(const struct rf__zip *z, const place *p, struct entry
     return RF_OK;
 }
 
-/* The entry whose header in the list has `left` bytes to the end of the list; *bytes receives how many it has. */
+/* Reads the entry whose header in the list has `left` bytes to the end of the list; *bytes receives its size. */
 static rf_status look(struct rf__zip *z, const unsigned char *header, size_t left, char *name, size_t *bytes,
                       rf_error *why)
 {
@@ -203,7 +203,7 @@ static rf_status list_entries(struct rf__zip *z, rf_error *why)
         return rf_fail(why, RF_EDATA, "%s: refused: zip: expected at most %d entries, got %llu", z->file, MAX_ENTRIES,
                        (unsigned long long)l.entries);
     z->entry = rf__calloc(z->ctx, l.entries ? (size_t)l.entries : 1, sizeof *z->entry);
-    z->names = rf__alloc(z->ctx, (size_t)l.size + 1);                       /* a header is longer than a name's zero */
+    z->names = rf__alloc(z->ctx, (size_t)l.size + 1);                /* a header is longer than the zero after a name */
     if (!z->entry || !z->names)
         return rf_fail(why, RF_ENOMEM, "%s: out of memory for %llu entries", z->file, (unsigned long long)l.entries);
     const unsigned char *header = z->data + l.at;
@@ -240,7 +240,8 @@ void rf__zip_close(rf__zip *z)
     rf__free(z->ctx, z);
 }
 
-/* ---- what the entries are ---------------------------------------------------------------------------------------- */
+/* ---- contents of the entries
+ * -------------------------------------------------------------------------------------- */
 
 static rf_status member(const rf__zip *z, char *path, size_t size, const char *name, int letters,
                         const struct entry **out, rf_error *why)

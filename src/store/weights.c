@@ -19,13 +19,14 @@ struct rf_weights {
     size_t shards;
     const rf_weight **tensor;           /* of all shards, in order                                                  */
     size_t count;
-    uint32_t *slot;                     /* open addressing: 1 + index into `tensor`, 0 is free                      */
+    uint32_t *slot;                     /* open addressing: 1 + index into `tensor`, 0: free                        */
     size_t mask;
-    json_t *index;                      /* owns the shards' file names                                              */
-    char name[80];                      /* of the file that was opened, for messages                                */
+    json_t *index;                      /* owns the file names of the shards                                        */
+    char name[80];                      /* name of the opened file, for messages                                    */
 };
 
-/* ---- names: a hash table.  Seeded by an address, so that no file can be made to collide. ------------------------- */
+/* ---- names: a hash table, seeded by an address, so that no file can cause collisions.
+ * ------------------------------ */
 
 static size_t slot_of(const rf_weights *w, const char *name)
 {
@@ -68,7 +69,7 @@ static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
 
-/* A shard is named by a file we do not trust: a plain name in the index's own folder, nothing else. */
+/* A shard is named by an untrusted file: only a plain file name in the folder of the index is allowed. */
 static bool plain(const char *name)
 {
     return *name && strlen(name) < 256 && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
@@ -76,12 +77,13 @@ static bool plain(const char *name)
 
 static int shard_of(const rf_weights *w, const char *file)
 {
-    for (size_t s = w->shards; s-- > 0;)                           /* neighbours share a shard: look back first */
+    for (size_t s = w->shards; s-- > 0;)                           /* neighbors often share a shard: search backwards */
         if (!strcmp(w->shard[s].file, file)) return (int)s;
     return -1;
 }
 
-/* Files that hold tensors, by their bytes: checkpoints of torch.save have had any name.  The first that fits counts. */
+/* Recognizes files with tensors by their bytes, since checkpoints of torch.save have had various names. The first match
+ * counts. */
 static bool any_file(const unsigned char *data, size_t size)
 {
     (void)data, (void)size;
@@ -115,7 +117,7 @@ static rf_status open_shard(rf_weights *w, const char *path, const char *file, r
     return read_tensors(w->ctx, &s->map, path, &s->header, why);
 }
 
-/* Every tensor that the index promises must be in the shard it names. */
+/* Every tensor of the index must be in the shard that the index names. */
 static rf_status keep_promises(rf_weights *w, const char *path, json_t *map, rf_error *why)
 {
     const char *name;
@@ -175,7 +177,7 @@ static rf_status open_single(rf_weights *w, const char *path, rf_error *why)
     return status ? status : list_names(w, path, why);
 }
 
-/* A checkpoint of TensorFlow: the files beside its index. */
+/* A TensorFlow checkpoint: the files next to its index. */
 static rf_status open_bundle_shard(rf_weights *w, const rf__bundle *b, const char *prefix, const char *index,
                                    rf_error *why)
 {
@@ -217,7 +219,7 @@ rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error 
     return rf__weights_file_of(NULL, folder, path, size, why);
 }
 
-/* Weights of formats that are not read, and what to do with them. */
+/* Weights in formats that cannot be read, with the remedy. */
 static const struct { const char *file, *what, *how; } foreign[] = {
     {"tf_model.h5.index.json", "Keras", "load it with transformers 4 (from_tf=True) and save it (save_pretrained)"},
     {"flax_model.msgpack", "Flax", "load it with transformers 4 (from_flax=True) and save it (save_pretrained)"},
@@ -254,8 +256,8 @@ rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path,
                    RF_FILE_KERAS);
 }
 
-/* Checkpoints of one file or several, by the ending of the first.  A new format is a row here and, for folders, a name
- * in rf__weight_files. */
+/* Formats of checkpoints, as one file or several, by the extension of the first. A new format is a row here and, for
+ * folders, a name in rf__weight_files. */
 static const struct {
     const char *ending;
     rf_status (*open)(rf_weights *w, const char *path, rf_error *why);
@@ -344,7 +346,7 @@ void rf_weights_close(rf_weights *w)
     rf__free(ctx, w);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------------------------- */
+/* ---- look-up ----------------------------------------------------------------------------------------------------- */
 
 const char *rf__weights_name(const rf_weights *w) { return w->name; }
 size_t rf_weights_count(const rf_weights *w) { return w->count; }
@@ -367,7 +369,7 @@ const char *rf_weights_metadata(const rf_weights *w, const char *key)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* One run of values; `from` may be unaligned, so half types pass through an aligned buffer. */
+/* Reads one run of values. `from` may be unaligned, so half types pass through an aligned buffer. */
 enum { RUN = 2048 };
 
 static void widen(const rf_ctx *ctx, rf_type type, const unsigned char *from, float *to, size_t n)
@@ -392,7 +394,7 @@ static void widen(const rf_ctx *ctx, rf_type type, const unsigned char *from, fl
     }
 }
 
-/* The next n elements of a tensor whose strides are not C's, one behind the other. */
+/* The next n elements of a tensor that is not in C order, written contiguously. */
 struct walk { const rf_weight *t; size_t width, index[RF_MAX_RANK]; const unsigned char *at; };
 
 static void collect(struct walk *walk, unsigned char *to, size_t n)
@@ -416,7 +418,7 @@ void rf__weights_codes(const rf_weight *t, int8_t *to)
     else memcpy(to, t->data, t->count);
 }
 
-/* A square of a transpose whose sides are whole lines of a cache. */
+/* The side of a square of a transpose: whole cache lines. */
 enum { SQUARE = 16 };
 
 static void transpose_square(const unsigned char *from, int64_t from_row, float *to, int64_t to_row)
@@ -427,7 +429,7 @@ static void transpose_square(const unsigned char *from, int64_t from_row, float 
         for (int j = 0; j < SQUARE; j++) to[i * to_row + j] = x[j][i];
 }
 
-/* A matrix that is stored as its transpose. */
+/* Reads a matrix that is stored as its transpose. */
 static void transpose(const rf_weight *t, float *to)
 {
     const int64_t rows = t->dim[0], columns = t->dim[1], S = t->stride[1];

@@ -1,9 +1,9 @@
-/* write.c — writing a safetensors file: as a whole or not at all, streaming.
+/* write.c — writes a safetensors file as a stream, completely or not at all.
  *
  *     path.tmp-<pid>-<n>: length, header, data   ->   fsync   ->   rename to path   ->   fsync of the folder
  *
- * Tensors are ordered by the width of their type, then by name, as the reference implementation does: all of them are
- * aligned, and the same tensors give the same bytes.                                                                 */
+ * Tensors are sorted by the width of their type, then by name, as in the reference implementation. All of them are
+ * therefore aligned, and the same tensors give the same bytes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "roformer/kernel/kernels.h"
 #include "store.h"
 
-enum { RUN = 16384 };                                              /* values converted at a time */
+enum { RUN = 16384 };                                              /* values that are converted at a time */
 
 static size_t width_of(rf_type type) { return type == RF_F32 ? 4 : type == RF_I8 ? 1 : 2; }
 
@@ -37,7 +37,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* ---- what is to be written --------------------------------------------------------------------------------------- */
+/* ---- the list of tensors ----------------------------------------------------------------------------------------- */
 
 static rf_status count_of(const rf_weight_out *t, bool later, const char *path, size_t *count, rf_error *why)
 {
@@ -132,7 +132,7 @@ static bool as_bytes(int8_t *to, const float *x, size_t n)
     return fine;
 }
 
-/* Rounds one run; false when a value became infinite. */
+/* Rounds one run; false: a value became infinite. */
 static bool narrow(const rf_ctx *ctx, rf_type type, uint16_t *to, const float *x, size_t n)
 {
     if (type == RF_I8) return as_bytes((int8_t *)to, x, n);
@@ -145,7 +145,7 @@ static bool narrow(const rf_ctx *ctx, rf_type type, uint16_t *to, const float *x
     return fine;
 }
 
-/* Where data comes from that is not in memory yet. */
+/* A source of data that is not in memory yet. */
 typedef struct later { const rf_weight_out *first; rf__fetch *fetch; void *user; } later;
 
 static rf_status write_tensor(const rf_ctx *ctx, int fd, const char *path, const rf_weight_out *t, const later *from,
@@ -219,7 +219,7 @@ static rf_status replace(const rf_ctx *ctx, const char *path, const rf_weight_ou
     return status || unsynced ? status : sync_folder_of(path, why);
 }
 
-/* A pointer array sorted twice: by name, to see a name that occurs twice; then as it will be written. */
+/* Sorts an array of pointers twice: by name, to find duplicates; then in the order of writing. */
 static rf_status sort(const char *path, const rf_weight_out **sorted, size_t count, rf_error *why)
 {
     for (size_t i = 0; i < count; i++)

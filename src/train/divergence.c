@@ -1,15 +1,16 @@
-/* divergence.c — detect a training loss that has risen permanently.
+/* divergence.c — detects a training loss that has risen permanently.
  *
- * The losses of 16 updates in a row are a block, with a mean m and the variance of that mean
+ * The losses of 16 consecutive updates are a block, with a mean m and the variance of that mean
  *
  *     v = sum (x_i - m)^2 / (16 * 15)
  *
- * The run has diverged when two blocks in a row lie above the block with the lowest mean m0 by more than both's noise:
+ * The run has diverged when two consecutive blocks are above the block with the lowest mean m0 by more than the noise
+ * of both:
  *
  *     m - m0  >  0.25 |m0| + 1         and         m - m0  >  5 sqrt(v + v0)
  *
- * A loss that rose that far does not come back by itself: weights that predict by frequency have hardly a gradient.
- * One large loss among small ones never suffices, however large: it adds x / 16 to m and nearly as much to sqrt v. */
+ * A loss that has risen this far does not recover: weights that predict tokens by frequency have almost no gradient. A
+ * single large loss among small ones never suffices: a loss x adds x / 16 to m and nearly as much to sqrt v. */
 #include "train/divergence.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* evaluate.c — loss and accuracy on text that was not trained on: of masked tokens, of next ones, of translations. */
+/* evaluate.c — loss and accuracy on held-out text: of masked tokens, next tokens and translations. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -109,7 +109,7 @@ typedef struct evaluation {
     rf_config config;
     rf_params params;
     float *value;
-    rf_model *model;                    /* whose packed matrices multiply, when they are not in f32 */
+    rf_model *model;                    /* the model whose packed matrices are used, if they are not in f32 */
     rf_tokenizer *tokenizer;
     rf__token_kinds vocab;
     rf__masking masking;
@@ -121,7 +121,7 @@ typedef struct evaluation {
     uint64_t pieces;
 } evaluation;
 
-/* What cannot be asked for text, or for pairs. */
+/* Refuses models that cannot be evaluated on text, or on pairs. */
 static rf_status check_kind(const evaluation *e, rf_error *why)
 {
     const bool pairs = e->o->sources > 0, translates = e->config.is_encoder_decoder != 0;
@@ -154,7 +154,7 @@ static rf_status load_weights(evaluation *e, rf_error *why)
     return status;
 }
 
-/* The model's matrices; what else reads values, the loss over the vocabulary among it, has them in f32. */
+/* Binds the model's matrices. Other code that reads values, such as the loss over the vocabulary, uses f32. */
 static rf_status bind_packed(evaluation *e, rf_error *why)
 {
     const size_t n = e->params.n;
@@ -218,7 +218,8 @@ static rf_status score_part(void *user, const rf__part *part, double share, rf_e
     return RF_OK;
 }
 
-/* A failure of the text, not of the computing: what was read before it has its scores. */
+/* Whether the failure comes from the text and not from the computation; then the scores of what was read before it are
+ * valid. */
 static bool of_text(rf_status status) { return status == RF_EDATA || status == RF_EIO || status == RF_EUNSUPPORTED; }
 
 static rf_status score_texts(evaluation *e, rf_error *why)
@@ -235,7 +236,7 @@ static rf_status score_texts(evaluation *e, rf_error *why)
     return status ? status : rf__vocab_words_found(&e->vocab, why);
 }
 
-/* All pairs that fit into a batch, whatever their lengths. */
+/* Scores all pairs that fit into a batch, whatever their lengths. */
 static rf_status score_pairs(evaluation *e, rf_error *why)
 {
     const rf_train_options *o = e->o;

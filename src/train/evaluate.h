@@ -13,26 +13,26 @@ typedef struct rf__scorer {
     rf_encoder *encoder;
     rf__mlm_batch *batch;               /* space for one micro-batch                                                  */
     const rf__masking *masking;
-    rf__pair_batch *pairs;              /* of a translator, in place of both                                          */
-    const rf__rtd *rtd;                 /* `encoder` is of its discriminator; one rank                                */
+    rf__pair_batch *pairs;              /* for translation models, instead of both                                    */
+    const rf__rtd *rtd;                 /* `encoder` is its discriminator; one rank                                   */
     rf__rtd_sums both;
     double loss;                        /* sums                                                                       */
     int64_t hits, labels, tokens;
-    const rf_ctx *ctx;                  /* of several ranks                                                           */
-    rf_comm *comm;                      /* several ranks take the batches in turn; NULL: one                          */
+    const rf_ctx *ctx;                  /* for several ranks                                                          */
+    rf_comm *comm;                      /* several ranks take the batches in turn; NULL: one rank                     */
     struct rf__batch_score { double loss; int64_t hits; } *own;     /* the batches of this rank                       */
     size_t capacity, batches;           /* of all ranks                                                               */
 } rf__scorer;
 
-/* The sums are functions of the pieces, their streams and the masking, up to the order in which losses are added. */
+/* The sums depend only on the pieces, their streams and the masking, up to the order in which losses are added. */
 rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream,
                           rf_error *why);
-rf_status rf__score_flush(rf__scorer *s, rf_error *why);        /* computes what the batch holds, and empties it    */
+rf_status rf__score_flush(rf__scorer *s, rf_error *why);        /* computes the current batch and empties it        */
 
-/* After the last flush: the sums over all ranks, with the bits that one rank would have. */
+/* After the last flush: the sums over all ranks, with the bits that a single rank would compute. */
 rf_status rf__score_end(rf__scorer *s, rf_error *why);
 
-/* Masks of evaluations: the same in every evaluation of a run. */
+/* The key for masks in evaluations: the same in every evaluation of a run. */
 rf_key rf__evaluation_key(uint64_t seed);
 
 #endif

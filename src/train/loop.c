@@ -1,14 +1,14 @@
-/* loop.c — the steps.
+/* loop.c — the training steps.
  *
  *     for each step:  pack its micro-batches, so that the labels of all of them are known
  *                     gradient of  (sum of losses) / (labels of the step), of this rank's share and then of all ranks
- *                     clip by the global norm, one update of the optimiser
- *     now and then:   a line of metrics.jsonl, an evaluation, a checkpoint
- *     a stop          that is asked for between two micro-batches gives the step up, as if it had not begun; between
- *                     two batches of an evaluation, the evaluation, which a resumed run begins with
+ *                     clip by the global norm, one update of the optimizer
+ *     at intervals:   a line of metrics.jsonl, an evaluation, a checkpoint
+ *     a stop          requested between two micro-batches discards the step, as if it had not begun; between two
+ *                     batches of an evaluation it discards the evaluation, with which the resumed run then begins
  *
- * All randomness is a function of (seed, place), and the state between two steps is what a checkpoint holds: a run that
- * was stopped and one that was not are the same computation.                                                         */
+ * All random numbers are functions of (seed, position), and a checkpoint contains the complete state between two steps.
+ * A run that was stopped and resumed is therefore the same computation as an uninterrupted one. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,13 +27,14 @@ typedef struct step_result {
     bool skipped, spike, given_up;
 } step_result;
 
-/* The stream of dropout: no two micro-batches of a run share one. */
+/* The stream of dropout; every micro-batch of a run has its own. */
 static uint64_t micro_step(const rf__run *r, int64_t i)
 {
     return (uint64_t)(r->state.step + 1) << 20 | (uint64_t)(rf__run_first(r) + i);
 }
 
-/* Into a slab of its own.  Of the last micro-batch of several ranks, layers leave while earlier ones are computed. */
+/* Computes the gradient in its own slab. With several ranks, the gradients of layers in the last micro-batch are sent
+ * while those of earlier layers are computed. */
 static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum, rf_error *why)
 {
     rf_graph *g = r->graph;
@@ -45,7 +46,7 @@ static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum
     rf__graph_ready(g, leaving ? rf__exchange_ready : NULL, &r->exchange);
     if (r->job) return r->job->gradient(r, i, micro_step(r, i), weight, loss_sum, why);
     const rf__mlm_batch *b = &r->batch[i];
-    if (!b->n) return RF_OK;                                         /* nothing but special tokens */
+    if (!b->n) return RF_OK;                                         /* only special tokens */
     if (r->rtd)
         return rf__rtd_gradient(r->rtd, g, r->encoder, b, r->o.seed, micro_step(r, i), weight, loss_sum, why);
     rf_graph_reset(g);
@@ -58,7 +59,8 @@ static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum
     return rf_backward(g, loss, why);
 }
 
-/* Weights rounded at random: a function of (seed, step, place), so that a resumed run sees the same. */
+/* Stochastic rounding of weights is a function of (seed, step, position), so that a resumed run gives the same
+ * result. */
 enum { ROUND = 1 << 16 };
 struct rounding { const rf__run *r; rf_key key; };
 
@@ -79,7 +81,8 @@ static void round_weights(const rf__run *r)
     if (r->rtd) rf__encoder_bf16(r->rtd->encoder, r->rounded);
 }
 
-/* Far above what the losses of the updates so far let expect: their mean and variance, of about the last MEMORY. */
+/* Whether the loss is far above its mean so far: more than max_loss_spike standard deviations over about the last
+ * MEMORY updates. */
 static bool is_spike(rf__run *r, double loss)
 {
     enum { MEMORY = 100, LEAST = 20 };
@@ -107,12 +110,12 @@ static rf_status update(rf__run *r, step_result *s, rf_error *why)
     return rf__optimizer_update(&r->optimizer, &step, why);
 }
 
-/* Every rank goes through the whole step's text, and makes batches of its share. */
+/* Every rank reads the text of the whole step, and creates the batches of its share. */
 static rf_status pack(rf__run *r, step_result *s, rf_error *why)
 {
     const int64_t share = r->o.gradient_accumulation_steps, first = rf__run_first(r);
     int32_t start[1];
-    rf__mlm_batch others = {.capacity = r->o.tokens_per_batch, .start = start};             /* counted, not made */
+    rf__mlm_batch others = {.capacity = r->o.tokens_per_batch, .start = start};             /* counted, not created */
     for (int64_t i = 0; i < rf__ranks(r->o.comm) * share; i++) {
         if (r->job) {
             r->job->gather(r, i, &s->labels, &s->tokens);
@@ -138,7 +141,7 @@ rf_status rf__run_give_up(rf__run *r, bool *stop, rf_error *why)
     return status;
 }
 
-/* slab[0] of the tree becomes the gradient, where this rank needs it; s->loss_sum is that of all ranks. */
+/* slab[0] of the tree becomes the gradient, where this rank needs it; s->loss_sum is the sum over all ranks. */
 static rf_status whole_gradient(rf__run *r, step_result *s, rf_error *why)
 {
     const int64_t share = r->o.gradient_accumulation_steps;
@@ -161,7 +164,7 @@ static rf_status whole_gradient(rf__run *r, step_result *s, rf_error *why)
     return status;
 }
 
-/* A stage has a schedule of its own. */
+/* Each stage has its own schedule. */
 static double rate_of_next(const rf__run *r)
 {
     const rf__stage *s = r->stages.n ? &r->stages.at[r->stage] : NULL;
@@ -178,7 +181,7 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
     s->wait = rf__seconds() - begin;
     round_weights(r);
     if (!status) status = whole_gradient(r, s, why);
-    rf__encoder_bf16(r->encoder, NULL);                             /* an evaluation sees the weights as they are */
+    rf__encoder_bf16(r->encoder, NULL);                             /* evaluations use the exact weights */
     if (r->rtd) rf__encoder_bf16(r->rtd->encoder, NULL);
     if (status || s->given_up) return status;
     if ((status = update(r, s, why))) return status;
@@ -229,14 +232,14 @@ static rf_status count_skip(rf__saves *l, const step_result *s, const rf__data_p
     rf__run_notify(r, "note", "step %" PRId64 ": the %s: the update is skipped (%" PRId64 " in a row)", t->step, what,
                  t->skipped_in_a_row);
     if (t->skipped_in_a_row < SKIPS) return RF_OK;
-    if (r->o.comm) r->o.comm->agreed = 1;                /* all ranks count the same */
+    if (r->o.comm) r->o.comm->agreed = 1;                /* all ranks have the same count */
     (void)rf__saves_settle(l, true, NULL);
     rf__run_name_good(r, good, sizeof good);
     return rf_fail(why, RF_ENUMERIC, "step %" PRId64 ": %d updates in a row were skipped: the %s; %s", t->step,
                    (int)SKIPS, what, good);
 }
 
-/* Queries of linear attention without a denominator, when there are twice as many as were told of. */
+/* Reports queries of linear attention without a denominator, each time their number has doubled. */
 static void tell_of_zeros(rf__run *r)
 {
     const int64_t n = rf__encoder_underflows(r->encoder);
@@ -248,7 +251,7 @@ static void tell_of_zeros(rf__run *r)
                    r->state.step, n);
 }
 
-/* Without a word the rest of the run would be for nothing. */
+/* Reports that the run has diverged, since the rest of it would be useless. */
 static void note_divergence(rf__run *r, double loss)
 {
     const rf__losses *const l = &r->losses;
@@ -277,7 +280,7 @@ static void log_step(rf__run *r, const step_result *s)
     p->loss = s->loss_sum / (double)s->labels;
     p->grad_norm = s->norm;
     p->learning_rate = s->rate;
-    /* a clock may stand still */
+    /* the clock may not have advanced */
     p->tokens_per_second = t->interval.seconds > 0 ? (double)t->interval.tokens / t->interval.seconds : 0;
     p->eta_seconds = elapsed / (double)(t->step - r->began_at) * (double)(t->max_steps - t->step);
     const bool due = t->step % r->o.logging_steps == 0 || t->step == t->max_steps;
@@ -339,7 +342,7 @@ static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
     return status;
 }
 
-/* The loss of training, and the discriminator's accuracy. */
+/* Takes the loss of training, and the discriminator's accuracy. */
 static void take_detection(rf__run *r, const rf__rtd_sums *both)
 {
     r->state.eval_loss += r->rtd->weight * both->detection / (double)both->tokens;
@@ -387,11 +390,11 @@ static rf_status evaluate(rf__run *r, rf_error *why)
     return RF_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole loop ---- */
 
 static bool due(int64_t step, int64_t every, int64_t at) { return every > 0 && step % every == at; }
 
-/* early_stopping_patience evaluations in a row without a better number: this step becomes the last. */
+/* After early_stopping_patience evaluations in a row without improvement, this step becomes the last. */
 static void count_patience(rf__run *r)
 {
     rf__state *t = &r->state;
@@ -407,8 +410,8 @@ static void count_patience(rf__run *r)
     }
 }
 
-/* Settles r->stop and r->save: asked to by anybody, or this run's share is done.  One rank's clock or signal is every
- * rank's. */
+/* Sets r->stop and r->save, if anyone requested it or this run's share is done. The clock or signal of one rank applies
+ * to all ranks. */
 static rf_status handle_requests(rf__run *r, rf_error *why)
 {
     enum { STOP = 1, SAVE = 2 };
@@ -423,7 +426,7 @@ static rf_status handle_requests(rf__run *r, rf_error *why)
     return status;
 }
 
-/* An evaluation that a stop interrupts is owed: the run that goes on begins with it. */
+/* If a stop interrupts an evaluation, the resumed run begins with it. */
 static rf_status evaluate_unless_stopped(rf__run *r, rf_error *why)
 {
     const rf_status status = evaluate(r, why);
@@ -435,7 +438,7 @@ static rf_status evaluate_unless_stopped(rf__run *r, rf_error *why)
     return RF_OK;
 }
 
-/* All that follows the update of a step, or the step that a resumed run found half done. */
+/* Everything that follows the update of a step, or the step that a resumed run found half done. */
 static rf_status end_step(rf__saves *l, bool evaluating, rf_error *why)
 {
     rf__run *r = l->run;
@@ -481,7 +484,7 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
         if (status) return status;
     }
     if (r->state.step >= r->state.max_steps && !r->state.eval_owed) return rf__run_save_model(r, why);
-    /* a stop that was asked for while the checkpoint was being written finds it already there */
+    /* a stop that was requested while the checkpoint was being written finds it complete */
     if (rf__saves_settle(l, true, why)) return why->code;
     if (r->state.step > r->began_at && l->saved_step != r->state.step) {
         const rf_status status = rf__saves_write(l, true, why);
@@ -513,7 +516,7 @@ rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const 
     rf_status status = rf__run_start(r, ctx, options, job, task, report, user, &first);
     rf__saves l = {.run = r, .saved_step = -1};
     if (!status) status = run_steps(&l, &first);
-    (void)rf__saves_settle(&l, true, NULL);                         /* a run that fails leaves what it was writing */
+    (void)rf__saves_settle(&l, true, NULL);                         /* a run that fails still finishes its checkpoint */
     if (status) rf_fail(why, status, "%s", first.text);
     rf__run_end(r);
     rf__free(ctx, r);

@@ -1,4 +1,4 @@
-/* memory.c — an estimate of what a run needs, made before anything big is allocated. */
+/* memory.c — estimates the memory that a run needs, before anything large is allocated. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,20 +14,20 @@
 #include "train/memory.h"
 #include "optim/optimizer.h"
 
-/* ---- what a step holds: the family's bytes for each token (src/model/family.h), times tokens and layers ---------- */
+/* ---- memory of a step: the family's bytes for each token (src/model/family.h), times tokens and layers ----------- */
 
-/* Tokens that are predicted. */
+/* Number of tokens that are predicted. */
 static double labels_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
     return p->head == RF_HEAD_SEQ2SEQ ? (double)tokens
            : p->head != RF_HEAD_MLM    ? 0
-           : p->config.linear_pooler   ? (double)tokens / 2                       /* those of the second parts */
+           : p->config.linear_pooler   ? (double)tokens / 2                       /* those of the second texts */
            : p->config.is_decoder      ? (double)tokens
                                        : ceil(o->mlm_probability * (double)tokens);
 }
 
-/* A head on every token: what was dropped, logits and their adjoints; of a detector its dense layer.  One on texts has
- * so few rows that they do not count. */
+/* A head on every token: dropout output, logits and their adjoints; for a detector, its dense layer. A head for texts
+ * has so few rows that it does not count. */
 static double task_head(const rf_params *p, double tokens)
 {
     const bool each = p->head == RF_HEAD_TOKEN || p->head == RF_HEAD_SPAN;
@@ -39,7 +39,7 @@ static double task_head(const rf_params *p, double tokens)
 static double attention_scratch(const rf_params *p, const rf_train_options *o)
 {
     const rf_config *c = &p->config;
-    const int64_t longest = (c->linear_pooler ? 2 : 1) * o->max_length;                 /* a text and its second part */
+    const int64_t longest = (c->linear_pooler ? 2 : 1) * o->max_length;                 /* a text and its second text */
     const int64_t T = rf__min64(longest, o->tokens_per_batch), D = rf_config_head_width(c);
     const float some = 0, *vectors = p->stack[0].position->vectors ? &some : NULL;    /* that there are any */
     const rfk_relative numbers = {.clip = T, .query = vectors, .value = vectors};
@@ -49,11 +49,11 @@ static double attention_scratch(const rf_params *p, const rf_train_options *o)
     return fmax(threads * (double)rfk_attention_back_scratch(&a), rf__linear_attention_scratch(p->ctx, c, T));
 }
 
-/* Of an encoding in front of the layers: its vectors, and their sum with the words. */
+/* Memory of an encoding before the layers: its vectors, and their sum with the word embeddings. */
 static double in_front(const rf_stack *s) { return s->position->embed ? 4 * 2 * (double)s->config.embedding_size : 0; }
 
-/* Sums over the sides of what is kept: in front of the layers, by them, by them when they are computed again; the
- * largest of what comes and goes. */
+/* Sums over the stacks of what is stored: before the layers, by them, and by them when they are recomputed; and the
+ * largest temporary memory. */
 typedef struct held { double front, layers, inputs, passing, again; } held;
 
 static held held_by(const rf_params *p, const rf_train_options *o, const double N[RF_STACKS])
@@ -95,8 +95,8 @@ double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t t
     return kept + h.inputs + N[last] * 8 * C + fmax(logits, h.again + scratch);
 }
 
-/* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are packed before the first of them is
- * computed; of a task ids, types and at most a label for each token. */
+/* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are all packed before the first is
+ * computed; for a task, ids, types and at most one label for each token. */
 double rf__memory_buffers(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
     const double one = 4 * (p->head == RF_HEAD_MLM ? 3 + 1.0 / 3 : 3) * (double)tokens,
@@ -127,7 +127,7 @@ static const char *bytes_text(double bytes, char text[16])
     return text;
 }
 
-/* Of a batch: the tokens that are encoded together, and its examples. */
+/* Size of a batch: the tokens that are encoded together, and its examples. */
 typedef struct batch { int64_t tokens; double examples; } batch;
 
 static double of_examples(const rf__memory_job *job, double n) { return n * (job->each + n * job->square); }
@@ -139,7 +139,7 @@ static double bytes_of(const rf_params *p, const rf_train_options *o, const rf__
     return fmax(trained, rf__memory_forward(p, job->evaluated));
 }
 
-/* Half of it: of the tokens, or, where these are not all of the examples, of what there is more of. */
+/* Half of the batch: half of its tokens or, if these are not those of all examples, half of the larger number. */
 static batch half(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, batch b)
 {
     const bool parts = job->at_once < job->examples;
@@ -147,10 +147,10 @@ static batch half(const rf_params *p, const rf_train_options *o, const rf__memor
     if (parts && (b.tokens / 2 < job->example || of_examples(job, b.examples) > encoded))
         return (batch){b.tokens, b.examples / 2};
     if (parts) return (batch){b.tokens / 2, b.examples};
-    return (batch){rf__max64(b.tokens / 2, rf__min64(job->least, b.tokens - 1)), b.examples / 2};   /* the least, too */
+    return (batch){rf__max64(b.tokens / 2, rf__min64(job->least, b.tokens - 1)), b.examples / 2}; /* also the minimum */
 }
 
-/* What would fit. */
+/* Writes the options of a batch that fits. */
 static void advise(const rf__memory_job *job, batch b, char *text, size_t size)
 {
     const int64_t at_once = job->example ? b.tokens / job->example : 0, examples = (int64_t)b.examples;
@@ -163,7 +163,7 @@ static void advise(const rf__memory_job *job, batch b, char *text, size_t size)
                  (long long)rf__min64(rf__min64(at_once, job->at_once), examples));
 }
 
-/* One of a task that tells examples of a batch from each other has two. */
+/* The smallest batch of a task that compares the examples of a batch has two examples. */
 static bool possible(const rf__memory_job *job, batch b)
 {
     const bool parts = job->at_once < job->examples;

@@ -1,4 +1,5 @@
-/* option_rows.c — the rows of train_options.def and finetune_options.def as tables, and all that follows from a row. */
+/* option_rows.c — the rows of train_options.def and finetune_options.def as tables, and everything that is derived from
+ * a row. */
 #define _GNU_SOURCE                     /* realpath */
 #include <limits.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ enum { PRETRAIN = RF_OPTION_PRETRAIN, FINETUNE = RF_OPTION_FINETUNE, TRANSLATION
 #define RFO_WITH(option, of) .depends = option, .values = of
 #define RFO_PAIRS(x) .differs = 1, .translation = x
 
-/* What follows `callers` is the help, and further columns by name. */
+/* After `callers` come the help, and further columns by name. */
 #define ROW(typed, type, member, before, tuned, least, most, callers, shown, ...)                                      \
     {.name = #typed, .kind = RFO_KIND_##type, .at = offsetof(OPTIONS, member), .pretrain = before, .finetune = tuned,  \
      .low = least, .high = most, .calls = callers, .group = RFO_GROUP, .value = shown, .help = __VA_ARGS__},
@@ -144,7 +145,7 @@ static bool same(const rf_option *row, value a, value b)
 
 bool rf__row_same(const rf_option *row, const void *a, const void *b) { return same(row, get(a, row), get(b, row)); }
 
-/* ---- words of choices ---- */
+/* ---- names of choices ---- */
 
 static int words(const char *list)
 {
@@ -153,7 +154,7 @@ static int words(const char *list)
     return n;
 }
 
-/* Word `i`; its length in *n, 0 behind the last one. */
+/* Name `i`; its length in *n, 0 after the last one. */
 static const char *word_at(const char *list, int64_t i, size_t *n)
 {
     for (; i > 0 && *list; i--) {
@@ -220,7 +221,7 @@ bool rf__row_chosen(const rf_option *row, const void *o, const void *usual, cons
     return who->given(who->given_user, row->name) || (row->json && who->given(who->given_user, row->json));
 }
 
-/* ---- what a checkpoint keeps ---- */
+/* ---- saving in checkpoints ---- */
 
 static json_t *path_json(const char *path)
 {
@@ -300,7 +301,7 @@ static bool value_of(const rf_option *row, const json_t *j, value *out)
            json_is_integer(j);
 }
 
-/* A copy in the arena; "" is none. */
+/* A copy in the arena; "" is stored as NULL. */
 static rf_status keep(const json_t *text, rf_arena *arena, const char **to, rf_error *why)
 {
     const size_t size = json_string_length(text) + 1;
@@ -325,7 +326,7 @@ static rf_status restore_files(const rf_option *row, void *o, const json_t *list
     return RF_OK;
 }
 
-/* As many as there are files, or none. */
+/* There must be as many as files, or none. */
 static rf_status restore_weights(const rf_option *row, void *o, const json_t *list, rf_arena *arena, rf_error *why)
 {
     const int n = get(o, row).n;

@@ -1,5 +1,5 @@
-/* options.c — the options of a run together: of two for one thing the chosen one, those without effect, those that
- * exclude one another. */
+/* options.c — conditions between the options of a run: which of two options for the same thing counts, options without
+ * effect, options that exclude each other. */
 #include <math.h>
 #include <stdio.h>
 
@@ -50,7 +50,7 @@ void rf__options_settle(rf_train_options *o, const rf_train_options *usual)
     const bool steps = rf__options_chosen(o, usual, "warmup_steps"),
                ratio = rf__options_chosen(o, usual, "warmup_ratio");
     if (o->warmup_steps == 0) {
-        if (steps ? ratio : o->warmup_ratio > 0) o->warmup_steps = -1;  /* as Trainer; as checkpoints of old meant it */
+        if (steps ? ratio : o->warmup_ratio > 0) o->warmup_steps = -1;  /* as Trainer does; as in older checkpoints */
         else o->warmup_ratio = 0;
     } else if (ratio && !steps) {
         o->warmup_steps = -1;
@@ -79,7 +79,7 @@ bool rf__options_ineffective(const rf_train_options *o, const rf_train_options *
 
 /* ---- limits ---- */
 
-/* Options that only make sense beside others. */
+/* Options that require other options. */
 static rf_status check_pairs(const rf_train_options *o, rf_error *why)
 {
     if (o->lr_scheduler_type == RF_SCHEDULE_PIECEWISE && !rf__schedule_valid(o->lr_schedule))
@@ -138,7 +138,7 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
     return RF_OK;
 }
 
-/* What only masked tokens ask for. */
+/* The options that apply only to masked tokens. */
 static const char *given_of_masks(const rf_train_options *o)
 {
     static const char *const masks[] = {"mlm_probability", "whole_word_mask", "whole_word_share"};

@@ -1,4 +1,4 @@
-/* prepare.c — a token cache of its own, for many runs. */
+/* prepare.c — a separate token cache, for many runs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <math.h>

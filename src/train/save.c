@@ -1,8 +1,8 @@
-/* save.c — what a run leaves: checkpoints on its way, and the model at its end.
+/* save.c — what a run writes: checkpoints, and the model at the end.
  *
- *     the best checkpoint    is known before it is written, and forgotten again when that fails
- *     in the background      a checkpoint is written while steps go on; the next one waits for it
- *     the model              the last weights, their moving mean, the mean of checkpoints, or those of the best one */
+ *     the best checkpoint    is known before it is written, and forgotten again if that fails
+ *     in the background      a checkpoint is written while steps continue; the next one waits for it
+ *     the model              the last weights, their moving average, the average of checkpoints, or the best one */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static rf__ranking ranking_of(const rf_train_options *o)
 
 bool rf__run_better(const rf_train_options *o, double a, double b) { return ranking_of(o).greater ? a > b : a < b; }
 
-/* This step becomes the best one, when it is. */
+/* Makes this step the best one, if it is. */
 static void judge(rf__saves *l)
 {
     rf__run *r = l->run;
@@ -58,8 +58,8 @@ void rf__run_name_good(const rf__run *r, char *out, size_t size)
     else snprintf(out, size, "%.150s has no earlier checkpoint; a smaller learning_rate may help", r->folder);
 }
 
-/* How the save of `step` went.  A failed one costs a note; the third in a row, the last chance of a run, or weights
- * that are not finite end it. */
+/* Handles the result of the save of `step`. A failed save is reported in a note. The third in a row, the last save of a
+ * run, or weights that are not finite end the run. */
 static rf_status saved(rf__saves *l, int64_t step, rf_status status, const char *path, const rf_error *failed,
                        bool last, rf_error *why)
 {
@@ -96,7 +96,7 @@ rf_status rf__saves_settle(rf__saves *l, bool wait, rf_error *why)
     return saved(l, s->state.step, status, path, &failed, false, why);
 }
 
-/* The first rank writes; the others send it what only they have, and learn how it went. */
+/* Rank 0 writes; the others send it what only they have, and learn the result. */
 static rf_status write_here(rf__run *r, const rf__save *what, char *path, size_t size, rf_error *why)
 {
     rf_status status = RF_OK, served = RF_OK;
@@ -144,7 +144,7 @@ rf_status rf__saves_write(rf__saves *l, bool last, rf_error *why)
 
 /* ---- the model ---- */
 
-/* The mean of checkpoints' weights in place of the last ones, which are in a checkpoint themselves. */
+/* Replaces the last weights, which a checkpoint contains, by the average of checkpoints. */
 static rf_status average(rf__run *r, rf_error *why)
 {
     char note[256];
@@ -160,7 +160,7 @@ static rf_status average(rf__run *r, rf_error *why)
     return status;
 }
 
-/* A checkpoint that was chosen knows its own evaluation. */
+/* A selected checkpoint contains its own evaluation. */
 static void take_evaluation(rf__run *r, const char *checkpoint, int64_t step)
 {
     char path[4096];
@@ -185,7 +185,7 @@ static const char *name_of_metric(const rf__run *r)
                                       : "eval_accuracy";
 }
 
-/* Of a run that was resumed into another folder the best checkpoint may lie beside the one that it began with. */
+/* In a run that was resumed into another folder, the best checkpoint may be next to the one that it started from. */
 static rf_status find_best(const rf__run *r, const char *name, char path[4096], rf_error *why)
 {
     char above[4096];
@@ -195,7 +195,7 @@ static rf_status find_best(const rf__run *r, const char *name, char path[4096], 
     return status ? status : rf__path(path, 4096, above, name, why);
 }
 
-/* The weights of the best checkpoint in place of the last ones.  A run is not lost because that checkpoint is. */
+/* Replaces the last weights by those of the best checkpoint. If that fails, the run keeps the last weights. */
 static rf_status load_best(rf__run *r, rf_error *why)
 {
     const rf__state *t = &r->state;
@@ -226,7 +226,7 @@ static rf_status load_best(rf__run *r, rf_error *why)
     return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
 }
 
-/* Of losses of tokens. */
+/* For losses of tokens. */
 static void card_of_tokens(const rf__run *r, rf__card *c)
 {
     if (!r->final.known) return;
@@ -242,7 +242,7 @@ static json_t *pretraining_defaults(void)
     return rf__options_json(&o);
 }
 
-/* What the card says of the model; without an evaluation, nothing. */
+/* The scores on the model card; without an evaluation, there are none. */
 static void scores_of(const rf__run *r, rf__card *c)
 {
     if (r->job && r->job->card) r->job->card(r, c);
@@ -280,14 +280,14 @@ static rf_status write_card(const rf__run *r, rf_error *why)
     return status;
 }
 
-/* How a sentence model makes its vectors, and the prompts of the folder that the run began with. */
+/* Writes the settings of a sentence model, and the prompts of the folder that the run started from. */
 static rf_status save_form(const rf__run *r, rf_error *why)
 {
     const rf_status status = rf_sentence_write(r->ctx, r->folder, &r->params.config, why);
     return status ? status : rf__sentence_prompts_write(r->ctx, r->folder, &r->prompts, why);
 }
 
-/* A model whose loss is not finite is none.  Without an evaluation the last step knows. */
+/* Refuses a model whose loss is not finite. Without an evaluation, the loss of the last step counts. */
 static rf_status check_loss(const rf__run *r, rf_error *why)
 {
     rf__card c = {.ctx = r->ctx};
@@ -302,7 +302,7 @@ static rf_status check_loss(const rf__run *r, rf_error *why)
                    "updates: %" PRId64 "): no model is written; %s", r->state.step, r->state.skipped, good);
 }
 
-/* Its list goes first and comes last: at no moment does it belong to files of another run. */
+/* The list of checksums is removed first and written last, so that it never describes files of another run. */
 static rf_status save_model(rf__run *r, rf_error *why)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-/* stages.c — stages from a file or a checkpoint, and what a run's options are in each of them. */
+/* stages.c — reads stages from a file or a checkpoint, and sets the options of a run for each of them. */
 #include <math.h>
 
 #include "train/stages.h"
@@ -29,7 +29,7 @@ static rf_status check_keys(const json_t *stage, const char *name, size_t i, rf_
     return RF_OK;
 }
 
-/* A whole number of the stage; *to stays as it is where there is none and none is needed. */
+/* A whole number of the stage; *to is unchanged if it is missing and optional. */
 static rf_status whole(const json_t *stage, const char *name, size_t i, const char *key, int64_t least, int64_t most,
                        bool needed, int64_t *to, rf_error *why)
 {
@@ -59,8 +59,8 @@ static rf_status read_rate(const json_t *stage, const char *name, size_t i, rf__
     return RF_OK;
 }
 
-/* length x batch tokens as micro-batches of at most tokens_per_batch, each with space for a whole piece, equally many
- * on every rank. */
+/* Divides length x batch tokens into micro-batches of at most tokens_per_batch, each with space for a whole piece, the
+ * same number on every rank. */
 static rf_status divide(const char *name, size_t i, const rf_train_options *o, int ranks, rf__stage *s, rf_error *why)
 {
     const int64_t tokens = s->length * s->batch, most = o->tokens_per_batch;

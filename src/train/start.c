@@ -1,5 +1,5 @@
-/* start.c — everything before the first step, one step after the other: the folder is in start_folder.c, the checkpoint
- * in start_checkpoint.c, the model in start_model.c, the text in start_text.c. */
+/* start.c — everything before the first step, in order. The folder is in start_folder.c, the checkpoint in
+ * start_checkpoint.c, the model in start_model.c, the text in start_text.c. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "train/checkpoint/folder.h"
 #include "train/run.h"
 
-/* ---- telling ---- */
+/* ---- notes ---- */
 
 void rf__run_notify(rf__run *r, const char *event, const char *text, ...)
 {
@@ -47,7 +47,7 @@ double rf__run_epoch(const rf__run *r)
     return r->job ? r->job->epoch(r) : rf__data_position_epoch(&r->state.position, &r->pieces);
 }
 
-/* ---- all of it; of several ranks the first one alone touches the folder ---- */
+/* ---- the sequence; with several ranks, only rank 0 writes to the folder ---- */
 
 static rf_status begin_folder(rf__run *r, rf_error *why)
 {
@@ -68,7 +68,7 @@ static rf_status same_folder(rf__run *r, rf_error *why)
 }
 
 /* What all ranks must have in common, besides the text: options, shape of the model, version of the program and
- * kernels, by which each of them takes the same step. */
+ * kernels. With these, each of them takes the same step. */
 static rf_status same_options(rf__run *r, rf_error *why)
 {
     if (!r->o.comm) return RF_OK;
@@ -91,7 +91,7 @@ static rf_status same_options(rf__run *r, rf_error *why)
     return status;
 }
 
-/* A run that did not begin leaves no sign of one. */
+/* A run that did not start leaves no files. */
 static void leave_folder(rf__run *r)
 {
     if (r->fresh) {
@@ -143,7 +143,7 @@ static rf_status keep_options(rf__run *r, rf_error *why)
     return r->options ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: options");
 }
 
-/* agreed: the ranks wait for one another, and all fail where one has. */
+/* agreed: the ranks wait for each other, and all fail if one fails. */
 typedef struct start_step { rf_status (*run)(rf__run *r, rf_error *why); bool agreed; } start_step;
 
 static const start_step steps[] = {

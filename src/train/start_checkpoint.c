@@ -1,12 +1,11 @@
-/* start_checkpoint.c — the state of the checkpoint that a run goes on from: options, stages, steps. */
+/* start_checkpoint.c — the state of the checkpoint that a run resumes from: options, stages, steps. */
 #include <math.h>
 
 #include "store/store.h"
 #include "train/checkpoint/folder.h"
 #include "train/run.h"
 
-/* A step keeps its micro-batches when the number of ranks changes, unless the caller asks for another number of
- * them. */
+/* A step keeps its micro-batches when the number of ranks changes, unless the caller requests another number. */
 static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
 {
     static const char name[] = "gradient_accumulation_steps";
@@ -31,7 +30,7 @@ static bool same_stage(const rf__stage *a, const rf__stage *b)
            !(a->learning_rate < b->learning_rate) && !(a->learning_rate > b->learning_rate);
 }
 
-/* What stages say is not said twice. */
+/* Options that stages define must not be given as well. */
 static rf_status refuse_beside_stages(const rf__run *r, rf_error *why)
 {
     static const char *const name[] = {"max_steps", "num_train_epochs", "max_length", "gradient_accumulation_steps"};
@@ -57,7 +56,7 @@ rf_status rf__run_begin_stages(rf__run *r, rf_error *why)
     return status ? status : apply_stage(r, why);
 }
 
-/* Stages of the checkpoint; those of `given`, if any, go on from them, and agree with what has been done. */
+/* The stages of the checkpoint. New stages in `given`, if any, continue them, and must agree with the finished ones. */
 static rf_status resume_stages(rf__run *r, const json_t *saved, const char *given, rf_error *why)
 {
     const int ranks = rf__ranks(r->o.comm);
@@ -86,7 +85,8 @@ static rf_status resume_stages(rf__run *r, const json_t *saved, const char *give
     return status;
 }
 
-/* What a resumed run needs for the bits of one that was left alone, besides its options and data. */
+/* Reports differences in what a resumed run needs, besides options and data, to have the bits of an uninterrupted
+ * one. */
 static void report_changes(rf__run *r)
 {
     static const char what[] = "the result may differ in its bits from that of a run without the change";
@@ -101,7 +101,7 @@ static void report_changes(rf__run *r)
                        r->state.kernels, kernels, what);
 }
 
-/* Were the checkpoint's batches of another size?  Of fine-tuning the job knows. */
+/* Whether the checkpoint's batches had another size. For fine-tuning, the job knows. */
 static bool other_batches(const rf__run *r, const json_t *saved)
 {
     const int64_t then = json_integer_value(json_object_get(saved, "tokens_per_batch")),
@@ -118,7 +118,7 @@ void rf__run_settle_steps(rf__run *r, double all, double left)
     t->max_steps = r->o.max_steps ? r->o.max_steps : (int64_t)fmax(1, all + t->steps_moved);
 }
 
-/* What state.json says, in its order: each key needs those before it.  changed [size]: options that are other ones. */
+/* Reads trainer_state.json in order: each key needs those before it. changed [size]: names of options that differ. */
 static rf_status read_state(rf__run *r, json_t *saved, const char *path, char *changed, size_t size, rf_error *why)
 {
     const char *const stages = r->o.stages;
@@ -143,7 +143,7 @@ rf_status rf__run_open_checkpoint(rf__run *r, rf_error *why)
     json_decref(saved);
     if (status) return status;
     report_changes(r);
-    /* numbers of another metric cannot be compared: the search for the best begins anew */
+    /* values of another metric cannot be compared: the search for the best starts again */
     if (strstr(changed, "metric_for_best_model") || strstr(changed, "greater_is_better")) r->state.best_step = 0;
     if (*changed) rf__run_notify(r, "note", "options that differ from the checkpoint's: %s", changed);
     return RF_OK;

@@ -1,9 +1,9 @@
-/* start_folder.c — which folder a run writes, and whether it may: one rule for pre-training and fine-tuning.
+/* start_folder.c — which folder a run writes, and whether it may: the same rules for pre-training and fine-tuning.
  *
- *     not resumed              no checkpoints and no weights are there: they are an earlier run's result
- *                              a run leaves a lock: without one, what else it would write is not there either
- *     resumed in its folder    that of the checkpoint; checkpoints above it are set aside; logs are cut to what it
- *                              knows, if that is how they begin
+ *     not resumed              the folder has no checkpoints and no weights, which would be an earlier run's result;
+ *                              without a lock, which every run leaves, it has none of the other files of a run either
+ *     resumed in its folder    the folder of the checkpoint; later checkpoints are renamed; logs are cut to the length
+ *                              that it records, if they begin with the same bytes
  *     resumed elsewhere        as a run that is not resumed; the logs begin there */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "train/checkpoint/folder.h"
 #include "train/run.h"
 
-/* The newest checkpoint, 0: none. */
+/* The newest checkpoint; 0: none. */
 static int64_t newest_of(const rf_ctx *ctx, const char *folder)
 {
     int64_t *step;
@@ -28,7 +28,7 @@ static int64_t newest_of(const rf_ctx *ctx, const char *folder)
     return newest;
 }
 
-/* The folder of a run, given in place of one of its checkpoints. */
+/* Whether the path is the folder of a run, given instead of one of its checkpoints. */
 static bool holds_checkpoints(const rf_ctx *ctx, const char *folder)
 {
     return !rf__folder_has(folder, RF_FILE_COMPLETE) && newest_of(ctx, folder) > 0;
@@ -40,7 +40,7 @@ static bool same_folder(const char *a, const char *b)
     return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* "latest" looks into the output folder; a checkpoint's own folder is where it lies. */
+/* "latest" searches the output folder; the folder of a checkpoint is the one that contains it. */
 static rf_status find_folder(rf__run *r, rf_error *why)
 {
     const char *resume = r->o.resume_from_checkpoint, *folder = r->o.output_dir ? r->o.output_dir : r->o.model;
@@ -64,7 +64,7 @@ static rf_status find_folder(rf__run *r, rf_error *why)
     return rf_fail(why, RF_EARG, "output_dir: expected a folder, got none, and no model folder that could be used");
 }
 
-/* Nothing of another run is there: neither checkpoints nor the model that it ended with. */
+/* Refuses a folder with files of another run: checkpoints, or the model that it ended with. */
 static rf_status must_be_free(const rf__run *r, rf_error *why)
 {
     if (r->own) return RF_OK;
@@ -86,7 +86,8 @@ static rf_status must_be_free(const rf__run *r, rf_error *why)
 
 #define MOVE "name another folder, -o DIR (output_dir), or move it away"
 
-/* Where no run has been, all files that one writes are somebody else's: but the model's own, in its folder. */
+/* In a folder without a run, all files with names that a run writes belong to others, except those of the model in its
+ * own folder. */
 static rf_status must_not_overwrite(const rf__run *r, rf_error *why)
 {
     static const char *const log[] = {RF_FILE_METRICS, RF_FILE_RESULTS, RF_FILE_REPORT, RF_FILE_DROPPED, NULL};
@@ -96,7 +97,7 @@ static rf_status must_not_overwrite(const rf__run *r, rf_error *why)
     const char *tokenizer = model ? rf_tokenizer_found(r->ctx, model) : RF_FILE_SUBWORDS;
     rf_status status = rf__folder_lacks(r->folder, log, MOVE, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, RF_FILE_TOKENS, why);
-    if (!status) status = rf__replaceable(path, RF__TOKENS_MAGIC, "token cache", why); /* any is read, or renewed */
+    if (!status) status = rf__replaceable(path, RF__TOKENS_MAGIC, "token cache", why); /* it is read, or replaced */
     if (!status && !(model && same_folder(r->folder, model)))
         status = rf__folder_lacks_model(r->folder, tokenizer, MOVE, why);
     return status;
@@ -119,7 +120,7 @@ static rf_status find_checkpoint(rf__run *r, rf_error *why)
     return status;
 }
 
-/* Looked at before the lock, which leaves a file, and again when nobody else can write. */
+/* Checked before the lock, which leaves a file, and again when no other run can write. */
 rf_status rf__run_take_folder(rf__run *r, rf_error *why)
 {
     rf_status status = find_folder(r, why);
@@ -160,7 +161,7 @@ rf_status rf__run_compare_model(rf__run *r, const json_t *saved, rf_error *why)
                    "weights and the tokenizer of its checkpoint, so leave it out", then, r->from, now);
 }
 
-/* The checkpoints go before the lines: whoever is killed in between has both or neither of that future. */
+/* Checkpoints are renamed before the logs are cut: a run that is killed in between keeps both or neither. */
 static rf_status leave_the_future(rf__run *r, rf_error *why)
 {
     char note[512];

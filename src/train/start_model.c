@@ -12,7 +12,7 @@
 
 /* ---- config.json ---- */
 
-/* A small model: the full-sized defaults of RoFormerConfig are nothing to begin with on a few cores. */
+/* A small model: the full-sized defaults of RoFormerConfig are too large for a first run on a few cores. */
 static void small_config(rf_config *c)
 {
     rf_config_defaults(c);
@@ -21,7 +21,7 @@ static void small_config(rf_config *c)
     c->intermediate_size = 1024;
 }
 
-/* What a new decoder begins and ends with.  Marian's begins with padding, as its class would have it. */
+/* The first and last token of a new decoder. Marian's starts with padding, as its class expects. */
 static void mark_targets(const rf__run *r, rf_config *c)
 {
     const bool marian = !strcmp(c->family, "marian");
@@ -29,7 +29,8 @@ static void mark_targets(const rf__run *r, rf_config *c)
     c->eos_token_id = rf_tokenizer_sep(r->tokenizer);
 }
 
-/* The config of a new model has the tokenizer's vocabulary; that of a trained one must have space for it. */
+/* The config of a new model gets the size of the tokenizer's vocabulary; that of a trained model must be large
+ * enough. */
 static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error *why)
 {
     const int32_t size = r->vocab.size, pad = rf_tokenizer_pad(r->tokenizer);
@@ -49,7 +50,7 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     return moved ? rf_config_check(c, "tokenizer", why) : RF_OK;                /* families may fix pad_token_id */
 }
 
-/* What --objective says of a model that is begun here; a checkpoint has decided already. */
+/* Applies --objective to a model that starts here; a checkpoint has its objective already. */
 static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_error *why)
 {
     if (!*r->from && !r->job && r->o.objective == RF_OBJECTIVE_CLM && !c->is_decoder) {
@@ -67,7 +68,7 @@ static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_err
     return r->job ? RF_OK : rf__task_objective_check(&r->o, c, *r->from ? r->from : RF_FILE_CONFIG, why);
 }
 
-/* A causal model's first token has seen nothing but itself. */
+/* The first token of a causal model attends only to itself. */
 static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
 {
     const rf_family *f;
@@ -87,7 +88,7 @@ static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
         "model the first token does not attend to the others");
 }
 
-/* A folder of another class (BertForPreTraining, or a fine-tuned one) is written as what is trained here. */
+/* A folder of another class (BertForPreTraining, or a fine-tuned one) is written as the class that is trained here. */
 static bool of_masked(const rf_config *c)
 {
     const rf_class_row *is = rf__config_class(c);
@@ -156,7 +157,7 @@ static bool same_shape(const rf_config *a, const rf_config *b)
            same_decoder(a, b);
 }
 
-/* A resumed run has its checkpoint's config; another one, given by name, must not be passed over in silence. */
+/* A resumed run has the config of its checkpoint; another one, given by name, is refused. */
 static rf_status compare_config(rf__run *r, rf_error *why)
 {
     rf_config c;
@@ -197,7 +198,7 @@ static rf_status load_checkpoint(rf__run *r, rf_error *why)
     return status;
 }
 
-/* Of the model and of its generator. */
+/* The weights of the model and of its generator. */
 static rf_status set_both(rf__run *r, bool trained, rf_error *why)
 {
     bool generator = false;
@@ -221,7 +222,8 @@ static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
     return rf__run_load_weights(r, r->o.model, why);
 }
 
-/* Where gradients are summed, and sent to other ranks; losses of this rank's micro-batches, and of all. */
+/* Prepares the sums of gradients and the exchange with other ranks; the losses of this rank's micro-batches, and of
+ * all. */
 rf_status rf__run_open_exchange(rf__run *r, rf_error *why)
 {
     const int64_t share = r->o.gradient_accumulation_steps, ranks = rf__ranks(r->o.comm);
@@ -238,7 +240,7 @@ rf_status rf__run_open_exchange(rf__run *r, rf_error *why)
     return rf__exchange_new(r->ctx, r->o.comm, &z->shares, z->span, &r->tree, share, z->partial, &r->exchange, why);
 }
 
-/* Of the run, or of each of its stages. */
+/* Checks the memory of the run, or of each of its stages. */
 static rf_status check_memory(rf__run *r, const rf__memory_job *own, double left, char *note, size_t size,
                               rf_error *why)
 {
@@ -262,12 +264,12 @@ static rf_status check_lengths(const rf__run *r, rf_error *why)
 
 static bool writes_text(const rf_config *c) { return c->is_decoder || c->is_encoder_decoder; }
 
-/* ---- one step after the other ---- */
+/* ---- the sequence ---- */
 
-/* What the steps hand on. */
+/* The state that the parts of the sequence share. */
 typedef struct opening {
-    const char *folder;                 /* that has the tokenizer, and config.json and weights where it has any       */
-    bool trained;                       /* the weights are there                                                      */
+    const char *folder;                 /* the folder of the tokenizer, and of config.json and weights if it has them */
+    bool trained;                       /* the folder has weights                                                     */
 } opening;
 
 static rf_status find_folder(rf__run *r, opening *of, rf_error *why)

@@ -1,5 +1,5 @@
-/* start_text.c — what pre-training reads: tokens of its texts or caches, cut into pieces, and the place among them
- * where it goes on. */
+/* start_text.c — the data of pre-training: tokens of texts or caches, divided into pieces, and the position at which
+ * the run continues. */
 #include <math.h>
 
 #include "train/run.h"
@@ -16,7 +16,7 @@ static int report_reading(void *user, double share, size_t tokens, size_t docume
     return r->stop;
 }
 
-/* Of one cache its own; the order of several counts. */
+/* A single cache has its own hash; with several, their order counts. */
 static uint64_t data_hash(const rf__run *r)
 {
     uint64_t hash = r->tokens[0].hash;
@@ -64,7 +64,7 @@ static void settle_steps(rf__run *r)
                        (double)r->held.tokens * 1e-6, (long long)o->eval_steps, between * 1e-6);
 }
 
-/* The caches that are named, or the run's own, made of its texts. */
+/* Opens the named caches, or the run's own one, made from its texts. */
 static rf_status open_own(rf__run *r, uint64_t expect, rf_error *why)
 {
     const rf_train_options *o = &r->o;
@@ -82,7 +82,7 @@ static rf_status open_own(rf__run *r, uint64_t expect, rf_error *why)
     return status;
 }
 
-/* The first rank makes tokens.cache, if it is not there, and the others find it. */
+/* Rank 0 creates tokens.cache if it does not exist; the others open it. */
 static rf_status open_tokens(rf__run *r, rf_error *why)
 {
     rf_comm *c = r->o.comm;
@@ -94,8 +94,8 @@ static rf_status open_tokens(rf__run *r, rf_error *why)
     return status ? status : rf__same(c, data_hash(r), "another text", why);
 }
 
-/* Masks fall on tokens that are not special: a text of nothing but [UNK] has none to predict.  The first few are enough
- * to see. */
+/* Only tokens that are not special can be masked: a text that consists of [UNK] has nothing to predict. Checking the
+ * first few tokens is enough. */
 static bool can_be_predicted(const rf__pieces *p, const rf__token_kinds *v)
 {
     for (size_t i = 0; i < p->n; i++)
@@ -121,7 +121,8 @@ static rf_status cut_and_mix(rf__run *r, rf_error *why)
     return status;
 }
 
-/* Without held-out text nothing can be evaluated: what chooses by evaluations is refused before the first step. */
+/* Without held-out text nothing can be evaluated. Options that select by evaluations are refused before the first
+ * step. */
 static rf_status need_held_out(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;

@@ -1,4 +1,4 @@
-/* average.c — the mean of checkpoints, the last ones or the best: w_1, then w + (w_i - w) / i. */
+/* average.c — the average of checkpoints, the last ones or the best: w_1, then w + (w_i - w) / i. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static bool intact(const rf_ctx *ctx, const char *folder, int64_t step, char *pa
     return !rf__path(path, size, folder, name, NULL) && !rf__checkpoint_verify(ctx, path, NULL);
 }
 
-/* Of the steps given, the first `most` whose checkpoints are intact. */
+/* Uses the first `most` of the given steps whose checkpoints are intact. */
 static rf_status average(rf__optimizer *o, const char *folder, const int64_t step[], size_t n, int64_t most, char *note,
                          size_t size, rf_error *why)
 {
@@ -81,7 +81,7 @@ static double metric_of(const rf_ctx *ctx, const char *folder, int64_t step, con
     return then.eval_step != step ? (double)NAN : rf__state_metric(&then, by->metric);
 }
 
-/* Of equal ones the earlier. */
+/* Of equal ones, the earlier one comes first. */
 rf_status rf__checkpoints_best(const rf_ctx *ctx, const char *folder, int64_t newest, const rf__ranking *by,
                                int64_t best[RF__RANKED], size_t *n, rf_error *why)
 {

@@ -1,4 +1,4 @@
-/* checkpoint.c — how a checkpoint comes to be:
+/* checkpoint.c — how a checkpoint is written:
  *
  *     .tmp-<step>-<pid>/   every file written, synced      (a kill here leaves a folder that the next start removes);
  *                          weights and moments first, and all of them before the first sync: then the run may change
@@ -7,8 +7,8 @@
  *     rename to checkpoint-<step>, sync of the folder      (from here on it counts)
  *     only then are old checkpoints removed
  *
- * A failed sync is final: the pages may be marked clean although they never reached the disk, so nothing is tried again
- * on the same file; the temporary folder is removed and the next interval makes a new one.                           */
+ * A failed sync is final: the pages may be marked clean although they never reached the disk. The same file is
+ * therefore not synced again; the temporary folder is removed, and the next interval writes a new one. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@
 
 static const char complete[] = RF_FILE_COMPLETE;
 
-/* A file of transformers' Trainer, which has no list of files; NULL: it is none of its checkpoints. */
+/* A file of transformers' Trainer, which writes no list of files; NULL: it is not one of its checkpoints. */
 static const char *foreign_file(const char *folder)
 {
     static const char *const files[] = {"optimizer.pt", "optimizer.bin", "scheduler.pt", "training_args.bin"};
@@ -81,7 +81,7 @@ static rf_status space_for(const rf__checkpoint *c, const char *folder, rf_error
 {
     struct statvfs st;
     const double need = rf__optimizer_bytes(c->optimizer->params, &c->optimizer->rule, 1) -
-                        (double)c->optimizer->params->total * sizeof(float) + 1e5;     /* all slabs but the gradients */
+                        (double)c->optimizer->params->total * sizeof(float) + 1e5;  /* all slabs except the gradients */
     if (statvfs(folder, &st))
         return rf_fail(why, RF_EIO, "%s: cannot read the free space: %s", folder, strerror(errno));
     const double there = (double)st.f_bavail * (double)st.f_frsize;
@@ -90,7 +90,7 @@ static rf_status space_for(const rf__checkpoint *c, const char *folder, rf_error
                    there * 1e-6);
 }
 
-/* The files of the slabs; fd -1: there is none. */
+/* The files of the slabs; fd -1: not open. */
 enum { MODEL, MOMENTS, MEANS, SLABS };
 typedef struct slab_file { char path[4096]; int fd; } slab_file;
 
@@ -107,7 +107,7 @@ static rf_status write_slabs(const rf__checkpoint *c, const char *folder, slab_f
     return status;
 }
 
-/* Closes them all; syncs them when all went well so far. */
+/* Closes all of them; syncs them if there was no error so far. */
 static rf_status sync_slabs(slab_file f[SLABS], rf_status status, rf_error *why)
 {
     for (int i = 0; i < SLABS; i++) {
@@ -137,7 +137,7 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
     return status ? status : rf__checksums_write(c->ctx, folder, complete, NULL, why);
 }
 
-/* A checkpoint of that name, of the same step of this run, makes way first. */
+/* Renames a checkpoint of that name, of the same step of this run, first. */
 static rf_status publish(const char *from, const char *to, const char *away, const char *folder, rf_error *why)
 {
     const bool replaced = !access(to, F_OK) && !rename(to, away);
@@ -158,7 +158,7 @@ rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char 
     if (!status) status = rf__path(temporary, sizeof temporary, folder, name, why);
     snprintf(name, sizeof name, ".tmp-old-%" PRId64 "-%ld", step, pid);
     if (!status) status = rf__path(away, sizeof away, folder, name, why);
-    if (!status) status = rf__folder_make(folder, why);                    /* it may have been deleted under us */
+    if (!status) status = rf__folder_make(folder, why);                    /* another process may have deleted it */
     if (!status) status = space_for(c, folder, why);
     if (status) return status;
 

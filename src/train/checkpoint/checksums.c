@@ -15,7 +15,7 @@
 
 static const char format[] = "roformer-checkpoint-1";
 
-/* Read, not mapped: a checkpoint's pages are not to count as this process's memory. */
+/* The file is read, not mapped, so that its pages do not count as memory of this process. */
 static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, uint32_t *crc, rf_error *why)
 {
     enum { BUFFER = 1 << 18 };
@@ -108,7 +108,7 @@ rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char 
     return status;
 }
 
-enum { LISTED = 16 };                                    /* files of a model at most                               */
+enum { LISTED = 16 };                                    /* maximum number of files of a model                     */
 
 rf_status rf__checksums_of_model(const rf_ctx *ctx, const char *folder, const rf_config *config,
                                  const char *const *tokenizer, rf_error *why)
@@ -128,11 +128,11 @@ rf_status rf__checksums_remove(const char *folder, rf_error *why)
     return rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
 }
 
-/* ---- verifying ---- */
+/* ---- verification ---- */
 
 typedef struct check { const rf_ctx *ctx; const char *folder, *list; rf_checksums_report *report; void *user; } check;
 
-/* RF_EDATA: `damage` says what is wrong with the file. */
+/* RF_EDATA: `damage` describes the error. */
 static rf_status compare(const check *c, const char *name, json_int_t bytes, const char *expected, rf_error *damage)
 {
     char path[4096], hex[16];
@@ -147,7 +147,7 @@ static rf_status compare(const check *c, const char *name, json_int_t bytes, con
     return strcmp(hex, expected) ? rf_fail(damage, RF_EDATA, "CRC") : RF_OK;
 }
 
-/* Of a file beside the list or in a folder there, and fit to be shown. */
+/* Whether it is the name of a file next to the list or in a subfolder, and printable. */
 static bool plain_name(const char *name)
 {
     bool plain = name && *name && *name != '/' && !strstr(name, "..");
@@ -168,7 +168,7 @@ static rf_status check_file(const check *c, const json_t *entry, rf_error *why)
     return status ? rf_fail(why, status, "%s: %s", name, damage.text) : RF_OK;
 }
 
-/* The list's own CRC is that of its text without the member that holds it. */
+/* The CRC of the list is that of its text without the member that contains the CRC. */
 static rf_status check_list(const check *c, json_t *all, rf_error *why)
 {
     char hex[16];
@@ -191,7 +191,7 @@ static rf_status check_list(const check *c, json_t *all, rf_error *why)
     return status;
 }
 
-/* The list as it is in the folder; *all stays NULL where there is none. */
+/* Reads the list of the folder; *all stays NULL if there is none. */
 static rf_status read_list(const check *c, json_t **all, rf_error *why)
 {
     enum { LIMIT = 1 << 20 };
@@ -225,7 +225,7 @@ static bool size_of(const rf_ctx *ctx, const char *path, json_int_t *size)
     return !stat(path, &s) && (*size = (json_int_t)s.st_size, true);
 }
 
-/* A list whose weights have another size is of another model. */
+/* If the size of the weights differs, the list belongs to another model. */
 static bool is_of_weights(const check *c, const json_t *files)
 {
     char path[4096];
@@ -254,7 +254,7 @@ rf_status rf__checksums_tokenizer(const rf_ctx *ctx, const char *folder, const c
     check c = {ctx, folder, RF_FILE_CHECKSUMS, NULL, NULL};
     rf_error unread = {0};
     json_t *all = NULL;
-    rf_status status = read_list(&c, &all, &unread);                /* a damaged list is verify's to tell           */
+    rf_status status = read_list(&c, &all, &unread);                /* verify reports a damaged list                */
     if (!status && !all) c.list = RF_FILE_COMPLETE, status = read_list(&c, &all, &unread);
     const json_t *files = status ? NULL : json_object_get(all, "files");
     status = status == RF_ENOMEM ? rf_fail(why, RF_ENOMEM, "%s", unread.text) : RF_OK;

@@ -9,19 +9,20 @@
 #include "roformer/checkpoint.h"
 #include "roformer/inspect/folder.h"
 
-/* Writes folder/list with `file`s that are there (NULL at the end), or with all that do not begin with '.'. */
+/* Writes folder/list with those of `file` that exist (NULL at the end), or with all files whose names do not begin with
+ * '.'. */
 rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char *list, const char *const file[],
                               rf_error *why);
 
-/* RF_FILE_CHECKSUMS of a model's folder: configuration and what belongs to it, weights, and the `tokenizer`'s files
- * (NULL at the end; NULL: none).  To be removed before any of them is written, so that at no moment it belongs to files
- * of another model. */
+/* RF_FILE_CHECKSUMS of a model's folder: the configuration and its files, the weights, and the files of the `tokenizer`
+ * (NULL at the end; NULL: none). The list must be removed before any of these files is written, so that it never
+ * describes files of another model. */
 rf_status rf__checksums_of_model(const rf_ctx *ctx, const char *folder, const rf_config *config,
                                  const char *const *tokenizer, rf_error *why);
 rf_status rf__checksums_remove(const char *folder, rf_error *why);
 
-/* RF_EDATA: the folder has a list of its files that is of its weights, and one of `file` (NULL at the end; settings,
- * which may be changed, are passed over) is not the one of the list: the weights were trained with other pieces. */
+/* RF_EDATA: the folder has a list that matches its weights, and one of `file` (NULL at the end; settings, which may be
+ * changed, are skipped) differs from it: the weights were trained with other tokens. */
 rf_status rf__checksums_tokenizer(const rf_ctx *ctx, const char *folder, const char *const file[], rf_error *why);
 
 #endif

@@ -1,6 +1,6 @@
 /* folder.c — the output folder.
  *
- * A folder is removed by renaming it to .tmp-... first: at no moment is there a checkpoint with a part missing.      */
+ * A folder is renamed to .tmp-... before it is removed, so that there is never an incomplete checkpoint. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ const char *rf_checksums_found(const char *folder)
     return NULL;
 }
 
-/* ---- files of somebody else ---- */
+/* ---- files of others ---- */
 
 rf_status rf__folder_lacks(const char *folder, const char *const *files, const char *remedy, rf_error *why)
 {
@@ -96,7 +96,7 @@ static rf_status busy(const char *path, int fd, rf_error *why)
     return rf_fail(why, RF_EBUSY, "%s: used by another run: %s", path, *holder ? holder : "unknown");
 }
 
-/* The file may have been removed between opening and locking: then the lock would exclude nobody. */
+/* The file may have been removed between opening and locking; then the lock would exclude nobody. */
 static rf_status lock_file(const char *path, int *fd, rf_error *why)
 {
     struct stat st;
@@ -129,7 +129,7 @@ rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why)
     gethostname(host, sizeof host - 1);
     const int n = snprintf(text, sizeof text, "process %ld on %s since %s\n", (long)getpid(), host, when);
     if (ftruncate(lock, 0) || pwrite(lock, text, (size_t)n, 0) != n) {
-        const int e = errno;                                       /* a full disk: the lock holds all the same */
+        const int e = errno;                                       /* a full disk: the lock is held nevertheless */
         (void)e;
     }
     *fd = lock;
@@ -187,7 +187,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void rf__folder_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
 
-/* "name.tmp-<pid>-<n>" (or without n, as earlier versions had it) of a process that is not there any more. */
+/* "name.tmp-<pid>-<n>" (or without n, as in earlier versions) of a process that no longer exists. */
 static bool left_behind(const char *name)
 {
     static const char cache[] = RF_FILE_TOKENS ".tmp-";
@@ -287,7 +287,7 @@ void rf_checkpoints_free(rf_checkpoints *c)
     *c = (rf_checkpoints){0};
 }
 
-/* A free name for what is called `name`, when it is of a future that was left. */
+/* A free name for `name`, which belongs to an abandoned part of the run. */
 static rf_status abandoned_name(const char *folder, const char *name, char *path, size_t size, rf_error *why)
 {
     for (int i = 1; i < 10000; i++) {
@@ -301,7 +301,7 @@ static rf_status abandoned_name(const char *folder, const char *name, char *path
                    folder, name);
 }
 
-/* `note`, of `size` bytes, tells its new name behind those that it tells already. */
+/* `note` (`size` bytes) receives the new name, after those that it has already. */
 static rf_status set_aside(const char *folder, const char *name, char *note, size_t size, rf_error *why)
 {
     char from[4096], to[4096];
@@ -314,8 +314,8 @@ static rf_status set_aside(const char *folder, const char *name, char *note, siz
     return status;
 }
 
-/* The model that a run ended with is that of its newest checkpoint, or the best: with that it goes.  First, so that
- * whoever is killed in between has the checkpoint that makes it again. */
+/* The model of an earlier end belongs to its newest checkpoint, or to the best one, and is renamed with it. It is
+ * renamed first, so that after a kill in between, the checkpoint can create it again. */
 rf_status rf__checkpoints_abandon(const rf_ctx *ctx, const char *folder, int64_t newest, char *note, size_t size,
                                   rf_error *why)
 {

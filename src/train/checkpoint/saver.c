@@ -1,7 +1,7 @@
 /* saver.c — the thread that writes a checkpoint.
  *
- * It shares with the run what neither of them changes: weights and moments until they have been read, which the run
- * waits for; tokenizer, config and options, which are constant; of the logs the descriptors, which it syncs.         */
+ * It shares with the run only what neither of them changes: weights and moments, until it has read them, for which the
+ * run waits; tokenizer, config and options, which are constant; and the descriptors of the logs, which it syncs. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <signal.h>
@@ -17,17 +17,17 @@ static rf_status sync_logs(const rf__save *s, rf_error *why)
     return status ? status : rf__journal_sync(s->events, why);
 }
 
-/* ---- here and now ---- */
+/* ---- synchronous saving ---- */
 
 static rf_status read_in_place(void *user, rf_error *why) { return sync_logs(user, why); }
 
-/* Are these weights known to be bad? */
+/* Whether these weights are known to be bad. */
 static bool is_ill(const rf__state *t)
 {
     return t->skipped_in_a_row || (t->eval_step == t->step && !isfinite(t->eval_loss));
 }
 
-/* Where the best cannot be told, all stay.  Beside one of bad weights the last good one does. */
+/* If the best one cannot be determined, all are kept. With bad weights, the last good checkpoint is kept as well. */
 static void prune(const rf__save *s)
 {
     const rf__checkpoint *c = &s->checkpoint;
@@ -69,12 +69,12 @@ static void *write_meanwhile(void *arg)
     rf__saver *s = arg;
     s->status = write_and_prune(&s->save, s->path, sizeof s->path, &s->why);
     atomic_store(&s->done, true);
-    sem_post(&s->read);                                             /* a save that failed reads no more */
+    sem_post(&s->read);                                             /* a failed save reads nothing more */
     return NULL;
 }
 
-/* Signals are the program's: the thread takes none, but for that of a file which shrinks under its mapping, which comes
- * to who reads it. */
+/* Signals belong to the program: the thread blocks all except SIGBUS for a file that shrinks while it is mapped, which
+ * is delivered to the thread that reads it. */
 static bool start_thread(rf__saver *s)
 {
     sigset_t all, before;
@@ -109,7 +109,7 @@ void rf__saver_read(rf__saver *s)
 {
     if (!s->reading) return;
     const double begin = rf__seconds();
-    while (sem_wait(&s->read)) {}                                   /* a signal's handler ran */
+    while (sem_wait(&s->read)) {}                                   /* interrupted by a signal handler */
     s->reading = false;
     s->waited += rf__seconds() - begin;
 }

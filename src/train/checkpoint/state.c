@@ -1,4 +1,4 @@
-/* state.c — trainer_state.json.  Numbers are written so that they read back as the same bits. */
+/* state.c — trainer_state.json. Numbers are written so that reading gives the same bits. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -79,10 +79,10 @@ static json_t *value_of(const rf__state *s, const row *r)
     return json_integer(whole);
 }
 
-/* Every stream has been drawn from behind the first few pieces; before, nothing is lost by leaving it out. */
+/* Every stream has been used after the first few pieces; before that, its position can be omitted. */
 static bool cursor_moved(const rf__stream_position *t) { return t->tokens > 0; }
 
-/* What decides the bits of a sum: the rung, and the pieces that it cuts k into within the depth of its shape. */
+/* What determines the bits of a sum: the rung, and how it divides k within the depth of its shape. */
 void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS])
 {
     const int64_t piece = ctx->k->gemm_panel_shape()->piece;
@@ -138,7 +138,7 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
 
 /* ---- reading ---- */
 
-/* Above this a run cannot have come; below it there is space to count on. */
+/* Larger than the count of any run; smaller numbers leave room for arithmetic. */
 static bool is_count(const json_t *j)
 {
     return json_is_integer(j) && json_integer_value(j) >= 0 && json_integer_value(j) <= (json_int_t)1 << 53;
@@ -169,7 +169,7 @@ static bool set_waiting(rf__data_position *at, const json_t *list)
     return true;
 }
 
-/* The streams behind the first; older files have none. */
+/* The streams after the first one; older files have none. */
 static bool set_cursors(rf__data_position *at, const json_t *list)
 {
     const size_t n = json_array_size(list);
@@ -187,7 +187,7 @@ static bool set_cursors(rf__data_position *at, const json_t *list)
     return true;
 }
 
-/* Loss and accuracy of the stages that have ended; a run without stages has none. */
+/* Loss and accuracy of the finished stages; a run without stages has none. */
 static bool set_stages(rf__state *s, const json_t *list)
 {
     const size_t n = json_array_size(list);

@@ -1,7 +1,7 @@
-/* card.c — a model card: a header in YAML, results, training, use.
+/* card.c — writes a model card: a header in YAML, results, training, use.
  *
- * Names of files, folders and labels are anybody's: in YAML they stand in double quotes with JSON's escapes, in
- * Markdown every letter that could mean something is a numeric entity. */
+ * Names of files, folders and labels are untrusted. In YAML they are in double quotes with JSON's escapes; in Markdown
+ * every character that could have a meaning is a numeric entity. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@ static const char mark[] = "<!-- roformer wrote this card, and writes it again a
                            "without this line it would not. -->";
 enum { FILES = 8, LABELS = 20, MAX_README = 16 << 20 };
 
-/* ---- text of others ---- */
+/* ---- untrusted text ---- */
 
-/* The code point at `at`, its bytes in *n; what is not UTF-8 is U+FFFD. */
+/* The code point at `at`, its size in bytes in *n; bytes that are not UTF-8 give U+FFFD. */
 static unsigned next(const char *at, size_t size, size_t *n)
 {
     const unsigned char *s = (const unsigned char *)at;
@@ -32,7 +32,7 @@ static unsigned next(const char *at, size_t size, size_t *n)
     return rf__utf8_get(s, n);
 }
 
-/* Nothing that a reader does not see: neither control characters nor what reverses the direction of writing. */
+/* Invisible characters: control characters, and those that change the direction of writing. */
 static bool hidden(unsigned point)
 {
     return point < 0x20 || (point >= 0x7F && point < 0xA0) || (point >= 0x200B && point <= 0x200F) ||
@@ -75,7 +75,7 @@ static void yaml(FILE *f, const char *text)
 
 static void plain(FILE *f, const char *text) { each(f, text, put_plain); }
 
-/* The last part of a path, in space of its own. */
+/* The last part of a path, as a copy. */
 typedef struct part { char text[256]; } part;
 static part last_part(const char *path)
 {
@@ -84,7 +84,7 @@ static part last_part(const char *path)
     return p;
 }
 
-/* A name as a word of a shell and of Python; another one becomes "model". */
+/* A name that is a single word in a shell and in Python; any other name becomes "model". */
 static const char *word(const part *name)
 {
     static const char fine[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
@@ -92,7 +92,7 @@ static const char *word(const part *name)
     return n && strspn(name->text, fine) == n && *name->text != '-' && *name->text != '.' ? name->text : "model";
 }
 
-/* ---- what the config says ---- */
+/* ---- description of the config ---- */
 
 typedef struct kind { const char *pipeline, *sentence; } kind;
 
@@ -115,7 +115,7 @@ static kind kind_of(const rf_config *c)
     return head != RF_HEAD_MLM || !c->is_decoder ? kinds[head] : c->linear_pooler ? sim : causal;
 }
 
-/* The class of the model's family for its head; "" when there is none. */
+/* The class of the model's family for its head; "": there is none. */
 typedef struct class_name { char text[sizeof ((rf_config *)0)->architecture]; } class_name;
 static class_name class_of(const rf_config *c)
 {
@@ -127,7 +127,7 @@ static class_name class_of(const rf_config *c)
     return name;
 }
 
-/* transformers has the class, and config.json has no key that its class does not know. */
+/* Whether transformers has the class, and config.json has only keys that the class knows. */
 static bool elsewhere(const rf_config *c)
 {
     rf_config usual;
@@ -137,7 +137,7 @@ static bool elsewhere(const rf_config *c)
     return *class_of(c).text && rf__config_same_positions(c, &usual);
 }
 
-/* sentence-transformers loads it: transformers' encoder, and the files of rf_sentence_write. */
+/* Whether sentence-transformers can load it: an encoder of transformers, and the files of rf_sentence_write. */
 static bool sentences(const rf__card *c)
 {
     rf_config encoder = *c->config;
@@ -158,7 +158,7 @@ static const json_t *member(const rf__card *c, const char *name)
     return own ? own : json_object_get(c->options, name);
 }
 
-/* Files of this member: a path, or a list of paths. */
+/* The files of this member, which is a path or a list of paths. */
 static size_t files(const rf__card *c, const char *name, part file[FILES])
 {
     const json_t *v = member(c, name);
@@ -185,7 +185,7 @@ static void list_files(FILE *f, const rf__card *c, const char *name, const char 
 
 /* ---- the header ---- */
 
-/* The hub's index of results. */
+/* The list of results for the Hugging Face Hub. */
 static void index_of_results(FILE *f, const rf__card *c, const char *name)
 {
     part file[FILES];
@@ -274,7 +274,7 @@ static void results(FILE *f, const rf__card *c)
     }
 }
 
-/* As Table 4 of the paper has them. */
+/* In the form of Table 4 of the paper. */
 static void stages(FILE *f, const rf__card *c)
 {
     size_t i;
@@ -294,7 +294,7 @@ static void stages(FILE *f, const rf__card *c)
     }
 }
 
-/* What everybody asks for, and what is not as it would be without a word. */
+/* Options that every reader looks for, and those that differ from their defaults. */
 static bool worth_a_line(const char *name, const json_t *value, const json_t *usual)
 {
     static const char *const always[] = {

@@ -1,12 +1,12 @@
-/* events.c — TensorBoard's event files: TFRecords that hold protobuf messages, of which three are needed.
+/* events.c — TensorBoard's event files: TFRecords with protobuf messages, of which three types are needed.
  *
  *     record    length (u64) | masked CRC-32C of it (u32) | data | masked CRC-32C of the data (u32)      little-endian
  *     mask      (crc >> 15 | crc << 17) + 0xa282ead8
  *     Event     1: wall_time (double)   2: step (varint)   3: file_version (string)   5: summary (message)
  *     Summary   1: value (message, repeated);   Value   1: tag (string)   2: simple_value (float)
  *
- * A protobuf field is its number and kind in one varint, then the value; strings and messages have their length
- * first. */
+ * A protobuf field begins with its number and type in one varint, followed by the value; strings and messages begin
+ * with their length. */
 #include <stdio.h>
 
 #include "base/bytes.h"

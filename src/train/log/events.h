@@ -1,4 +1,4 @@
-/* events.h — the same numbers as metrics.jsonl in a file that TensorBoard reads. */
+/* events.h — writes the numbers of metrics.jsonl to a file that TensorBoard reads. */
 #ifndef RF_TRAIN_EVENTS_H
 #define RF_TRAIN_EVENTS_H
 
@@ -6,17 +6,17 @@
 
 #include "train/log/journal.h"
 
-typedef rf__journal rf__events;         /* fd -1: none are asked for */
+typedef rf__journal rf__events;         /* fd -1: not requested */
 
-/* Opens folder/events.out.tfevents.roformer and cuts it to the length that the checkpoint knows; a file that is empty
- * then gets its first record.  `now`: seconds since 1970. */
+/* Opens folder/events.out.tfevents.roformer and cuts it to the length that the checkpoint records; an empty file gets
+ * its first record. `now`: seconds since 1970. */
 rf_status rf__events_open(const char *folder, int64_t bytes, double now, rf__events *out, rf_error *why);
 
-/* Whether the file that is there is the one whose beginning the checkpoint knows, see rf__journal_known. */
+/* Whether the existing file begins with the bytes that the checkpoint records; see rf__journal_known. */
 rf_status rf__events_known(const char *folder, int64_t bytes, int64_t crc, rf_error *why);
 
-/* The numbers of a line of metrics.jsonl, "loss" as train/loss and "eval_loss" as eval/loss, at its "step".  A record
- * that cannot be written as a whole is taken back. */
+/* Adds the numbers of a line of metrics.jsonl, "loss" as train/loss and "eval_loss" as eval/loss, at its "step". A
+ * record that cannot be written completely is removed. */
 rf_status rf__events_add(rf__events *e, const json_t *line, double now, rf_error *why);
 
 /* ---- the format, into memory ---- */

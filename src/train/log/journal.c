@@ -1,4 +1,4 @@
-/* journal.c — appending whole records; cutting to what a checkpoint knows. */
+/* journal.c — appends whole records; cuts the file to the length that a checkpoint records. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@ static rf_status refused(const rf__journal *j, const char *verb, rf_error *why)
     return rf_fail(why, RF_EIO, "%s: cannot %s: %s", j->path, verb, strerror(errno));
 }
 
-/* CRC-32C of the first `bytes`, and the last of them. */
+/* CRC-32C of the first `bytes` bytes, and the last of them. */
 static rf_status read_start(const rf__journal *j, int64_t bytes, uint32_t *crc, char *last, rf_error *why)
 {
     char buffer[1 << 14];

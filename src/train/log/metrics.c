@@ -22,7 +22,7 @@ rf_status rf__metrics_add(rf__metrics *m, json_t *line, rf_error *why)
     const size_t n = text ? strlen(text) : 0;
     json_decref(line);
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: a line of %s", m->path);
-    text[n] = '\n';                                                 /* in place of the 0 */
+    text[n] = '\n';                                                 /* replaces the 0 */
     const rf_status status = rf__journal_append(m, text, n + 1, why);
     free(text);
     return status;

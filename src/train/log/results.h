@@ -1,4 +1,4 @@
-/* results.h — all_results.json: what came of a run, as transformers' Trainer writes it. */
+/* results.h — all_results.json: the results of a run, in the form of transformers' Trainer. */
 #ifndef RF_TRAIN_RESULTS_H
 #define RF_TRAIN_RESULTS_H
 
@@ -13,12 +13,13 @@ typedef struct rf__results {
     const rf__stages *stages;               /* or NULL                                                                */
     double epoch;
     int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                       */
-    double eval_seconds;                    /* of the evaluation that `scores` are of; 0: not known                   */
-    rf_scores scores;                       /* of the model as it is in the folder; may be none                       */
-    bool tokens;                            /* pre-training: the perplexity of the loss is a result, too              */
+    double eval_seconds;                    /* of the evaluation that gave `scores`; 0: unknown                       */
+    rf_scores scores;                       /* of the model in the folder; may be empty                               */
+    bool tokens;                            /* pre-training: perplexity is a result, too                              */
 } rf__results;
 
-/* Writes folder/all_results.json, keys in order.  What is not known, or not finite, is left out.  RF_EIO, RF_ENOMEM. */
+/* Writes folder/all_results.json, with sorted keys. Values that are unknown or not finite are omitted. RF_EIO,
+ * RF_ENOMEM. */
 rf_status rf__results_write(const rf__results *r, rf_error *why);
 
 #endif

@@ -1,10 +1,10 @@
-/* recipes.c — known experiments with translators, as their model and options.
+/* recipes.c — model and options of published translation experiments.
  *
  *     wmt14_base, wmt14_big     Vaswani et al. 2017: Table 3, Sections 5.1 to 5.4 (25,000 tokens of each side in a
- *                               batch, no clipping); rate, sub-words and average as RoFormer's Section 4.1 has them
+ *                               batch, no clipping); learning rate, subwords and average as in RoFormer's Section 4.1
  *     iwslt14                   fairseq's transformer_iwslt_de_en and the command of its examples/translation, where
- *                               4,096 tokens are those of one side; 50 epochs, as it has for IWSLT17
- *     multi30k                  a model for 29,000 pairs of short sentences, which half an hour of a core trains     */
+ *                               4,096 tokens are those of one side; 50 epochs, as for its IWSLT17
+ *     multi30k                  a model for 29,000 pairs of short sentences that one core trains in half an hour */
 #include "base/json.h"
 #include "train/pairs/translation_job.h"
 
@@ -47,7 +47,7 @@ static const char *const text[] = {
 
 const char *rf_recipe_text(rf_recipe recipe) { return (size_t)recipe < RF_COUNT(text) ? text[recipe] : NULL; }
 
-/* A member of a recipe, with a reference of its own. */
+/* A member of a recipe, with a new reference. */
 static rf_status part(rf_recipe recipe, const char *name, json_t **out, rf_error *why)
 {
     const char *all = rf_recipe_text(recipe);

@@ -1,9 +1,9 @@
-/* translation_bleu.c — BLEU while training: what the weights as they are make of the sources that were held out.
+/* translation_bleu.c — BLEU during training: translations of the held-out sources by the current weights.
  *
  *     weights  ->  a model, packed in f32  ->  translations, eval_num_beams  ->  BLEU against the lines of the files
  *
- * Of several ranks, number k translates pairs k, k + ranks, ...; a translation does not depend on what is translated
- * beside it, and counts add up: the score is that of one rank. */
+ * With several ranks, rank k translates pairs k, k + ranks, ... A translation does not depend on the rest of its batch,
+ * and counts add up, so the score is that of a single rank. */
 #include <math.h>
 
 #include "model/model.h"
@@ -11,7 +11,7 @@
 #include "train/pairs/translation_job.h"
 #include "score/sums.h"
 
-enum { CHUNK = 256 };                   /* sources between two questions whether to stop                              */
+enum { CHUNK = 256 };                   /* sources between two checks for a stop                                      */
 
 typedef struct scoring {
     const rf_ctx *ctx;
@@ -20,7 +20,7 @@ typedef struct scoring {
     rf_session *session;
     rf_generate_options o;
     int64_t first, ranks, n;            /* this rank's pairs: first, first + ranks, ...: n                            */
-    int64_t done;                       /* of these, in earlier chunks                                                */
+    int64_t done;                       /* of these, done in earlier chunks                                           */
     int32_t end;
     char **text;                        /* [n] translations, by rf_decode                                             */
     const char **line;                  /* [n] of the file                                                            */
@@ -38,7 +38,7 @@ static int take(void *user, int64_t source, const rf_translation *t, const rf_er
     return (int)x->why.code;
 }
 
-/* The next chunk of this rank's sources. */
+/* Translates the next chunk of this rank's sources. */
 static rf_status translate(scoring *x, int64_t n, rf_error *why)
 {
     const rf__pairs *p = x->held;
@@ -62,7 +62,7 @@ static rf_status translate(scoring *x, int64_t n, rf_error *why)
     return status;
 }
 
-/* All ranks ask as often; one whose translations have failed goes on asking. */
+/* All ranks check for a stop equally often; a rank whose translations have failed continues to check. */
 static rf_status translate_all(rf__run *r, scoring *x, bool alone, rf_error *why)
 {
     const int64_t most = ((int64_t)x->held->n + x->ranks - 1) / x->ranks;
@@ -94,7 +94,8 @@ static rf_status begin(rf__run *r, scoring *x, rf_model **m, rf_error *why)
     return RF_OK;
 }
 
-/* Of this rank's translations the counts, of all ranks' the score; the first rank has pairs whenever there are any. */
+/* Computes the counts of this rank's translations, and the score of all ranks; rank 0 has pairs whenever there are
+ * any. */
 static rf_status score(rf__run *r, const scoring *x, rf_comm *comm, double *bleu, rf_error *why)
 {
     int64_t sum[RF_MT_COUNTS] = {0};
@@ -114,7 +115,7 @@ static rf_status score(rf__run *r, const scoring *x, rf_comm *comm, double *bleu
     return status ? status : rf__broadcast(comm, bleu, sizeof *bleu, why);
 }
 
-/* How all ranks' translations went.  Weights that give nothing finite have no BLEU, which is no failure. */
+/* Combines the results of all ranks. Weights without finite results have no BLEU, which is not a failure. */
 static rf_status settle(rf_comm *comm, rf_status status, bool *finite, rf_error *why)
 {
     unsigned strange = status == RF_ENUMERIC;

@@ -1,6 +1,6 @@
-/* translation_job.c — training of a translator: a job for the machinery of runs (run.h).
+/* translation_job.c — training of a translation model, as a job of the training loop (run.h).
  *
- *     sub-words, learned where no folder has any -> pairs as ids -> config of an encoder and a decoder -> weights of
+ *     subwords, learned if no folder has any -> pairs as ids -> config of an encoder and a decoder -> weights of
  *     the folder, or new ones -> steps */
 #define _GNU_SOURCE
 #include <math.h>
@@ -15,7 +15,7 @@
 
 static void run_defaults(rf_train_options *o) { rf__train_options_begin(o, RF_OPTION_TRANSLATION); }
 
-/* ---- sub-words ---- */
+/* ---- subwords ---- */
 
 static rf_status feed(void *user, const char *text, size_t size, rf_error *why)
 {
@@ -60,7 +60,7 @@ static rf_status is_text(void *user, const char *text, size_t size, rf_error *wh
                    rf_utf8_advice(text, size));
 }
 
-/* One vocabulary for both sides.  Learning it may take long: what is wrong with the held-out texts is said before. */
+/* One vocabulary for both sides. Learning it may take long, so errors in the held-out texts are reported before. */
 static rf_status learn(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;
@@ -114,7 +114,7 @@ static void report_dropped(rf__run *r, const rf__pairs *p, const rf__pair_files 
                    p->n + p->drops, what, dropped);
 }
 
-/* Only a tokenizer that has several segmentations can draw them. */
+/* Only a tokenizer with several segmentations of a text can sample them. */
 static rf_status begin_sampling(const rf__run *r, rf__pair_training *t, rf_error *why)
 {
     rf__pair_sampling *x = &t->sampling;
@@ -153,13 +153,13 @@ static void report_pairs(rf__run *r, const rf__pair_training *t)
     report_dropped(r, &t->held, &held, "held out");
 }
 
-/* Of the pairs to train on, and of those that are held out where there are any. */
+/* Hash of the training pairs, and of the held-out pairs if there are any. */
 static uint64_t data_hash(const rf__pair_training *t)
 {
     return t->held.n ? rf__hash64(&t->held.hash, sizeof t->held.hash, t->train.hash) : t->train.hash;
 }
 
-/* Checkpoints of a run without any, and those of version 0.2.0, know no held-out pairs. */
+/* Checkpoints of runs without held-out pairs, and those of version 0.2.0, do not record them. */
 static bool knows_held(const rf__run *r, const rf__pair_training *t) { return r->state.data != t->train.hash; }
 
 static bool same_pairs(const rf__run *r, const rf__pair_training *t)
@@ -195,7 +195,7 @@ static rf_status invent(rf__run *r, rf_config *c, rf_error *why)
     return status;
 }
 
-/* What marks a target is a token of the sub-words that the text was cut into. */
+/* The tokens that mark a target must be those of the subwords with which the text was encoded. */
 static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *why)
 {
     rf__pair_training *t = r->task;
@@ -252,7 +252,7 @@ static void settle_position(rf__run *r, const rf__pair_training *t)
     r->state.data_length = r->o.max_length;
 }
 
-/* A run that ended early stays so, unless the caller asks for more of it. */
+/* A run that ended early is not continued, unless the caller requests more steps. */
 static void settle_steps(rf__run *r, rf__pair_training *t)
 {
     const rf_train_options *o = &r->o;
@@ -288,7 +288,7 @@ static rf_status need_held_out(rf__run *r, const rf__pair_training *t, rf_error 
     return RF_OK;
 }
 
-/* All that was left out; no file when there is nothing. */
+/* Lists all dropped pairs; without any, no file is written. */
 static rf_status list_dropped(const rf__run *r, const rf__pair_training *t, rf_error *why)
 {
     const rf_train_options *o = &r->o;
@@ -318,7 +318,7 @@ static rf_status make_batches(rf__run *r, rf__pair_training *t, rf_error *why)
     return status || !t->held.n ? status : rf__pair_batch_new(r->ctx, r->o.tokens_per_batch, &t->evaluated, why);
 }
 
-/* What BLEU is of, and how it is counted; options that say how nothing is done. */
+/* Reports what BLEU is computed from and how, and the options that have no effect. */
 static void report_bleu(rf__run *r)
 {
     static const char *const of[] = {"eval_num_beams", "bleu_tokenize"};
@@ -371,7 +371,7 @@ static json_t *defaults(void)
     return rf__options_json(&o);
 }
 
-/* The final model, where the last evaluation did not see it. */
+/* Evaluates the final model, if the last evaluation did not. */
 static rf_status finish(rf__run *r, rf_error *why)
 {
     const rf__pair_training *t = r->task;

@@ -1,10 +1,10 @@
-/* translation_job.h — training of a translator: what it has beyond a run (run.h).
+/* translation_job.h — training of a translation model: what it adds to a run (run.h).
  *
- *     translation_job.c          files, limits, the model; the job's hooks
+ *     translation_job.c      files, limits, the model; the job's hooks
  *     translation_step.c     batches, gradients, evaluation
  *     translation_bleu.c     evaluation by translating
- *     translation_sides.c    whether the sides are what they are taken for
- *     recipes.c              model and options of known experiments                                                  */
+ *     translation_sides.c    checks whether the sides are exchanged
+ *     recipes.c              model and options of published experiments */
 #ifndef RF_TRAIN_TRANSLATION_H
 #define RF_TRAIN_TRANSLATION_H
 
@@ -21,31 +21,32 @@ typedef struct rf__pair_training {
     rf__pair_batch evaluated;
 } rf__pair_training;
 
-/* Tokens of all pairs, with those that mark their ends; *source: of the sources. */
+/* Tokens of all pairs, including end tokens; *source: those of the sources. */
 int64_t rf__translation_tokens(const rf__pairs *p, int64_t *source);
 
 void rf__translation_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
 rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum,
                                    rf_error *why);
 
-/* eval_loss and eval_accuracy of the weights as they are; with rf__translation_evaluate they are this step's line of
- * metrics.jsonl, too.  alone: by this rank, while the others wait for it. */
+/* eval_loss and eval_accuracy of the current weights; rf__translation_evaluate also writes them to this step's line of
+ * metrics.jsonl. alone: computed by this rank, while the others wait for it. */
 rf_status rf__translation_score(rf__run *r, bool alone, rf__scorer *out, rf_error *why);
 rf_status rf__translation_evaluate(rf__run *r, rf_error *why);
 
-/* Whether evaluations translate, too; BLEU of those that were held out, in per cent, by the weights as they are, NaN
- * when the weights give nothing finite (translation_bleu.c). */
+/* Whether evaluations also translate. BLEU of the held-out pairs, in percent, with the current weights; NaN if the
+ * weights give no finite result (translation_bleu.c). */
 static inline bool rf__translation_scored(const rf_train_options *o)
 {
     return o->eval_bleu || o->metric_for_best_model == RF_METRIC_BLEU;
 }
 rf_status rf__translation_bleu(rf__run *r, bool alone, double *bleu, rf_error *why);
 
-/* Notes where the sides seem to be exchanged; trained: the weights are of a model that translated before. */
+/* Reports in a note if the sides seem to be exchanged; trained: the weights are those of a trained translation
+ * model. */
 rf_status rf__translation_sides(rf__run *r, bool trained, rf_error *why);
 
-/* Options of o->recipe where the caller chose none, strings in `arena`; its config.json.  No recipe: nothing, and 3 + 3
- * layers of 256. */
+/* Sets the options of o->recipe that the caller did not choose, with strings in `arena`, and the config.json of the
+ * recipe. Without a recipe: no options, and 3 + 3 layers of width 256. */
 rf_status rf__recipe_options(rf_train_options *o, const rf_train_options *usual, rf_arena *arena, rf_error *why);
 rf_status rf__recipe_config(const rf_ctx *ctx, rf_recipe recipe, rf_config *out, rf_error *why);
 

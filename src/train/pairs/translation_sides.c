@@ -1,15 +1,15 @@
-/* translation_sides.c — are source and target what they are taken for?
+/* translation_sides.c — checks whether source and target are exchanged.
  *
- *     a model that goes on     -log p(target | source) of the first pairs as they are, and with their sides exchanged
- *     held-out pairs           -log q(token) of each side by how often tokens are in the sides to train on, as they are
- *                              and exchanged
+ *     a trained model          -log p(target | source) of the first pairs as given, and with their sides exchanged
+ *     held-out pairs           -log q(token) of each side by the token frequencies of the training sides, as given and
+ *                              exchanged
  *
- * A note where the exchange fits better; nothing is refused, for who knows what a user is after. */
+ * If the exchanged sides fit better, a note says so; nothing is refused, since the user may have intended it. */
 #include <math.h>
 
 #include "train/pairs/translation_job.h"
 
-static const double CLEARLY = 0.5;                              /* nats a token                                       */
+static const double CLEARLY = 0.5;                              /* nats per token                                     */
 
 static rf__pairs exchanged(const rf__pairs *p)
 {
@@ -21,7 +21,7 @@ static rf__pairs exchanged(const rf__pairs *p)
     return x;
 }
 
-/* ---- by the model ---- */
+/* ---- by the loss of the model ---- */
 
 static rf_status loss_of(rf__run *r, const rf__pairs *p, double *loss, rf_error *why)
 {
@@ -48,7 +48,7 @@ static rf_status ask_model(rf__run *r, const rf__pair_training *t, rf_error *why
     return status;
 }
 
-/* ---- by how often tokens occur ---- */
+/* ---- by token frequencies ---- */
 
 static void count(const rf__pairs *p, int side, double *n, int64_t V)
 {
@@ -58,7 +58,7 @@ static void count(const rf__pairs *p, int side, double *n, int64_t V)
     for (int64_t i = 0; i < V; i++) n[i] = -log(n[i] / all);
 }
 
-/* Of both sides of `p`, nats a token. */
+/* Nats per token of both sides of `p`. */
 static double surprise(const rf__pairs *p, double *const nats[RF__SIDES])
 {
     double sum = 0, tokens = 0;

@@ -1,15 +1,15 @@
-/* translation_step.c — the gradient of a batch of pairs, and the loss of those that were held out.
+/* translation_step.c — the gradient of a batch of pairs, and the loss of held-out pairs.
  *
  *     an epoch     visits the pairs in an order that is a function of (seed, epoch); its last batch may be smaller;
- *                  with subword_sampling it draws their sub-words, too
- *     the loss     -log p(t_i | t_1 .. t_i-1, s) of every token of the targets and of their ends, while training with
- *                  label_smoothing_factor spread over all tokens                                                     */
+ *                  with subword_sampling, it also samples their subwords
+ *     the loss     -log p(t_i | t_1 .. t_i-1, s) of every target token and end token; in training, smoothed over all
+ *                  tokens with label_smoothing_factor */
 #include <math.h>
 
 #include "graph/graph.h"
 #include "train/pairs/translation_job.h"
 
-/* Micro-batch number i of all ranks: made where it is this rank's, else counted. */
+/* Micro-batch number i of all ranks: created if it belongs to this rank, otherwise only counted. */
 void rf__translation_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens)
 {
     rf__pair_training *t = r->task;
