@@ -1,8 +1,9 @@
-/* batch.c — packing pieces into micro-batches, and labelling them.
+/* batch.c — packs pieces into micro-batches and labels them.
  *
  *     [CLS] piece [SEP] [CLS] piece [SEP] ...      start: where each begins; attention stays inside
  *
- * Pieces come in the epoch's order.  One that does not fit waits, up to 32 of them, while shorter ones fill the gap. */
+ * Pieces come in the epoch's order. A piece that does not fit waits, up to 32 of them, while shorter ones fill the
+ * gap. */
 #include "data/batch.h"
 
 /* ---- storage ---- */
@@ -43,7 +44,7 @@ rf_batch rf__mlm_batch_view(const rf__mlm_batch *b)
 
 static uint32_t threshold(double p) { return (uint32_t)(p * 4294967295.0); }
 
-/* What the model sees in the place of a token that it is to predict. */
+/* The id that the model sees for a token that it has to predict. */
 static int32_t disguise(int32_t id, const uint32_t word[4], const rf__token_kinds *v)
 {
     if (word[1] < threshold(0.8)) return v->mask;
@@ -51,7 +52,7 @@ static int32_t disguise(int32_t id, const uint32_t word[4], const rf__token_kind
     return id;
 }
 
-/* A draw of its own for the piece; its tokens' are counted from 0. */
+/* Each piece has its own draw; those of its tokens are numbered from 0. */
 static bool masks_words(const rf__masking *m, uint64_t stream)
 {
     uint32_t word[4];
@@ -92,7 +93,7 @@ static void mask_piece(rf__mlm_batch *b, int64_t first, int64_t last, const rf__
     for (const int64_t end = b->n + n; b->n < end; b->n++) b->row[b->n] += (int32_t)first;
 }
 
-/* A piece that was cut off is not followed by [SEP]: what does follow is not here, so nothing is asked. */
+/* After a piece that was cut, the next token is not known, so its last token predicts nothing. */
 static void label_next(rf__mlm_batch *b, int64_t first, int64_t last, bool ends)
 {
     for (int64_t i = first - 1; i < last - !ends; i++) {
@@ -127,7 +128,7 @@ void rf__mlm_batch_finish(rf__mlm_batch *b, const rf__masking *m)
 
 /* ---- packing ---- */
 
-/* Without masking only the tokens are counted: see rf__packing. */
+/* Without masking, tokens are only counted; see rf__packing. */
 static void add(rf__mlm_batch *b, const rf__pieces *p, const rf__masking *m, rf__piece_position at)
 {
     const size_t i = (size_t)at.piece;
@@ -154,7 +155,7 @@ static void set_cursor(rf__data_position *at, int stream, rf__stream_position t)
     at->tokens = t.tokens;
 }
 
-/* The stream that is furthest behind its share of the tokens. */
+/* The stream that is furthest behind its fraction of the tokens. */
 static int behind(const rf__pieces *p, const rf__data_position *at)
 {
     int best = 0;

@@ -37,7 +37,7 @@ bool rf__content_same(const char *path, const rf__content *then)
     return !rf__content_look(path, &now, NULL) && now.size == then->size && now.modified == then->modified;
 }
 
-/* As many bytes as there are, up to a block. */
+/* Reads as many bytes as there are, up to a block. */
 static ssize_t read_block(int fd, char *to)
 {
     size_t n = 0;

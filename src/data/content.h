@@ -1,20 +1,20 @@
-/* content.h — detect whether a file has changed: a hash of all its bytes, and its size and times. */
+/* content.h — detects whether a file has changed, by a hash of all its bytes, or by its size and times. */
 #ifndef RF_DATA_CONTENT_H
 #define RF_DATA_CONTENT_H
 
 #include "base/base.h"
 
-/* Times in nanoseconds since 1970.  size -1: not a regular file, of which nothing can be known without reading. */
+/* Times in nanoseconds since 1970. size -1: not a regular file; changes cannot be detected without reading it. */
 typedef struct rf__content { int64_t size, modified, changed; } rf__content;
 
 /*   RF_EIO    it cannot be opened, or is a directory; "-" is standard input */
 rf_status rf__content_look(const char *path, rf__content *out, rf_error *why);
 
-/* A hash of what rf__content_look saw: as long as it is the same, the bytes are.  0: of a file that is so young that it
- * could change within the same tick of the clock of files. */
+/* A hash of what rf__content_look returned: if it is the same, the bytes are the same. 0: the file is so new that it
+ * could change again within the same tick of the file system's clock. */
 uint64_t rf__content_stamp(const rf__content *c, double now);
 
-/* Whether size and time of modification are what they were. */
+/* Whether size and modification time are unchanged. */
 bool rf__content_same(const char *path, const rf__content *then);
 
 /* A hash of all its bytes. */

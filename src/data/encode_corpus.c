@@ -1,10 +1,11 @@
-/* encode_corpus.c — documents as ids.
+/* encode_corpus.c — converts documents to ids.
  *
  *     read:  [chunk 0: documents, 64 KiB] [chunk 1] ... [chunk 31]      one reader
  *     encode: chunk i by any worker
  *     sink:  chunk 0, chunk 1, ...                                      in order
  *
- * A document is held out by a hash of its text, so it stays so whatever is added to or taken from the corpus.        */
+ * A hash of a document's text decides whether it is held out, so this does not change when the corpus grows or
+ * shrinks. */
 #include "data/encode_corpus.h"
 
 enum { CHUNK_BYTES = 1 << 16, CHUNKS = 32 };
@@ -27,7 +28,7 @@ typedef struct feed {
     chunk chunk[CHUNKS];
     int width, used;
     double held;
-    bool holding;                       /* the document that was read last is held out                                */
+    bool holding;                       /* the last document that was read is held out                                */
 } feed;
 
 /* ---- reading ---- */
@@ -54,7 +55,7 @@ static rf_status take(feed *f, chunk *c, const rf_document *d, rf_error *why)
     return RF_OK;
 }
 
-/* Fills the chunks; *more tells whether there may be documents left. */
+/* Fills the chunks; *more: there may be more documents. */
 static rf_status fill(feed *f, rf_reader *r, bool *more, rf_error *why)
 {
     rf_document d = {0};
@@ -105,7 +106,7 @@ static void encode_chunk(void *arg, int64_t i, int worker)
     rf_encoding *e = &f->encoding[worker];
     const char *text = c->text;
     for (size_t d = 0; d < c->documents; d++) {
-        /* "[MASK]" in a text is what somebody wrote, not ours */
+        /* "[MASK]" in a text was written by its author */
         if (rf_encode(f->t, text, c->size[d], NULL, 0, 0, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, e, NULL, &c->why))
             return;
         if (append(f, c, e)) return;
@@ -114,9 +115,9 @@ static void encode_chunk(void *arg, int64_t i, int worker)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole corpus ---- */
 
-/* What was read before a failure is handed on before it is told. */
+/* What was read before an error is passed on before the error is reported. */
 static rf_status feed_all(feed *f, rf_reader *r, rf__feed_sink *sink, void *user, rf_error *why)
 {
     bool more = true;

@@ -1,4 +1,4 @@
-/* example_files.c — the files of a folder. */
+/* example_files.c — finds the files of a folder. */
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@ bool rf__is_folder(const char *path)
     return path && !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Is `name` stem and a known ending? */
+/* Whether `name` consists of stem and a known extension. */
 static bool of_stem(const char *name, const char *stem)
 {
     static const char *const formats[] = {".tsv", ".csv", ".jsonl", ".ndjson", ".json", ".conll", ".txt"},
@@ -27,7 +27,7 @@ static bool of_stem(const char *name, const char *stem)
     return false;
 }
 
-/* How many files of this stem there are; the first two by name. */
+/* The number of files with this stem, and the first two names. */
 static int count(const char *folder, const char *stem, char one[256], char two[256])
 {
     int n = 0;

@@ -5,8 +5,8 @@
  *     SIVRILERSK*
  *     ;a comment
  *
- * A record is a header line and the residues of the lines behind it.  Small letters, which mark regions of low
- * complexity, are the same residues as capital ones. */
+ * A record is a header line and the residues of the lines after it. Lowercase letters, which mark regions of low
+ * complexity, are the same residues as uppercase letters. */
 #include <stdio.h>
 
 #include "data/fasta.h"

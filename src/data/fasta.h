@@ -4,11 +4,12 @@
 
 #include "base/base.h"
 
-/* The name in a header line, the first word after '>', or "" where there is none. */
+/* The name in a header line, which is the first word after '>', or "" if there is none. */
 void rf__fasta_name(const char *line, size_t n, char *name, size_t size);
 
-/* Residues of one line: letters become capitals, white space vanishes, '-' and '.' (gaps) and '*' stay.  *used is how
- * many of out[n] are written.  RF_EDATA: the line has another character; the message has no place. */
+/* Residues of one line: letters become uppercase, white space is removed, '-' and '.' (gaps) and '*' stay. *used: the
+ * number of bytes written to out[n]. RF_EDATA: the line has another character; the message does not contain the line
+ * number. */
 rf_status rf__fasta_residues(const char *line, size_t n, char *out, size_t *used, rf_error *why);
 
 #endif

@@ -1,7 +1,7 @@
-/* items.c — labelled examples as ids.
+/* items.c — converts labeled examples to ids.
  *
- * Pairs are cut to max_length as transformers' longest_first does.  A question is cut to half of the length: the other
- * half is left for the context.                                                                                      */
+ * Pairs are truncated to max_length as by transformers' longest_first. A question is truncated to half of the length;
+ * the other half is for the context. */
 #include <stdlib.h>
 
 #include "data/items.h"
@@ -34,7 +34,7 @@ static rf_status no_memory(const rf__items *t, rf_error *why)
     return rf_fail(why, RF_ENOMEM, "out of memory: %zu examples of %zu tokens", t->n, t->tokens);
 }
 
-/* Space for `more` tokens and another sequence. */
+/* Reserves space for `more` tokens and another sequence. */
 static bool reserve(rf__items *t, size_t more)
 {
     const size_t tokens = t->tokens + more;
@@ -59,7 +59,7 @@ static void put(rf__items *t, int32_t id, int32_t type)
 
 static void end_sequence(rf__items *t) { t->start[++t->sequences] = t->tokens; }
 
-/* The prompt and the text. */
+/* Puts the prompt before the text. */
 static rf_status put_prompt(rf__items *t, rf__text *text, rf_error *why)
 {
     size_t all;
@@ -150,7 +150,8 @@ static bool keep_context(rf__items *t, rf__text context, const rf__byte_range an
     return true;
 }
 
-/* Behind the question: pieces begin .. end-1 of the context, and the places of the answer when all of it is there. */
+/* Appends pieces begin .. end-1 of the context after the question, and the positions of the answer if the window
+ * contains all of it. */
 static rf_status put_window(rf__items *t, const int32_t question[], size_t m, size_t begin, size_t end,
                             rf__byte_range answer, rf_error *why)
 {
@@ -198,7 +199,7 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
     if (context.size > UINT32_MAX)
         return rf_fail(why, RF_ERANGE, "context: expected at most %lu bytes, got %zu", (unsigned long)UINT32_MAX,
                        context.size);
-    /* as a pair whose second text is empty yet */
+    /* as a pair with an empty second text */
     const size_t most = (size_t)t->max_length / 2 + rf__tokenizer_ends(t->tokenizer);
     rf_status status = rf_encode(t->tokenizer, question.at, question.size, "", 0, most, 0, e, NULL, why);
     const size_t m = status ? 0 : e->n - rf__tokenizer_ends(t->tokenizer);
@@ -215,7 +216,7 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
     return RF_OK;
 }
 
-/* A number for each sequence from the example's first one on. */
+/* One number for each sequence of the example. */
 static bool put_list(rf__items *t, size_t begin, const float *target)
 {
     if (!rf__grow(t->ctx, &t->target, &t->capacity[TARGET], t->sequences, sizeof *t->target)) return false;

@@ -1,12 +1,12 @@
-/* items.h — labelled examples as ids, end to end, and batches of them.
+/* items.h — labeled examples as ids, end to end, and batches of them.
  *
- *     example i      sequences first[i] .. first[i+1]-1           one, but for choices: a sequence for each candidate
+ *     example i      sequences first[i] .. first[i+1]-1           one, except for choices: one for each candidate
  *     sequence s     tokens start[s] .. start[s+1]-1              [CLS] text [SEP] ( pair [SEP] )
  *
  *     qa: question q     examples window[q] .. window[q+1]-1      [CLS] question [SEP] a part of the context [SEP]
  *
- * A context of c pieces in windows of w that share d: pieces k (w - d) .. k (w - d) + w - 1 for k = 0, 1, ... until one
- * holds the last piece.  As transformers cuts with doc_stride d.                                                     */
+ * A context of c pieces in windows of w that overlap by d: pieces k (w - d) .. k (w - d) + w - 1 for k = 0, 1, ...
+ * until a window contains the last piece, as in transformers with doc_stride d. */
 #ifndef RF_TRAIN_ITEMS_H
 #define RF_TRAIN_ITEMS_H
 
@@ -20,29 +20,29 @@ struct rf__items {
     const rf_tokenizer *tokenizer;
     const rf__example_format *format;
     int64_t K, max_length;              /* labels; longest sequence in tokens                                         */
-    size_t n, sequences, tokens, cut;   /* cut: examples that were longer                                             */
+    size_t n, sequences, tokens, cut;   /* cut: number of examples that were truncated                                */
     size_t *first, *start;              /* [n+1], [sequences+1]                                                       */
     int32_t *id, *type;                 /* [tokens]                                                                   */
     int32_t *label;                     /* by format->kind: [n]; [tokens], -1 for all but the first piece of a word;
-                                           [2 n], from the sequence's first token, both 0 when nothing there answers;
-                                           with a teacher its row, [n]                                                */
-    const rf__teacher *teacher;         /* vectors that examples are trained towards, or NULL                         */
-    const char *prompt;                 /* put before each text, or NULL; somebody else's                             */
-    char *joined;                       /* such a text                                                                */
+                                           [2 n], counted from the sequence's first token, both 0 without an answer;
+                                           with a teacher the row of its vector, [n] */
+    const rf__teacher *teacher;         /* target vectors of the examples, or NULL                                    */
+    const char *prompt;                 /* put before each text, or NULL; owned by the caller                         */
+    char *joined;                       /* prompt and text                                                            */
     float *target;                      /* ... or [n K], or [sequences]                                               */
     uint32_t *from, *to;         /* words: the word, questions: bytes of the context that a token came from; [tokens] */
-    uint32_t *words;                    /* words: how many, also those that have no token; [n]                        */
-    int64_t doc_stride;                 /* qa: pieces that two windows share, at most half of a window                */
-    bool nothing;                       /* qa: "no answer" is an answer                                               */
-    size_t questions, unanswered;       /* qa; unanswered: without a right answer                                     */
+    uint32_t *words;                    /* words: number of words, including those without tokens; [n]                */
+    int64_t doc_stride;                 /* qa: overlap of two windows in pieces, at most half of a window             */
+    bool nothing;                       /* qa: "no answer" is a valid answer                                          */
+    size_t questions, unanswered;       /* qa; unanswered: without a correct answer                                   */
     size_t *window;                     /* [questions+1]                                                              */
     char *context;                      /* the contexts end to end                                                    */
     size_t *context_at;                 /* [questions+1]                                                              */
-    uint32_t *gold;                     /* right answers, a pair each: from and to, bytes of the context              */
-    size_t *gold_at;                    /* [questions+1] which of them                                                */
-    char *name;                    /* what the examples (qa: questions) call themselves, end to end; to predict alone */
-    size_t *name_at;                    /* [asked+1], or NULL: none has a name; an empty one is none                  */
-    bool numbers;                       /* all of them are integers of JSON                                           */
+    uint32_t *gold;                     /* correct answers, a pair of bytes of the context each: from and to          */
+    size_t *gold_at;                    /* [questions+1] first answer of each question                                */
+    char *name;                    /* ids of the examples (qa: questions), end to end; only for prediction */
+    size_t *name_at;                    /* [asked+1], or NULL: no example has an id; an empty id counts as none       */
+    bool numbers;                       /* all of them are JSON integers                                              */
     uint64_t hash;                      /* of ids and labels                                                          */
     size_t capacity[15];
     rf_encoding scratch;
@@ -54,44 +54,45 @@ void rf__items_free(rf__items *t);
 
 struct rf__text { const char *at; size_t size; };
 
-/* One sequence of the example that is being made; pair->at NULL: a single text. */
+/* Adds a sequence to the current example; pair->at NULL: a single text. */
 rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *why);
 
-/* Words with a tag each (-1: none known): the first piece of a word carries it. */
+/* Words with one tag each (-1: unknown), which belongs to the first piece of the word. */
 rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why);
 
-/* A question and a context in which bytes begin .. end-1 answer it, in any of n ways (0: nothing does), of which
- * training takes the first: examples, one for each window.  A window that does not hold all of the answer is labelled
- * [CLS]. */
+/* A question and a context in which bytes begin .. end-1 answer it, in any of n ways (0: no answer), of which
+ * training uses the first. Adds examples, one for each window. A window that does not contain the whole answer is
+ * labeled [CLS]. */
 typedef struct rf__byte_range { size_t begin, end; } rf__byte_range;
 rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__byte_range answer[], size_t n,
                              rf_error *why);
 
-/* What is answered: examples, or questions, each of which has one or several. */
+/* The units that have an answer: examples, or questions, each of which has one or several examples. */
 static inline size_t rf__items_asked(const rf__items *t) { return t->window ? t->questions : t->n; }
 
-/* What example (qa: question) i calls itself; at NULL: nothing. */
+/* The id of example (qa: question) i; at NULL: none. */
 static inline rf__text rf__items_name(const rf__items *t, size_t i)
 {
     if (!t->name_at || t->name_at[i] == t->name_at[i + 1]) return (rf__text){NULL, 0};
     return (rf__text){t->name + t->name_at[i], t->name_at[i + 1] - t->name_at[i]};
 }
 
-/* Ends the example: `label` of RF__LABEL_CLASS (-1: not known), `target` [K] of RF__LABEL_VECTOR or one number for each
- * sequence of RF__LABEL_LIST (NULL: not known), and with a teacher `label` its row. */
+/* Ends the example: `label` for RF__LABEL_CLASS (-1: unknown), `target` [K] for RF__LABEL_VECTOR or one number for each
+ * sequence for RF__LABEL_LIST (NULL: unknown), and with a teacher `label` is the row of its vector. */
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why);
 
-/* Tokens of example i, and of the count[k] longest, for each k. */
+/* The tokens of example i; those of the count[k] longest examples, for each k. */
 static inline size_t rf__item_size(const rf__items *t, size_t i)
 {
     return t->start[t->first[i + 1]] - t->start[t->first[i]];
 }
 rf_status rf__items_longest(const rf__items *t, const size_t count[], size_t n, int64_t tokens[], rf_error *why);
 
-/* RF_EDATA: a token's type is not below `types`, config.json's type_vocab_size; 0: the model has no token types. */
+/* RF_EDATA: the type of a token is not below `types`, config.json's type_vocab_size; 0: the model has no token
+ * types. */
 rf_status rf__items_fit_types(const rf__items *t, int64_t types, rf_error *why);
 
-/* How many examples have the tokens of one before them. */
+/* The number of examples whose tokens equal those of an earlier example. */
 rf_status rf__items_repeated(const rf__items *t, size_t *again, rf_error *why);
 
 /* ---- batches ---- */
@@ -101,11 +102,11 @@ typedef struct rf__item_batch {
     int64_t N, B, K, labels;            /* tokens, sequences; labels: terms of the loss                               */
     int32_t *id, *type, *start, *label, *group;     /* group: mc, [n+1] first sequences                               */
     float *target;
-    const rf__teacher *teacher;         /* row label[i] is that of example i; NULL: there is none                     */
+    const rf__teacher *teacher;         /* row label[i] belongs to example i; NULL: there is none                     */
     size_t capacity[6];
 } rf__item_batch;
 
-/* Lays examples which[0..n) end to end; with `twice` all of them a second time behind that (R-Drop). */
+/* Copies examples which[0..n) end to end; with `twice`, all of them a second time after that (R-Drop). */
 rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_t which[], size_t n, bool twice,
                               rf_error *why);
 void rf__item_batch_free(const rf_ctx *ctx, rf__item_batch *b);

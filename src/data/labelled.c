@@ -1,4 +1,4 @@
-/* labelled.c — from records to items. */
+/* labelled.c — converts records to items. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static rf_status read_header(const char *text, int *header, rf_error *why)
     return rf_fail(why, RF_EARG, "header: expected yes or no, got '%.40s'", text);
 }
 
-/* Any character that is no part of words and numbers, nor a quote or a line's end. */
+/* Any character except those of words and numbers, quotes and line ends. */
 static rf_status read_separator(const char *text, char *separator, rf_error *why)
 {
     *separator = 0;
@@ -93,7 +93,7 @@ int64_t rf__labelled_outputs(const rf__labelled *l)
 
 const char *rf__metric_bare(const char *name) { return strncmp(name, "eval_", 5) ? name : name + 5; }
 
-/* ---- the labels that there are ---- */
+/* ---- the set of labels ---- */
 
 static int32_t find(const rf__labelled *l, rf__text name)
 {
@@ -119,7 +119,7 @@ static rf_status learn(rf__labelled *l, rf__text name, rf_error *why)
     return RF_OK;
 }
 
-/* Numbers by their value, then names by their bytes. */
+/* Numbers by value, then names by bytes. */
 static int by_name(const void *a, const void *b)
 {
     const char *x, *y;
@@ -143,7 +143,7 @@ rf_status rf__labelled_labels(rf__labelled *l, const rf_labels *from, rf_error *
     return status;
 }
 
-/* An integer in a list is the place of a label among those that are settled, unless labels are numbers themselves. */
+/* An integer in a list is an index into the known labels, unless the labels are numbers. */
 static rf__text name_at(const rf__labelled *l, json_int_t i, char number[32])
 {
     bool numbers = !l->fixed || i < 0 || i >= (json_int_t)l->n;
@@ -220,7 +220,7 @@ static rf_status second_label(void *user, rf__text name, rf_error *why)
     return RF_OK;
 }
 
-/* A label that the first line alone has may be the name of its column. */
+/* A label that only occurs in the first line may be the name of its column. */
 static rf_status check_first(const rf__labelled *l, const rf__records *r, rf_error *why)
 {
     rf_status status = RF_OK;
@@ -236,7 +236,7 @@ static rf_status check_first(const rf__labelled *l, const rf__records *r, rf_err
                    "line, or --header no to read it as an example", r->path, rf__show(r->record[0].label, 60).text);
 }
 
-/* Names of labels have an order that only the caller knows. */
+/* The order of labels that are names must be given by the caller. */
 static rf_status check_order(const rf__labelled *l, const rf__records *r, rf_error *why)
 {
     for (size_t i = 0; i < l->n && l->format->ordered; i++)
@@ -329,19 +329,19 @@ static rf_status make(rf__example *m, rf__items *out, rf_error *why)
     return status ? status : m->l->format->example(m, out, why);
 }
 
-/* ---- all of them ---- */
+/* ---- all examples ---- */
 
-/* fold[i], the part that holds out record i.  Records lie class by class (a task of one label a text; of the others
- * there is one class), shuffled within each, and are dealt like cards:
+/* fold[i] is the part that holds out record i. Records are sorted by class (for tasks with one label per text;
+ * otherwise there is a single class), shuffled within each class, and distributed like cards:
  *
  *     record at place j of that order -> part j mod K
  *
- * so that sizes of parts differ by one at most, and so do the numbers of a class in them.  A function of seed and
- * file. */
+ * The sizes of two parts therefore differ by at most one, and so do the numbers of a class in them. A function of seed
+ * and file. */
 static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[], rf_error *why)
 {
     const rf_key key = rf__make_key(l->o->t.seed, 0x666f6c64);
-    const size_t classes = l->format->stratified ? l->n + 1 : 1;        /* the last one: labels that are bad */
+    const size_t classes = l->format->stratified ? l->n + 1 : 1;        /* the last class: labels that are malformed */
     int64_t *class = rf__alloc(l->ctx, r->n * sizeof *class);
     size_t *order = rf__alloc(l->ctx, r->n * sizeof *order), *next = rf__calloc(l->ctx, classes + 1, sizeof *next);
     const bool fine = class && order && next;
@@ -360,8 +360,8 @@ static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[
     return fine ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: folds of %zu examples", r->n);
 }
 
-/* Those records for which fold[i] is (`held`) or is not the part that this run holds out; fold NULL: all.  `held`: not
- * to be trained on. */
+/* Adds the records for which fold[i] is (`held`) or is not the part that this run holds out; fold NULL: all. `held`:
+ * not for training. */
 static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool with_labels,
                       const int64_t fold[], bool held, rf__items *out, rf_error *why)
 {
@@ -385,7 +385,7 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
     return status;
 }
 
-/* The name of a record as text; `number` is space for one. */
+/* The id of a record as text; `number` is space for a number. */
 static rf__text name_of(const rf__labelled *l, const rf__file_record *r, char number[32], bool *integer)
 {
     const json_t *id = r->id.at ? NULL : rf__record_id(r->json, l->layout.id);
@@ -396,13 +396,13 @@ static rf__text name_of(const rf__labelled *l, const rf__file_record *r, char nu
     return (rf__text){number, strlen(number)};
 }
 
-/* To predict, every record is an example: what it calls itself goes with it. */
+/* For prediction, every record is an example, which keeps its id. */
 static rf_status keep_names(const rf__labelled *l, const rf__records *r, rf__items *out, rf_error *why)
 {
     char number[32];
     size_t size = 0, n = 0, integers = 0;
     bool integer;
-    if (r->n != rf__items_asked(out)) return RF_OK;                          /* a bad line, which ends the reading */
+    if (r->n != rf__items_asked(out)) return RF_OK;                       /* a malformed line, which ends the reading */
     for (size_t i = 0; i < r->n; i++, integers += integer) {
         const rf__text name = name_of(l, &r->record[i], number, &integer);
         n += name.size > 0;
@@ -421,7 +421,7 @@ static rf_status keep_names(const rf__labelled *l, const rf__records *r, rf__ite
     return RF_OK;
 }
 
-/* The file as a whole: may so many of its lines be bad, and is there an example left? */
+/* Checks the whole file: whether so many malformed lines are allowed, and whether there is an example. */
 static rf_status judge(rf__labelled *l, const rf__records *r, bool with_labels, const rf__items *out, rf_error *why)
 {
     const int64_t most = !with_labels ? 0 : l->o->max_bad_lines ? l->o->max_bad_lines : l->preset.bad;
@@ -434,7 +434,7 @@ static rf_status judge(rf__labelled *l, const rf__records *r, bool with_labels, 
     return RF_OK;
 }
 
-/* All of the file to train on, or this run's part of it, and the rest to evaluate on. */
+/* Fills the training items with the whole file or this run's part of it, and the dev items with the rest. */
 static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length,
                                rf__items *train, rf__items *dev, rf_error *why)
 {
@@ -455,7 +455,7 @@ static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokeniz
     return status;
 }
 
-/* Vectors for each example: no line is passed over. */
+/* The teacher has vectors for each example, so no line may be skipped. */
 static rf_status open_teacher(rf__labelled *l, const rf__records *r, rf_error *why)
 {
     const int64_t each = l->format->taught;
@@ -472,7 +472,7 @@ static rf_status open_teacher(rf__labelled *l, const rf__records *r, rf_error *w
     return RF_OK;
 }
 
-/* What kind of file it is, and whether its examples are pairs. */
+/* Records the kind of the file, and whether its examples are pairs. */
 static void note_form(rf__labelled *l, const rf__records *r)
 {
     size_t pairs = 0;

@@ -1,8 +1,8 @@
-/* pairs.c — parallel text as ids, and its batches of two packed sides.
+/* pairs.c — converts parallel text to ids, and packs batches of two sides.
  *
  *     source   s_1 .. s_m </s>        target   <s> t_1 .. t_n        labels   t_1 .. t_n </s>
  *
- * Nothing is padded: texts of a side lie end to end, whatever their lengths. */
+ * There is no padding: the texts of a side are end to end, whatever their lengths. */
 #include <stdio.h>
 
 #include "data/pairs.h"
@@ -16,9 +16,9 @@ typedef struct lines {
     const rf_ctx *ctx;
     const char *path;
     rf_source *from;
-    char *text;                         /* what was read and not used yet: [at, end)                                  */
+    char *text;                         /* read and not used yet: [at, end)                                           */
     size_t at, end, capacity;
-    uint64_t number;                    /* of the line that was read last                                             */
+    uint64_t number;                    /* of the last line that was read                                             */
     bool done;
 } lines;
 
@@ -39,7 +39,7 @@ static rf_status fill(lines *l, rf_error *why)
     return status;
 }
 
-/* The next line without its end, lent until the next call; *text NULL: there is none. */
+/* The next line without its end, valid until the next call; *text NULL: there is none. */
 static rf_status next(lines *l, const char **text, size_t *size, rf_error *why)
 {
     size_t seen = 0;
@@ -75,7 +75,7 @@ typedef struct reading {
     int file;
     lines side[RF__SIDES];
     rf_encoding ids[RF__SIDES];
-    size_t capacity[RF__SIDES], pairs[RF__SIDES], drops;    /* of the lists of `out`                                  */
+    size_t capacity[RF__SIDES], pairs[RF__SIDES], drops;    /* capacities of the lists of `out`                       */
     size_t bytes[RF__SIDES], texts[RF__SIDES];
     rf__pairs_tell *tell;
     void *user;
@@ -87,7 +87,7 @@ static rf_status out_of_memory(size_t pairs, rf_error *why)
     return rf_fail(why, RF_ENOMEM, "out of memory: %zu pairs of texts", pairs);
 }
 
-/* Drops the pair?  A pair of two empty lines is one that is empty, too. */
+/* Whether the pair is dropped. A pair of two empty lines counts as empty. */
 static bool drops(reading *r, rf__drop *reason)
 {
     const rf__pair_limits *o = r->limits;
@@ -150,7 +150,7 @@ static rf_status differ(const lines side[RF__SIDES], rf_error *why)
                    (unsigned long long)side[0].number, side[0].path, (unsigned long long)side[1].number, side[1].path);
 }
 
-/* One file has ended, the other goes on: how many lines has each? */
+/* One file has ended before the other: counts the lines of both. */
 static rf_status other_lengths(reading *r, rf_error *why)
 {
     const char *text;
@@ -281,7 +281,7 @@ void rf__pairs_free(const rf_ctx *ctx, rf__pairs *p)
     *p = (rf__pairs){0};
 }
 
-/* " 12", or of several files " news.en:12". */
+/* " 12" or, with several files, " news.en:12". */
 static size_t put_line(const rf__dropped *d, uint64_t i, const rf__pair_files *files, char *to, size_t size)
 {
     const char *path = files->path[RF__SOURCE_SIDE][d->file[i]], *slash = strrchr(path, '/');
@@ -356,7 +356,7 @@ rf_batch rf__pair_batch_side(const rf__pair_batch *b, int side)
     return (rf_batch){.N = b->N[side], .B = b->B, .id = b->id[side], .start = b->start[side]};
 }
 
-/* A pair's tokens: as they are kept, or drawn. */
+/* The tokens of a pair: as stored, or sampled. */
 typedef struct tokens { const int32_t *id[RF__SIDES]; size_t n[RF__SIDES]; } tokens;
 
 static tokens kept(const rf__pairs *p, size_t i)
@@ -380,8 +380,8 @@ void rf__pair_sampling_clear(rf__pair_sampling *x)
     for (int s = 0; s < RF__SIDES; s++) rf_encoding_clear(&x->e[s]);
 }
 
-/* Of each side another segmentation, a function of seed, epoch and pair; where that is longer than a side may be, the
- * one that is kept. */
+/* Samples another segmentation of each side, a function of seed, epoch and pair; if it is longer than the limit of a
+ * side, the stored one is used. */
 static tokens tokens_of(const rf__pairs *p, size_t i, int64_t epoch, rf__pair_sampling *x)
 {
     tokens t = kept(p, i);
@@ -436,7 +436,7 @@ static void clear(rf__pair_batch *b)
     if (b->label) b->start[0][0] = b->start[1][0] = 0;
 }
 
-/* false: it does not fit any more. */
+/* Adds a pair; false: it does not fit. */
 static bool add(const tokens *t, const rf__pair_marks *marks, rf__pair_batch *b)
 {
     const int64_t m = (int64_t)t->n[0] + 1, n = (int64_t)t->n[1] + 1;

@@ -1,4 +1,4 @@
-/* pairs.h — parallel text: line n of one file is the translation of line n of the other; as ids, and as batches of two
+/* pairs.h — parallel text: line n of one file is the translation of line n of the other. As ids, and as batches of two
  * packed sides. */
 #ifndef RF_PAIRS_H
 #define RF_PAIRS_H
@@ -11,17 +11,17 @@
 
 enum { RF__SOURCE_SIDE, RF__TARGET_SIDE, RF__SIDES };
 
-/* What a pair may be.  Lengths are tokens without those that stand before and behind a text; 0: no limit. */
+/* Limits of a pair. Lengths are in tokens without the start and end tokens; 0: no limit. */
 typedef struct rf__pair_limits {
     int64_t max_length[RF__SIDES];
-    double max_ratio;                   /* of the longer side to the shorter one                                      */
-    bool text[RF__SIDES];               /* the side is kept as text, too                                              */
+    double max_ratio;                   /* maximum ratio of the longer side to the shorter one                        */
+    bool text[RF__SIDES];               /* the text of the side is stored as well                                     */
 } rf__pair_limits;
 
-/* Why pairs were dropped: a side without a token, a side that is too long, sides of too different lengths. */
+/* Reasons for dropping a pair: a side without tokens, a side that is too long, sides of too different lengths. */
 typedef enum rf__drop { RF__DROP_EMPTY, RF__DROP_LONG, RF__DROP_RATIO, RF__DROPS } rf__drop;
 enum { RF__DROPS_LISTED = 5 };
-typedef struct rf__dropped {            /* how many, the first ones                                                   */
+typedef struct rf__dropped {            /* number of dropped pairs, and the first of them                             */
     uint64_t n, line[RF__DROPS_LISTED];
     int file[RF__DROPS_LISTED];
 } rf__dropped;
@@ -36,7 +36,7 @@ typedef struct rf__pairs {
     size_t n;
     int32_t *id[RF__SIDES];
     size_t *start[RF__SIDES];           /* [n+1] of id                                                                */
-    char *text[RF__SIDES];              /* where it is kept: lines, each ended by a zero                              */
+    char *text[RF__SIDES];              /* stored text: lines, each terminated by a zero                              */
     size_t *line[RF__SIDES];            /* [n+1] where they begin                                                     */
     rf__dropped dropped[RF__DROPS];
     rf__dropped_pair *drop;             /* all of them, in the order of the text                                      */
@@ -47,29 +47,29 @@ typedef struct rf__pairs {
 /* Files of each side, number i of one parallel to number i of the other. */
 typedef struct rf__pair_files { const char *const *path[RF__SIDES]; int n; } rf__pair_files;
 
-/* Whoever waits is told how many pairs were read; not 0: give up. */
+/* Called with the number of pairs read so far; a value other than 0 ends the reading. */
 typedef int rf__pairs_tell(void *user, size_t pairs);
 
-/* Reads all files, each as it is or as .gz or .zst; targets by rf_tokenizer_target.
+/* Reads all files, plain or as .gz or .zst; targets with rf_tokenizer_target.
  *
  *   tell       or NULL
  *   RF_EDATA   two files have different numbers of lines, a line is not UTF-8 or above 64 MiB, no pair is left; the
  *              message names file and line
- *   RF_ESTOPPED  tell gave up                                                                                        */
+ *   RF_ESTOPPED  tell returned a value other than 0 */
 rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const rf__pair_files *files,
                          const rf__pair_limits *limits, rf__pairs_tell *tell, void *user, rf__pairs *out,
                          rf_error *why);
 void rf__pairs_free(const rf_ctx *ctx, rf__pairs *p);
 
-/* Every line of every file, source and target in turn, as it is. */
+/* Passes on every line of every file, source and target alternating. */
 typedef rf_status rf__pairs_line(void *user, const char *text, size_t size, rf_error *why);
 rf_status rf__pairs_lines(const rf_ctx *ctx, const rf__pair_files *files, rf__pairs_line *each, void *user,
                           rf_error *why);
 
-/* A sentence about what was dropped, or "" when nothing was. */
+/* A sentence about the dropped pairs, or "" if there are none. */
 const char *rf__pairs_dropped(const rf__pairs *p, const rf__pair_files *files, char *to, size_t size);
 
-/* The same as lines of a table without its header: source file, line, reason, tokens of source and of target.  false: a
+/* The same as lines of a table without its header: source file, line, reason, tokens of source and of target. false: a
  * write failed. */
 bool rf__pairs_list_dropped(const rf__pairs *p, const rf__pair_files *files, FILE *to);
 
@@ -82,7 +82,7 @@ static inline size_t rf__pair_length(const rf__pairs *p, int side, size_t i)
 
 /* source:  ids end        target:  begin ids        label:  ids end        all three by token, pair after pair */
 typedef struct rf__pair_batch {
-    int64_t capacity, N[RF__SIDES], B;  /* tokens of both sides together, at most; those that there are; pairs        */
+    int64_t capacity, N[RF__SIDES], B;  /* maximum tokens of both sides together; number of tokens; number of pairs   */
     int32_t *id[RF__SIDES], *start[RF__SIDES], *label, *row;
 } rf__pair_batch;
 
@@ -91,38 +91,38 @@ double rf__pair_batch_bytes(int64_t capacity);
 void rf__pair_batch_free(const rf_ctx *ctx, rf__pair_batch *b);
 rf_batch rf__pair_batch_side(const rf__pair_batch *b, int side);
 
-/* Tokens that stand before a target and behind every text. */
+/* The token before a target, and the token after every text. */
 typedef struct rf__pair_marks { int32_t begin, end; } rf__pair_marks;
 static inline rf__pair_marks rf__pair_marks_of(const rf_config *c)
 {
     return (rf__pair_marks){(int32_t)c->decoder_start_token_id, (int32_t)c->eos_token_id};
 }
 
-/* Where a run is among its pairs. */
+/* The position of a run in its pairs. */
 typedef struct rf__pair_position { int64_t epoch, index; } rf__pair_position;
 
-/* Sub-words that are drawn anew in each epoch (rf_encode_sample), from the texts that the pairs keep. */
+/* Subwords that are sampled again in each epoch (rf_encode_sample), from the stored texts of the pairs. */
 typedef struct rf__pair_sampling {
     const rf_tokenizer *tokenizer;
     double alpha;
     uint64_t seed;
-    int64_t most;                       /* tokens of a side                                                           */
+    int64_t most;                       /* maximum tokens of a side                                                   */
     rf_encoding e[RF__SIDES];
-    rf_error why;                       /* the first failure: no memory                                               */
+    rf_error why;                       /* the first error: out of memory                                             */
 } rf__pair_sampling;
 void rf__pair_sampling_init(rf__pair_sampling *x, const rf_ctx *ctx);
 void rf__pair_sampling_clear(rf__pair_sampling *x);
 
-/* Tokens that are drawn for one that is kept, marks included, as the first pairs say. */
+/* Sampled tokens for each stored token, including start and end tokens, estimated from the first pairs. */
 double rf__pairs_drawn(const rf__pairs *p, rf__pair_sampling *x);
 
-/* The next batch in the order of the epoch, up to the end of it: a function of the pairs, the key, the sampling (or
- * NULL) and the position, which moves on.  Every pair of `p` fits into an empty batch; one without arrays is counted,
- * not made. */
+/* Packs the next batch in the order of the epoch, until its end: a function of the pairs, the key, the sampling (or
+ * NULL) and the position, which advances. Every pair of `p` fits into an empty batch. A batch without arrays is only
+ * counted. */
 void rf__pairs_pack(const rf__pairs *p, rf_key order, const rf__pair_marks *marks, rf__pair_sampling *sampling,
                     rf__pair_position *at, rf__pair_batch *b);
 
-/* The same in the order of the text, from pair *at on, which moves on. */
+/* The same in the order of the text, from pair *at on, which advances. */
 void rf__pairs_pack_in_order(const rf__pairs *p, const rf__pair_marks *marks, size_t *at, rf__pair_batch *b);
 
 #endif

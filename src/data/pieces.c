@@ -1,8 +1,8 @@
-/* pieces.c — cutting documents, and shuffling without a list.
+/* pieces.c — cuts documents, and shuffles pieces without a list.
  *
  * The order of an epoch is a Feistel network (Luby & Rackoff 1988) of six rounds over the smallest even number of bits
- * that holds n; a result past the end is sent through again until it falls inside ("cycle walking", Black & Rogaway
- * 2002), which keeps it a permutation of [0, n) and takes less than four rounds on average.                          */
+ * that holds n. A result past the end is passed through again until it is inside ("cycle walking", Black & Rogaway
+ * 2002). This keeps it a permutation of [0, n) and takes less than four rounds on average. */
 #include "data/pieces.h"
 
 /* ---- the order ---- */
@@ -31,7 +31,7 @@ uint64_t rf__shuffled(uint64_t i, uint64_t n, rf_key key, uint64_t epoch)
 size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind)
 {
     if (left <= limit) return left;
-    for (size_t size = limit; size; size--)                           /* whole sentences, where kinds tell their ends */
+    for (size_t size = limit; size; size--)                           /* whole sentences, if kinds mark their ends */
         if (kind[rf__id(ids, at + size - 1)] & RF__ENDS) return size;
     const size_t whole = left - limit < limit / 8 ? (left + 1) / 2 : limit;
     size_t size = whole;
@@ -56,10 +56,10 @@ static bool cut_document(cutter *c, const rf__tokens *from, size_t at, size_t le
     return true;
 }
 
-/* Which documents are taken: `quota` of `all`, evenly spaced. */
+/* Which documents are selected: `quota` of `all`, evenly spaced. */
 typedef struct choice { bool held; uint64_t all, quota, seen; } choice;
 
-/* The k-th of `all` is taken when k quota / all reaches a new whole number. */
+/* The k-th of `all` is selected if k quota / all reaches a new whole number. */
 static bool taken(choice *c)
 {
     const double share = (double)c->quota / (double)c->all;

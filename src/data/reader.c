@@ -1,10 +1,10 @@
-/* reader.c — documents out of text files.
+/* reader.c — reads documents from text files.
  *
  *     source.c --bytes--> line buffer --pieces of lines--> a format's rule --> document buffer --slices--> the caller
  *
- * A piece is a line, or as much of one as the line buffer holds; a slice is a document, or as much of one as
- * max_document allows.  So a line of a gigabyte costs what the two buffers cost.  Only a JSON line must be in memory
- * whole: it has a limit of its own.                                                                                 */
+ * A piece is a line, or as much of it as fits into the line buffer; a slice is a document, or as much of it as
+ * max_document allows. So a line of a gigabyte needs only the memory of the two buffers. Only a JSON line must be in
+ * memory completely: it has its own limit. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 enum { LINE = 256 << 10, MAX_JSON_LINE = 64 << 20 };
 
-struct file { char *path; rf__content is; };                       /* as it was when the reader was opened            */
+struct file { char *path; rf__content is; };                       /* state when the reader was opened                */
 
 struct rf_reader {
     const rf_ctx *ctx;
@@ -31,7 +31,7 @@ struct rf_reader {
     char *field;
     struct file *file;
     int files;
-    const void *memory;                 /* the only file, when it is in memory                                       */
+    const void *memory;                 /* the only file, if it is in memory                                         */
     size_t memory_size;
 
     int now;                            /* the file that is being read                                               */
@@ -39,16 +39,16 @@ struct rf_reader {
     rf_source *source;                 /* NULL: not open                                                            */
     rf_text_format format;
     bool used_stdin;
-    rf_error stuck;                     /* the failure that ended the reading                                        */
+    rf_error stuck;                     /* the error that ended the reading                                          */
 
-    char *line;                         /* bytes [at, end) of the file are not yet used                              */
+    char *line;                         /* bytes [at, end) are not used yet                                          */
     size_t line_capacity, at, end;
     int64_t number;                     /* of the line, from 1                                                       */
-    size_t column;                      /* bytes of this line that were used in earlier pieces                       */
-    bool cr;                            /* the first line holds a CR that does not end it                            */
+    size_t column;                      /* bytes of this line in earlier pieces                                      */
+    bool cr;                            /* the first line has a CR that does not end it                              */
     bool ended;                         /* the source has no more                                                    */
 
-    char *doc;                          /* bytes [from, size) are not yet given out                                  */
+    char *doc;                          /* bytes [from, size) have not been returned yet                             */
     size_t doc_capacity, from, size;
     bool complete;                      /* the document ends at `size`                                               */
     bool file_done;                     /* ... and the file with it                                                  */
@@ -72,7 +72,7 @@ static rf_status no_memory(const rf_reader *r, rf_error *why)
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* More bytes into the line buffer; `ended` when there are none. */
+/* Reads more bytes into the line buffer; sets `ended` if there are none. */
 static rf_status fill(rf_reader *r, rf_error *why)
 {
     size_t got = 0;
@@ -87,7 +87,7 @@ static rf_status fill(rf_reader *r, rf_error *why)
     return s;
 }
 
-/* Where a full buffer may be cut: before a character that is not complete, before a '\r' whose '\n' may follow. */
+/* Where a full buffer may be cut: before an incomplete character, before a '\r' that a '\n' may follow. */
 static size_t cut_line(const char *p, size_t n)
 {
     size_t back = 1;
@@ -98,7 +98,7 @@ static size_t cut_line(const char *p, size_t n)
     return p[n - 1] == '\r' ? n - 1 : n;
 }
 
-/* The next piece, valid until the next call.  *whole: the line ends with it.  *p = NULL: the file has ended. */
+/* The next piece, valid until the next call. *whole: the line ends with it. *p NULL: the file has ended. */
 static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole, rf_error *why)
 {
     const size_t most = r->format == RF_TEXT_JSONL ? MAX_JSON_LINE : LINE;
@@ -148,14 +148,14 @@ static rf_status append(rf_reader *r, const char *p, size_t n, rf_error *why)
     return RF_OK;
 }
 
-/* A piece of text, and the end of its line when it is whole. */
+/* Appends a piece of text, and the end of its line if it is complete. */
 static rf_status append_line(rf_reader *r, const char *p, size_t n, bool whole, rf_error *why)
 {
     const rf_status s = append(r, p, n, why);
     return s || !whole ? s : append(r, "\n", 1, why);
 }
 
-/* Where to cut a text of more than `max` bytes: behind a line or a word that ends in the last eighth, or else before a
+/* Where to cut a text of more than `max` bytes: after a line or a word that ends in the last eighth, otherwise before a
  * character. */
 static size_t cut_document(const char *p, size_t max)
 {
@@ -168,7 +168,7 @@ static size_t cut_document(const char *p, size_t max)
     return i;
 }
 
-/* Lends what is ready; false: nothing is. */
+/* Returns what is ready; false: nothing. */
 static bool slice(rf_reader *r, rf_document *out)
 {
     const size_t max = r->o.max_document;
@@ -213,7 +213,7 @@ static rf_status plain(rf_reader *r, const char *p, size_t n, bool first, bool w
     case RF_SPLIT_HEADING:
         if (empty) return RF_OK;
         if (!first || !whole || !heading(p, n)) return append_line(r, p, n, whole, why);
-        if (r->size > r->from || r->continues) {                  /* this line again, once the document before is out */
+        if (r->size > r->from || r->continues) {                  /* this line again, after the document before it */
             r->at = (size_t)(p - r->line);
             r->number--;
             r->complete = true;
@@ -288,7 +288,7 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
 
 /* ---- FASTA ------------------------------------------------------------------------------------------------------- */
 
-/* The record ends: a '*' at its end, which marks the end of a translation, is no residue. */
+/* Ends the record: a '*' at its end, which marks the end of a translation, is not a residue. */
 static rf_status end_record(rf_reader *r, rf_error *why)
 {
     if (r->size == r->from && !r->continues)
@@ -304,7 +304,7 @@ static rf_status header(rf_reader *r, const char *p, size_t n, bool whole, rf_er
     if (!whole)
         return rf_fail(why, RF_EDATA, "%s:%lld: expected a header of at most %d bytes, got a longer one", name_of(r),
                        (long long)r->number, LINE);
-    if (r->inside) {                                              /* this line again, once the record before is out */
+    if (r->inside) {                                              /* this line again, after the record before it */
         const rf_status s = end_record(r, why);
         r->inside = false;
         r->at = (size_t)(p - r->line);
@@ -388,7 +388,7 @@ static rf_status open_file(rf_reader *r, rf_error *why)
     r->ended = r->complete = r->file_done = r->continues = r->inside = r->title_next = r->cr = r->stop = false;
     *r->title = 0;
     r->index = 0;
-    while (!s && !r->ended && r->end < 4096) s = fill(r, why);     /* enough to see what it is */
+    while (!s && !r->ended && r->end < 4096) s = fill(r, why);     /* enough to recognize the format */
     if (s) return s;
     if (r->end >= 3 && !memcmp(r->line, "\xEF\xBB\xBF", 3)) r->at = 3;
     r->format = format_of(r);
@@ -418,7 +418,7 @@ static void close_file(rf_reader *r)
     r->index = 0;
 }
 
-/* One piece of a line further. */
+/* Processes one more piece of a line. */
 static rf_status advance(rf_reader *r, rf_error *why)
 {
     const char *p;
@@ -472,7 +472,7 @@ rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why)
     return r->stuck.code ? rf_fail(why, r->stuck.code, "%s", r->stuck.text) : RF_OK;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
+/* ---- positions --------------------------------------------------------------------------------------------------- */
 
 rf_reader_position rf_reader_tell(const rf_reader *r) { return (rf_reader_position){r->now, r->index}; }
 

@@ -4,18 +4,18 @@
 
 #include "roformer/reader.h"
 
-/* The options that were given (NULL: none) over the defaults. */
+/* Copies the given options (NULL: none) over the defaults. */
 rf_status rf__reader_options_read(rf_reader_options *own, const rf_reader_options *given, rf_error *why);
 
-/* A reader of one file that is in memory and stays there. */
+/* A reader of one file in memory, which must stay valid. */
 rf_status rf__reader_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name,
                                  const rf_reader_options *options, rf_reader **out, rf_error *why);
 
-/* A hash of names, sizes, times and options: two readers of the same stamp read the same bytes.  0: of files that are
- * not regular, or too young to tell. */
+/* A hash of names, sizes, times and options: readers with the same stamp read the same bytes. 0: files that are not
+ * regular, or too new. */
 uint64_t rf__reader_stamp(const rf_reader *r);
 
-/*   RF_EDATA    size or time of a file is not what it was when the reader was opened */
+/*   RF_EDATA    size or time of a file has changed since the reader was opened */
 rf_status rf__reader_unchanged(const rf_reader *r, rf_error *why);
 
 #endif

@@ -1,7 +1,7 @@
-/* records.c — the bytes of a labelled file, and tables of fields.
+/* records.c — reads labeled files, and tables of fields.
  *
  *     row     field ((',' | TAB) field)*  LF | CRLF | end
- *     field   CSV: '"' (not '"' | '""')* '"',  or anything without the separator                                     */
+ *     field   CSV: '"' (not '"' | '""')* '"',  or anything without the separator */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ rf__shown rf__show(rf__text t, size_t most)
     return s;
 }
 
-/* The end of a long path says more than its beginning. */
+/* The end of a long path is more informative than its beginning. */
 static const char *short_path(const rf__records *r)
 {
     const size_t n = strlen(r->path);
@@ -145,7 +145,7 @@ void rf__records_free(rf__records *r)
     *r = (rf__records){0};
 }
 
-/* All of the file; a line that grows without end is refused before it fills the memory. */
+/* Reads the whole file; a line without end is refused before it fills the memory. */
 static rf_status load(rf__records *r, rf_source *s, rf_error *why)
 {
     enum { BLOCK = 1 << 16 };
@@ -173,7 +173,7 @@ static rf_status load(rf__records *r, rf_source *s, rf_error *why)
     return status;
 }
 
-/* Lines that end with CR alone; `one`: a document of JSON, to which a CR is white space. */
+/* Refuses lines that end with CR alone; `one`: a JSON document, in which a CR is white space. */
 static rf_status check_line_ends(const rf__records *r, bool one, rf_error *why)
 {
     const char *cr = memchr(r->data, '\r', r->size);
@@ -190,12 +190,12 @@ typedef struct row {
     rf__text field[COLUMNS];
     bool quoted[COLUMNS];
     size_t n;
-    char *next;                         /* the row behind it                                                          */
-    uint64_t lines;                     /* that it takes; ROW_OPEN: those above the quote                             */
+    char *next;                         /* the row after it                                                           */
+    uint64_t lines;                     /* lines of the row; ROW_OPEN: the lines before the quote                     */
     row_fault fault;
 } row;
 
-/* Behind the quote that closes a field; NULL: none does. */
+/* The position after the quote that closes a field; NULL: there is none. */
 static char *closing(char *at, const char *end, uint64_t *lines)
 {
     for (at++; at < end; at++) {
@@ -207,7 +207,7 @@ static char *closing(char *at, const char *end, uint64_t *lines)
     return NULL;
 }
 
-/* Where the fields of a row lie, quotes and all. */
+/* Finds the fields of a row, including their quotes. */
 static void cut(char *at, char *end, const dialect *d, row *out)
 {
     out->n = 0;
@@ -238,7 +238,7 @@ static void cut(char *at, char *end, const dialect *d, row *out)
     out->next = at < end ? at + 1 : end;
 }
 
-/* Quotes come off, in place: doubled ones become one. */
+/* Removes quotes in place: doubled quotes become single ones. */
 static void unquote(char *data, row *w)
 {
     for (size_t i = 0; i < w->n; i++) {
@@ -257,8 +257,8 @@ static void unquote(char *data, row *w)
 
 typedef struct fields {
     int text, pair, label, id;          /* from 0, -1: none                                                           */
-    size_t fields;                      /* of a row, 0: any                                                           */
-    bool one;                           /* the table has one column, so that an empty line is an empty field          */
+    size_t fields;                      /* fields of a row, 0: any number                                             */
+    bool one;                           /* the table has one column, so an empty line is an empty field               */
 } fields;
 
 static bool is(rf__text t, const char *name) { return strlen(name) == t.size && !memcmp(t.at, name, t.size); }
@@ -268,7 +268,7 @@ static int numbered(const char *s)
     return s && rf__is_number(s) ? (int)rf__min64(strtoll(s, NULL, 10), COLUMNS + 1) : 0;
 }
 
-/* A column by name, by number, or by the first of the usual names that is there; -1: none, -2: two of that name. */
+/* Finds a column by name, by number, or by the first of the default names; -1: none, -2: two of that name. */
 static int column(const char *expected, const char *const *usual, const row *head)
 {
     const char *const one[] = {expected, NULL};
@@ -294,7 +294,7 @@ static rf_status must_have(const rf__records *r, int found, const char *what, co
     return rf__records_no_column(r, what, expected, head->field, head->n, why);
 }
 
-/* All columns that are named are numbers: the table has no header, unless the caller says that it has one. */
+/* If all named columns are numbers, the table has no header, unless the caller says that it has one. */
 static rf_status by_number(const rf__layout *l, const rf__records *r, fields *p, bool *all, rf_error *why)
 {
     const char *const given[] = {l->text, l->pair, l->label, l->id};
@@ -323,7 +323,7 @@ static bool usual(const row *head, int at, const char *const *names)
     return false;
 }
 
-/* A first line that reads like the names of columns would be an example by mistake. */
+/* A first line that looks like names of columns would become an example by mistake. */
 static rf_status no_header(rf__records *r, const rf__layout *l, const row *head, const fields *p, rf_error *why)
 {
     const int label = l->label ? numbered(l->label) - 1 : -1;
@@ -338,7 +338,8 @@ static rf_status no_header(rf__records *r, const rf__layout *l, const row *head,
                    short_path(r), rf__show(head->field[at], 40).text);
 }
 
-/* A line of one field that holds what separates fields elsewhere; `any`: not in CSV alone, as no column was found. */
+/* A line with one field that contains a separator of other formats; `any`: also outside CSV, since no column was
+ * found. */
 static rf_status check_separator(const rf__records *r, const rf__layout *l, const dialect *d, const row *head, bool any,
                                  rf_error *why)
 {
@@ -383,7 +384,7 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
     p->pair = l->text && !l->pair ? -1 : column(l->pair, rf__usual_pair, head);
     p->label = l->with_labels ? column(l->label, rf__usual_label, head) : -1;
     p->id = l->with_labels ? -1 : column(l->id, rf__usual_id, head);
-    if (p->id < 0 && !l->id) p->id = -1;                                    /* two columns "id" are none */
+    if (p->id < 0 && !l->id) p->id = -1;                                    /* two columns "id" count as none */
     p->fields = head->n;
     if (p->text < 0) status = check_separator(r, l, d, head, true, why);
     if (!status) status = must_have(r, p->text, "text", l->text, head, why);
@@ -406,7 +407,7 @@ static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, r
                    (unsigned long long)line, COLUMNS);
 }
 
-/* Is the row one of the table?  Otherwise it is counted as bad. */
+/* Whether the row fits the table; otherwise it is counted as malformed. */
 static bool row_fits(rf__records *r, uint64_t line, const row *w, const fields *p)
 {
     const int64_t most = rf__max64(rf__max64(p->text, p->id), rf__max64(p->pair, p->label));
@@ -423,7 +424,7 @@ static bool row_fits(rf__records *r, uint64_t line, const row *w, const fields *
 
 static bool is_empty(const row *w) { return w->n == 1 && !w->quoted[0] && !w->field[0].size; }
 
-/* Has the first row that is not empty one field? */
+/* Whether the first non-empty row has one field. */
 static bool one_column(char *at, char *end, const dialect *d, row *w)
 {
     while (at < end && (*at == '\n' || *at == '\r')) at++;

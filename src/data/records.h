@@ -1,17 +1,17 @@
-/* records.h — labelled files as records: texts and labels with the line that they come from, before any tokenizer.
+/* records.h — labeled files as records: texts and labels with their line, before tokenization.
  *
- *     .csv             rows of fields between commas, or another separator; "a, b" and """" as in RFC 4180; a field may
- *                      hold line ends
- *     .jsonl .ndjson   an object on a line
+ *     .csv             rows of fields separated by commas, or another separator; "a, b" and """" as in RFC 4180; a
+ *                      field may contain line ends
+ *     .jsonl .ndjson   one object per line
  *     .json            the same, or one list of objects, or SQuAD's {"data": [{"paragraphs": ..}]}
- *     all else         as the task says: rows of fields between tabs, a quote is a letter like any other; or a word and
- *                      its tag on a line, an empty line between sentences
+ *     others           depends on the task: rows of fields separated by tabs, where a quote is an ordinary character;
+ *                      or one word with its tag per line, an empty line between sentences
  *
- * each also as .gz or .zst.  Text is UTF-8 without NUL, a line at most 64 MiB, a row at most 256 fields; labels come
- * without the white space around them.
+ * each also as .gz or .zst. Text is UTF-8 without NUL, a line at most 64 MiB, a row at most 256 fields; white space
+ * around labels is removed.
  *
- * A line that is not what it must be is counted and passed over; how many may be is the caller's to say
- * (rf__records_judge). What makes the rest unreadable (a quote that never closes, no such column) ends the reading.  */
+ * A malformed line is counted and skipped; the caller sets the maximum number (rf__records_judge). Errors that make the
+ * rest unreadable (a quote that is not closed, a missing column) end the reading. */
 #ifndef RF_TRAIN_RECORDS_H
 #define RF_TRAIN_RECORDS_H
 
@@ -20,62 +20,62 @@
 
 struct rf__file_record {
     rf__text text, pair, label;         /* at NULL: none                                                              */
-    rf__text id;                 /* the example's own name, read without `expected`; at NULL: none, or json's integer */
-    uint64_t line;                      /* from 1; of a .json that is one document: the example                       */
-    json_t *json;                       /* the object, of JSON and CoNLL                                              */
+    rf__text id;                 /* the example's id, read without `expected`; at NULL: none, or the integer in json */
+    uint64_t line;                      /* from 1; in a .json with one document: the example                          */
+    json_t *json;                       /* the object, for JSON and CoNLL                                             */
 };
 
-/* Where things are. */
+/* The columns or members to read. */
 struct rf__layout {
     const rf__example_format *format;
-    const char *text, *pair, *label;   /* names, or numbers from 1 of a table without a header; NULL: the usual names */
-    const char *id;                     /* likewise; read without `expected`, and need not be there when it is NULL   */
-    int bare[3];                  /* text, pair, label when the first line has no such names; 0: none; all 0: it must */
-    bool with_labels;                   /* labels must be there; otherwise they are not looked at                     */
-    bool pairs;                         /* a second text must be there, also under a usual name                       */
-    int header;                       /* of a table; AUTO: there is one unless all columns that are named are numbers */
-    char separator;                     /* between fields of a table; 0: what the name says                           */
+    const char *text, *pair, *label; /* names, or numbers from 1 in a table without a header; NULL: the default names */
+    const char *id;                     /* likewise; read without `expected`, and optional if it is NULL              */
+    int bare[3];          /* text, pair, label if the first line has no such names; 0: none; all 0: it must have them */
+    bool with_labels;                   /* labels must be present; otherwise they are ignored                         */
+    bool pairs;                         /* a second text must be present, also under a default name                   */
+    int header;                       /* for tables; AUTO: there is one unless all named columns are numbers */
+    char separator;                     /* between fields of a table; 0: by the file name                             */
 };
 enum { RF__HEADER_AUTO, RF__HEADER_YES, RF__HEADER_NO };
 
 struct rf__records {
     const rf_ctx *ctx;
     const char *path;
-    char *data;                         /* the file; fields lie in it                                                 */
-    size_t size, at;                    /* at: behind a byte order mark                                               */
+    char *data;                         /* contents of the file, which contain the fields                             */
+    size_t size, at;                    /* at: after a byte order mark                                                */
     bool document;                      /* one JSON document                                                          */
-    bool json, table;                   /* objects of JSON; rows of fields; neither: words and their tags             */
+    bool json, table;                   /* objects of JSON; rows of fields; neither: words with their tags            */
     rf__file_record *record;
     size_t n, capacity;
     bool with_labels;                   /* labels are                                                                 */
-    bool assumed;                       /* the first line was taken as an example because columns are numbered        */
-    uint64_t empty, blank;              /* empty lines between records; those behind the last one                     */
-    uint64_t bad, bad_line, first_line; /* bad lines; the last one that was counted; the first one of the file        */
-    rf_error first;                     /* what is wrong with that one                                                */
+    bool assumed;                       /* the first line was read as an example because columns are numbered         */
+    uint64_t empty, blank;              /* empty lines between records; those after the last one                      */
+    uint64_t bad, bad_line, first_line; /* malformed lines; the last one that was counted; the first one of the file  */
+    rf_error first;                     /* the error of that one                                                      */
 };
 
-/* Freed by the caller, whatever is returned.  `path` must outlive the records. */
+/* Cleared by the caller, also after an error. `path` must outlive the records. */
 rf_status rf__records_read(rf__records *r, const rf_ctx *ctx, const char *path, const rf__layout *l, rf_error *why);
 rf_status rf__records_from_memory(rf__records *r, const rf_ctx *ctx, const void *data, size_t size, const char *name,
                                   const rf__layout *l, rf_error *why);
 void rf__records_free(rf__records *r);
 
-/* What files that are no JSON hold: `lines` of a format. */
+/* Readers of files other than JSON: `lines` of a format. */
 rf__read_lines rf__records_table, rf__records_conll;
 
-/* Counts a bad line; what is wrong with the first one is kept. */
+/* Counts a malformed line; the error of the first one is stored. */
 void rf__records_bad(rf__records *r, uint64_t line, const char *format, ...) RF_PRINTF(3, 4);
 
-/* RF_EDATA with the first bad line and their number when there are more than `most`, or no example. */
+/* RF_EDATA with the first malformed line and their number if there are more than `most`, or if there is no example. */
 rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why);
 
 /* The id of an object, or NULL. */
 const json_t *rf__record_id(const json_t *object, const char *expected);
 
-/* The member `expected` of an object, or the first of the usual names for a label that is there. */
+/* The member `expected` of an object, or the first existing one of the default names for a label. */
 const json_t *rf__record_member(const json_t *object, const char *expected);
 
-/* Without the white space around it; a NULL stays. */
+/* Without surrounding white space; NULL stays NULL. */
 static inline rf__text rf__trim(rf__text t)
 {
     while (t.size && strchr(" \t\r\n\v\f", *t.at) && *t.at) t.at++, t.size--;
@@ -83,7 +83,7 @@ static inline rf__text rf__trim(rf__text t)
     return t;
 }
 
-/* Text from a file as part of a message: at most `most` bytes, whole characters, nothing below a space. */
+/* Text from a file as part of a message: at most `most` bytes, whole characters, no control characters. */
 typedef struct rf__shown { char text[96]; } rf__shown;
 rf__shown rf__show(rf__text t, size_t most);
 
@@ -94,10 +94,10 @@ bool rf__is_number(const char *s);                                       /* a wh
 rf_status rf__records_json(rf__records *r, const rf__layout *l, rf_error *why);
 rf_status rf__records_add(rf__records *r, rf__file_record record, rf_error *why); /* takes its json             */
 
-/* Are these bytes of the line UTF-8 without NUL?  Otherwise the line is counted as bad. */
+/* Whether these bytes of the line are UTF-8 without NUL; otherwise the line is counted as malformed. */
 bool rf__records_clean(rf__records *r, uint64_t line, const char *at, size_t size);
 
-/* RF_EDATA: there is no column or member of this name (NULL: none of `usual`), but those of `names`. */
+/* RF_EDATA: there is no column or member of this name (NULL: none of `usual`); the message lists `names`. */
 rf_status rf__records_no_column(const rf__records *r, const char *what, const char *expected, const rf__text names[],
                                 size_t n, rf_error *why);
 

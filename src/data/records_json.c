@@ -1,10 +1,10 @@
-/* records_json.c — labelled files of JSON objects, and of lines "word ... tag".
+/* records_json.c — labeled files of JSON objects, and of lines "word ... tag".
  *
  *     a line each     {"text": "..", "label": ".."}
  *     one document    [{..}, {..}]   or   {"data": [{"paragraphs": [{"context": "..", "qas": [{"question": "..",
  *                     ..}]}]}]}
  *
- * Sentences of CoNLL become the objects that a JSON file of them would have.                                         */
+ * Sentences of CoNLL become the objects that a JSON file of them would have. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static const char *kind_of(const json_t *j)
     return j ? kinds[json_typeof(j)] : "nothing";
 }
 
-/* A label that is a number becomes text, which the object keeps. */
+/* A label that is a number becomes text, which the object stores. */
 static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t line, rf__text *label, rf_error *why)
 {
     const json_t *v = rf__record_member(j, l->label);
@@ -71,7 +71,7 @@ static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t li
     return true;
 }
 
-/* The first object shows whether the file has what is needed at all. */
+/* The first object shows whether the file has the required members. */
 static rf_status members_there(const rf__records *r, const rf__layout *l, const json_t *j, rf_error *why)
 {
     enum { MOST = 64 };
@@ -96,7 +96,7 @@ static bool text_of(rf__records *r, const json_t *v, const char *what, uint64_t 
     return json_is_string(v);
 }
 
-/* Takes the object. */
+/* Takes ownership of the object. */
 static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint64_t line, bool first, rf_error *why)
 {
     rf__file_record one = {.line = line, .json = j};
@@ -132,7 +132,7 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
 
 /* ---- one document ---- */
 
-/* Questions of SQuAD, each with its paragraph's context. */
+/* Adds questions of SQuAD, each with the context of its paragraph. */
 static rf_status add_squad(rf__records *r, const rf__layout *l, const json_t *data, rf_error *why)
 {
     size_t a, b, c;
@@ -174,7 +174,8 @@ static size_t white(const char *at, size_t n)
     return i;
 }
 
-/* Is the whole file one value?  *root: its list of examples or of articles, NULL when it holds lines. */
+/* Whether the whole file is one value. *root: its list of examples or articles; NULL: the file has one object per
+ * line. */
 static rf_status read_document(rf__records *r, json_t **root, rf_error *why)
 {
     const char *at = r->data + r->at, *stop = memchr(at, '\n', r->size - r->at);
@@ -194,7 +195,7 @@ static rf_status read_document(rf__records *r, json_t **root, rf_error *why)
     }
     const bool list = white(at, size) < size && at[white(at, size)] == '[';
     json_decref(j);
-    if (!list) return RF_OK;                                            /* lines, the first of which is bad */
+    if (!list) return RF_OK;                                            /* lines, the first of which is malformed */
     return rf_fail(why, RF_EDATA, "%.100s:%d: %.120s", r->path, bad.line, bad.text);
 }
 
@@ -285,7 +286,7 @@ static bool begin_sentence(sentence *s, uint64_t line)
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
-/* Words of a line: the first, the last, how many. */
+/* The words of a line: first, last, number. */
 static size_t words_of(const char *at, const char *end, rf__text *first, rf__text *last)
 {
     size_t n = 0;
@@ -311,7 +312,7 @@ static bool is_mark(rf__text word) { return word.size == 1 && *word.at == '#'; }
 
 static bool is_between(rf__text word) { return word.size == 10 && !memcmp(word.at, "-DOCSTART-", 10); }
 
-/* Columns of the first line that is no comment; 0: there is none. */
+/* Columns of the first line that is not a comment; 0: there is none. */
 static size_t columns_of(const char *at, const char *end)
 {
     for (const char *stop; at < end; at = stop + 1) {
@@ -325,7 +326,7 @@ static size_t columns_of(const char *at, const char *end)
     return 0;
 }
 
-/* "# id ..." above a sentence is a comment.  "#" within one, "#hashtag" and "# O" are words. */
+/* "# id ..." above a sentence is a comment. "#" within one, "#hashtag" and "# O" are words. */
 typedef enum mark { MARK_NONE, MARK_COMMENT, MARK_UNCLEAR } mark;
 
 static mark mark_of(const sentence *s, rf__text word, rf__text tag, size_t n, size_t columns)
@@ -334,7 +335,7 @@ static mark mark_of(const sentence *s, rf__text word, rf__text tag, size_t n, si
     return n == columns && !is_setting(tag) ? MARK_UNCLEAR : MARK_COMMENT;
 }
 
-/* CoNLL-U: ten columns, the first of them numbers of words.  Its last column is no tag. */
+/* CoNLL-U: ten columns, the first of which numbers the words. Its last column is not a tag. */
 static bool is_universal(const char *at, const char *end)
 {
     int tabs = 0;

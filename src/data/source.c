@@ -2,8 +2,8 @@
  *
  *     file --read--> in[128 KiB] --copy | inflate | ZSTD_decompressStream--> the caller's buffer
  *
- * The first bytes determine the format, not the name; a file with a compressed name and other content is refused.
- * Memory is bounded by the window (zstd: 128 MiB), output by the expansion: real text stays far below 1000 : 1.     */
+ * The first bytes determine the format, not the name. A file with a compressed name and other contents is refused.
+ * Memory is bounded by the window (zstd: 128 MiB), output by the expansion: real text stays far below 1000 : 1. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct rf_source {
     bool inside;                        /* a frame or member has begun and not ended                                 */
     bool ended;                         /* the file has no more bytes                                                */
     size_t at, end;                     /* in `in`                                                                   */
-    uint64_t taken, given;              /* bytes read from the file, bytes given out                                 */
+    uint64_t taken, given;              /* bytes read from the file, bytes returned                                  */
     unsigned char in[IN];
 };
 
@@ -66,7 +66,7 @@ static rf_status damaged(const rf_source *s, const char *what, rf_error *why)
     return rf_fail(why, RF_EDATA, "%s: %s at byte %llu", s->name, what, (unsigned long long)rf__source_used(s));
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------- */
+/* ---- the format -------------------------------------------------------------------------------------------------- */
 
 static bool begins(const rf_source *s, const char *magic, size_t n)
 {
@@ -85,7 +85,7 @@ static bool named(const rf_source *s, const char *ending)
     return n >= e && !strcmp(s->name + n - e, ending);
 }
 
-/* An encoding of two bytes, by its byte order mark or by the zeros in every other byte of its letters; NULL: none. */
+/* A two-byte encoding, recognized by its byte order mark or by zeros in every other byte; NULL: none. */
 static const char *wide_encoding(const char *data, size_t size)
 {
     enum { LOOK = 4096, FEW = 4 };
@@ -131,7 +131,7 @@ static rf_status recognise(rf_source *s, rf_error *why)
     return RF_OK;
 }
 
-/* ---- the three ways ---------------------------------------------------------------------------------------------- */
+/* ---- the three formats ------------------------------------------------------------------------------------------- */
 
 static rf_status copy(rf_source *s, char *to, size_t capacity, size_t *got)
 {
@@ -219,7 +219,7 @@ rf_status rf_source_no_lines(const char *name, rf_error *why)
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-/* `head`: bytes that were read from fd already. */
+/* `head`: bytes that have already been read from fd. */
 static rf_status begin_after(const rf_ctx *ctx, int fd, const char *head, size_t seen, const void *data, size_t size,
                              const char *name, rf_source **out, rf_error *why)
 {
@@ -296,6 +296,6 @@ void rf_source_close(rf_source *s)
     if (!s) return;
     if (s->kind == GZIP) inflateEnd(&s->z);
     ZSTD_freeDCtx(s->d);
-    if (s->fd > 0) close(s->fd);                                   /* standard input stays the program's */
+    if (s->fd > 0) close(s->fd);                                   /* standard input is not closed */
     rf__free(s->ctx, s);
 }

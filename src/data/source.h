@@ -5,11 +5,11 @@
 #include "base/base.h"
 #include "roformer/inspect/source.h"
 
-/* A source of bytes in memory, which stay the caller's.  `name` is for messages. */
+/* A source of bytes in memory, which the caller owns. `name` is for messages. */
 rf_status rf__source_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_source **out,
                                  rf_error *why);
 
-/* Bytes of the file itself that were used. */
+/* Bytes of the file itself that have been used. */
 uint64_t rf__source_used(const rf_source *s);
 
 #endif

@@ -31,7 +31,7 @@ static bool quoted(const char **at, char *out, size_t size)
     return true;
 }
 
-/* (1000, 256); of more than two numbers the others are counted. */
+/* (1000, 256); with more than two numbers, the others are counted. */
 static bool shape(const char **at, header *h)
 {
     if (*(*at)++ != '(') return false;

@@ -1,9 +1,9 @@
-/* tokens.c — the cache of ids: made once, checked on every start, never trusted.
+/* tokens.c — the cache of ids: created once and checked on every start.
  *
  *     path.tmp-<pid>-<n>: ids as they come, lengths, header   ->   fsync   ->   rename to path   ->   fsync of the
  *     folder
  *
- * The file is this machine's own: numbers lie in it as they do in memory, and any mismatch only means making it
+ * The file belongs to this machine: numbers are stored as in memory, and after any mismatch the cache is created
  * again. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,7 @@ typedef struct header {
     uint32_t version, width;
     uint64_t key, tokens, documents, held, hash;
     uint32_t content_crc, header_crc;
-    uint64_t tokenizer, stamp;          /* stamp: of the text's files when it was made, 0: they were too young */
+    uint64_t tokenizer, stamp;          /* stamp: of the text's files when it was created, 0: they were too new */
     uint32_t zero[6];
 } header;
 _Static_assert(sizeof(header) == 104, "the header is part of the file's format");
@@ -37,12 +37,12 @@ static uint32_t crc_of_header(const header *h)
     return rf__crc32c(0, &copy, sizeof copy);
 }
 
-/* ---- what the ids depend on ---- */
+/* ---- inputs of the ids ---- */
 
 typedef struct source {
     rf_reader *text, *validation;
     double split;
-    uint64_t tokenizer, key, stamp;     /* key: of all bytes of the text (hash_source); stamp: 0 tells nothing */
+    uint64_t tokenizer, key, stamp;     /* key: of all bytes of the text (hash_source); stamp: 0: unknown */
     bool once;
 } source;
 
@@ -66,7 +66,7 @@ static uint64_t hash_parts(const source *s, uint64_t text, uint64_t validation)
     return rf__hash64(part, sizeof part, VERSION);
 }
 
-/* Reads all of the text. */
+/* Reads the whole text. */
 static rf_status hash_source(source *s, rf_error *why)
 {
     uint64_t text = 0, validation = 0;
@@ -118,7 +118,7 @@ static bool ids_in_range(const rf__tokens *t, int32_t size)
     return most < size && least >= 0;
 }
 
-/* The header, when it is one of ours; otherwise what is wrong with it. */
+/* The header, if it is valid; otherwise returns the error. */
 static const char *read_header(const rf_map *map, header *h)
 {
     if (map->size < sizeof *h) return "not a token cache";
@@ -128,7 +128,7 @@ static const char *read_header(const rf_map *map, header *h)
     return h->header_crc == crc_of_header(h) ? NULL : "its header is damaged (CRC)";
 }
 
-/* What the header promises is there. */
+/* Maps the contents that the header describes. */
 static bool map_content(rf__tokens *out, const header *header_of, const rf_tokenizer *t)
 {
     rf__tokens c = *out;
@@ -152,10 +152,10 @@ static bool map_content(rf__tokens *out, const header *header_of, const rf_token
     return good;
 }
 
-/* What is looked for: a cache of this key, or of this stamp where that is not 0. */
+/* Which cache is accepted: one with this key, or with this stamp if it is not 0. */
 typedef struct with_labels { uint64_t key, stamp; } with_labels;
 
-/* Maps such a cache, or any when `what` is NULL; false: there is none, or it is damaged. */
+/* Maps such a cache, or any if `what` is NULL; false: there is none, or it is damaged. */
 static bool map_cache(const rf_ctx *ctx, const char *path, const with_labels *what, const rf_tokenizer *t,
                       rf__tokens *out)
 {
@@ -170,7 +170,7 @@ static bool map_cache(const rf_ctx *ctx, const char *path, const with_labels *wh
     return good;
 }
 
-/* The cache of this text: by the stamp of its files, and when that does not say so, by all of their bytes. */
+/* The cache of this text: found by the stamp of its files or, if that does not decide, by all of their bytes. */
 static rf_status find_cache(const rf_ctx *ctx, const char *path, source *s, const rf_tokenizer *t, rf__tokens *out,
                             bool *found, rf_error *why)
 {
@@ -210,7 +210,7 @@ void rf__tokens_close(const rf_ctx *ctx, rf__tokens *t)
 struct rf_token_cache {
     const rf_ctx *ctx;
     rf__tokens tokens;
-    size_t document, at;                /* the next one, and where it begins                                          */
+    size_t document, at;                /* the next document, and where it begins                                     */
 };
 
 rf_status rf_token_cache_open(const rf_ctx *ctx, const rf_tokenizer *t, const char *path, rf_token_cache **out,
@@ -254,7 +254,7 @@ rf_status rf_token_cache_next(rf_token_cache *c, int32_t *id, int64_t most, int6
     return RF_OK;
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 typedef struct making {
     const rf_ctx *ctx;
@@ -354,7 +354,7 @@ rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     rf_error unread = {0};
     if (rf__path(path, sizeof path, folder, RF_FILE_TOKENS, why)) return RF_ERANGE;
     const rf_status opened = open_source(ctx, t, x, &s, &unread);
-    /* the text cannot be read (again): only a cache that holds what the checkpoint was trained on will do */
+    /* the text cannot be read (again): only a cache of the text that the checkpoint was trained on is accepted */
     bool found = (opened || s.once) && expect && map_cache(ctx, path, NULL, t, out);
     if (found && out->hash != expect) {
         rf__tokens_close(ctx, out);

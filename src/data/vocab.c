@@ -1,4 +1,4 @@
-/* vocab.c — which ids are special, which continue a word. */
+/* vocab.c — which ids are special, and which continue a word. */
 #include "data/vocab.h"
 
 #include "text/tokenizer.h"

@@ -1,4 +1,4 @@
-/* wiki.c — the marks of WikiExtractor: <doc id="12" url="..." title="Anarchism">, and &lt; &gt; &amp; &quot; in the
+/* wiki.c — the markup of WikiExtractor: <doc id="12" url="..." title="Anarchism">, and &lt; &gt; &amp; &quot; in the
  * text. */
 #define _GNU_SOURCE
 #include <string.h>

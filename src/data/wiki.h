@@ -1,4 +1,4 @@
-/* wiki.h — the marks of WikiExtractor.  Used by reader.c. */
+/* wiki.h — the markup of WikiExtractor. Used by reader.c. */
 #ifndef RF_DATA_WIKI_H
 #define RF_DATA_WIKI_H
 
@@ -7,8 +7,8 @@
 /* Decodes &lt; &gt; &amp; &quot; in place; returns the new length. */
 size_t rf__wiki_unescape(char *p, size_t n);
 
-/* The title of a line <doc ... title="Anarchism">, which WikiExtractor repeats as the first line, into title[size];
- * "" when there is none, or when it does not fit. */
+/* Copies the title of a line <doc ... title="Anarchism">, which WikiExtractor repeats as the first line, to
+ * title[size]; "" if there is none, or if it does not fit. */
 void rf__wiki_title(const char *p, size_t n, char *title, size_t size);
 
 #endif

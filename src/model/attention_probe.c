@@ -5,7 +5,7 @@
 
 /* ---- probabilities ----------------------------------------------------------------------------------------------- */
 
-/* Queries and keys of `from`; the value of token n in each head is e_(n - first), or nothing. */
+/* Queries and keys of `from`; the value of token n in each head becomes e_(n - first), or zero. */
 static void ask_for_columns(float *to, const float *from, int64_t T, int64_t H, int64_t D, int64_t first)
 {
     const int64_t C = H * D;
@@ -25,7 +25,7 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
         rf__stop(g, RF_EARG, "probabilities: expected a batch of 1 sequence, got %lld", (long long)spec.B);
         return;
     }
-    spec.rotate_value = 0;                                      /* the columns are to come back as they are */
+    spec.rotate_value = 0;                                      /* the columns must not be rotated */
     spec.relative_value = NULL;
     spec.drop = 0;
     for (int64_t first = 0; first < T && !g->error.code; first += D) {
@@ -41,7 +41,7 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
     }
 }
 
-/* Keys, and as the value of token `first` + i of each sequence e_i in each head. */
+/* Keys of `from`; the value of token `first` + i of each sequence becomes e_i in each head. */
 static void ask_for_sources(const rf_attention_spec *spec, float *to, const float *from, int64_t D, int64_t first)
 {
     const int64_t C = spec->heads * D;
@@ -55,7 +55,7 @@ static void ask_for_sources(const rf_attention_spec *spec, float *to, const floa
         }
 }
 
-/* Means over the heads of y [N, heads D], the shares of sources' tokens first ... first + D - 1. */
+/* Means over the heads of y [N, heads D], the weights of source tokens first ... first + D - 1. */
 static void put_shares(const rf_attention_spec *spec, float *p, const float *y, int64_t D, int64_t first)
 {
     const int64_t H = spec->heads;
@@ -109,7 +109,7 @@ rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf_head_sums 
 
 void rf__head_sums_free(const rf_ctx *ctx, rf_head_sums *s)
 {
-    rf__free(ctx, s->query);                                    /* the first part: all lie in one piece */
+    rf__free(ctx, s->query);                                    /* the first member: all are in one block */
     *s = (rf_head_sums){0};
 }
 
@@ -133,7 +133,7 @@ static void add_vector(const rf_head_sums *s, const float *x, double *sum, doubl
     }
 }
 
-/* Rotary positions on a line, whose scores know nothing but n - m. */
+/* Rotary positions in one dimension, with scores that depend only on n - m. */
 static bool on_a_line(const rf__view *view)
 {
     const rf_config *c = view->at->config;
@@ -168,8 +168,7 @@ void rf__head_sums_add(rf_head_sums *s, const rf__view *view)
     s->tokens += N;
 }
 
-/* R x of one vector with stride: y_a = c x_a - s x_b,  y_b = s x_a + c x_b in each plane, the other columns as they
- * are. */
+/* R x for one vector with a stride: y_a = c x_a - s x_b,  y_b = s x_a + c x_b in each plane; other columns stay. */
 static void rotate(const rf_head_sums *s, double delta, double *x, int64_t stride)
 {
     for (int64_t i = 0; i < s->r / 2; i++) {

@@ -1,4 +1,4 @@
-/* attention_probe.h — what attention does in an opened model, as numbers: for laboratories, not for serving. */
+/* attention_probe.h — what attention does in an open model, as numbers; for analysis, not for serving. */
 #ifndef RF_ATTENTION_PROBE_H
 #define RF_ATTENTION_PROBE_H
 
@@ -6,16 +6,16 @@
 #include "model/positions.h"
 #include "roformer/inspect/probe.h"
 
-/* Probabilities p [H,T,T] of a layer whose batch is one sequence of T tokens, from inside an observer
+/* Probabilities p [H,T,T] of a layer whose batch is one sequence of T tokens, called by an observer
  * (rf__session_observe).
  *
- * Attention to the identity is its own probabilities: sum_n P(m,n) e_n = P(m,:).  So they are what the layer's
- * attention gives when column c of its values says "I am token c", D tokens at a time: the same kernel, mask, angles
- * and relative terms, whatever the encoding.  Costs T/D attentions.  A failure stops the graph. */
+ * If the values are the identity, the result of attention is its probabilities: sum_n P(m,n) e_n = P(m,:). So the
+ * layer's attention is computed with values whose column c is 1 for token c, D tokens at a time: with the same kernel,
+ * mask, angles and relative terms, for any encoding. Costs T/D attentions. After a failure the graph has stopped. */
 void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p);
 
-/* Of attention to sources, from inside an observer: p, pair after pair [T_b, S_b], the means over the heads of what a
- * token of the target gives to each of its source.  On failure the graph has stopped. */
+/* For attention to sources, called by an observer: p, pair after pair [T_b, S_b], the means over the heads of the
+ * weights that a target token gives to the tokens of its source. After a failure the graph has stopped. */
 void rf__source_shares(rf_graph *g, const rf__view *view, float *p);
 
 /* The sums of roformer/inspect/probe.h. */

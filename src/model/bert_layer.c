@@ -1,19 +1,18 @@
-/* bert_layer.c — embeddings and layers as BERT has them.                        Devlin et al. 2019; Su et al. 2021
- * (RoFormer)
+/* bert_layer.c — embeddings and layers of BERT.                      Devlin et al. 2019; Su et al. 2021 (RoFormer)
  *
- *     h_0 = norm(word[id] + type[tt])  ( W_p + b_p  when embeddings are narrower than the model )
- *           words times sqrt(E) with scale_embedding; the encoding adds learned positions to them where it has some
+ *     h_0 = norm(word[id] + type[tt])  ( W_p + b_p  if embeddings are narrower than the model )
+ *           words times sqrt(E) with scale_embedding; encodings with learned positions add them to the words
  *     a   = softmax(R(m) q (R(n) k)^T / sqrt D) v,    q, k, v = h W_q, h W_k, h W_v
  *     h   = norm(h + drop(a W_o))
  *     h   = norm(h + drop(act(h W_1) W_2)),  or with a gate  norm(h + drop((act(h W_g) * (h W_1)) W_2))
  *
- * Biases and the norms' scales are there or not, as the family's rows say; the norm is the family's.
+ * The rows of the family decide whether there are biases and scales of norms; the family also selects the norm.
  *
  * Layers of a decoder have attention to the source s between the two, without rotation       Vaswani et al. 2017, 3.1
  *
  *     h   = norm(h + drop(softmax(q k^T / sqrt D) v W_o)),   q = h W_q,   k, v = s W_k, s W_v
  *
- * With normalize_before the norm stands before each sub-layer f, and once behind the last       Xiong et al. 2020
+ * With normalize_before, the norm is before each sub-layer f, and once after the last       Xiong et al. 2020
  *
  *     h   = h + drop(f(norm(h))) */
 #include <math.h>
@@ -41,13 +40,13 @@ static rf_tensor *norm(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *
     return rf_norm(g, h, NULL, 0, gamma, beta, b->config->layer_norm_eps, b->family->norm);
 }
 
-/* What a sub-layer reads of h, */
+/* The input of a sub-layer, from h, */
 static rf_tensor *before(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
 {
     return b->config->normalize_before ? norm(g, b, h, gamma, beta) : h;
 }
 
-/* and what becomes of h with its result x. */
+/* and the new h, from its result x. */
 static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
 {
     const rf_config *c = b->config;
@@ -87,7 +86,7 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     rf_tensor *qkv = rf_linear(g, x, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
     rf_tensor *a = rf__block_attention(g, b, qkv);
     if (b->row) a = rf_rows(g, a, b->row, b->rows);
-    if (b->row) h = rf_rows(g, h, b->row, b->rows);                                    /* N: those that are asked for */
+    if (b->row) h = rf_rows(g, h, b->row, b->rows);                        /* only the requested ones of the N tokens */
     a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
     h = behind(g, b, a, h, w->norm, w->norm_bias);
     if (b->source || b->cross.past) h = look_at_source(g, b, h);
@@ -104,11 +103,11 @@ rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)
     return b->config->normalize_before ? norm(g, b, h, w->last, w->last_bias) : h;
 }
 
-/* Of a layer: query, key, value; attention and its log-sum-exp; the sums that the norms saw, their means and
- * deviations, and their results; the feed-forward before its activation.  Passing: the feed-forward after its
- * activation; adjoints of a norm's sum and of what was dropped of it; those of query, key and value.  Of a label:
- * its row, transform (twice), norm and adjoint.  Forward: a layer beside the embeddings that it reads, query, key,
- * value; attention and its projection; the feed-forward inside and out; both norms. */
+/* For a layer: query, key, value; attention and its log-sum-exp; the sums before the norms, their means and deviations,
+ * and their results; the feed-forward before its activation. Temporary: the feed-forward after its activation; adjoints
+ * of a norm's sum and of its dropout; those of query, key and value. For a label: its row, transform (twice), norm and
+ * adjoint. Forward: a layer with its input, query, key, value; attention and its projection; the feed-forward inside
+ * and out; both norms. */
 rf_footprint rf__bert_footprint(const rf_config *c, bool bf16)
 {
     const double C = (double)c->hidden_size, E = (double)c->embedding_size, F = (double)c->intermediate_size,
@@ -125,7 +124,7 @@ rf_footprint rf__bert_footprint(const rf_config *c, bool bf16)
     };
 }
 
-/* With a gate: both of its halves are kept, and what it makes; passing are the adjoints of all three. */
+/* With a gate: both of its halves are kept, and their result; temporary are the adjoints of all three. */
 rf_footprint rf__gated_footprint(const rf_config *c, bool bf16)
 {
     const double F = (double)c->intermediate_size;

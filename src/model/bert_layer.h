@@ -1,4 +1,4 @@
-/* bert_layer.h — embeddings and layers as BERT has them; see bert_layer.c. */
+/* bert_layer.h — embeddings and layers of BERT; see bert_layer.c. */
 #ifndef RF_BERT_LAYER_H
 #define RF_BERT_LAYER_H
 
@@ -7,13 +7,13 @@
 typedef struct rf_bert_embedding {
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias, *last, *last_bias, *pooler,
         *pooler_bias;
-    rf_tensor *contact, *contact_bias;  /* of ESM-2: read and written, not used                                       */
+    rf_tensor *contact, *contact_bias;  /* for ESM-2: read and written, not used                                      */
 } rf_bert_embedding;
 
 typedef struct rf_bert_layer {
     rf_tensor *qkv, *qkv_bias, *out, *out_bias, *norm, *norm_bias;
     rf_tensor *up, *up_bias, *down, *down_bias, *norm2, *norm2_bias;
-    rf_tensor *cross_query, *cross_query_bias, *cross_keys, *cross_keys_bias;           /* of decoders; keys, values */
+    rf_tensor *cross_query, *cross_query_bias, *cross_keys, *cross_keys_bias;           /* for decoders: keys, values */
     rf_tensor *cross_out, *cross_out_bias, *cross_norm, *cross_norm_bias;
 } rf_bert_layer;
 
@@ -32,25 +32,25 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     RF_TENSOR(rf_bert_embedding, norm, "embeddings.LayerNorm.weight", "E", ONES, false, 0),                            \
     RF_TENSOR(rf_bert_embedding, norm_bias, "embeddings.LayerNorm.bias", "E", ZEROS, false, 0)
 
-/* BERT's pooler, which may be in the base model already, and a classifier of K columns, or of one. */
+/* BERT's pooler, which the base model may already contain, and a classifier with K columns, or with one. */
 #define RF_BERT_POOLED(labels, label, pretrained)                                                                      \
     RF_TENSOR(rf_head_weights, dense, "pooler.dense.weight", "CC", NORMAL, true, RF_ROW_BASE | (pretrained)),          \
     RF_TENSOR(rf_head_weights, dense_bias, "pooler.dense.bias", "C", ZEROS, false, RF_ROW_BASE | (pretrained)),        \
     RF_TENSOR(rf_head_weights, out, "classifier.weight", labels, NORMAL, true, 0),                                     \
     RF_TENSOR(rf_head_weights, out_bias, "classifier.bias", label, ZEROS, false, 0)
 
-/* Heads that look at all tokens, or at a text pooled: every family of this kind has them. */
+/* Heads that use all tokens, or a pooled text: every family of this kind has them. */
 #define RF_BERT_HEADS                                                         \
     {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},             \
     {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},               \
     {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none}
 
-/* RoFormer's heads of texts and of choices. */
+/* RoFormer's heads for texts and for choices. */
 #define RF_ROFORMER_HEADS                                                     \
     {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense},        \
     {RF_HEAD_CHOICE, RF_LOOK_SUMMARY, rf__rows_choice, rf__head_plain}
 
-/* transformers' classes whose names differ by the family's alone; `text` is the head of those for texts. */
+/* transformers' classes whose names differ only by the family; `text` is the head for texts. */
 #define RF_BERT_CLASSES(family, text)                                         \
     {RF_HEAD_MLM, family "ForMaskedLM", false, false},                        \
     {text, family "ForSequenceClassification", false, false},                 \
@@ -59,10 +59,10 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     {RF_HEAD_CHOICE, family "ForMultipleChoice", false, false},               \
     {RF_HEAD_EMBED, family "ForSentenceEmbedding", false, true}
 
-/* The layer's rows with biases and norms of their own. */
+/* The rows of a layer with biases and norms. */
 extern const rf_family_row rf__rows_bert_layer[];
 
-/* What a family of such layers says beside its names. */
+/* The part of a family's row that depends on such layers. */
 #define RF_BERT_LAYER RF_BERT_LAYER_OF(rf__bert_embed)
 #define RF_BERT_LAYER_OF(embeds)                                                                              \
     .embedding_size = sizeof(rf_bert_embedding), .layer_size = sizeof(rf_bert_layer),                         \

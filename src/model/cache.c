@@ -1,24 +1,24 @@
 /* cache.c — keys, values and states of earlier tokens, sequence by sequence; see cache.h. */
 #include "model/cache.h"
 
-/* A page or a state: its head, and behind it what it holds. */
+/* A page or a state: a header, followed by its contents. */
 typedef struct block { int64_t owners; size_t bytes; } block;
-enum { HEAD = 64 };                     /* bytes, so that rows are aligned                                            */
+enum { HEAD = 64 };                     /* bytes of the header, so that rows are aligned                              */
 
-/* What a sequence has of a layer. */
+/* A sequence's data of one layer. */
 typedef struct store {
     void **page;                        /* NULL: released                                                             */
     size_t pages, capacity;
     void *state[RF_STATES], *next[RF_STATES];
-    int64_t release;                    /* with the call's end, tokens before this one                                */
+    int64_t release;                    /* at the end of the call, tokens before this one are released                */
 } store;
 
 typedef struct sequence {
     rf_sequence number;
     rf_type type;
     int64_t length, more;               /* tokens; those of the call                                                  */
-    char *source;                       /* rows of its tokens, layer after layer; NULL: it looks at none              */
-    int64_t sources;                    /* how many tokens                                                            */
+    char *source;                       /* rows of its source's tokens, layer after layer; NULL: it has no source     */
+    int64_t sources;                    /* number of source tokens                                                    */
     bool called;
     store at[];                         /* [layers + 1], the embeddings first                                         */
 } sequence;
@@ -27,14 +27,14 @@ struct rf_cache {
     const rf_ctx *ctx;
     int64_t places;                     /* layers and the embeddings                                                  */
     rf_keeping *keeping;                /* [places]                                                                   */
-    sequence **all;                     /* in the order of their numbers                                              */
+    sequence **all;                     /* sorted by number                                                           */
     size_t sequences, capacity;
-    rf_sequence last;                   /* number that was given out                                                  */
-    sequence **called;                  /* of the call                                                                */
+    rf_sequence last;                   /* the last number that was assigned                                          */
+    sequence **called;                  /* sequences of the call                                                      */
     size_t calls, called_capacity;
-    bool reading;                       /* the call is of sources: its sequences are new                              */
+    bool reading;                       /* the call reads sources: its sequences are new                              */
     size_t bytes, limit;
-    bool refused;                       /* by the limit                                                               */
+    bool refused;                       /* refused because of the limit                                               */
 };
 
 /* ---- blocks ---- */
@@ -81,13 +81,13 @@ static size_t row_bytes(const rf_keeping *k, rf_type type)
 static size_t page_bytes(const rf_keeping *k, rf_type type) { return RFK_PAGE * row_bytes(k, type); }
 static int64_t pages_of(int64_t tokens) { return tokens / RFK_PAGE + (tokens % RFK_PAGE != 0); }
 
-/* Of so many tokens, those of `recent` wherever in a page they begin. */
+/* Number of pages for so many tokens, at most for `recent` tokens, wherever they begin in a page. */
 static int64_t pages_kept(const rf_keeping *k, int64_t tokens)
 {
     return k->recent ? rf__min64(pages_of(tokens), pages_of(k->recent) + 1) : pages_of(tokens);
 }
 
-/* Twice: while a call goes on, the state after it is there, too. */
+/* States count twice: during a call, the new state exists as well. */
 size_t rf__keeping_bytes(const rf_keeping *k, rf_type type, int64_t tokens)
 {
     size_t sum;
@@ -154,7 +154,7 @@ void rf__cache_limit(rf_cache *c, size_t bytes) { c->limit = bytes; }
 
 /* ---- sequences ---- */
 
-/* Where the sequence is among all; c->sequences: nowhere. */
+/* The index of the sequence; c->sequences: there is none. */
 static size_t find(const rf_cache *c, rf_sequence which)
 {
     size_t from = 0, to = c->sequences;
@@ -175,7 +175,7 @@ static rf_status absent(const rf_cache *c, rf_sequence which, rf_error *why)
                    (long long)which);
 }
 
-/* Behind all others, which have lower numbers. */
+/* Appends a sequence; all others have lower numbers. */
 static rf_status add(rf_cache *c, sequence *q, rf_sequence *out, rf_error *why)
 {
     if (!q || !rf__grow(c->ctx, &c->all, &c->capacity, c->sequences + 1, sizeof *c->all)) {
@@ -200,7 +200,7 @@ rf_status rf__cache_add(rf_cache *c, rf_type type, rf_sequence *out, rf_error *w
     return add(c, make(c, type), out, why);
 }
 
-/* Everything of so many tokens is shared.  false: no memory. */
+/* Shares everything of the first `tokens` tokens. false: out of memory. */
 static bool share(const rf_cache *c, sequence *q, const sequence *from, int64_t tokens)
 {
     q->length = tokens;
@@ -256,7 +256,7 @@ int64_t rf__cache_tokens(const rf_cache *c, rf_sequence which)
 
 /* ---- a call ---- */
 
-/* Page i of a layer may be written from here on. */
+/* Makes page i of a layer writable. */
 static bool own_page(rf_cache *c, sequence *q, int64_t place, size_t i)
 {
     store *s = &q->at[place];
@@ -275,7 +275,7 @@ static bool own_page(rf_cache *c, sequence *q, int64_t place, size_t i)
     return true;
 }
 
-/* The pages of the call's tokens, of layers that keep all. */
+/* Reserves the pages of the call's tokens, for layers that keep all. */
 static bool reserve(rf_cache *c, sequence *q)
 {
     for (int64_t l = 0; l < c->places; l++) {
@@ -286,7 +286,7 @@ static bool reserve(rf_cache *c, sequence *q)
     return true;
 }
 
-/* What the layers will ask for while they compute. */
+/* Bytes that the layers will request during the call. */
 static size_t later(const rf_cache *c, const sequence *q)
 {
     size_t sum = 0;
@@ -386,7 +386,7 @@ void rf__cache_end(rf_cache *c, bool succeeded)
 
 /* ---- sources ---- */
 
-/* Bytes of a source in all layers; SIZE_MAX: more than there can be. */
+/* Bytes of a source in all layers; SIZE_MAX: too large. */
 static size_t source_size(const rf_cache *c, rf_type type, int64_t tokens)
 {
     size_t sum = 0;
@@ -424,7 +424,7 @@ rf_status rf__cache_read(rf_cache *c, rf_type type, int64_t B, const int32_t sta
     return RF_OK;
 }
 
-/* Where the rows of a place begin in a source. */
+/* The offset of a layer's rows in a source. */
 static size_t source_at(const rf_cache *c, const sequence *q, int64_t place)
 {
     size_t at = 0;
@@ -514,7 +514,7 @@ bool rf__cache_append(rf_graph *g, rf_cache *c, int64_t layer, const rf_columns 
 void rf__cache_extend(rf_graph *g, rf_cache *c, int64_t layer, rf_tensor *qkv, rf_attention_spec *spec)
 {
     rf_tensor *rotated = qkv;
-    if (spec->rope) {                                               /* queries are rotated by the kernel */
+    if (spec->rope) {                                               /* the kernel rotates the queries */
         const rf_rotate_parts_spec rotate = {.parts = 3,
                                              .heads = spec->heads,
                                              .rotated = spec->heads,

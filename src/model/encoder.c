@@ -1,22 +1,22 @@
-/* encoder.c — an encoder of any family: its tensors bound to their members, its layers one after the other; and, where
- * the family has one, the decoder that looks at what it made.
+/* encoder.c — an encoder of any family: binds its tensors to struct members and runs its layers in order; for families
+ * with a decoder, the decoder that attends to the result.
  *
  *     h_0     = embed(batch)
- *     h_l+1   = layer(h_l)                      as the family's row says (family.h); BERT's kind is in bert_layer.c
+ *     h_l+1   = layer(h_l)                      as the family's row defines it (family.h); BERT's is in bert_layer.c
  *     logits  = head(h) word^T + bias           of masked tokens; those of other heads are in heads.c
  *
- * The softmax of attention is over all tokens of a text, or, with is_decoder, over those up to m: then h_m is a
- * function of tokens 0 .. m, and the logits at m are those of token m + 1.
+ * The softmax of attention is over all tokens of a text or, with is_decoder, over those up to m: then h_m is a function
+ * of tokens 0 .. m, and the logits at m are those of token m + 1.
  *
- * Where positions come in, the row that config.json names is asked (position.h).  RoFormer adds none anywhere: they
- * enter through the rotation R(m) alone, of interleaved pairs, as the checkpoints have it. */
+ * The row that config.json names is called wherever positions matter (position.h). RoFormer does not add positions: it
+ * only rotates by R(m), with interleaved pairs, as in the published checkpoints. */
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/family.h"
 #include "model/linear_attention.h"
 #include "store/store.h"
 
-/* One side: its tensors, and what its encoding keeps. */
+/* One stack: its tensors, and what its position encoding keeps. */
 typedef struct side {
     const rf_stack *is;
     char *embedding, *layer;               /* the family's structs: of the embeddings, of each layer                  */
@@ -31,16 +31,16 @@ struct rf_encoder {
     float **value, **grad;                 /* one for each parameter; grad entries NULL: inference                    */
     const rf_packed **packed;              /* one for each parameter, or NULL                                         */
     const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL           */
-    const uint16_t *words;                 /* the words' values, when they are bf16 alone; or NULL                    */
+    const uint16_t *words;                 /* the word embeddings, if they are only stored in bf16; or NULL           */
     bool still;                            /* values never change                                                     */
-    int64_t frozen;                        /* embeddings and so many layers get no gradient                           */
-    bool recompute;                        /* layers are computed again in the backward                               */
+    int64_t frozen;                        /* the embeddings and this number of layers get no gradient                */
+    bool recompute;                        /* layers are recomputed in the backward pass                              */
     rf_tensor *word;
     rf_head_weights head;
     side side[RF_STACKS];
     rf__observer *observer;
     void *observer_user;
-    int64_t underflows;                    /* of linear attention's denominators, in all batches                      */
+    int64_t underflows;                    /* zero denominators of linear attention, in all batches                   */
 };
 
 /* ---- binding ---- */
@@ -63,7 +63,7 @@ static rf_status make_side(const rf_params *params, int number, side *out, rf_er
     return rf__positions_new(ctx, &is->config, &out->kept, why);
 }
 
-/* Features of linear attention may take more than all weights. */
+/* Features of linear attention may need more memory than all weights. */
 static rf_status features_fit(const rf_params *params, rf_error *why)
 {
     for (int s = 0; s < params->stacks; s++) {
@@ -171,7 +171,7 @@ void rf__encoder_freeze(rf_encoder *e, int64_t layers)
         if (frozen(e, i)) e->grad[i] = NULL;
 }
 
-/* The parameter i, and those that are joined to it, as one tensor. */
+/* Parameter i and those that are joined to it, as one tensor. */
 static rf_tensor *tensor_of(rf_graph *g, const rf_encoder *e, size_t i, size_t span)
 {
     const rf_param *p = &e->params->p[i];
@@ -185,7 +185,7 @@ static rf_tensor *tensor_of(rf_graph *g, const rf_encoder *e, size_t i, size_t s
     return t;
 }
 
-/* The struct that p is a member of. */
+/* The struct that p belongs to. */
 static void *owner_of(rf_encoder *e, const rf_param *p)
 {
     const side *s = &e->side[p->stack];
@@ -253,10 +253,10 @@ static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
     return b->family->layer_forward(g, b, h);
 }
 
-/* What the decoder looks at: the encoder's last h, and where its sequences begin. */
+/* The source of the decoder: the encoder's last h, and where its sequences begin. */
 typedef struct looked_at { rf_tensor *h; const rf_layer_context *at; } looked_at;
 
-/* Layer i, from what all have in common. */
+/* Layer i, completed from what all layers share. */
 static rf_block block_of(const side *s, const rf_block *common, int64_t i)
 {
     rf_block b = *common;
@@ -278,8 +278,8 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
     return b;
 }
 
-/* Attention to the source: unrotated, or by the angles that self-attention has, at the places on each side.  `source`
- * NULL: its keys are kept, rotated. */
+/* Prepares attention to the source: not rotated, or rotated by the angles of self-attention, at the positions on each
+ * side. `source` NULL: its keys are cached, rotated. */
 static void look(rf_graph *g, rf_block *b, const looked_at *source)
 {
     b->cross = (rf_attention_spec){.heads = b->config->num_attention_heads,
@@ -300,7 +300,7 @@ static void look(rf_graph *g, rf_block *b, const looked_at *source)
     if (source) b->cross.key_row = source->at->position;
 }
 
-/* Layer i with its angles, which attention to the source may have, too. */
+/* Layer i with its angles, which attention to the source may use as well. */
 static rf_block rotated_layer(rf_graph *g, const side *s, const rf_block *common, int64_t i)
 {
     rf_error why = {0};
@@ -309,7 +309,7 @@ static rf_block rotated_layer(rf_graph *g, const side *s, const rf_block *common
     return b;
 }
 
-/* The layers of a side; `source` NULL: they look at no other, or at what is kept of one. */
+/* Runs the layers of a stack; `source` NULL: no attention to a source, or to a cached one. */
 static rf_tensor *run(rf_graph *g, const rf_encoder *e, const side *s, const rf_block *common, const looked_at *source)
 {
     const rf_family *family = common->family;
@@ -330,7 +330,7 @@ static rf_tensor *run(rf_graph *g, const rf_encoder *e, const side *s, const rf_
     return family->finish ? family->finish(g, common, h) : h;                                    /* [N, C]  */
 }
 
-/* What the layers of a side have in common.  false: the graph has stopped. */
+/* Sets what the layers of a stack share. false: the graph has stopped. */
 static bool common_of(rf_graph *g, rf_encoder *e, side *s, const rf_batch *b, rf_block *out)
 {
     *out = (rf_block){.config = &s->is->config,
@@ -349,8 +349,9 @@ static bool common_of(rf_graph *g, rf_encoder *e, side *s, const rf_batch *b, rf
 /* Whether the tokens are the first of their sequences: without a cache, or at position 0. */
 static bool begins(const rf_batch *b, const rf_cache *cache) { return !cache || !b->position[0]; }
 
-/* RoFormer-Sim's mask (UniLM's, Dong et al. 2019): token m sees n iff s_n <= s_m, s the sum of the types up to a token.
- * The tokens of type 0 that a sequence begins with are seen by all of it, those behind them by later ones. */
+/* RoFormer-Sim's mask (UniLM's, Dong et al. 2019): token m attends to n iff s_n <= s_m, where s is the sum of the
+ * types up to a token. The tokens of type 0 at the beginning are seen by the whole sequence, those after them by
+ * later ones. */
 static void see_first_parts(rf_graph *g, const rf_batch *b, rf_block *common)
 {
     int32_t *prefix = b->type ? rf__push(g, (size_t)b->B, sizeof *prefix) : NULL;
@@ -410,7 +411,7 @@ rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, 
     return run(g, e, &e->side[1], &to, &seen);
 }
 
-/* Keys and values of a layer, as attention to them takes them. */
+/* The keys and values of a layer in the form that attention reads. */
 static rf_tensor *keys_to_keep(rf_graph *g, const rf_block *b)
 {
     rf_tensor *kv = b->family->source_keys(g, b);

@@ -115,7 +115,7 @@ const rf_family_row rf__rows_choice[] = {
 };
 #undef ROW
 
-/* TensorFlow's names of norms; transformers' decoder.bias is tied to cls.predictions.bias, or, untied, the only one
+/* TensorFlow's names of norms. transformers' decoder.bias is tied to cls.predictions.bias or, if untied, the only one
  * that is used. */
 const rf_spelling rf__spelling_bert[] = {
     {"LayerNorm.weight", "LayerNorm.gamma", false},

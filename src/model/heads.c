@@ -1,20 +1,19 @@
-/* heads.c — what stands on top of the encoder when it answers something else than "which token?".  Which of these a
- * head is, and which tokens it looks at, the family says.
+/* heads.c — the heads on top of the encoder, other than the language-model head. The family selects the kind of a head
+ * and the tokens that it uses.
  *
  *     dense      act(drop(h_[CLS]) W_d + b_d),  drop,  W_o + b_o      transformers' RoFormerClassificationHead
  *     dense_tanh   the same with tanh and classifier_dropout         XLMRobertaClassificationHead
  *     pooled     tanh(h_[CLS] W_p + b_p),  drop,  W_o + b_o                       BERT's pooler and classifier
  *     token      drop(h) W + b
- *     plain      h W + b                            of answers two columns; of candidates their last, first or mean h
+ *     plain      h W + b                            for answers two columns; for candidates their last, first or mean h
  *     masked     norm(act(h W_t + b_t))             before the decoder
- *     masked_gelu  the same with GELU, whatever hidden_act says           XLMRobertaLMHead
+ *     masked_gelu  the same with GELU, regardless of hidden_act              XLMRobertaLMHead
  *     transformed  drop(masked_gelu) W + b                                ModernBertForSequenceClassification
  *     detect     act(h W_d + b_d) W + b                               ElectraDiscriminatorPredictions
- *     none       h                                  of texts pooled, as sentence-transformers does (Reimers & Gurevych
- *                                                   2019)
+ *     none       h                                  pooled texts, as in sentence-transformers (Reimers & Gurevych 2019)
  *
- * A candidate's last token is its own last one.  transformers takes the last column of the padded batch, which is the
- * same where nothing is padded; heads made here take the first token, for which both agree always. */
+ * A candidate's last token is its own last one. transformers uses the last column of the padded batch, which is the
+ * same without padding. New heads use the first token, for which both always agree. */
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/family.h"
@@ -27,7 +26,7 @@ static bool looks_at_means(const rf_params *p)
     return look_of(p) == RF_LOOK_SUMMARY && p->config.summary == RF_SUMMARY_MEAN;
 }
 
-/* How the vectors of a text's tokens become one; false: the head does not look at all of them. */
+/* How the vectors of a text's tokens are pooled; false: the head does not use all of them. */
 static bool pooling_of(const rf_params *p, rf_pooling *out)
 {
     const int named = look_of(p) == RF_LOOK_POOLED ? rf__pooling_of(p->config.sentence_pooling) : -1;
@@ -41,7 +40,7 @@ bool rf__task_rows(const rf_params *p)
     return look_of(p) != RF_LOOK_ALL && !pooling_of(p, &how);
 }
 
-/* The tokens that the head looks at, one of each sequence; NULL: at all of them, or there is no memory. */
+/* The tokens that the head uses, one of each sequence; NULL: all of them, or out of memory. */
 static int32_t *rows_of(rf_graph *g, const rf_params *params, const rf_batch *b)
 {
     const bool last = look_of(params) == RF_LOOK_SUMMARY && params->config.summary == RF_SUMMARY_LAST;
@@ -50,7 +49,7 @@ static int32_t *rows_of(rf_graph *g, const rf_params *params, const rf_batch *b)
     return row;
 }
 
-/* ---- the heads; x: the vectors that they look at ---- */
+/* ---- the heads; x: the vectors that they use ---- */
 
 static double classifier_dropout(const rf_config *c)
 {
@@ -122,7 +121,7 @@ rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights 
     return x;
 }
 
-/* ---- asked by a task ---- */
+/* ---- called by tasks ---- */
 
 static rf_tensor *logits(rf_graph *g, const rf_encoder *e, rf_tensor *x)
 {

@@ -4,13 +4,13 @@
  *
  * with the feature map, the order of map and rotation, and the number of random features that config.json names.
  *
- * Random features are W = W(feature_seed, layer, draw), the same for all heads of a layer.  In training a new draw
- * begins every feature_redraw_interval steps; feature_draw says which one a model's features are.
+ * Random features are W = W(feature_seed, layer, draw), the same for all heads of a layer. In training, a new draw
+ * begins every feature_redraw_interval steps; feature_draw records which one a model uses.
  *
- * Positions.  What is added to words is there before attention.  Rotation is that of rotary positions, with angles for
- * the columns of a row of features where these are rotated, or of xPos, whose decay the sums over keys carry on from
- * chunk to chunk.  Terms of scores have no place, for there are no scores; angles that go by the length of the whole
- * text would have to change behind a sum over its keys. */
+ * Positions. Encodings that are added to the words act before attention. Rotation is that of rotary positions, with
+ * angles for the columns of a row of features if these are rotated, or that of xPos, whose decay the sums over keys
+ * carry from chunk to chunk. Encodings that change scores are not possible, because there are no scores; nor are angles
+ * that depend on the length of the whole text, since they would have to change after the sum over its keys. */
 #include "model/linear_attention.h"
 
 #include "base/context.h"
@@ -44,7 +44,7 @@ int64_t rf__linear_attention_sequence(const rf_ctx *ctx, const rf_config *c)
     return rf__linear_attention_state(ctx->k, c->num_attention_heads, rf__linear_attention_columns(c), width_of(c));
 }
 
-/* Panels of the random features, and the scratch of all workers. */
+/* Panels of the random features, and the scratch memory of all workers. */
 static double scratch_of(const rf_ctx *ctx, const rf_config *c, int64_t T, size_t (*needs)(const rfk__linear *))
 {
     if (!rf__config_linear_attention(c, -1)) return 0;
@@ -88,7 +88,7 @@ rf_status rf__linear_attention_fits(const rf_ctx *ctx, const rf_config *c, doubl
 
 bool rf__linear_attention_wasteful(const rf_config *c, int64_t T)
 {
-    enum { FAR = 16 };                                  /* some three times the multiplications of all causal pairs */
+    enum { FAR = 16 };                                  /* about three times the multiplications of all causal pairs */
     return rf__config_linear_attention(c, -1) && rf__linear_attention_columns(c) / FAR >= T;
 }
 
@@ -99,9 +99,9 @@ void rf__linear_attention_draw(rf_config *c, int64_t steps)
     if (c->feature_draw != draw) c->feature_draw = draw;
 }
 
-/* ---- what goes together ------------------------------------------------------------------------------------------ */
+/* ---- checks of combinations -------------------------------------------------------------------------------------- */
 
-/* The first key of rotary positions that linear attention has no place for; NULL: none. */
+/* The first key of rotary positions that linear attention does not support; NULL: none. */
 static const char *odd_key(const rf_config *c)
 {
     if (c->rotary_value) return "rotary_value";
@@ -169,7 +169,7 @@ rf_status rf__linear_attention_check(const rf_position *p, const rf_config *c, r
 
 /* ---- a layer ----------------------------------------------------------------------------------------------------- */
 
-/* The layer's random features are kept from batch to batch, and one row more with the draw that they are. */
+/* The layer's random features are kept between batches, with one more row for the number of their draw. */
 static const float *random_features(rf_graph *g, const rf_layer_context *at)
 {
     const rf_config *c = at->config;
@@ -193,7 +193,7 @@ static const float *random_features(rf_graph *g, const rf_layer_context *at)
     return fine ? rf__positions_kept(at, at->layer, 0)->x : NULL;
 }
 
-/* What the cache's sequences keep of this layer. */
+/* Binds the states of this layer in the cache's sequences. */
 static bool states(rf_graph *g, const rf_layer_context *at, rf_linear_attention_spec *spec)
 {
     const float **past = rf__push(g, (size_t)at->B, sizeof *past);

@@ -1,8 +1,8 @@
-/* model.c — opening a model folder for inference.
+/* model.c — opens a model folder for inference.
  *
- * Matrices are packed straight from the mapped file, whose pages are then given back, so that a model costs its weights
- * once.  The word embeddings stay in the file where that is possible, in f32 or bf16, and the rows that a text needs
- * are read there; the head's copy of them is packed when first asked for.                                            */
+ * Matrices are packed directly from the mapped file, whose pages are then released, so that only one copy of the
+ * weights is in memory. The word embeddings stay in the file if possible, in f32 or bf16, and only the rows that a text
+ * needs are read there. The head's copy of them is packed on first use. */
 #include <unistd.h>
 
 #include "roformer/inspect/files.h"
@@ -34,13 +34,13 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
     return RF_OK;
 }
 
-/* With weights in int8 the layers' matrices are; the others are bf16. */
+/* With weights in int8, only the layers' matrices are int8; the others are bf16. */
 static rf_type type_of(const rf_model *m, const rf_param *p)
 {
     return m->type == RF_I8 && !rf__param_in_int8(&m->params, p) ? RF_BF16 : m->type;
 }
 
-/* One matrix, or the two of a gated feed-forward layer. */
+/* Packs one matrix, or the two of a gated feed-forward layer. */
 static rf_status pack_rows(rf_model *m, size_t i, int64_t rows, const float *w, rf_error *why)
 {
     const rf_param *p = &m->params.p[i];
@@ -58,7 +58,7 @@ static rf_status pack_int8_rows(rf_model *m, size_t i, int64_t rows, const int8_
     return rf_pack_int8(m->ctx, rows, p->dim[1], q, scale, &m->packed[i], why);
 }
 
-/* The tensor that cannot be packed, of those that make one matrix, and why. */
+/* Names the tensor that cannot be packed, of those that form one matrix, and the reason. */
 static rf_status name_culprit(const rf_model *m, size_t i, const float *w, const rf_error *whole, rf_error *why)
 {
     const size_t span = rf__params_span(&m->params, i);
@@ -75,7 +75,7 @@ static rf_status name_culprit(const rf_model *m, size_t i, const float *w, const
 
 static bool is_int8(const struct source *from, size_t i) { return from->file && rf__quantised(from->match[i]); }
 
-/* The whole numbers and scales of one weight: those of the file, or made as packing makes them. */
+/* The integers and scales of one weight: those of the file, or computed as in packing. */
 static rf_status codes_of(const rf_model *m, const struct source *from, size_t i, int8_t *q, float *scale,
                           rf_error *why)
 {
@@ -94,7 +94,7 @@ static rf_status codes_of(const rf_model *m, const struct source *from, size_t i
     return status;
 }
 
-/* Weights that are in int8 stay as they are. */
+/* Weights that are stored in int8 are used unchanged. */
 static rf_status pack_codes(rf_model *m, const struct source *from, size_t i, int64_t rows, rf_error *why)
 {
     const rf_param *p = &m->params.p[i];
@@ -140,7 +140,7 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     return status;
 }
 
-/* A mapped tensor of f32 or bf16 can be used where it lies. */
+/* Whether a mapped tensor of f32 or bf16 can be used in place. */
 static bool usable_as_is(const rf_weight *t)
 {
     if (!t || !t->readable || t->stride) return false;
@@ -295,7 +295,7 @@ rf_status rf__model_ask(rf_model *m, const char *folder, rf_error *why)
     return m->asked ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a path");
 }
 
-/* A model that comes from no file, of the config's own head. */
+/* Creates a model without a file, with the config's own head. */
 static rf_status make(const rf_ctx *ctx, const rf_config *config, const struct source *from, rf_type type,
                       rf_model **out, rf_error *why)
 {

@@ -1,5 +1,5 @@
-/* param_row.h — rows of parameter tables, which families (family.h) and position encodings (position.h) have, and the
- * parameters that are made of them (params.h). */
+/* param_row.h — rows of parameter tables, used by families (family.h) and position encodings (position.h), and the
+ * parameters that are created from them (params.h). */
 #ifndef RF_PARAM_ROW_H
 #define RF_PARAM_ROW_H
 
@@ -12,7 +12,7 @@ typedef enum rf_init {
     RF_INIT_ONES,
     RF_INIT_GLOROT, /* normal of variance 2 / (rows + columns)                       Glorot and Bengio 2010, Eq. 16 */
     RF_INIT_WIDTH,  /* normal of variance 1 / columns                                                                */
-    RF_INIT_MADE    /* by the position encoding                                                                      */
+    RF_INIT_MADE    /* initialized by the position encoding                                                          */
 } rf_init;
 
 /* Whether a model of this config has a row. layer: the number of the layer in its stack, -1 outside layers. */
@@ -30,20 +30,20 @@ typedef struct rf_param_row {
 } rf_param_row;
 
 enum {
-    RF_ROW_JOINED = 1,          /* directly behind the row above, as one matrix with it                               */
-    RF_ROW_BASE = 2,            /* of a head, but named under the family's prefix                                     */
-    RF_ROW_TABLE = 4,           /* looked up, never multiplied by                                                     */
+    RF_ROW_JOINED = 1,          /* adjacent to the row above, forming one matrix with it                              */
+    RF_ROW_BASE = 2,            /* belongs to a head, but is named with the family's prefix                           */
+    RF_ROW_TABLE = 4,           /* looked up, never multiplied                                                        */
     RF_ROW_WORDS = 8,           /* the word embeddings: a table, and the decoder of a tied head                       */
-    RF_ROW_TWICE = 16,          /* untied, written under its other spelling, too                                      */
-    RF_ROW_PRETRAINED = 32,     /* of a head, but read for every head from a file that has it: BERT's pooler          */
+    RF_ROW_TWICE = 16,          /* untied, also written under its other spelling                                      */
+    RF_ROW_PRETRAINED = 32,   /* belongs to a head, but is read for every head from a file that has it: BERT's pooler */
     RF_ROW_FLAT = 64,           /* [1,n] in files, a vector of n here                                                 */
-    RF_ROW_POOLER = 128,        /* of linear_pooler's matrix: part of the model, on its last layer                    */
-    RF_ROW_MAY_LACK = 512,      /* zeros where a file has none (of a head: a file that has the head)                  */
+    RF_ROW_POOLER = 128,        /* matrix of linear_pooler: part of the model, on its last layer                      */
+    RF_ROW_MAY_LACK = 512,      /* zero if a file does not have it (for a head: a file that has the head)             */
     RF_ROW_GATED = 256,         /* gate and up of a gated feed-forward layer, in the family's order (family.h)        */
 };
 
-/* Conditions that several tables share (family.c): embedding_size is not hidden_size; the head has a matrix of its own;
- * source and target share their words, or do not; normalize_before; linear_pooler; there are token types. */
+/* Conditions that several tables share (family.c): embedding_size is not hidden_size; the head has its own matrix;
+ * source and target share their word embeddings, or do not; normalize_before; linear_pooler; there are token types. */
 rf_when rf__when_projected, rf__when_untied, rf__when_shared_words, rf__when_separate_words, rf__when_before,
     rf__when_linear_pooler, rf__when_types;
 
@@ -56,15 +56,15 @@ typedef struct rf_param {
     bool decay;                 /* weight decay applies: matrices, not biases and norms                               */
     int flags;                  /* RF_ROW_* of its row                                                                */
     bool looked_up;             /* not multiplied by, never packed                                                    */
-    bool joined;                /* lies directly behind the parameter before it                                       */
+    bool joined;                /* adjacent to the previous parameter                                                 */
     bool head;                  /* belongs to the head, not to the encoder                                            */
     bool position;              /* belongs to the position encoding                                                   */
     int layer;                  /* -1 embeddings, 0.. layers, stack after stack, then the head                        */
     int stack;                  /* the stack that it belongs to                                                       */
-    size_t member;              /* of the family's struct of its layer (family.h); not of position's                  */
+    size_t member;              /* in the family's struct of its layer (family.h); not for those of positions         */
 } rf_param;
 
-/* Stands on the last layer, as the head does. */
+/* Whether it belongs to the top of the model, as the head does. */
 static inline bool rf__param_on_top(const rf_param *p) { return p->head || p->flags & RF_ROW_POOLER; }
 
 #endif

@@ -1,8 +1,7 @@
-/* params.c — the parameters of a model: the rows of its family and of its position encoding, from which everything else
- * follows.
+/* params.c — the parameters of a model, generated from the rows of its family and of its position encoding.
  *
- * Names and shapes are those of transformers' classes.  In the slab, query, key and value of a layer lie side by
- * side (`joined`), so that one product [N,C] x [C,3C] makes all three. */
+ * Names and shapes are those of transformers' classes. In the slab, query, key and value of a layer are adjacent
+ * (`joined`), so that one product [N,C] x [C,3C] computes all three. */
 #include <stdio.h>
 
 #include "model/family.h"
@@ -11,7 +10,7 @@
 #include "model/positions.h"
 #include "store/store.h"
 
-/* ---- making the list ---- */
+/* ---- building the list ---- */
 
 static int64_t extent(const rf_config *c, const rf_position *p, char letter)
 {
@@ -120,7 +119,7 @@ rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *
     return status ? status : rf__params_new_head(ctx, config, family->head->head, out, why);
 }
 
-/* Rows of the embeddings of a side, and of one of its layers. */
+/* Rows of the embeddings of a stack, and of one of its layers. */
 static const rf_family_row *embedding_of(const rf_family *f, int stack)
 {
     return stack ? f->decoder->embedding : f->embedding;
@@ -128,7 +127,7 @@ static const rf_family_row *embedding_of(const rf_family *f, int stack)
 
 static const rf_family_row *layer_of(const rf_family *f, int stack) { return stack ? f->decoder->layer : f->layer; }
 
-/* Family, head and encodings; what they cannot be together. */
+/* Selects family, head and encodings; refuses impossible combinations. */
 static rf_status choose(const rf_config *config, rf_head head, rf_params *out, const rf_head_row **is, rf_error *why)
 {
     if (head == RF_HEAD_SPAN && config->num_labels != 2)
@@ -159,7 +158,7 @@ static size_t most_rows(const rf_params *p, const rf_head_row *top)
     return most;
 }
 
-/* Embeddings first, then layers: the backward comes by in the opposite order. */
+/* Embeddings first, then layers: the backward pass visits them in the opposite order. */
 static bool append_embeddings(rf_params *out, int s)
 {
     const section in = {s, -1, "", false, false}, named = {s, -1, s ? "decoder." : "encoder.", false, false};

@@ -1,6 +1,7 @@
-/* params_init.c — the numbers that training begins with.
+/* params_init.c — the initial values of parameters.
  *
- * A block of 4,096 numbers is a function of the seed, the parameter's index and the block's: whoever computes it. */
+ * A block of 4,096 numbers is a function of the seed, the parameter's index and the block's index, so it does not
+ * depend on the worker. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* params_load.c — parameters out of files of weights: names as the family spells them, what is missing or misshapen,
- * and what is left over. */
+/* params_load.c — reads parameters from files of weights: the family's spellings of names, tensors that are missing or
+ * have a wrong shape, and unused ones. */
 #include <stdio.h>
 
 #include "model/family.h"
@@ -38,7 +38,7 @@ const rf_weight *rf__params_find(const rf_params *p, const rf_weights *w, const 
     return t || !f->older_prefix || own == name ? t : find_under(f, w, f->older_prefix, own);
 }
 
-/* A list of complaints that fits one error; what does not fit is counted. */
+/* A list of problems that fits one error; those that do not fit are counted. */
 struct complaints { char text[224]; size_t n, more, all; };
 
 static void complain(struct complaints *c, const rf_param *p, const rf_weight *t)
@@ -66,7 +66,7 @@ static bool fits(const rf_param *p, const rf_weight *t)
     return same;
 }
 
-/* Of weights in int8 everything is known before one is read. */
+/* For weights in int8, everything is checked before the first is read. */
 static rf_status check_quantised(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
                                  rf_error *why)
 {
@@ -111,7 +111,7 @@ bool rf__param_in_int8(const rf_params *params, const rf_param *p)
     return in_layer && p->rank == 2 && !p->looked_up;
 }
 
-/* A table of positions that is not the one computed is no silent one.  *memory false: it has ended. */
+/* A position table that differs from the computed one is reported. *memory false: out of memory. */
 static bool is_known(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *memory)
 {
     bool same = true;
@@ -134,7 +134,7 @@ char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_
         const rf_weight *named = rf_weights_at(w, i), *owner = rf__quantised_owner(w, named);
         const rf_weight *t = owner ? owner : named;
         bool used = is_known(params, w, t, &memory);
-        for (size_t j = 0; !used && j < params->n; j++)         /* or its second name, of which the first counted */
+        for (size_t j = 0; !used && j < params->n; j++)         /* or its second name, if the first took precedence */
             used = match[j] && (match[j] == t || !strcmp(params->p[j].name, t->name));
         if (!used) n += (size_t)snprintf(list + n, size - n, "%s%s", n ? ", " : "", named->name);
     }

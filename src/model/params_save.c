@@ -1,12 +1,12 @@
-/* params_save.c — parameters into model.safetensors, as transformers writes it. */
+/* params_save.c — writes parameters to model.safetensors, as transformers does. */
 #include <stdio.h>
 
 #include "model/family.h"
 #include "model/params.h"
 #include "store/store.h"
 
-/* The output bias has two names in transformers.  Tied, the second follows from the first; untied, it is the one that
- * is used. */
+/* The output bias has two names in transformers. If tied, the second follows from the first; if untied, it is the one
+ * that is used. */
 static const char *second_name(const rf_params *params, const rf_param *p)
 {
     if (!(p->flags & RF_ROW_TWICE) || params->config.tie_word_embeddings) return NULL;
@@ -22,7 +22,7 @@ static rf_weight_out as_output(const rf_param *p, const float *slab, rf_type typ
     return out;
 }
 
-/* A matrix in int8 has its scales beside it, which are f32 whatever the others are. */
+/* A matrix in int8 is followed by its scales, which are f32 whatever the type of the others. */
 static size_t add_scale(rf_weight_out *out, size_t n, size_t i, const float *scale, char *name, size_t size)
 {
     snprintf(name, size, "%s_scale", out[i].name);

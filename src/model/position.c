@@ -1,4 +1,4 @@
-/* position.c — what the files of position encodings share, and the tables that an encoder keeps for them. */
+/* position.c — shared by the files of position encodings, and the tables that an encoder keeps for them. */
 #include "model/position.h"
 
 #include <string.h>
@@ -17,15 +17,15 @@ int64_t rf__position_grid(const rf_config *c)
     return c->position_grid_width ? c->position_grid_width : side;
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------------------------ */
+/* ---- kept tables ------------------------------------------------------------------------------------------------- */
 
-/* Tables of angles for 512, 1024, ... positions, made when first needed and kept.  Positions that the caller chose and
- * that lie beyond FAR get a table of their own, made for the batch. */
+/* Tables of angles for 512, 1024, ... positions, created on first use and kept. Positions that the caller chose and
+ * that are beyond FAR get a table for the batch. */
 enum { SIZES = 23, SMALLEST = 9, FAR = 1 << 17 };
 
 typedef struct tables {
     rf_rope *size[SIZES], *custom;
-    uint64_t batch;             /* that `custom` was made for                                                         */
+    uint64_t batch;             /* the batch that `custom` was created for                                            */
 } tables;
 
 struct rf_positions {
@@ -150,7 +150,7 @@ rf_status rf__positions_rope(rf_graph *g, const rf_layer_context *at, int part, 
     int32_t *own = rf__push(g, (size_t)at->N, sizeof *own);
     if (!own) return g->error.code;
     for (int64_t n = 0; n < at->N; n++) own[n] = (int32_t)n;
-    if (t->batch != at->batch) {                                /* else another layer of this batch shares it */
+    if (t->batch != at->batch) {                                /* otherwise another layer of this batch shares it */
         rf_rope_free(t->custom);
         t->custom = NULL;
         status = rf_rope_make(ctx, rotary, layout, at->N > 0 ? at->N : 1, at->N > 0 ? by_token : by_row, &m, &t->custom,
@@ -164,7 +164,7 @@ rf_status rf__positions_rope(rf_graph *g, const rf_layer_context *at, int part, 
 
 /* ---- fixed tables ------------------------------------------------------------------------------------------------ */
 
-/* Positions that the caller chose are computed by themselves where a kept table would have more rows. */
+/* Positions that the caller chose are computed separately if a kept table would have more rows. */
 enum { NEAR = 4096 };
 
 struct filling { const rf_config *c; float *to; int64_t width; rf_position_row *fill; };
@@ -222,7 +222,7 @@ rf_tensor *rf__positions_rows(rf_graph *g, const rf_layer_context *at, int64_t w
     return rows;
 }
 
-/* ---- tables that an encoding makes ------------------------------------------------------------------------------- */
+/* ---- tables created by an encoding ------------------------------------------------------------------------------- */
 
 const rf_kept *rf__positions_kept(const rf_layer_context *at, int64_t layer, int number)
 {

@@ -1,25 +1,27 @@
-/* position_table.c — the table of positions that published files hold beside their parameters.
+/* position_table.c — the position tables that published files contain besides their parameters.
  *
  *     table(m, i) = sin(m base^(-2i/D)),   table(m, D/2 + i) = cos(m base^(-2i/D)),   0 <= i < D/2
  *
- * as RoFormerSinusoidalPositionalEmbedding and its kin in transformers fill it.  Angles are computed here, and the
- * table is not read; one that is not this formula, up to the rounding of half types, would be passed over wrongly: the
- * model was trained with other positions than those that its configuration asks for.
+ * as RoFormerSinusoidalPositionalEmbedding and similar classes of transformers fill it. Angles are computed here, and
+ * the table is not used. If it differs from this formula by more than the rounding of half types, the model was trained
+ * with other positions than its configuration defines, and ignoring the table would be wrong.
  *
  *     inv_freq(i) = base^(-2i/D)
  *
- * is what ESM-2's files hold; transformers computes with theirs.  Those of half types are as near as RATIO. */
+ * is what ESM-2's files contain; transformers computes with the stored values. Those of half types differ by at most
+ * RATIO. */
 #include <math.h>
 #include <string.h>
 
 #include "model/params.h"
 #include "store/store.h"
 
-/* What bf16 rounds (2^-9) and f32 loses of angles at position 10^5 (0.006) is below this, another base far above. */
+/* The rounding of bf16 (2^-9) and the error of angles in f32 at position 10^5 (0.006) are below this, another base far
+ * above. */
 static const double FAR = 1.0 / 64;
 enum { MOST = 1 << 24 };
 
-/* The base of the formula; 0: the configuration does not ask for positions that such a table has. */
+/* The base of the formula; 0: the configuration has no positions of this kind. */
 static double base_of(const rf_config *c)
 {
     if (!strcmp(c->position_embedding_type, "sinusoidal_halves")) return c->sinusoidal_base;
@@ -57,7 +59,7 @@ rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_w
     return status;
 }
 
-/* What f16 rounds is half of this; transformers rotates by stored numbers. */
+/* The rounding of f16 is half of this; transformers rotates by the stored numbers. */
 static const double RATIO = 1e-3;
 
 rf_status rf__position_frequencies(const rf_params *p, const rf_weights *w, rf_error *why)

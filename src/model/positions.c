@@ -1,5 +1,5 @@
-/* positions.c — the registry of position encodings, roformer/inspect/positions.h, and what a config asks of the one
- * that it names. */
+/* positions.c — the registry of position encodings, roformer/inspect/positions.h, and the checks of a config's
+ * encoding. */
 #include "model/family.h"
 #include "model/linear_attention.h"
 #include "model/positions.h"
@@ -14,9 +14,9 @@ const rf_position *const rf__position_list[] = {
 };
 #undef RFP
 
-/* ---- finding ----------------------------------------------------------------------------------------------------- */
+/* ---- look-up ----------------------------------------------------------------------------------------------------- */
 
-/* What other programs and papers call them. */
+/* Names in other programs and papers. */
 static const struct { const char *name, *ours;
 } elsewhere[] = {
     {"", "rotary"},           {"rope", "rotary"},
@@ -33,7 +33,7 @@ static const struct { const char *name, *ours;
 
 static int distance(const char *a, const char *b) { return rf__edit_distance(a, strlen(a), b, strlen(b)); }
 
-/* Capitals do not count. */
+/* The most similar name, ignoring case. */
 static const char *nearest(const char *given)
 {
     char name[sizeof ((rf_config *)0)->position_embedding_type];
@@ -59,7 +59,7 @@ static rf_status unknown(const char *name, rf_error *why)
                    "nearest is \"%s\" (`roformer positions` lists all)", clean, nearest(name));
 }
 
-/* Keys that have no meaning with the encoding, and what it finds itself. */
+/* Refuses keys that have no meaning with the encoding; then calls its own check. */
 static rf_status check(const rf_position *p, const rf_config *c, rf_error *why)
 {
     const rf_rope_scaling *s = &c->rope_scaling;

@@ -1,11 +1,11 @@
-/* seq2seq.c — an encoder and a decoder: tensors and keys as transformers' MarianMTModel has them.
+/* seq2seq.c — an encoder and a decoder: tensors and keys as in transformers' MarianMTModel.
  *
- *     s = encoder(source),   h = decoder(target, s)                layers: bert_layer.c;  the order of rows is theirs
+ *     s = encoder(source),   h = decoder(target, s)                layers: bert_layer.c;  the rows are in their order
  *     logits = h word^T
  *
- * Words are one table for source, target and logits (share_encoder_decoder_embeddings and tie_word_embeddings: the
- * usual), or the source has its own, or the logits, or each.  Matrices start as normal numbers of variance
- * 2 / (rows + columns), words as such of 1 / columns. */
+ * Source, target and logits share one table of words (share_encoder_decoder_embeddings and tie_word_embeddings, which
+ * is usual), or the source has its own, or the logits, or each. Matrices are initialized with normal numbers of
+ * variance 2 / (rows + columns), word embeddings with variance 1 / columns. */
 #include "model/seq2seq.h"
 
 #define ROW(when, member, ...) RF_TENSOR_WHEN(rf__when_##when, rf_bert_embedding, member, __VA_ARGS__)
@@ -61,7 +61,7 @@ static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD};
 
 const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_bert_embedding, word)};
 
-/* Tables that are computed, and copies of tied tensors, as older folders have them. */
+/* Tables that are computed, and copies of tied tensors, in older folders. */
 const rf_silent rf__seq2seq_silent[] = {
     {"encoder.embed_positions.weight", NULL},
     {"decoder.embed_positions.weight", NULL},
@@ -71,9 +71,9 @@ const rf_silent rf__seq2seq_silent[] = {
     {0},
 };
 
-/* Of a side; a label is its row and its adjoint.  A decoder's layer has attention to the source besides: query, result,
- * sum and norm of each of its tokens, key and value of each of the source's.  A norm in front leaves a sub-layer's
- * result, what dropout makes of it and the sum with h beside its own, and stands behind the last layer, too. */
+/* For one stack; a label is its row and its adjoint. A decoder's layer also has attention to the source: query, result,
+ * sum and norm of each of its tokens, key and value of each source token. With normalize_before, a sub-layer's result,
+ * its dropout and the sum with h are stored as well, and there is a norm after the last layer. */
 rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16)
 {
     const double C = (double)c->hidden_size, H = (double)c->num_attention_heads;

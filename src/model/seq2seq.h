@@ -1,5 +1,4 @@
-/* seq2seq.h — the tensors of an encoder and a decoder, named as transformers' MarianMTModel names them; see
- * seq2seq.c. */
+/* seq2seq.h — the tensors of an encoder and a decoder, with the names of transformers' MarianMTModel; see seq2seq.c. */
 #ifndef RF_SEQ2SEQ_H
 #define RF_SEQ2SEQ_H
 
@@ -10,14 +9,14 @@ extern const rf_family_decoder rf__seq2seq_decoder;
 extern const rf_silent rf__seq2seq_silent[];
 rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16);
 
-/* What a family of two such sides says beside its names. */
+/* The part of a row that families with two such stacks share. */
 #define RF_SEQ2SEQ \
     .prefix = "model.", .embedding = rf__rows_source_words, .layer = rf__rows_source_layer, \
     .decoder = &rf__seq2seq_decoder, .silent = rf__seq2seq_silent, .norm = RF_NORM_LAYER, \
     .footprint = rf__seq2seq_footprint, .source_keys = rf__bert_source_keys, .finish = rf__bert_finish, RF_BERT_LAYER
 
-/* Keys by transformers' names, with the family's defaults; what it does not have is written only when it is not the
- * default. */
+/* Keys under transformers' names, with the family's defaults; those that it does not have are written only if they
+ * differ from the default. */
 #define RF_SEQ2SEQ_NONE(name) \
     { \
         name, RF_KEY_NONE, 0, 0, 0, 0, 0 \

@@ -1,10 +1,10 @@
-/* tied.c — copies of the word embeddings that files hold beside them.
+/* tied.c — copies of the word embeddings in files.
  *
  *     tie_word_embeddings:                 cls.predictions.decoder.weight = lm_head.weight = word
  *     share_encoder_decoder_embeddings:    encoder.embed_tokens.weight = decoder.embed_tokens.weight = word
  *
- * A copy with other numbers is a matrix of its own: transformers uses it whatever config.json says.  Here config.json
- * says what a model has, so a file that contradicts it is refused. */
+ * A copy with other numbers is a separate matrix, which transformers uses regardless of config.json. This library
+ * follows config.json, so a file that contradicts it is refused. */
 #include <stdio.h>
 
 #include "model/family.h"
@@ -12,7 +12,7 @@
 #include "roformer/inspect/files.h"
 #include "store/store.h"
 
-/* A star in `as` stands for a layer's number; transformers 5.24 writes the star itself. */
+/* A star in `as` stands for the number of a layer; transformers 5.24 writes the star itself. */
 static bool is_named(const char *name, const char *as)
 {
     for (; *as && *as != '*'; name++, as++)
@@ -23,7 +23,7 @@ static bool is_named(const char *name, const char *as)
     return digits && !strcmp(name + digits, as + 1);
 }
 
-/* The row of a tensor that is not a parameter and needs no mention; NULL: it is none of these. */
+/* The row of a tensor that is not a parameter and is not reported; NULL: it is not in the list. */
 const rf_silent *rf__silent_find(const rf_family *f, const char *name)
 {
     const char *bare = rf__family_bare(f, name);

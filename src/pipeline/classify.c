@@ -1,7 +1,7 @@
 /* classify.c — labels of a text, the most likely first. */
 #include "pipeline/pipeline.h"
 
-/* Largest first, of equal scores the earlier label first. */
+/* Largest first; of equal scores, the earlier label first. */
 static void sort(rf_label_score *s, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {

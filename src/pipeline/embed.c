@@ -1,7 +1,8 @@
 /* embed.c — vectors of texts.
  *
- * Texts are processed in windows.  The texts of a window are sorted by length, so that a batch holds texts of similar
- * length, and each vector is written to the place of its text.  Memory depends on the window, not on the texts. */
+ * Texts are processed in windows. The texts of a window are sorted by length, so that a batch has texts of similar
+ * length, and each vector is written to the place of its text. Memory depends on the window, not on the number of
+ * texts. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ void rf_embed_options_init(rf_embed_options *o, size_t size)
     rf__options_init(o, size, &own, sizeof own);
 }
 
-/* ---- options: what is given, else what the folder says, else what is usual --------------------------------------- */
+/* ---- options: as given, otherwise the folder's, otherwise the defaults ------------------------------------------- */
 
 static rf_status no_prompt(const rf_sentence *s, const char *name, rf_error *why)
 {
@@ -33,7 +34,7 @@ static rf_status no_prompt(const rf_sentence *s, const char *name, rf_error *why
     return rf_fail(why, RF_EARG, "prompt_name: expected one of the folder's prompts (%s), got \"%.60s\"", all, name);
 }
 
-/* A prompt by its text, or by its name among the folder's; without either the folder's default. */
+/* The prompt by its text, or by its name among the folder's prompts; without either, the folder's default prompt. */
 static rf_status settle_prompt(const rf_sentence *s, rf_embed_options *o, rf_error *why)
 {
     if (o->prompt && o->prompt_name)
@@ -61,7 +62,7 @@ static rf_status settle(const rf_pipeline *p, rf_embed_options *o, rf_error *why
     const int64_t C = rf_model_config(p->model)->hidden_size;
     if (o->pooling == RF_POOL_AUTO) o->pooling = s ? (rf_pooling)rf__pooling_of(s->pooling) : RF_POOL_MEAN;
     if (o->normalize == -1) o->normalize = s && s->normalize;
-    if (o->max_length == -1)                                            /* a limit may be all that a folder says */
+    if (o->max_length == -1)                                            /* a limit may be the folder's only setting */
         o->max_length = p->sentence.max_length ? p->sentence.max_length
                                                : rf_model_config(p->model)->max_position_embeddings;
     if (o->dimensions == -1) {
@@ -98,7 +99,7 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
     return RF_OK;
 }
 
-/* The options that are given (NULL: none), settled. */
+/* Completes the given options (NULL: none). */
 static rf_status read_options(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out, rf_error *why)
 {
     rf_embed_options o;
@@ -129,7 +130,7 @@ static int by_key(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Longest first, of equal ones in their order: a key is what is missing to the greatest length, then the text. */
+/* Longest first; equal lengths in their order. A key is the difference to the greatest length, followed by the text. */
 static void sort_by_length(const rf__text_window *w, uint64_t *order)
 {
     for (int64_t i = 0; i < w->n; i++)
@@ -137,7 +138,7 @@ static void sort_by_length(const rf__text_window *w, uint64_t *order)
     qsort(order, (size_t)w->n, sizeof *order, by_key);
 }
 
-/* Numbers of a vector. */
+/* Number of components of a vector. */
 static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
 {
     return o->dimensions ? o->dimensions : rf_model_config(p->model)->hidden_size;
@@ -148,13 +149,13 @@ typedef struct job {
     rf_pipeline *p;
     const rf_embed_options *o;
     float *out;                         /* [n,D] vectors of the window's texts, or of their tokens                    */
-    const int64_t *row;                 /* [n + 1] where the vectors of a text's tokens begin; NULL: one for a text   */
-    pthread_mutex_t lock;               /* of the failure                                                             */
-    int64_t failed;                     /* the first batch that did; INT64_MAX: none                                  */
+    const int64_t *row;         /* [n + 1] where the vectors of a text's tokens begin; NULL: one vector for each text */
+    pthread_mutex_t lock;               /* protects the failure                                                       */
+    int64_t failed;                     /* the first batch that failed; INT64_MAX: none                               */
     rf_error why;
 } job;
 
-/* The vector x, [C], as it is given out, [D]:
+/* Converts the vector x, [C], to the result, [D]:
  *
  *     z_i = (x_i - mean(x)) / sqrt(var(x) + 1e-5) with layer_norm, else x_i
  *     y_i = z_i / |z| with normalize, else z_i;  |z| over the first D numbers, with cut_last over all C */
@@ -177,7 +178,7 @@ static rf_status give_out(const job *j, const float *x, float *y, rf_error *why)
     return RF_OK;
 }
 
-/* Tokens [*a, *b) of a text of the window are those of the text itself, without what the template added. */
+/* Tokens [*a, *b) of a text of the window, without those that the template added if `skip`. */
 static void own_tokens(const rf__text_window *w, int64_t text, bool skip, int32_t *a, int32_t *b)
 {
     *a = w->start[text];
@@ -186,7 +187,7 @@ static void own_tokens(const rf__text_window *w, int64_t text, bool skip, int32_
     while (skip && *a < *b && w->e.added[*b - 1]) --*b;
 }
 
-/* y = the mean, or the largest of each component, of the n rows of x, [n,C]. */
+/* y = the mean, or the maximum of each component, of the n rows of x, [n,C]. */
 static void pool_rows(float *y, const float *x, int64_t n, int64_t C, rf_pooling how)
 {
     for (int64_t c = 0; c < C; c++) {
@@ -243,7 +244,7 @@ static void run_batch(void *arg, int64_t i, int worker)
     pthread_mutex_unlock(&j->lock);
 }
 
-/* How many batches of at most so many tokens the window has: those of order[cut[i] .. cut[i + 1]). */
+/* Divides the window into batches of at most `tokens` tokens, order[cut[i] .. cut[i + 1]), and returns their number. */
 static int64_t cut_batches(rf_pipeline *p, int64_t tokens)
 {
     int64_t n = 0;
@@ -252,11 +253,11 @@ static int64_t cut_batches(rf_pipeline *p, int64_t tokens)
     return n;
 }
 
-/* Tokens of a batch if a window is cut into as many for each thread, so that none waits for another at the end; 0: the
- * window is too small for that. */
+/* Tokens of a batch if the window is divided into equally many for each thread, so that none waits for another at the
+ * end; 0: the window is too small. */
 static int64_t share_of(const rf_pipeline *p, int64_t batch_tokens)
 {
-    enum { LEAST = 128 };                                      /* tokens for which a thread alone is worth it */
+    enum { LEAST = 128 };                                      /* tokens for which a thread of its own is worthwhile */
     const rf__text_window *w = &p->window;
     const int64_t T = p->ctx->threads, N = w->n ? w->start[w->n] : 0;
     if (T < 2 || w->n < T || N < LEAST * T) return 0;
@@ -265,7 +266,8 @@ static int64_t share_of(const rf_pipeline *p, int64_t batch_tokens)
     return rf__max64((N + parts - 1) / parts + longest / 4, longest);
 }
 
-/* Batches are dealt out to the threads where there are enough; a few larger ones are computed by all together. */
+/* If there are enough batches, they are distributed to the threads; a few larger ones are computed by all threads
+ * together. */
 static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, const int64_t *row, rf_error *why)
 {
     const int64_t T = p->ctx->threads;
@@ -285,7 +287,7 @@ static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, 
     return j.why.code ? rf_fail(why, j.why.code, "%s", j.why.text) : RF_OK;
 }
 
-/* Space for n vectors of D numbers, and for the batches of a window of `window` texts. */
+/* Reserves space for n vectors of D numbers, and for the batches of a window of `window` texts. */
 static rf_status reserve_window(rf_pipeline *p, int64_t n, size_t D, int64_t window, rf_error *why)
 {
     size_t floats;
@@ -305,7 +307,7 @@ static rf_status reserve(rf_pipeline *p, int64_t n, size_t D, rf_error *why)
 /* A prompt and a text. */
 typedef struct joined { char **at; size_t *size; } joined;
 
-/* The text behind the prompt, at the window's end. */
+/* Adds the text, after the prompt, at the window's end. */
 static rf_status add_text(const rf_pipeline *p, rf__text_window *w, joined to, const rf_embed_options *o,
                           const char *text, size_t bytes, bool *cut, rf_error *why)
 {
@@ -325,7 +327,7 @@ static int64_t count_unknown(const rf_pipeline *p, const rf__text_window *w)
     return n;
 }
 
-/* The number of the first text of the window, from `from`, that has no token of its own; -1: each has one. */
+/* The index of the first text of the window, from `from`, that has no token except special ones; -1: there is none. */
 static int64_t without_tokens(const rf__text_window *w)
 {
     for (int64_t i = 0; i < w->n; i++) {
@@ -336,7 +338,7 @@ static int64_t without_tokens(const rf__text_window *w)
     return -1;
 }
 
-/* Counts the vectors of the window's tokens behind those of the first `done` texts, and grows their arrays. */
+/* Counts the vectors of the window's tokens after those of the first `done` texts, and grows their arrays. */
 static rf_status reserve_rows(rf_pipeline *p, const rf_embed_options *o, int64_t done, rf_error *why)
 {
     const rf__text_window *w = &p->window;
@@ -356,7 +358,8 @@ static rf_status no_own_token(rf_error *why)
     return rf_fail(why, RF_EDATA, "text: expected a token beside special ones, which are skipped, got none");
 }
 
-/* Texts [i, n) into the window, as many as it takes; the next one's number.  *bad: the failure of that one. */
+/* Adds texts [i, n) to the window until it is full; returns the index of the next text. *bad: the error of that
+ * text. */
 static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const char *const text[], const size_t bytes[],
                            int64_t i, int64_t n, int64_t *cut, rf_error *bad)
 {
@@ -449,7 +452,7 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
     return status;
 }
 
-/* As sentence-transformers' token_embeddings: what the folder says of normalization and dimensions is about texts. */
+/* As token_embeddings of sentence-transformers: the folder's normalization and dimensions apply only to texts. */
 rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                           const rf_embed_options *options, const float **vectors, const int64_t **row,
                           const rf_texts_report **report, rf_error *why)

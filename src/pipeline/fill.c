@@ -1,6 +1,6 @@
-/* fill.c — the likeliest words for masks.
+/* fill.c — the most likely words for masks.
  *
- *     p(w) = softmax(logits at the mask)[w],    over the whole vocabulary also when the choice is among targets */
+ *     p(w) = softmax(logits at the mask)[w],    over the whole vocabulary, also with targets */
 #include <math.h>
 
 #include "pipeline/pipeline.h"
@@ -53,7 +53,7 @@ static void softmax(float *p, const float *x, int64_t n)
     for (int64_t i = 0; i < n; i++) p[i] = (float)(exp((double)x[i] - (double)most) / sum);
 }
 
-/* The `k` largest, largest first, of equal ones the smaller id (with targets: the earlier one) first. */
+/* The `k` largest, in descending order; of equal ones, the smaller id (with targets: the earlier one) first. */
 static int64_t choose(const float *p, const int32_t *id, int64_t n, rf_mask_word *best, int64_t k)
 {
     int64_t have = 0;
@@ -68,7 +68,7 @@ static int64_t choose(const float *p, const int32_t *id, int64_t n, rf_mask_word
     return have;
 }
 
-/* The masks of the window's last text, the one with number `text`. */
+/* Finds the masks of the window's last text, which has the number `text`. */
 static rf_status find_masks(rf_pipeline *p, int64_t text, rf_error *why)
 {
     const rf__text_window *w = &p->window;
@@ -118,7 +118,7 @@ static rf_status take_words(rf_pipeline *p, const rf_fill_options *o, int64_t to
 {
     const int64_t V = rf_model_config(p->model)->vocab_size;
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
-    const int64_t all = rf__min64(V, rf_tokenizer_size(t));          /* rows may be more than there are tokens */
+    const int64_t all = rf__min64(V, rf_tokenizer_size(t));          /* there may be more rows than tokens */
     rf__fills *f = &p->fills;
     for (int64_t m = 0; m < n; m++) {
         rf_mask_word *word = f->word + (first + m) * top;
@@ -136,7 +136,7 @@ static rf_status take_words(rf_pipeline *p, const rf_fill_options *o, int64_t to
     return RF_OK;
 }
 
-/* Batches of texts in their order; the masks of a batch lie side by side. */
+/* Computes batches of texts in order; the masks of a batch are contiguous. */
 static rf_status compute(rf_pipeline *p, const rf_fill_options *o, int64_t top, rf_error *why)
 {
     const rf__text_window *w = &p->window;

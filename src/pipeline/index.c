@@ -1,7 +1,7 @@
-/* index.c — writing an index:
+/* index.c — writes an index:
  *
  *     folder.tmp-<pid>-<n>/: headers, rows as they come   ->   headers with the count, index.json, checksums
- *     ->   fsync   ->   rename to folder   ->   fsync of its parent                                                  */
+ *     ->   fsync   ->   rename to folder   ->   fsync of its parent */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ struct rf_index_writer {
     rf_index_options o;
     int fd[RF__INDEX_FILES];            /* -1: not open */
     int64_t n, end;                     /* texts, bytes of lines.txt */
-    void *rows;                         /* of one call, of each file in turn */
+    void *rows;                         /* of one call, for each file in turn */
     size_t capacity;
 };
 
@@ -71,9 +71,9 @@ static rf_status failed(rf_error *why, const char *path, const char *verb)
     return rf_fail(why, RF_EIO, "%s: cannot %s: %s", path, verb, strerror(errno));
 }
 
-/* ---- beginning --------------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* What a writer made, and nothing else, of a temporary folder. */
+/* Removes the files that a writer creates from a temporary folder, and nothing else. */
 static void remove_folder(const char *folder)
 {
     char path[4096];
@@ -85,7 +85,7 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
-/* NAME.tmp-<pid>-<n> whose lines nobody holds any more. */
+/* NAME.tmp-<pid>-<n> whose lines no process has locked. */
 static bool left_behind(const char *name, const char *prefix, const char *folder)
 {
     static const char digits[] = "0123456789";
@@ -100,7 +100,7 @@ static bool left_behind(const char *name, const char *prefix, const char *folder
     return left;
 }
 
-/* What killed writers of this name left beside it. */
+/* Removes what killed writers of this name have left. */
 static void sweep(const char *folder)
 {
     char above[4096], path[4096], prefix[NAME_MAX + 8];
@@ -140,7 +140,7 @@ static rf_status open_file(rf_index_writer *w, int which, rf_error *why)
     if (status) return status;
     w->fd[which] = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (w->fd[which] < 0) return failed(why, path, "create");
-    if (which == RF__LINES) (void)flock(w->fd[which], LOCK_EX | LOCK_NB);           /* says that somebody works here  */
+    if (which == RF__LINES) (void)flock(w->fd[which], LOCK_EX | LOCK_NB);           /* marks the folder as in use     */
     return rf__write_all(w->fd[which], header, rf__index_header(which, 0, w->o.dimensions, header), path, why);
 }
 
@@ -164,7 +164,7 @@ static rf_status must_be_free(const char *folder, rf_error *why)
 {
     struct stat st;
     if (lstat(folder, &st)) return errno == ENOENT ? RF_OK : failed(why, folder, "open");
-    if (S_ISDIR(st.st_mode) && !rmdir(folder)) return RF_OK;            /* an empty folder gives way */
+    if (S_ISDIR(st.st_mode) && !rmdir(folder)) return RF_OK;            /* an empty folder is replaced */
     if (S_ISDIR(st.st_mode) && errno != ENOTEMPTY && errno != EEXIST) return failed(why, folder, "replace");
     return rf_fail(why, RF_EARG,
                    "%s: expected a new folder for the index, got one that exists; remove it, or choose another name",
@@ -221,7 +221,7 @@ void rf_index_discard(rf_index_writer *w)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* |v|, or what is wrong with it. */
+/* |v|, or the error. */
 static rf_status length_of(const float *v, int64_t D, double *length, rf_error *why)
 {
     double sum = 0;
@@ -264,7 +264,7 @@ static rf_status append(rf_index_writer *w, int which, const void *data, size_t 
     return rf__write_all(w->fd[which], data, size, rf__index_file[which], why);
 }
 
-/* v of length 1; as it is where it is that within the rounding of f32. */
+/* Normalizes v to length 1; it is unchanged if its length is 1 within the rounding of f32. */
 static void to_unit(const float *v, int64_t D, float *out)
 {
     double length = 0;
@@ -289,7 +289,7 @@ static void quantize(const float *v, int64_t D, int8_t *code, float row[2])
     row[1] = nextafterf((float)sqrt(square), INFINITY);
 }
 
-/* vectors.faiss, codes.npy and scales.npy: rows of a block at a time. */
+/* Writes vectors.faiss, codes.npy and scales.npy, a block of rows at a time. */
 static rf_status add_vectors(rf_index_writer *w, const float *v, const char *const text[], const size_t bytes[],
                              int64_t n, rf_error *why)
 {
@@ -316,7 +316,7 @@ static rf_status add_vectors(rf_index_writer *w, const float *v, const char *con
     return status;
 }
 
-/* lines.txt and offsets.npy */
+/* Writes lines.txt and offsets.npy. */
 static rf_status add_lines(rf_index_writer *w, const char *const text[], const size_t bytes[], int64_t n, rf_error *why)
 {
     size_t all = 0;
@@ -391,7 +391,7 @@ static rf_status complete(rf_index_writer *w, rf_error *why)
     if (!status) status = rf__sync_folder(w->temporary, why);
     if (status) return status;
     if (rename(w->temporary, w->folder)) return failed(why, w->folder, "create");
-    *w->temporary = 0;                                                  /* it has its name: nothing to remove */
+    *w->temporary = 0;                                                  /* renamed: nothing to remove */
     char above[4096];
     status = rf__folder_of(w->folder, above, sizeof above, why);
     return status ? status : rf__sync_folder(above, why);

@@ -1,4 +1,4 @@
-/* masked.c — a text with one place after the other masked. */
+/* masked.c — computes a text with one place after the other masked. */
 #include "pipeline/masked.h"
 
 #include <math.h>

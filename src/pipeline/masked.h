@@ -1,4 +1,4 @@
-/* masked.h — what a masked language model expects at each of some places of a text, one place masked at a time. */
+/* masked.h — predictions of a masked language model at several places of a text, with one place masked at a time. */
 #ifndef RF_PIPELINE_MASKED_H
 #define RF_PIPELINE_MASKED_H
 
@@ -7,9 +7,9 @@
 /* log softmax(z)[id] over V logits, in double. */
 double rf__log_softmax(const float *z, int64_t V, int32_t id);
 
-/* For each of the m places at[i] of the ids [n], in order: the logits there, [vocab_size], of the text with this place
- * masked.  With `mask` false, nothing is masked, and the text is computed once.  The bits of a place's logits do not
- * depend on the other places.
+/* For each of the m places at[i] of the ids [n], in order: the logits [vocab_size] of the text with this place masked.
+ * With `mask` false, nothing is masked, and the text is computed once. The bits of a place's logits do not depend on
+ * the other places.
  *
  *   cost       m passes over n tokens (one without `mask`), as many together as batch_tokens allows */
 typedef void rf__masked_sink(void *user, int64_t i, const float *logits);

@@ -1,11 +1,11 @@
-/* pipeline.c — open and close; texts to tokens, tokens to batches. */
+/* pipeline.c — opens and closes pipelines; converts texts to tokens, tokens to batches. */
 #include "pipeline/pipeline.h"
 
 #include "model/model.h"
 #include "task/answerer.h"
 #include "train/checkpoint/checksums.h"
 
-/* A pipeline without a model. */
+/* Creates a pipeline without a model. */
 static rf_status make(const rf_ctx *ctx, rf_ctx *own, rf_pipeline **out, rf_error *why)
 {
     rf_pipeline *p = rf__calloc(ctx, 1, sizeof *p);
@@ -18,7 +18,7 @@ static rf_status make(const rf_ctx *ctx, rf_ctx *own, rf_pipeline **out, rf_erro
     return p->worker ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a pipeline of %d threads", ctx->threads);
 }
 
-/* Reads the settings of vectors.  An error in them is reported when vectors are requested (no_sentence). */
+/* Reads the settings of vectors. An error in them is reported when vectors are requested (no_sentence). */
 static rf_status read_sentence(rf_pipeline *p, const char *folder, rf_error *why)
 {
     (void)rf_sentence_read(p->ctx, folder, &p->sentence, &p->no_sentence);
@@ -26,7 +26,7 @@ static rf_status read_sentence(rf_pipeline *p, const char *folder, rf_error *why
     return rf_fail(why, RF_ENOMEM, "%s", p->no_sentence.text);
 }
 
-/* The model in the folder, or below it. */
+/* Opens the model in the folder, or in a subfolder. */
 static rf_status open_model(rf_pipeline *p, const char *folder, rf_type type, rf_error *why)
 {
     char below[4096];
@@ -36,7 +36,7 @@ static rf_status open_model(rf_pipeline *p, const char *folder, rf_type type, rf
     return status ? status : rf__model_ask(p->model, folder, why);
 }
 
-/* What answers with the model. */
+/* Opens what answers with the model. */
 static rf_status equip(rf_pipeline *p, rf_error *why)
 {
     rf_model *m = p->model;
@@ -79,7 +79,8 @@ rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why
     rf_pipeline *p = NULL;
     if (!(model && out)) return rf__missing("rf_pipeline_on", "model, out", why);
     rf_status status = make(model->ctx, NULL, &p, why);
-    if (p) p->lent = true, p->model = (rf_model *)(uintptr_t)model;       /* what is made late is behind its lock */
+    if (p) p->lent = true, p->model = (rf_model *)(uintptr_t)model;       /* parts that are created later are
+                                                                             protected by its lock */
     if (!status && model->folder) status = read_sentence(p, model->asked ? model->asked : model->folder, why);
     if (!status) status = equip(p, why);
     if (status) rf_pipeline_close(p);

@@ -13,15 +13,15 @@ typedef struct rf__text_window {
     int64_t n;
 } rf__text_window;
 
-/* One more text at the end.  `cut` counts it when it was longer than `limit` tokens (0: none is). */
+/* Appends a text. `cut` counts it if it was longer than `limit` tokens (0: no limit). */
 rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes, int64_t limit,
                          bool *cut, rf_error *why);
 
-/* The same of a text and a second one (NULL: none). */
+/* The same for a text and a second one (NULL: none). */
 rf_status rf__window_add_pair(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes,
                               const char *pair, size_t pair_bytes, int64_t limit, bool *cut, rf_error *why);
 
-/* Of the texts in `order`, those order[from .. the result) have at most `tokens` tokens (one text at least). */
+/* Of the texts in `order`, order[from .. the result) have at most `tokens` tokens (at least one text). */
 int64_t rf__window_cut(const rf__text_window *w, const uint64_t *order, int64_t from, int64_t tokens);
 
 /* A batch of order[from .. to): ids and starts. */
@@ -33,38 +33,39 @@ typedef struct rf__text_batch {
 rf_status rf__window_batch(const rf_ctx *ctx, const rf__text_window *w, const uint64_t *order, int64_t from,
                            int64_t to, rf__text_batch *b, rf_error *why);
 
-/* Of an order: which text. */
+/* The text of an entry of an order. */
 static inline int64_t rf__order_text(uint64_t key) { return (int64_t)(uint32_t)key; }
 
-/* What rf_fill_mask keeps. */
+/* State of rf_fill_mask. */
 typedef struct rf__fills {
     rf_mask *mask;
-    int32_t *row;                       /* [masks] its token, counted through all texts */
+    int32_t *row;                       /* [masks] its token, counted over all texts */
     rf_mask_word *word;
     float *p;                           /* [V] */
     size_t masks, rows, words, ps;      /* capacities */
     int64_t n;
 } rf__fills;
 
-/* Where there is much to do each thread does its own: threads that share every product wait for each other after it. */
+/* With many batches, each thread computes its own: threads that share every product would wait for each other after
+ * each of them. */
 typedef struct rf__worker {
-    rf_session *session;                /* NULL: not yet; the first one's is the pipeline's                           */
+    rf_session *session;                /* NULL: not opened; that of the first worker is the pipeline's               */
     rf__text_batch batch;
 } rf__worker;
 
 struct rf_pipeline {
     const rf_ctx *ctx;
-    rf_ctx *own;                        /* the context, when nobody gave one */
+    rf_ctx *own;                        /* the context, if the pipeline created it */
     rf_model *model;
-    bool lent;                          /* the model is somebody else's                                               */
+    bool lent;                          /* the model belongs to the caller                                            */
     rf_session *session;
-    rf_answerer *answerer;              /* NULL: no head of a task */
+    rf_answerer *answerer;              /* NULL: the model has no head of a task */
     rf__text_window window;
     rf__worker *worker;                 /* [threads of the context]                                                   */
     uint64_t *order;
     int64_t *cut;                       /* where batches of an order begin                                            */
     size_t orders, cuts;
-    rf_sentence sentence;               /* of the folder; or why it could not be read                                 */
+    rf_sentence sentence;               /* settings of the folder; or the error of reading them                       */
     rf_error no_sentence;
     char *joined;                       /* a prompt and a text                                                        */
     size_t joineds;
@@ -78,47 +79,48 @@ struct rf_pipeline {
     rf_generation generation;
     rf_text_score text_score;
     rf_label_score *label;              /* [labels] */
-    int32_t sep;                        /* what ends a text where the folder does not say                             */
-    int32_t *id;                        /* a prompt, and what was generated */
+    int32_t sep;                        /* the token that ends a text if the folder does not say                      */
+    int32_t *id;                        /* ids of a prompt, and of the generated text */
     double *logprob;
     char *text;
-    const rf_cancel *cancel;            /* that all sessions look at; or NULL                                         */
-    rf_session *aligner;                /* asked what translations look at; NULL: not yet                             */
+    const rf_cancel *cancel;            /* checked by all sessions; or NULL                                           */
+    rf_session *aligner;                /* computes alignments of translations; NULL: not opened                      */
 };
 
-/* The report that counts, a fresh one: the pipeline's, which is lent to the caller, or `local` where there is none. */
+/* A new report: the pipeline's, which the caller can read, or `local` if the caller requests none. */
 rf_texts_report *rf__report_begin(rf_pipeline *p, const rf_texts_report **given, rf_texts_report *local);
 
 /* Bytes of text i. */
 size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i);
 
-/* `inner` is about text i: the sentence names it when nobody takes the report and there are others. */
+/* `inner` is an error of text i. The message includes its index if the caller requests no report and there are other
+ * texts. */
 rf_status rf__text_fail(const rf_texts_report *const *given, int64_t i, int64_t n, const rf_error *inner,
                         rf_error *why);
 
 rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, rf_error *why);
 
-/* One more session, which looks at the pipeline's flag. */
+/* Opens another session, which checks the pipeline's flag. */
 rf_status rf__pipeline_add_session(rf_pipeline *p, rf_session **out, rf_error *why);
 
-/* Opens what workers beside the first need. */
+/* Opens the sessions of the workers after the first. */
 rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why);
 
-/* Vectors of texts that are tokens already (embed.c), with settled options.
+/* Vectors of texts given as tokens (embed.c), with complete options.
  *
- *   encode     texts to the end of a window, and what the report says of them; any thread, as the pipeline is only
- *              read. A text that has no vector is named
+ *   encode     appends texts to a window, with their report; may be called by any thread, since the pipeline is only
+ *              read. The message names a text that has no vector
  *   width      D, the numbers of a vector
- *   window     [n,D] of the pipeline's window; valid until its next call */
+ *   window     [n,D] vectors of the pipeline's window; valid until its next call */
 rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, const char *const text[],
                            const size_t bytes[], int64_t n, rf__text_window *w, rf_texts_report *r, rf_error *why);
 int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o);
 rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const float **vectors, rf_error *why);
 
-/* Whether the model labels texts, or pairs of them (classify.c). */
+/* Checks whether the model labels texts, or pairs of texts (classify.c). */
 rf_status rf__can_classify(const rf_pipeline *p, bool pairs, rf_error *why);
 
-/* Whether the model can say what stands at a mask (fill.c). */
+/* Checks whether the model can predict masked tokens (fill.c). */
 rf_status rf__can_fill(const rf_pipeline *p, rf_error *why);
 
 #endif

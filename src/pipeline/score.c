@@ -11,7 +11,7 @@ void rf_score_options_init(rf_score_options *o, size_t size)
     rf__options_init(o, size, &own, sizeof own);
 }
 
-/* The tokens of a text behind those that are there; SIZE_MAX bytes: up to its zero. */
+/* Appends the tokens of a text; SIZE_MAX bytes: the text ends at its zero. */
 static rf_status add_tokens(rf_pipeline *p, const char *text, size_t bytes, size_t *n, rf_error *why)
 {
     rf_encoding *e = &p->window.e;
@@ -28,7 +28,7 @@ static rf_status add_tokens(rf_pipeline *p, const char *text, size_t bytes, size
     return RF_OK;
 }
 
-/* A masked model reads a text whole, and has no expectation of its end. */
+/* A masked model reads a whole text, and does not predict its end. */
 static rf_status check_masked(const rf_pipeline *p, const rf_score_options *o, rf_error *why)
 {
     if (o->end) return rf_fail(why, RF_EARG, "end: expected 0 with a masked model, got 1: it does not predict ends");

@@ -2,10 +2,10 @@
  *
  *     <q, v_i>  =  s_i <q, c_i>  +  <q, v_i - s_i c_i>,          |<q, v_i - s_i c_i>|  <=  |q| e_i
  *
- * c_i are the codes, s_i their scale, e_i a bound on the rounding error.  q is rounded to 16 bits for the first
- * product, which changes it by at most |q - q'| (|v_i| + e_i).  So <q, v_i> is known up to some d_i (reach).  The k-th
- * largest lower bound is at most the k-th largest product, so a vector whose upper bound is below it is not among the
- * first k.  The products of all other vectors are computed exactly, in double. */
+ * c_i are the codes, s_i their scale, e_i a bound on the rounding error. q is rounded to 16 bits for the first product,
+ * which changes it by at most |q - q'| (|v_i| + e_i). So <q, v_i> is known up to some d_i (reach). The k-th largest
+ * lower bound is at most the k-th largest product, so a vector whose upper bound is below it is not among the first k.
+ * The products of all other vectors are computed exactly, in double. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct rf_index {
     float *score;                       /* [n] */
     int16_t *query;                     /* [D] */
     float *vector;                      /* [D] */
-    double *lower;                      /* [tops] a heap, the least on top */
+    double *lower;                      /* [tops] a heap, with the smallest on top */
     rf_hit *hit;
     size_t tops, hits;
 };
@@ -73,7 +73,7 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
     if (n < 1 || D < 1 || D > RF_MAX_INDEX_DIMENSIONS || max_length < -1 || max_length > INT32_MAX ||
         !read_hex(model, &x->o.fingerprint) || rf__pooling_of(pooling) < 0)
         return damaged(folder, RF_FILE_INDEX, "expected values within their limits, got others", why);
-    rf_type type = RF_F32;                                  /* of indexes that do not say it */
+    rf_type type = RF_F32;                                  /* default for indexes without this key */
     while (dtype && type <= RF_I8 && !(rf__index_type(type) && !strcmp(dtype, rf__index_type(type)))) type++;
     if (type > RF_I8) return damaged(folder, RF_FILE_INDEX, "dtype: expected f32, bf16 or int8, got another", why);
     x->o.type = type;
@@ -108,7 +108,7 @@ static rf_status open_description(rf_index *x, const char *folder, rf_error *why
     return status;
 }
 
-/* Each file has the bytes and the beginning that index.json says. */
+/* Each file must have the size and the header that index.json implies. */
 static rf_status open_file(rf_index *x, const char *folder, int which, rf_error *why)
 {
     char path[4096], header[RF__NPY_HEADER], text[96];
@@ -227,11 +227,11 @@ const char *rf_index_text(const rf_index *x, int64_t row, size_t *bytes)
 typedef struct scan {
     rf_index *x;
     const float *q;
-    float step;                         /* q is about `step` times its whole numbers */
+    float step;                         /* q is about `step` times its integers */
     double length, moved;               /* |q|, |q - q'| */
 } scan;
 
-/* q as whole numbers of 16 bits, so small that no sum of products with codes leaves 32. */
+/* Rounds q to integers of 16 bits, so small that no sum of products with codes exceeds 32 bits. */
 static rf_status round_query(scan *s, rf_error *why)
 {
     const int64_t D = s->x->o.dimensions;
@@ -270,7 +270,7 @@ static void scan_block(void *arg, int64_t block, int worker)
         x->score[from + i] = x->scale[2 * (from + i)] * ((float)sum[i] * s->step);
 }
 
-/* How far score may be from the product: of rounding v and q, and of three operations in f32. */
+/* Bound of the difference between score and product: from rounding v and q, and from three operations in f32. */
 static double reach(const scan *s, int64_t row)
 {
     const double e = (double)s->x->scale[2 * row + 1];
@@ -279,7 +279,7 @@ static double reach(const scan *s, int64_t row)
 
 static bool findable(const rf_index *x, int64_t row) { return x->scale[2 * row + 1] >= 0; }
 
-/* The least of a heap is replaced, and what is put there goes down to its place. */
+/* Replaces the smallest element of a heap, and moves the new one down to its place. */
 static void sift(double *heap, int64_t n, double value)
 {
     int64_t at = 0;
@@ -292,7 +292,7 @@ static void sift(double *heap, int64_t n, double value)
     heap[at] = value;
 }
 
-/* The top-th largest lower end; -inf where there are fewer texts. */
+/* The top-th largest lower bound; -inf if there are fewer texts. */
 static double threshold(const scan *s, int64_t top)
 {
     const rf_index *x = s->x;
@@ -305,7 +305,7 @@ static double threshold(const scan *s, int64_t top)
     return x->lower[0];
 }
 
-/* <q, v_row>; v lies where FAISS has it, at any address. */
+/* <q, v_row>; v is where FAISS stores it, at any alignment. */
 static rf_status product(const scan *s, int64_t row, double *out, rf_error *why)
 {
     const size_t D = (size_t)s->x->o.dimensions;
@@ -325,7 +325,7 @@ static rf_status product(const scan *s, int64_t row, double *out, rf_error *why)
     return damaged(s->x->folder, RF_FILE_INDEX_VECTORS, text, why);
 }
 
-/* The larger first, of equal ones the earlier text. */
+/* Larger first; of equal scores, the earlier text. */
 static int by_score(const void *a, const void *b)
 {
     const rf_hit *x = a, *y = b;
@@ -370,7 +370,7 @@ rf_status rf_index_search(rf_index *x, const float *query, int64_t top, const rf
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* Whatever the order of the tensors in their files. */
+/* Independent of the order of the tensors in their files. */
 rf_status rf_pipeline_fingerprint(const rf_pipeline *p, uint64_t *out, rf_error *why)
 {
     if (!(p && out)) return rf__missing("rf_pipeline_fingerprint", "pipeline, out", why);

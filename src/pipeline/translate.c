@@ -1,4 +1,4 @@
-/* translate.c — translate texts; a long source is translated in parts.
+/* translate.c — translates texts; a long source is translated in parts.
  *
  *     text  ->  [s_1 ... s_m </s>] [...]  ->  [t_1 ... t_n] [...]  ->  text                brackets for each part */
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "pipeline/pipeline.h"
 
-/* What is kept of a part while others of its text are not there. */
+/* The result of a part, stored until all parts of its text are complete. */
 typedef struct translated { int32_t *id; double *logprob; rf_translation of; bool there; } translated;
 
 typedef struct source_text { int64_t first, parts, tokens, left; bool failed; } source_text;
@@ -18,7 +18,7 @@ typedef struct translator {
     const rf_tokenizer *t, *target;
     const rf_translate_options *o;
     rf_generate_options g;
-    int64_t limit;                      /* tokens of a part, that which ends it included                              */
+    int64_t limit;                      /* tokens of a part, including the one that ends it                           */
     int32_t end;
     int32_t *prefix;
     int64_t prefixes;
@@ -31,8 +31,8 @@ typedef struct translator {
     size_t owners;
     source_text *of;                    /* [n]                                                                        */
     rf_translate_source *source;        /* [parts]                                                                    */
-    translated *kept;                   /* [parts num_return_sequences], of texts with more than one                  */
-    rf_word_pair *pair;                 /* of the translation that is handed out                                      */
+    translated *kept;                   /* [parts num_return_sequences], for texts with several parts                 */
+    rf_word_pair *pair;                 /* of the translation that is being reported                                  */
     size_t pairs;
     rf_translate_texts_done *done;
     void *user;
@@ -50,7 +50,7 @@ void rf_translate_options_init(rf_translate_options *o, size_t size)
 
 static rf_status no_memory(rf_error *why) { return rf_fail(why, RF_ENOMEM, "out of memory: a translation"); }
 
-/* A part of text i: tokens [from, to) of the pipeline's encoding. */
+/* Adds a part of text i: tokens [from, to) of the pipeline's encoding. */
 static rf_status add_part(translator *x, int64_t i, const rf_encoding *e, size_t from, size_t to, rf_error *why)
 {
     const rf_ctx *ctx = x->p->ctx;
@@ -69,8 +69,8 @@ static rf_status add_part(translator *x, int64_t i, const rf_encoding *e, size_t
     return RF_OK;
 }
 
-/* How good a place to cut the text is before token `to`: 3 behind a sentence, 2 behind a part of one, 1 between words,
- * 0 within one. */
+/* How good it is to split the text before token `to`: 3 after a sentence, 2 after a clause, 1 between words, 0 within
+ * one. */
 static int worth_of_cut(const translator *x, const rf_encoding *e, const char *text, size_t to)
 {
     static const struct { const char *mark; int worth; } marks[] = {
@@ -88,8 +88,8 @@ static int worth_of_cut(const translator *x, const rf_encoding *e, const char *t
     return blank || !rf_tokenizer_continues(x->t, e->id[to]);
 }
 
-/* The end of the part that begins with token `from`: at most `most` tokens, cut at the last of the best places in their
- * second half. */
+/* The end of the part that begins with token `from`: at most `most` tokens, split at the last of the best places in
+ * their second half. */
 static size_t end_of_part(const translator *x, const rf_encoding *e, const char *text, size_t from, size_t most)
 {
     size_t best = from + most;
@@ -158,7 +158,7 @@ static bool put_text(translator *x, char **text, size_t *size, const int32_t id[
 
 /* ---- alignments ---- */
 
-/* The word of each token, from `first` on; returns the word behind the last one. */
+/* The word of each token, from `first` on; returns the index after the last word. */
 static int64_t words_of(const rf_tokenizer *t, const int32_t id[], int64_t n, int64_t first, int64_t *word)
 {
     int64_t at = first - 1;
@@ -169,7 +169,8 @@ static int64_t words_of(const rf_tokenizer *t, const int32_t id[], int64_t n, in
     return at + 1;
 }
 
-/* p [n, S]: of a part's tokens behind the prefix; its words follow those that there are of both sides. */
+/* p [n, S]: attention of a part's tokens after the prefix; its words are numbered after the existing ones of both
+ * sides. */
 static bool pair_words(translator *x, const int32_t source[], int64_t S, const int32_t target[], int64_t n,
                        const float *p, int64_t first[2], rf_text_translation *t)
 {
@@ -194,7 +195,7 @@ static bool pair_words(translator *x, const int32_t source[], int64_t S, const i
     return good;
 }
 
-/* What part k of text i, its translation `of`, looks at. */
+/* Aligns part k of text i with its translation `of`. */
 static bool align_part(translator *x, int64_t i, int64_t k, const rf_translation *of, int64_t first[2],
                        rf_text_translation *t)
 {
@@ -221,7 +222,7 @@ static bool align_part(translator *x, int64_t i, int64_t k, const rf_translation
     return good;
 }
 
-/* Text i has all its parts of one rank: `part` lists them. */
+/* Reports a translation of text i when all its parts of one rank are complete; `part` lists them. */
 static void hand_out(translator *x, int64_t i, const rf_translation *const part[], rf_translation all)
 {
     rf_text_translation t = {.of = all, .source_tokens = x->of[i].tokens, .parts = x->of[i].parts};
@@ -255,8 +256,8 @@ static bool keep(translator *x, int64_t part, const rf_translation *t)
     return true;
 }
 
-/* The parts of text i, one after the other: their tokens, the tokens' log-probabilities, behind all of these those of
- * the ends, and as one score their sum over the norm of all tokens, ends included. */
+/* Joins the parts of text i: their tokens, the tokens' log-probabilities, then those of the end tokens, and as a single
+ * score their sum divided by the norm of all tokens, including end tokens. */
 static void join(translator *x, int64_t i, int64_t rank)
 {
     const rf_ctx *ctx = x->p->ctx;
@@ -353,7 +354,7 @@ static void end(translator *x)
     rf__free(ctx, x->pair);
 }
 
-/* Texts without a token, and those that cannot be read, are done at once. */
+/* Texts without tokens, and those that cannot be read, are reported immediately. */
 static rf_status read_texts(translator *x, const char *const text[], const size_t bytes[], int64_t n, rf_error *why)
 {
     x->of = rf__calloc(x->p->ctx, (size_t)n, sizeof *x->of);
@@ -380,10 +381,10 @@ static rf_status read_texts(translator *x, const char *const text[], const size_
 
 /* ---- several writers ---------------------------------------------------------------------------------------------
  *
- * Where there are many parts each thread writes its own, k of n writers those of number k, k + n, ...: threads that
- * share every product of a step wait for each other a hundred times in it.  Tokens do not depend on it. */
+ * With many parts, each thread generates its own: writer k of n those of number k, k + n, ... Threads that share every
+ * product of a step would wait for each other about a hundred times in it. Tokens do not depend on this. */
 
-enum { ROWS = 32 };                     /* of a step, from which on a thread is busy with its own                     */
+enum { ROWS = 32 };                     /* rows of a step that keep one thread busy                                   */
 
 struct writers;
 typedef struct share {
@@ -395,7 +396,7 @@ typedef struct share {
 } share;
 typedef struct writers { translator *x; share *share; int64_t n; pthread_mutex_t lock; } writers;
 
-/* How many writers; a limit of memory is that of one session's sequences. */
+/* Number of writers; a limit of memory applies to the sequences of one session. */
 static int64_t writers_of(const translator *x)
 {
     const int64_t T = x->p->ctx->threads, each = rf__max64(x->g.num_beams, x->g.num_return_sequences);
@@ -421,7 +422,7 @@ static void write_share(void *arg, int64_t i, int worker)
     (void)worker;
     g.batch_size /= w->n;
     if (!rf_session_translate(s->session, s->source, s->n, &g, take_share, s, &s->why)) return;
-    pthread_mutex_lock(&w->lock);                                    /* a failure of one is that of all */
+    pthread_mutex_lock(&w->lock);                                    /* a failure of one is reported for all */
     w->x->enough = true;
     pthread_mutex_unlock(&w->lock);
 }
@@ -479,9 +480,9 @@ rf_status rf_translate_texts(rf_pipeline *p, const char *const text[], const siz
     return status;
 }
 
-/* ---- what a given translation is worth --------------------------------------------------------------------------- */
+/* ---- scores of given translations -------------------------------------------------------------------------------- */
 
-/* A text's tokens with the one that ends it, behind those that are there. */
+/* Appends a text's tokens and the one that ends it. */
 static rf_status put_ids(translator *x, const rf_tokenizer *t, const char *text, size_t bytes, const char *what,
                          rf_error *why)
 {

@@ -18,10 +18,10 @@ typedef struct variants {
     int64_t tokens, first;
     site *site;                         /* [sites], after parsing in order of their variants                          */
     size_t sites, capacity;
-    int64_t *at;                        /* [positions] the tokens that are asked for, rising                          */
+    int64_t *at;                        /* [positions] the required positions, in ascending order                     */
     int64_t positions;
     double *score;                      /* [n]                                                                        */
-    size_t next;                        /* the first site, in order of `at`, of the position that comes next          */
+    size_t next;                        /* the first site, in order of `at`, of the next position                     */
 } variants;
 
 void rf_variant_options_init(rf_variant_options *o, size_t size)
@@ -32,7 +32,7 @@ void rf_variant_options_init(rf_variant_options *o, size_t size)
 
 /* ---- the protein ---- */
 
-/* Blanks between residues make one token of each, also where a vocabulary has longer words. */
+/* Blanks between residues make each a token, also if the vocabulary has longer words. */
 static rf_status encode_residues(rf_pipeline *p, const char *text, int64_t n, rf_encoding *e, rf_error *why)
 {
     size_t size;
@@ -80,7 +80,7 @@ static rf_status read_protein(variants *v, rf_error *why)
 
 /* ---- mutations ---- */
 
-/* The token of a residue; unknown: none. */
+/* The token of a residue; RF_EDATA: it is unknown. */
 static rf_status token_of(variants *v, char residue, int32_t *out, rf_error *why)
 {
     rf_encoding *e = &v->p->window.e;
@@ -97,7 +97,7 @@ static rf_status token_of(variants *v, char residue, int32_t *out, rf_error *why
 
 static bool is_residue(char c) { return c > ' ' && c <= '~' && c != ':' && !(c >= '0' && c <= '9'); }
 
-/* A24G, the n bytes of text. */
+/* Parses A24G, the n bytes of text. */
 static rf_status parse_one(variants *v, const char *text, size_t n, int64_t variant, rf_error *why)
 {
     int64_t number = 0;
@@ -152,7 +152,7 @@ static int by_position(const void *a, const void *b)
     return x->variant < y->variant ? -1 : x->variant > y->variant;
 }
 
-/* All sites of position i get their part of the score. */
+/* Adds position i's part of the score to all its sites. */
 static void take(void *user, int64_t i, const float *logits)
 {
     variants *v = user;

@@ -1,7 +1,7 @@
 /* words.c — prediction of whole words, a metric that does not depend on the vocabulary.
  *
- *     target    a word of a document, with some text on each side; the `words` targets of the smallest hashes
- *     right    argmax of the logits at every masked token spells the word
+ *     target    a word of a document, with some text on each side; the `words` targets with the smallest hashes
+ *     right    the argmax of the logits at every masked token gives the word
  *     nats     - sum over its tokens t of log softmax(logits)[t], all of them masked */
 #include <math.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 typedef struct target {
     uint64_t hash;
     char *text;                         /* context, word, context                                                    */
-    size_t size, from, to;              /* the word's bytes in it                                                    */
+    size_t size, from, to;              /* size of the text; the word's bytes in it                                  */
 } target;
 
-/* The targets of the smallest hashes so far: a heap, the largest first. */
+/* The targets with the smallest hashes so far: a heap, the largest first. */
 typedef struct targets { const rf_ctx *ctx; target *p; size_t n, most; int64_t of, documents; } targets;
 
 typedef struct prediction { int64_t at, n; const target *p; bool unknown; } prediction;  /* rows at .. at + n - 1 */
@@ -64,7 +64,7 @@ static void sift_up(targets *h, size_t i)
     }
 }
 
-/* The word text[from..to) with `context` bytes on each side, from which words that were cut are left out. */
+/* Keeps the word text[from..to) with `context` bytes on each side, without words that this would cut. */
 static rf_status keep(targets *h, uint64_t hash, const rf_document *d, size_t from, size_t to, size_t context,
                       rf_error *why)
 {
@@ -142,7 +142,8 @@ static bool reserve(predictions *g, size_t tokens)
            rf__grow(ctx, &g->chosen, &g->chosens, (size_t)g->n + tokens, sizeof *g->chosen);
 }
 
-/* [CLS] text [SEP] at the end of the batch, the tokens of the word masked, and of the text `most` tokens around it. */
+/* Appends [CLS] text [SEP] to the batch, with the tokens of the word masked and at most `most` tokens of text around
+ * it. */
 static rf_status add(predictions *g, const target *p, size_t most, rf_error *why)
 {
     const rf_tokenizer *t = rf_model_tokenizer(g->p->model);
@@ -177,7 +178,7 @@ static rf_status add(predictions *g, const target *p, size_t most, rf_error *why
     return RF_OK;
 }
 
-/* Whether ids spell the word, whatever the case. */
+/* Whether the ids give the word, ignoring case. */
 static rf_status spells(const predictions *g, const int32_t id[], const prediction *w, bool *same, rf_error *why)
 {
     const rf_tokenizer *t = rf_model_tokenizer(g->p->model);
@@ -193,7 +194,7 @@ static rf_status spells(const predictions *g, const int32_t id[], const predicti
     return RF_OK;
 }
 
-/* The likeliest id of a row, and log p of the label. */
+/* The most likely id of a row, and log p of the label. */
 static double look(const float *z, int64_t V, int32_t label, int32_t *best)
 {
     *best = 0;
@@ -202,7 +203,7 @@ static double look(const float *z, int64_t V, int32_t label, int32_t *best)
     return rf__log_softmax(z, V, label);
 }
 
-/* Answers the batch and empties it. */
+/* Computes the batch and empties it. */
 static rf_status answer(predictions *g, rf_error *why)
 {
     const float *z;

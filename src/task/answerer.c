@@ -1,4 +1,4 @@
-/* answerer.c — apply a fine-tuned model to one text or to a file. */
+/* answerer.c — applies a fine-tuned model to one text or to a file. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 #include "task/objective.h"
 #include "task/scoring.h"
 
-/* Labels and outputs of the model belong together, where the task says how. */
+/* Checks that labels and outputs of the model correspond, as the task requires. */
 static rf_status check_outputs(const rf_answerer *a, const char *folder, rf_error *why)
 {
     const rf__example_format *f = &a->task->examples;
@@ -21,8 +21,8 @@ static rf_status check_outputs(const rf_answerer *a, const char *folder, rf_erro
                    (long long)f->outputs(a->labels.n), f->name, (long long)a->labels.n, (long long)outputs);
 }
 
-/* What modules.json says of vectors counts, as it does where texts are embedded; in a folder of sentence-transformers'
- * own config.json knows nothing of them. */
+/* The settings of vectors in modules.json apply, as in embedding. In a folder of sentence-transformers, config.json
+ * does not have them. */
 static void take_form(rf_config *c, const rf_sentence *s)
 {
     const rf__task *task;
@@ -54,14 +54,14 @@ static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_senten
     return a->prompt ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a prompt");
 }
 
-/* A model for something other than vectors, of which modules.json says nothing that counts. */
+/* A model for something other than vectors, for which modules.json has no relevant settings. */
 static bool labels(const rf_config *c)
 {
     const rf__task *task;
     return !rf__task_of_model(c, &task, NULL) && !rf__task_of_vectors(task);
 }
 
-/* The model in *folder, or below it, which *folder then is. */
+/* Opens the model in *folder, or in a subfolder, whose path *folder then receives. */
 static rf_status open_model(rf_answerer *a, const char **folder, char below[], size_t size, rf_type type,
                             rf_sentence *s, rf_error *why)
 {
@@ -81,8 +81,8 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
     return rf__model_open_with(a->ctx, *folder, type, &c, &a->model, why);
 }
 
-/* Without task_max_length texts are cut where the tokenizer's model_max_length or the positions end, at 512 tokens at
- * most; CrossEncoder of sentence-transformers has no such bound. */
+/* Without task_max_length, texts are truncated to the tokenizer's model_max_length or the number of positions, at most
+ * 512 tokens; CrossEncoder of sentence-transformers has no such limit. */
 static rf_status take_limit(rf_answerer *a, const char *folder, rf_error *why)
 {
     const rf_config *c = rf_model_config(a->model);
@@ -168,8 +168,8 @@ const char *rf_answerer_task(const rf_answerer *a) { return a->task->examples.na
 const rf_reading *rf_answerer_reading(const rf_answerer *a) { return &a->reading; }
 const rf_labels *rf_answerer_labels(const rf_answerer *a) { return &a->labels; }
 
-/* One output of which problem_type says nothing: a logit to transformers' text-classification pipeline, a number to its
- * Trainer, by whose rule files are read. */
+/* A single output without problem_type: a logit for transformers' text-classification pipeline, a number for its
+ * Trainer, whose rule applies to files. */
 static bool lone_logit(const rf_config *c) { return c->num_labels == 1 && !*c->problem_type; }
 
 static void remark_function(rf_answerer *a, const char *here, const char *rule)
@@ -231,7 +231,7 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     return RF_OK;
 }
 
-/* The first numbers of each vector: as --dimensions says, or of a vector of length 1 as the folder says. */
+/* Keeps the first components of each vector: as --dimensions says, or as the folder says for vectors of length 1. */
 static rf_status cut(rf_answerer *a, const float **z, int64_t rows, int64_t *columns, rf_error *why)
 {
     const int64_t given = a->o.dimensions, C = *columns, D = given ? given : a->truncate_dim;
@@ -284,8 +284,8 @@ static void keep_reading(rf_answerer *a, const rf__labelled *l, const rf__items 
     rf__score_remark(a->task, l, a->reading.remark, sizeof a->reading.remark);
 }
 
-/* Files are read as fine-tuning read its own, except for what is given.  Of columns those that are not named are the
- * folder's where these are of the same kind, names or numbers: a number beside names would decide whether there is a
+/* Files are read as the training files were, unless options say otherwise. Columns that are not given are the folder's
+ * if they are of the same kind (names or numbers), because a number next to names would decide whether there is a
  * header. */
 static rf_status use_columns(rf_finetune_options *o, const rf_config *c, rf_error *why)
 {
@@ -308,7 +308,7 @@ static rf_status use_columns(rf_finetune_options *o, const rf_config *c, rf_erro
     return RF_OK;
 }
 
-/* The name by which the folder's own files were read: its preset, if that is one. */
+/* The task name with which the folder's own files were read: its preset, if it had one. */
 static const char *usual_task(const rf_answerer *a)
 {
     const char *own = rf_model_config(a->model)->finetuning_task;
@@ -317,7 +317,7 @@ static const char *usual_task(const rf_answerer *a)
     return *own && !rf__preset_find(own, &preset, &task, NULL) && task == a->task ? own : rf_answerer_task(a);
 }
 
-/* Of the preset and columns of a->o. */
+/* Opens examples with the preset and columns of a->o. */
 static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
 {
     const rf_config *c = rf_model_config(a->model);
@@ -336,7 +336,7 @@ static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
     return status;
 }
 
-/* A folder that another program wrote may serve several tasks: the caller's is taken if it is one of these. */
+/* A folder of another program may serve several tasks: the caller's task is used if it is one of these. */
 static void choose_task(rf_answerer *a, const rf_finetune_options *given)
 {
     const rf_config *c = rf_model_config(a->model);
@@ -346,8 +346,8 @@ static void choose_task(rf_answerer *a, const rf_finetune_options *given)
     if (rf__task_accepts(task, c)) a->task = task;
 }
 
-/* What was given over the defaults, but for what other tasks alone have; the task, unless the caller chose one, is the
- * folder's. */
+/* Copies the given options over the defaults, except options of other tasks; the task is the folder's, unless the
+ * caller chose one. */
 static rf_status settle(const rf_answerer *a, const rf_finetune_options *given, rf_finetune_options *o, rf_error *why)
 {
     rf_finetune_options usual;
@@ -378,7 +378,8 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, co
     const int64_t max_length = o.t.max_length ? o.t.max_length : a->max_length;
     a->o = o;
     a->unit = rf_model_config(a->model)->sentence_normalize;
-    a->o.normalize = a->unit && (a->o.dimensions || !a->truncate_dim);      /* cut after it, lengths are below 1 */
+    a->o.normalize = a->unit && (a->o.dimensions || !a->truncate_dim);      /* truncated after it, vectors have
+                                                                               lengths below 1 */
     status = use_columns(&a->o, rf_model_config(a->model), why);
     if (!status) status = open_examples(a, l, why);
     if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, with_labels, t, why);

@@ -1,9 +1,9 @@
-/* answers.c — logits of a file's items, batch after batch. */
+/* answers.c — logits of a file's items, computed in batches. */
 #include <math.h>
 
 #include "task/answers.h"
 
-/* Of batches: the most and the fewest examples. */
+/* The maximum and minimum number of examples in a batch. */
 typedef struct limits { size_t most, least; } limits;
 
 static limits limits_of(int64_t most, int64_t least)
@@ -11,7 +11,7 @@ static limits limits_of(int64_t most, int64_t least)
     return (limits){(size_t)rf__max64(least, rf__min64(most > 0 ? most : 32, RF__ANSWER_TOKENS)), (size_t)least};
 }
 
-/* The batch that begins with example i: how many examples, and their tokens. */
+/* The batch that begins with example i: number of examples, and their tokens. */
 static size_t batch_at(const rf__items *t, size_t i, limits b, size_t *tokens)
 {
     const size_t begin = i;
@@ -79,14 +79,14 @@ void rf__answers_free(rf__answers *a)
     *a = (rf__answers){0};
 }
 
-/* The best span of example i, if it is better than what there is. */
+/* Finds the best span of example i, if it is better than the current one. */
 static bool span_of(const rf__answers *a, const rf__items *t, size_t i, int64_t most, int32_t bounds[2], double *best)
 {
     const size_t at = t->start[t->first[i]], size = rf__item_size(t, i);
     const float *z = a->logit + 2 * at;
     bool better = false;
     for (size_t b = 0; b < size; b++) {
-        if (t->from[at + b] == UINT32_MAX) continue;                      /* not of the context */
+        if (t->from[at + b] == UINT32_MAX) continue;                      /* not part of the context */
         for (size_t e = b; e < size && e < b + (size_t)most; e++) {
             const double sum = (double)z[2 * b] + (double)z[2 * e + 1];
             if (t->from[at + e] == UINT32_MAX || sum <= *best) continue;

@@ -1,9 +1,10 @@
-/* finetune.c — fine-tuning: a job for the machinery of runs (run.h).
+/* finetune.c — fine-tuning, as a job of the training loop (run.h).
  *
- *     tokenizer -> examples and labels -> config with the task's head -> weights of the encoder (and of the head, when
+ *     tokenizer -> examples and labels -> config with the task's head -> weights of the encoder (and of the head, if
  *     the folder has the same one with the same labels) -> steps
  *
- * Layer l of L learns at rate d^(L-l), the embeddings at d^(L+1), the head at the full rate (layer_wise_lr_decay d). */
+ * Layer l of L has the learning rate times d^(L-l), the embeddings d^(L+1), the head the full rate (layer_wise_lr_decay
+ * d). */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 /* ---- options ---- */
 
-static const double MASKED = 0.15;         /* of the words of a text that is masked */
+static const double MASKED = 0.15;         /* fraction of the words of a text that are masked */
 
 void rf_finetune_options_init(rf_finetune_options *o, size_t size)
 {
@@ -48,8 +49,8 @@ static void run_defaults(rf_train_options *t)
     t->max_length = RF__USUAL_LENGTH;
 }
 
-/* In place of the caller's own `given`, which is not there: what differed from the defaults when the caller came, and
- * not what has been derived since. */
+/* Replaces a missing `given` of the caller: whether an option differed from its default in the call, not after later
+ * changes. */
 static int differed(void *user, const char *name)
 {
     const rf__finetune_run *f = user;
@@ -59,7 +60,7 @@ static int differed(void *user, const char *name)
     return (own && !rf__row_same(own, f->asked, &usual)) || (run && !rf__row_same(run, &f->asked->t, &usual.t));
 }
 
-/* A folder keeps the names of its columns (rf_config). */
+/* A folder stores the names of its columns (rf_config). */
 static rf_status check_columns(const rf_finetune_options *o, rf_error *why)
 {
     const char *const name[] = {"text", "pair", "label"}, *const column[] = {o->text_column, o->pair_column,
@@ -72,7 +73,7 @@ static rf_status check_columns(const rf_finetune_options *o, rf_error *why)
     return RF_OK;
 }
 
-/* Each by itself: what does not go together is known when a checkpoint's options have been added. */
+/* Checks each option; combinations are checked when a checkpoint's options have been added. */
 static rf_status check_rows(const rf_finetune_options *o, rf_error *why)
 {
     return rf__rows_check(rf_finetune_option, o, why) || check_columns(o, why) ? RF_EARG : RF_OK;
@@ -99,8 +100,8 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
     return RF_OK;
 }
 
-/* Who says how often, and not when, means steps.  Only a caller's own `given` tells that from a strategy that happens
- * to be the default. */
+/* Giving an interval without a strategy implies "steps". Only a caller's own `given` can distinguish this from a
+ * strategy that equals the default. */
 static void settle_strategies(rf_finetune_options *o)
 {
     const rf_train_options *t = &o->t;
@@ -111,8 +112,8 @@ static void settle_strategies(rf_finetune_options *o)
         o->save_strategy = RF_STRATEGY_STEPS;
 }
 
-/* Options of the machinery that follow from ours, before the data is known; strategies by epochs are settled later.
- * before: a checkpoint may still say what ours are. */
+/* Sets options of the training loop that follow from those of fine-tuning, before the data is known; strategies by
+ * epochs are set later. before: a checkpoint may still change the options. */
 static void derive(rf_finetune_options *o, bool before)
 {
     rf_train_options *t = &o->t;
@@ -169,19 +170,19 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
         status = rf_fail(why, RF_EARG, "%s: seed: expected that of the run, %llu, got %llu; use another output_dir",
                          r->from, (unsigned long long)seed, (unsigned long long)r->o.seed);
     if (!status) status = check(&f->o, why);
-    if (strstr(changed, "metric_for_best_model")) {          /* whose numbers cannot be compared with the old one's   */
+    if (strstr(changed, "metric_for_best_model")) {          /* whose values cannot be compared with the old ones     */
         r->state.best_step = 0;
         if (!rf__options_chosen(&r->o, &usual.t, "greater_is_better")) r->o.greater_is_better = RF_GREATER_AUTO;
     }
     f->o.t = r->o;
-    derive(&f->o, false); /* tokens_per_batch was that of the largest batch, see prepare */
+    derive(&f->o, false); /* tokens_per_batch was that of the largest batch; see prepare */
     r->o = f->o.t;
     return status;
 }
 
 /* ---- data ---- */
 
-/* Where they are not the labels. */
+/* For tasks whose outputs are not the labels. */
 static rf_status name_outputs(rf__finetune_run *f, rf_error *why)
 {
     const size_t K = (size_t)f->train.K;
@@ -222,7 +223,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     count[2] = (size_t)computed_at_once(r, f);
     if (!status) status = rf__items_longest(&f->train, count, RF_COUNT(count), longest, why);
     if (status) return status;
-    const int64_t times = f->o.r_drop > 0 || f->task->train ? 2 : 1;    /* a second time, or behind the other one */
+    const int64_t times = f->o.r_drop > 0 || f->task->train ? 2 : 1;    /* a second time, or after the other text */
     f->longest = times * longest[0];
     f->longest_two = times * longest[1];
     r->o.tokens_per_batch = rf__max64(times * longest[2], 8);
@@ -252,7 +253,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
 static int64_t longest_sequence(const rf__finetune_run *f)
 {
     const rf__items *t = &f->train, *dev = &f->dev;
-    const size_t step = f->task->train ? 2 : 1;         /* a text with the other one behind it, without its [CLS] */
+    const size_t step = f->task->train ? 2 : 1;         /* a text followed by the other one, without its [CLS] */
     int64_t most = 0;
     for (size_t s = 0; s + step <= t->sequences; s += step)
         most = rf__max64(most, (int64_t)(t->start[s + step] - t->start[s] - (step - 1)));
@@ -316,7 +317,7 @@ void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
     };
 }
 
-/* Does the folder have this head with these labels already?  The one that says which word has none. */
+/* Whether the folder already has this head with these labels. The language-model head has no labels. */
 static bool same_head(rf__run *r, const rf__finetune_run *f)
 {
     rf_config c;
@@ -332,7 +333,7 @@ static bool same_head(rf__run *r, const rf__finetune_run *f)
     return same;
 }
 
-/* RoFormer-Sim's is drawn where the folder has none.  What to say of it. */
+/* The pooler of RoFormer-Sim is initialized randomly if the folder has none. Returns the remark for the note. */
 static const char *begin_pooler(rf__run *r, const rf_weights *w)
 {
     bool drawn = false;
@@ -389,7 +390,7 @@ static void settle_position(rf__run *r, const rf__finetune_run *f)
     r->state.data_length = r->o.max_length;
 }
 
-/* Scores of other examples cannot be compared: the search for the best begins anew. */
+/* Scores of other examples cannot be compared: the search for the best checkpoint starts again. */
 static void settle_dev(rf__run *r, const rf__finetune_run *f)
 {
     rf__state *t = &r->state;
@@ -405,7 +406,7 @@ static void settle_dev(rf__run *r, const rf__finetune_run *f)
     t->held = held;
 }
 
-/* A run that ended early stays so, unless the caller asks for more of it.  Where batches had another size, an epoch
+/* A run that ended early is not continued, unless the caller requests more steps. If batches had another size, an epoch
  * does not end at a multiple of its steps. */
 static void settle_steps(rf__run *r, const rf__finetune_run *f)
 {
@@ -459,8 +460,8 @@ static double epoch_of(const rf__run *r)
 
 static const char *metric(const rf__run *r) { return ((const rf__finetune_run *)r->task)->metric; }
 
-/* The final model, unless it is the one that the last evaluation saw.  The log has one evaluation a step, of the
- * weights of that step. */
+/* Evaluates the final model, unless the last evaluation did. The log has one evaluation for each step, with the weights
+ * of that step. */
 static rf_status finish(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
@@ -505,7 +506,7 @@ static const rf__job job = {.usual = run_defaults,
                             .card = card,
                             .finish = finish};
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static void clear(rf__finetune_run *f)
 {
@@ -524,7 +525,7 @@ static void clear(rf__finetune_run *f)
     rf__free(f->ctx, f);
 }
 
-/* Folders stand for a file in them: that of `train` for the dev file, too. */
+/* A folder stands for a file in it; that of `train` also for the dev file. */
 static rf_status find_files(rf__finetune_run *f, rf_error *why)
 {
     char path[4096];

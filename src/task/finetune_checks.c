@@ -1,4 +1,4 @@
-/* finetune_checks.c — reject examples and options that conflict, and report questionable ones.                      */
+/* finetune_checks.c — refuses examples and options that conflict, and reports questionable ones. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "task/finetune.h"
 #include "task/scoring.h"
 
-/* "3 labels: bad, fine, good": a label that nobody meant is seen before it is learned. */
+/* For example "3 labels: bad, fine, good", so that an unintended label is noticed before training. */
 static void report_labels(rf__run *r, const rf__task *task, const rf__labelled *l)
 {
     char all[600] = "";
@@ -24,7 +24,7 @@ static void report_labels(rf__run *r, const rf__task *task, const rf__labelled *
     if (*remark) rf__run_notify(r, "note", "%s", remark);
 }
 
-/* A word of which the tokenizer leaves nothing has no label to learn; other tasks have one for each example. */
+/* A word without tokens has no label to learn; other tasks have a label for each example. */
 static rf_status check_labels(const rf__finetune_run *f, rf_error *why)
 {
     const rf__items *t = &f->train;
@@ -33,7 +33,7 @@ static rf_status check_labels(const rf__finetune_run *f, rf_error *why)
     return rf_fail(why, RF_EDATA, "%.150s: expected words with tokens to label, got none", f->o.train);
 }
 
-/* What works on one label at a place. */
+/* Options that require one label for each text or token. */
 static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
     const char *what = f->o.r_drop > 0                   ? "r_drop"
@@ -46,7 +46,7 @@ static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf
     return rf_fail(why, RF_EARG, "%s: expected a task with one label per text or token (%s), got another", what, tasks);
 }
 
-/* Of pairs that are there twice each is a wrong answer to the other, where they meet in a batch. */
+/* Reports duplicate pairs: in the same batch, each is a negative of the other. */
 static rf_status report_repeated(rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
     const bool infonce = f->o.loss == RF_LOSS_AUTO || f->o.loss == RF_LOSS_INFONCE;
@@ -61,7 +61,7 @@ static rf_status report_repeated(rf__run *r, const rf__finetune_run *f, rf_error
     return status;
 }
 
-/* Options that this task, or another option, leaves nothing to say. */
+/* Options without effect, because of the task or another option. */
 static void report_ineffective(rf__run *r, const rf__finetune_run *f)
 {
     const struct { const char *name; bool effective; const char *where; } all[] = {
@@ -91,7 +91,7 @@ static void report_ineffective(rf__run *r, const rf__finetune_run *f)
     }
 }
 
-/* Labels by their ids are what the checkpoint's head has learned. */
+/* The head of the checkpoint has learned the labels by their ids. */
 static rf_status check_names(const rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
     rf_labels l;
@@ -116,7 +116,7 @@ bool rf__finetune_same(const rf__run *r, const rf__finetune_run *f)
            r->state.position.index <= (int64_t)f->train.n;
 }
 
-/* Before weights are loaded, of which the labels decide the shape. */
+/* Checked before weights are loaded, whose shapes depend on the labels. */
 static rf_status check_examples(const rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
     if (!*r->from) return RF_OK;

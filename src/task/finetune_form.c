@@ -1,4 +1,4 @@
-/* finetune_form.c — what the folder that a run begins with says of vectors of texts. */
+/* finetune_form.c — settings of sentence vectors in the initial folder. */
 #include "store/task.h"
 #include "task/finetune.h"
 
@@ -15,7 +15,7 @@ void rf__finetune_length(const rf_ctx *ctx, rf_finetune_options *o)
     rf_sentence_free(&s);
 }
 
-/* What `embed` will put before a text, that of training has, too: the default prompt. */
+/* Training uses the default prompt, as `embed` will. */
 rf_status rf__finetune_prompt(rf__run *r, rf__finetune_run *f, rf_error *why)
 {
     rf_sentence s = {0};
@@ -31,7 +31,7 @@ rf_status rf__finetune_prompt(rf__run *r, rf__finetune_run *f, rf_error *why)
     return status;
 }
 
-/* That stays, unless the caller says otherwise; prompts in any case. */
+/* Keeps these settings, unless options change them; prompts are always kept. */
 rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
 {
     rf_finetune_options *o = &f->o;
@@ -50,9 +50,9 @@ rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
                              "%s: include_prompt: expected true, got false: excluding a prompt's tokens from pooling "
                              "is not supported; remove its prompts (config_sentence_transformers.json) to train it",
                              r->o.model);
-    if (!status) status = rf_sentence_cosines(&s, why);                 /* losses and scores are of cosines */
+    if (!status) status = rf_sentence_cosines(&s, why);                 /* losses and scores use cosines */
     if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
-    const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder says nothing */
+    const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder does not say */
     if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
     if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
     rf_sentence_free(&s);

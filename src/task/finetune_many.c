@@ -15,7 +15,7 @@
 
 enum { RATES = 32, SEEDS = 1000 };
 
-/* Means and standard deviations (of a sample) of what n runs said; of one run what it said. */
+/* Means and standard deviations (of a sample) of the scores of n runs; for one run, its scores. */
 static void gather(const rf_scores run[], int64_t n, rf_scores *out)
 {
     *out = (rf_scores){.n = 0};
@@ -42,7 +42,7 @@ static bool has_checkpoint(const rf_ctx *ctx, const char *folder)
     return n > 0;
 }
 
-/* `one`, which is `o` but for what makes it this run, in a folder of this name. */
+/* Runs `one`, which is `o` with the changes of this run, in a folder of this name. */
 static rf_status run_in(const rf_ctx *ctx, const rf_finetune_options *o, rf_finetune_options *one, const char *name,
                         int64_t fold, rf_train_report *report, void *user, rf_scores *scores, rf_error *why)
 {
@@ -76,13 +76,13 @@ static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_t
 
 /* ---- a grid ---- */
 
-/* The folder of a point; of several seeds each has its own. */
+/* The folder of a point of the grid; with several seeds, each seed has its own. */
 static void name_point(char out[80], double rate, int64_t seeds, uint64_t seed)
 {
     snprintf(out, 80, seeds > 1 ? "lr-%g-seed-%llu" : "lr-%g", rate, (unsigned long long)seed);
 }
 
-/* Two rates that are equal, or so near that they share a folder. */
+/* Refuses rates that are equal, or so close that they would share a folder. */
 static rf_status check_rates(const double rate[], int n, rf_error *why)
 {
     char a[80], b[80];
@@ -142,7 +142,7 @@ static void report_point(rf_train_report *report, void *user, const char *what, 
     tell(report, user, "note", rate, note);
 }
 
-/* All seeds of one rate. */
+/* Runs all seeds of one rate. */
 static rf_status one_point(const rf_ctx *ctx, const rf_finetune_options *o, double rate, rf_train_report *report,
                            void *user, rf_scores run[], rf_scores *out, rf_error *why)
 {
@@ -159,7 +159,7 @@ static rf_status one_point(const rf_ctx *ctx, const rf_finetune_options *o, doub
     return status;
 }
 
-/* The rates so far: which is best, and which are as good as it. */
+/* The rates so far: the best one, and those with the same score. */
 typedef struct best { double rate, value; char ties[400]; bool known; } best;
 
 static bool is_better(best *b, double rate, double value, bool less)
@@ -175,7 +175,7 @@ static bool is_better(best *b, double rate, double value, bool less)
     return true;
 }
 
-/* And the folders of its runs, as an event of each. */
+/* Reports the best rate, and the folders of its runs as one event each. */
 static rf_status report_best(rf_train_report *report, void *user, const rf_finetune_options *o, const best *b,
                              const char *metric, rf_error *why)
 {
@@ -194,7 +194,7 @@ static rf_status report_best(rf_train_report *report, void *user, const rf_finet
     return RF_OK;
 }
 
-/* A rate at which a run diverges is no answer, and no reason to end the others. */
+/* A rate at which a run diverges has no score, but does not end the other runs. */
 static bool has_diverged(rf_train_report *report, void *user, double rate, rf_status status, rf_error *failed)
 {
     char note[sizeof failed->text + 64];
@@ -204,7 +204,7 @@ static bool has_diverged(rf_train_report *report, void *user, double rate, rf_st
     return true;
 }
 
-/* The rate whose mean over the seeds is best. */
+/* Finds the rate with the best mean over the seeds. */
 static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
                       rf_scores *scores, rf_error *why)
 {
@@ -217,7 +217,7 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     rf_status status = read_rates(o->learning_rates, rate, &n, why);
     if (!status) status = rf__preset_find(o->task, &preset, &task, why);
     if (status) return status;
-    /* of tags perhaps accuracy, see below */
+    /* for tags possibly accuracy, see below */
     const char *metric = o->metric ? rf__metric_bare(o->metric) : preset.metric;
     const rf_greater g = o->t.greater_is_better;
     const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && rf__score_is_error(metric));
@@ -244,7 +244,7 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     return status;
 }
 
-/* ---- which of them ---- */
+/* ---- selection of the kind of run ---- */
 
 static rf_status check_many(const rf_finetune_options *o, const char *what, rf_error *why)
 {
@@ -270,7 +270,7 @@ static rf_status has_dev(const rf_finetune_options *o, rf_error *why)
                : rf_fail(why, RF_EARG, "learning_rates: expected a dev file to choose the best, got none");
 }
 
-/* Standard input and pipes, such as <(zcat train.tsv.gz), are there once. */
+/* Standard input and pipes, such as <(zcat train.tsv.gz), can be read only once. */
 static rf_status check_again(const char *path, const char *option, const char *reader, rf_error *why)
 {
     struct stat st;
@@ -290,7 +290,7 @@ static rf_status check_inputs(const rf_finetune_options *o, rf_error *why)
     return check_again(o->train, "train", reader, why) ? RF_EARG : check_again(o->dev, "dev", reader, why);
 }
 
-/* A folder of several runs is none that one goes on from. */
+/* A folder of several runs cannot be resumed as a single run. */
 static rf_status several(const char *folder, rf_error *why)
 {
     const bool folds = folder && rf__folder_has(folder, "fold-1");

@@ -26,7 +26,7 @@ int64_t rf__finetune_batches(const rf__finetune_run *f, int64_t at)
     return more < 0 ? 0 : 1 + more / f->o.per_device_train_batch_size;
 }
 
-/* Of the batches from example `at` on. */
+/* The largest batch from example `at` on. */
 static int64_t largest_from(const rf__finetune_run *f, int64_t at)
 {
     const int64_t n = (int64_t)f->train.n - at, each = f->o.per_device_train_batch_size;
@@ -51,12 +51,12 @@ void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *to
         f->which[n++] = (size_t)rf__shuffled((uint64_t)at->index++, f->train.n, r->order, (uint64_t)at->epoch);
     rf__item_batch_fill(b, &f->train, f->which, n, f->o.r_drop > 0, &f->failed);
     *labels += b->labels;
-    *tokens += f->task->train ? 2 * b->N - b->B : b->N;              /* each text twice, behind another without [CLS] */
+    *tokens += f->task->train ? 2 * b->N - b->B : b->N;           /* each text twice, after another one without [CLS] */
 }
 
 /* ---- gradients ---- */
 
-enum { FIRST = 1 << 19 };               /* FGM: dropouts of the first pass are not those of the second, masks are */
+enum { FIRST = 1 << 19 };  /* FGM: the second pass has other dropout masks than the first, but the same masked tokens */
 
 static rf__task_objective objective_of(const rf__run *r, uint64_t stream)
 {
@@ -65,21 +65,21 @@ static rf__task_objective objective_of(const rf__run *r, uint64_t stream)
                                 .masking = &r->masking, .stream = stream & ~(uint64_t)FIRST};
 }
 
-/* Back from the loss, unless the graph has failed. */
+/* The backward pass from the loss, unless the graph has failed. */
 static rf_status back(rf_graph *g, rf_tensor *loss, rf_error *why)
 {
     const rf_error *failed = rf_graph_error(g);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : rf_backward(g, loss, why);
 }
 
-/* Of a batch of vectors: all are compared, and computed PART examples at a time, by which gradients are summed. */
+/* A batch of vectors that are all compared, computed PART examples at a time. Gradients are summed in these parts. */
 enum { PART = 16 };
 
 typedef struct vectors {
     const rf__item_batch *b;
     float *z, *dz;                      /* [B,C]                                                                      */
-    int32_t *start;                     /* [2 B]: of each part from 0                                                 */
-    rf_tensor **part;                   /* [n]: those on the tape                                                     */
+    int32_t *start;                     /* [2 B]: the start of each part is 0                                         */
+    rf_tensor **part;                   /* [n]: the parts on the tape                                                 */
     int64_t C, each;                    /* each: examples of a part                                                   */
     uint64_t stream;
 } vectors;
@@ -89,7 +89,7 @@ static int32_t sequence_of(const vectors *v, int64_t example)
     return v->b->group[rf__min64(example, (int64_t)v->b->n)];
 }
 
-/* z of examples first .. last - 1, each part recorded with dropouts of its own; first is where a part begins. */
+/* Computes z of examples first .. last - 1, each part recorded with its own dropout stream; a part begins at first. */
 static rf_status forward(rf__run *r, const vectors *v, int64_t first, int64_t last, rf_error *why)
 {
     const rf__item_batch *b = v->b;
@@ -110,7 +110,7 @@ static rf_status forward(rf__run *r, const vectors *v, int64_t first, int64_t la
     return RF_OK;
 }
 
-/* Back from dz of the examples that lie on the tape, the last part first. */
+/* The backward pass from dz of the examples on the tape, the last part first. */
 static rf_status backward(rf__run *r, const vectors *v, int64_t first, int64_t last, rf_error *why)
 {
     rf_graph *g = r->graph;
@@ -136,8 +136,8 @@ static rf_status loss_of(rf__run *r, const vectors *v, double weight, double *lo
     return back(g, rf__task_objective_loss(g, x, v->b, &objective, weight, loss_sum), why);
 }
 
-/* Groups of `at_once` examples lie on the tape together: where there are several, each a second time (GradCache), the
- * last one first, so that gradients are summed in the order that one group of all has. */
+/* Groups of `at_once` examples are on the tape together. If there are several groups, each is computed a second time
+ * (GradCache), the last one first, so that gradients are summed in the same order as with a single group. */
 static rf_status compare(rf__run *r, const vectors *v, int64_t at_once, double weight, double *loss_sum, rf_error *why)
 {
     const int64_t n = (int64_t)v->b->n, groups = (n + at_once - 1) / at_once;
@@ -190,7 +190,7 @@ static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, 
     return back(g, rf__task_objective_loss(g, z, b, &objective, weight, loss_sum), why);
 }
 
-/* Moves the word embeddings by eps along their gradient, which lies in `leaf`; f->words keeps them. */
+/* Moves the word embeddings by eps along their gradient, which is in `leaf`; f->words keeps the originals. */
 static void move_words(const rf__run *r, const rf__finetune_run *f, const float *leaf)
 {
     const size_t n = r->params.p[r->params.word].count, at = r->params.p[r->params.word].offset;
@@ -252,7 +252,7 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
     return RF_OK;
 }
 
-/* The score of this name, which rf__score_known has promised. */
+/* The score of this name, whose existence rf__score_known has checked. */
 static rf_status find(const rf_scores *s, const char *name, double *out, rf_error *why)
 {
     for (int i = 0; i < s->n; i++)

@@ -2,7 +2,7 @@
  *
  *     lower  ->  no ASCII punctuation  ->  the words a, an, the become a space  ->  words, one space between
  *
- *     F1 = 2 common / (words of gold + words of the prediction),  common: of the two bags of words                   */
+ *     F1 = 2 common / (words of gold + words of the prediction),  common: of the two bags of words */
 #include <stdlib.h>
 #include <utf8proc.h>
 
@@ -16,7 +16,7 @@ static bool punctuation(uint32_t c)
     return c > 0x20 && c < 0x7F && !(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z');
 }
 
-/* Python's \w: letters and numbers of any kind (the underscore is punctuation and gone). */
+/* Python's \w: letters and numbers of any script (underscores have been removed as punctuation). */
 static bool wordly(uint32_t c)
 {
     switch (utf8proc_category((utf8proc_int32_t)c)) {
@@ -33,14 +33,14 @@ static bool article(const char *p, size_t n)
     return (n == 1 && *p == 'a') || (n == 2 && !memcmp(p, "an", 2)) || (n == 3 && !memcmp(p, "the", 3));
 }
 
-/* Lower case and without punctuation; no letter's lower case needs more than twice its bytes. */
+/* Converts to lower case and removes punctuation; no letter's lower case needs more than twice its bytes. */
 static size_t lower(const char *text, size_t size, char *out)
 {
     size_t n = 0;
     for (size_t at = 0; at < size;) {
         const uint32_t c = rf__utf8_get((const unsigned char *)text, &at);
         if (punctuation(c)) continue;
-        if (c == 0x130) {                                          /* the one letter whose lower case is two scalars  */
+        if (c == 0x130) {                                          /* the only letter whose lower case is two scalars */
             n += rf__utf8_put('i', out + n);
             n += rf__utf8_put(0x307, out + n);
         } else {
@@ -54,7 +54,7 @@ size_t rf__squad_normal(const char *text, size_t size, char *out)
 {
     const size_t n = lower(text, size, out);
     size_t to = 0;
-    bool gap = false;                                              /* a space is due before what follows              */
+    bool gap = false;                                              /* a space must precede the next word              */
     for (size_t at = 0; at < n;) {
         size_t begin = at, next = at;
         uint32_t c = rf__utf8_get((const unsigned char *)out, &next);
@@ -91,7 +91,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(p, q);
 }
 
-/* Cuts at the spaces, in place; sorted. */
+/* Splits at the spaces, in place, and sorts. */
 static size_t words(char *text, const char *word[])
 {
     size_t n = 0;

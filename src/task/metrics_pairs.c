@@ -1,14 +1,14 @@
-/* metrics_pairs.c — numbers that a model gives to pairs of texts, against labels: pairs by themselves, and the
- * candidates of each of several queries.
+/* metrics_pairs.c — compares the numbers that a model gives to pairs of texts with labels: of single pairs, and of the
+ * candidates of several queries.
  *
- *     pairs   correlation of numbers and labels, Pearson's and of ranks; of labels 0 and 1 how well a threshold tells
- *             them apart, and the mean precision over all thresholds
- *     lists   means over queries with a candidate whose label y is above 0, the candidates ordered by their numbers:
+ *     pairs   correlation of numbers and labels, Pearson's and of ranks; for labels 0 and 1 how well a threshold
+ *             separates them, and the mean precision over all thresholds
+ *     lists   means over queries with a candidate whose label y is above 0, the candidates sorted by their numbers:
  *             map          mean precision at the candidates with y > 0
- *             mrr_at_10    1 / place of the first one, 0 if it is after the 10th
- *             ndcg_at_10   sum over the first 10 places r of y_(r) / log2(1 + r), over the largest value it can have
+ *             mrr_at_10    1 / rank of the first one, 0 if it is after the 10th
+ *             ndcg_at_10   sum over the first 10 ranks r of y_(r) / log2(1 + r), over the largest possible value
  *
- * Equal numbers share their places in map and ndcg, as in scikit-learn. */
+ * Equal numbers share their ranks in map and ndcg, as in scikit-learn. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,7 +25,8 @@ static int by_value(const void *a, const void *b)
     return (x->value < y->value) - (x->value > y->value);
 }
 
-/* sum over thresholds k of (R_k - R_{k-1}) P_k, equal values at once, as scikit-learn; NAN: all scores are one. */
+/* sum over thresholds k of (R_k - R_{k-1}) P_k, equal values together, as in scikit-learn; NAN: all labels are
+ * equal. */
 static double average_precision(ranked *all, size_t n)
 {
     double sum = 0;
@@ -40,7 +41,7 @@ static double average_precision(ranked *all, size_t n)
     return right && right < n ? sum / (double)right : NAN;
 }
 
-/* Pairs that are said to be alike: `said`, `right` of them rightly, of n with `alike`. */
+/* Predictions at a threshold: `said` positive, `right` of them correct, of n pairs with `alike` positive ones. */
 typedef struct decision { size_t said, right, n, alike; } decision;
 
 static double accuracy(decision d) { return (double)(d.n - d.alike - d.said + 2 * d.right) / (double)d.n; }
@@ -48,8 +49,8 @@ static double f1(decision d) { return d.right ? 2 * (double)d.right / (double)(d
 
 typedef struct threshold { double value; decision says; } threshold;
 
-/* Between the first and the last of two groups of equal values, where `metric` is largest, the highest of several.
-   `best` has what is to be surpassed. */
+/* The threshold between two groups of equal values at which `metric` is largest; of several, the highest. `best` has
+ * the value to exceed. */
 static threshold best_threshold(const ranked *all, size_t n, threshold best, double (*metric)(decision))
 {
     decision d = {.n = n, .alike = best.says.alike};
@@ -69,7 +70,7 @@ static threshold given_threshold(const ranked *all, size_t n, double value, deci
     return t;
 }
 
-/* Labels of yes or no: how well the value tells them apart, and at which threshold best. */
+/* For labels 0 and 1: how well the value separates them, and at which threshold best. */
 static rf_status score_classes(const rf_ctx *ctx, const double label[], const double value[], size_t n,
                                double at, rf_scores *out, rf_error *why)
 {
@@ -149,7 +150,7 @@ static double discounted_gain(const candidate c[], size_t n)
     return sum;
 }
 
-/* Place of the first relevant candidate, from 0, in the order in which they are given where numbers are equal. */
+/* Rank of the first relevant candidate, from 0; equal numbers keep the given order. */
 static size_t first_place(const float label[], const double value[], size_t n)
 {
     size_t best = n;

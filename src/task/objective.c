@@ -2,7 +2,7 @@
  *
  *     R-Drop       the loss over both answers to each example  +  alpha / 4 mean of (KL(p|q) + KL(q|p))
  *
- * The means are over the labels of a step, all its micro-batches together: `weight` is one over their number. */
+ * The means are over the labels of a step, in all its micro-batches: `weight` is one over their number. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ rf_tensor *rf__task_objective_loss(rf_graph *g, rf_tensor *z, const rf__item_bat
 {
     rf_tensor *loss = o->task->loss(g, z, b, o, weight, sum);
     if (!(o->r_drop > 0)) return loss;
-    /* there are two labels for each pair of answers, so that weight is 1 / (2 pairs) */
+    /* there are two labels for each pair of outputs, so weight is 1 / (2 pairs) */
     double apart = 0;
     rf_tensor *pull = rf_divergence(g, z, b->label, weight * o->r_drop / 2, &apart);
     if (sum) *sum += apart * o->r_drop / 2;

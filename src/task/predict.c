@@ -1,4 +1,4 @@
-/* predict.c — write a fine-tuned model's predictions for the examples of a file as lines of text. */
+/* predict.c — writes a fine-tuned model's predictions for the examples of a file as lines of text. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ json_t *rf__predict_label(const rf__prediction *p, int64_t k, double x)
     return json_pack("{s:s, s:o}", "label", p->labels->name[k], "score", rf__json_real6(x));
 }
 
-/* {"id": .., ..}, when the example says what it is called; in a table that has the column, always. */
+/* {"id": .., ..} if the example has an id; in a table with the column, always. */
 static json_t *prediction(const rf__prediction *p, size_t i)
 {
     const rf__text name = rf__items_name(p->t, i);
@@ -36,16 +36,16 @@ static json_t *prediction(const rf__prediction *p, size_t i)
     return all;
 }
 
-/* ---- lines: a table has no quotes, and so cannot hold every text ---- */
+/* ---- lines: tables have no quotes, so they cannot represent every text ---- */
 
-/* An element of a list as part of a field: null is "-". */
+/* An element of a list as part of a field: null is written as "-". */
 static rf__text element(const json_t *list, size_t i)
 {
     const json_t *s = json_array_get(list, i);
     return json_is_string(s) ? rf__json_string(s) : (rf__text){"-", 1};
 }
 
-/* What ends a field or a line, or NULL. */
+/* The character that would end a field or a line, or NULL. */
 static const char *what_ends(rf__text t)
 {
     static const struct { char c; const char *name; } all[] = {
@@ -57,7 +57,7 @@ static const char *what_ends(rf__text t)
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* What an element has that makes another list, or another element, of it when it is read; or NULL. */
+/* What in an element would split it when it is read, or make it another element; or NULL. */
 static const char *what_splits(const rf__prediction *p, const json_t *list, size_t i)
 {
     const rf__text t = element(list, i);
@@ -80,7 +80,7 @@ static rf_status cannot_hold(const rf__prediction *p, size_t i, const char *key,
                    i + 1, key, rf__show(t, 60).text, format, what);
 }
 
-/* A value as a field: lists joined. */
+/* A value as a field: lists are joined. */
 static rf_status write_field(const rf__prediction *p, size_t i, const char *key, const json_t *v, FILE *to,
                              rf_error *why)
 {
@@ -108,7 +108,7 @@ static rf_status write_field(const rf__prediction *p, size_t i, const char *key,
     return RF_OK;
 }
 
-/* In GLUE's format the number of the line where there is no id, and of the answer its first member. */
+/* In GLUE's format, a missing id is replaced by the line number, and only the first member of the answer is written. */
 static rf_status write_fields(const rf__prediction *p, const json_t *j, size_t i, FILE *to, rf_error *why)
 {
     const bool glue = p->format == RF_PREDICTIONS_GLUE;
@@ -157,7 +157,7 @@ static rf_status header(const rf__prediction *p, rf_prediction_line *line, void 
     return text_line(text, line, user, why);
 }
 
-/* "<id>": "<answer>", as a line of one object. */
+/* "<id>": "<answer>", as a line of one JSON object. */
 static rf_status squad_line(const rf__prediction *p, size_t q, rf_prediction_line *line, void *user, rf_error *why)
 {
     const rf__text name = rf__items_name(p->t, q);
@@ -204,7 +204,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->name.size > y->name.size) - (x->name.size < y->name.size);
 }
 
-/* One object has one answer for an id. */
+/* One object can have only one answer for an id. */
 static rf_status check_names(const rf__prediction *p, rf_error *why)
 {
     const size_t n = p->t->questions;

@@ -1,9 +1,9 @@
-/* rerank.c — scores of pairs of texts by a model that reads both at once, as CrossEncoder of sentence-transformers
- * gives them.                                                                               Nogueira and Cho 2019
+/* rerank.c — scores of pairs of texts by a model that reads both at once, equal to those of CrossEncoder of
+ * sentence-transformers.                                                                    Nogueira and Cho 2019
  *
  *     score(q, t) = f(the model's one output for the pair q, t),  f the folder's activation_fn, else the sigmoid
  *
- * Pairs are taken together up to a number of tokens; a score does not depend on what else is in its batch. */
+ * Pairs are computed together up to a number of tokens; a score does not depend on the rest of its batch. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 enum { BATCH_TOKENS = 4096 };
 
-/* Pairs that wait: tokens, types, and where each begins. */
+/* Pairs that are not computed yet: tokens, types, and the start of each. */
 typedef struct waiting { int32_t *id, *type, *start; size_t ids, types, starts; int64_t n; } waiting;
 
 static rf_status check(const rf_answerer *a, rf_error *why)
@@ -34,7 +34,7 @@ rf_status rf__answerer_can_cross(const rf_answerer *a, double (**of)(double z), 
     return status ? status : rf__score_function(rf__answerer_function(a), of, why);
 }
 
-/* One more pair behind those that wait. */
+/* Adds a pair to the waiting ones. */
 static rf_status add(rf_answerer *a, waiting *w, const char *query, size_t query_size, const char *text, size_t size,
                      int64_t limit, rf_error *why)
 {

@@ -1,4 +1,4 @@
-/* scores.c — metrics of classes, numbers and entities; those of answers in words are in metrics_answers.c. */
+/* scores.c — metrics of classes, numbers and entities; those of text answers are in metrics_answers.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -130,7 +130,7 @@ double rf_pearson(const double x[], const double y[], size_t n)
     xx = sqrt(xx);
     yy = sqrt(yy);
     for (size_t i = 0; i < n; i++) xy += (x[i] - mx) / xx * ((y[i] - my) / yy);
-    return xy > 1 ? 1 : xy < -1 ? -1 : xy;                 /* rounding may pass the ends; NaN stays */
+    return xy > 1 ? 1 : xy < -1 ? -1 : xy;                 /* rounding may exceed the limits; NaN stays */
 }
 
 typedef struct ranked { double value; size_t index; } ranked;

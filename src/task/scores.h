@@ -1,8 +1,8 @@
-/* scores.h — how good answers are: the metrics of GLUE, SQuAD and CoNLL, as scikit-learn, scipy, SQuAD's script and
- * seqeval compute them (tools/golden/golden_scores.py).
+/* scores.h — the metrics of GLUE, SQuAD and CoNLL, as scikit-learn, scipy, SQuAD's script and seqeval compute them
+ * (tools/golden/golden_scores.py).
  *
- * Where a metric is not defined it is what those give: 0 for F1 of a class without answers, 0 for Matthews of one
- * class, NaN for a correlation with a constant.  All sums in double.                                                 */
+ * If a metric is undefined, it has the value that these programs return: 0 for F1 of a class without predictions, 0 for
+ * Matthews with one class, NaN for a correlation with a constant. All sums are in double. */
 #ifndef RF_TRAIN_SCORES_H
 #define RF_TRAIN_SCORES_H
 
@@ -11,30 +11,32 @@
 #include "roformer/inspect/metrics.h"
 
 /* SQuAD: both sides in lower case (of any script; a capital sigma becomes one that is not final), without ASCII
- * punctuation, the words a, an, the, and further white space.  exact: 0 or 1; f1: 2 shared / (words + words), counting
- * words as often as both sides have them, 1 for two without words.  RF_EDATA: not UTF-8; RF_ENOMEM. */
+ * punctuation, the words a, an, the, and extra white space. exact: 0 or 1; f1: 2 shared / (words + words), counting
+ * words as often as both sides have them; 1 if neither has words. RF_EDATA: not UTF-8; RF_ENOMEM. */
 size_t rf__squad_normal(const char *text, size_t size, char *out);     /* out: 2 size + 1 bytes; returns its length */
 rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1,
                           rf_error *why);
 
-/* Entities of tags, as seqeval reads them by default, in IOB2, IOBES (BIOES) and, by other letters, BILOU and BMES:
+/* Entities of tags, as seqeval reads them by default, in IOB2, IOBES (BIOES) and, with other letters, BILOU and BMES:
  *
- *     B-X begins one   I-X, M-X go on   E-X, L-X end one   S-X, U-X are one of a single word   all else is outside
+ *     B-X begins one   I-X, M-X continue one   E-X, L-X end one   S-X, U-X are one of a single word   else: outside
  *
- * I and E begin one where none of the same X goes on, and any tag that does not go on ends it.  A tag may have no type.
- * seqeval itself reads L and U in its strict mode alone, in which tags of a scheme that break its rules are no entity.
+ * I and E begin an entity if there is none of the same X to continue, and any tag that does not continue an entity ends
+ * it. A tag may have no type. seqeval itself reads L and U only in its strict mode, in which tags that violate the
+ * scheme are no entity.
  *
- * tag [n] names; adds to what was counted before, so that sentences are given one after the other. */
+ * tag [n] names; adds to previous counts, so that sentences are passed one after the other. */
 typedef struct rf__entity_count { size_t labels, predictions, hits; } rf__entity_count;
 void rf__count_entities(const char *const label[], const char *const predicted[], size_t n, rf__entity_count *add);
-/* Has one tag of these n that form?  Not: letters without a type beside other words, such as parts of speech. */
+/* Whether any of these n tags has that form. Letters without a type next to other words, such as parts of speech, do
+ * not count. */
 bool rf__tags_are_entities(const char *const name[], int64_t n);
 bool rf__tag_is_entity(const char *name);
 double rf__entity_f1(const rf__entity_count *c);
 
-/* Adds to `out` what metrics_pairs.c lists, of the numbers that a model gives to pairs: pearson, spearmanr, and for
+/* Adds to `out` the metrics of metrics_pairs.c for the numbers that a model gives to pairs: pearson, spearmanr, and for
  * labels 0 and 1 average_precision, accuracy, precision, recall and f1 of the prediction "1 if the number is at least
- * `threshold`" (above 1: of the best thresholds, which follow as accuracy_threshold and f1_threshold). */
+ * `threshold`" (above 1: the best thresholds, which follow as accuracy_threshold and f1_threshold). */
 rf_status rf__score_pairs(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
                           rf_scores *out, rf_error *why);
 

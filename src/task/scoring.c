@@ -44,7 +44,7 @@ rf_status rf__score_function(const char *name, double (**out)(double z), rf_erro
 
 typedef struct metric_name { char text[40]; } metric_name;
 
-/* The next of "accuracy, f1"; false: there are no more. */
+/* The next name of a list such as "accuracy, f1"; false: there are no more. */
 static bool next(const char **at, metric_name *out)
 {
     *at += strspn(*at, ", ");
@@ -54,7 +54,7 @@ static bool next(const char **at, metric_name *out)
     return n > 0;
 }
 
-/* Some scores need more than the task: F1 of classes two of them, those of entities tags that have their form. */
+/* Some scores have requirements: F1 of classes needs two of them, that of entities needs tags of that form. */
 static bool has(const rf__task *task, const rf__labelled *l, const char *name)
 {
     return !task->has_metric || task->has_metric(l, name);

@@ -1,10 +1,10 @@
 /* task.h — a fine-tuning task: what it reads, learns, scores and prints.
  *
  *     tasks.def        a row for each (include/roformer/inspect/)
- *     tasks/<name>.c   all of it
+ *     tasks/<name>.c   its implementation
  *     tasks.c          tasks and presets by name
  *
- * What a hook leaves out (NULL) is not there, or is usual.                                                           */
+ * A hook that is NULL is not used, or has a default. */
 #ifndef RF_TASK_TASK_H
 #define RF_TASK_TASK_H
 
@@ -22,53 +22,57 @@ typedef struct rf__task {
 
     /* the model */
     rf_head head;
-    const char *problem_type;           /* as transformers calls it, or ""                                            */
-    const char *const *options;         /* those that only some tasks have, of this one; NULL at the end              */
-    const rf_loss *losses;              /* of --loss, RF_LOSS_AUTO at the end; NULL: there is no choice              */
-    bool (*recognise)(const rf_config *c);             /* a folder without finetuning_task, or with another program's */
+    const char *problem_type;           /* in transformers, or ""                                                     */
+    const char *const *options;       /* of the options that only some tasks have, those of this one; NULL at the end */
+    const rf_loss *losses;              /* values of --loss, RF_LOSS_AUTO at the end; NULL: there is no choice       */
+    bool (*recognise)(const rf_config *c);             /* whether a folder without finetuning_task, or with another
+                                                          program's, is of this task */
     void (*name_output)(const char *label, char *out,
-                        size_t size); /* outputs that are not the labels: output k of label k */
+                        size_t size); /* names of outputs that are not the labels */
 
-    /* What the model is beyond its head: of a new one, before there are weights; NULL: nothing */
+    /* Completes the config of a new model beyond its head, before there are weights; NULL: nothing */
     rf_status (*configure)(rf_config *c, rf_error *why);
 
-    /* Whether these examples can be learned with these options by a model of this config; NULL: always */
+    /* Checks whether these examples can be learned with these options by a model of this config; NULL: always */
     rf_status (*check)(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why);
 
-    /* weight * (sum of the losses of the batch's labels); the sum is added to *sum unless that is NULL */
+    /* weight * (sum of the losses of the batch's labels); the sum is added to *sum if it is not NULL */
     rf_tensor *(*loss)(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
                        double *sum);
 
-    /* What is trained in its place where that is no function of the head's outputs: it encodes the batch itself, each
-     * sequence with another of its example behind it.  NULL: `loss` */
+    /* Replaces `loss` if the loss is not a function of the head's outputs: encodes the batch itself, each sequence
+     * followed by another one of its example. NULL: `loss` */
     rf_tensor *(*train)(rf_graph *g, rf_encoder *e, const rf__item_batch *b, const rf__task_objective *o, double weight,
                         double *sum);
 
-    /* The function of torch after which outputs are scores, of a model trained with these options, as CrossEncoder of
-     * sentence-transformers finds it in config.json; NULL: the folder says nothing of it */
+    /* The torch function that converts outputs to scores, for a model trained with these options; CrossEncoder of
+     * sentence-transformers finds it in config.json. NULL: none is written */
     const char *(*function_of)(const rf_finetune_options *o);
 
-    /* The fewest examples that a batch of these can have: 2 where the loss compares them with each other, so that one
-     * alone would teach nothing.  NULL: 1 */
+    /* The minimum number of examples in a batch: 2 if the loss compares them, since a single one would have no
+     * gradient. NULL: 1 */
     int64_t (*least)(const rf__items *t, const rf_finetune_options *o);
 
-    /* Bytes that a batch of these examples holds for every two of them: cosines of each with all.  NULL: none */
+    /* Bytes that a batch needs for every pair of its examples: cosines of each with all others. NULL: none */
     double (*square)(const rf__items *t, const rf_finetune_options *o);
 
     /* scores, in the order of the row's metrics */
-    const char *metric;                 /* which chooses the best model                                               */
-    const char *other_metric;           /* ... where the labels have not that one; NULL: accuracy                     */
+    const char *metric;                 /* selects the best model                                                     */
+    const char *other_metric;           /* ... if the labels do not have that one; NULL: accuracy                     */
     rf_status (*score)(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why);
-    bool (*has_metric)(const rf__labelled *l, const char *name);        /* with these labels; NULL: always            */
-    const char *(*why_not)(const rf__labelled *l);     /* why these labels have not all metrics; NULL: nothing to say */
-    void (*remark)(const rf__labelled *l, char *out, size_t size);   /* a sentence on scores that are left out, or "" */
+    bool (*has_metric)(const rf__labelled *l, const char *name);        /* whether these labels have the metric;
+                                                                           NULL: always */
+    const char *(*why_not)(const rf__labelled *l);     /* why these labels do not have all metrics; NULL: no reason */
+    void (*remark)(const rf__labelled *l, char *out, size_t size);   /* a sentence about scores that are not
+                                                                        computed, or "" */
 
     /* answers */
     void (*probabilities)(const float *z, int64_t outputs, float *p);   /* of the labels of one text                  */
-    const char *function;               /* its name in torch, where `predict` prints the same; or NULL                */
+    const char *function;               /* its name in torch, if `predict` prints the same values; or NULL            */
     const char *columns;                /* of a table of predictions                                                  */
     char between;                       /* elements of a list in a table                                              */
-    json_t *(*predict)(const rf__prediction *p, size_t i);           /* of example (question) i: members by `columns` */
+    json_t *(*predict)(const rf__prediction *p, size_t i);           /* prediction for example (question) i: members
+                                                                        by `columns` */
     rf__text (*answer)(const rf__prediction *p, size_t i);              /* for SQuAD's script                         */
 } rf__task;
 
@@ -78,16 +82,17 @@ typedef struct rf__task {
 
 /* ---- tasks.c ---- */
 
-enum { RF__USUAL_LENGTH = 128 };                                         /* tokens of a text where nobody says        */
+enum { RF__USUAL_LENGTH = 128 };                                         /* default length of texts in tokens         */
 
-const rf__task *rf__task_at(size_t i);                                   /* NULL behind the last                      */
+const rf__task *rf__task_at(size_t i);                                   /* NULL after the last one                   */
 const char *rf__task_metrics(const rf__task *task);                      /* "accuracy, f1"                            */
 bool rf__task_has(const rf__task *task, const char *option);
 
 /* "cls and tag": the tasks that have this option. */
 void rf__task_list(const char *option, char *out, size_t size);
 
-/* Vectors of texts are the answer: of pooled tokens, or RoFormer-Sim's, beside the head that says which word. */
+/* Whether the answer is a vector for each text: pooled tokens, or RoFormer-Sim's vector besides the language-model
+ * head. */
 static inline bool rf__task_of_vectors(const rf__task *task)
 {
     return task->head == RF_HEAD_EMBED || task->head == RF_HEAD_MLM;
@@ -98,7 +103,7 @@ static inline int64_t rf__task_least(const rf__task *task, const rf__items *t, c
     return task->least && t->n ? task->least(t, o) : 1;
 }
 
-/* Columns of what the model gives for each row: of vectors hidden_size, else its logits. */
+/* Number of columns of the model's output for each row: hidden_size for vectors, otherwise its logits. */
 static inline int64_t rf__task_columns(const rf__task *task, const rf_config *c)
 {
     return rf__task_of_vectors(task) ? c->hidden_size : c->num_labels;
@@ -106,16 +111,16 @@ static inline int64_t rf__task_columns(const rf__task *task, const rf_config *c)
 
 extern const char *const rf__loss_names[];                               /* by rf_loss                                */
 
-/* RF_EARG: --loss is none of this task's. */
+/* RF_EARG: the task does not have this --loss. */
 rf_status rf__task_check_loss(const rf__task *task, rf_loss loss, rf_error *why);
 
-/* Has a model of this config what the task needs, wherever it is from? */
+/* Whether a model of this config has what the task needs, whatever its origin. */
 bool rf__task_accepts(const rf__task *task, const rf_config *c);
 
-/* A task or preset ("cls", "glue/mrpc"; NULL: the usual task).  RF_EARG lists the names that there are. */
+/* A task or preset ("cls", "glue/mrpc"; NULL: the default task). RF_EARG lists the known names. */
 rf_status rf__preset_find(const char *name, rf__preset *out, const rf__task **task, rf_error *why);
 
-/* Examples as `o` says: of its task, with its columns (rf__labelled_open).  *task is that task. */
+/* Opens examples of the task of `o`, with its columns (rf__labelled_open). *task receives that task. */
 rf_status rf__examples_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetune_options *o, const rf__task **task,
                             rf_error *why);
 
@@ -124,20 +129,20 @@ rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error 
 
 /* ---- for the tasks' files ---- */
 
-void rf__task_sigmoid(const float *z, int64_t K, float *p);    /* probabilities: 1 / (1 + exp(-z)), each by itself    */
-bool rf__task_any(const rf_config *c);   /* recognise: the head says it all                                           */
+void rf__task_sigmoid(const float *z, int64_t K, float *p);    /* probabilities: 1 / (1 + exp(-z)), independently     */
+bool rf__task_any(const rf_config *c);   /* recognize: the head is sufficient                                         */
 
-/* loss: the mean over labelled rows y of  class_weight[y] (-log softmax(z)[y]) */
+/* loss: the mean over labeled rows y of  class_weight[y] (-log softmax(z)[y]) */
 rf_tensor *rf__task_row_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o,
                              double weight, double *sum);
 
 struct rf__task_objective {
     const rf__task *task;
     const float *class_weight;          /* [K] or NULL                                                                */
-    double r_drop;                      /* above 0: the batch holds every example twice                               */
+    double r_drop;                      /* above 0: the batch has every example twice                                 */
     const rf_finetune_options *o;       /* of the loss; NULL: the defaults                                            */
-    const rf__masking *masking;         /* of training alone, as the next                                             */
-    uint64_t stream;                    /* no two micro-batches of a run share one                                    */
+    const rf__masking *masking;         /* only for training, as the next member                                      */
+    uint64_t stream;                    /* different for all micro-batches of a run                                   */
 };
 
 struct rf__prediction {
@@ -151,7 +156,7 @@ struct rf__prediction {
 
 void rf__score_add(rf_scores *out, const char *name, double value);
 
-/* torch's function of this name, Sigmoid, Identity or Tanh.  RF_EUNSUPPORTED: another one. */
+/* torch's function of this name: Sigmoid, Identity or Tanh. RF_EUNSUPPORTED: another one. */
 rf_status rf__score_function(const char *name, double (**out)(double z), rf_error *why);
 rf_status rf__score_no_memory(const rf__items *t, rf_error *why);
 
@@ -163,10 +168,10 @@ static inline int64_t rf__largest(const float *z, int64_t n)
     return best;
 }
 
-/* Space for gold and predicted labels of `most`, in one block that *gold owns. */
+/* Allocates gold and predicted labels for `most` examples, in one block that *gold owns. */
 rf_status rf__label_pairs(const rf__items *t, size_t most, int32_t **gold, int32_t **predicted, rf_error *why);
 
-/* 6 digits: more are not the same on every machine. */
+/* rounded to 6 digits: more would differ between machines. */
 json_t *rf__json_real6(double x);
 
 /* {"label": the k-th, "score": x} */

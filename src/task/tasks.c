@@ -12,8 +12,8 @@ static const struct { const rf__task *task; const char *metrics; } tasks[] = {
 #undef RFT
 };
 
-/* GLUE: columns, their numbers in files without a header, labels in their order, metric, bad lines of the published
- * files. */
+/* GLUE: columns, their numbers in files without a header, labels in their order, metric, malformed lines of the
+ * published files. */
 static const struct {
     const char *name, *task, *text, *pair, *label;
     int bare[3];
@@ -134,7 +134,7 @@ rf_status rf__examples_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetun
 
 /* ---- folders ---- */
 
-/* Has the model the task's head? */
+/* Whether the model has the task's head. */
 static bool same_head(const rf__task *task, rf_head head)
 {
     return head == task->head || (head == RF_HEAD_POOLED && rf__task_has(task, "head"));
@@ -159,7 +159,7 @@ rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error 
                    "model: expected a fine-tuned model, got one without a head for texts, tokens, answers or choices");
 }
 
-/* ---- what several tasks' files share ---- */
+/* ---- shared by several tasks ---- */
 
 void rf__task_sigmoid(const float *z, int64_t K, float *p)
 {

@@ -1,10 +1,11 @@
-/* vectors.c — vectors of texts: how near those of two texts are, and how well that says what examples say.
+/* vectors.c — vectors of texts: how similar two texts are, and how well this agrees with the examples.
  *
  *     cos(x, y) = <x, y> / (|x| |y|)
  *
- *     with scores       their correlation with the cosines, Pearson's and of ranks; of scores 0 and 1 how well a
- *                       threshold tells them apart, and the mean precision over all thresholds
- *     without           each text asks for its second one among those of all examples: reciprocal rank, gain, recall */
+ *     with scores       their correlation with the cosines, Pearson's and of ranks; for scores 0 and 1 how well a
+ *                       threshold separates them, and the mean precision over all thresholds
+ *     without           each text is a query for its second text among those of all examples: reciprocal rank, gain,
+ *                       recall */
 #include "task/vectors.h"
 
 #include <math.h>
@@ -110,7 +111,7 @@ static rf_status score_pairs(const rf__answers *a, const rf__items *t, const rf_
     return status;
 }
 
-/* How many second texts are nearer to text i than its own; of equal ones those before it. */
+/* How many second texts are more similar to text i than its own; of equal ones, those before it. */
 static size_t rank_of(const rf__items *t, size_t i, const float *u, int64_t C)
 {
     const float *q = u + t->first[i] * (size_t)C;
@@ -126,7 +127,7 @@ static size_t rank_of(const rf__items *t, size_t i, const float *u, int64_t C)
     return nearer;
 }
 
-/* Each text asks for its second text among those of all examples. */
+/* Each text is a query for its second text among those of all examples. */
 static rf_status score_search(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
 {
     double first = 0, ten = 0, reciprocal = 0, gain = 0;

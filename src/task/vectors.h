@@ -1,19 +1,19 @@
-/* vectors.h — tasks of which vectors of texts are the answer: scores that examples may have, cosines of pairs, and what
- * an evaluation says of them; see vectors.c. */
+/* vectors.h — shared by tasks whose results are vectors of texts: scores of examples, cosines of pairs, and the metrics
+ * of an evaluation; see vectors.c. */
 #ifndef RF_TASK_VECTORS_H
 #define RF_TASK_VECTORS_H
 
 #include "task/task.h"
 
-/* ---- examples: a text, a second one, perhaps a score ---- */
+/* ---- examples: a text, a second one, possibly a score ---- */
 
 /* The example's score, divided by score_max; NAN: it has none. */
 float rf__vectors_score_of(rf__example *m);
 
-/* All examples of a file have a score, or none has: else this one is bad. */
+/* Either all examples of a file have a score, or none; otherwise this one is malformed. */
 void rf__vectors_agree(rf__example *m, const rf__items *out, float score);
 
-/* The first of the teacher's rows of this example, of which the hash knows the numbers; -1: it has none. */
+/* The row of the first of the teacher's vectors for this example, which are added to the hash; -1: it has none. */
 rf_status rf__vectors_taught(rf__example *m, rf__items *out, int32_t *row, rf_error *why);
 
 /* ---- losses ---- */
@@ -21,7 +21,7 @@ rf_status rf__vectors_taught(rf__example *m, rf__items *out, int32_t *row, rf_er
 /* cos(x_a, x_b) of rows a[i] and b[i] of units, a column [n,1]. */
 rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], const int32_t b[], int64_t n);
 
-/* ---- the hooks of rf__task that are the same in all of them ---- */
+/* ---- hooks of rf__task that these tasks share ---- */
 
 rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
                             rf_error *why);
@@ -30,7 +30,8 @@ const char *rf__vectors_why_not(const rf__labelled *l);
 void rf__vectors_remark(const rf__labelled *l, char *out, size_t size);
 json_t *rf__vectors_predict(const rf__prediction *p, size_t i);
 
-/* What the tasks whose answers are compared vectors have in common; `taught_texts` of an example are a teacher's. */
+/* Members that tasks with compared vectors have in common; `taught_texts` is the number of teacher's vectors of an
+ * example. */
 #define RF__VECTORS_EXAMPLES(title, taught_texts) \
     { \
         .name = title, .text = true, .pair = true, .label = RF__MEMBER_SCORE, .lines = rf__records_table, \

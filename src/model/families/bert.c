@@ -1,9 +1,9 @@
 /* bert.c — BERT.                                                   Devlin et al. 2019; transformers' BertFor...
  *
  * The layers of bert_layer.c, with a learned vector for each of max_position_embeddings positions
- * (positions/absolute.c) added to the words.  Texts and candidates are answered by the pooler,
- * tanh(h_[CLS] W_p + b_p), which pre-training on sentence pairs has trained: it is read for every head that has one.
- * The head for that task itself (cls.seq_relationship) has no use here and is passed over.
+ * (positions/absolute.c) added to the words. The heads for texts and candidates use the pooler, tanh(h_[CLS] W_p +
+ * b_p), which was trained by pre-training on sentence pairs: it is read for every head that has one. The head of that
+ * task itself (cls.seq_relationship) is not used.
  *
  *     logits  = norm(act(h W_t + b_t)) word^T + b */
 #include "model/bert_layer.h"

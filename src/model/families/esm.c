@@ -16,7 +16,8 @@
 #include "model/bert_layer.h"
 #include "store/store.h"
 
-static const double KEPT = 1 - 0.15 * 0.8;      /* of the words in training, which is fixed for all ESM-2             */
+static const double KEPT = 1 - 0.15 * 0.8;      /* fraction of the words that training keeps, which is fixed for all
+                                                   ESM-2 models */
 
 static const rf_family_row embedding[] = {
     RF_TENSOR(rf_bert_embedding, word, "embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS),
@@ -97,7 +98,7 @@ static const rf_known_key known[] = {
 #undef ONLY
 #undef IDLE
 
-/* The class takes learned positions where nothing is said, which are ESM-1b's. */
+/* Without this key, the class uses learned positions, which are those of ESM-1b. */
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *type = json_object_get(root, "position_embedding_type");
@@ -116,7 +117,7 @@ static void write_config(const rf_config *c, json_t **more)
     rf__json_set(more, "position_embedding_type", json_string("rotary"));
 }
 
-/* What is put into the place of each word: nothing where it is masked, else more the more of its text are masked. */
+/* The factor of each word: 0 if it is masked, otherwise larger the more of its text is masked. */
 static bool put_factors(rf_graph *g, const rf_block *b, float *x)
 {
     const int64_t C = b->config->hidden_size, mask = b->config->mask_token_id;
@@ -145,7 +146,7 @@ static rf_tensor *embed(rf_graph *g, const rf_block *b)
     return rf_mul(g, word, rf_constant(g, factor, 2, (int64_t[]){N, C}));
 }
 
-/* Norms in front are kept as those of seq2seq.c are; with token_dropout, factors and products, too. */
+/* Norms before sub-layers are stored as in seq2seq.c; with token_dropout, factors and products are stored as well. */
 static rf_footprint footprint(const rf_config *c, bool bf16)
 {
     const double C = (double)c->hidden_size;

@@ -109,7 +109,7 @@ static const rf_known_key known[] = {
 #undef ONLY
 #undef IDLE
 
-/* Of model_type "new": its names and its ntk. */
+/* For model_type "new": its names and its ntk. */
 static rf_status read_older(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *scaling = json_object_get(root, "rope_scaling");
@@ -138,7 +138,7 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
                    file);
 }
 
-/* The older code's own keys, and where it is, are not those of the class that reads what is written. */
+/* Keys of the older code, and its location, are not keys of the class that reads the written folder. */
 static void write_config(const rf_config *c, json_t **more)
 {
     static const char *const older[] = {"auto_map", "position_embedding_type"};

@@ -1,7 +1,7 @@
-/* marian.c — Marian's translators.                   Junczys-Dowmunt et al. 2018; transformers' MarianMTModel (opus-mt)
+/* marian.c — Marian's translation models.            Junczys-Dowmunt et al. 2018; transformers' MarianMTModel (opus-mt)
  *
- * The encoder and decoder of seq2seq.c, sines and cosines added to the words of each side, the first half of a vector
- * sines, the other cosines.  A target begins with pad_token_id, which decoder_start_token_id names.
+ * The encoder and decoder of seq2seq.c, with sines and cosines added to the words of each side; the first half of a
+ * vector are sines, the second half cosines. A target begins with pad_token_id, which decoder_start_token_id names.
  *
  *     logits = h word^T + final_logits_bias */
 #include "model/seq2seq.h"
@@ -14,7 +14,7 @@ static const rf_family_row which[] = {
 static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_LOOK_ALL, which, rf__head_none}, {0}};
 static const rf_class_row classes[] = {{RF_HEAD_SEQ2SEQ, "MarianMTModel", false, false}, {0}};
 
-/* Keys of the folders that BART's class once loaded as Marian's. */
+/* Keys of older folders that BART's class loaded as Marian's. */
 static const rf_config_sign signs[] = {
     {"normalize_before", NULL, false, false},
     {"normalize_embedding", NULL, false, false},

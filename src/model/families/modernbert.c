@@ -154,7 +154,7 @@ static rf_status read_base(const char *file, const json_t *both, const char *kin
     return RF_OK;
 }
 
-/* layer_types, of which the first is global, and the next global one says how many there are between. */
+/* layer_types: the first layer is global, and the next global one determines how many are in between. */
 static rf_status read_types(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *list = json_object_get(root, "layer_types");
@@ -188,7 +188,7 @@ static rf_status read_types(const char *file, const json_t *root, rf_config *c, 
     return RF_OK;
 }
 
-/* Another name of transformers for half of local_attention, which it would change. */
+/* Another name in transformers for half of local_attention, which it would change. */
 static rf_status read_window(const char *file, const json_t *root, const rf_config *c, rf_error *why)
 {
     const json_t *half = json_object_get(root, "sliding_window");
@@ -222,7 +222,7 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     return RF_OK;
 }
 
-/* transformers takes both kinds of keys; those of the file are as long as its layers were. */
+/* transformers accepts both kinds of keys; the lists of the file have the length of its number of layers. */
 static void write_config(const rf_config *c, json_t **more)
 {
     static const char *const newer[] = {"layer_types", "rope_parameters", "position_embedding_type"};
@@ -230,7 +230,7 @@ static void write_config(const rf_config *c, json_t **more)
     rf__json_set(more, "classifier_pooling", json_string(c->summary == RF_SUMMARY_MEAN ? "mean" : "cls"));
 }
 
-/* As seq2seq.c's norms in front, with a gate. */
+/* As the norms before sub-layers in seq2seq.c, with a gate. */
 static rf_footprint footprint(const rf_config *c, bool bf16)
 {
     const double C = (double)c->hidden_size;

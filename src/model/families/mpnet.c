@@ -1,9 +1,9 @@
 /* mpnet.c — MPNet.                                                 Song et al. 2020; transformers' MPNetFor...
  *
- * BERT's layers (bert_layer.c) without token types.  Learned positions begin at 2, as XLM-RoBERTa's, and a learned
- * number for each of T5's buckets of offsets is added to the scores of every layer (positions/mpnet.c).  The class of
- * transformers computes with padding token 1 and with 32 buckets up to a distance of 128 whatever config.json says:
- * other values are refused.
+ * BERT's layers (bert_layer.c) without token types. Learned positions begin at 2, as in XLM-RoBERTa, and a learned
+ * number for each of T5's buckets of offsets is added to the scores of every layer (positions/mpnet.c). The class of
+ * transformers always uses padding token 1 and 32 buckets up to a distance of 128, regardless of config.json: other
+ * values are refused.
  *
  *     logits  = norm(gelu(h W_t + b_t)) word^T + b
  *     labels  = drop(tanh(drop(h_<s>) W_d + b_d)) W_o + b_o                  MPNetClassificationHead */

@@ -87,7 +87,7 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-/* n_positions is the longest text, also where max_position_embeddings is the length of training. */
+/* n_positions is the length of the longest text, also if max_position_embeddings is the length of training. */
 static const rf_config_alias aliases[] = {
     {"n_embd", "hidden_size", false},
     {"n_layer", "num_hidden_layers", false},
@@ -141,7 +141,7 @@ static const rf_known_key known[] = {
 
 static const struct { const char *name; rf_act act; } units[] = {{"swiglu", RF_ACT_SILU}, {"geglu", RF_ACT_GELU}};
 
-/* activation_function names the gated unit, hidden_act the function in it. */
+/* activation_function names the gated unit, hidden_act its function. */
 static rf_status read_unit(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *v = json_object_get(root, "activation_function"), *act = json_object_get(root, "hidden_act");
@@ -160,7 +160,7 @@ static rf_status read_unit(const char *file, const json_t *root, rf_config *c, r
                    "feed-forward without a gate is not supported", file, rf__printable(name).text);
 }
 
-/* The factor of texts longer than max_trained_positions, transformers' "dynamic" with max_position_embeddings. */
+/* The factor for texts longer than max_trained_positions; in transformers "dynamic" with max_position_embeddings. */
 static rf_status read_scaling(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *v = json_object_get(root, "rotary_scaling_factor");

@@ -1,8 +1,8 @@
 /* roberta.h — the rows that RoBERTa and XLM-RoBERTa share.         Liu et al. 2019; transformers' RobertaFor...
  *
- * BERT's layers (bert_layer.c).  Learned positions begin at pad_token_id + 1, and padding tokens in a text do not count
- * (positions/absolute.c).  The file's max_position_embeddings, the rows of that table, is therefore pad_token_id + 1
- * larger than the number of positions, which is what rf_config holds (store/config.c).
+ * BERT's layers (bert_layer.c). Learned positions begin at pad_token_id + 1, and padding tokens in a text do not count
+ * (positions/absolute.c). The file's max_position_embeddings is the number of rows of that table, which is larger by
+ * pad_token_id + 1 than the number of positions in rf_config (store/config.c).
  *
  *     logits  = norm(gelu(h W_t + b_t)) word^T + b
  *     labels  = drop(tanh(drop(h_<s>) W_d + b_d)) W_o + b_o                  RobertaClassificationHead */

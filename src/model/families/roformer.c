@@ -1,7 +1,7 @@
 /* roformer.c — RoFormer.                                            Su et al. 2021; transformers' RoFormerFor...
  *
- * BERT's post-norm layers (bert_layer.c) without positions in the embeddings: they enter by rotation of queries and
- * keys, or as another row of `roformer positions` says.  Embeddings may be narrower than the layers.
+ * BERT's post-norm layers (bert_layer.c) without positions in the embeddings. Positions enter by the rotation of
+ * queries and keys, or by another encoding of `roformer positions`. Embeddings may be narrower than the layers.
  *
  *     logits  = norm(act(h W_t + b_t)) word^T + b
  *     vector  = h_[CLS] W_p + b_p                         RoFormer-Sim (pooler_activation "linear") */
@@ -22,7 +22,7 @@ static const rf_family_row embedding[] = {
 /* transformers has no RoFormer class for BERT's pooler. */
 static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", 0), {{0}, 0}};
 
-/* As transformers' ElectraForPreTraining names it; no library has the class for a RoFormer. */
+/* The names of transformers' ElectraForPreTraining; no library has this class for RoFormer. */
 #define ROW(member, name, shape, init, decay) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, 0)
 static const rf_family_row detect[] = {
     ROW(dense, "discriminator_predictions.dense.weight", "CC", NORMAL, true),
@@ -47,7 +47,7 @@ static const rf_class_row classes[] = {
     {RF_HEAD_MLM, "RoFormerForCausalLM", true, false},
     {RF_HEAD_MLM, "RoFormerForPreTraining", false, false},
     {RF_HEAD_MLM, "RoFormerModel", false, false},
-    {RF_HEAD_MLM, "RoFormerMaskedLM", false, false},      /* as one published folder has it */
+    {RF_HEAD_MLM, "RoFormerMaskedLM", false, false},      /* the name in one published folder */
     {RF_HEAD_POOLED, "RoFormerPooledForSequenceClassification", false, true},
     {RF_HEAD_DETECT, "RoFormerForReplacedTokenDetection", false, true},
     {0},
@@ -64,7 +64,7 @@ static const rf_silent silent[] = {
     {0},
 };
 
-/* transformers' RoFormerModel has no pooler; TensorFlow's checkpoints have one, and the folders made of them. */
+/* transformers' RoFormerModel has no pooler; TensorFlow checkpoints, and folders converted from them, have one. */
 static const char *const left_out[] = {"pooler.dense.weight", "pooler.dense.bias", NULL};
 
 static rf_tensor *vector(rf_graph *g, const void *weights, rf_tensor *x)

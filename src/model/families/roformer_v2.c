@@ -1,15 +1,15 @@
 /* roformer_v2.c — RoFormerV2.       Su 2022 (ZhuiyiTechnology/roformer-v2); PyPI's roformer 0.4.3 (junnyu)
  *
- * RoFormer without what its author found to be of no use: no biases, norms without scale, no transform before the
- * decoder.
+ * RoFormer without the parts that its author found to be useless: no biases, norms without scale, no transform before
+ * the decoder.
  *
  *     norm(x) = x / sqrt(mean x^2 + eps)
  *     a       = softmax(R(m) q (R(n) k)^T / sqrt D) v
  *     h       = norm(h + drop(a W_o)),   h = norm(h + drop(act(h W_1) W_2))
  *     logits  = h word^T
  *
- * Heads of tasks have biases as RoFormer's.  Its config.json says model_type roformer with norm_type and use_bias,
- * two keys that transformers passes over: there the weights load without a word and compute something else. */
+ * Heads of tasks have biases as RoFormer's. Its config.json has model_type roformer with norm_type and use_bias, two
+ * keys that transformers ignores: it loads the weights without a warning and computes something else. */
 #include "model/bert_layer.h"
 
 static const rf_family_row embedding[] = {RF_BERT_WORDS, {{0}, 0}};
@@ -31,7 +31,7 @@ static const rf_family_row masked[] = {
     {{0}, 0},
 };
 
-/* Without a transform a label's row and its adjoint are all. */
+/* Without a transform, a label only needs its row and its adjoint. */
 static rf_footprint footprint(const rf_config *c, bool bf16)
 {
     rf_footprint f = rf__bert_footprint(c, bf16);

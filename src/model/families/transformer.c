@@ -1,8 +1,8 @@
-/* transformer.c — the Transformer of an encoder and a decoder.           Vaswani et al. 2017; RoFormer, Section 4.1
+/* transformer.c — the Transformer with encoder and decoder.              Vaswani et al. 2017; RoFormer, Section 4.1
  *
- * The encoder and decoder of seq2seq.c with any encoding of `roformer positions` on either side: RoFormer's rotates
- * queries and keys of self-attention on both, and leaves attention to the source as it is, unless
- * rotary_cross_attention asks for rotation by the places in source and target there, too.
+ * The encoder and decoder of seq2seq.c with any encoding of `roformer positions` on either side. RoFormer's rotates
+ * queries and keys of self-attention on both sides and does not change attention to the source, unless
+ * rotary_cross_attention also requests rotation there, by the positions in source and target.
  *
  *     logits = h word^T */
 #include "model/seq2seq.h"
@@ -14,7 +14,7 @@ static const rf_family_row which[] = {
 static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_LOOK_ALL, which, rf__head_none}, {0}};
 static const rf_class_row classes[] = {{RF_HEAD_SEQ2SEQ, "TransformerForConditionalGeneration", false, true}, {0}};
 
-/* Transformer-base, with the 37,000 sub-words of the paper. */
+/* Transformer-base, with the 37,000 subwords of the paper. */
 static const rf_config_key keys[] = {RF_SEQ2SEQ_KEYS(512, 6, 8, 2048, 37000, 0, 0, 1)};
 
 const rf_family rf__family_transformer = {

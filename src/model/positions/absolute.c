@@ -13,8 +13,8 @@
 
 #include <math.h>
 
-/* XLM-RoBERTa's rows: the first token has row first, and padding tokens, which do not count, have row first - 1.
- * Positions that the caller chose are counted from first.  NULL: the graph has stopped. */
+/* XLM-RoBERTa's rows: the first token has row `first`, and padding tokens, which do not count, have row `first` - 1.
+ * Positions that the caller chose are counted from `first`. NULL: the graph has stopped. */
 static int32_t *rows_after_padding(rf_graph *g, const rf_layer_context *at, int64_t first)
 {
     int32_t *row = rf__push(g, (size_t)at->N, sizeof *row);
@@ -44,7 +44,7 @@ static rf_tensor *multiply(rf_graph *g, const rf_layer_context *at, rf_tensor *w
     return rf_add(g, words, rf_mul(g, words, rf_embed(g, at->weight[0], at->position, at->N)));
 }
 
-/* Two lists of numbers: m div n, m mod n.  false: the graph has stopped. */
+/* Two lists of numbers: m div n, m mod n. false: the graph has stopped. */
 static bool split(rf_graph *g, const rf_layer_context *at, int64_t n, int32_t **high, int32_t **low)
 {
     *high = rf__push(g, (size_t)at->N, sizeof **high);
@@ -80,7 +80,7 @@ static rf_tensor *embed_axes(rf_graph *g, const rf_layer_context *at, rf_tensor 
     return rf_add(g, words, rf_embed(g, at->weight[1], low, at->N));
 }
 
-/* A row for as many positions as max_position_embeddings asks for. */
+/* As many rows as max_position_embeddings requires. */
 static int64_t axes(const rf_config *c, char letter)
 {
     const int64_t width = rf__position_grid(c);

@@ -1,10 +1,10 @@
-/* alibi.c — a penalty that grows with distance, of another steepness in each head.                  Press et al. 2022
+/* alibi.c — a penalty that grows with distance, with a different slope in each head.                 Press et al. 2022
  *
  *     score(m,n) = <q_m, k_n> / sqrt D - slope_h |n - m|
- *     slope_h    = 2^(-8 (h+1) / n)           n = H, or when H is not a power of two: the n below it first, and then
+ *     slope_h    = 2^(-8 (h+1) / n)           n = H; if H is not a power of two: the power n below it first, and then
  *                                             every other slope of 2n
  *
- * In causal attention only n <= m is seen; in an encoder the penalty is symmetric. */
+ * Causal attention only has n <= m; in an encoder the penalty is symmetric. */
 #include "model/position.h"
 
 #include <math.h>

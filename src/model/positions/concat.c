@@ -1,9 +1,9 @@
-/* concat.c — the position beside the word instead of added to it.
+/* concat.c — concatenates the position with the word instead of adding it.
  *
  *     h_m = W [x_m; p_m] + b = W_x x_m + W_p p_m + b      p_m [K] as in sinusoidal.c, K = concat_width
  *
- * The two do not share columns: what adding leaves to chance, W decides.  Adding is the case W = [I I].  W_x begins as
- * the identity, W_p small, so that words come first. */
+ * The two do not share columns; W decides how they are combined. Addition is the case W = [I I]. W_x is initialized as
+ * the identity and W_p small, so that words dominate at first. */
 #include "model/position.h"
 
 static int64_t columns(const rf_config *c) { return c->concat_width ? c->concat_width : c->embedding_size; }

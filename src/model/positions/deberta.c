@@ -34,9 +34,9 @@ static int64_t row(const rf_config *c, int64_t r)
     return d < 0 ? 0 : d > 2 * S - 1 ? 2 * S - 1 : d;
 }
 
-/* Beyond this distance rows do not change: the last bucket, S, has been met.  ceil(share (M - 1)) + M >= S with M = S /
- * 2 rounded down holds beyond share = (S - 1 - M) / (M - 1): that is 1, at farthest - 1, where S is even; where it is
- * odd, bucket S - 1 lies beyond `farthest`, too. */
+/* Rows do not change beyond this distance, where the last bucket, S, is reached. ceil(share (M - 1)) + M >= S with M =
+ * S / 2 rounded down holds beyond share = (S - 1 - M) / (M - 1): that is 1, at farthest - 1, if S is even; if it is
+ * odd, bucket S - 1 is beyond `farthest`, too. */
 static int64_t reach(const rf_config *c)
 {
     const int64_t S = span(c), middle = S / 2, near = rf__max64(farthest(c), S) + 1;
@@ -48,7 +48,7 @@ static int64_t reach(const rf_config *c)
 
 enum { QUERY, KEY };
 
-/* W e + b: by the layer's own matrices of places, or with share_att_key by those of its words. */
+/* W e + b: with the layer's own matrices for positions, or with share_att_key those for its words. */
 static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *e, int which)
 {
     rf_tensor *const *w = at->weight + (which == KEY ? 0 : 2);
@@ -57,8 +57,8 @@ static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *
                                      : rf_linear(g, e, w[0], w[1], RF_ACT_NONE);
 }
 
-/* Rows fall as r rises, so those that offsets to `clip` meet lie side by side: these alone are projected, each once.
- * In a causal model no offset above 0 is met: there the table repeats the row of 0, which nobody reads. */
+/* Rows decrease as r increases, so the rows for offsets up to `clip` are adjacent: only these are projected, each once.
+ * A causal model has no offset above 0: there the table repeats the row of 0, which is never read. */
 static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tensor *table[])
 {
     const rf_config *c = at->config;
@@ -78,7 +78,7 @@ static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tenso
     }
 }
 
-/* Projected queries meet keys, and projected keys meet queries. */
+/* Projected queries are multiplied with keys, and projected keys with queries. */
 static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;

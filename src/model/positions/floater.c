@@ -32,7 +32,7 @@ static rf_tensor *runge_kutta(rf_graph *g, const rf_layer_context *at, rf_tensor
     return add_flow(g, at, words, RF_FLOW_RUNGE_KUTTA);
 }
 
-/* Y: a state and 1.  Z: a state, the time and 1. */
+/* Y: a state and 1. Z: a state, the time and 1. */
 static int64_t extent(const rf_config *c, char letter) { return c->embedding_size + (letter == 'Y' ? 1 : 2); }
 
 /* [M | b]: rotations of the pairs by their frequencies, b = 0. */
@@ -49,7 +49,7 @@ static void rotations(const rf_config *c, const rf_param *p, float *to)
     }
 }
 
-/* Steps are shared by all texts of a batch; counted here as if a text were alone. */
+/* All texts of a batch share the steps; they are counted here as for a single text. */
 static void one_product(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;

@@ -7,7 +7,8 @@
  * Both go by the order of tokens; positions that the caller gives are not looked at. */
 #include "model/position.h"
 
-/* The state of the tokens before: U y is added to the first token's W x + b, and the last y is the next state. */
+/* Continues with the state of earlier tokens: U y is added to the first token's W x + b, and the last y is the next
+ * state. */
 static rf_tensor *recur_on(rf_graph *g, const rf_layer_context *at, rf_tensor *z)
 {
     if (g->error.code) return &g->nil.t;
@@ -33,8 +34,8 @@ static rf_tensor *recur(rf_graph *g, const rf_layer_context *at, rf_tensor *word
     return rf_add(g, words, at->cache ? recur_on(g, at, z) : rf_recur(g, z, at->weight[2], at->start, at->B));
 }
 
-/* Windows that begin in the `others` tokens before, which are kept: each sequence is put behind them, and its windows
- * are taken. */
+/* Windows that begin in the `others` earlier tokens, which are stored: each sequence is put after them, and its windows
+ * are computed. */
 static rf_tensor *unfold_on(rf_graph *g, const rf_layer_context *at, rf_tensor *words, int64_t others)
 {
     if (g->error.code) return &g->nil.t;
@@ -79,7 +80,7 @@ static int64_t window(const rf_config *c, char letter)
     return c->embedding_size * c->conv_kernel_size;
 }
 
-/* What tokens to come need: the last y; the words of a window but its last. */
+/* What later tokens need: the last y; the words of a window except its last. */
 static int64_t recurrent_state(const rf_config *c) { return c->embedding_size; }
 static int64_t convolution_state(const rf_config *c) { return (c->conv_kernel_size - 1) * c->embedding_size; }
 

@@ -1,9 +1,9 @@
-/* kerple.c — biases that fall with distance as a learned kernel does.                                   Chi et al. 2022
+/* kerple.c — biases that decrease with distance like a learned kernel.                                  Chi et al. 2022
  *
  *     score(m,n) = <q_m, k_n> / sqrt D - p log(1 + q |n - m|)       kerple_log
  *     score(m,n) = <q_m, k_n> / sqrt D - p |n - m|^q                kerple_power
  *
- * p and q of each head and layer are kept as logarithms, so that they stay positive. */
+ * p and q of each head and layer are stored as logarithms, so that they stay positive. */
 #include "model/position.h"
 
 static void relate(rf_graph *g, const rf_layer_context *at, rf_attention_spec *spec, int power)

@@ -1,11 +1,11 @@
-/* numbers.c — the position as a plain number: what is tried first, and why it was left.
+/* numbers.c — the position as a plain number: obvious encodings, and why they are not used.
  *
- *     index    h_m = x_m + m e            the number itself: without bound, it drowns the words of a long text
- *     unit     h_m = x_m + m/(L-1) e      from 0 to 1 over a text of L tokens: a step is of another size in each text
+ *     index    h_m = x_m + m e            the number itself: unbounded, it dominates the words of a long text
+ *     unit     h_m = x_m + m/(L-1) e      from 0 to 1 over a text of L tokens: the step size differs between texts
  *     binary   h_m = x_m + p_m            p[m,t] = floor(m / 2^t) mod 2: bounded, the same in each text, not smooth:
  *                                         from 7 to 8 four columns change, from 8 to 9 one
  *
- * e is the first unit vector: a number that is added to every column is what the norm of the embeddings takes away. */
+ * e is the first unit vector: a number that is added to every column would be removed by the norm of the embeddings. */
 #include "model/position.h"
 
 enum { BITS = 24 };                     /* of positions, which stay exact in float32 */

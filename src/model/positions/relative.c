@@ -1,4 +1,4 @@
-/* relative.c — what the relative encodings share: offsets of a batch, rows and tables for them, T5's buckets. */
+/* relative.c — shared by the relative encodings: offsets of a batch, rows and tables for them, T5's buckets. */
 #include "model/position.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ const int32_t *rf__relative_rows(rf_graph *g, const rf_layer_context *at, int64_
     return rows;
 }
 
-/* The middle rows, offsets -clip .. clip, of a kept table; NULL: it does not reach so far. */
+/* The middle rows, offsets -clip .. clip, of a kept table; NULL: it is not long enough. */
 static const float *middle(const rf_kept *t, int64_t clip)
 {
     return t->rows > 2 * clip ? t->x + ((t->rows - 1) / 2 - clip) * t->width : NULL;
@@ -39,7 +39,7 @@ rf_tensor *rf__relative_table(rf_graph *g, const rf_layer_context *at, int64_t c
 {
     const size_t n = (size_t)((2 * clip + 1) * width);
     const float *kept = middle(rf__positions_kept(at, -1, 0), clip);
-    float *x = rf__push(g, n, sizeof *x);     /* a copy: a later batch may put a longer table in the kept one's place */
+    float *x = rf__push(g, n, sizeof *x);   /* a copy, since a later batch may replace the kept table by a longer one */
     if (!x) return &g->nil.t;
     if (kept) memcpy(x, kept, n * sizeof *x);
     for (int64_t r = -clip; r <= clip && !kept; r++)
@@ -48,7 +48,7 @@ rf_tensor *rf__relative_table(rf_graph *g, const rf_layer_context *at, int64_t c
     return rf_constant(g, x, 2, (int64_t[]){2 * clip + 1, width});
 }
 
-/* Longer tables are not kept: those to FAR distances are 6 MB for a layer of width 768.  They grow by STEP
+/* Longer tables are not kept: a table for FAR distances needs 6 MB for a layer of width 768. They grow by STEP
  * distances. */
 enum { FAR = 1024, STEP = 64 };
 
@@ -70,7 +70,7 @@ void rf__relative_tables(rf_graph *g, const rf_layer_context *at, int64_t clip, 
     }
 }
 
-/* Half of a side's buckets hold one distance each, the others grow by a constant factor. */
+/* Half of a side's buckets have one distance each, the others grow by a constant factor. */
 int64_t rf__relative_bucket(const rf_config *c, int64_t r)
 {
     const int64_t sides = c->is_decoder ? 1 : 2, n = c->relative_attention_num_buckets / sides, exact = n / 2;

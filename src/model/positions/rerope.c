@@ -58,7 +58,7 @@ static rf_tensor *attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
                         spec->drop);
     const rf_near_far_spec s = {spec->heads, at->B, at->config->rerope_window, at->start, at->position, spec->causal};
     rf_tensor *const near = rf_rotate_parts(g, qkv, &at->rotate);
-    bool far = at->chosen;                           /* else nothing is far, and what is not looked at is not rotated */
+    bool far = at->chosen;                           /* otherwise nothing is far, and unused parts are not rotated */
     for (int64_t b = 0; b < at->B; b++) far = far || at->start[b + 1] - at->start[b] > s.window;
     return rf_near_far(g, near, far ? rf_rotate_parts(g, qkv, &at->past) : near,
                        far && (at->chosen || !spec->causal) ? rf_rotate_parts(g, qkv, &at->future) : near, &s);
@@ -79,7 +79,7 @@ static rf_status check(const rf_config *c, rf_error *why)
     return RF_OK;
 }
 
-/* Three rotations in place of one, when the text is longer than the window. */
+/* Three rotations instead of one if the text is longer than the window. */
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;

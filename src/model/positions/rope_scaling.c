@@ -32,7 +32,7 @@ static double original(const rf_config *c)
     return (double)(given ? given : c->max_position_embeddings);
 }
 
-/* yarn and longrope take the ratio of the lengths when there is no factor. */
+/* If there is no factor, yarn and longrope use the ratio of the lengths. */
 static double factor(const rf_config *c)
 {
     const double given = c->rope_scaling.factor;

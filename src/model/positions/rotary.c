@@ -20,12 +20,12 @@
 struct plan {
     const rf_config *c;
     double base, gain;
-    int64_t r, grid;            /* grid: columns, 0: positions lie on a line                                          */
-    bool axial, logn;           /* logn: the table is that of queries                                                 */
+    int64_t r, grid;            /* grid: columns, 0: positions are one-dimensional                                    */
+    bool axial, logn;           /* logn: the table is for queries                                                     */
     const double *theta;        /* [r/2], or NULL: they depend on the text's length                                   */
 };
 
-/* What plane i goes by at position m. */
+/* The coordinate by which plane i is rotated at position m. */
 static double coordinate(const struct plan *p, int64_t m, int64_t i)
 {
     const rf_rope_scaling *s = &p->c->rope_scaling;
@@ -66,7 +66,7 @@ static rf_status table(rf_graph *g, const rf_layer_context *at, int part, struct
     double *theta = !p.axial && !rf__rope_by_length(c) ? rf__push(g, (size_t)(p.r / 2), sizeof *theta) : NULL;
     for (int64_t i = 0; theta && i < p.r / 2; i++) theta[i] = rf__rope_theta(c, p.base, p.r, 0, i);
     p.theta = theta;
-    /* a text that streams through linear attention has no end: its tables are those of the tokens at hand */
+    /* a text that is streamed through linear attention has no known end: its tables are those of the current tokens */
     const bool streams = at->cache && rf__config_linear_attention(c, at->layer);
     return rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES,
                               rf__rope_by_length(c) || p.logn || streams, angle, &p, rope, row, why);

@@ -1,9 +1,9 @@
-/* rotary_learned.c — rotary position embedding whose frequencies are learned, for each layer.     RoFormer, Eqs. 14-16
+/* rotary_learned.c — rotary position embedding with frequencies that each layer learns.            RoFormer, Eqs. 14-16
  *
  *     R(m) rotates plane i by m omega_i,   omega_i = theta_i (1 + w_i),   w = 0 at the start
  *     dL/domega_i = sum_m m sum (dy_1 y_0 - dy_0 y_1)   over queries and keys (src/graph/ops/position/rotate_learned.c)
  *
- * w is a relative change, so that one learning rate suits wavelengths of 6 and of 60000 tokens. */
+ * w is a relative change, so that one learning rate is suitable for wavelengths of 6 and of 60000 tokens. */
 #include "model/position.h"
 
 static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv)

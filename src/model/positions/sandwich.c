@@ -16,7 +16,7 @@ static double product(const rf_config *c, int64_t r, int64_t h)
     return sum * (double)c->num_attention_heads / (8 * (double)(h + 1));
 }
 
-/* The sum is of the offset alone: rows of offsets 0, 1, ... are kept between batches. */
+/* The sum depends only on the offset: rows of offsets 0, 1, ... are kept between batches. */
 static void kept(const rf_config *c, int64_t r, float *row, int64_t H)
 {
     const double one = product(c, r, 0);

@@ -28,7 +28,8 @@ static void wave(const rf_config *c, int64_t number, float *row, int64_t C)
     }
 }
 
-/* A, and <w, A>.  Of a causal model offsets to 0 alone are projected, which are the first; above, nobody reads. */
+/* A, and <w, A>. For a causal model only offsets up to 0 are projected, which come first; larger ones are never
+ * read. */
 static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tensor *table[])
 {
     const rf_config *c = at->config;

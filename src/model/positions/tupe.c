@@ -58,7 +58,7 @@ static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *
     return rf_mul(g, rf_linear(g, p, u, NULL, RF_ACT_NONE), rf_constant(g, kept, 2, (int64_t[]){rows, C}));
 }
 
-/* One of these for each token: [N,C].  Where parameters never change they are made once, for all layers. */
+/* One of these for each token: [N,C]. If parameters never change, they are computed once, for all layers. */
 static rf_tensor *position_columns(rf_graph *g, const rf_layer_context *at, int which)
 {
     const int64_t C = at->config->hidden_size, rows = (int64_t)at->highest + 1;

@@ -2,11 +2,11 @@
  *
  *     score(m,n) = sum_i zeta_i^((m-n)/s) <R_i(m) q_m, R_i(n) k_n> / sqrt D,     zeta_i = (2i/r + 0.4) / 1.4,  s = 512
  *
- * Queries are scaled by zeta^(m/s), keys by zeta^(-n/s), whatever tokens follow: FARTHEST s keeps the powers within
- * e^75, far from the ends of f32.  For n > m the weights grow with distance: causal attention only.
+ * Queries are scaled by zeta^(m/s), keys by zeta^(-n/s), independently of later tokens: FARTHEST s keeps the powers
+ * within e^75, far from the limits of f32. For n > m the weights grow with distance: causal attention only.
  *
- * Linear attention, whose sums go by the chunk, takes the factors zeta^(1/s) and the plain angles of its features: a
- * text may be of any length there (rf_linear_attention_spec.decay). */
+ * Linear attention, which sums over chunks, uses the factors zeta^(1/s) and the plain angles of its features: texts may
+ * have any length there (rf_linear_attention_spec.decay). */
 #include "model/linear_attention.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static rf_status feature_angles(rf_graph *g, rf_layer_context *at, rf_attention_
     double *decay = rf__push(g, (size_t)(p.r / 2), sizeof *decay);
     rf_layer_context shared = *at;
     shared.layer = 0;
-    rf__relative_reach(g, at);                              /* places in a chunk stand for positions */
+    rf__relative_reach(g, at);                              /* indices in a chunk replace positions */
     if (rf_graph_error(g)->code) return rf_fail(why, rf_graph_error(g)->code, "%s", rf_graph_error(g)->text);
     for (int64_t i = 0; i < p.r / 2; i++) decay[i] = pow(zeta(i, p.r), 1 / c->xpos_scale_base);
     at->decay = decay;

@@ -13,26 +13,26 @@ void rf_engine_options_init(rf_engine_options *o, size_t size)
 
 /* ---- the engine's thread ---- */
 
-/* The speed of what was computed lately: large batches count more than small ones. A few tokens take much longer, each,
- * than those of a queue will: they say nothing about the wait. */
+/* Measures the speed of the latest batches, weighted by their tokens. Batches of a few tokens are much slower per token
+ * than those of a queue will be, so they are not used to predict waiting times. */
 static void measure(rf_engine *e, double seconds)
 {
-    enum { LEAST = 256 };                                     /* tokens of a batch that counts */
-    const double kept = 0.8;                                  /* of what came before, for each batch */
+    enum { LEAST = 256 };                                     /* minimum tokens of a batch that counts */
+    const double kept = 0.8;                                  /* weight of the previous batches */
     if (e->now.running_tokens < rf__min64(LEAST, e->o.max_batch_tokens / 2) || !e->now.running_tokens) return;
     e->tokens = kept * e->tokens + (double)e->now.running_tokens;
     e->seconds = kept * e->seconds + fmax(seconds, 1e-9);
     e->now.tokens_per_second = e->tokens / e->seconds;
 }
 
-/* Computes what was taken; without the lock. */
+/* Computes the jobs that were taken, without the lock. */
 static void compute(rf_engine *e, rf_error *why)
 {
     const rf_status status = e->running->kind->compute(e, why);
     if (status && !why->code) rf_fail(why, status, "%s", rf_status_text(status));
 }
 
-/* One round, under the lock, which is given up meanwhile. */
+/* One round, under the lock, which is released during the computation. */
 static void serve_once(rf_engine *e, rf_engine_job **told)
 {
     rf_error why = {0};
@@ -91,7 +91,7 @@ static rf_status read_options(const rf_engine_options *given, rf_engine_options 
     return RF_OK;
 }
 
-/* The thread gets none of the program's signals. */
+/* Signals of the program are blocked in the thread. */
 static rf_status start(rf_engine *e, rf_error *why)
 {
     sigset_t all, before;
@@ -182,14 +182,14 @@ const rf_model *rf_engine_model(const rf_engine *e) { return e ? rf_pipeline_mod
 
 double rf__engine_wait_seconds(const rf_engine *e)
 {
-    enum { ENOUGH = 256 };                                    /* tokens that say how fast many are computed */
+    enum { ENOUGH = 256 };                                    /* tokens from which the speed is considered known */
     const double speed = e->now.tokens_per_second;
     return e->tokens >= ENOUGH ? (double)(e->now.waiting_tokens + e->now.running_tokens) / speed : 0;
 }
 
 void rf_engine_look_sized(const rf_engine *given, rf_engine_state *out, size_t size)
 {
-    rf_engine *e = (rf_engine *)(uintptr_t)given;                                     /* the lock is not constant */
+    rf_engine *e = (rf_engine *)(uintptr_t)given;                                     /* the lock is modified */
     if (!e || !out || !rf__engine_is_ours(e)) return;
     pthread_mutex_lock(&e->lock);
     rf_engine_state own = e->now;

@@ -6,8 +6,8 @@
  *     wait.c      waiting, canceling, results
  *     engine.c    opening and closing; the engine's thread
  *
- * Everything of a job but its texts and results is under the engine's lock.  What is computed belongs to the engine's
- * thread alone until the job has ended. */
+ * The engine's lock protects everything of a job except its texts and results. While a job is computed, these belong to
+ * the engine's thread. */
 #ifndef RF_PIPELINE_ENGINE_H
 #define RF_PIPELINE_ENGINE_H
 
@@ -20,26 +20,27 @@
 
 typedef enum rf__job_state { RF__JOB_WAITING, RF__JOB_RUNNING, RF__JOB_ENDED } rf__job_state;
 
-/* What a job computes. */
+/* A kind of job. */
 typedef struct rf__job_kind {
-    bool (*together)(const rf_engine_job *a, const rf_engine_job *b);      /* may two of the kind be; NULL: never     */
-    rf_status (*compute)(rf_engine *e, rf_error *why);                     /* the results of all that are running     */
+    bool (*together)(const rf_engine_job *a, const rf_engine_job *b);      /* whether two jobs may be computed
+                                                                              together; NULL: never */
+    rf_status (*compute)(rf_engine *e, rf_error *why);                    /* computes the results of all running jobs */
 } rf__job_kind;
 extern const rf__job_kind rf__job_vectors, rf__job_labels, rf__job_pairs, rf__job_calls;
 
 struct rf_engine_job {
     rf_engine *engine;
-    rf_engine_job *next;                /* in the queue, or among those that are computed                             */
+    rf_engine_job *next;                /* in the queue, or among the running jobs                                    */
     rf__job_state state;
-    pthread_cond_t end;                 /* of its own: those who wait for other jobs sleep on                         */
-    bool canceled, freed;               /* freed: by its owner, while a thread of the engine's functions has it       */
+    pthread_cond_t end;                 /* signaled at its end; threads that wait for other jobs do not wake up       */
+    bool canceled, freed;          /* freed: by its owner, while a thread inside the engine's functions still uses it */
     bool telling;                       /* ended, and `done` has not returned                                         */
     pthread_t teller;                   /* the thread that calls `done`                                               */
     const rf__job_kind *kind;
     rf_engine_function *function;       /* of calls                                                                   */
     void *function_user;
-    rf_embed_options o;                 /* of vectors, settled                                                        */
-    bool raw;                           /* of scores: without the folder's function                                   */
+    rf_embed_options o;                 /* for vectors, complete                                                      */
+    bool raw;                           /* for scores: without the folder's function                                  */
     rf__text_window window;
     float *result;                      /* [texts, columns]                                                           */
     int64_t columns;
@@ -53,25 +54,25 @@ enum { RF__ENGINE_SCRATCHES = 16 };
 
 struct rf_engine {
     const rf_ctx *ctx;
-    rf_ctx *made;                       /* the context, when nobody gave one                                          */
+    rf_ctx *made;                       /* the context, if the engine created it                                      */
     rf_engine_options o;
-    rf_pipeline *pipeline;              /* of the engine's thread                                                     */
-    rf_cancel *cancel;                  /* ends what is computed                                                      */
+    rf_pipeline *pipeline;              /* used by the engine's thread                                                */
+    rf_cancel *cancel;                  /* cancels the running jobs                                                   */
     pid_t process;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t more;                /* a job came, or the engine closes                                           */
+    pthread_cond_t more;                /* a job was added, or the engine closes                                      */
     bool started, closing;
-    int64_t users;                      /* who opened it, until it is closed, and jobs                                */
+    int64_t users;                      /* the opener, until it is closed, and jobs                                   */
     rf_engine_job *first, *last, *running;
-    void *scratch[RF__ENGINE_SCRATCHES];        /* of encodings, for the next texts                                   */
+    void *scratch[RF__ENGINE_SCRATCHES];        /* scratch memory of encodings, for later texts                       */
     int scratches;
-    double begun;                       /* when what is running began                                                 */
-    double tokens, seconds;             /* of what was computed lately                                                */
+    double begun;                       /* when the running jobs began                                                */
+    double tokens, seconds;             /* of the latest batches                                                      */
     rf_engine_state now;
 };
 
-/* In a forked child there is no thread of the engine, and its lock may be held for ever. */
+/* A forked child has no engine thread, and the engine's lock may stay locked there. */
 static inline bool rf__engine_is_ours(const rf_engine *e) { return e->process == getpid(); }
 
 static inline int64_t rf__job_tokens(const rf_engine_job *j)
@@ -79,23 +80,23 @@ static inline int64_t rf__job_tokens(const rf_engine_job *j)
     return j->window.n ? j->window.start[j->window.n] : 0;
 }
 
-/* Whether another thread is to call `done`, or calls it, under the lock. */
+/* Whether another thread will call `done`, or is calling it; under the lock. */
 static inline bool rf__job_is_told_elsewhere(const rf_engine_job *j)
 {
     return j->telling && !pthread_equal(j->teller, pthread_self());
 }
 
-/* All but rf__job_destroy, rf__jobs_tell and rf__engine_release are called under the lock.
+/* All except rf__job_destroy, rf__jobs_tell and rf__engine_release are called under the lock.
  *
  *   destroy    frees a job that is in no list
- *   end        ends a job that is in no list.  With `done` it goes to *told, for tell
+ *   end        ends a job that is in no list; if it has `done`, adds it to *told, for tell
  *   cancel     the message of a job that ends at time t without a result
  *   tell       calls `done` of the jobs of a list that this thread has ended, the last one first; without the lock
- *   remove     takes a job out of the queue; false: it is not there
+ *   remove     removes a job from the queue; false: it is not there
  *   take       moves jobs from the queue to `running`, and ends those that are late
- *   watch      ends what is computed when all of its jobs are canceled or late
- *   wait       seconds until what waits has been computed; 0: not known
- *   release    one user less, and unlocks: the engine and its context stay until the last of its jobs is freed */
+ *   watch      cancels the computation when all of its jobs are canceled or late
+ *   wait       seconds until the waiting jobs have been computed; 0: unknown
+ *   release    decrements the users and unlocks: the engine and its context exist until its last job is freed */
 void rf__job_destroy(rf_engine_job *j);
 void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_job **told);
 void rf__job_cancel(rf_engine_job *j, double t);

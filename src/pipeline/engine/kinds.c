@@ -1,4 +1,4 @@
-/* kinds.c — what the engine's thread computes for jobs of each kind, for all that are running together. */
+/* kinds.c — the computation of each kind of job, for all running jobs together. */
 #include "pipeline/engine/engine.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "task/answerer.h"
 #include "text/tokenizer.h"
 
-/* The texts of all jobs, one behind the other. */
+/* Joins the texts of all jobs. */
 static rf_status join(rf_engine *e, rf__text_window *w, rf_error *why)
 {
     rf_encoding *all = &w->e;
@@ -31,7 +31,7 @@ static rf_status join(rf_engine *e, rf__text_window *w, rf_error *why)
     return RF_OK;
 }
 
-/* Space for the results of a job. */
+/* Allocates the results of a job. */
 static rf_status make_result(const rf_engine *e, rf_engine_job *j, int64_t columns, rf_error *why)
 {
     const size_t n = (size_t)(j->window.n * columns);
@@ -78,7 +78,7 @@ static bool always(const rf_engine_job *a, const rf_engine_job *b)
     return true;
 }
 
-/* Logits [texts, num_labels] of all jobs; none where there are no texts. */
+/* Logits [texts, num_labels] of all jobs; none if there are no texts. */
 static rf_status logits_of(rf_engine *e, const float **z, rf_error *why)
 {
     rf_pipeline *p = e->pipeline;

@@ -1,4 +1,4 @@
-/* queue.c — jobs from the queue to the engine's thread, and their end. */
+/* queue.c — moves jobs from the queue to the engine's thread, and ends them. */
 #include "pipeline/engine/engine.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_
     e->now.done++;
     if (j->freed) {
         rf__job_destroy(j);
-        e->users--;                                               /* not the last one: the engine is being used */
+        e->users--;                                               /* not the last user: the engine is in use */
         return;
     }
     if (j->own.done) {
@@ -37,7 +37,7 @@ void rf__jobs_tell(rf_engine *e, rf_engine_job *list)
 {
     for (rf_engine_job *j = list, *next; j; j = next) {
         next = j->next;
-        if (!j->freed) j->own.done(j->own.user, j);             /* freed: by `done` of another one */
+        if (!j->freed) j->own.done(j->own.user, j);             /* freed: by `done` of another job */
         pthread_mutex_lock(&e->lock);
         j->telling = false;
         pthread_cond_broadcast(&j->end);
@@ -82,7 +82,7 @@ void rf__engine_watch(rf_engine *e)
     else rf_cancel_after(e->cancel, last - rf__seconds());
 }
 
-/* Can a job be computed with those that were taken? */
+/* Whether a job can be computed with those that were taken. */
 static bool fits(const rf_engine *e, const rf_engine_job *j)
 {
     const rf_engine_job *first = e->running;

@@ -1,4 +1,4 @@
-/* submit.c — jobs from their texts to the end of the queue, in the thread of the caller. */
+/* submit.c — from the texts of a job to the end of the queue, in the caller's thread. */
 #include "pipeline/engine/engine.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static void make_job(rf_engine *e, rf_engine_job *j)
     j->engine = e;
 }
 
-/* Whether so many tokens more may wait, under the lock. */
+/* Checks whether `tokens` more may wait; under the lock. */
 static rf_status admit(const rf_engine *e, int64_t tokens, rf_error *why)
 {
     const double wait = rf__engine_wait_seconds(e);
@@ -47,7 +47,7 @@ static rf_status admit(const rf_engine *e, int64_t tokens, rf_error *why)
     return RF_OK;
 }
 
-/* A job that is nowhere yet. */
+/* Creates a job that is not in the queue yet. */
 static rf_status new_job(rf_engine *e, const rf__job_kind *what, const rf_engine_job_options *given,
                          rf_engine_job **out, rf_error *why)
 {
@@ -183,7 +183,7 @@ rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t st
 
 /* ---- labels, and scores of pairs ---- */
 
-/* Texts, or pairs, to the end of the job's window. */
+/* Appends texts, or pairs, to the job's window. */
 static rf_status encode(rf_engine_job *j, const char *const text[], const size_t bytes[], const char *const pair[],
                         const size_t pair_bytes[], int64_t n, int64_t limit, rf_error *why)
 {

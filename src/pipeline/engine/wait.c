@@ -10,7 +10,7 @@ static struct timespec time_of(double t)
     return at;
 }
 
-/* Ends a job that waits, under the lock. */
+/* Ends a waiting job, under the lock. */
 static void end_waiting(rf_engine *e, rf_engine_job *j, rf_engine_job **told)
 {
     if (j->state != RF__JOB_WAITING || !rf__queue_remove(e, j)) return;
@@ -18,10 +18,10 @@ static void end_waiting(rf_engine *e, rf_engine_job *j, rf_engine_job **told)
     rf__job_end(e, j, NULL, told);
 }
 
-/* Has it ended, and has its `done` returned?  Within `done` it has ended. */
+/* Whether it has ended, and its `done` has returned. Inside `done`, it counts as ended. */
 static bool is_over(const rf_engine_job *j) { return j->state == RF__JOB_ENDED && !rf__job_is_told_elsewhere(j); }
 
-/* Until it is over, or `until`; under the lock. */
+/* Waits until it is over, or until the time `until`; under the lock. */
 static void wait_until(rf_engine *e, rf_engine_job *j, double until, rf_engine_job **told)
 {
     bool late = false;

@@ -16,7 +16,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     return status ? status : rf__items_end(out, label, NULL, why);
 }
 
-/* transformers' own rule: one output without a problem_type is a number. */
+/* The rule of transformers: a single output without a problem_type is a number. */
 static bool recognise(const rf_config *c)
 {
     return strcmp(c->problem_type, "regression") && strcmp(c->problem_type, "multi_label_classification") &&

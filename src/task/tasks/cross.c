@@ -18,7 +18,7 @@
 /* ---- examples ---- */
 
 /* The documents of a query in up to two parts, each a string or a list of strings. Labels are one list for all
- * documents, or one for each part; without them those of the first part are 1 and those of the second one 0. */
+ * documents, or one for each part; without labels, those of the first part are 1 and those of the second 0. */
 typedef struct part { rf__text text; const json_t *list, *label; size_t n; } part;
 typedef struct documents { part part[2]; const json_t *label; size_t n; bool list; } documents;
 
@@ -31,7 +31,7 @@ static const json_t *member(const rf__example *m, const char *const *names)
     return NULL;
 }
 
-/* Strings of `list`; `what` names it. */
+/* Reads the strings of `list`; `what` is its name. */
 static void take(rf__example *m, part *p, const json_t *list, const char *what)
 {
     p->list = list;
@@ -42,7 +42,7 @@ static void take(rf__example *m, part *p, const json_t *list, const char *what)
             RF__EXAMPLE_BAD(m, "%s: expected strings, got another value at place %zu", what, i + 1);
 }
 
-/* {"query": .., "pos": [..], "neg": [..]} with or without "pos_scores" and "neg_scores", as FlagEmbedding has them. */
+/* {"query": .., "pos": [..], "neg": [..]} with or without "pos_scores" and "neg_scores", in FlagEmbedding's format. */
 static void positives_and_negatives(rf__example *m, documents *d)
 {
     const json_t *j = m->record->json, *neg = json_object_get(j, "neg");
@@ -54,7 +54,7 @@ static void positives_and_negatives(rf__example *m, documents *d)
         RF__EXAMPLE_BAD(m, "expected both pos_scores and neg_scores, or neither, got one of them");
 }
 
-/* A second text, and documents that are worse: "negative", a string, or "negatives", a list. */
+/* A second text, and worse documents: "negative", a string, or "negatives", a list. */
 static void second_text(rf__example *m, documents *d)
 {
     const json_t *one = json_object_get(m->record->json, "negative"),
@@ -95,7 +95,7 @@ static rf__text document(const part *p, size_t i)
     return p->list ? rf__json_string(json_array_get(p->list, i)) : p->text;
 }
 
-/* Numbers of a list of n; y NULL: they are only checked. */
+/* Reads a list of n numbers; y NULL: they are only checked. */
 static void read_labels(rf__example *m, const json_t *list, size_t n, float y[])
 {
     if (json_array_size(list) != n || !json_is_array(list)) {
@@ -169,7 +169,8 @@ static const rf_loss accepted[] = {RF_LOSS_BCE,     RF_LOSS_MSE,     RF_LOSS_MAR
                                    RF_LOSS_LISTNET, RF_LOSS_LISTMLE, RF_LOSS_RANKNET,    RF_LOSS_LAMBDA,
                                    RF_LOSS_AUTO};
 
-/* The row of the chosen loss; of examples that it cannot be computed from, such as a dev file of pairs, the default. */
+/* The row of the chosen loss; for examples that it cannot be computed from, such as a dev file of pairs, the
+ * default. */
 static size_t loss_row(const rf_finetune_options *o, bool lists)
 {
     const rf_loss usual = lists ? RF_LOSS_LAMBDA : RF_LOSS_BCE;
@@ -253,10 +254,10 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
 
 /* ---- answers ---- */
 
-/* Of a folder that another program wrote, only if this task is asked for: the first row that fits is `reg`. */
+/* For a folder of another program only if this task is requested, because `reg` comes first. */
 static bool recognise(const rf_config *c) { return c->num_labels == 1 && !*c->problem_type; }
 
-/* {"score": x}, or {"scores": [..]} of a list of documents. */
+/* {"score": x}, or {"scores": [..]} for a list of documents. */
 static json_t *predict(const rf__prediction *p, size_t i)
 {
     const size_t at = p->t->first[i], n = p->t->first[i + 1] - at;

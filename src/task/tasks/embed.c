@@ -23,7 +23,7 @@
 
 /* ---- examples ---- */
 
-/* Member "negative", a string, or "negatives", a list of them: their number, or -1 with the record bad. */
+/* The number of strings in "negative", a string, or "negatives", a list; -1: the record is malformed. */
 static int64_t negatives_of(rf__example *m, const json_t **list)
 {
     const json_t *one = json_object_get(m->record->json, "negative"),
@@ -43,7 +43,7 @@ static int64_t negatives_of(rf__example *m, const json_t **list)
     return (int64_t)json_array_size(many);
 }
 
-/* What an example must be to be read with the others. */
+/* Conditions that an example must meet, by itself and with the others. */
 static void check_example(rf__example *m, const rf__items *out, float score, int64_t negatives)
 {
     const rf__file_record *r = m->record;
@@ -77,11 +77,11 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     return status ? status : rf__items_end(out, row, &score, why);
 }
 
-/* ---- what cannot be learned ---- */
+/* ---- examples that cannot be learned ---- */
 
 static size_t texts_of(const rf__items *t, size_t i) { return t->first[i + 1] - t->first[i]; }
 
-/* Are the first two texts of example i one and the same? */
+/* Whether the first two texts of example i are equal. */
 static bool same_texts(const rf__items *t, size_t i)
 {
     const size_t *start = t->start + t->first[i], size = start[1] - start[0];
@@ -89,7 +89,7 @@ static bool same_texts(const rf__items *t, size_t i)
     return size == start[2] - start[1] && !memcmp(t->id + start[0], t->id + start[1], size * sizeof *t->id);
 }
 
-/* What examples with or without scores and a teacher are trained for. */
+/* The loss for examples with or without scores and a teacher. */
 static rf_loss loss_of(const rf_finetune_options *o, bool taught, bool scored)
 {
     const bool of_teacher = o->teacher && !taught;              /* its loss is not that of a dev file's examples */
@@ -97,7 +97,7 @@ static rf_loss loss_of(const rf_finetune_options *o, bool taught, bool scored)
     return taught ? RF_LOSS_MSE : scored ? RF_LOSS_COSENT : RF_LOSS_INFONCE;
 }
 
-/* With a teacher, or with the loss that is for one alone. */
+/* Conditions with a teacher, or with the loss that requires one. */
 static rf_status check_teacher(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why)
 {
     const rf_loss what = loss_of(o, t->teacher, false);
@@ -118,7 +118,7 @@ static rf_status check_teacher(const rf__items *t, const rf_finetune_options *o,
     return RF_OK;
 }
 
-/* The next of "256,128"; 0 at the end, -1: no such number. */
+/* The next number of "256,128"; 0: the end, -1: not a valid number. */
 static int64_t next_width(const char **at, int64_t most)
 {
     char *end;
@@ -173,8 +173,8 @@ static rf_status check(const rf__items *t, const rf_finetune_options *o, const r
 
 /* ---- losses ---- */
 
-/* Rows of z: first texts, second texts, then negatives, each of example of[i].  Every example has a second text; those
-   with a teacher's vectors need none, and no rows either. */
+/* Rows of z: first texts, second texts, then negatives, each of example of[i]. Every example has a second text, except
+ * those with a teacher's vectors, which need no rows either. */
 typedef struct rows { int32_t *text, *candidate, *of; int64_t n, candidates; } rows;
 
 static bool rows_of(rf_graph *g, const rf__item_batch *b, rows *r)
@@ -210,7 +210,7 @@ static rf_tensor *cosines(rf_graph *g, rf_tensor *u, const rows *r)
     return rf__vectors_cosines(g, u, r->text, r->candidate, r->n);
 }
 
-/* One number for the batch, as heavy as its examples. */
+/* One number for the batch, weighted by its number of examples. */
 static rf_tensor *cosent(rf_graph *g, rf_tensor *u, const rows *r, const float score[], double scale, double weight,
                          double *sum)
 {
@@ -220,7 +220,7 @@ static rf_tensor *cosent(rf_graph *g, rf_tensor *u, const rows *r, const float s
     return loss;
 }
 
-/* Each text with each of its negatives; as heavy as the examples. */
+/* Each text with each of its negatives; weighted by the number of examples. */
 static rf_tensor *triplet(rf_graph *g, rf_tensor *z, const rows *r, double margin, double weight, double *sum)
 {
     const int64_t n = r->candidates - r->n;
@@ -238,7 +238,7 @@ static rf_tensor *triplet(rf_graph *g, rf_tensor *z, const rows *r, double margi
     return loss;
 }
 
-/* Towards rows of the teacher.  share: of each number in the mean. */
+/* Distillation towards rows of the teacher. share: weight of each number in the mean. */
 static rf_tensor *distil(rf_graph *g, rf_tensor *z, const rf__item_batch *b, rf_loss what, bool unit,
                          double weight, double *sum)
 {
@@ -264,7 +264,7 @@ static rf_tensor *distil(rf_graph *g, rf_tensor *z, const rf__item_batch *b, rf_
     return rf_add(g, rf_inner(g, u, y), rf_constant(g, share, 1, (int64_t[]){1}));
 }
 
-/* Of z cut to `width` numbers; 0: all of them. */
+/* The loss of z truncated to `width` numbers; 0: all of them. */
 static rf_tensor *loss_at(rf_graph *g, rf_tensor *z, int64_t width, const rf__item_batch *b, const rows *r,
                           const rf_finetune_options *o, double weight, double *sum)
 {
@@ -306,7 +306,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return all;
 }
 
-/* Second texts, or scores, of the others are what an example is told from. */
+/* An example is distinguished from the second texts, or scores, of the others. */
 static int64_t least(const rf__items *t, const rf_finetune_options *o)
 {
     const rf_loss what = loss_of(o, t->teacher, !isnan(t->target[0]));
@@ -330,7 +330,7 @@ static double square(const rf__items *t, const rf_finetune_options *o)
 
 static bool recognise(const rf_config *c)
 {
-    (void)c;                                                             /* the head says it */
+    (void)c;                                                             /* the head is sufficient */
     return true;
 }
 

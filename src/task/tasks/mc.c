@@ -30,7 +30,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return rf_span_loss(g, z, b->group, (int64_t)b->n, b->label, weight, sum, NULL);
 }
 
-/* Of example i. */
+/* The choice for example i. */
 static int64_t chosen(const rf__answers *a, const rf__items *t, size_t i)
 {
     return rf__largest(a->logit + t->first[i], (int64_t)(t->first[i + 1] - t->first[i]));

@@ -1,7 +1,7 @@
-/* multilabel.c — any number of labels, of a text or a pair; each by itself.
+/* multilabel.c — any number of labels, of a text or a pair; each is predicted independently.
  *
- *     loss      mean over examples and labels of  -t log s(z) - (1 - t) log(1 - s(z)),   s the logistic
- *     answer    the labels with z > 0                                                                                */
+ *     loss      mean over examples and labels of  -t log s(z) - (1 - t) log(1 - s(z)),   s the logistic function
+ *     answer    the labels with z > 0 */
 #include <math.h>
 
 #include "task/scores.h"

@@ -83,7 +83,7 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* p [K + 1]: P(label >= k), which is 1 and then falls, becomes how deep k lies. */
+/* p [K + 1] contains P(label >= k), which begins with 1 and decreases, and becomes the score of k. */
 static void probabilities(const float *z, int64_t K, float *p)
 {
     p[0] = 1;

@@ -1,7 +1,7 @@
-/* qa.c — the part of a context that answers a question, or that nothing there does.
+/* qa.c — the part of a context that answers a question, or that there is no answer.
  *
  *     loss      mean of  (-log p_first[y_0] - log p_last[y_1]) / 2,   p over the tokens of a window
- *     answer    the best span of all windows of a context (answers.c)                                                */
+ *     answer    the best span of all windows of a context (answers.c) */
 #include <math.h>
 
 #include "task/scores.h"
@@ -23,8 +23,8 @@ static size_t bytes_of(rf__text t, json_int_t characters)
     return at;
 }
 
-/* Answer i of {"text": [..], "answer_start": [..]} (as in Hugging Face's data sets) or of
- * [{"text": .., "answer_start": ..}] (as in SQuAD's files); text NULL: there are no more. */
+/* Answer i of {"text": [..], "answer_start": [..]} (as in Hugging Face's data sets) or of [{"text": .., "answer_start":
+ * ..}] (as in SQuAD's files); text NULL: there are no more. */
 static void answer_of(const json_t *answers, size_t i, const json_t **text, const json_t **start)
 {
     const json_t *one = json_array_get(answers, i);
@@ -33,7 +33,7 @@ static void answer_of(const json_t *answers, size_t i, const json_t **text, cons
     *start = list ? json_object_get(one, "answer_start") : json_array_get(json_object_get(answers, "answer_start"), i);
 }
 
-/* The bytes of answer i; false: it is bad. */
+/* Finds the bytes of answer i; false: it is malformed. */
 static bool locate_answer(rf__example *m, rf__text context, const json_t *text, const json_t *start,
                           rf__byte_range *out)
 {
@@ -49,7 +49,7 @@ static bool locate_answer(rf__example *m, rf__text context, const json_t *text, 
            false;
 }
 
-/* All right answers, [*n]. */
+/* Finds all correct answers, [*n]. */
 static rf_status find_answers(rf__example *m, rf__text context, const json_t *answers, rf__byte_range **out, size_t *n,
                               rf_error *why)
 {
@@ -92,7 +92,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
 
 /* ---- scores ---- */
 
-/* Bytes of the context of question q, as a string. */
+/* The bytes of the context of question q, as a string. */
 static char *part(const rf__items *t, size_t q, rf__byte_range s)
 {
     char *text = rf__alloc(t->ctx, s.end - s.begin + 1);
@@ -104,7 +104,7 @@ static char *part(const rf__items *t, size_t q, rf__byte_range s)
 
 typedef struct best { bool there; double exact, f1; } best;
 
-/* One right answer (bytes that are none: "") against what was said; an answer of no word is none. */
+/* Compares one correct answer (an empty range: "") with the prediction; an answer without words counts as none. */
 static rf_status compare(const rf__items *t, size_t q, rf__byte_range gold, const char *said, best *to, rf_error *why)
 {
     double e = 0, f = 0, empty = 0;
@@ -117,7 +117,7 @@ static rf_status compare(const rf__items *t, size_t q, rf__byte_range gold, cons
     return RF_OK;
 }
 
-/* The best of all right answers; without one, "". */
+/* The best of all correct answers; without one, that of "". */
 static rf_status score_question(const rf__answers *a, const rf__items *t, size_t q, best *to, rf_error *why)
 {
     double score;

@@ -27,7 +27,7 @@
 #include "store/store.h"
 #include "task/vectors.h"
 
-/* ---- examples: two texts, which are two sequences; batches put one behind the other ---- */
+/* ---- examples: two texts, which are two sequences; batches in which one follows the other ---- */
 
 static bool empty(rf__text t) { return rf_utf8_blank(t.at, t.size); }
 
@@ -72,7 +72,7 @@ static rf_status check(const rf__items *t, const rf_finetune_options *o, const r
     return RF_OK;
 }
 
-/* ---- the model: causal behind the first part, with a linear pooler ---- */
+/* ---- the model: causal after the first part, with a linear pooler ---- */
 
 static rf_status configure(rf_config *c, rf_error *why)
 {
@@ -104,7 +104,7 @@ static rf_status configure(rf_config *c, rf_error *why)
 
 /* ---- losses ---- */
 
-/* 2 n vectors, of which 2 i and 2 i + 1 belong together: cosines of each with all others, their own left out. */
+/* 2 n vectors, of which 2 i and 2 i + 1 belong together: cosines of each with all others, except itself. */
 static rf_tensor *similarity(rf_graph *g, rf_tensor *v, double scale, double weight, double *sum)
 {
     const int64_t B = v->dim[0];
@@ -118,7 +118,7 @@ static rf_tensor *similarity(rf_graph *g, rf_tensor *v, double scale, double wei
     return rf_row_loss(g, z, partner, NULL, weight, sum, NULL);
 }
 
-/* What the teacher says of them in its place: its own cosines, times DISTIL as the student's. */
+/* With a teacher, its cosines replace this: the targets are its cosines, times DISTIL as the student's. */
 static rf_tensor *distil(rf_graph *g, rf_tensor *v, const rf__item_batch *b, double weight, double *sum)
 {
     static const double DISTIL = 10;                                    /* squared: Su's 100 */
@@ -136,7 +136,7 @@ static rf_tensor *distil(rf_graph *g, rf_tensor *v, const rf__item_batch *b, dou
     return y;
 }
 
-/* Of the vectors of a batch to train on, as heavy as its examples. */
+/* The loss of the vectors of a training batch, weighted by its number of examples. */
 static rf_tensor *near(rf_graph *g, rf_tensor *v, const rf__item_batch *b, double scale, double weight, double *sum)
 {
     double all = 0;
@@ -153,7 +153,7 @@ static double scale_of(const rf__task_objective *o)
     return (o->o ? o->o : &usual)->similarity_scale;
 }
 
-/* Of vectors of texts alone; similarity's mean over 2 n is as heavy as n examples. */
+/* The loss of vectors only; similarity's mean over 2 n counts as n examples. */
 static rf_tensor *loss(rf_graph *g, rf_tensor *v, const rf__item_batch *b, const rf__task_objective *o, double weight,
                        double *sum)
 {
@@ -169,8 +169,8 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *v, const rf__item_batch *b, const
     return y;
 }
 
-/* The sequences of a batch, and what is asked of them: row[0..B) are their first tokens, and behind these stand the
- * tokens of which each predicts the next one, label[0..n). */
+/* The sequences of a batch, and their predictions: row[0..B) are their first tokens, followed by the tokens that each
+ * predict the next one, label[0..n). */
 typedef struct both_ways {
     rf_batch batch;
     int32_t *id, *type, *start, *row, *label;
@@ -188,7 +188,7 @@ static bool reserve(rf_graph *g, const rf__item_batch *b, both_ways *w)
     return w->id && w->type && w->start && w->row && w->label;
 }
 
-/* Masks a first part between its [CLS] and [SEP], or leaves it: a function of (key, stream, sequence, place). */
+/* Masks words of a first part between its [CLS] and [SEP], or none: a function of (key, stream, sequence, position). */
 static void mask_source(int32_t id[], int64_t n, int64_t sequence, const rf__task_objective *o)
 {
     enum { COIN = -2, SEQUENCES = 18 };                              /* twice the largest batch is below 2^18 */
@@ -243,22 +243,22 @@ static rf_tensor *train(rf_graph *g, rf_encoder *e, const rf__item_batch *b, con
     return rf_add(g, next, alike);
 }
 
-/* The two texts of a pair alone have nothing to be told from. */
+/* The texts of a single pair have nothing to be distinguished from. */
 static int64_t least(const rf__items *t, const rf_finetune_options *o)
 {
     (void)t, (void)o;
     return 2;
 }
 
-/* Cosines of the 2 texts with 2 others, what is left out, their sum, and an adjoint; or cosines, the teacher's, and
- * an adjoint. */
+/* Cosines of the 2 texts with 2 others, a mask, their sum, and an adjoint; or cosines, the teacher's, and an
+ * adjoint. */
 static double square(const rf__items *t, const rf_finetune_options *o)
 {
     (void)o;
     return 2 * 2 * (t->teacher ? 3.0 : 4.0) * sizeof(float);
 }
 
-/* ---- a folder is known by its pooler ---- */
+/* ---- a folder is recognized by its pooler ---- */
 
 static bool recognise(const rf_config *c) { return c->linear_pooler && c->is_decoder; }
 

@@ -2,7 +2,7 @@
  *
  *     loss      mean of  c[y] (-log p[y])  over the first pieces of words,   p = softmax z,  c the class weights
  *     answer    for each word the label of the largest z of its first piece; none for a word that the model does not
- *               see, because normalisation leaves nothing of it or the sentence was cut before it                    */
+ *               see, because normalization removes it or the sentence was truncated before it */
 #include <stdio.h>
 
 #include "task/scores.h"
@@ -78,7 +78,7 @@ static void remark(const rf__labelled *l, char *out, size_t size)
 
 typedef struct counts { double right, all; rf__entity_count entities; } counts;
 
-/* The tags of the words of example i, from their first pieces; words that the model does not see do not count. */
+/* Counts the tags of the words of example i, by their first pieces; words that the model does not see do not count. */
 static void count(const rf__answers *a, const rf__items *t, const rf__labelled *l, size_t i, const char **gold,
                   counts *to)
 {
@@ -112,7 +112,7 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
     return RF_OK;
 }
 
-/* One for each word, in their order; null for one that the model does not see. */
+/* One tag for each word, in order; null for a word that the model does not see. */
 static json_t *predict(const rf__prediction *p, size_t i)
 {
     const rf__items *t = p->t;
