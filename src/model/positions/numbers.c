@@ -1,7 +1,7 @@
 /* numbers.c — the position as a plain number: obvious encodings, and why they are not used.
  *
  *     index    h_m = x_m + m e            the number itself: unbounded, it dominates the words of a long text
- *     unit     h_m = x_m + m/(L-1) e      from 0 to 1 over a text of L tokens: the step size differs between texts
+ *     unit     h_m = x_m + m/(L-1) e      from 0 to 1 over a text of L tokens: the size of a step differs between texts
  *     binary   h_m = x_m + p_m            p[m,t] = floor(m / 2^t) mod 2: bounded, the same in each text, not smooth:
  *                                         from 7 to 8 four columns change, from 8 to 9 one
  *

@@ -138,7 +138,7 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
 
 /* ---- reading ---- */
 
-/* Larger than the count of any run; smaller numbers leave room for arithmetic. */
+/* Larger than the count of any run; smaller numbers can be used in arithmetic. */
 static bool is_count(const json_t *j)
 {
     return json_is_integer(j) && json_integer_value(j) >= 0 && json_integer_value(j) <= (json_int_t)1 << 53;
