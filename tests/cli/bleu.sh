@@ -48,7 +48,7 @@ expect 0 '' "$program" bleu --tokenized tok -i tok
 grep -qE '^tokenized BLEU\|.*\|tok:compounds\|smooth:none\|program.* = 100\.00 .*hyp_len = 10 ' out || fail "tokenized: $(cat out)"
 grep -q version out && fail "tokenized BLEU claims to be sacreBLEU's"
 expect 2 'expected no --tokenize' "$program" bleu --tokenized --tokenize intl tok -i tok
-expect 2 'leave ter out of --metrics' "$program" bleu --tokenized --metrics bleu,ter tok -i tok
+expect 2 'got ter; leave it out of --metrics' "$program" bleu --tokenized --metrics bleu,ter tok -i tok
 
 # An option that has no effect is not passed over; a byte-order mark is no word.
 for option in '--tokenize zh' '--smooth-method none' '--max-ngram-order 2' '--effective-order'; do
@@ -71,7 +71,7 @@ printf 'one\n' > short
 expect 3 'short: expected 3 lines, one for every segment, as in ref, got 1' "$program" bleu ref -i short
 expect 3 'short: expected 3 lines, one for every segment, as in ref, got 1' "$program" bleu ref short -i sys
 : > empty
-expect 3 'empty: no line' "$program" bleu ref -i empty
+expect 3 'empty: expected a line' "$program" bleu ref -i empty
 printf 'a\nb\377\nc\n' > bad
 expect 3 'bad.*line 2.*UTF-8' "$program" bleu ref -i bad
 expect 4 'none.*No such file' "$program" bleu none -i sys

@@ -111,7 +111,7 @@ same named.txt piped.txt "score of a FASTA file on standard input"
 expect 2 'input-format: expected no TEXT beside it, got 1' "$program" score -m model --input-format fasta MK
 expect 2 'input: expected no TEXT beside it, got 1' "$program" score -m model --input wild.fasta MK
 
-expect 0 'the same' "$program" convert model written
+expect 0 'read back and compared' "$program" convert model written
 [ -f written/vocab.txt ] || fail "no vocab.txt: $(ls written)"
 holds written/tokenizer_config.json '"tokenizer_class": "EsmTokenizer"'
 holds written/config.json '"position_embedding_type": "rotary"'

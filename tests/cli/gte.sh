@@ -7,7 +7,7 @@ copy() { rm -rf "$2"; cp -r "$golden/$1" "$2"; chmod -R u+w "$2"; }
 # What is written has the names of transformers 5: its ntk is linear, of another base, with the same frequencies.
 copy ntk ntk
 sed 's/"pack_qkv"/"auto_map": {"AutoModel": "code--NewModel"}, "pack_qkv"/' "$golden/ntk/config.json" > ntk/config.json
-expect 0 'the same' "$program" convert ntk written
+expect 0 'read back and compared' "$program" convert ntk written
 holds written/config.json '"model_type": "gte"'
 holds written/config.json '"GteForMaskedLM"'
 grep -E 'position_embedding_type|auto_map|pack_qkv' written/config.json && fail "keys of the older code are written"

@@ -18,7 +18,7 @@ flat "$golden/whole/means.jsonl" > theirs.txt
 close_json theirs.txt ours.txt
 
 # Written with the keys that both versions read; layers that are fewer or more than in the file have kinds all the same.
-expect 0 'the same' "$program" convert model written
+expect 0 'read back and compared' "$program" convert model written
 holds written/config.json '"global_attn_every_n_layers": 3'
 holds written/config.json '"local_rope_theta": 1e4'
 holds written/config.json '"classifier_pooling": "cls"'

@@ -24,7 +24,7 @@ expect 3 ': expected a masked or causal language model, got RoFormer-Sim \(poole
 printf 'text\tlabel\n广州\ta\n深圳\tb\n' > rows.tsv
 expect 3 'RoFormer-Sim' "$program" finetune -q --model sim --task cls --train rows.tsv --dev rows.tsv -o tuned
 
-expect 0 'the same' "$program" convert sim again
+expect 0 'read back and compared' "$program" convert sim again
 holds again/config.json '"pooler_activation": "linear"'
 expect 0 '' "$program" embed -q -m again lines.txt -o again.npy
 same again.npy vectors.npy "the vectors of what was converted"
@@ -33,7 +33,7 @@ same again.npy vectors.npy "the vectors of what was converted"
 sed 's/"linear"/"tanh"/' sim/config.json > c.json
 cp -r sim gpt; cp c.json gpt/config.json
 expect 3 'pooler.dense' "$program" convert gpt causal
-expect 0 'the same' "$program" convert gpt causal --drop 'roformer.pooler.*'
+expect 0 'read back and compared' "$program" convert gpt causal --drop 'roformer.pooler.*'
 grep -q pooler causal/config.json && fail "$(grep pooler causal/config.json)"
 expect 0 '' "$program" generate -q -m causal -n 6 --stop 。 广州
 expect 0 '' "$program" score -q -m causal 广州

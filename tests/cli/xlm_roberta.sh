@@ -33,7 +33,7 @@ close_json theirs.txt ours.txt
 # The file counts rows of the table, pad_token_id + 1 more than positions; both come back.
 expect 0 '' "$program" info -m masked
 grep -qE 'max_position_embeddings +32$' out || fail "$(grep max_position out)"
-expect 0 'the same' "$program" convert masked again
+expect 0 'read back and compared' "$program" convert masked again
 holds again/config.json '"max_position_embeddings": 34'
 sed 's/"max_position_embeddings": 34/"max_position_embeddings": 3/' masked/config.json > c.json
 cp c.json again/config.json

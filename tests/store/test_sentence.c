@@ -106,7 +106,7 @@ static void damage_is_named(void **state)
         {RF_FILE_MODULES, "{}", RF_EDATA, "expected a list, got another JSON value"},
         {RF_FILE_MODULES, "[]", RF_EDATA, "expected the modules Transformer and Pooling, got 0 modules"},
         {RF_FILE_MODULES, "[{\"type\": 3}]", RF_EDATA, "module 0: expected type and path, got none"},
-        {RF_FILE_MODULES, "[{\"type\": \"x.CLIPModel\", \"path\": \"\"}]", RF_EUNSUPPORTED, "module 0 is CLIPModel"},
+        {RF_FILE_MODULES, "[{\"type\": \"x.CLIPModel\", \"path\": \"\"}]", RF_EUNSUPPORTED, "module 0: expected Transformer, got CLIPModel"},
         {RF_FILE_MODULES, "[{\"type\": \"Transformer\", \"path\": \"../up\"}]", RF_EDATA, "a folder below this one"},
         {"p/" RF_FILE_CONFIG, NULL, RF_EIO, "expected the file of a module in " RF_FILE_MODULES},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": 1}", RF_EDATA,

@@ -234,7 +234,7 @@ static rf_status begin(rf__run *r, rf_error *why)
     }
     const rf_status status = rf__checksums_tokenizer(r->ctx, r->o.model, rf_tokenizer_files(r->tokenizer), why);
     if (status) return status;
-    rf__run_notify(r, "note", "goes on from the weights in %s", r->o.model);
+    rf__run_notify(r, "note", "starting from the weights in %s", r->o.model);
     return rf__run_load_weights(r, r->o.model, why);
 }
 
