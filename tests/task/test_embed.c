@@ -519,7 +519,8 @@ static void what_cannot_be_learned_is_refused(void **state)
     refused(&s, "a.tsv", "text\tpair\tscore\nthe cat\tthe dog\thigh\n", &o, RF_EDATA, "'high' is not a finite number");
     refused(&s, "a.tsv", single, &o, RF_EARG, "dropout: expected above 0");
     refused(&s, "a.jsonl", "{\"text\": \"the cat\", \"negative\": \"x\"}\n", &o, RF_EDATA, "expected a second text");
-    refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negatives\": \"x\"}\n", &o, RF_EDATA, "expected a list");
+    refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negatives\": \"x\"}\n", &o, RF_EDATA,
+            "expected a list");
     refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negative\": \"x\", \"score\": 1}\n", &o, RF_EDATA,
             "expected a score or negatives, got both");
     p = o, p.loss = RF_LOSS_COSENT;
