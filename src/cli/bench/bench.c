@@ -1,4 +1,4 @@
-/* bench.c — repetitions, medians, rows. */
+/* bench.c — repetitions, medians, output rows. */
 #include "cli/bench/bench.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "roformer/kernel/work.h"
 
 enum { REPEATS = 400 };
-static const double moment = 0.01;      /* seconds of the loop that is compared with */
+static const double moment = 0.01;      /* seconds of the reference loop */
 
 static int by_size(const void *a, const void *b)
 {
@@ -38,7 +38,7 @@ static void copy_once(const rf_ctx *ctx, bench_work *w)
     __asm__ volatile("" : : "r"(w->to) : "memory");
 }
 
-/* Operations or bytes a second of what the work is compared with; 0: of nothing. */
+/* Operations or bytes per second of the reference for the work; 0: there is none. */
 static double reference(const bench *b, bench_work *work, long inner)
 {
     const double half = work->flops > 0 && b->type != RF_F32 ? rf_peak_of(b->io->ctx, b->type, moment) : 0;

@@ -1,12 +1,13 @@
-/* bench.h — timing a piece of work beside what the machine can do at that moment.
+/* bench.h — measures the time of a piece of work, relative to what the machine can do at that moment.
  *
- * The register-only FMA loop runs for a moment before and after each repetition, so that both see the same machine; a
- * repetition's share is its speed over the better of the two, and the row's share and time are medians.
+ * The FMA loop in registers runs briefly before and after each repetition, so that both are measured under the same
+ * conditions. The fraction of a repetition is its speed divided by the better of the two; the fraction and time of the
+ * row are medians.
  *
- * What is bound by memory takes turns with a copy, one to one: between the same two arrays, as often, cut into blocks
- * on the same workers, so that who else uses the machine disturbs both alike.  A copy elsewhere, or one that runs on
- * and on, finds its bytes in the cache and the other does not: that once showed a rotation at 30 % of a copy which in
- * turns on the same arrays is at 90 %. */
+ * Work that is bound by memory alternates with a copy, one to one: between the same two arrays, as often, divided into
+ * blocks on the same workers, so that other users of the machine disturb both equally. A copy elsewhere, or one that
+ * runs continuously, finds its bytes in the cache while the work does not: this once showed a rotation at 30 % of a
+ * copy, which is at 90 % if both alternate on the same arrays. */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
@@ -15,15 +16,14 @@
 typedef struct bench {
     cli_io *io;
     double seconds;             /* for each row                                                                       */
-    bool json;                  /* rows are kept, to be printed at the end */
+    bool json;                  /* rows are stored and printed at the end */
     json_t *rows;
-    bool header;                /* the table's head is printed                                                        */
+    bool header;                /* the table's header has been printed                                                */
     const char *kind;
-    rf_type type;               /* of the multiply-adds that work is compared with                                    */
+    rf_type type;               /* data type of the multiply-adds of the reference                                    */
 } bench;
 
-/* What one call does; 0 when it does not apply.  `copy_bytes` from one array to another are what it is compared
- * with. */
+/* The work of one call; 0: does not apply. The reference for memory copies `copy_bytes` from one array to another. */
 typedef struct bench_work {
     double tokens, flops, bytes;
     void *to;
@@ -33,10 +33,10 @@ typedef struct bench_work {
 } bench_work;
 typedef rf_status bench_body(void *arg, rf_error *why);
 
-/* Times `body` and prints a row.  Work in flops is compared with the FMA loop, work in bytes alone with its copy. */
+/* Times `body` and prints a row. Work in flops is compared with the FMA loop, work with only bytes with its copy. */
 rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *body, void *arg, bench_work work);
 
-/* Batches of given lengths with random tokens, end to end: text t has tokens start[t] .. start[t+1], batch i the texts
+/* Batches of given lengths with random tokens, end to end: text t has tokens start[t] .. start[t+1], batch i texts
  * text[i] .. text[i+1]. */
 typedef struct bench_shape {
     char name[48];
@@ -45,7 +45,7 @@ typedef struct bench_shape {
     double squares;             /* sum of T^2                                                                         */
 } bench_shape;
 
-/* Runs `body` for each batch; `from` is its first token. */
+/* Called for each batch; `from` is its first token. */
 typedef rf_status bench_batch_body(void *arg, const rf_batch *batch, int32_t from, rf_error *why);
 rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg, rf_error *why);
 
@@ -63,7 +63,7 @@ typedef struct bench_job {
     bench_shape now;
 } bench_job;
 
-/* Runs `one` with j->now for each --shape, or for each of `usual` (NULL at the end). */
+/* Runs `one` with j->now for each --shape, or for each default shape in `usual` (NULL at the end). */
 rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*one)(bench_job *));
 double bench_encoder_flops(const rf_config *c, const bench_shape *s);
 

@@ -69,19 +69,19 @@ static rf_status shape_of_words(const char *word, int64_t V, bench_shape *s, rf_
     return status;
 }
 
-/* The next length of a line; 0 at its end, -1 for what is none. */
+/* The next length of a line; 0: end of the line, -1: not a length. */
 static int64_t next_length(const char **p)
 {
     *p += strspn(*p, " \t\r");
     if (**p == '\n' || !**p) return 0;
     char *end;
     const long long T = strtoll(*p, &end, 10);
-    const bool whole = end != *p && strchr(" \t\r\n", *end);                 /* strchr finds the 0 at the end, too */
+    const bool whole = end != *p && strchr(" \t\r\n", *end);                 /* strchr also finds the 0 at the end */
     *p = end;
     return whole && T >= 2 && T <= LONGEST ? T : -1;
 }
 
-/* Counts with s NULL, fills it else. */
+/* Counts if s is NULL, otherwise fills it. */
 static rf_status walk_lengths(const char *path, const char *text, int64_t sum[3], int64_t V, bench_shape *s,
                               rf_error *why)
 {
@@ -129,7 +129,7 @@ static rf_status shape_make(const char *word, int64_t V, bench_shape *s, rf_erro
     return status;
 }
 
-/* A batch's own starts begin at 0. */
+/* The starts of a batch begin at 0. */
 rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg, rf_error *why)
 {
     static int32_t start[MOST_TEXTS + 1];
@@ -143,7 +143,7 @@ rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg,
     return status;
 }
 
-/* Queries and keys of one text that are at most `window` positions apart. */
+/* Pairs of queries and keys of one text that are at most `window` positions apart. */
 static double pairs_within(const bench_shape *s, int64_t window)
 {
     double sum = 0;
@@ -154,12 +154,12 @@ static double pairs_within(const bench_shape *s, int64_t window)
     return sum;
 }
 
-/* Of all layers; back: of their backward. */
+/* Operations of all layers; back: of their backward pass. */
 static double attention_flops(const rf_config *c, const bench_shape *s, int back)
 {
     const int64_t H = c->num_attention_heads, D = rf_config_head_width(c);
-    const int64_t both = c->attention_key_size ? D + c->intermediate_size : 2 * c->hidden_size;   /* of key and value */
-    const double softmax = (back ? 4 : 2) * (double)both;                              /* of a query and a key        */
+    const int64_t both = c->attention_key_size ? D + c->intermediate_size : 2 * c->hidden_size;  /* for key and value */
+    const double softmax = (back ? 4 : 2) * (double)both;                              /* for a query and a key       */
     const double local = c->local_attention ? pairs_within(s, c->local_attention / 2) : s->squares;
     const double linear = (double)(s->N * H) * rf_linear_attention_flops(c->feature_map, c->num_random_features, D,
                                                                          c->is_decoder, back);
@@ -191,7 +191,7 @@ static double step_flops(const rf_config *c, const bench_shape *s)
     return 3 * product_flops(c, s) + attention_flops(c, s, 0) + attention_flops(c, s, 1);
 }
 
-/* Runs `one` for each --shape, or for each of `usual`. */
+/* Runs `one` for each --shape, or for each default shape. */
 rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*one)(bench_job *))
 {
     const int given = j->a->shapes.n;

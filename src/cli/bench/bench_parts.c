@@ -9,8 +9,8 @@
 #include "roformer/tokenizer.h"
 #include "roformer/kernel/work.h"
 
-/* Arrays that lie at the same place of their pages get into each other's way in the caches (a store holds up loads from
- * the same offset of another page): this many numbers between them put them elsewhere. */
+/* Arrays at the same offset within their pages conflict in the caches (a store delays loads from the same offset of
+ * another page). This many numbers between them avoid that. */
 enum { APART = 1088 };
 
 /* ---- rotation of q and k ----------------------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static rf_status tokenize_body(void *arg, rf_error *why)
     return RF_OK;
 }
 
-/* All of a file, or of standard input, with compression taken off. */
+/* Reads all of a file, or of standard input, and decompresses it. */
 static rf_status read_text(const rf_ctx *ctx, const char *path, tokenizing *t, rf_error *why)
 {
     enum { MOST = 1 << 26 };

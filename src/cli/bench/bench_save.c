@@ -1,12 +1,12 @@
 /* bench_save.c — how long training waits for a checkpoint: a short run in a folder below the current one, whose disk is
- * what is measured, in the background and synchronously in turns.
+ * measured, with background and synchronous saves alternating.
  *
- *     waits     the run stands still: all of a synchronous save; of one in the background what is not yet read when the
- *               weights are to change
- *     longer    the two steps after a save, less two steps without one: the waiting, and what the writer takes of cores
- *               and memory
+ *     waits     the run stands still: for a whole synchronous save; in the background, until everything has been
+ *               read when the weights are to change
+ *     longer    the two steps after a save, minus two steps without one: the waiting, and the cores and memory that the
+ *               writer uses
  *
- * The first save of each run only warms: it meets a disk cache that was never used.                                  */
+ * The first save of each run is a warm-up: it finds a disk cache that has not been used. */
 #define _GNU_SOURCE
 #include <ftw.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ typedef struct saving {
     bench_job *j;
     double at[STEPS + 1], waited[STEPS + 1];                        /* after each step, before its save               */
     int seen;
-    double bytes;                                                   /* of a checkpoint                                */
+    double bytes;                                                   /* size of a checkpoint                           */
 } saving;
 
 /* ---- files ---- */
@@ -49,7 +49,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 static void remove_folder(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
 
-/* ---- words that mean nothing ---- */
+/* ---- random words ---- */
 
 static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
 {
@@ -150,7 +150,7 @@ static double median(double *x, int n)
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-/* Of the saves after steps EVERY, 2 EVERY, ...; one that must wait until the one before is done counts that. */
+/* Adds the saves after steps EVERY, 2 EVERY, ...; waiting for the previous save is included. */
 static void add_run(const saving *s, double *wait, double *longer, double *plain)
 {
     double without[STEPS];

@@ -1,18 +1,18 @@
-/* bench_update.c — one update of every rule over a model's parameters, beside the memory's speed: nothing of it stays
- * in a cache, so bytes are what counts. */
+/* bench_update.c — one update of every optimizer over a model's parameters, compared with the speed of memory: the data
+ * does not fit into caches, so the number of bytes determines the time. */
 #include "cli/bench/bench.h"
 #include "roformer/inspect/steps.h"
 
 static rf_status update_body(void *arg, rf_error *why) { return rf_train_step_apply(arg, 1e-9, why); }
 
-/* What each rule reads and writes for a parameter, counted once for each pass over an array. */
+/* Bytes that each optimizer reads and writes per parameter, counted once for each pass over an array. */
 static const struct { const char *name; rf_optim optim; double bytes; } rules[] = {
     {"adamw", RF_OPTIM_ADAMW, 28},          /* reads value, gradient, two moments; writes three of them               */
     {"lamb", RF_OPTIM_LAMB, 52},            /* reads four, writes three; two for the sums; then value and direction   */
     {"adafactor", RF_OPTIM_ADAFACTOR, 36},  /* value and gradient; gradient twice; direction; both, value written     */
     {"lion", RF_OPTIM_LION, 20},
     {"sgd", RF_OPTIM_SGD, 20},
-    {"muon", RF_OPTIM_MUON, 28},            /* adamw's; its products are not bytes, and are most of the time         */
+    {"muon", RF_OPTIM_MUON, 28},            /* those of adamw; its products move few bytes, and take most of the time */
 };
 
 rf_status bench_update(bench_job *j)
@@ -31,7 +31,7 @@ rf_status bench_update(bench_job *j)
         const float *value = rf_train_step_values(step, &n);
         float *gradient = rf_train_step_gradients(step);
         snprintf(shape, sizeof shape, "%.1fM parameters", (double)n * 1e-6);
-        /* the copy leaves values as gradients, which are as good to measure with */
+        /* the copy leaves values as gradients, which are equally suitable */
         memcpy(gradient, value, n * sizeof *value);
         const bench_work work = {
             .bytes = rules[i].bytes * (double)n, .from = value, .to = gradient, .copy_bytes = n * sizeof *value};

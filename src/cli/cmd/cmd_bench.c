@@ -1,4 +1,4 @@
-/* cmd_bench.c — roformer bench: how fast, and how near to what the machine can do. */
+/* cmd_bench.c — roformer bench: speed, relative to what the machine can do. */
 #include <string.h>
 #include <sys/resource.h>
 
@@ -32,7 +32,7 @@ static const struct bench_case *find_case(const char *name, rf_error *why)
     return NULL;
 }
 
-/* RoFormer-base; smaller shapes come from --config or -m. */
+/* RoFormer-base; --config or -m select other shapes. */
 static rf_status choose_config(bench_job *j)
 {
     rf_error *why = &j->b.io->why;
@@ -46,7 +46,7 @@ static rf_status choose_config(bench_job *j)
     return RF_OK;
 }
 
-/* What is counted as the work of an encoder is not that of a translator. */
+/* The operations of an encoder are not those of a translation model. */
 static rf_status measures(const bench_job *j, const char *name, rf_error *why)
 {
     const bool encoder = !strcmp(name, "forward") || !strcmp(name, "train") || !strcmp(name, "attention");
@@ -65,14 +65,14 @@ static rf_status run_case(bench_job *j, const struct bench_case *c)
     return c->run(j);
 }
 
-/* The most memory that this process held at any time, in MB. */
+/* The maximum memory of this process so far, in MB. */
 static double peak_memory(void)
 {
     struct rusage u;
     return getrusage(RUSAGE_SELF, &u) ? 0 : 1.024e-3 * (double)u.ru_maxrss;
 }
 
-/* Weights in int8 are for answers: nothing is trained in it. */
+/* Weights in int8 are for inference only. */
 static bool multiplies_in(const char *name, rf_type type, rf_error *why)
 {
     if (type != RF_I8 || (strcmp(name, "train") && strcmp(name, "save"))) return true;
@@ -88,7 +88,7 @@ static int run(void *arguments, cli_io *io)
     const int n = a->cases.n ? a->cases.n : 1;
     const char *const *name = a->cases.n ? a->cases.item : usual;
     rf_status status = RF_OK;
-    for (int i = 0; i < n && !status; i++)                  /* a typing error is told before anything runs */
+    for (int i = 0; i < n && !status; i++)                  /* typing errors are reported before anything runs */
         if (!find_case(name[i], &io->why) || !multiplies_in(name[i], j.b.type, &io->why)) status = RF_EARG;
     j.b.json = a->json;
     if (a->json) j.b.rows = json_array();

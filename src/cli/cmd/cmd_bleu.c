@@ -1,4 +1,4 @@
-/* cmd_bleu.c — roformer bleu: BLEU, chrF and TER of translations, with intervals and tests. */
+/* cmd_bleu.c — roformer bleu: BLEU, chrF and TER of translations, with confidence intervals and tests. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,7 +165,7 @@ static rf_status set_options(const job *j, const char *name, rf_mt_options *o)
                    name);
 }
 
-/* What chance has to do with it, for system i. */
+/* Confidence interval and test for system i. */
 static rf_status try_chance(const job *j, int i, row *r)
 {
     const struct args *a = j->a;
@@ -223,7 +223,7 @@ static rf_status score_metric(job *j, const char *name)
     return status;
 }
 
-/* All names are looked at before anything is read. */
+/* All names are checked before anything is read. */
 static rf_status each_metric(job *j, bool check)
 {
     char name[32];

@@ -1,5 +1,4 @@
-/* cmd_classify.c — roformer classify: what a fine-tuned model says about texts, as transformers' text-classification
- * does. */
+/* cmd_classify.c — roformer classify: labels of texts by a fine-tuned model, as transformers' text-classification. */
 #include <string.h>
 
 #include "cli/shell/commands.h"
@@ -39,7 +38,7 @@ static int run(void *arguments, cli_io *io)
     rf_pipeline *p = NULL;
     const classify_args *a = arguments;
     rf_status status = cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p);
-    if (!status) status = rf_classify(p, NULL, 0, NULL, 0, NULL, NULL, &io->why);                 /* can it at all? */
+    if (!status) status = rf_classify(p, NULL, 0, NULL, 0, NULL, NULL, &io->why);          /* whether it can classify */
     cli_signals_catch();
     if (!status) status = answer_all(a, io, p);
     const rf_answerer *m = status ? NULL : rf_pipeline_answerer(p);

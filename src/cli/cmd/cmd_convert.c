@@ -1,4 +1,4 @@
-/* cmd_convert.c — roformer convert: a folder as it was published becomes one of today. */
+/* cmd_convert.c — roformer convert: converts a published folder to current names and formats. */
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "roformer/convert.h"

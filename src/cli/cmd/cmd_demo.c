@@ -1,4 +1,4 @@
-/* cmd_demo.c — roformer demo: the program shown by itself, with the commands that a person would type. */
+/* cmd_demo.c — roformer demo: shows the program with the commands that a user would type. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <ftw.h>
@@ -21,7 +21,7 @@ static const char *const blanks[] = {
     "He studied law at the [MASK] of Oxford in the 18th [MASK].",
 };
 
-/* They are compared, and searched in where there are no --lines. */
+/* Sentences that are compared, and searched if there are no --lines. */
 static const char *const sentences[] = {
     "The orchestra played a symphony in the concert hall.",
     "The band recorded a new album of songs.",
@@ -33,7 +33,7 @@ static const char *const sentences[] = {
 
 enum { BLANKS = sizeof blanks / sizeof *blanks, SENTENCES = sizeof sentences / sizeof *sentences, QUESTIONS = 3 };
 
-/* Asked of the lines of --lines, or of the sentences. */
+/* Queries for the lines of --lines, or for the sentences. */
 static const char *const of_lines[QUESTIONS] = {"train a model on my own text", "what happens when a run is killed",
                                                 "which models from Hugging Face can be read"};
 static const char *const of_sentences[QUESTIONS] = {"a concert", "bad weather", "sport"};
@@ -42,12 +42,12 @@ typedef struct job {
     const struct args *a;
     cli_io *io;
     char self[4096];
-    char folder[4096];                  /* a temporary one, where the commands work */
+    char folder[4096];                  /* a temporary folder in which the commands run */
 } job;
 
 /* ---- a command: this program with other arguments ---------------------------------------------------------------- */
 
-/* Prints it as one types it; its own words follow on the screen, and its exit code becomes ours.  model: or NULL. */
+/* Prints the command and runs it; its output follows, and its exit code is passed on. model: or NULL. */
 static int run_command(job *j, const char *model, const char *shown, const char *const arguments[], int n)
 {
     extern char **environ;
@@ -73,7 +73,7 @@ static int run_command(job *j, const char *model, const char *shown, const char 
 
 /* ---- the acts ---------------------------------------------------------------------------------------------------- */
 
-/* Of vectors; NULL: what the commands take without -m. */
+/* The model for vectors; NULL: the default of the commands. */
 static const char *sentence_model(const job *j)
 {
     return j->a->sentence_model ? j->a->sentence_model : j->a->model;

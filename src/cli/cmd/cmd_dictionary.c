@@ -1,4 +1,4 @@
-/* cmd_dictionary.c — roformer dictionary: words and their frequencies, compiled for tokenizers of Chinese text. */
+/* cmd_dictionary.c — roformer dictionary: compiles words and their frequencies for tokenizers of Chinese text. */
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "roformer/tokenizer.h"

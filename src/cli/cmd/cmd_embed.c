@@ -1,13 +1,13 @@
-/* cmd_embed.c — roformer embed: lines of text or proteins in, one vector for each, or for each of its tokens, out, in
- * their order.
+/* cmd_embed.c — roformer embed: reads lines of text or proteins and writes one vector for each, or for each of its
+ * tokens, in the same order.
  *
  * Lines are read into a window, which rf_embed_texts computes and which is written before the next one is read: memory
- * stays the same however many lines there are.
+ * does not depend on the number of lines.
  *
- * A .npy file says at its beginning how many rows it has, which is known at the end.  Into a file the header is written
- * again when all is done; into a pipe the rows wait in a nameless temporary file ($TMPDIR) until the count is known.
- * jsonl and f32 have no header and come out window by window.  The header of a .safetensors file has the shape of each
- * tensor: the rows always wait.                                                                                      */
+ * A .npy file begins with the number of rows, which is known only at the end. In a file, the header is written again at
+ * the end; on a pipe, the rows are kept in a nameless temporary file ($TMPDIR) until the count is known. jsonl and f32
+ * have no header and are written window by window. The header of a .safetensors file contains the shape of each tensor,
+ * so its rows are always kept until the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +34,11 @@ typedef struct job {
     rf_pipeline *model;
     rf_embed_options o;
     size_t C;
-    cli_out out, spool, *rows;          /* rows: where vectors go, out or spool                                       */
+    cli_out out, spool, *rows;          /* rows: where vectors are written, out or spool                              */
     cli_progress bar;
-    cli_window window, names;           /* names: of the window's texts, where they have some                         */
-    uint64_t first;                     /* the number of the window's first line                                      */
-    json_t *header;                     /* safetensors: what was written so far                                       */
+    cli_window window, names;           /* names: of the window's texts, if they have names                           */
+    uint64_t first;                     /* the line number of the window's first text                                 */
+    json_t *header;                     /* safetensors: header of what has been written                               */
     uint64_t bytes;
     rf_texts_report all;
     bool failed;
@@ -46,7 +46,7 @@ typedef struct job {
 
 /* ---- formats ----------------------------------------------------------------------------------------------------- */
 
-/* NEP 1, version 1.0: magic, length of what follows, a Python dictionary, spaces, a line feed; 128 bytes in all. */
+/* NEP 1, version 1.0: magic, length of the rest, a Python dictionary, spaces, a line feed; 128 bytes in all. */
 static rf_status npy_header(cli_out *o, int64_t rows, size_t columns, bool again, rf_error *why)
 {
     char h[NPY_HEADER + 1];
@@ -73,7 +73,7 @@ static rf_status write_list(cli_out *o, const float *v, size_t n, rf_error *why)
     return status ? status : put(o, "]", why);
 }
 
-/* [..], with --tokens [[..], ..]; of a protein {"id": "..", "vector": ..}. */
+/* [..], with --tokens [[..], ..]; for a protein {"id": "..", "vector": ..}. */
 static rf_status write_json(job *j, const float *v, int64_t rows, const char *name, rf_error *why)
 {
     cli_out *o = j->rows;
@@ -96,7 +96,7 @@ static rf_status write_json(job *j, const float *v, int64_t rows, const char *na
     return status ? status : put(o, name ? "}\n" : "\n", why);
 }
 
-/* A tensor for each text, [C] or [tokens,C], under its name or the number of its line. */
+/* A tensor for each text, [C] or [tokens,C], with its name or the number of its line. */
 static rf_status write_tensor(job *j, const float *v, int64_t rows, const char *name, uint64_t number, rf_error *why)
 {
     char own[24];
@@ -117,7 +117,7 @@ static rf_status write_tensor(job *j, const float *v, int64_t rows, const char *
     return cli_out_write(j->rows, v, (size_t)size, why);
 }
 
-/* The header's length, the header, blanks up to a multiple of 8 bytes. */
+/* The length of the header, the header, blanks up to a multiple of 8 bytes. */
 static rf_status write_header(job *j, rf_error *why)
 {
     char *text = json_dumps(j->header, JSON_COMPACT);
@@ -150,7 +150,8 @@ static rf_status open_output(job *j)
     return cli_out_spool(&j->spool, why);
 }
 
-/* The header with the true count, then rows that waited.  Also after a failure, so that what is there can be read. */
+/* The header with the final count, then the rows that were kept. Also after an error, so that the output can be
+ * read. */
 static rf_status close_output(job *j, rf_error *why)
 {
     rf_status status = RF_OK;
@@ -188,7 +189,7 @@ static rf_status write_vectors(job *j, const cli_records *in, int64_t i, const f
     return status ? cli_records_fail(in, j->first + (uint64_t)i, &inner) : RF_OK;
 }
 
-/* The lines before one that cannot be read still get their vectors. */
+/* Lines before one that cannot be read still get their vectors. */
 static rf_status compute_window(job *j, const cli_records *in)
 {
     rf_error *why = &j->io->why, inner = {0};
@@ -229,7 +230,7 @@ static rf_status embed_file(job *j, const char *path)
         if (!bad && text) bad = cli_window_add(w, text, size, &j->io->why);
         const bool full = w->n == WINDOW || w->used >= WINDOW_BYTES;
         if (w->n && (bad || !text || full || !cli_records_ready(&in))) {
-            const rf_error first = j->io->why;              /* the lines before a bad one still get their vectors */
+            const rf_error first = j->io->why;              /* lines before a malformed one still get their vectors */
             j->io->why = (rf_error){0};
             status = compute_window(j, &in);
             if (!status) j->io->why = first;
@@ -254,7 +255,7 @@ static rf_status prepare(job *j)
     return RF_OK;
 }
 
-/* A name that is not there is told before hours go into the files before it, and before anything is written. */
+/* A missing file is reported before hours are spent on the files before it, and before anything is written. */
 static rf_status find_files(job *j)
 {
     const cli_list *files = &j->a->files;
@@ -264,7 +265,7 @@ static rf_status find_files(job *j)
     return RF_OK;
 }
 
-/* A table of rows does not say where a text's tokens end. */
+/* A table of rows does not record where a text's tokens end. */
 static rf_status check_tokens(const struct args *a, cli_io *io)
 {
     if (!a->tokens || a->format == JSONL || a->format == SAFETENSORS) return RF_OK;

@@ -1,5 +1,5 @@
-/* cmd_evaluate.c — roformer evaluate: loss and accuracy of a model on text that it has not seen, or the scores of a
- * fine-tuned one on labeled examples. */
+/* cmd_evaluate.c — roformer evaluate: loss and accuracy of a model on held-out text, or the scores of a fine-tuned
+ * model on labeled examples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void prepare(void *args)
     evaluate_args *a = args;
     rf_finetune_defaults(&a->f);
     rf_train_defaults(&a->f.t);
-    a->f.task = NULL;           /* the folder's own */
+    a->f.task = NULL;           /* that of the folder */
 }
 
 void cli_report_reading(const cli_io *io, const rf_reading *r)
@@ -53,7 +53,7 @@ static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
 
 /* ---- loss, perplexity and accuracy on text ---- */
 
-/* With a failure: of the text, whose scores up to there these are. */
+/* With an error in the text, the scores of the part before it. */
 static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *why)
 {
     json_t *o = json_pack("{s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "eval_loss", s->loss, "eval_accuracy", s->accuracy,
@@ -94,7 +94,7 @@ static int on_text(const evaluate_args *a, cli_io *io)
     return cli_exit(io);
 }
 
-/* The next number of "128,256,512"; 0 at the end, -1: no such number. */
+/* The next number of "128,256,512"; 0: the end, -1: not a valid number. */
 static int64_t next_length(const char **at)
 {
     char *end;
@@ -105,7 +105,7 @@ static int64_t next_length(const char **at)
     return n;
 }
 
-/* One line of a table for each length. */
+/* Prints one line of a table for each length. */
 static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
 {
     json_t *all = json_array();
@@ -135,7 +135,7 @@ static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
     return cli_exit(io);
 }
 
-/* ---- a translator on pairs ---- */
+/* ---- a translation model on pairs ---- */
 
 static int on_pairs(const evaluate_args *a, cli_io *io)
 {
@@ -158,7 +158,7 @@ static int on_pairs(const evaluate_args *a, cli_io *io)
     return cli_exit(io);
 }
 
-/* ---- in windows that overlap ---- */
+/* ---- in overlapping windows ---- */
 
 typedef struct windows { double loss; int64_t labels, documents; } windows;
 
@@ -203,7 +203,7 @@ static void print_windows(const evaluate_args *a, const windows *w, rf_error *wh
            (long long)w->labels, (long long)w->documents, (long long)a->f.t.max_length, (long long)a->stride);
 }
 
-/* Every token has max_length - stride others of its document before it, or all there are. */
+/* Every token has at least max_length - stride earlier tokens of its document as context, or all there are. */
 static int on_windows(const evaluate_args *a, const char *folder, cli_io *io)
 {
     rf_pipeline *p = NULL;
@@ -271,8 +271,8 @@ static int on_words(const evaluate_args *a, const char *folder, cli_io *io)
     return cli_exit(io);
 }
 
-/* Of the options that evaluate has, those of rf_finetune_options are about examples, and those of rf_train_options
- * about text, but for a few that are about both. */
+/* Of the options of evaluate, those of rf_finetune_options apply to examples, and those of rf_train_options to text,
+ * except a few that apply to both. */
 static bool other_way(const rf_option *row, bool examples)
 {
     static const char *const both[] = {"model", "max_length", "seed"};
@@ -281,7 +281,7 @@ static bool other_way(const rf_option *row, bool examples)
     return !examples || row->kind != RF_OPTION_FILE;
 }
 
-/* What decides which tokens are masked, and how text is cut, is not asked by --words. */
+/* Options for masking and for cutting text have no effect with --words. */
 static rf_status no_strangers_to_words(const cli_parsed *p, rf_error *why)
 {
     static const char *const other[] = {"mlm_probability", "whole_word_mask", "seed",   "max_length",
@@ -292,7 +292,7 @@ static rf_status no_strangers_to_words(const cli_parsed *p, rf_error *why)
     return RF_OK;
 }
 
-/* What is measured: text, pairs or examples, one of them. */
+/* The kind of evaluation: text, pairs or examples, exactly one. */
 static rf_status one_kind(const evaluate_args *a, rf_error *why)
 {
     const bool pairs = a->source.n || a->target.n;
@@ -308,7 +308,7 @@ static rf_status one_kind(const evaluate_args *a, rf_error *why)
     return RF_OK;
 }
 
-/* Of pairs nothing but these. */
+/* Refuses options that do not apply to pairs. */
 static rf_status pairs_only(const cli_parsed *p, rf_error *why)
 {
     static const char *const both[] = {"model", "source", "target", "tokens_per_batch"};

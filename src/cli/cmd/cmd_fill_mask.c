@@ -1,6 +1,6 @@
-/* cmd_fill_mask.c — roformer fill-mask: the likeliest words for each [MASK].
+/* cmd_fill_mask.c — roformer fill-mask: the most likely words for each [MASK].
  *
- * JSON has the shape of the fill-mask pipeline of transformers: {score, token, token_str, sequence}. */
+ * JSON output has the form of the fill-mask pipeline of transformers: {score, token, token_str, sequence}. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,7 +55,7 @@ static bool is_file(const char *path)
     return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* A word that is not in the vocabulary stands for its first piece, as in transformers. */
+/* A word that is not in the vocabulary is replaced by its first piece, as in transformers. */
 static rf_status find_targets(job *j)
 {
     const cli_list *list = &j->a->targets;
@@ -134,7 +134,7 @@ static rf_status print_table(const job *j, const rf_mask *mask, rf_error *why)
     return ferror(stdout) ? cli_flush(why) : RF_OK;
 }
 
-/* The masks of one text. */
+/* Prints the masks of one text. */
 static rf_status answer(job *j, const char *text, const rf_mask *mask)
 {
     rf_error *why = &j->io->why;
@@ -166,7 +166,7 @@ static rf_status answer(job *j, const char *text, const rf_mask *mask)
 
 /* ---- a batch of texts -------------------------------------------------------------------------------------------- */
 
-/* The texts before one that cannot be read are answered. */
+/* Texts before one that cannot be read are answered. */
 static rf_status answer_batch(job *j, const cli_texts *in)
 {
     cli_window *w = &j->window;
@@ -220,7 +220,7 @@ static int run(void *arguments, cli_io *io)
         if (!bad && text) bad = cli_window_add(&j.window, text, size, &io->why);
         const bool full = j.window.n == BATCH || j.window.used >= BATCH_BYTES;
         if (bad || !text || full || !cli_texts_ready(&in)) {
-            const rf_error first = io->why;                 /* answers before a bad line are still given */
+            const rf_error first = io->why;                 /* results before a malformed line are still printed */
             io->why = (rf_error){0};
             status = answer_batch(&j, &in);
             if (!status && bad) {

@@ -1,4 +1,4 @@
-/* cmd_finetune.c — roformer finetune: a model folder and labeled examples become a model that answers. */
+/* cmd_finetune.c — roformer finetune: trains a model on labeled examples. */
 #include <math.h>
 #include <string.h>
 
@@ -23,11 +23,11 @@ static void prepare(void *args)
 typedef struct watch {
     cli_io *io;
     cli_progress bar;
-    double loss, rate;                  /* rate: the best of several                                                  */
+    double loss, rate;                  /* rate: the best one of several                                              */
     int64_t every;
     bool folds;
     char saved[1024];
-    json_t *best;                       /* folders of the runs of that rate                                           */
+    json_t *best;                       /* folders of the runs with that rate                                         */
 } watch;
 
 static void show_step(watch *w, const rf_train_progress *p)
@@ -68,7 +68,7 @@ static int report(void *user, const rf_train_progress *p)
     return cli_training_goes_on();
 }
 
-/* Which of several runs the scores are of. */
+/* The run that the scores belong to, of several. */
 static json_t *best_json(const watch *w)
 {
     json_t *all = json_object();
@@ -79,7 +79,7 @@ static json_t *best_json(const watch *w)
     return all;
 }
 
-/* Takes `all`, to which the scores are added. */
+/* Takes ownership of `all`, to which the scores are added. */
 static int show_scores(const rf_scores *s, json_t *all, bool json, rf_error *why)
 {
     for (int i = 0; i < s->n; i++) {
@@ -97,7 +97,7 @@ int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
     return show_scores(s, json ? json_object() : NULL, json, why);
 }
 
-/* On the output, too: a program that reads scores there must not take nothing for them. */
+/* Also on standard output: a program that reads scores there must not mistake an empty output for a result. */
 static int stopped(const watch *w, bool json, cli_io *io)
 {
     if (json) {
@@ -113,7 +113,7 @@ static int stopped(const watch *w, bool json, cli_io *io)
     return cli_stopped() ? CLI_LATER : CLI_DONE;
 }
 
-/* What was saved last is the folder of the run; of folds each has its own. */
+/* The folder of the run is the one saved last; each fold has its own. */
 static void write_report(const watch *w, cli_io *io)
 {
     char path[1100];

@@ -1,9 +1,9 @@
-/* cmd_generate.c — roformer generate: text from a causal model.
+/* cmd_generate.c — roformer generate: generates text with a causal model.
  *
  *     [CLS] prompt | token token ... [SEP]
  *
- * All prompts that are there are written at once, and printed in their order: the first that has not ended as it comes,
- * those behind it, as far as they are, when it has. */
+ * All available prompts are generated together and printed in order: the first unfinished text as it is generated, the
+ * others, as far as they are complete, after it. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -33,20 +33,19 @@ typedef struct job {
     rf_generate_options o;
     bool full;                  /* the prompt first */
     rf_encoding e;              /* a prompt's tokens */
-    json_t *seen;               /* how often each prompt has come */
+    json_t *seen;               /* how often each prompt has occurred */
     cli_window window;
-    uint64_t first;             /* number of the window's first text */
+    uint64_t first;             /* the number of the window's first text */
     uint64_t *occurrence;       /* [window.n] */
     output *out;                /* [window.n num_return_sequences] */
-    int64_t head;               /* the first of them that is not whole yet */
+    int64_t head;               /* the first text that is not complete */
     int64_t tokens;
     double seconds;
 } job;
 
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
-/* What is whole goes out, and of the text behind it what there is: no prompt before its first token, which may never
- * come. */
+/* Prints complete texts, and the available part of the next one; not before its first token, which may never come. */
 static int print_ready(job *j)
 {
     const int64_t texts = j->window.n * j->o.num_return_sequences;
@@ -87,7 +86,7 @@ static json_t *as_json(const job *j, const char *text, size_t size, const rf_gen
     return line;
 }
 
-/* Each new token's log-probability, number and text, the latter quoted; and a blank line. */
+/* Log-probability, number and text of each new token, the text quoted; and an empty line. */
 static bool append_logprobs(const job *j, output *x, const rf_generation *g)
 {
     char number[64];
@@ -120,7 +119,7 @@ static int take_text(void *user, int64_t number, const rf_generation *g, const r
 
 /* ---- a window of texts ------------------------------------------------------------------------------------------- */
 
-/* Equal prompts of one call are told apart by how many came before: each gets a sample of its own. */
+/* Equal prompts of one call are numbered: each gets its own sample. */
 static rf_status count_prompt(job *j, const char *text, size_t size, uint64_t *occurrence, rf_error *why)
 {
     *occurrence = 0;
@@ -136,7 +135,7 @@ static rf_status count_prompt(job *j, const char *text, size_t size, uint64_t *o
     return kept ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: the prompts so far");
 }
 
-/* Space for what comes of each text, which is its prompt at first. */
+/* Allocates the output of each text, which begins with its prompt. */
 static rf_status begin_texts(job *j, const char *const *text)
 {
     const int64_t n = j->window.n, R = j->o.num_return_sequences;
@@ -162,7 +161,7 @@ static void end_texts(job *j)
     cli_window_empty(&j->window);
 }
 
-/* The first failure of a text in their order; texts before it were printed. */
+/* The first error of a text, in their order; texts before it have been printed. */
 static rf_status answer(void *user, const cli_texts *in)
 {
     job *j = user;
@@ -196,7 +195,7 @@ static rf_status check(const job *j, rf_error *why)
     return cli_generate_check(j->io->parsed, &j->a->o, why);
 }
 
-/* What was given in the place of what the model's files say. */
+/* Command-line options take precedence over those of the model's files. */
 static rf_status read_options(job *j)
 {
     const cli_parsed *p = j->io->parsed;

@@ -1,4 +1,4 @@
-/* cmd_index.c — roformer index: the vectors of lines in a folder that roformer search looks through. */
+/* cmd_index.c — roformer index: writes the vectors of lines to a folder that roformer search reads. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ typedef struct job {
     rf_pipeline *model;
     rf_embed_options o;
     rf_index_writer *writer;
-    cli_window window, names;           /* names: of proteins, which are kept in their place                          */
+    cli_window window, names;           /* names: of proteins, which are stored instead of them                       */
     cli_progress bar;
     rf_texts_report all;
     int64_t blank;
@@ -37,7 +37,7 @@ static void show_progress(job *j)
     cli_progress_show(&j->bar, "indexing", -1, text);
 }
 
-/* Lines without a word keep their number; they are told in the end. */
+/* Counts blank lines, which keep their number and are reported at the end. */
 static int64_t count_blank(const cli_window *w)
 {
     int64_t n = 0;
@@ -45,7 +45,7 @@ static int64_t count_blank(const cli_window *w)
     return n;
 }
 
-/* `first`: the number in its file of the window's first line. */
+/* `first`: the line number of the window's first line in its file. */
 static rf_status add_window(job *j, const cli_records *in, uint64_t first)
 {
     const rf_texts_report *r;

@@ -1,4 +1,4 @@
-/* cmd_info.c — roformer info: what a model folder holds, or what this program and this machine can do. */
+/* cmd_info.c — roformer info: describes a model folder, or the program and this machine. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const char *act_name(rf_act a)
     return (unsigned)a < CLI_COUNT(name) ? name[a] : "?";
 }
 
-/* Prints the rows of a JSON object as "key  value", nested ones indented: one description serves both forms. */
+/* Prints a JSON object as rows "key  value", nested ones indented, so that one description serves both formats. */
 static void print_object(const json_t *object, int indent)
 {
     const char *key;
@@ -76,7 +76,7 @@ static bool proc_value(const char *path, const char *key, char *out, size_t size
     return found;
 }
 
-/* What the kernel says that the processor has, and what becomes of it here. */
+/* The units that the kernel reports, and how the library uses them. */
 static void processor_units(json_t **o, const cli_io *io)
 {
     char flags[4096], spaced[4096 + 2];
@@ -144,7 +144,7 @@ static bool rotates(const rf_config *c)
     return !rf_position_of(c, NULL, &p, NULL) && (rf_position_flags(p) & RF_POSITION_ROPE);
 }
 
-/* What the other side has of its own; heads, layers and feed-forward above are the encoder's. */
+/* The keys of the decoder that differ; heads, layers and feed-forward above are the encoder's. */
 static void add_decoder(json_t **o, const rf_config *c)
 {
     const char *own = c->decoder_position_embedding_type;
@@ -183,7 +183,7 @@ static json_t *config_json(const rf_config *c)
     return o;
 }
 
-/* The model's encoding; NULL, with a reason, when there is none that it can run. */
+/* The model's encoding; NULL, with an error, if it is not supported. */
 static json_t *position_json(const rf_config *c, const char *folder, rf_error *why)
 {
     const rf_position *p;
@@ -203,13 +203,13 @@ static json_t *tokenizer_json(const rf_tokenizer *t)
     return o;
 }
 
-/* What stands in the place of what cannot be read. */
+/* The description of a part that cannot be read. */
 static json_t *not_readable(const rf_error *why)
 {
     return json_pack("{s:o}", "not readable", cli_text_json(why->text, strlen(why->text)));
 }
 
-/* How vectors of texts are made, where the folder says so. */
+/* How vectors of texts are computed, if the folder defines it. */
 static rf_status describe_vectors(const cli_io *io, const char *folder, json_t **o, rf_error *why)
 {
     rf_sentence s;
@@ -259,7 +259,7 @@ static json_t *tensor_table(const rf_weights *w)
     return list;
 }
 
-/* Whether the weights fit the configuration, and what would not be used. */
+/* Whether the weights match the configuration, and which tensors are not used. */
 static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, json_t **o, rf_error *why)
 {
     rf_fit f;
@@ -271,7 +271,7 @@ static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, 
     return RF_OK;
 }
 
-/* A tokenizer may be of a kind that is not read here: what is said of it then stands in its place. */
+/* If the tokenizer cannot be read, the error is printed instead. */
 static rf_status describe_tokenizer(const cli_io *io, const char *folder, json_t **o, rf_error *why)
 {
     rf_tokenizer *t = NULL;

@@ -1,7 +1,7 @@
-/* cmd_plot.c — roformer plot: the curves of metrics.jsonl, drawn by gnuplot.
+/* cmd_plot.c — roformer plot: draws the curves of metrics.jsonl with gnuplot.
  *
- * The script with its data stays beside the plot (loss.svg, loss.gp; loss.png, loss.png.gp), so that it can be restyled
- * by hand. */
+ * The script with its data is kept next to the plot (loss.svg, loss.gp; loss.png, loss.png.gp), so that its style can
+ * be edited. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ typedef struct job {
     bool selected[CURVES];
     curve_run *run;             /* files, then bands                                                                  */
     int runs;
-    double first, last;         /* steps that are drawn                                                               */
+    double first, last;         /* range of steps                                                                     */
 } job;
 
 static rf_status put(job *j, const char *format, ...) RF_PRINTF(2, 3);
@@ -110,7 +110,7 @@ static rf_status read_runs(job *j)
 
 /* ---- the script ---- */
 
-/* "$r0_loss_gaps << EOD": where a cross stands for what was null. */
+/* "$r0_loss_gaps << EOD": positions of crosses for null values. */
 static rf_status write_gaps(job *j, int number, int m)
 {
     const curve *c = &j->run[number].of[m];
@@ -120,8 +120,8 @@ static rf_status write_gaps(job *j, int number, int m)
     return status ? status : put(j, "EOD\n");
 }
 
-/* One data block for each metric of a run: "$r0_loss << EOD", lines of step and value, of a band also least and
- * largest. */
+/* One data block for each metric of a run: "$r0_loss << EOD", lines of step and value, for a band also minimum and
+ * maximum. */
 static rf_status write_data(job *j, int number)
 {
     rf_status status = RF_OK;
@@ -161,8 +161,7 @@ static void curve_name(const job *j, int run, int m, char *out, size_t size)
     snprintf(out, size, "%s%s%s", named ? name : "", named ? " " : "", curve_kinds[m].key);
 }
 
-/* Space on the right for the longest name of a curve and its sample, the same in all panels: their steps stand one
- * above the other. */
+/* Space on the right for the longest name of a curve, the same in all panels, so that their step axes are aligned. */
 static int right_margin(const job *j)
 {
     enum { SAMPLE = 7, MOST = 60 };
@@ -217,7 +216,7 @@ static rf_status nothing_to_draw(const job *j)
                    j->a->metrics.n ? j->a->metrics.item[0] : "");
 }
 
-/* What was asked for, and not of every run. */
+/* Reports metrics that were requested but that some runs do not have. */
 static void note_missing(const job *j)
 {
     for (int m = 0; m < CURVES && j->a->metrics.n; m++)

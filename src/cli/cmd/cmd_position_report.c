@@ -92,7 +92,7 @@ static int run(void *arguments, cli_io *io)
     if (!status && a->output) status = position_report_draw(&r, a->output, &io->why);
     if (!status && a->output)
         cli_note(io, "%s: report.json, and plots as .svg and .png with the .gp that draws them", a->output);
-    if (status && made) rmdir(a->output);                       /* only when it is empty */
+    if (status && made) rmdir(a->output);                       /* only if it is empty */
     rf_attention_report_free(io->ctx, &r.attention);
     rf_subspaces_free(io->ctx, &r.subspaces);
     lab_close(io, &b);

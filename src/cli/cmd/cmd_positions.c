@@ -1,4 +1,4 @@
-/* cmd_positions.c — roformer positions: the registry of position encodings, and curves that explain rotary ones. */
+/* cmd_positions.c — roformer positions: lists position encodings, and plots curves that explain rotary positions. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ rf_status positions_must(const rf_config *c, const char *path, int flags, const 
                    path ? path : "", path ? ": " : "", plot, names, c->position_embedding_type);
 }
 
-/* A plot of models, or a curve of what config.json says; neither, with a sentence. */
+/* Finds a plot of models, or a curve of a config; otherwise reports an error. */
 static void find_plot(const positions_args *a, const char *name, positions_plot_function **plot,
                       const cli_curve **curve, rf_error *why)
 {
@@ -155,7 +155,7 @@ static void put_rows(lab_script *s, const cli_curve *k, const curve_of *of, int6
     }
 }
 
-/* Without a plot: a line of names, then the numbers. */
+/* Prints the numbers without a plot: a line of names, then the rows. */
 static void put_table(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
 {
     lab_put(s, "%.*s", (int)strcspn(k->x, " "), k->x);
@@ -164,7 +164,7 @@ static void put_table(lab_script *s, const cli_curve *k, const curve_of *of, int
     put_rows(s, k, of, most);
 }
 
-/* Curves that hide each other (wavelengths that nothing stretches) stay visible: later ones are dashed. */
+/* Curves that coincide (wavelengths without scaling) stay visible: later ones are dashed. */
 static void put_plot(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
 {
     const bool log_x = k->log_x || (!strncmp(k->x, "distance", 8) && most > 4000);
@@ -186,7 +186,7 @@ static void put_plot(lab_script *s, const cli_curve *k, const curve_of *of, int6
     lab_put(s, "\n");
 }
 
-/* The base of --layer, of the first layer without it, where each has its own. */
+/* The base of --layer, or of the first layer, if each layer has its own. */
 static rf_status positions_curve(const positions_args *a, cli_io *io, const cli_curve *k)
 {
     rf_config c;

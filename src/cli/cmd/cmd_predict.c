@@ -1,4 +1,4 @@
-/* cmd_predict.c — roformer predict: a line for every example of a file. */
+/* cmd_predict.c — roformer predict: writes one line for every example of a file. */
 #include <string.h>
 
 #include "cli/shell/commands.h"
@@ -23,7 +23,7 @@ static void prepare(void *args)
 {
     predict_args *a = args;
     rf_finetune_defaults(&a->f);
-    a->f.task = NULL;                   /* the folder's own */
+    a->f.task = NULL;                   /* that of the folder */
 }
 
 static int run(void *arguments, cli_io *io)

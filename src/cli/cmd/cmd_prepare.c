@@ -1,4 +1,4 @@
-/* cmd_prepare.c — roformer prepare: text as ids in one file, made once for many runs. */
+/* cmd_prepare.c — roformer prepare: tokenizes text into a file, once for many runs. */
 #include <stdlib.h>
 #include <string.h>
 

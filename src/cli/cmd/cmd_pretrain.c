@@ -1,7 +1,7 @@
-/* cmd_pretrain.c — roformer pretrain: training of masked and of causal language models that survives anything.
+/* cmd_pretrain.c — roformer pretrain: trains masked and causal language models; runs can be killed and resumed.
  *
- * A first Ctrl-C finishes the batch, saves and exits with 75; a second one ends at once, and the last checkpoint
- * counts. */
+ * The first Ctrl-C finishes the batch, saves and exits with 75; a second one exits at once, and the last checkpoint can
+ * be resumed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ void train_prepare(void *args)
     rf_train_defaults(&a->t);
 }
 
-/* --data a.cache b.cache, or --mix a.cache:0.7 b.cache:0.3; the names are cut at their last colon. */
+/* --data a.cache b.cache, or --mix a.cache:0.7 b.cache:0.3; the names are split at their last colon. */
 static rf_status take_caches(train_args *a, rf_error *why)
 {
     const cli_list *list = a->mix.n ? &a->mix : &a->data;

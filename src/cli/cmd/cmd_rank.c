@@ -1,4 +1,4 @@
-/* cmd_rank.c — roformer rank: lines in the order of their similarity to a query. */
+/* cmd_rank.c — roformer rank: sorts lines by their similarity to a query. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct args {
 
 typedef struct hit { double score; int64_t line; } hit;
 
-/* The best first, of equal ones the earlier line. */
+/* The best first; of equal ones, the earlier line. */
 static int by_score(const void *a, const void *b)
 {
     const hit *x = a, *y = b;
@@ -38,7 +38,7 @@ static rf_status print(const struct args *a, const hit *h, const char *text, siz
     return cli_flush(why);
 }
 
-/* score: of each line.  names: of proteins, which are shown in their place; empty: none. */
+/* score: of each line. names: of proteins, which are printed instead; empty: none. */
 static rf_status rank(const struct args *a, cli_io *io, cli_window *lines, cli_window *names, int64_t count,
                       const double *score)
 {

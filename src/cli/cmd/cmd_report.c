@@ -1,4 +1,4 @@
-/* cmd_report.c — roformer report: a page about a run. */
+/* cmd_report.c — roformer report: writes a page about a run. */
 #include <string.h>
 
 #include "cli/plot/report.h"

@@ -1,4 +1,4 @@
-/* cmd_score.c — roformer score: how likely a language model finds texts. */
+/* cmd_score.c — roformer score: log-probability of texts under a language model. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct args {
     cli_list texts;
 };
 
-/* A protein is named rather than printed. */
+/* For a protein, the name is printed instead of the sequence. */
 static json_t *as_json(const char *name, const rf_text_score *s)
 {
     json_t *ids = json_array(), *logprobs = json_array();
@@ -38,7 +38,7 @@ static rf_status print(const struct args *a, const char *name, const char *text,
     return cli_flush(why);
 }
 
-/* The score of one text, printed; *inner: why it has none. */
+/* Computes and prints the score of one text; *inner: its error. */
 static rf_status score_one(const struct args *a, cli_io *io, rf_pipeline *p, const char *name, const char *text,
                            size_t size, rf_error *inner)
 {
@@ -78,7 +78,7 @@ static rf_status score_file(const struct args *a, cli_io *io, rf_pipeline *p)
     return status;
 }
 
-/* What is read from a file is not read from the command line as well. */
+/* Refuses texts on the command line if texts are read from a file. */
 static rf_status check(const struct args *a, cli_io *io)
 {
     if (!a->texts.n || (!a->input && !cli_given(io->parsed, "input-format"))) return RF_OK;

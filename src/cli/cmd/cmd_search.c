@@ -1,4 +1,4 @@
-/* cmd_search.c — roformer search: the lines of an index that are nearest to a query. */
+/* cmd_search.c — roformer search: finds the lines of an index that are most similar to a query. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct job {
     bool many;                          /* queries are lines: their numbers are printed                               */
 } job;
 
-/* A query's vector is made as those of the lines were. */
+/* The query's vector is computed in the same way as those of the lines. */
 static rf_status open_both(job *j)
 {
     rf_error *why = &j->io->why;
@@ -107,7 +107,7 @@ static void note_all(job *j)
     cli_embedding_note(j->io, &j->o, &j->all, "queries", true);
 }
 
-/* Proteins of standard input. */
+/* Queries that are proteins, from standard input. */
 static rf_status search_records(job *j)
 {
     cli_records in;

@@ -1,4 +1,4 @@
-/* cmd_similarity.c — roformer similarity: cosines of the vectors of lines. */
+/* cmd_similarity.c — roformer similarity: cosine similarity of lines. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct args {
     cli_list files;
 };
 
-/* Line i of a against all of b; with --pairs against line i. */
+/* Prints line i of a against all of b; with --pairs against line i. */
 static rf_status print_row(const struct args *a, const cli_vectors *x, const cli_vectors *y, int64_t i, rf_error *why)
 {
     if (a->pairs && a->json) return cli_print_json(json_real(cli_vectors_cosine(x, i, y, i)), JSON_ENCODE_ANY, why);

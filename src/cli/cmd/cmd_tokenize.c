@@ -1,4 +1,4 @@
-/* cmd_tokenize.c — roformer tokenize: the pieces of a text, their ids, and where they came from. */
+/* cmd_tokenize.c — roformer tokenize: the tokens of a text, their ids, and the characters that they cover. */
 #include <string.h>
 
 #include "cli/shell/commands.h"
@@ -11,8 +11,8 @@ struct args {
     cli_list texts;
 };
 
-/* Offsets come in bytes and leave in characters.  Tokens mostly walk forward, so the count goes on from the last one,
- * or back from it. */
+/* Converts offsets in bytes to characters. Tokens usually move forward, so counting continues from the last offset, or
+ * backward from it. */
 typedef struct cursor { const char *text; size_t byte, character; } cursor;
 
 static size_t characters(cursor *p, size_t byte)

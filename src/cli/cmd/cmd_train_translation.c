@@ -1,4 +1,4 @@
-/* cmd_train_translation.c — roformer train-translation: parallel text in, a translator out. */
+/* cmd_train_translation.c — roformer train-translation: trains a translation model on parallel text. */
 #include "cli/shell/commands.h"
 #include "cli/shell/train_options.h"
 #include "cli/shell/training.h"

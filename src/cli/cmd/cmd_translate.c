@@ -1,8 +1,8 @@
-/* cmd_translate.c — roformer translate: texts to translations, by a model of an encoder and a decoder.
+/* cmd_translate.c — roformer translate: translates texts with an encoder-decoder model.
  *
  *     source </s>  ->  translation </s>
  *
- * All lines that are there are translated at once and printed in their order, each as soon as those before it are. */
+ * All available lines are translated together and printed in order, each as soon as those before it are complete. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ typedef struct ranked { double score; int64_t rank; cli_text text; json_t *json;
 /* What is to be printed of a text. */
 typedef struct output {
     cli_text text;
-    ranked *of;                 /* [num_return_sequences] until all are there; NULL: none is                          */
-    int64_t ranks;              /* that are there                                                                     */
+    ranked *of;                 /* [num_return_sequences] until all are complete; NULL: none is                       */
+    int64_t ranks;              /* number of complete ones                                                            */
     rf_error why;
 } output;
 
@@ -42,17 +42,17 @@ typedef struct job {
     rf_generate_options o;
     rf_translate_options t;
     cli_window window;
-    uint64_t first;             /* number of the window's first text                                                  */
+    uint64_t first;             /* the number of the window's first text                                              */
     output *out;                /* [window.n]                                                                         */
-    int64_t head;               /* the first of them that is not whole yet                                            */
-    uint64_t done, cut, parts;  /* translations; those that were as long as they may be; texts in parts               */
+    int64_t head;               /* the first text that is not complete                                                */
+    uint64_t done, cut, parts;  /* translations; those that reached the maximum length; texts translated in parts     */
     int64_t tokens;
     double seconds;
 } job;
 
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
-/* What is whole goes out. */
+/* Prints complete texts. */
 static int print_ready(job *j)
 {
     for (; j->head < j->window.n && j->out[j->head].ranks == j->o.num_return_sequences; j->head++)
@@ -92,7 +92,7 @@ static bool append_json(const job *j, output *x, const rf_text_translation *t)
            cli_text_add(&x->text, "\n", 1);
 }
 
-/* " ||| 0-0 1-2", a pair of words for each of the translation. */
+/* " ||| 0-0 1-2", a pair of word indices for each word of the translation. */
 static bool append_pairs(ranked *x, const rf_text_translation *t)
 {
     char pair[64];
@@ -105,7 +105,8 @@ static bool append_pairs(ranked *x, const rf_text_translation *t)
     return good;
 }
 
-/* The translation, or a line of Moses' lists: number of the text from 0, translation, log-probability, score. */
+/* The translation, or a line of a list in Moses' format: number of the text from 0, translation, log-probability,
+ * score. */
 static bool append_text(const job *j, ranked *x, int64_t text, const rf_text_translation *t)
 {
     char line[96];
@@ -117,7 +118,7 @@ static bool append_text(const job *j, ranked *x, int64_t text, const rf_text_tra
     return cli_text_add(&x->text, line, (size_t)n) && cli_text_add(&x->text, "\n", 1);
 }
 
-/* Beams come best first; draws come as they are done, and are printed the likeliest first. */
+/* Beams are reported best first; samples are reported as they end, and sorted by score. */
 static int by_score(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
@@ -135,7 +136,7 @@ static void free_ranks(output *x)
     x->of = NULL;
 }
 
-/* One more translation of a text; with the last one its lines are there. */
+/* Adds a translation of a text; after the last one, its lines are complete. */
 static bool append(const job *j, output *x, int64_t text, const rf_text_translation *t)
 {
     const int64_t n = j->o.num_return_sequences;
@@ -171,7 +172,7 @@ static int take(void *user, int64_t text, const rf_text_translation *t, const rf
     output *x = &j->out[text];
     if (!t) {
         x->why = *why;
-        return text == j->head || cli_stopped();                        /* what is behind it is not printed */
+        return text == j->head || cli_stopped();                        /* later texts are not printed */
     }
     note_parts(j, text, t);
     if (!append(j, x, text, t)) cli_no_memory(j->io);
@@ -191,7 +192,7 @@ static void end_texts(job *j)
     cli_window_empty(&j->window);
 }
 
-/* The first failure of a text in their order; texts before it were printed. */
+/* The first error of a text, in their order; texts before it have been printed. */
 static rf_status answer(void *user, const cli_texts *in)
 {
     job *j = user;
@@ -213,7 +214,7 @@ static rf_status answer(void *user, const cli_texts *in)
     return status;
 }
 
-/* ---- translations that are given --------------------------------------------------------------------------------- */
+/* ---- given translations ------------------------------------------------------------------------------------------ */
 
 static rf_status print_score(const job *j, const char *text, size_t size, const rf_text_score *s)
 {
@@ -235,7 +236,7 @@ static rf_status print_score(const job *j, const char *text, size_t size, const 
                           0, why);
 }
 
-/* A pair; `more`: there is a translation, too. */
+/* A pair; `more`: there is a translation as well. */
 static rf_status score_pair(const job *j, const cli_texts *in, const char *text, size_t size, const char *line,
                             size_t bytes)
 {
@@ -272,7 +273,7 @@ static rf_status score_all(job *j)
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-/* What was given in the place of what the model's files say. */
+/* Command-line options take precedence over those of the model's files. */
 static void read_options(job *j)
 {
     const cli_parsed *p = j->io->parsed;

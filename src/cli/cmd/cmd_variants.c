@@ -1,6 +1,6 @@
 /* cmd_variants.c — roformer variants: scores of mutations of a protein.
  *
- * A table keeps its columns and gets one more, as ProteinGym's files and the script of Meier et al. have it. */
+ * A table keeps its columns and gets one more, as in ProteinGym's files and the script of Meier et al. */
 #include <stdlib.h>
 
 #include "cli/shell/commands.h"
@@ -17,7 +17,7 @@ struct args {
 typedef struct job {
     const struct args *a;
     cli_io *io;
-    cli_window rows, mutations;         /* rows: the lines of a table as they are                                     */
+    cli_window rows, mutations;         /* rows: the lines of a table, unchanged                                      */
     char *header, delimiter;            /* NULL, 0: no table                                                          */
     uint64_t first;                     /* the line of the first row                                                  */
     int64_t column;
@@ -66,7 +66,7 @@ static rf_status read_protein(job *j)
 
 /* ---- mutations ---- */
 
-/* Column number `column` of a line; false: it has fewer, or a quoted one that does not end.  "" in quotes stays. */
+/* Column number `column` of a line; false: it has fewer, or a quoted one that is not closed. "" in quotes is kept. */
 static bool field(const char *line, size_t n, char delimiter, int64_t column, const char **at, size_t *size)
 {
     for (size_t i = 0; i <= n; i++) {
@@ -109,7 +109,7 @@ static rf_status take_row(job *j, const char *line, size_t size, uint64_t number
     return status ? status : cli_window_add(&j->mutations, at, n, &j->io->why);
 }
 
-/* The extension tells a table from a list. */
+/* The extension distinguishes a table from a list. */
 static rf_status read_file(job *j)
 {
     cli_lines in;

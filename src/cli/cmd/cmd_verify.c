@@ -1,4 +1,4 @@
-/* cmd_verify.c — roformer verify: is everything in a folder as it was written? */
+/* cmd_verify.c — roformer verify: checks whether the files of a folder are intact. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void report(void *user, const char *file, const char *damage)
     else puts(": intact");
 }
 
-/* What lies beside the weights, of a list or not, may be read, too: a dictionary, a tokenizer.json, modules. */
+/* Reads the text files next to the weights, listed or not: a dictionary, a tokenizer.json, modules. */
 static rf_status read_texts(verdict *v, const char *list, rf_error *why)
 {
     rf_tokenizer *t = NULL;
@@ -45,13 +45,13 @@ static rf_status read_texts(verdict *v, const char *list, rf_error *why)
     if (!status && rf_tokenizer_found(v->io->ctx, v->folder))
         status = rf_tokenizer_open(v->io->ctx, v->folder, &t, &own);
     rf_tokenizer_free(t);
-    if (!status) return RF_OK;                                  /* also without a tokenizer: weights alone, an index  */
+    if (!status) return RF_OK;                                 /* also without a tokenizer: only weights, or an index */
     return rf_fail(why, status, "%s, but the folder cannot be opened: %.200s",
                    list ? "the listed files are as they were written" : "weights and configuration can be read",
                    own.text);
 }
 
-/* A folder without a list, as it comes from elsewhere: what its files say of each other is all there is to compare. */
+/* A folder without a list of checksums, from another program: checks whether its files are consistent. */
 static rf_status read_whole(verdict *v, rf_error *why)
 {
     rf_model *m;
@@ -84,7 +84,7 @@ static void verify_one(verdict *v, const char *folder, const char *list)
     json_decref(v->files);
 }
 
-/* One line for what was named. */
+/* Prints one line for the result. */
 static void say(const verdict *v, const char *folder, bool listed, const verdict *before)
 {
     const long long folders = v->folders - before->folders, damaged = v->damaged - before->damaged;
@@ -99,7 +99,7 @@ static void say(const verdict *v, const char *folder, bool listed, const verdict
                rf_tokenizer_found(v->io->ctx, folder) ? ", weights and vocabulary" : " and weights");
 }
 
-/* A checkpoint, a trained model, or the folder of a run: its checkpoints, and its model when there is one. */
+/* A checkpoint, a trained model, or the folder of a run: its checkpoints, and its model if it has one. */
 static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
 {
     rf_checkpoints all;

@@ -1,4 +1,4 @@
-/* cmd_vocab.c — roformer vocab: a tokenizer in a folder, learned from raw text or of a type that learns nothing. */
+/* cmd_vocab.c — roformer vocab: creates a tokenizer in a folder, learned from text or of a type that learns nothing. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,10 +28,10 @@ typedef struct job {
     rf_tokenizer_trainer *trainer;
     double bytes;
     int64_t documents;
-    bool made;                  /* the folder is ours: a failure takes it away again                                  */
+    bool made;                  /* this command created the folder, and removes it after an error                     */
 } job;
 
-/* A run would write its own tokenizer over this one. */
+/* A running training would replace this tokenizer by its own. */
 static rf_status must_be_idle(const job *j)
 {
     if (!rf_run_alive(j->a->output)) return RF_OK;
@@ -40,7 +40,7 @@ static rf_status must_be_idle(const job *j)
                    j->a->output);
 }
 
-/* The folder is tried before anything is read, and made once there is something to write. */
+/* The folder is checked before anything is read, and created when there is something to write. */
 static rf_status prepare_folder(job *j)
 {
     const struct args *a = j->a;
@@ -94,7 +94,7 @@ static void learning(void *user, int32_t done, int32_t size)
     cli_progress_show(&j->bar, "learning", size ? (double)done / size : 1, text);
 }
 
-/* Its settings may be there alone: rf_tokenizer_found looks for the main file. */
+/* The folder may contain only its settings: rf_tokenizer_found searches for the main file. */
 static rf_status must_be_new(const job *j, const rf_tokenizer *t)
 {
     char path[4096];
@@ -119,7 +119,7 @@ static rf_status save(job *j, const rf_tokenizer *t)
     return rf_tokenizer_save(t, j->a->output, &j->io->why);
 }
 
-/* Why the vocabulary has another size than was asked for, where that says something about the options. */
+/* Why the size of the vocabulary differs from the requested one, if options can change it. */
 static void explain_size(const job *j, int64_t size)
 {
     const int uses = rf_tokenizer_type_uses(j->type);
@@ -185,7 +185,7 @@ static rf_status find_type(job *j, int *learns)
                    type);
 }
 
-/* What a type does not go by is not passed over in silence. */
+/* Options that do not apply to a type are refused. */
 static rf_status check_options(const job *j, int learns)
 {
     static const struct { const char *option; int used; } row[] = {
@@ -209,7 +209,7 @@ static rf_status check_options(const job *j, int learns)
     return RF_OK;
 }
 
-/* A type that learns nothing. */
+/* Creates a tokenizer of a type that learns nothing. */
 static rf_status make(job *j)
 {
     rf_tokenizer *t = NULL;

@@ -1,4 +1,4 @@
-/* cmd_watch.c — roformer watch: a run in a terminal, drawn again while it goes on. */
+/* cmd_watch.c — roformer watch: shows a run in a terminal and updates it. */
 #define _GNU_SOURCE
 #include <langinfo.h>
 #include <math.h>
@@ -84,14 +84,14 @@ static double number(const json_t *line, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* "  loss 2.3041": nothing of what was not logged.  digits 0: three that count, of any size. */
+/* "  loss 2.3041"; nothing for a value that was not logged. digits 0: three significant ones. */
 static void print_number(const json_t *line, const char *key, const char *name, int digits)
 {
     const double x = number(line, key);
     if (!isnan(x)) printf(digits ? "%s %.*f" : "%s %.*g", name, digits ? digits : 3, x);
 }
 
-/* The second line: what a step said, what an evaluation said. */
+/* The second line: the numbers of the last step and the last evaluation. */
 static void print_numbers(const curve_run *r)
 {
     char speed[32];
@@ -155,7 +155,7 @@ static void print_curve(const struct args *a, const curve_run *r, int kind)
     print_canvas(&c, low, high, k->x[0], k->x[k->n - 1]);
 }
 
-/* A run that has logged nothing yet is no failure as long as it runs. */
+/* A run without logged values is not an error while it is running. */
 static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, double *step)
 {
     const char *folder = a->folder.item[0];
@@ -183,7 +183,7 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
 static void rest(double seconds)
 {
     const struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
-    nanosleep(&t, NULL);                                            /* a signal ends it early, as it should */
+    nanosleep(&t, NULL);                                            /* a signal ends it early, as intended */
 }
 
 static int run(void *arguments, cli_io *io)

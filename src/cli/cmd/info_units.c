@@ -1,4 +1,4 @@
-/* info_units.c — roformer info --env: the processor's units for arithmetic, and what each of them is used for. */
+/* info_units.c — roformer info --env: the processor's arithmetic units, and what each of them is used for. */
 #include <stdio.h>
 #include <string.h>
 #if defined(__linux__) && defined(__aarch64__)
@@ -8,7 +8,7 @@
 #include "cli/cmd/info_units.h"
 #include "roformer/kernel/kernels.h"
 
-/* A unit as /proc/cpuinfo calls it.  With a rung: what that uses it for; without: why nothing does. */
+/* A unit by its name in /proc/cpuinfo. With a rung: what the rung uses it for; without: why it is not used. */
 static const struct unit { const char *flag, *rung, *what; } units[] = {
 #if defined(__x86_64__)
     {"sse4_1", "sse4", "vectors of 4 numbers"},
@@ -40,8 +40,8 @@ static const struct unit { const char *flag, *rung, *what; } units[] = {
     {NULL, NULL, NULL},
 };
 
-/* On Arm the kernel's words say it to the process itself, so that an emulated one is asked about its own processor and
- * not about /proc/cpuinfo of the host.  Bits of asm/hwcap.h, of which older systems have less. */
+/* On Arm, the auxiliary vector describes the processor of this process, which under emulation is not that of the host's
+ * /proc/cpuinfo. Bits of asm/hwcap.h; older systems lack some of them. */
 bool info_processor(char *flags, size_t size)
 {
 #if defined(__linux__) && defined(__aarch64__)
@@ -61,8 +61,8 @@ bool info_processor(char *flags, size_t size)
 #endif
 }
 
-/* The rungs up to the context's are in use, those above are not, nor one that is emulated instead.  *lacks: what keeps
- * this machine from the rung, or NULL. */
+/* The rungs up to the context's are in use; those above it are not, nor one that is emulated instead. *lacks: what this
+ * machine lacks for the rung, or NULL. */
 static bool in_use(const char *rung, const char *best, const char **lacks)
 {
     const char *name, *missing;
@@ -75,14 +75,14 @@ static bool in_use(const char *rung, const char *best, const char **lacks)
     return false;
 }
 
-/* The rung whose kernels take the place of all of this unit's, or NULL. */
+/* The rung whose kernels replace all kernels of this unit, or NULL. */
 static const char *better_than(const struct unit *u)
 {
     if (!strcmp(u->flag, "asimddp")) return "neoni8mm";
     return strcmp(u->flag, "avx_vnni") ? NULL : "avx512vnni";
 }
 
-/* flags: " avx2 fma ... ", with a space around each. */
+/* flags: " avx2 fma ... ", each surrounded by spaces. */
 static bool has(const char *flags, const char *flag)
 {
     char word[64];
@@ -94,7 +94,7 @@ static json_t *says(const struct unit *u, const char *flags, const char *best)
 {
     const char *lacks = NULL;
     const bool used = u->rung && in_use(u->rung, best, &lacks);
-    const bool granted = !lacks || !strchr(lacks, ',');     /* a comma: what is lacking is not the processor's fault */
+    const bool granted = !lacks || !strchr(lacks, ',');     /* a comma: the obstacle is not the processor */
     if (!has(flags, u->flag)) return granted ? json_string("not there") : json_sprintf("not there: needs %s", lacks);
     if (!u->rung) return json_sprintf("not used: %s", u->what);
     const char *better = better_than(u), *without;

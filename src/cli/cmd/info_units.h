@@ -4,11 +4,11 @@
 
 #include "cli/shell/json.h"
 
-/* An object: for each unit that this kind of processor may have, whether it is used, and for what, or why not.
- * flags: those of /proc/cpuinfo, with a space around each; best: the rung in use. */
+/* An object: for each unit that this kind of processor may have, whether it is used, and for what, or why not. flags:
+ * those of /proc/cpuinfo, each surrounded by spaces; best: the rung in use. */
 json_t *info_units(const char *flags, const char *best);
 
-/* The names of the units where the process is told of them otherwise than by /proc/cpuinfo; false: nowhere here. */
+/* The names of the units, on systems that do not report them in /proc/cpuinfo; false: not available. */
 bool info_processor(char *flags, size_t size);
 
 #endif

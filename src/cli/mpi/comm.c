@@ -1,8 +1,8 @@
-/* comm.c — transfers over MPI, for roformer-mpi alone: this is the only file in the repository that includes mpi.h.
+/* comm.c — transfers over MPI, only for roformer-mpi: this is the only file in the repository that includes mpi.h.
  *
- * Nothing but two-sided messages is asked of MPI: its reductions promise no order, ours have one (src/dist/exchange.c).
- * Waiting sleeps between looks, since a core that spins is one that the other ranks of this machine do not have; and it
- * looks whether those that it waits for still live, since MPI would wait for ever.                                   */
+ * MPI is only used for two-sided messages: its reductions have no fixed order, ours have one (src/dist/exchange.c).
+ * Waiting sleeps between checks, since a spinning core would be missing for the other ranks of this machine. It also
+ * checks whether the ranks that it waits for are still alive, since MPI would wait forever. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -111,7 +111,7 @@ static rf_status check_peers(rf_error *why)
     return RF_OK;
 }
 
-/* Looks without a pause for a moment, then ever more seldom, up to five thousand times a second. */
+/* Polls without a pause for a moment, then less and less often, at most five thousand times a second. */
 static rf_status wait_for(rf_comm *c, int number, rf_error *why)
 {
     enum { HOT = 200, LONGEST = 200000, EVERY = 100000000 };
@@ -162,7 +162,7 @@ rf_comm *cli_comm_begin(int *argc, char ***argv)
 
 rf_comm *cli_comm(void) { return team.c.size > 1 ? &team.c : NULL; }
 
-/* true: all processes have come here, within a second. */
+/* true: all processes have arrived here, within a second. */
 static bool together(void)
 {
     MPI_Request all;

@@ -1,4 +1,4 @@
-/* curves.c — reading metrics.jsonl; smoothing; bands. */
+/* curves.c — reads metrics.jsonl; smoothing; bands. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static void keep(json_t **slot, json_t *line)
 static rf_status take_line(curve_run *r, json_t *o, rf_error *why)
 {
     const double step = json_number_value(json_object_get(o, "step"));
-    const bool skipped = json_is_true(json_object_get(o, "skipped"));   /* of its step only a loss of null counts */
+    const bool skipped = json_is_true(json_object_get(o, "skipped"));   /* for its step, only a loss of null counts */
     r->skipped += skipped;
     for (int i = 0; i < CURVES; i++) {
         const json_t *v = json_object_get(o, curve_kinds[i].key);
@@ -127,7 +127,7 @@ static rf_status read_lines(cli_lines *in, const char *name, curve_run *r, rf_er
         size_t n;
         json_error_t e;
         if ((status = cli_lines_next(in, &line, &n, why)) || !line) break;
-        if (broken.code) {                                  /* only the last line may have been cut by a crash */
+        if (broken.code) {                                  /* only the last line may have been truncated by a crash */
             *why = broken;
             return broken.code;
         }

@@ -1,4 +1,4 @@
-/* gnuplot.c — plots by gnuplot: it runs apart, and a plot has its name when it is complete. */
+/* gnuplot.c — draws plots with gnuplot in a separate process; a plot gets its name when it is complete. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -27,16 +27,16 @@ static void quote(const char *text, bool all, char *out, size_t size)
 
 void cli_gnuplot_quote(const char *text, char *out, size_t size) { quote(text, false, out, size); }
 
-/* gnuplot takes '|command' for a program to run and '~' for a home. */
+/* gnuplot interprets '|command' as a program to run and '~' as the home folder. */
 static const char *here(const char *path) { return *path == '/' || *path == '.' ? "" : "./"; }
 
-/* ---- the script beside the plot ------- */
+/* ---- the script next to the plot ------- */
 
 static const char first_line[] = "# drawn with: gnuplot FILE.gp\n";
 
 enum { HEAD = sizeof first_line + 2100 };
 
-/* The first two lines, of which the second one names the plot. */
+/* The first two lines, of which the second names the plot. */
 static int make_head(const char *plot, char out[HEAD])
 {
     char name[1024];
@@ -60,7 +60,7 @@ rf_status cli_gnuplot_own(const char *script, const char *plot, rf_error *why)
     char begin[HEAD] = "", expected[HEAD];
     struct stat st;
     FILE *f = !stat(script, &st) && S_ISREG(st.st_mode) ? fopen(script, "re") : NULL;
-    if (!f) return RF_OK;                                               /* opening it for writing tells what is wrong */
+    if (!f) return RF_OK;                                               /* opening it for writing reports the error */
     const int size = make_head(plot, expected);
     const size_t n = fread(begin, 1, (size_t)size, f);
     fclose(f);
@@ -82,7 +82,7 @@ rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot,
 
 /* ---- running it ---- */
 
-/* Starts gnuplot with its words going to `words`; 0, or what the system said. */
+/* Starts gnuplot with its messages going to `words`; 0, or the error number. */
 static int start(const char *script, const char *assign, int words, pid_t *child)
 {
     extern char **environ;
@@ -103,7 +103,7 @@ static int start(const char *script, const char *assign, int words, pid_t *child
     return e;
 }
 
-/* The last line that gnuplot said: its first ones repeat the script. */
+/* The last line of gnuplot's messages: the first lines repeat the script. */
 static void last_words(int fd, char *out, size_t size)
 {
     const off_t end = lseek(fd, 0, SEEK_END), from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
@@ -114,7 +114,7 @@ static void last_words(int fd, char *out, size_t size)
     if (line) memmove(out, line + 1, strlen(line));
 }
 
-/* Draws into `temporary`, which gets its name at the end. */
+/* Draws to `temporary`, which is renamed at the end. */
 static rf_status draw(const char *script, const char *temporary, const char *plot, rf_error *why)
 {
     char name[2 * PATH], assign[2 * PATH + 16], said[160], beside[PATH];

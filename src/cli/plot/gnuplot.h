@@ -7,17 +7,17 @@
 /* A name inside '...' of a script. */
 void cli_gnuplot_quote(const char *text, char *out, size_t size);
 
-/* Where the script of a plot lies, beside it: FILE.gp of FILE.svg, FILE.png.gp of FILE.png. */
+/* The path of the script of a plot, next to it: FILE.gp for FILE.svg, FILE.png.gp for FILE.png. */
 rf_status cli_gnuplot_path(const char *plot, char *script, size_t size, rf_error *why);
 
-/* RF_EARG when a file of that name is there which is not the script of this plot. */
+/* RF_EARG: a file of that name exists that is not the script of this plot. */
 rf_status cli_gnuplot_own(const char *script, const char *plot, rf_error *why);
 
-/* Opens PLOT's script and writes its first lines, unless cli_gnuplot_own refuses. */
+/* Opens the script of the plot and writes its first lines, unless cli_gnuplot_own refuses. */
 rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot, rf_error *why);
 
-/* Runs gnuplot on the script, whose variable `out` names what it writes; the plot gets its name when it is complete.
- * RF_EIO when there is no gnuplot, or in gnuplot's own words. */
+/* Runs gnuplot on the script, whose variable `out` names the output; the plot gets its name when it is complete.
+ * RF_EIO: there is no gnuplot, or an error with gnuplot's message. */
 rf_status cli_gnuplot(const char *script, const char *plot, rf_error *why);
 
 #endif

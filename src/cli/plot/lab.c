@@ -1,4 +1,4 @@
-/* lab.c — an opened model with text for measures, and scripts of gnuplot; see lab.h. */
+/* lab.c — an open model with text for measurements, and gnuplot scripts; see lab.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>

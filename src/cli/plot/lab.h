@@ -1,4 +1,4 @@
-/* lab.h — what position-report and the plots of models share: an opened model with stretches of text, and scripts. */
+/* lab.h — shared by position-report and the plots of models: an open model with stretches of text, and scripts. */
 #ifndef CLI_LAB_H
 #define CLI_LAB_H
 
@@ -14,14 +14,14 @@ typedef struct lab_bench {
     const rf_position *is;
     char folder[4096];
     cli_progress progress;
-    const char *doing;          /* what the progress line says                                                        */
+    const char *doing;          /* text of the progress line                                                          */
     rf_probe probe;
 } lab_bench;
 
-/* A token sees those before it alone; a RoFormer-Sim's text is read whole. */
+/* Whether a token attends only to earlier ones; RoFormer-Sim reads a text with bidirectional attention. */
 static inline bool lab_causal(const lab_bench *b) { return b->m.config->is_decoder && !b->m.config->linear_pooler; }
 
-/* Opens the model of `given` (NULL: the shipped one); with texts, reads stretches of t->max_length. */
+/* Opens the model `given` (NULL: the shipped one); with texts, reads stretches of t->max_length. */
 rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int64_t stretches, int64_t pieces,
                    lab_bench *out);
 void lab_close(cli_io *io, lab_bench *b);
@@ -33,16 +33,16 @@ const char *lab_name(const lab_bench *b);       /* the last part of its folder  
 typedef struct lab_script { cli_out out; rf_error *why; } lab_script;
 rf_status lab_put(lab_script *s, const char *format, ...) RF_PRINTF(2, 3);      /* lines below 1 KiB                  */
 
-/* A script that draws `plot` (a name without folder) of this size; the terminal goes by the plot's name. */
+/* Begins a script that draws `plot` (a name without folder) in this size; the plot's name selects the terminal. */
 rf_status lab_begin(lab_script *s, const char *path, const char *plot, int64_t width, int64_t height, rf_error *why);
 
-/* Panels below each other in `columns`, under a title that begins with the model's name and its encoding. */
+/* Panels below each other in `columns` columns, with a title that begins with the model's name and its encoding. */
 rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t columns, const char *title);
 
-/* FOLDER/NAME.gp is complete: FOLDER/NAME.svg and FOLDER/NAME.png are drawn. */
+/* FOLDER/NAME.gp is complete: draws FOLDER/NAME.svg and FOLDER/NAME.png. */
 rf_status lab_draw_both(lab_script *s, const char *folder, const char *name);
 
-/* Where the script of PATH.svg or PATH.png lies: RF_EARG for other endings. */
+/* The path of the script of PATH.svg or PATH.png: RF_EARG for other extensions. */
 rf_status lab_script_path(const char *plot, char *script, size_t size, rf_error *why);
 
 /* Loss over length, with standard errors: one curve for each model. */

@@ -1,9 +1,9 @@
-/* position_curves.c — the curves of rotary positions, from the frequencies that config.json asks for.
+/* position_curves.c — the curves of rotary positions, from the frequencies that config.json defines.
  *
  *     decay        1/(d/2) sum_{j=1..d/2} |S_j|,  S_j = sum_{i<j} exp(i delta theta_i)             RoFormer, Sec. 3.4.3
  *     score        <q, R(delta) k> / sqrt d for normal q and k: mean and deviation over 256 pairs; and for k = q
- *     wavelengths  2 pi / theta_i, stretched and not
- *     angles       largest error of m theta_i over the planes, modulo a revolution, by the type it is formed in */
+ *     wavelengths  2 pi / theta_i, scaled and not
+ *     angles       largest error of m theta_i over the planes, modulo a revolution, by the type it is computed in */
 #include <math.h>
 
 #include "cli/plot/position_curves.h"
@@ -16,8 +16,7 @@ static double theta(const curve_of *of, int64_t i)
     return rf_rope_frequency(of->c, of->layer, of->length, i);
 }
 
-/* Distance i of a curve to `most`: all of them up to 2000, then 2000 that grow evenly in their logarithm; -1: no
- * more. */
+/* Distance i of a curve up to `most`: all of them up to 2000, then 2000 with evenly spaced logarithms; -1: the end. */
 static int64_t distance(int64_t most, int64_t i)
 {
     enum { EACH = 2000 };
@@ -83,7 +82,7 @@ static bool wavelengths(const curve_of *of, int64_t most, int64_t i, double row[
     return true;
 }
 
-/* Below half a revolution. */
+/* Reduced to less than half a revolution. */
 static double wrapped(double error)
 {
     return fabs(remainder(error, 2 * pi()));

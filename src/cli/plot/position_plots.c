@@ -9,7 +9,7 @@
 
 static const char *model_of(const positions_args *a, int i) { return a->models.n ? a->models.item[i] : NULL; }
 
-/* Rows go to standard output, or into the script of the plot. */
+/* Rows are printed to standard output, or written to the script of the plot. */
 rf_status positions_begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width,
                           int64_t height, rf_error *why)
 {
@@ -28,7 +28,7 @@ rf_status positions_end(const positions_args *a, cli_io *io, lab_script *s, cons
     return io->why.code;
 }
 
-/* One model, with `texts` read when it is not 0. */
+/* Opens one model; reads `texts` if it is not 0. */
 static rf_status open_one(const positions_args *a, cli_io *io, int i, int texts, lab_bench *b)
 {
     rf_train_options t = a->train.t;
@@ -39,8 +39,7 @@ static rf_status open_one(const positions_args *a, cli_io *io, int i, int texts,
 
 /* ---- attention of a sentence ---- */
 
-/* bare: queries and keys are zero, so that what attention adds to scores by itself is left: attention from position
- * alone. */
+/* bare: queries and keys are zero, so that only what attention adds to scores remains: attention by position. */
 struct maps { int64_t L, H, T; bool bare; float *p; };              /* p [L,H,T,T] */
 
 static bool selected(const positions_args *a, int64_t l, int64_t h)
@@ -57,8 +56,8 @@ static rf_status check_selection(const positions_args *a, const rf_config *c, rf
     return RF_OK;
 }
 
-/* What position adds to the score of query q and key n beside its own key, in nats: with scores of zero, P(q,n) is
- * exp(b_qn) over a sum that depends on q alone.  NaN where nothing is seen, or less than float32 holds. */
+/* What position adds to the score of query q and key n, relative to its own key, in nats: with scores of zero, P(q,n)
+ * is exp(b_qn) divided by a sum that depends only on q. NaN: not visible, or below the range of float32. */
 static double added(const struct maps *m, int64_t map, int64_t q, int64_t n)
 {
     const float *row = m->p + (map * m->T + q) * m->T;
@@ -90,12 +89,12 @@ static void put_labels(lab_script *s, const rf_tokenizer *t, const int32_t *id, 
     }
 }
 
-/* The largest number of a map of biases, for a scale that is even on both sides. */
+/* The largest absolute number of a map of biases, for a symmetric scale. */
 static double widest(const struct maps *m, int64_t map)
 {
     double most = 0;
     for (int64_t i = 0; i < m->T * m->T; i++) most = fmax(most, fabs(added(m, map, i / m->T, i % m->T)));
-    return most > 1e-5 ? most : 1;                                  /* below: the rounding of probabilities           */
+    return most > 1e-5 ? most : 1;                             /* smaller values are rounding errors of probabilities */
 }
 
 static void put_map_data(const positions_args *a, lab_script *s, const struct maps *m)
@@ -114,7 +113,7 @@ static void put_map_data(const positions_args *a, lab_script *s, const struct ma
     }
 }
 
-/* Probabilities are all on one scale.  Biases differ by orders of magnitude from head to head: each has its own
+/* All probabilities share one scale. Biases differ by orders of magnitude between heads, so each head has its own
  * scale. */
 static void put_maps(const positions_args *a, lab_script *s, const lab_bench *b, const struct maps *m,
                      const int32_t *id, int64_t rows, int64_t columns)
@@ -140,7 +139,7 @@ static void put_maps(const positions_args *a, lab_script *s, const lab_bench *b,
     lab_put(s, "unset multiplot\n");
 }
 
-/* Space for a token's label on each row and column, or for the names of axes and the scale of colours. */
+/* Reserves space for a token's label on each row and column, or for the names of axes and the color scale. */
 static rf_status draw_maps(const positions_args *a, cli_io *io, const lab_bench *b, const struct maps *m,
                            const int32_t *id)
 {
@@ -158,7 +157,7 @@ static rf_status draw_maps(const positions_args *a, cli_io *io, const lab_bench 
     return positions_end(a, io, &s, script);
 }
 
-/* Runs the tokens and draws what attention made of them. */
+/* Computes the tokens and draws their attention. */
 static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench *b, const int32_t *id, int64_t T,
                             bool bare)
 {
@@ -211,7 +210,7 @@ rf_status positions_bias(const positions_args *a, cli_io *io)
 
 /* ---- mean score over the distance, of trained queries and keys ---- */
 
-enum { EACH = 1000 };                          /* distances that are drawn one by one; then so many, ever wider apart */
+enum { EACH = 1000 };                  /* distances that are drawn individually; then this many, at growing intervals */
 
 static int64_t offset(int64_t most, int64_t i)
 {
@@ -258,7 +257,7 @@ static int64_t score_panels(const positions_args *a, const lab_bench *b)
     return (a->layer < 0 ? b->m.config->num_hidden_layers : 1) * (lab_causal(b) ? 1 : 2);
 }
 
-/* Panels for each layer, a colour for each head: keys before the query and, where they are seen, keys after it. */
+/* A panel for each layer, a color for each head: keys before the query and, if they are visible, keys after it. */
 static void put_scores(const positions_args *a, lab_script *s, const lab_bench *b, const rf_attention_report *r,
                        double *workspace)
 {

@@ -1,4 +1,4 @@
-/* position_report.c — the measures of position-report as JSON and as a table. */
+/* position_report.c — the measurements of position-report as JSON and as a table. */
 #include <math.h>
 
 #include "cli/plot/position_report.h"
@@ -157,7 +157,7 @@ static void print_heads(const rf_attention_report *a, const char *title, const d
     }
 }
 
-/* Norms of queries and keys, mean over heads and over the planes of each eighth. */
+/* Norms of queries and keys: means over heads and over the planes of each eighth. */
 static void print_planes(const rf_attention_report *a)
 {
     enum { GROUPS = 8 };
@@ -182,7 +182,7 @@ static void print_planes(const rf_attention_report *a)
     }
 }
 
-/* A number, or a stroke where nothing was predicted, or one stretch has no error. */
+/* A number, or a dash if nothing was predicted, or a single stretch has no error estimate. */
 static const char *cell(double x, int width, char text[32])
 {
     if (isfinite(x)) snprintf(text, 32, "%*.4f", width, x);

@@ -1,4 +1,4 @@
-/* position_report.h — what position-report measured: as JSON, as a table, as plots. */
+/* position_report.h — the measurements of position-report as JSON, as a table, as plots. */
 #ifndef CLI_POSITION_REPORT_H
 #define CLI_POSITION_REPORT_H
 
@@ -17,7 +17,7 @@ typedef struct position_report {
 json_t *position_report_json(const position_report *r);
 void position_report_print(const position_report *r);
 
-/* Refuses (RF_EARG) what is in the folder and would be overwritten, unless position-report wrote it. */
+/* Refuses (RF_EARG) files in the folder that would be overwritten, unless position-report wrote them. */
 rf_status position_report_own(const char *folder, rf_error *why);
 
 /* FOLDER/length, place, distance and planes, each as .gp, .svg and .png. */

@@ -20,7 +20,7 @@ static void put_length(lab_script *s, const position_report *r)
     lab_put_lengths(s, &(lab_curve){lab_name(r->bench), r->loss, r->lengths}, 1);
 }
 
-/* Loss over the place in a piece, a curve for each length. */
+/* Loss by position in a piece, a curve for each length. */
 static void put_loss_by_position(lab_script *s, const position_report *r)
 {
     const char *before = "plot ";
@@ -49,7 +49,7 @@ static void put_loss_by_position(lab_script *s, const position_report *r)
 
 static int64_t wide(const rf_attention_report *a) { return a->L < 2 ? 1 : 2; }
 
-/* The mean probability at distance d where each query attends to all that it sees alike: 1/T, or in a causal model the
+/* The mean probability at distance d if each query attends equally to all visible keys: 1/T, or in a causal model the
  * mean of 1/(m+1) over the queries m = d .. T-1. */
 static double everywhere(int64_t T, int64_t d, bool causal)
 {
@@ -58,7 +58,7 @@ static double everywhere(int64_t T, int64_t d, bool causal)
     return sum / (double)(T - d);
 }
 
-/* Mean probability over the distance, a panel for each layer, a curve for each head. */
+/* Mean probability by distance, a panel for each layer, a curve for each head. */
 static void put_distance(lab_script *s, const position_report *r)
 {
     const rf_attention_report *a = &r->attention;
@@ -135,7 +135,7 @@ static bool is_there(const char *folder, const char *name, const char *suffix, c
     return !access(path, F_OK);
 }
 
-/* A report has the keys of position_report_json; a plot has its script beside it. */
+/* A report has the keys of position_report_json; a plot has its script next to it. */
 rf_status position_report_own(const char *folder, rf_error *why)
 {
     static const char *const suffix[] = {"svg", "png"};

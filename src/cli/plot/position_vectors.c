@@ -1,7 +1,7 @@
-/* position_vectors.c — what an encoding is, before any training: vectors that rotate, vectors of positions.
+/* position_vectors.c — properties of an encoding before training: vectors that rotate, vectors of positions.
  *
  *     rotation     x = (0.8, 0.6) in plane i, and R(m) x for m = 0, 1, ...         RoFormer, Figure 1 and Eq. 13
- *     similarity   <p_m, p_n> of what an absolute encoding adds to words: over m and n, and over |m - n|             */
+ *     similarity   <p_m, p_n> of the vectors that an absolute encoding adds: over m and n, and over |m - n| */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int64_t pixels(const cli_io *io, const char *option, int64_t given, int64
 
 enum { PANELS = 4 };
 
-/* Tables are those that attention takes: angles formed in double, rounded once. */
+/* The tables are those of attention: angles computed in double, rounded once. */
 struct frequencies { const rf_config *c; int64_t layer, length; };
 
 static void angle_of(const void *what, int64_t row, int64_t i, double *angle, double *gain)
@@ -29,7 +29,7 @@ static void angle_of(const void *what, int64_t row, int64_t i, double *angle, do
     *gain = 1;
 }
 
-/* Planes from the fastest to the slowest, each once; returns how many. */
+/* Planes from the fastest to the slowest, each once; returns their number. */
 static int planes_shown(int64_t planes, int64_t shown[PANELS])
 {
     const int64_t ask[PANELS] = {0, planes / 4, planes / 2, planes - 1};
@@ -64,7 +64,7 @@ static void put_rotation_plot(lab_script *s, const struct frequencies *f, const 
     const int n = planes_shown(r / 2, shown);
     for (int k = 0; k < n; k++) {
         const double theta = rf_rope_frequency(f->c, f->layer, f->length, shown[k]);
-        int64_t named = 0;                      /* numbers that would hide each other are not drawn                   */
+        int64_t named = 0;                      /* number of labels; those that would overlap are omitted             */
         lab_put(s, "$p%d << EOD\n", k);
         for (int64_t m = 0; m < positions; m++) {
             const bool apart = m && (double)(m - named) * theta > 0.2 && (double)m * theta < 6.28;
