@@ -10,7 +10,7 @@ mkdir -p "$out/gcc" "$out/clang-tidy"
 # not the ladder's rungs, each of which is all of its templates in one file, nor what lint.h stands for
 [ $# -gt 0 ] || set -- $(find src -name '*.c' ! -name 'isa_*' ! -name status.c ! -path '*/mpi/*' ! -path '*/ref/*' | sort)
 jobs=${J:-$(nproc)}
-defines='-DROFORMER_VERSION="0" -DRF_BUILD_TYPE=""'
+defines='-DROFORMER_VERSION="0" -DRF_BUILD_TYPE="" -DRF_SERVE=1'
 flags="-std=c11 -Iinclude -Isrc $(pkg-config --cflags jansson libutf8proc libzstd zlib) $defines"
 have() { command -v "$1" > /dev/null 2>&1 || { echo "lint: $1 is not installed" >&2; return 1; }; }
 # TOOL FILE...: tell_TOOL of every file, what it says in a file of its own, then all of it in TOOL.txt.
@@ -24,10 +24,12 @@ every() {
 }
 
 every gcc "$@" << 'END'
+case $1 in src/serve/*) FLAGS="$FLAGS -D_GNU_SOURCE" ;; esac
 timeout 300 gcc $FLAGS -include tools/lint.h -O1 -fanalyzer -fdiagnostics-plain-output -c "$1" -o /dev/null \
     > "$OUT/$(echo "$1" | tr / _)" 2>&1 || echo "$1:0: error: gcc gave up" >> "$OUT/$(echo "$1" | tr / _)"
 END
 every clang-tidy "$@" << 'END'
+case $1 in src/serve/*) FLAGS="$FLAGS -D_GNU_SOURCE" ;; esac
 clang-tidy --quiet "$1" -- $FLAGS -include tools/lint.h > "$OUT/$(echo "$1" | tr / _)" 2> /dev/null || true
 END
 if have cppcheck; then

@@ -157,7 +157,8 @@ static bool read_targets(srv_request *r, filling *x, const json_t *list)
     const size_t n = json_is_string(list) ? 1 : json_array_size(list);
     rf_encoding e;
     rf_encoding_init(&e, r->s->o.ctx);
-    if (n && !(x->target = calloc(n, sizeof *x->target))) srv_error(r, 503, "Overloaded", "out of memory: targets");
+    x->target = calloc(n + 1, sizeof *x->target);
+    if (!x->target) return srv_error(r, 503, "Overloaded", "out of memory: targets"), false;
     for (size_t i = 0; i < n && !r->status; i++) {
         const char *word = json_string_value(json_is_string(list) ? list : json_array_get(list, i));
         const int32_t unk = rf_tokenizer_unk(r->model->tokenizer);

@@ -170,7 +170,7 @@ static int done(void *user, int64_t number, const rf_generation *g, const rf_err
             srv_put(&x->text, g->text, g->bytes);
         }
     }
-    if (!why && g->end == RF_GENERATE_SINK && !x->full) own = srv_call_late(&x->call);
+    if (!why && g && g->end == RF_GENERATE_SINK && !x->full) own = srv_call_late(&x->call);
     if (!own.code && x->stream && !x->begun) x->begun = srv_stream_begin(x->call.r, "text/event-stream; charset=utf-8");
     leave(b, x, own.code ? &own : NULL);
     return 0;

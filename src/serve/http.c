@@ -431,7 +431,7 @@ static rf_status open_port(srv_server *s, int *out, rf_error *why)
 
 static void find_port(srv_server *s, int fd)
 {
-    struct sockaddr_storage a;
+    struct sockaddr_storage a = {.ss_family = AF_UNIX};
     socklen_t size = sizeof a;
     char port[16];
     if (!getsockname(fd, (struct sockaddr *)&a, &size) && a.ss_family != AF_UNIX &&

@@ -27,7 +27,7 @@ static srv_call *take(srv_shared *all, const srv_call *like, const srv_call *onl
 {
     pthread_mutex_lock(&all->lock);
     srv_call *before = NULL, *c = all->first;
-    while (c && !(only ? c == only : c->compute == like->compute && c->same(like, c))) before = c, c = c->next;
+    while (c && !(only ? c == only : like && c->compute == like->compute && c->same(like, c))) before = c, c = c->next;
     if (c) {
         if (before) before->next = c->next;
         else all->first = c->next;
