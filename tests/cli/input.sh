@@ -98,7 +98,7 @@ expect 0 '' "$program" evaluate -m packed --text whole.wiki --mlm_probability 0.
 cp out scores
 expect 3 'cut.wiki:.*expected </doc>, got the end of the file' "$program" evaluate -m packed --text cut.wiki --mlm_probability 0.5
 same scores out 'the scores of the documents before'
-grep -q 'scores of the 6 documents before' err || fail "not said: $(cat err)"
+grep -q 'scores of the first 6 documents' err || fail "not said: $(cat err)"
 expect 3 'expected </doc>, got the end of the file' "$program" evaluate -m packed --text cut.wiki --mlm_probability 0.5 --json
 holds out '"incomplete": "cut.wiki:'
 expect 3 'expected </doc>, got the end of the file' "$program" evaluate -m packed --text cut.wiki --mlm_probability 0.5 --max_lengths 16,32
