@@ -11,11 +11,11 @@
  * work alone. So does a forked process, which has no workers. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "context.h"
+#include "thread.h"
 
 enum { LOOKS = 1500 };                  /* at 10 to 40 nanoseconds each */
 
@@ -128,21 +128,16 @@ static void run(struct rf__thread_pool *p, uint32_t n, rf_body *body, void *arg)
 
 /* ---- workers ----------------------------------------------------------------------------------------------------- */
 
-/* Signals belong to the program: workers block them. */
 static void start(struct rf__thread_pool *p)
 {
-    sigset_t all, before;
-    sigfillset(&all);
     p->tried = true;
     p->owner = getpid();
-    if (pthread_sigmask(SIG_SETMASK, &all, &before)) return;
     for (int i = 0; i < p->ctx->threads - 1; i++) {
         struct worker *w = &p->worker[i];
         *w = (struct worker){.pool = p, .number = i + 1};
-        if (pthread_create(&w->thread, NULL, work, w)) break;
+        if (rf__thread_start(&w->thread, work, w)) break;
         p->started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 rf_status rf__pool_new(rf_ctx *ctx, rf_error *why)

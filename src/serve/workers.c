@@ -1,16 +1,12 @@
 /* workers.c — threads that read bodies, tokenize and write answers. */
-#include <signal.h>
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "serve/server.h"
 
 rf_status srv_thread(pthread_t *out, void *(*body)(void *), void *user, rf_error *why)
 {
-    sigset_t every, before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_BLOCK, &every, &before);
-    const int failed = pthread_create(out, NULL, body, user);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int failed = rf__thread_start(out, body, user);
     return failed ? rf_fail(why, RF_EIO, "server: expected a new thread, got: %s", strerror(failed)) : RF_OK;
 }
 

@@ -2,8 +2,9 @@
 #include "pipeline/engine/engine.h"
 
 #include <math.h>
-#include <signal.h>
 #include <string.h>
+
+#include "base/thread.h"
 
 void rf_engine_options_init(rf_engine_options *o, size_t size)
 {
@@ -91,14 +92,9 @@ static rf_status read_options(const rf_engine_options *given, rf_engine_options 
     return RF_OK;
 }
 
-/* Signals of the program are blocked in the thread. */
 static rf_status start(rf_engine *e, rf_error *why)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    const int failed = pthread_create(&e->thread, NULL, serve, e);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int failed = rf__thread_start(&e->thread, serve, e);
     e->started = !failed;
     return failed ? rf_fail(why, RF_EIO, "engine: expected a new thread, got: %s", strerror(failed)) : RF_OK;
 }

@@ -4,10 +4,10 @@
  * run waits; tokenizer, config and options, which are constant; and the descriptors of the logs, which it syncs. */
 #define _GNU_SOURCE
 #include <math.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/thread.h"
 #include "train/checkpoint/folder.h"
 #include "train/checkpoint/saver.h"
 
@@ -73,19 +73,6 @@ static void *write_meanwhile(void *arg)
     return NULL;
 }
 
-/* Signals belong to the program: the thread blocks all except SIGBUS for a file that shrinks while it is mapped, which
- * is delivered to the thread that reads it. */
-static bool start_thread(rf__saver *s)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before)) return false;
-    const bool started = !pthread_create(&s->thread, NULL, write_meanwhile, s);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
 bool rf__saver_start(rf__saver *s, const rf__save *what)
 {
     const double begin = rf__seconds();
@@ -99,7 +86,7 @@ bool rf__saver_start(rf__saver *s, const rf__save *what)
     s->path[0] = 0;
     atomic_store(&s->done, false);
     if (sem_init(&s->read, 0, 0)) return false;
-    s->running = s->reading = start_thread(s);
+    s->running = s->reading = !rf__thread_start(&s->thread, write_meanwhile, s);
     if (!s->running) sem_destroy(&s->read);
     s->waited += rf__seconds() - begin;
     return s->running;
