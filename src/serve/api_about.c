@@ -149,7 +149,7 @@ void srv_api_metrics(srv_request *r)
 
 void srv_api_openapi(srv_request *r)
 {
-    srv_puts(&r->out, r->s->openapi);
+    srv_put_openapi(r->s, &r->out);
     srv_answer_json(r);
 }
 

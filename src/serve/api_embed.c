@@ -28,16 +28,6 @@ static void free_embedding(void *own)
     free(x);
 }
 
-static embedding *new_embedding(srv_request *r, style how)
-{
-    embedding *x = calloc(1, sizeof *x);
-    if (!x) return srv_error(r, 503, "Overloaded", "out of memory: a request"), NULL;
-    x->style = how;
-    r->own = x;
-    r->free_own = free_embedding;
-    return x;
-}
-
 static bool no_memory(srv_request *r)
 {
     srv_error(r, 503, "Overloaded", "out of memory: tokens");
@@ -141,21 +131,11 @@ static bool read_ids(srv_request *r, embedding *x, const json_t *list, bool trun
     return good;
 }
 
-static bool check_count(srv_request *r, size_t n)
-{
-    const int64_t most = r->s->o.limits.max_client_batch_size;
-    if (!n) return srv_error(r, 400, "Empty", "`inputs` cannot be empty"), false;
-    if ((int64_t)n <= most) return true;
-    r->failure = "batch_size";
-    srv_error(r, 422, "Validation", "batch size %zu is above the maximum allowed batch size %lld", n, (long long)most);
-    return false;
-}
-
 static bool read_inputs(srv_request *r, embedding *x, const json_t *list, bool truncate, bool left)
 {
     const json_t *first = json_array_get(list, 0);
     if (json_is_integer(first)) return read_ids(r, x, list, truncate, left);
-    if (json_is_array(list) && !check_count(r, json_array_size(list))) return false;
+    if (json_is_array(list) && !srv_check_count(r, "inputs", json_array_size(list))) return false;
     bool ids = false, texts = false;
     for (size_t i = 0; i < json_array_size(list); i++)
         if (json_is_string(json_array_get(list, i))) texts = true;
@@ -264,10 +244,12 @@ static void submit(srv_request *r, embedding *x)
 /* `list`: the inputs; `options`: the object that has the options. */
 static void embed(srv_request *r, style how, const json_t *list, const json_t *options, const char *model)
 {
-    if ((!r->model && !srv_need_model(r, model)) || !srv_need_vectors(r)) return;
-    embedding *x = new_embedding(r, how);
+    if (!srv_need_model(r, model) || !srv_need_vectors(r)) return;
+    embedding *x = srv_own(r, sizeof *x, free_embedding);
+    if (!x) return;
+    x->style = how;
     const bool truncate = srv_bool(options, "truncate", r->s->o.auto_truncate), left = cuts_left(options);
-    if (!x || !settle(r, x, options) || !read_inputs(r, x, list, truncate, left)) return;
+    if (!settle(r, x, options) || !read_inputs(r, x, list, truncate, left)) return;
     if (x->texts.n && (!truncate || left) && !tokenize(r, x, truncate, left)) return;
     srv_cut_texts(r, &x->texts);
     const char *format = srv_string(options, "encoding_format");
@@ -317,21 +299,14 @@ typedef struct all_tokens {
     srv_call call; /* first: a call is one of these                                              */
     srv_texts texts;
     rf_embed_options o;
-    srv_text out;
 } all_tokens;
 
 static void free_all(void *own)
 {
     all_tokens *x = own;
     srv_texts_clear(&x->texts);
-    srv_text_clear(&x->out);
+    srv_text_clear(&x->call.out);
     free(x);
-}
-
-static bool alone(const srv_call *a, const srv_call *b)
-{
-    (void)a, (void)b;
-    return false;
 }
 
 static void compute_all(srv_call *c, rf_pipeline *p)
@@ -344,38 +319,25 @@ static void compute_all(srv_call *c, rf_pipeline *p)
         srv_call_end(c, &why);
         return;
     }
-    srv_puts(&x->out, "[");
+    srv_puts(&x->call.out, "[");
     for (int64_t i = 0; i < x->texts.n; i++) {
-        if (i) srv_puts(&x->out, ",");
-        put_vectors(&x->out, v + row[i] * D, row[i + 1] - row[i], D);
+        if (i) srv_puts(&x->call.out, ",");
+        put_vectors(&x->call.out, v + row[i] * D, row[i + 1] - row[i], D);
     }
-    srv_puts(&x->out, "]");
+    srv_puts(&x->call.out, "]");
     c->r->tokens += row[x->texts.n];
     srv_call_end(c, NULL);
-}
-
-static void finish_all(srv_request *r)
-{
-    all_tokens *x = r->own;
-    r->out = x->out;
-    x->out = (srv_text){0};
-    srv_answer_json(r);
 }
 
 void srv_api_embed_all(srv_request *r)
 {
     embedding y = {.style = TEI};
     if (!srv_read_body(r) || !srv_need_model(r, NULL) || !srv_need_vectors(r) || !settle(r, &y, r->in)) return;
-    all_tokens *x = calloc(1, sizeof *x);
-    if (!x) {
-        srv_error(r, 503, "Overloaded", "out of memory: a request");
-        return;
-    }
-    x->call = (srv_call){.r = r, .compute = compute_all, .same = alone};
+    all_tokens *x = srv_own(r, sizeof *x, free_all);
+    if (!x) return;
+    x->call = (srv_call){.r = r, .compute = compute_all};
     x->o = y.o;
     x->o.normalize = srv_bool(r->in, "normalize", false);
-    r->own = x;
-    r->free_own = free_all;
     const json_t *list = json_object_get(r->in, "inputs");
     if (!json_is_string(list) && !json_is_string(json_array_get(list, 0)))
         srv_error(r, 422, "Validation", "`inputs`: expected texts, got token ids");
@@ -383,6 +345,6 @@ void srv_api_embed_all(srv_request *r)
         srv_error(r, 422, "Validation", "`truncate`: only truncation at the right end is supported here");
     else if (srv_read_texts(r, list, "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
         srv_cut_texts(r, &x->texts);
-        srv_call_submit(&x->call, finish_all);
+        srv_call_submit(&x->call, srv_call_answer);
     }
 }

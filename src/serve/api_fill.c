@@ -9,14 +9,13 @@ typedef struct filling {
     srv_texts texts;
     rf_fill_options o;
     int32_t *target;
-    srv_text out;
 } filling;
 
 static void free_filling(void *own)
 {
     filling *x = own;
     srv_texts_clear(&x->texts);
-    srv_text_clear(&x->out);
+    srv_text_clear(&x->call.out);
     free(x->target);
     free(x);
 }
@@ -68,7 +67,7 @@ static void compute_one(filling *x, rf_pipeline *p)
     rf_error why = {0};
     const rf_mask *mask;
     int64_t masks = 0;
-    srv_text *t = &x->out;
+    srv_text *t = &x->call.out;
     if (rf_fill_mask(p, x->texts.text, x->texts.bytes, x->texts.n, &x->o, &mask, &masks, NULL, &why)) {
         srv_call_end(&x->call, &why);
         return;
@@ -112,12 +111,12 @@ static bool compute_joined(const joined *j, rf_pipeline *p)
         filling *x = j->of[k];
         const int64_t first = text;
         text += x->texts.n;
-        if (!x->texts.one) srv_puts(&x->out, "[");
+        if (!x->texts.one) srv_puts(&x->call.out, "[");
         for (; m < masks && mask[m].text < text; m += mask[m].of) {
-            if (mask[m].text > first) srv_puts(&x->out, ",");
-            put_masks(&x->out, p, mask + m);
+            if (mask[m].text > first) srv_puts(&x->call.out, ",");
+            put_masks(&x->call.out, p, mask + m);
         }
-        if (!x->texts.one) srv_puts(&x->out, "]");
+        if (!x->texts.one) srv_puts(&x->call.out, "]");
     }
     for (int64_t k = 0; k < j->calls; k++) srv_call_end(&j->of[k]->call, NULL);
     return true;
@@ -141,15 +140,6 @@ static void compute(srv_call *first, rf_pipeline *p)
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
-
-static void finish(srv_request *r)
-{
-    filling *x = r->own;
-    srv_text_clear(&r->out);
-    r->out = x->out;
-    x->out = (srv_text){0};
-    srv_answer_json(r);
-}
 
 /* A word that is not in the vocabulary stands for its first piece, as in transformers. false: answered. */
 static bool read_targets(srv_request *r, filling *x, const json_t *list)
@@ -181,27 +171,20 @@ static bool read_targets(srv_request *r, filling *x, const json_t *list)
 void srv_fill_mask(srv_request *r)
 {
     const json_t *options = srv_member(r->in, "parameters");
-    filling *x = r->model || srv_need_model(r, NULL) ? calloc(1, sizeof *x) : NULL;
-    rf_error why = {0};
-    if (!x) {
-        if (!r->status) srv_error(r, 503, "Overloaded", "out of memory: a request");
-        return;
-    }
+    filling *x = srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_filling) : NULL;
+    if (!x) return;
     x->call = (srv_call){.r = r, .compute = compute, .same = same};
-    r->own = x;
-    r->free_own = free_filling;
     if (!options) options = r->in;
     rf_fill_defaults(&x->o);
     x->o.top_k = srv_int(options, "top_k", 5);
     x->o.max_length = r->model->max_length;
     if (x->o.top_k > r->model->config->vocab_size) x->o.top_k = r->model->config->vocab_size;
-    if (rf_model_task(rf_engine_model(r->model->engine)) != RF_HEAD_MLM || r->model->config->is_decoder) {
-        rf_fail(&why, RF_EUNSUPPORTED, "the model is %s, which fills no masks", srv_model_kind(r->model));
-        srv_fail(r, &why);
-    } else if (read_targets(r, x, srv_member(options, "targets")) &&
-               srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
+    if (rf_model_task(rf_engine_model(r->model->engine)) != RF_HEAD_MLM || r->model->config->is_decoder)
+        srv_wrong_model(r, "fills no masks");
+    else if (read_targets(r, x, srv_member(options, "targets")) &&
+             srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
         srv_cut_texts(r, &x->texts);
-        srv_call_submit(&x->call, finish);
+        srv_call_submit(&x->call, srv_call_answer);
     }
 }
 

@@ -247,10 +247,8 @@ static void finish(srv_request *r)
 
 static bool is_causal(srv_request *r)
 {
-    rf_error why = {0};
     if (rf_model_task(rf_engine_model(r->model->engine)) == RF_HEAD_MLM && r->model->config->is_decoder) return true;
-    rf_fail(&why, RF_EUNSUPPORTED, "the model is %s, which continues no text", srv_model_kind(r->model));
-    srv_fail(r, &why);
+    srv_wrong_model(r, "continues no text");
     return false;
 }
 
@@ -272,12 +270,10 @@ static bool read_stops(srv_request *r, writing *x, const json_t *list)
 static writing *new_writing(srv_request *r, const char *model)
 {
     rf_error why = {0};
-    if ((!r->model && !srv_need_model(r, model)) || !is_causal(r)) return NULL;
-    writing *x = calloc(1, sizeof *x);
-    if (!x) return srv_error(r, 503, "Overloaded", "out of memory: a request"), NULL;
+    if (!srv_need_model(r, model) || !is_causal(r)) return NULL;
+    writing *x = srv_own(r, sizeof *x, free_writing);
+    if (!x) return NULL;
     x->call = (srv_call){.r = r, .compute = compute, .same = same};
-    r->own = x;
-    r->free_own = free_writing;
     if (!rf_generate_defaults_of(r->model->pipeline, &x->o, &why)) return x;
     srv_fail(r, &why);
     return NULL;

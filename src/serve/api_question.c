@@ -17,7 +17,6 @@ typedef struct question {
     const char *text, *context;
     int64_t longest;
     bool impossible; /* "" may be the answer                                                       */
-    srv_text out;
 } question;
 
 typedef struct answer {
@@ -36,7 +35,7 @@ typedef struct frame {
 static void free_question(void *own)
 {
     question *x = own;
-    srv_text_clear(&x->out);
+    srv_text_clear(&x->call.out);
     free(x);
 }
 
@@ -139,7 +138,7 @@ static bool continues(const question *x, const rf_encoding *e, size_t i)
 
 static void put_answer(question *x, const rf_encoding *e, answer a, double null)
 {
-    srv_text *t = &x->out;
+    srv_text *t = &x->call.out;
     const bool none = !a.found || (x->impossible && null > a.score);
     while (!none && a.first && continues(x, e, a.first)) a.first--;
     while (!none && a.last + 1 < e->n && continues(x, e, a.last + 1)) a.last++;
@@ -172,38 +171,19 @@ static void compute(srv_call *c, rf_pipeline *p)
     srv_call_end(c, status ? &why : NULL);
 }
 
-static bool alone(const srv_call *a, const srv_call *b)
-{
-    (void)a, (void)b;
-    return false;
-}
-
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
-
-static void finish(srv_request *r)
-{
-    question *x = r->own;
-    r->out = x->out;
-    x->out = (srv_text){0};
-    srv_answer_json(r);
-}
 
 void srv_answer_question(srv_request *r)
 {
     const json_t *in = json_object_get(r->in, "inputs"), *options = srv_member(r->in, "parameters");
-    question *x = calloc(1, sizeof *x);
-    if (!x) {
-        srv_error(r, 503, "Overloaded", "out of memory: a request");
-        return;
-    }
-    x->call = (srv_call){.r = r, .compute = compute, .same = alone};
+    question *x = srv_own(r, sizeof *x, free_question);
+    if (!x) return;
+    x->call = (srv_call){.r = r, .compute = compute};
     x->text = srv_string(in, "question");
     x->context = srv_string(in, "context");
     x->longest = srv_int(options, "max_answer_len", LONGEST);
     x->impossible = srv_bool(options, "handle_impossible_answer", false);
-    r->own = x;
-    r->free_own = free_question;
     r->characters = (int64_t)(strlen(x->text) + strlen(x->context));
     if (!*x->text || !*x->context) srv_error(r, 400, "Empty", "`question` and `context` cannot be empty");
-    else if (srv_hold(r, 1)) srv_call_submit(&x->call, finish);
+    else if (srv_hold(r, 1)) srv_call_submit(&x->call, srv_call_answer);
 }

@@ -23,15 +23,6 @@ static void free_scores(void *own)
     free(x);
 }
 
-static scores *new_scores(srv_request *r)
-{
-    scores *x = calloc(1, sizeof *x);
-    if (!x) return srv_error(r, 503, "Overloaded", "out of memory: a request"), NULL;
-    r->own = x;
-    r->free_own = free_scores;
-    return x;
-}
-
 /* Rows in order of falling score; of equal scores the earlier row first. */
 typedef struct ranked {
     float score;
@@ -111,13 +102,7 @@ static bool read_pairs(srv_request *r, scores *x, const json_t *list)
 {
     x->one = json_is_string(list) || json_is_string(json_array_get(list, 0));
     const size_t n = x->one ? 1 : json_array_size(list);
-    if (!n) return srv_error(r, 400, "Empty", "`inputs` cannot be empty"), false;
-    if ((int64_t)n > r->s->o.limits.max_client_batch_size) {
-        r->failure = "batch_size";
-        return srv_error(r, 422, "Validation", "batch size %zu is above the maximum allowed batch size %lld", n,
-                         (long long)r->s->o.limits.max_client_batch_size),
-               false;
-    }
+    if (!srv_check_count(r, "inputs", n)) return false;
     x->texts = (srv_texts){
         .text = calloc(n, sizeof *x->texts.text), .bytes = calloc(n, sizeof *x->texts.bytes), .n = (int64_t)n};
     x->pair = calloc(n, sizeof *x->pair);
@@ -148,11 +133,10 @@ static void predict(srv_request *r, bool flat)
 {
     rf_error why = {0};
     const json_t *options = srv_member(r->in, "parameters");
-    scores *x = r->model || srv_need_model(r, NULL) ? new_scores(r) : NULL;
+    scores *x = srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_scores) : NULL;
     if (!x) return;
     if (!labels_texts(r->model)) {
-        rf_fail(&why, RF_EUNSUPPORTED, "the model is %s, which gives no labels of texts", srv_model_kind(r->model));
-        srv_fail(r, &why);
+        srv_wrong_model(r, "gives no labels of texts");
         return;
     }
     x->flat = flat;
@@ -252,7 +236,7 @@ static void rerank(srv_request *r, const char *model, const char *member)
 {
     rf_error why = {0};
     const char *query = srv_string(r->in, "query");
-    scores *x = srv_need_model(r, model) ? new_scores(r) : NULL;
+    scores *x = srv_need_model(r, model) ? srv_own(r, sizeof *x, free_scores) : NULL;
     if (!x) return;
     x->documents = json_object_get(r->in, member);
     if (!*query) {

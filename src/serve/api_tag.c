@@ -9,7 +9,6 @@ typedef struct tagging {
     srv_call call; /* first: a call is a tagging                                                 */
     srv_texts texts;
     bool simple; /* aggregation_strategy                                                       */
-    srv_text out;
 } tagging;
 
 /* Tokens [from, to) of a text that have one label, without its B- or I-. */
@@ -33,7 +32,7 @@ static void free_tagging(void *own)
 {
     tagging *x = own;
     srv_texts_clear(&x->texts);
-    srv_text_clear(&x->out);
+    srv_text_clear(&x->call.out);
     free(x);
 }
 
@@ -148,12 +147,6 @@ static void put_text(srv_text *out, const srv_request *r, const tagged *t, bool 
 
 /* ---- computing, in the engine's thread --------------------------------------------------------------------------- */
 
-static bool alone(const srv_call *a, const srv_call *b)
-{
-    (void)a, (void)b;
-    return false;
-}
-
 static rf_status tag_text(tagging *x, rf_pipeline *p, rf_encoding *e, int64_t i, rf_error *why)
 {
     const srv_request *r = x->call.r;
@@ -171,7 +164,7 @@ static rf_status tag_text(tagging *x, rf_pipeline *p, rf_encoding *e, int64_t i,
     status = rf_session_logits(rf_pipeline_session(p), &b, &t.z, &rows, why);
     if (!status && !(t.character = srv_characters(t.text, bytes)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: a text");
-    if (!status) put_text(&x->out, r, &t, x->simple);
+    if (!status) put_text(&x->call.out, r, &t, x->simple);
     free(t.character);
     x->call.r->tokens += (int64_t)e->n;
     return status;
@@ -183,39 +176,26 @@ static void compute(srv_call *c, rf_pipeline *p)
     rf_error why = {0};
     rf_encoding e;
     rf_encoding_init(&e, c->r->s->o.ctx);
-    if (!x->texts.one) srv_puts(&x->out, "[");
+    if (!x->texts.one) srv_puts(&x->call.out, "[");
     for (int64_t i = 0; i < x->texts.n && !why.code; i++) {
-        if (i) srv_puts(&x->out, ",");
+        if (i) srv_puts(&x->call.out, ",");
         tag_text(x, p, &e, i, &why);
     }
-    if (!x->texts.one) srv_puts(&x->out, "]");
+    if (!x->texts.one) srv_puts(&x->call.out, "]");
     rf_encoding_clear(&e);
     srv_call_end(c, why.code ? &why : NULL);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-static void finish(srv_request *r)
-{
-    tagging *x = r->own;
-    r->out = x->out;
-    x->out = (srv_text){0};
-    srv_answer_json(r);
-}
-
 void srv_tag(srv_request *r)
 {
     const char *strategy = srv_string(srv_member(r->in, "parameters"), "aggregation_strategy");
-    tagging *x = calloc(1, sizeof *x);
-    if (!x) {
-        srv_error(r, 503, "Overloaded", "out of memory: a request");
-        return;
-    }
-    x->call = (srv_call){.r = r, .compute = compute, .same = alone};
+    tagging *x = srv_own(r, sizeof *x, free_tagging);
+    if (!x) return;
+    x->call = (srv_call){.r = r, .compute = compute};
     x->simple = !strategy || strcmp(strategy, "none");
-    r->own = x;
-    r->free_own = free_tagging;
     if (!srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) || !srv_hold(r, x->texts.n)) return;
     srv_cut_texts(r, &x->texts);
-    srv_call_submit(&x->call, finish);
+    srv_call_submit(&x->call, srv_call_answer);
 }

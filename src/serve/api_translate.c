@@ -102,24 +102,17 @@ static void finish(srv_request *r)
 
 static bool is_translator(srv_request *r)
 {
-    rf_error why = {0};
     if (rf_model_task(rf_engine_model(r->model->engine)) == RF_HEAD_SEQ2SEQ) return true;
-    rf_fail(&why, RF_EUNSUPPORTED, "the model is %s, which does not translate", srv_model_kind(r->model));
-    srv_fail(r, &why);
+    srv_wrong_model(r, "does not translate");
     return false;
 }
 
 static void translate(srv_request *r, const json_t *list, const char *name, bool pipeline)
 {
-    translating *x = calloc(1, sizeof *x);
-    if (!x) {
-        srv_error(r, 503, "Overloaded", "out of memory: a request");
-        return;
-    }
+    translating *x = srv_own(r, sizeof *x, free_translating);
+    if (!x) return;
     x->call = (srv_call){.r = r, .compute = compute, .same = same};
     x->pipeline = pipeline;
-    r->own = x;
-    r->free_own = free_translating;
     if (!srv_read_texts(r, list, name, &x->texts)) return;
     x->out = calloc((size_t)x->texts.n, sizeof *x->out);
     x->bytes = calloc((size_t)x->texts.n, sizeof *x->bytes);
@@ -129,8 +122,7 @@ static void translate(srv_request *r, const json_t *list, const char *name, bool
 
 void srv_translate_text(srv_request *r)
 {
-    if ((r->model || srv_need_model(r, NULL)) && is_translator(r))
-        translate(r, json_object_get(r->in, "inputs"), "inputs", true);
+    if (srv_need_model(r, NULL) && is_translator(r)) translate(r, json_object_get(r->in, "inputs"), "inputs", true);
 }
 
 /* ---- LibreTranslate ---------------------------------------------------------------------------------------------- */

@@ -279,18 +279,23 @@ void srv_cut_texts(const srv_request *r, srv_texts *t)
 
 static const json_t *text_of(const json_t *v) { return json_is_object(v) ? json_object_get(v, "text") : v; }
 
+bool srv_check_count(srv_request *r, const char *name, size_t n)
+{
+    const int64_t most = r->s->o.limits.max_client_batch_size;
+    if (!n) return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
+    if ((int64_t)n <= most) return true;
+    r->failure = "batch_size";
+    srv_error(r, 422, "Validation", "`%s`: batch size %zu is above the maximum allowed batch size %lld", name, n,
+              (long long)most);
+    return false;
+}
+
 bool srv_read_texts(srv_request *r, const json_t *list, const char *name, srv_texts *out)
 {
     const bool one = json_is_string(list);
     const size_t n = one ? 1 : json_array_size(list);
     *out = (srv_texts){.one = one, .n = (int64_t)n};
-    if (!n) return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
-    if ((int64_t)n > r->s->o.limits.max_client_batch_size) {
-        r->failure = "batch_size";
-        return srv_error(r, 422, "Validation", "`%s`: batch size %zu is above the maximum allowed batch size %lld",
-                         name, n, (long long)r->s->o.limits.max_client_batch_size),
-               false;
-    }
+    if (!srv_check_count(r, name, n)) return false;
     out->text = calloc(n, sizeof *out->text);
     out->bytes = calloc(n, sizeof *out->bytes);
     if (!out->text || !out->bytes) return srv_error(r, 503, "Overloaded", "out of memory"), false;

@@ -54,6 +54,7 @@ typedef struct srv_texts {
     int64_t n;
     bool one;
 } srv_texts;
+bool srv_check_count(srv_request *r, const char *name, size_t n); /* of inputs; false: answered */
 bool srv_read_texts(srv_request *r, const json_t *list, const char *name, srv_texts *out);
 void srv_texts_clear(srv_texts *t);
 

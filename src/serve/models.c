@@ -223,6 +223,7 @@ srv_model *srv_model_take(srv_server *s, int slot)
 
 bool srv_need_model(srv_request *r, const char *name)
 {
+    if (r->model) return true;
     const int slot = srv_model_slot(r->s, name);
     if (slot < 0) {
         srv_error(r, 404, "NotFound", "model '%.100s': there is no such model; GET /v1/models lists the models", name);
@@ -248,6 +249,13 @@ const char *srv_model_kind(const srv_model *m)
     case RF_HEAD_DETECT: return "a detector of replaced tokens";
     }
     return "a model of another kind";
+}
+
+void srv_wrong_model(srv_request *r, const char *what)
+{
+    rf_error why = {0};
+    rf_fail(&why, RF_EUNSUPPORTED, "the model is %s, which %s", srv_model_kind(r->model), what);
+    srv_fail(r, &why);
 }
 
 bool srv_need_vectors(srv_request *r)

@@ -119,7 +119,7 @@ static json_t *operation(const srv_route *x)
     return out;
 }
 
-char *srv_openapi(const srv_server *s)
+void srv_put_openapi(const srv_server *s, srv_text *out)
 {
     json_t *paths = json_object();
     for (const srv_route *x = srv_routes; x->path; x++) {
@@ -137,7 +137,9 @@ char *srv_openapi(const srv_server *s)
                      json_pack("{s:{s:{s:s, s:s}}}", "securitySchemes", "key", "type", "http", "scheme", "bearer"));
         rf__json_set(&all, "security", json_pack("[{s:[]}]", "key"));
     }
-    char *out = rf__json_dump(all, JSON_INDENT(1));
+    char *text = rf__json_dump(all, JSON_INDENT(1));
+    if (text) srv_puts(out, text);
+    else out->failed = true;
+    free(text);
     json_decref(all);
-    return out;
 }

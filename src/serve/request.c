@@ -178,6 +178,14 @@ void srv_let_go(srv_request *r)
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
+void *srv_own(srv_request *r, size_t size, void (*free_own)(void *own))
+{
+    r->own = calloc(1, size);
+    if (r->own) r->free_own = free_own;
+    else srv_error(r, 503, "Overloaded", "out of memory: a request");
+    return r->own;
+}
+
 static void job_done(void *user, rf_engine_job *job)
 {
     srv_request *r = user;

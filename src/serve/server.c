@@ -56,7 +56,6 @@ rf_status srv_open(const srv_options *options, srv_server **out, rf_error *why)
     if (!s) return rf_fail(why, RF_ENOMEM, "out of memory: a server");
     init(s, options);
     status = srv_keys_read(s, why);
-    if (!status && !(s->openapi = srv_openapi(s))) status = rf_fail(why, RF_ENOMEM, "out of memory: openapi.json");
     if (!status) status = srv_http_listen(s, why);
     if (!status) status = srv_workers_start(s, threads < 2 ? 2 : threads, why);
     if (!status) status = srv_models_start(s, why);
@@ -131,7 +130,6 @@ void srv_close(srv_server *s)
     pthread_cond_destroy(&s->load_more);
     pthread_mutex_destroy(&s->log_lock);
     srv_metrics_free(&s->metrics);
-    free(s->openapi);
     free(s->key);
     free(s);
 }

@@ -121,6 +121,10 @@ void srv_refuse_full(srv_request *r);
 bool srv_hold(srv_request *r, int64_t inputs);
 void srv_let_go(srv_request *r);
 
+/* What a route keeps for a request: `size` zeroed bytes in r->own, freed with `free_own` when the request ends. NULL:
+ * answered. */
+void *srv_own(srv_request *r, size_t size, void (*free_own)(void *own));
+
 /* Options of a job whose end brings the request to a worker, for `finish`. */
 rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish);
 
@@ -213,11 +217,13 @@ int srv_model_slot(const srv_server *s, const char *name);
 srv_model *srv_model_take(srv_server *s, int slot); /* NULL: not loaded yet */
 void srv_model_give(srv_model *m);
 
-/* Finds the model that member "model" of the body names, NULL: no such member. false: answered. */
+/* Finds the model that member "model" of the body names, NULL: no such member; nothing to do if the request has one.
+ * false: answered. */
 bool srv_need_model(srv_request *r, const char *name);
-bool srv_need_vectors(srv_request *r);          /* false: answered with 424 */
-const char *srv_model_kind(const srv_model *m); /* "a masked language model" */
-const char *srv_dtype(rf_type type);            /* "float32" */
+void srv_wrong_model(srv_request *r, const char *what); /* 424: the model is X, which `what` */
+bool srv_need_vectors(srv_request *r);                  /* false: answered with 424 */
+const char *srv_model_kind(const srv_model *m);         /* "a masked language model" */
+const char *srv_dtype(rf_type type);                    /* "float32" */
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
@@ -243,7 +249,6 @@ struct srv_server {
     pthread_mutex_t log_lock;
     char (*key)[128]; /* [keys]                                                                     */
     int keys;
-    char *openapi; /* made once                                                                  */
 };
 
 /* http.c: MHD's part. listen: opens the socket; start: answers; resume: a request has its answer, or more of it. */
@@ -268,7 +273,7 @@ bool srv_key_matches(const srv_server *s, const char *key);
 void srv_log(srv_request *r, bool complete);
 void srv_note(const srv_server *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* openapi.c: NULL: no memory. */
-char *srv_openapi(const srv_server *s);
+/* openapi.c: the description of all routes. */
+void srv_put_openapi(const srv_server *s, srv_text *out);
 
 #endif

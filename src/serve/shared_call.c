@@ -22,12 +22,17 @@ void srv_shared_free(srv_shared *c)
     free(c);
 }
 
+static bool together(const srv_call *a, const srv_call *b)
+{
+    return a->compute == b->compute && a->same && a->same(a, b);
+}
+
 /* Takes the first waiting call that `fits` accepts, or `only` that one; under no lock. */
 static srv_call *take(srv_shared *all, const srv_call *like, const srv_call *only)
 {
     pthread_mutex_lock(&all->lock);
     srv_call *before = NULL, *c = all->first;
-    while (c && !(only ? c == only : like && c->compute == like->compute && c->same(like, c))) before = c, c = c->next;
+    while (c && !(only ? c == only : like && together(like, c))) before = c, c = c->next;
     if (c) {
         if (before) before->next = c->next;
         else all->first = c->next;
@@ -69,7 +74,7 @@ int64_t srv_call_waiting(const srv_call *first)
     srv_shared *all = first->r->model->shared;
     int64_t n = 0;
     pthread_mutex_lock(&all->lock);
-    for (const srv_call *c = all->first; c; c = c->next) n += c->compute == first->compute && c->same(first, c);
+    for (const srv_call *c = all->first; c; c = c->next) n += together(first, c);
     pthread_mutex_unlock(&all->lock);
     return n;
 }
@@ -83,6 +88,15 @@ static rf_status run_call(void *user, rf_pipeline *p, rf_error *why)
     c->leads = true;
     if (!drop(c)) c->compute(c, p);
     return RF_OK;
+}
+
+void srv_call_answer(srv_request *r)
+{
+    srv_call *c = r->own;
+    srv_text_clear(&r->out);
+    r->out = c->out;
+    c->out = (srv_text){0};
+    srv_answer_json(r);
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */

@@ -18,14 +18,18 @@ struct srv_call {
     srv_request *r;
     /* Computes `first` and all that srv_call_next gives; ends each with srv_call_end. */
     void (*compute)(srv_call *first, rf_pipeline *p);
-    bool (*same)(const srv_call *a, const srv_call *b); /* may two be computed together?                          */
-    bool leads; /* its own job computes it, and others                                                */
+    /* May two be computed together? NULL: never. */
+    bool (*same)(const srv_call *a, const srv_call *b);
+    bool leads;   /* its own job computes it, and others                                                */
+    srv_text out; /* the answer, if it is written while the call is computed                            */
     rf_error why;
     double deadline, taken, ended;
 };
 
-/* Submits a call of r->model; `finish` is done by a worker when it is over. Otherwise the request is answered. */
+/* Submits a call of r->model; `finish` is done by a worker when it is over without an error. answer: for `finish`,
+ * sends `out` of the call as JSON. */
 void srv_call_submit(srv_call *c, srv_step *finish);
+void srv_call_answer(srv_request *r);
 
 /* Whether nobody waits for the result any more: the client has left, or request_timeout has passed. Such a call is not
  * computed. late: the error of a call that ends for this reason. */
