@@ -135,6 +135,18 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16)
     return f;
 }
 
+const rf_family_row rf__rows_bert_embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, {{0}, 0}};
+const rf_family_row rf__rows_pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRAINED), {{0}, 0}};
+const rf_family_row rf__rows_pooled_choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
+
+const rf_silent rf__silent_bert[] = {
+    {"embeddings.position_ids", NULL},
+    {"embeddings.token_type_ids", NULL},
+    {"cls.predictions.decoder.weight", "tie_word_embeddings"},
+    {"cls.predictions.decoder.bias", NULL},
+    {0},
+};
+
 #define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
 const rf_family_row rf__rows_bert_layer[] = {
     ROW("attention.self.query.weight", "CC", NORMAL, true, 0, qkv),

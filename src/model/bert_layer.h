@@ -45,6 +45,11 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},               \
     {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none}
 
+/* BERT's heads for texts and for choices. */
+#define RF_BERT_POOLED_HEADS                                                  \
+    {RF_HEAD_POOLED, RF_LOOK_FIRST, rf__rows_pooled, rf__head_pooled},        \
+    {RF_HEAD_CHOICE, RF_LOOK_FIRST, rf__rows_pooled_choice, rf__head_pooled}
+
 /* RoFormer's heads for texts and for choices. */
 #define RF_ROFORMER_HEADS                                                     \
     {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense},        \
@@ -59,8 +64,11 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     {RF_HEAD_CHOICE, family "ForMultipleChoice", false, false},               \
     {RF_HEAD_EMBED, family "ForSentenceEmbedding", false, true}
 
-/* The rows of a layer with biases and norms. */
-extern const rf_family_row rf__rows_bert_layer[];
+/* The rows of a layer with biases and norms, of the pooler with a classifier of K columns and of one, and of embeddings
+ * without vectors of positions; tensors of BERT's files that are not read. */
+extern const rf_family_row rf__rows_bert_layer[], rf__rows_bert_embedding[], rf__rows_pooled[],
+    rf__rows_pooled_choice[];
+extern const rf_silent rf__silent_bert[];
 
 /* The part of a family's row that depends on such layers. */
 #define RF_BERT_LAYER RF_BERT_LAYER_OF(rf__bert_embed)

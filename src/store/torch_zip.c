@@ -240,8 +240,7 @@ void rf__zip_close(rf__zip *z)
     rf__free(z->ctx, z);
 }
 
-/* ---- contents of the entries
- * -------------------------------------------------------------------------------------- */
+/* ---- contents of the entries ------------------------------------------------------------------------------------- */
 
 static rf_status member(const rf__zip *z, char *path, size_t size, const char *name, int letters,
                         const struct entry **out, rf_error *why)

@@ -7,14 +7,10 @@
  *     logits     = norm(act(h W_t + b_t)) word^T + b */
 #include "model/bert_layer.h"
 
-static const rf_family_row embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, {{0}, 0}};
-static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRAINED), {{0}, 0}};
-static const rf_family_row choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_masked, rf__head_masked},
-    {RF_HEAD_POOLED, RF_LOOK_FIRST, pooled, rf__head_pooled},
-    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
+    RF_BERT_POOLED_HEADS,
     RF_BERT_HEADS,
     {0},
 };
@@ -37,14 +33,6 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-static const rf_silent silent[] = {
-    {"embeddings.position_ids", NULL},
-    {"embeddings.token_type_ids", NULL},
-    {"cls.predictions.decoder.weight", "tie_word_embeddings"},
-    {"cls.predictions.decoder.bias", NULL},
-    {0},
-};
-
 static const char *const positions[] = {"nezha", NULL};
 
 const rf_family rf__family_nezha = {
@@ -57,11 +45,11 @@ const rf_family rf__family_nezha = {
                .one_width = true,
                .elsewhere = "transformers 5 has no class for model_type `nezha`; versions up to 4.57 have it."},
     .prefix = "nezha.",
-    .embedding = embedding,
+    .embedding = rf__rows_bert_embedding,
     .layer = rf__rows_bert_layer,
     .head = heads,
     .spelling = rf__spelling_bert,
-    .silent = silent,
+    .silent = rf__silent_bert,
     .positions = positions,
     .norm = RF_NORM_LAYER,
     .footprint = rf__bert_footprint,

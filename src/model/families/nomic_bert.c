@@ -48,13 +48,10 @@ static const rf_family_row masked[] = {
 };
 #undef ROW
 
-static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRAINED), {{0}, 0}};
-static const rf_family_row choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_masked},
-    {RF_HEAD_POOLED, RF_LOOK_FIRST, pooled, rf__head_pooled},
-    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
+    RF_BERT_POOLED_HEADS,
     RF_BERT_HEADS,
     {0},
 };
