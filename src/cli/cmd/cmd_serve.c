@@ -155,7 +155,6 @@ static rf_status add_model(job *j, int i, const char *given)
 static rf_status add_models(job *j)
 {
     const cli_list *list = &j->a->models;
-    const char *given = getenv("ROFORMER_MODEL");
     const int n = list->n ? list->n : 1, types = j->a->dtypes.n;
     if (types > 1 && types != n)
         return rf_fail(&j->io->why, RF_EARG, "--dtype: expected one, or one for each of %d models, got %d", n, types);
@@ -163,7 +162,7 @@ static rf_status add_models(job *j)
     j->folder = calloc((size_t)n, sizeof *j->folder);
     if (!j->model || !j->folder) return cli_no_memory(j->io);
     for (int i = 0; i < n; i++) {
-        const rf_status status = add_model(j, i, list->n ? list->item[i] : given && *given ? given : NULL);
+        const rf_status status = add_model(j, i, list->n ? list->item[i] : NULL);
         if (status) return status;
     }
     j->o.model = j->model;
@@ -313,9 +312,9 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    {"model", 'm', CLI_EACH, A(models), "[NAME=]DIR", NULL, 0, 0, NULL,
+    {"model", 'm', CLI_EACH, A(models), "[NAME=]DIR", NULL, 0, 0, "ROFORMER_MODEL",
      "model folder and the name that requests use for it (default: the last part of the path); may be repeated; the "
-     "first one answers requests that name none; default: $ROFORMER_MODEL, or the shipped sentence model",
+     "first one answers requests that name none; default: the shipped sentence model",
      NULL},
     {"dtype", 0, CLI_EACH, A(dtypes), "f32|bf16|int8", NULL, 0, 0, NULL,
      "data type of weight matrices and their products; once for all models, or once for each", "torch_dtype"},
