@@ -1,4 +1,4 @@
-/* graph.c — the tape: tensors, nodes, the walk back, and the pool that adjoints come from. */
+/* graph.c — the tape: tensors, nodes, the backward pass, and the pool of adjoint buffers. */
 #include "graph/graph.h"
 
 #include <math.h>
@@ -134,7 +134,8 @@ void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size)
     return p;
 }
 
-/* A cell without values.  Dimensions are checked here, once for every tensor: none negative, the product countable. */
+/* A tensor struct without values.  Dimensions are checked here, once for every tensor: none is negative, and their
+ * product does not overflow. */
 static rf_cell *new_cell(rf_graph *g, int rank, const int64_t dim[])
 {
     size_t n = sizeof(float);
@@ -196,7 +197,8 @@ rf_tensor *rf_constant(rf_graph *g, const float *value, int rank, const int64_t 
     return borrow(g, (float *)(uintptr_t)value, NULL, rank, dim, false);
 }
 
-/* The pool: buffers of adjoints that are done, newest first; the header lies in the buffer (which has >= 64 bytes). */
+/* The pool: adjoint buffers that are free, newest first.  The header is stored in the buffer, which has at least 64
+ * bytes. */
 struct rf_spare { rf_spare *next; int64_t n; };
 
 float *rf__floats(rf_graph *g, int64_t n)
@@ -234,8 +236,8 @@ rf_graph_mark rf_graph_here(rf_graph *g)
     return (rf_graph_mark){m.block, m.used, m.total};
 }
 
-/* The tensor's values in front of everything that was made since the mark.  What lies there is dead, and the tensor
- * itself is somewhere in it: take the whole stretch back as one piece, move within it, then give back the rest. */
+/* Moves the tensor's values in front of everything that was made since the mark.  All of that is dead, and the tensor
+ * itself is somewhere in it: take back the whole range, move the values within it, then return the rest. */
 static rf_tensor *slide(rf_graph *g, rf_mark mark, const rf_tensor *x, size_t bytes)
 {
     const size_t stretch = g->arena.total - mark.total, head = (sizeof(rf_cell) + 63) & ~(size_t)63;
@@ -254,7 +256,7 @@ rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x)
     const rf_mark to = {mark.block, mark.used, mark.total};
     const rf_cell c = *(const rf_cell *)(const void *)x;
     const size_t bytes = (size_t)rf__size(&c.t) * sizeof(float);
-    if (c.at < to.total) {                                       /* older than the mark: it stays where it is */
+    if (c.at < to.total) {                                       /* older than the mark: not moved */
         rf__arena_release(&g->arena, to);
         return x;
     }
@@ -267,7 +269,7 @@ rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x)
     }
     if (rf__arena_mark(&g->arena).block == to.block) return slide(g, to, &c.t, bytes);
 
-    /* The arena grew since the mark, which happens in the first lap only: the values wait outside. */
+    /* The arena grew since the mark, which happens only in the first pass: the values are buffered outside. */
     float *aside = rf__alloc(g->ctx, bytes);
     if (!aside) return x;
     memcpy(aside, c.t.f32, bytes);
@@ -364,7 +366,7 @@ static void notify_ready(rf_graph *g, rf_node *n)
 void rf__walk(rf_graph *g)
 {
     for (rf_node *n = g->last; n && !g->error.code; n = n->older) {
-        if (n->out->grad) {                                      /* else the loss does not depend on it */
+        if (n->out->grad) {                                      /* otherwise the loss does not depend on it */
             n->op->back(g, n);
             rf__give(g, n->out->grad, rf__size(n->out));
             n->out->grad = NULL;
@@ -373,8 +375,8 @@ void rf__walk(rf_graph *g)
     }
 }
 
-/* vocab_loss forms its gradients at once, as if its adjoint were 1: it is where vocab_loss is the loss, or a term of
- * the sum that is. */
+/* vocab_loss computes its gradients in the forward pass as if its adjoint were 1.  That is true if vocab_loss is the
+ * loss, or a term of the sum that is the loss. */
 static bool begins_at_vocab_loss(const rf_graph *g, const rf_tensor *loss)
 {
     const rf_node *end = g->last, *n = end;

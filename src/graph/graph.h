@@ -1,13 +1,13 @@
-/* graph.h — floor 2, internal: the tape and what operations share.
+/* graph.h — internal: the tape and the functions that operations share.
  *
- *     rf_linear(g, x, w, b, act)          looks at shapes, computes at once, leaves a node
+ *     rf_linear(g, x, w, b, act)          checks shapes, computes immediately, records a node
  *     [node] -> [node] -> [node]          newest first; rf_backward walks it
  *       |out, in[], saved                 saved: the operation's own struct, in the arena
  *
- * Adjoints.  Every adjoint buffer has one owner, the tensor whose `grad` points at it.  A backward may take its
- * output's buffer (rf__dy) and hand it to one input; what nobody took goes back to the pool when the node is done, and
- * the next layer's adjoints are made of it.  No buffer is zero-filled to be added to: the first adjoint of a tensor is
- * adopted, later ones are added. */
+ * Adjoints.  Every adjoint buffer has one owner, the tensor whose `grad` points at it.  A backward function may take
+ * its output's buffer (rf__dy) and pass it to one input.  A buffer that is not taken returns to the pool when the node
+ * is done, and the next layer's adjoints reuse it.  Buffers are not zeroed before accumulation: the first adjoint of a
+ * tensor is adopted, later ones are added. */
 #ifndef RF_GRAPH_H
 #define RF_GRAPH_H
 
@@ -39,22 +39,23 @@ enum { RF_INPUTS = 8 };
 struct rf_node {
     rf_node *older;
     const rf_op *op;
-    rf_tensor *out, *in[RF_INPUTS];     /* an input that was not given is NULL                                        */
+    rf_tensor *out, *in[RF_INPUTS];     /* NULL for an omitted input                                                  */
     void *saved;
 };
 
-/* A tensor as the arena holds it: `at` is the arena's fill when it was made, which tells what is older than a mark. */
+/* A tensor as the arena stores it.  `at` is the fill of the arena when it was made; it shows whether the tensor is
+ * older than a mark. */
 typedef struct rf_cell {
     rf_tensor t;
     size_t at;
-    bool borrowed;                      /* the values are the caller's                                                */
-    bool needed;                        /* a recorded operation's backward reads the values                           */
-    bool spent;                         /* the next operation may take them                                           */
+    bool borrowed;                      /* the caller owns the values                                                 */
+    bool needed;                        /* the backward pass of a recorded operation reads the values                 */
+    bool spent;                         /* the next operation may reuse the memory of the values                      */
     rf_node *oldest;                    /* of a parameter: its first use, the last one that adds to its gradient      */
 } rf_cell;
 
-/* During rf_backward, from the thread that called it: nothing will be added to these n floats any more.  One that a
- * recomputed stretch shares with others is told after each: the last time counts. */
+/* Called during rf_backward, in its thread, when these n floats of a gradient are final.  A gradient that a recomputed
+ * part shares with others is reported after each of them; the last report counts. */
 typedef void rf_ready(void *user, const float *grad, int64_t n);
 
 typedef struct rf_spare rf_spare;       /* a returned buffer, in the pool                                             */
@@ -65,17 +66,17 @@ struct rf_graph {
     rf_arena arena;
     rf_cell nil;
     rf_error error;                     /* the first failure                                                          */
-    const rf_cancel *cancel;            /* looked at before every operation; or NULL                                  */
+    const rf_cancel *cancel;            /* called before every operation; or NULL                                     */
     bool record, walked;
-    bool train;                         /* dropout is on: recording, or a stretch whose recording comes later         */
-    rf_type products;                   /* what linear, attention and vocab_loss multiply in                          */
+    bool train;                         /* dropout is active: recording, or a part that is recorded later */
+    rf_type products;                   /* type in which linear, attention and vocab_loss multiply                    */
     double smoothing;                   /* of labels, while `train`                                                   */
     rf_key key;                         /* dropout: of (seed, step)                                                   */
-    uint32_t drops;                     /* dropouts so far in this step                                               */
-    int losses;                         /* recorded operations that have formed their gradients already               */
+    uint32_t drops;                     /* number of dropouts so far in this step                                     */
+    int losses;                         /* recorded operations that have computed their gradients already             */
     rf_node *last;
     rf_spare *spare;
-    rf_ready *ready;                    /* told when a parameter's gradient is final; or NULL                         */
+    rf_ready *ready;                    /* called when a parameter's gradient is final; or NULL                       */
     void *ready_user;
 };
 
@@ -84,18 +85,18 @@ struct rf_graph {
 /* Keeps the first failure; returns nil. */
 rf_tensor *rf__stop(rf_graph *g, rf_status status, const char *format, ...) RF_PRINTF(3, 4);
 
-/* true: `x` is there, with values, and has this rank (0: any).  Otherwise the graph stops with a sentence. */
+/* Returns true if `x` exists, has values, and has this rank (0: any).  Otherwise the graph fails with a message. */
 bool rf__expect_rank(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int rank);
 
-/* true: no vector was given, or one of n elements. */
+/* Returns true if the vector is NULL or has n elements. */
 bool rf__expect_vector(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int64_t n);
 
-/* Starts of B sequences that lie end to end over N tokens, each of at least `least`.  RF_EARG: none given; RF_ESHAPE:
- * they fall, or end elsewhere.  The second stops the graph. */
+/* Checks the starts of B sequences, stored one after another in N tokens, each of at least `least` tokens.  RF_EARG: no
+ * starts; RF_ESHAPE: they decrease, or do not end at N.  The latter fails the graph. */
 rf_status rf__check_starts(const char *what, const int32_t start[], int64_t B, int64_t N, int64_t least, rf_error *why);
 bool rf__expect_starts(rf_graph *g, const char *op, const int32_t start[], int64_t B, int64_t N, int64_t least);
 
-/* The only macros with a return in them: nil, if the graph has failed or the condition is false. */
+/* The only macros that contain a return: they return nil if the graph has failed or the condition is false. */
 #define RF_NEED(g, condition, status, ...)                              \
     do {                                                                \
         if ((g)->error.code) return &(g)->nil.t;                        \
@@ -116,7 +117,7 @@ bool rf__expect_starts(rf_graph *g, const char *op, const int32_t start[], int64
         if (!rf__expect_starts((g), (op), (start), (B), (N), (least))) return &(g)->nil.t;        \
     } while (0)
 
-/* Inputs of an operation as the two arguments (array, count). */
+/* The inputs of an operation as the two arguments (array, count). */
 #define RF_IN(...) (rf_tensor *[]){__VA_ARGS__}, (int)(sizeof((rf_tensor *[]){__VA_ARGS__}) / sizeof(rf_tensor *))
 
 /* ---- memory: NULL or nil when there is none, and then the graph has stopped -------------------------------------- */
@@ -128,76 +129,76 @@ static inline int64_t rf__size(const rf_tensor *x)
     return n;
 }
 
-void *rf__push(rf_graph *g, size_t count, size_t size);                 /* until reset                                */
+void *rf__push(rf_graph *g, size_t count, size_t size);                 /* valid until reset                          */
 void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size);
 rf_tensor *rf__new(rf_graph *g, int rank, const int64_t dim[]);         /* values not set                             */
 rf_tensor *rf__like(rf_graph *g, const rf_tensor *x);
 
-/* Buffers that come and go within a step: from the pool if one of this size is there. */
+/* Temporary buffers of a step: from the pool if it has one of this size. */
 float *rf__floats(rf_graph *g, int64_t n);
 void rf__give(rf_graph *g, float *buffer, int64_t n);
 
-/* Scratch of one operation: everything pushed since the mark goes back. */
+/* Scratch of one operation: frees everything that was pushed since the mark. */
 static inline rf_mark rf__scratch(const rf_graph *g) { return rf__arena_mark(&g->arena); }
 static inline void rf__scratch_end(rf_graph *g, rf_mark mark) { rf__arena_release(&g->arena, mark); }
 
 /* ---- the tape --------------------------------------------------------------------------------------------------- */
 
-/* true: recording, and something among the inputs (NULL allowed) needs a gradient. */
+/* Returns true when recording if an input (NULL allowed) needs a gradient. */
 bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n);
 
-/* Leaves a node whose output is `out`; returns out.  Only when rf__tracked. */
+/* Records a node with the output `out` and returns out.  Call it only if rf__tracked. */
 rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
                       size_t size);
 
-/* Takes the output's adjoint away from it: the backward may change it and owns it now. */
+/* Takes over the output's adjoint: the backward function owns the buffer and may change it. */
 float *rf__dy(rf_node *n);
 
-/* dLoss/dx += dx.  Hands the buffer over (fresh or taken, of x's size).  Does nothing but that when x is not
- * tracked. */
+/* dLoss/dx += dx.  Passes ownership of the buffer (new or taken, of x's size).  If x is not tracked, it only frees the
+ * buffer. */
 void rf__adjoint(rf_graph *g, rf_tensor *x, float *dx);
 
-/* The same, from a buffer that stays with its owner. */
+/* The same from a buffer that keeps its owner. */
 void rf__adjoint_copy(rf_graph *g, rf_tensor *x, const float *dx);
 
-/* Where to add to dLoss/dx in place: beta 1, or 0 when nothing was there and the buffer holds no values yet. */
+/* The buffer of dLoss/dx for accumulation in place.  beta is 1, or 0 if the buffer is new and not initialized. */
 float *rf__adjoint_here(rf_graph *g, rf_tensor *x, float *beta);
-float *rf__adjoint_sum(rf_graph *g, rf_tensor *x);                       /* the same, made zero instead of beta 0     */
+float *rf__adjoint_sum(rf_graph *g, rf_tensor *x);                       /* the same, zeroed instead of beta 0        */
 
-/* The backward reads x's values, or those of an output: rf_spend has no effect any more. */
+/* The backward pass reads the values of x, or of an output: rf_spend has no effect from now on. */
 static inline void rf__needed(rf_tensor *x) { ((rf_cell *)(void *)x)->needed = true; }
 static inline bool rf__spent(const rf_tensor *x) { return x->f32 && ((const rf_cell *)(const void *)x)->spent; }
 
-/* NULL: nobody is told.  Stays through rf_graph_reset. */
+/* NULL: no callback.  rf_graph_reset keeps it. */
 static inline void rf__graph_ready(rf_graph *g, rf_ready *ready, void *user)
 {
     g->ready = ready;
     g->ready_user = user;
 }
 
-/* NULL: nobody is asked.  Stays through rf_graph_reset. */
+/* NULL: no callback.  rf_graph_reset keeps it. */
 static inline void rf__graph_cancel(rf_graph *g, const rf_cancel *cancel) { g->cancel = cancel; }
 
-/* From the newest node to the oldest, from adjoints that are there. */
+/* From the newest node to the oldest, starting with the existing adjoints. */
 void rf__walk(rf_graph *g);
 
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
-/* body(arg, first, last, block, worker) over fixed spans of [0, n), each `each` long but the last: the partition
- * depends on n and each alone, so sums over it have one order. */
+/* body(arg, first, last, block, worker) over fixed spans of [0, n), each of length `each` except the last.  The
+ * partition depends only on n and each, so sums over it have a fixed order. */
 typedef void rf_span_body(void *arg, int64_t first, int64_t last, int64_t block, int worker);
 void rf__spans(const rf_graph *g, int64_t n, int64_t each, rf_span_body *body, void *arg);
 
-enum { RF_SPAN = 16384 };                                                /* floats: 64 KiB, a piece of L2             */
+enum { RF_SPAN = 16384 };                                                /* floats: 64 KiB, part of the L2 cache */
 
-/* Rows of one span; a multiple of 16, so that spans of dropout begin where a vector of random numbers does. */
+/* Rows of one span: a multiple of 16, so that dropout's spans begin at a vector of random numbers. */
 static inline int64_t rf__span_rows(int64_t width)
 {
     const int64_t rows = RF_SPAN / (width > 0 ? width : 1) / 16 * 16;
     return rows < 16 ? 16 : rows;
 }
 
-void rf__graph_gemm(rf_graph *g, const rf_gemm_call *call);              /* rf_gemm; its failure stops the graph      */
+void rf__graph_gemm(rf_graph *g, const rf_gemm_call *call);              /* rf_gemm; if it fails, the graph fails     */
 void rf__zero(const rf_graph *g, float *x, int64_t n);
 void rf__copy_into(const rf_graph *g, float *y, const float *x, int64_t n);
 void rf__sum_into(const rf_graph *g, float *y, const float *x, int64_t n);               /* y = y + x                 */
@@ -211,33 +212,33 @@ typedef struct rf_act_kernels {
     void (*forward)(float *y, const float *x, int64_t n);                /* NULL for RF_ACT_NONE                      */
     void (*back)(float *dx, const float *dy, const float *x, int64_t n);
 } rf_act_kernels;
-bool rf__act_find(const rf_graph *g, rf_act act, rf_act_kernels *out);   /* false: no such activation                 */
+bool rf__act_find(const rf_graph *g, rf_act act, rf_act_kernels *out);   /* false if there is no such activation      */
 void rf__act_forward(const rf_graph *g, rf_act act, float *y, const float *x, int64_t n);
 void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, const float *x, int64_t n);
 
-/* The same of z rounded to bf16: z16 receives it (or NULL), y = act(z16), in y's place; and from what was kept. */
+/* The same for z rounded to bf16: z16 receives it (or NULL), and y = act(z16) replaces y; and from the stored z16. */
 void rf__act_round(const rf_graph *g, rf_act act, uint16_t *z16, float *y, int64_t n);
 void rf__act_again(const rf_graph *g, rf_act act, float *y, const uint16_t *z16, int64_t n);
 void rf__act_back_bf16(const rf_graph *g, rf_act act, float *dz, const uint16_t *z16, int64_t n);
 
-/* Losses whose gradient dz is known when their value is (loss.c): begin gives dz, zeroed, or NULL when z is not
- * tracked; between the two it is filled; back multiplies it with the loss's adjoint. */
+/* Losses whose gradient dz is computed together with their value (loss.c).  begin returns dz, zeroed, or NULL if z is
+ * not tracked; the loss fills it; back multiplies it by the loss's adjoint. */
 bool rf__loss_begin(rf_graph *g, rf_tensor *z, float **dz);
 rf_tensor *rf__loss_end(rf_graph *g, const rf_op *op, rf_tensor *z, float *dz, double value);
 void rf__loss_back(rf_graph *g, rf_node *n);
 
-/* RF_EDATA: the labels of a list are not what this loss accepts. */
+/* RF_EDATA: this loss does not accept the labels of a list. */
 rf_status rf__list_labels_check(rf_list_loss_kind what, const float label[], int64_t n, rf_error *why);
 
-/* Rows of logits that rf_vocab_loss holds at a time, of n labels over V words. */
+/* Number of rows of logits that rf_vocab_loss stores at a time, for n labels and V words. */
 int64_t rf__vocab_loss_rows(int64_t n, int64_t V);
 
-/* Linear attention: columns of a row of features, `features` being the number of random ones that is asked for or 0 for
+/* Linear attention: columns of a row of features, where `features` is the requested number of random features, or 0 for
  * that of the map; and floats of a sequence's state. */
 int64_t rf__linear_attention_features(const char *map, int64_t features, int64_t width);
 int64_t rf__linear_attention_state(const rfk_table *k, int64_t heads, int64_t features, int64_t width);
 
-/* A dropout of this step: its stream, unique in the step.  Units within one add to it (below 2^32). */
+/* A dropout of this step: its stream is unique in the step.  Units within it add their number to it (below 2^32). */
 static inline uint64_t rf__drop_stream(rf_graph *g) { return (uint64_t)g->drops++ << 32; }
 
 #endif

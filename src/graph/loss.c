@@ -1,7 +1,7 @@
-/* loss.c — what the losses over small tensors of logits share.
+/* loss.c — shared functions of the losses over small tensors of logits.
  *
- * A head's logits are few (labels of an example, not a vocabulary), so these losses are computed as they are printed,
- * in double, and their gradient at once: backward only multiplies it with the adjoint of the loss. */
+ * A head has few logits (labels of an example, not a vocabulary).  So these losses are computed by their formulas in
+ * double, together with their gradient; the backward pass only multiplies it by the adjoint of the loss. */
 #include "graph/graph.h"
 
 struct saved { float *dz; };

@@ -1,4 +1,4 @@
-/* work.c — what operations do over many rows: fixed spans on the workers, sums in one order. */
+/* work.c — row operations on the workers, over fixed spans, with sums in a fixed order. */
 #include "graph/graph.h"
 
 struct spans { int64_t n, each; rf_span_body *body; void *arg; };
@@ -167,7 +167,7 @@ void rf__gather(const rf_graph *g, float *y, const float *x, const int32_t row[]
     rf__spans(g, n, rf__span_rows(width), gather_span, &(struct indexed){g->k, y, x, row, n, width});
 }
 
-/* Spans of columns: each row's sum is formed by one worker in the order of i, with no sorting and no partial sums. */
+/* Spans of columns: one worker computes the sum of a row in the order of i, without sorting or partial sums. */
 enum { COLUMNS = 128 };
 
 static void scatter_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
@@ -185,7 +185,7 @@ void rf__scatter_add(const rf_graph *g, float *x, const float *y, const int32_t 
     rf__spans(g, width, COLUMNS, scatter_span, &(struct indexed){g->k, x, y, row, n, width});
 }
 
-/* Groups of rows are summed first, so that the rounding error grows with the groups and not with the rows. */
+/* Groups of rows are summed first, so that the rounding error grows with the number of groups instead of rows. */
 static void column_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;

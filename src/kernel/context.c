@@ -1,4 +1,4 @@
-/* context.c — a context: allocator, threads, and the kernels of the best rung, chosen once. */
+/* context.c — a context: allocator, threads, and the kernels of the best rung, selected once. */
 #include <stdio.h>
 
 #include "base/context.h"
@@ -8,7 +8,7 @@
 
 /* ---- the rung ---- */
 
-/* Why the rung that was asked for cannot be had. */
+/* The reason why the requested rung is not available. */
 static rf_status refuse(const char *asked, const char *best, rf_error *why)
 {
     char all[256] = "";
@@ -25,7 +25,7 @@ static rf_status refuse(const char *asked, const char *best, rf_error *why)
                    asked, best);
 }
 
-/* The rung that `asked` names, or the best, which is not an emulated one. */
+/* The rung named `asked`, or the best one that is not emulated. */
 static rf_status choose(const char *asked, rfk_table *out, rf_error *why)
 {
     int best = 0, chosen = -1;
@@ -45,7 +45,7 @@ static int threads_of_machine(void)
     return n < RF_MAX_THREADS ? n : RF_MAX_THREADS;
 }
 
-/* What the kernels need besides their table: products, workers. */
+/* What kernels need in addition to their table: products, workers. */
 static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products, rf_error *why)
 {
     rfk_table *kernels = rf__alloc(ctx, sizeof *kernels);

@@ -1,6 +1,6 @@
-/* isa_amx.c — the rung above avx512bf16 and avx512vnni has kernels of its own where products are of bf16 and of int8:
- * in tiles (AMX), sixteen and thirty-two times the multiply-adds of f32 at most, and for attention in bf16 where its
- * problem is for tiles.  All others, the backward among them, are those of the rungs below.                          */
+/* isa_amx.c — kernels of the rung above avx512bf16 and avx512vnni: products in bf16 and int8, and attention in bf16 for
+ * suitable problems, in tiles (AMX), with at most 16 and 32 times the multiply-adds of f32.  All others, including the
+ * backward pass, are those of the rungs below.                                                                       */
 #include "kernel/kernel.h"
 #include "kernel/vec_amx.h"
 

@@ -1,12 +1,12 @@
-/* isa_amx_emulated.c — the kernels of the rung amx, their tiles in plain C: what tests run where no processor has
- * tiles, and what a processor that has them is held against. */
+/* isa_amx_emulated.c — the kernels of the rung amx with tiles in plain C.  Tests run them on processors without tiles,
+ * and compare processors that have tiles with them. */
 #include "kernel/kernel.h"
 #include "kernel/vec_amx_emulated.h"
 
 #include "kernel/gemm/gemm_amx.inc"
 #include "kernel/attention/attention_amx.inc"
 
-/* What is not in tiles is the best rung's that this processor has. */
+/* All other kernels are those of the best rung of this processor. */
 static void k_attention_bf16(const rfk_attention *a, int64_t first, int64_t last, void *scratch)
 {
     rfk_table below = rfk_ref, next;

@@ -1,4 +1,4 @@
-/* isa_avx2.c — the whole file is one table: the bodies in the words of vec_avx2.h. */
+/* isa_avx2.c — the table of the rung: the kernel bodies in the dialect of vec_avx2.h. */
 #include <math.h>
 
 #include "kernel/kernel.h"

@@ -1,4 +1,4 @@
-/* isa_avx512.c — the whole file is one table: the bodies in the words of vec_avx512.h. */
+/* isa_avx512.c — the table of the rung: the kernel bodies in the dialect of vec_avx512.h. */
 #include <math.h>
 
 #include "kernel/kernel.h"

@@ -1,6 +1,6 @@
-/* isa_avx512bf16.c — the rung above avx512 has kernels of its own where products are of bf16: by the instruction for
- * them (AVX512_BF16, vdpbf16ps), twice the multiply-adds of f32, and by the one that rounds to bf16.  All others are
- * those of the rung below, whose bodies are here only for the parts that attention shares.                           */
+/* isa_avx512bf16.c — kernels of the rung above avx512: products in bf16 by vdpbf16ps (AVX512_BF16), with twice the
+ * multiply-adds of f32, and rounding to bf16 by instruction.  All others are those of the rung below; its bodies are
+ * included only for the parts that attention shares.                                                                 */
 #include <math.h>
 
 #include "kernel/kernel.h"

@@ -1,5 +1,5 @@
-/* isa_avx512vnni.c — the rung above avx512 has kernels of its own where products are of int8: by the instruction for
- * them (AVX512_VNNI, vpdpbusd), four times the multiply-adds of f32.  All others are those of the rung below.        */
+/* isa_avx512vnni.c — kernels of the rung above avx512: products in int8 by vpdpbusd (AVX512_VNNI), with four times the
+ * multiply-adds of f32.  All others are those of the rung below.                                                     */
 #include <math.h>
 
 #include "kernel/kernel.h"

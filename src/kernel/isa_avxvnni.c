@@ -1,5 +1,5 @@
-/* isa_avxvnni.c — the rung above avx2, of processors that have the instruction for products in int8 without AVX-512
- * (AVX-VNNI, vpdpbusd on 256 bits), has kernels of its own for these.  All others are those of the rung below.      */
+/* isa_avxvnni.c — kernels of the rung above avx2, for processors with AVX-VNNI but without AVX-512: products in int8 by
+ * vpdpbusd on 256 bits.  All others are those of the rung below.                                                     */
 #include <math.h>
 
 #include "kernel/kernel.h"

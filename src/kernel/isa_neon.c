@@ -1,4 +1,4 @@
-/* isa_neon.c — the whole file is one table: the bodies in the words of vec_neon.h. */
+/* isa_neon.c — the table of the rung: the kernel bodies in the dialect of vec_neon.h. */
 #include <math.h>
 
 #include "kernel/kernel.h"

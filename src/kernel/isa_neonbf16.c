@@ -1,15 +1,15 @@
-/* isa_neonbf16.c — the rung above neon has kernels of its own where products are of bf16: by BFMMLA, whose squares are
- * two rows and two columns (gemm_squares.inc), four times the multiply-adds of f32, and in attention, whose operands
- * lie in pairs, by BFDOT, twice; rounding to bf16 is BFCVTN, to the same bits.  All others are those of the rungs
- * below.
+/* isa_neonbf16.c — kernels of the rung above neon: products in bf16.  Matrix products use BFMMLA, which multiplies
+ * blocks of two rows and two columns (gemm_squares.inc), with four times the multiply-adds of f32.  Attention, whose
+ * operands are in pairs, uses BFDOT, with twice as many.  BFCVTN rounds to bf16, to the same bits.  All others are
+ * those of the rungs below.
  *
- * Bits.  Both instructions add two products first, p = o(a_2i b_2i + a_2i+1 b_2i+1), and the sum after that,
- * s = o(s + p); BFMMLA does so twice.  o rounds to odd: to the number itself or to that of its two neighbours whose
- * last digit is 1, and takes subnormal numbers for zeros (unless FPCR.EBF is set, which is the program's own doing, on
- * processors with FEAT_EBF16; nothing here sets it).  So bits are those of this rung, not of the others, whose sums
- * take one term after the other to nearest; an element's go by its row and its column alone, as everywhere.
- * o is off by less than 2 u of its result (u = 2^-24), k/2 sums and a pair's: (k + 2) u sum |a b| in all, where the
- * others have k u.                                                                                                   */
+ * Bits.  Both instructions add two products first, p = o(a_2i b_2i + a_2i+1 b_2i+1), and the sum after that, s = o(s +
+ * p); BFMMLA does so twice.  o rounds to odd: to the number itself, or to the one of its two neighbors whose last digit
+ * is 1.  It treats subnormal numbers as zero, unless a program sets FPCR.EBF on a processor with FEAT_EBF16; nothing
+ * here sets it.  So the bits of this rung differ from those of other rungs, which add one term after the other and
+ * round to nearest.  As everywhere, the bits of an element depend only on its row and its column.  The relative error
+ * of o is below 2 u (u = 2^-24).  With k/2 sums and one pair, the total is (k + 2) u sum |a b|, where other rungs have
+ * k u.                                                                                                               */
 #include <math.h>
 
 #include "kernel/kernel.h"

@@ -1,5 +1,5 @@
-/* isa_neondot.c — the rung above neon has kernels of its own where products are of int8: by the instruction for them
- * (FEAT_DotProd, SDOT), four times the multiply-adds of f32.  All others are those of the rung below.                */
+/* isa_neondot.c — kernels of the rung above neon: products in int8 by SDOT (FEAT_DotProd), with four times the
+ * multiply-adds of f32.  All others are those of the rung below.                                                     */
 #include <math.h>
 
 #include "kernel/kernel.h"

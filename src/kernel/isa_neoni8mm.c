@@ -1,5 +1,5 @@
-/* isa_neoni8mm.c — the same as neondot by squares (FEAT_I8MM, SMMLA): two rows meet two columns, eight times the
- * multiply-adds of f32.  All others are those of the rungs below.                                                    */
+/* isa_neoni8mm.c — kernels of the rung above neondot: products in int8 by SMMLA (FEAT_I8MM), which multiplies two rows
+ * with two columns, with eight times the multiply-adds of f32.  All others are those of the rungs below.             */
 #include <math.h>
 
 #include "kernel/kernel.h"

@@ -1,4 +1,4 @@
-/* isa_sse4.c — the whole file is one table: the bodies in the words of vec_sse4.h. */
+/* isa_sse4.c — the table of the rung: the kernel bodies in the dialect of vec_sse4.h. */
 #include <math.h>
 
 #include "kernel/kernel.h"

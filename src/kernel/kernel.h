@@ -1,4 +1,4 @@
-/* kernel.h — floor 1, internal: the rungs of the ladder. */
+/* kernel.h — internal: the rungs of the ladder. */
 #ifndef RF_KERNEL_H
 #define RF_KERNEL_H
 

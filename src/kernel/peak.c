@@ -1,7 +1,7 @@
-/* peak.c — register-only multiply-add loops and plain memory passes.
+/* peak.c — measures peak rates with multiply-add loops in registers and with plain memory passes.
  *
- * The accumulators are named variables that an empty asm statement claims to change: an array of them goes through
- * memory and shows a quarter of the truth, and a loop without the asm is folded away.                                */
+ * The accumulators are named variables that an empty asm statement declares as changed.  An array of accumulators would
+ * go through memory and show a quarter of the rate, and the compiler would remove a loop without the asm.            */
 #include "base/base.h"
 #include "base/processor.h"
 #include "roformer/kernel/kernels.h"
@@ -15,8 +15,8 @@
 #include <arm_neon.h>
 #endif
 
-/* As many chains as hide the latency at two multiply-adds a cycle: Zen 5's of bf16 is eight cycles, that of f32 four on
- * most.  AVX2 has 16 registers.                                                                                      */
+/* Enough chains to hide the latency at two multiply-adds per cycle: bf16 on Zen 5 takes eight cycles, f32 takes four on
+ * most processors.  AVX2 has 16 registers.                                                                           */
 #define CHAINS_14(X, A)                                     \
     X(a, A) X(b, A) X(c, A) X(d, A) X(e, A) X(f, A) X(g, A) \
     X(h, A) X(i, A) X(j, A) X(k, A) X(l, A) X(m, A) X(o, A)
@@ -62,7 +62,7 @@ SPIN(spin_i8_256, FOR("avx2,avxvnni"), 14, __m256i, _mm256_setzero_si256(), _mm2
 SPIN(spin_i16_256, FOR("avx2"), 14, __m256i, _mm256_set1_epi32(1), _mm256_set1_epi16(1), DOT_I16_256, "+x", 8 * 4)
 SPIN(spin_i16_128, , 14, __m128i, _mm_set1_epi32(1), _mm_set1_epi16(1), DOT_I16_128, "+x", 4 * 4)
 
-/* Four sums of tiles, as the kernels have (gemm_amx.inc): a product takes 16 cycles, and its sum is ready after 52. */
+/* Four sums of tiles, as in the kernels (gemm_amx.inc): a product takes 16 cycles, and its sum is ready after 52. */
 #define TILE_SPIN(NAME, DOT, FLOPS)                        \
     static double NAME(int64_t n)                          \
     {                                                      \
@@ -94,7 +94,7 @@ SPIN(spin_i8, FOR("dotprod"), 20, int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010
 SPIN(spin_scalar, , 14, float, 1.0F, 0.5F, FMA_1, "+r", 2)
 #endif
 
-/* Whether this processor has `rung`, and the context's rung is that one or above it. */
+/* Whether this processor has `rung`, and the context's rung is at least that one. */
 static bool reaches(const rf_ctx *ctx, const char *rung)
 {
     const char *name, *lacks;
@@ -131,12 +131,12 @@ static spin *spin_of(const rf_ctx *ctx, rf_type type)
 #endif
 }
 
-/* Passes of `body` over all workers until the time is up; `amount` is what one pass does. */
+/* Runs `body` on all workers until the time is up; `amount` is the work of one pass. */
 typedef struct passes { const rf_ctx *ctx; rf_body *body; void *arg; double amount; } passes;
 
 static double rate(const passes *p, double seconds)
 {
-    rf__parallel(p->ctx, p->ctx->threads, p->body, p->arg);         /* wakes the workers, touches the pages */
+    rf__parallel(p->ctx, p->ctx->threads, p->body, p->arg);         /* wakes the workers and touches the pages */
     const double start = rf__seconds();
     double now, done = 0;
     do {

@@ -2,7 +2,7 @@
  *
  *     theta_i = base^(-2i/r),   row m of the tables:  cos(m theta_i), sin(m theta_i)  for i in [0, r/2)
  *
- * The angle is formed in double: m theta_i in float would be wrong by 1e-3 at m = 65535, in double by 1e-11.         */
+ * The angle is computed in double: at m = 65535 the error of m theta_i is 1e-3 in float and 1e-11 in double.         */
 #include "roformer/kernel/rope.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ struct rf_rope {
     const rf_ctx *ctx;
     rf_rope_spec spec;
     int64_t rows;
-    float *cos, *sin;                   /* behind this struct, in the same block as theta */
+    float *cos, *sin;                   /* after this struct, in the same block as theta */
     double *theta;
 };
 

@@ -1,4 +1,4 @@
-/* select.c — the ladder of rungs.def: which rungs this processor has, and their tables. */
+/* select.c — the ladder of rungs.def: which rungs this processor supports, and their tables. */
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -9,7 +9,7 @@
 
 /* ---- what each rung needs ---- */
 
-/* Notes the first feature that is not there. */
+/* Notes the first missing feature. */
 static bool lack(const char **lacks, const char *feature)
 {
     if (!*lacks) *lacks = feature;
@@ -76,7 +76,7 @@ enum { OF_x86_64, OF_aarch64, OF_emulated };
 
 static const struct rung {
     const char *name;
-    const rfk_table *table;             /* NULL: of another machine */
+    const rfk_table *table;             /* NULL: of another architecture */
     bool (*can)(const char **lacks);
     bool emulated;
 } ladder[] = {
@@ -105,7 +105,7 @@ const char *rfk_rung_name(int i, const char **lacks)
 
 /* ---- tables ---- */
 
-/* A finer table replaces only what it improves; a NULL entry leaves the rung below in place. */
+/* The table of a higher rung replaces only the kernels that it has; a NULL entry keeps the kernel of the rung below. */
 static void overlay(rfk_table *t, const rfk_table *finer)
 {
     t->isa = finer->isa;

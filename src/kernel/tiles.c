@@ -1,13 +1,14 @@
-/* tiles.c — whether this process may use the processor's tiles (AMX), and the tiles of who emulates them.
+/* tiles.c — whether this process may use the processor's tiles (AMX), and the emulated tiles.
  *
- * Three must agree, in this order:
+ * Three parties must allow it, in this order:
  *
  *     processor   CPUID 7, EDX: AMX-BF16 (bit 22), AMX-TILE (24), AMX-INT8 (25)
  *     kernel      XCR0, bits 17 and 18: a thread's tiles and their configuration are saved (Linux 5.16 and later)
- *     process     arch_prctl(ARCH_REQ_XCOMP_PERM, 18): asked once, for all its threads; refused when a thread's
+ *     process     arch_prctl(ARCH_REQ_XCOMP_PERM, 18): requested once, for all threads; refused if a thread's
  *                 alternate stack for signals is too small for 8 KB more, or by a filter of system calls
  *
- * A hypervisor that does not pass tiles on hides them in CPUID; where the model is one that has them, it is named.   */
+ * A hypervisor that does not expose tiles hides them in CPUID.  If the processor model has tiles, the message names the
+ * hypervisor.                                                                                                        */
 #if defined(__x86_64__) && defined(__linux__)
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -32,7 +33,7 @@ void rf_tiles_counted(rf_tile_counts *out)
 enum { BF16 = 1 << 22, TILE = 1 << 24, INT8 = 1 << 25, SAVED = 3 << 17 };
 static const unsigned hypervisor = 1U << 31;
 
-/* Intel's family 6 with tiles: Sapphire Rapids, Emerald Rapids, Granite Rapids. */
+/* Processors of Intel's family 6 with tiles: Sapphire Rapids, Emerald Rapids, Granite Rapids. */
 static bool has_them_by_name(const rf__tiles_seen *s)
 {
     static const unsigned model[] = {0x8f, 0xcf, 0xad, 0xae};
@@ -72,7 +73,7 @@ static uint64_t saved_by_kernel(void)
     return (uint64_t)high << 32 | low;
 }
 
-/* The request comes last, and only where it can be granted. */
+/* Permission is requested last, and only if it can be granted. */
 static void ask(void)
 {
     rf__tiles_seen s = {0};

@@ -1,4 +1,4 @@
-/* tiles.h — floor 1, internal: what the rungs of tiles (amx, amx_emulated) need besides their kernels. */
+/* tiles.h — internal: what the rungs with tiles (amx, amx_emulated) need besides their kernels. */
 #ifndef RF_TILES_H
 #define RF_TILES_H
 
@@ -7,22 +7,23 @@
 
 #include "roformer/kernel/work.h"
 
-/* NULL: this process may use tiles.  Otherwise what it lacks, and whose fault that is unless it is the processor's. */
+/* NULL: this process may use tiles.  Otherwise the missing condition, and the party responsible for it unless that is
+ * the processor. */
 const char *rf__tiles_lack(void);
 
-/* What is looked at for that. */
+/* The inputs of that decision. */
 typedef struct rf__tiles_seen {
     unsigned vendor_ebx;                /* CPUID 0: EBX                                                               */
     unsigned signature;                 /* CPUID 1: EAX                                                               */
     unsigned features;                  /* CPUID 1: ECX                                                               */
     unsigned units;                     /* CPUID 7: EDX                                                               */
     uint64_t saved;                     /* XCR0                                                                       */
-    int refusal;                        /* errno of the request for permission; 0: it is given                        */
+    int refusal;                        /* errno of the request for permission; 0: granted                            */
 } rf__tiles_seen;
 
 const char *rf__tiles_lack_by(const rf__tiles_seen *s);
 
-/* Tiles of the calling thread, emulated (vec_amx_emulated.h): rows of 64 bytes. */
+/* Emulated tiles of the calling thread (vec_amx_emulated.h): rows of 64 bytes. */
 enum { RF__TILES = 8, RF__TILE_ROWS = 16, RF__TILE_BYTES = 64 };
 typedef struct rf__tile_file {
     _Alignas(64) uint8_t tile[RF__TILES][RF__TILE_ROWS][RF__TILE_BYTES];

@@ -1,7 +1,7 @@
 /* vec_amx.h — the dialect of tiles, in AMX: tile, bf16 and int8.
  *
- * The kernel bodies (gemm/gemm_amx.inc) are written once, in these nine operations; vec_amx_emulated.h says the same
- * in plain C.  A tile has 16 rows of 64 bytes; t, c, a, b are the numbers 0..7, literally.
+ * The kernel bodies (gemm/gemm_amx.inc) are written once, with these nine operations; vec_amx_emulated.h implements
+ * them in plain C.  A tile has 16 rows of 64 bytes; t, c, a, b are literal numbers 0..7.
  *
  *   t_configured()           whether the calling thread's tiles are all of that size
  *   t_configure()            makes them so, all zeros
@@ -14,7 +14,8 @@
  *   t_dot_bf16(c, a, b)      c[i,j] += sum_p a[i,2p] b[p,2j] + a[i,2p+1] b[p,2j+1]        p < 16; f32 += bf16 bf16
  *   t_dot_i8(c, a, b)        c[i,j] += sum_p,q a[i,4p+q] b[p,4j+q]                        q < 4; int32 += int8 int8
  *
- * By assembly, since GCC's own forms of the loads (up to 12 at least) do not say that they read memory.              */
+ * This uses inline assembly, because GCC's intrinsics for loads (at least up to version 12) do not declare that they
+ * read memory.                                                                                                       */
 #ifndef RF_VEC_AMX_H
 #define RF_VEC_AMX_H
 
@@ -22,7 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* As ldtilecfg takes it: palette, first row, bytes of a row and rows of each tile. */
+/* The operand of ldtilecfg: palette, first row, bytes of a row and rows of each tile. */
 typedef struct t_configuration {
     _Alignas(64) uint8_t palette;
     uint8_t start, zero[14];

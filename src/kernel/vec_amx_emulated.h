@@ -3,10 +3,10 @@
  *     TDPBF16PS   even[j] = sum_p a[i,2p] b[p,2j],  odd[j] = sum_p a[i,2p+1] b[p,2j+1]   by multiply-adds from 0
  *                 c[i,j]  = c[i,j] + (even[j] + odd[j])
  *
- * in the order of p, each operation rounded once, to nearest even, subnormal numbers taken for zeros where they come in
- * and where they come out (Intel's Software Developer's Manual, volume 2, TDPBF16PS).  The intrinsics' guide shows one
- * sum of all terms instead, which begins at c.  Tiles that are not configured do nothing, where the processor raises
- * #UD: results show that.  Operations are counted (rf_tiles_counted).                                                */
+ * in the order of p, each operation rounded once, to nearest even, subnormal inputs and outputs treated as zero
+ * (Intel's Software Developer's Manual, volume 2, TDPBF16PS).  Intel's intrinsics guide shows a single sum of all terms
+ * instead, which begins at c.  Operations on tiles that are not configured do nothing, where the processor raises #UD;
+ * tests detect that in the results.  Operations are counted (rf_tiles_counted).                                      */
 #ifndef RF_VEC_AMX_EMULATED_H
 #define RF_VEC_AMX_EMULATED_H
 
@@ -56,14 +56,14 @@ static inline void t_store(int t, void *to, int64_t stride)
     rf__tiles.done.stored++;
 }
 
-/* A subnormal number is a zero of its sign. */
+/* A subnormal number becomes a zero with its sign. */
 static inline float t_flushed(float x) { return fabsf(x) < FLT_MIN ? copysignf(0, x) : x; }
 
-/* a b + s, rounded once: the product of two bf16 numbers is exact in double, and 53 digits are enough for the sum to be
- * rounded twice without a difference (two numbers of 24 digits need 50). */
+/* a b + s, rounded once: the product of two bf16 numbers is exact in double, and the sum may be rounded twice without a
+ * difference because double has 53 digits (two numbers of 24 digits need 50). */
 static inline float t_fused(float a, float b, float s) { return t_flushed((float)((double)a * (double)b + (double)s)); }
 
-/* Numbers of row r of a tile, first or second of each pair. */
+/* Elements of row r of a tile: the first or the second of each pair. */
 static inline void t_widened(float to[16], int t, int r, int which)
 {
     uint16_t half[32];

@@ -1,4 +1,4 @@
-/* vec_avx2.h — the vector dialect in 256-bit AVX2 with FMA and F16C.  The words are explained in vec_avx512.h.       */
+/* vec_avx2.h — the vector dialect in 256-bit AVX2 with FMA and F16C.  vec_avx512.h explains the operations.          */
 #ifndef RF_VEC_H
 #define RF_VEC_H
 
@@ -58,7 +58,7 @@ static inline vf v_scale2(vf a, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(a, first), second);
 }
 
-static inline vf v_fraction(vf x, vf *whole)              /* from -151 on, where 2^x is 0 */
+static inline vf v_fraction(vf x, vf *whole)              /* down to -151, below which 2^x is 0 */
 {
     x = v_max(_mm256_set1_ps(-151), x);
     *whole = _mm256_floor_ps(x);
@@ -196,7 +196,7 @@ static inline vi v_pairs(vf first, vf second)
 {
     return _mm256_or_si256(v_near_bf16(first), _mm256_slli_epi32(v_near_bf16(second), 16));
 }
-/* VW numbers of each of two rows of bf16: first_i and second_i in word i. */
+/* VW elements of each of two bf16 rows: word i holds first_i and second_i. */
 static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
 {
     const vi low = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)first)),

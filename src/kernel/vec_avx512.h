@@ -1,11 +1,11 @@
 /* vec_avx512.h — the vector dialect in 512-bit AVX-512 (F, BW, DQ, VL).
  *
- * The kernel bodies (*.inc) are written once, in these functions; vec_avx2.h and vec_neon.h say the same in other
+ * The kernel bodies (*.inc) are written once, with these functions; vec_avx2.h and vec_neon.h implement them in other
  * widths.  vec_math.h builds exp, tanh and the normal distribution from them.
  *
  *   vf  VW floats          vd  VW/2 doubles       vi  VW 32-bit words or VW/2 64-bit ones        vm  VW truth values
- *   _n  only the first n lanes exist, 0 <= n <= VW; loads give 0 for the others, stores leave memory alone
- *   v_max(a, b), v_min(a, b) are NaN when b is                                                                   */
+ *   _n  only the first n lanes are used, 0 <= n <= VW; loads set the others to 0, stores do not write them
+ *   v_max(a, b), v_min(a, b) are NaN when b is                                                                       */
 #ifndef RF_VEC_H
 #define RF_VEC_H
 
@@ -52,16 +52,16 @@ static inline vf v_copysign(vf size, vf sign)
 static inline vf v_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 static inline vf v_scale2(vf a, vf n) { return _mm512_scalef_ps(a, n); }             /* a 2^n, n integral, |n| <= 250 */
 
-/* x - floor(x), and as v_scale2's n floor(x), which it takes itself here. */
+/* x - floor(x), and in `n` floor(x) in the form that v_scale2 expects. */
 static inline vf v_fraction(vf x, vf *whole)
 {
     *whole = x;
     return _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
 }
 
-/* The same number, by one load.  A compiler reads twice from memory what is used twice, and here a second load of 64
- * bytes costs: rotation takes 147 ns instead of 126 (12 heads of 64, 4 tokens; Zen 4).  Narrower vectors do not
- * mind. */
+/* The same value through a single load.  A compiler may load twice what is used twice, and a second load of 64 bytes is
+ * expensive here: rotation takes 147 ns instead of 126 (12 heads of 64, 4 tokens; Zen 4).  Narrower vectors are not
+ * affected. */
 static inline vf v_once(vf a)
 {
     __asm__("" : "+v"(a));
@@ -147,7 +147,7 @@ static inline double d_sum(vd a)
 /* ---- half types: VW of them; rounded to nearest even, NaN quiet -------------------------------------------------- */
 
 static inline vf v_bf16(__m256i h) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16)); }
-/* bf16 in the low half of each word; `add` is what rounds: half a unit, or a random part of one. */
+/* bf16 in the low half of each word; `add` is the rounding term: half a unit, or a random fraction of one. */
 static inline vi v_bf16_words(vf a, vi add)
 {
     const vi u = _mm512_castps_si512(a), r = _mm512_srli_epi32(_mm512_add_epi32(u, add), 16);
@@ -159,7 +159,7 @@ static inline vi v_near_bf16(vf a)
     const vi odd = _mm512_and_si512(_mm512_srli_epi32(_mm512_castps_si512(a), 16), _mm512_set1_epi32(1));
     return v_bf16_words(a, _mm512_add_epi32(_mm512_set1_epi32(0x7fff), odd));
 }
-/* The instruction takes subnormals for zeros; here they are rounded like other numbers. */
+/* The instruction treats subnormals as zero; here they are rounded like other numbers. */
 static inline bool v_has_subnormal(vf a) { return _mm512_fpclass_ps_mask(a, 0x20) != 0; }
 static inline __m256i v_to_bf16(vf a)
 {
@@ -179,13 +179,13 @@ static inline void v_store_bf16_n(uint16_t *p, vf a, int64_t n)
     _mm256_mask_storeu_epi16(p, v_first_n(n), v_to_bf16(a));
 }
 
-/* Rounded up with the probability of what is cut off: `random` holds uniform words. */
+/* Rounded up with a probability equal to the fraction that is cut off; `random` holds uniform words. */
 static inline void v_store_bf16_random(uint16_t *p, vf a, vi random)
 {
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(v_bf16_words(a, _mm512_srli_epi32(random, 16))));
 }
 
-/* Pairs of bf16, VW of them: what is first in memory is the low half of a word. */
+/* VW pairs of bf16: the first in memory is the low half of a word. */
 static inline vi v_load_pairs(const uint16_t *p) { return _mm512_loadu_si512(p); }
 static inline vi v_set1_pair(const uint16_t *p)
 {
@@ -193,8 +193,8 @@ static inline vi v_set1_pair(const uint16_t *p)
     memcpy(&word, p, sizeof word);
     return _mm512_set1_epi32(word);
 }
-/* Words of two bf16 each, rounded to nearest even: 2 VW numbers in order; first_i and second_i in word i.  Subnormals
- * are what the instruction makes of them, zeros. */
+/* Words of two bf16 each, rounded to nearest even: 2 VW elements in order, with first_i and second_i in word i.  The
+ * instruction replaces subnormals by zeros. */
 static inline vi v_halves(vf low, vf high)
 {
 #ifdef __AVX512BF16__
@@ -223,7 +223,7 @@ static inline void v_store_pairs(uint16_t *p, vf first, vf second)
 #endif
     _mm512_storeu_si512(p, _mm512_or_si512(v_near_bf16(first), _mm512_slli_epi32(v_near_bf16(second), 16)));
 }
-/* VW numbers of each of two rows of bf16: first_i and second_i in word i. */
+/* VW elements of each of two bf16 rows: word i holds first_i and second_i. */
 static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
 {
     const vi at = _mm512_add_epi32(_mm512_set1_epi32(0x00100000), _mm512_mullo_epi32(_mm512_set1_epi32(0x00010001),
@@ -233,8 +233,8 @@ static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
 }
 static inline void v_put_words(uint16_t *p, vi words) { _mm512_storeu_si512(p, words); }
 
-/* s + a1 b1 + a0 b0, in this order, rounded after each term.  The instruction differs in taking subnormals for
- * zeros. */
+/* s + a1 b1 + a0 b0, in this order, rounded after each term.  The instruction additionally treats subnormals as
+ * zero. */
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
 #ifdef __AVX512BF16__
@@ -277,7 +277,7 @@ static inline vi i_steps(int half)
     return half ? _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15) : _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
 }
 
-/* w[k] holds word k of counters (0,4,8,12, 1,5,9,13, 2,...): afterwards w[0], w[1], ... are all words in order. */
+/* w[k] holds word k of counters (0,4,8,12, 1,5,9,13, 2,...); on return w[0], w[1], ... hold all words in order. */
 static inline void i_interleave(vi w[4])
 {
     const vi a = _mm512_unpacklo_epi32(w[0], w[1]), b = _mm512_unpackhi_epi32(w[0], w[1]);
@@ -310,7 +310,7 @@ static inline void v_store_i8(int8_t *p, vf a)                       /* rounded 
     _mm_storeu_si128((__m128i *)p, _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(a)));
 }
 
-/* A word of weights and one of codes meet in i_dot: I8_INTERLEAVE terms.  A code is x + I8_ZERO. */
+/* i_dot multiplies a word of weights with a word of codes: I8_INTERLEAVE terms.  A code is x + I8_ZERO. */
 #ifdef __AVX512VNNI__
 enum { I8_INTERLEAVE = 4, I8_ZERO = 128 };
 typedef uint8_t i8_code;

@@ -1,13 +1,13 @@
 /* vec_math.h — exp, tanh and the normal distribution in the vector dialect; included by each vec_<isa>.h.
  *
- * The constants come from tools/fit_functions.py.  Errors below are of the fit; rounding adds about 1 ulp.           */
+ * tools/fit_functions.py computes the constants.  The errors below are those of the fit; rounding adds about 1 ulp.  */
 #ifndef RF_VEC_MATH_H
 #define RF_VEC_MATH_H
 
-/* For the small functions that loops are made of: passing one as an argument must cost nothing. */
+/* For the small functions in inner loops: passing one as an argument must not cost anything. */
 #define V_INLINE static inline __attribute__((always_inline))
 
-/* Whole vectors and tails with one word, for loop bodies that are called with the literal VW and once with the rest. */
+/* One function for whole vectors and tails: a loop body is called with the literal VW, and once with the rest. */
 V_INLINE vf v_get(const float *p, int64_t n) { return n == VW ? v_load(p) : v_load_n(p, n); }
 V_INLINE void v_put(float *p, vf x, int64_t n)
 {
@@ -32,8 +32,8 @@ V_INLINE vf v_exp(vf x)
     return v_scale2(p, n);
 }
 
-/* 2^x for x <= 129, the same way with less to do: n = round(x), 2^r for |r| <= 1/2, 2.0e-9.  For arguments that are
- * products anyway, whose factor can take log2(e) in. */
+/* 2^x for x <= 129, the same way with fewer operations: n = round(x), 2^r for |r| <= 1/2, 2.0e-9.  It is for arguments
+ * that are products, whose factor can include log2(e). */
 V_INLINE vf v_exp2(vf x)
 {
     x = v_max(v_set1(-151), x);
@@ -48,7 +48,7 @@ V_INLINE vf v_exp2(vf x)
     return v_scale2(p, n);
 }
 
-/* 2^x for x <= 129 where bf16 follows, which is a thousand times as coarse: 2.6e-6. */
+/* 2^x for x <= 129 if the result is converted to bf16, which is a thousand times less accurate: 2.6e-6. */
 V_INLINE vf v_exp2_near(vf x)
 {
     vf n;
@@ -61,7 +61,7 @@ V_INLINE vf v_exp2_near(vf x)
     return v_scale2(p, n);
 }
 
-/* The normal distribution's tail: Phi(-t) = e^(-t^2/2) v_mills(t) for t in [0, 14], a quotient, 5.6e-9. */
+/* The normal distribution's tail: Phi(-t) = e^(-t^2/2) v_mills(t) for t in [0, 14], as a quotient, 5.6e-9. */
 V_INLINE vf v_mills(vf t)
 {
     vf p = v_set1(0.004078783641f), q = v_set1(0.01022386588f);
@@ -79,7 +79,7 @@ V_INLINE vf v_mills(vf t)
 /* 1 / (1 + e^-x) */
 V_INLINE vf v_sigmoid(vf x) { return v_div(v_set1(1), v_add(v_set1(1), v_exp(v_neg(x)))); }
 
-/* Near 0 an odd polynomial, 4.4e-9, so that small values keep their digits; elsewhere 1 - 2 / (1 + e^2|x|). */
+/* Near 0 an odd polynomial, 4.4e-9, so that small values stay accurate; elsewhere 1 - 2 / (1 + e^2|x|). */
 V_INLINE vf v_tanh(vf x)
 {
     const vf t = v_abs(x), s = v_mul(x, x);

@@ -1,4 +1,4 @@
-/* vec_neon.h — the vector dialect in 128-bit Advanced SIMD (AArch64).  The words are explained in vec_avx512.h.      */
+/* vec_neon.h — the vector dialect in 128-bit Advanced SIMD (AArch64).  vec_avx512.h explains the operations.         */
 #ifndef RF_VEC_H
 #define RF_VEC_H
 
@@ -62,7 +62,7 @@ static inline vf v_scale2(vf a, vf n)
     return vmulq_f32(vmulq_f32(a, first), second);
 }
 
-static inline vf v_fraction(vf x, vf *whole)              /* from -151 on, where 2^x is 0 */
+static inline vf v_fraction(vf x, vf *whole)              /* down to -151, below which 2^x is 0 */
 {
     x = v_max(vdupq_n_f32(-151), x);
     *whole = vrndmq_f32(x);
@@ -171,7 +171,7 @@ static inline vi v_set1_pair(const uint16_t *p)
     uint32_t word;
     memcpy(&word, p, sizeof word);
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
-    __asm__("" : "+r"(word));       /* gcc 12 writes pairs that it knows as numbers of f16, which this file has not */
+    __asm__("" : "+r"(word));       /* gcc 12 writes pairs that it knows as f16 numbers, which this file does not use */
 #endif
     return vdupq_n_u32(word);
 }
@@ -187,13 +187,13 @@ static inline vi v_pairs(vf first, vf second)
 {
     return vorrq_u32(v_near_bf16(first), vshlq_n_u32(v_near_bf16(second), 16));
 }
-/* VW numbers of each of two rows of bf16: first_i and second_i in word i. */
+/* VW elements of each of two bf16 rows: word i holds first_i and second_i. */
 static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
 {
     return vorrq_u32(vmovl_u16(vld1_u16(first)), vshlq_n_u32(vmovl_u16(vld1_u16(second)), 16));
 }
 static inline void v_put_words(uint16_t *p, vi words) { vst1q_u16(p, vreinterpretq_u16_u32(words)); }
-#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)           /* BFDOT: see isa_neonbf16.c for how it rounds */
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)           /* BFDOT: isa_neonbf16.c explains its rounding */
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
     return vbfdotq_f32(s, vreinterpretq_bf16_u32(a), vreinterpretq_bf16_u32(b));
@@ -270,8 +270,8 @@ static inline void v_store_i8(int8_t *p, vf a)
     vst1_lane_s32((int32_t *)(void *)p, vreinterpret_s32_s8(vqmovn_s16(vcombine_s16(halves, halves))), 0);
 }
 
-/* Squares, for gemm_squares.inc: 8 bytes of two rows, and the halves of two squares that make a row.  The elements are
- * those of the one instruction that the rung's file is compiled for. */
+/* Squares, for gemm_squares.inc: 8 bytes of two rows, and the halves of two squares that form a row.  The element type
+ * is that of the instruction for which the rung's file is compiled. */
 #if defined(__ARM_FEATURE_MATMUL_INT8) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 #define V_SQUARES
 static inline vi i_two_words(const void *first, const void *second)

@@ -1,6 +1,6 @@
-/* vec_sse4.h — the vector dialect in 128-bit SSE4.1, for x86 processors without AVX2.  The words are explained in
- * vec_avx512.h.  There is no multiply-add and no half type here: v_fma rounds twice, v_fused goes through doubles, and
- * f16 through integers. */
+/* vec_sse4.h — the vector dialect in 128-bit SSE4.1, for x86 processors without AVX2.  vec_avx512.h explains the
+ * operations.  SSE4.1 has no multiply-add and no half types: v_fma rounds twice, v_fused goes through doubles, and f16
+ * through integers. */
 #ifndef RF_VEC_H
 #define RF_VEC_H
 
@@ -69,7 +69,7 @@ static inline vf v_scale2(vf a, vf n)
     return _mm_mul_ps(_mm_mul_ps(a, first), second);
 }
 
-static inline vf v_fraction(vf x, vf *whole)              /* from -151 on, where 2^x is 0 */
+static inline vf v_fraction(vf x, vf *whole)              /* down to -151, below which 2^x is 0 */
 {
     x = v_max(_mm_set1_ps(-151), x);
     *whole = _mm_floor_ps(x);
@@ -123,8 +123,8 @@ static inline vd d_add(vd a, vd b) { return _mm_add_pd(a, b); }
 static inline vd d_fma(vd a, vd b, vd c) { return _mm_add_pd(_mm_mul_pd(a, b), c); }
 static inline double d_sum(vd a) { return _mm_cvtsd_f64(_mm_add_sd(a, _mm_unpackhi_pd(a, a))); }
 
-/* Two lanes of a b + c rounded once.  The product of two floats is exact in double; where its sum with c is not (its
- * error is not 0), an even last bit becomes odd, so that the second rounding, to float, sees no tie that is none. */
+/* Two lanes of a b + c rounded once.  The product of two floats is exact in double.  If its sum with c is not exact, an
+ * even last bit is made odd, so that the second rounding, to float, does not see a false tie. */
 static inline __m128 v_fused_low(__m128 a, __m128 b, __m128 c)
 {
     const vd p = _mm_mul_pd(d_low(a), d_low(b)), z = d_low(c), s = _mm_add_pd(p, z), t = _mm_sub_pd(s, p);
@@ -201,12 +201,12 @@ static inline vi v_pairs(vf first, vf second)
 }
 static inline void v_put_words(uint16_t *p, vi words) { _mm_storeu_si128((__m128i *)(void *)p, words); }
 static inline void v_store_pairs(uint16_t *p, vf first, vf second) { v_put_words(p, v_pairs(first, second)); }
-/* VW numbers of each of two rows of bf16: first_i and second_i in word i. */
+/* VW elements of each of two bf16 rows: word i holds first_i and second_i. */
 static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
 {
     return _mm_unpacklo_epi16(v_load_half(first), v_load_half(second));
 }
-/* The products of two bf16 are exact, so that the bits are those of a multiply-add. */
+/* Products of two bf16 are exact, so the bits are those of a multiply-add. */
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
     const vi high = _mm_set1_epi32((int)0xffff0000);
@@ -214,8 +214,8 @@ static inline vf v_dot_pairs(vi a, vi b, vf s)
     return v_fma(_mm_castsi128_ps(_mm_slli_epi32(a, 16)), _mm_castsi128_ps(_mm_slli_epi32(b, 16)), s);
 }
 
-/* The 15 bits below the sign, moved to where f32 has them, are the number over 2^112, subnormals too; exponent 31 is
- * f32's 255, and NaN becomes quiet. */
+/* The 15 bits below the sign, shifted to their position in f32, are the number divided by 2^112, subnormals included.
+ * Exponent 31 becomes f32's 255, and NaN becomes quiet. */
 static inline vf v_f16(__m128i h)
 {
     const vi u = _mm_cvtepu16_epi32(h), size = _mm_and_si128(u, _mm_set1_epi32(0x7fff)),
@@ -226,8 +226,9 @@ static inline vf v_f16(__m128i h)
     return _mm_castsi128_ps(_mm_or_si128(_mm_or_si128(_mm_castps_si128(scaled), sign), _mm_or_si128(special, quiet)));
 }
 
-/* To nearest even.  Below 2^-14 the sum with 1/2 leaves a multiple of 2^-24 in the last bits; from 2^-14 on 13 bits are
- * rounded away and the exponent's bias changes by 112; from 65520 on there is infinity; NaN keeps its upper bits. */
+/* To nearest even.  Below 2^-14 the sum with 1/2 leaves a multiple of 2^-24 in the last bits.  From 2^-14 on, 13 bits
+ * are rounded away and the bias of the exponent changes by 112.  From 65520 on the result is infinity.  NaN keeps its
+ * upper bits. */
 static inline __m128i v_to_f16(vf a)
 {
     const vi u = _mm_castps_si128(a), size = _mm_and_si128(u, _mm_set1_epi32(0x7fffffff)),

@@ -1,24 +1,26 @@
-/* attention.h — what every rung of attention shares: which keys a query sees, and how scratch is laid out.
- * Internal. */
+/* attention.h — internal, shared by all rungs of attention: which keys a query sees, and the layout of scratch
+ * memory. */
 #ifndef RF_ATTENTION_H
 #define RF_ATTENTION_H
 
 #include "kernel/kernel.h"
 
-/* Keys are worked on in blocks, so that scratch does not grow with their number: a block of the forward and its scores
- * stay in the second-level cache; the backward holds five arrays of a block where the forward holds two. */
+/* Keys are processed in blocks, so that scratch does not grow with their number.  A block of the forward pass and its
+ * scores fit the second-level cache.  The backward pass holds five arrays of a block where the forward pass holds
+ * two. */
 enum { RFK__BLOCK = 512, RFK__BACK_KEYS = 128, RFK__BACK_QUERIES = 96 };
 
-/* Queries for which the tables of offsets are packed at a time, a multiple of RFK__ROWS: with the RFK__ROWS - 1 offsets
- * more that a patch meets they are whole vectors.  And keys whose products are transposed at a time. */
+/* Number of queries for which tables of offsets are packed at a time.  It is a multiple of RFK__ROWS, so that together
+ * with the RFK__ROWS - 1 additional offsets of a patch it is a whole number of vectors.  Also the number of keys whose
+ * products are transposed at a time. */
 enum { RFK__RELATED = 186, RFK__ASIDE = 48 };
 
-/* The most that a rung packs together: keys of a panel, floats of a vector, rows of a patch. */
+/* Maximum of any rung: keys of a panel, floats of a vector, rows of a patch. */
 enum { RFK__PANEL = 64, RFK__VECTOR = 16, RFK__ROWS = 6, RFK__NARROW = 64 };
 
 static inline int64_t rfk__up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* Keys [from, to) are those that query t sees; none when to <= from.  Neither end ever falls as t grows. */
+/* Query t sees keys [from, to), or no key if to <= from.  Neither end decreases as t grows. */
 typedef struct rfk__span { int64_t from, to; } rfk__span;
 
 static inline rfk__span rfk__seen(const rfk_attention *a, int64_t t)
@@ -34,19 +36,19 @@ static inline rfk__span rfk__seen(const rfk_attention *a, int64_t t)
     return s;
 }
 
-/* Where things lie in scratch, in floats. */
+/* Scratch layout; all offsets and sizes are in floats. */
 typedef struct rfk__workspace {
-    int64_t width, wide;    /* columns of a packed row of values, and of queries and keys with width2 more */
-    int64_t stride;         /* from one row of scores to the next: an odd number of cache lines */
+    int64_t width, wide;    /* columns of a packed row of values; of queries and keys, which include width2 */
+    int64_t stride;         /* stride of rows of scores: an odd number of cache lines */
     int64_t rows, key, value, score, query, result, top, sum, tile, end;            /* forward  */
     int64_t d_score, d_result, d_query, d_key, d_value, rotated_value, rest, delta;   /* backward */
 
-    /* Tables of offsets: a band of `band` rows at most, transposed with `band_stride` columns, or as rows. */
+    /* Tables of offsets: a band of at most `band` rows, transposed with `band_stride` columns, or stored as rows. */
     int64_t band, band_stride;
     int64_t near_query, near_key, near_value, near_query_row, near_key_row;
     int64_t by_offset, by_offset_stride;        /* products of rows with a band                               */
-    int64_t aside, aside_stride, key_term;      /* products of keys with a band, and these in the order of scores */
-    int64_t d_offset, d_offset_stride, d_near;  /* backward: adjoints of products, and of a band              */
+    int64_t aside, aside_stride, key_term;      /* products of keys with a band, and the same in the order of scores */
+    int64_t d_offset, d_offset_stride, d_near;  /* backward: adjoints of the products and of a band           */
 } rfk__workspace;
 
 static inline int64_t rfk__carve(rfk__workspace *r, int64_t floats)
@@ -56,7 +58,7 @@ static inline int64_t rfk__carve(rfk__workspace *r, int64_t floats)
     return at;
 }
 
-/* Rows of a page of bf16 as numbers of f32: of keys with their further columns, or of values. */
+/* Rows of a bf16 page widened to f32: keys with their additional columns, or values. */
 static inline int64_t rfk__carve_tile(rfk__workspace *r, const rfk_attention *a)
 {
     return rfk__carve(r, a->pages.page && a->pages.bf16 ? RFK_PAGE * (a->width + a->width2) : 0);
@@ -64,7 +66,7 @@ static inline int64_t rfk__carve_tile(rfk__workspace *r, const rfk_attention *a)
 
 static inline int64_t rfk__odd(int64_t floats) { return rfk__up(floats, 2 * RFK__VECTOR) + RFK__VECTOR; }
 
-/* A band on its side is read from any column on, whole vectors: one more at the end. */
+/* A transposed band is read from any column on in whole vectors, so it ends with one extra vector. */
 static inline int64_t rfk__carve_band(rfk__workspace *r, int64_t width)
 {
     return rfk__carve(r, width * r->band_stride + RFK__VECTOR);
@@ -89,7 +91,7 @@ static inline void rfk__forward_bands(rfk__workspace *r, const rfk_attention *a)
     if (a->relative->value) r->near_value = rfk__carve(r, r->band * r->width);
 }
 
-/* `rows`: of keys or of queries, whichever are more. */
+/* `rows`: the number of keys or of queries, whichever is larger. */
 static inline void rfk__back_bands(rfk__workspace *r, const rfk_attention *a, int64_t rows)
 {
     const rfk_relative *is = a->relative;
@@ -113,7 +115,7 @@ static inline rfk__workspace rfk__forward_workspace(const rfk_attention *a)
     r.score = rfk__carve(&r, RFK__ROWS * r.stride);
     r.query = rfk__carve(&r, RFK__ROWS * r.wide);
     r.result = rfk__carve(&r, RFK__ROWS * r.width);
-    r.top = rfk__carve(&r, a->queries);                             /* largest score so far, and the sum of powers */
+    r.top = rfk__carve(&r, a->queries);                             /* largest score so far; sum of exponentials */
     r.sum = rfk__carve(&r, a->queries);
     r.tile = rfk__carve_tile(&r, a);
     if (is) {
@@ -130,7 +132,7 @@ static inline rfk__workspace rfk__back_workspace(const rfk_attention *a)
     const rfk_relative *is = a->relative;
     rfk__workspace r = {
         .width = rfk__up(a->width, RFK__VECTOR), .wide = rfk__up(all, RFK__VECTOR), .stride = keys + RFK__VECTOR};
-    r.rows = rfk__carve(&r, keys * r.wide);                         /* rotated keys, a row each                  */
+    r.rows = rfk__carve(&r, keys * r.wide);                         /* rotated keys, one row each                */
     r.rotated_value = rfk__carve(&r, RFK__VECTOR * r.width);
     r.key = rfk__carve(&r, keys * all);                             /* panels                                    */
     r.value = rfk__carve(&r, keys * a->width);

@@ -1,25 +1,26 @@
-/* attention_amx.h — which problems attention in tiles takes, and how its scratch is laid out.  Internal. */
+/* attention_amx.h — internal: which problems the tile kernel of attention accepts, and the layout of its scratch
+ * memory. */
 #ifndef RF_ATTENTION_AMX_H
 #define RF_ATTENTION_AMX_H
 
 #include "kernel/attention/attention.h"
 
-/* Queries and keys that meet in four tiles; columns of a head are filled up to it. */
+/* Queries and keys that fill four tiles; the columns of a head are padded to a multiple of it. */
 enum { RFK__TILED = 32 };
 
-/* Texts of 32 tokens and more: what packing costs beyond that of the rung below is not made up for by fewer
- * (docs/architecture.md).  Causal attention and keys in pages are the rung's below, since a step of generation reads
- * pages where they lie and must have the bits of the whole; so are terms of offsets, further columns, and dropout. */
+/* Texts of at least 32 tokens: for fewer, packing costs more than the tiles save (docs/architecture.md).  The rung
+ * below computes causal attention and keys in pages, because a generation step reads the pages in place and must give
+ * the same bits as the whole sequence.  It also computes terms of offsets, additional columns and dropout. */
 static inline bool rfk__in_tiles(const rfk_attention *a)
 {
     return a->queries >= RFK__TILED && a->keys >= RFK__TILED && !a->causal && !a->pages.page && !a->relative &&
            !a->width2 && !(a->drop > 0);
 }
 
-/* Where things lie in scratch, in floats; a float's place holds a pair of bf16. */
+/* Scratch layout; all offsets and sizes are in floats.  One float holds a pair of bf16. */
 typedef struct rfk__amx_workspace {
-    int64_t wide, keys;                 /* columns and keys of a block, filled up                                     */
-    int64_t stride, p_stride;           /* from one row of scores, or of powers, to the next: odd numbers of lines    */
+    int64_t wide, keys;                 /* padded number of columns, and of keys of a block                           */
+    int64_t stride, p_stride;           /* strides of rows of scores and of exponentials: odd numbers of cache lines  */
     int64_t row, query, key, value, score, power, result, top, sum, end;
 } rfk__amx_workspace;
 
@@ -29,7 +30,7 @@ static inline rfk__amx_workspace rfk__amx_forward_workspace(const rfk_attention 
     rfk__amx_workspace m = {
         .wide = wide, .keys = keys, .stride = keys + RFK__VECTOR, .p_stride = keys / 2 + RFK__VECTOR};
     rfk__workspace r = {0};
-    m.row = rfk__carve(&r, 2 * wide);                               /* rows of f32 on their way                   */
+    m.row = rfk__carve(&r, 2 * wide);                               /* rows in f32 before they are packed         */
     m.query = rfk__carve(&r, RFK__TILED * wide / 2);                /* rows                                       */
     m.key = rfk__carve(&r, keys * wide / 2);                        /* [keys / 32][wide / 2][32][2]               */
     m.value = rfk__carve(&r, keys * wide / 2);                      /* [wide / 32][keys / 2][32][2]               */

@@ -1,9 +1,8 @@
-/* attention_api.c — attention for programs: every argument is looked at here, scratch is there, then the kernel
- * computes. */
+/* attention_api.c — public attention: checks the arguments, allocates scratch memory, calls the kernel. */
 #include "kernel/kernel.h"
 #include "roformer/kernel/attention.h"
 
-/* Rows of floats that a problem needs: there unless there are none of them, and as far apart as they are wide. */
+/* Rows of floats of a problem: present unless their number is 0, with a stride of their width. */
 typedef struct rows {
     const char *name;
     const void *is;

@@ -1,22 +1,23 @@
-/* attention_bf16.h — how the scratch of attention in bf16 is laid out.  Internal. */
+/* attention_bf16.h — internal: the layout of scratch memory of attention in bf16. */
 #ifndef RF_ATTENTION_BF16_H
 #define RF_ATTENTION_BF16_H
 
 #include "kernel/attention/attention.h"
 
-/* The most queries of a patch on any rung; the blocks of the backward, the queries in whole patches of every rung. */
+/* The largest patch of queries of any rung; the block sizes of the backward pass; the number of queries, a multiple of
+ * every rung's patch. */
 enum { RFK__BF16_ROWS = 6, RFK__BF16_BACK_KEYS = 128, RFK__BF16_BACK_QUERIES = 192 };
 
-/* Where things lie in scratch, in floats; a float's place holds a pair of bf16. */
+/* Scratch layout; all offsets and sizes are in floats.  One float holds a pair of bf16. */
 typedef struct rfk__bf16_workspace {
-    int64_t width, all;     /* columns of a row of values and of results, and of queries and keys with width2 more */
-    int64_t wide, value_wide;       /* the same as rows of bf16 before they are packed: whole vectors */
-    int64_t pairs, value_pairs;     /* pairs of columns that exist of such a row */
-    int64_t stride, p_stride; /* from one row of scores, or of powers, to the next: odd numbers of cache lines */
+    int64_t width, all;     /* columns of a row of values and of results; of queries and keys, which include width2 */
+    int64_t wide, value_wide;       /* the same as rows of bf16 before packing: whole vectors */
+    int64_t pairs, value_pairs;     /* pairs of columns of such a row */
+    int64_t stride, p_stride; /* strides of rows of scores and of exponentials: odd numbers of cache lines */
     int64_t rotated, rows, key, value, score, power, query, result, top, sum, tile, end;                   /* forward */
     /* backward */
     int64_t key_pair, query_pair, result_pair, d_key, d_value, d_query, d_score, keep, d_power, d_row, rest, delta;
-    rfk__workspace near;    /* with tables of offsets: these, and rows in f32 of what meets them */
+    rfk__workspace near;    /* with tables of offsets: these, and the rows in f32 that are multiplied by them */
 } rfk__bf16_workspace;
 
 static inline rfk__bf16_workspace rfk__bf16_widths(const rfk_attention *a, int64_t keys)
@@ -35,8 +36,8 @@ static inline rfk__bf16_workspace rfk__bf16_forward_workspace(const rfk_attentio
     const int keep = is && is->key;
     rfk__bf16_workspace m = rfk__bf16_widths(a, keys);
     rfk__workspace r = {.width = m.width, .wide = m.all, .stride = m.stride};
-    m.rotated = rfk__carve(&r, RFK__VECTOR * m.wide);               /* rows of f32 on their way                  */
-    m.rows = rfk__carve(&r, (keep ? keys : RFK__VECTOR) * m.wide / 2);   /* of bf16 on their way into a panel    */
+    m.rotated = rfk__carve(&r, RFK__VECTOR * m.wide);               /* rows in f32 before packing                */
+    m.rows = rfk__carve(&r, (keep ? keys : RFK__VECTOR) * m.wide / 2);   /* rows in bf16 before packing          */
     m.key = rfk__carve(&r, keys * m.pairs);                         /* panels: [keys / PANEL][pairs][PANEL][2]   */
     m.value = rfk__carve(&r, keys / 2 * m.width);                   /* [keys / 2][width][2]                      */
     m.score = rfk__carve(&r, RFK__BF16_ROWS * m.stride);
@@ -56,7 +57,7 @@ static inline rfk__bf16_workspace rfk__bf16_forward_workspace(const rfk_attentio
     return m;
 }
 
-/* Pairs of queries lie side by side where sums run over queries, pairs of keys where they run over keys. */
+/* Pairs of queries are adjacent where sums run over queries, pairs of keys where sums run over keys. */
 static inline rfk__bf16_workspace rfk__bf16_back_workspace(const rfk_attention *a)
 {
     const int64_t keys = rf__min64(RFK__BF16_BACK_KEYS, rfk__up(a->keys, RFK__PANEL));
@@ -78,7 +79,7 @@ static inline rfk__bf16_workspace rfk__bf16_back_workspace(const rfk_attention *
     m.query_pair = rfk__carve(&r, queries / 2 * m.all);             /* [queries / 2][all][2]                     */
     m.result_pair = rfk__carve(&r, queries / 2 * m.width);
     m.d_query = rfk__carve(&r, queries * m.all);
-    m.score = rfk__carve(&r, RFK__BF16_ROWS * m.stride);            /* of one patch: scores, adjoints of powers, */
+    m.score = rfk__carve(&r, RFK__BF16_ROWS * m.stride);            /* of a patch: scores, adjoints of powers, */
     m.d_score = rfk__carve(&r, RFK__BF16_ROWS * m.stride);
     m.keep = rfk__carve(&r, 2 * m.stride);                          /* dropout's factors of two rows,            */
     m.d_row = rfk__carve(&r, RFK__BF16_ROWS * m.p_stride);          /* adjoints of scores in rows                */

@@ -1,4 +1,4 @@
-/* attention_scratch.c — how much scratch attention needs: the most that any rung asks for. */
+/* attention_scratch.c — size of the scratch memory that attention needs: the maximum over all rungs. */
 #include "kernel/attention/attention_amx.h"
 #include "kernel/attention/attention_bf16.h"
 

@@ -1,6 +1,6 @@
-/* gemm.c — the public face of the products: every argument is looked at here, then one of the ways computes.
+/* gemm.c — the public functions for matrix products: they check every argument and call one of the implementations.
  *
- * On the rung "ref" that is the triple loop, elsewhere the blocked products. */
+ * On the rung "ref" that is the triple loop, elsewhere the blocked product. */
 #include <pthread.h>
 
 #include "kernel/kernel.h"
@@ -103,7 +103,7 @@ const char *rf_gemm_backend(const rf_ctx *ctx) { return rf__products_at(ctx, 0)-
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-/* So that every offset into a matrix, in bytes, fits 63 bits with space to spare. */
+/* Every offset into a matrix, in bytes, must fit 63 bits with a margin. */
 #define LARGEST ((int64_t)1 << 28)
 
 static rf_status check_sizes(const char *op, int64_t m, int64_t n, int64_t k, rf_error *why)
@@ -218,7 +218,7 @@ rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const f
     return rf__pack_by(rf__products_for(ctx, type), ctx, type, n, k, w, out, why);
 }
 
-/* Two matrices [n,k], of numbers in f32 or of int8 with scales, one behind the other. */
+/* Two matrices [n,k] in f32, or in int8 with scales, stored one after the other. */
 typedef struct halves { const float *f32; const int8_t *i8; const float *scale; } halves;
 
 static rf_status pack_half(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const halves *w, int64_t row,

@@ -1,10 +1,10 @@
 /* gemm_bf16.c — bf16 with sums in f32 for the blocked driver, on the kernels gemm_panel_bf16 and pairs_bf16.
  *
- *     panels of b     `interleave` steps of k side by side, two or four, rounded while they are packed two at a time:
+ *     panels of b     `interleave` adjacent steps of k (two or four), rounded while they are packed two at a time:
  *                     [n/columns][k/interleave][columns][interleave]
- *     block of a      row by row, `stride` apart, rounded while it is copied together
+ *     block of a      row by row, `stride` apart, rounded while it is copied
  *
- * What is stored as bf16 already is taken as it is.  k is filled up with zeros to whole steps.                       */
+ * Input in bf16 is not converted.  k is padded with zeros to whole steps.                                            */
 #include "kernel/gemm/gemm_blocked.h"
 #include "kernel/gemm/gemm_tiles.h"
 
@@ -15,7 +15,7 @@ enum {
 
 static const rfk_panel_shape *shape(const rf_ctx *ctx) { return ctx->k->gemm_panel_bf16_shape(); }
 
-/* A worker has a piece of a on its way to the block, that piece transposed, and the block. */
+/* Memory of a worker: a piece of a before it is copied to the block, that piece transposed, and the block. */
 static int64_t height(const rfk_panel_shape *s) { return rf__rows_held(s) + RF__GEMM_WIDTH; }
 
 static size_t workspace(const rfk_panel_shape *s)
@@ -29,7 +29,7 @@ static uint16_t *block_of(const rfk_panel_shape *s, const void *workspace)
     return (uint16_t *)(void *)((float *)(uintptr_t)workspace + 2 * height(s) * DEEP);
 }
 
-/* x[i.. , j..] as it lies in memory, n wide, as f32: where it is, or widened into `to`. */
+/* x[i.. , j..] as stored, n wide, as f32: in place, or widened into `to`. */
 static const float *widened(const rf_ctx *ctx, const rf__matrix *x, int64_t i, int64_t rows, int64_t j, int64_t n,
                             float *to, int64_t *ld)
 {
@@ -107,7 +107,8 @@ static bool meet(const rf__meeting *x)
 
 /* ---- panels of b ------------------------------------------------------------------------------------------------- */
 
-/* Two steps of k, from step i on, of a panel's columns: pairs [columns][2] go where they are multiplied. */
+/* Two steps of k, from step i on, of a panel's columns: pairs [columns][2] at the place where the product reads
+ * them. */
 static void lay_pairs(const rfk_panel_shape *s, uint16_t *panel, int64_t i, const uint16_t *pairs)
 {
     const int64_t group = s->interleave, in = i % group;
@@ -117,7 +118,7 @@ static void lay_pairs(const rfk_panel_shape *s, uint16_t *panel, int64_t i, cons
         for (int64_t j = 0; j < s->columns; j++) memcpy(to + j * group, pairs + 2 * j, 2 * sizeof *to);
 }
 
-/* b stored [n,k]: strips of a panel's rows are transposed in f32; rows of pairs follow from rows of numbers. */
+/* b stored [n,k]: strips of a panel's rows are transposed in f32, and rows of numbers are combined to rows of pairs. */
 static void pack_panel(const rf__packing *p, int64_t q)
 {
     const int64_t columns = p->shape->columns, j = q * columns, width = rf__min64(columns, p->n - j);
@@ -137,7 +138,7 @@ static void pack_panel(const rf__packing *p, int64_t q)
     }
 }
 
-/* b stored [k,n]: DEEP of its rows, two by two, are dealt out to the panels. */
+/* b stored [k,n]: DEEP of its rows, two at a time, are distributed to the panels. */
 static void pack_rows(const rf__packing *p, int64_t s)
 {
     const int64_t columns = p->shape->columns;

@@ -1,25 +1,26 @@
-/* gemm_blocked.c — matrix products by blocks that fit the caches: one driver for every type of element.
+/* gemm_blocked.c — matrix products in blocks that fit the caches: one driver for every element type.
  *
  *     c[m,n] = a[m,k] b[k,n]          b in panels of `columns` columns: packed once (weights) or per call
  *
  *     for as many cuts of k (at most `depth` each) as fit        in the order of k
- *         a's block is copied together                           rows x depth for each, stays in the second-level cache
+ *         a's block is copied                                    rows x depth for each, stays in the second-level cache
  *         for each panel, for each of the cuts: multiply         panel x depth, streams through it
  *
- * Of a gated product, act(a g) * (a u), a task multiplies its block with panels of g and with the same panels of u,
- * into scratch, from which it writes its part of c.
+ * For a gated product, act(a g) * (a u), a task multiplies its block with panels of g and with the same panels of u
+ * into scratch, and computes its part of c from there.
  *
- * A high block holds one cut.  Of few rows it holds all, and panels are read from memory in the order that they lie in.
+ * A block of many rows holds one cut.  A block of few rows holds all cuts, and panels are read from memory in their
+ * order.
  *
- * Blocks of rows and groups of panels are the tasks.  How k is cut depends on k alone, so an element's bits depend on
- * its row of a and its column of b alone: not on m, n, the other rows, the task that computed it or the threads.     */
+ * A task is a block of rows and a group of panels.  The division of k depends only on k.  So the bits of an element
+ * depend only on its row of a and its column of b: not on m, n, other rows, the task or the number of threads.       */
 #include "kernel/gemm/gemm_blocked.h"
 
 #include "base/processor.h"
 
 enum {
-    LEAST = 192,                        /* rows of a block that are worth reading the panels once more */
-    GATED = 1536                        /* columns of a gated product's scratch, at most */
+    LEAST = 192,                        /* rows of a block for which reading the panels once more pays */
+    GATED = 1536                        /* maximum number of columns in a gated product's scratch */
 };
 
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -31,8 +32,8 @@ static int64_t filled(const rfk_panel_shape *shape, int64_t k)
 
 /* ---- the machine's caches ---------------------------------------------------------------------------------------- */
 
-/* A block of a fills about a quarter of what a thread has of the second-level cache; the rung's `block` is for 1 MB or
- * more.  Rows do not meet, so bits do not depend on it. */
+/* A block of a fills about a quarter of a thread's share of the second-level cache.  The rung's `block` is meant for at
+ * least 1 MB.  Rows are independent, so the block size does not change bits. */
 rfk_panel_shape rf__shape_for(const rfk_panel_shape *shape, size_t row, size_t share)
 {
     rfk_panel_shape fitted = *shape;
@@ -55,7 +56,7 @@ static rfk_panel_shape shape_of(const rf__element *e, const rf_ctx *ctx)
 
 /* ---- how b is cut; nothing here depends on m --------------------------------------------------------------------- */
 
-/* k in nearly equal cuts of at most `depth`, of whole steps. */
+/* Divides k into nearly equal cuts of at most `depth`, in whole steps. */
 static int64_t depth_of_cut(const rfk_panel_shape *shape, int64_t k)
 {
     const int64_t step = shape->cut_step ? shape->cut_step : 16;
@@ -63,11 +64,11 @@ static int64_t depth_of_cut(const rfk_panel_shape *shape, int64_t k)
 }
 
 typedef struct division {
-    int64_t step;                       /* of k: how deep a cut is                 */
+    int64_t step;                       /* of k: depth of a cut                    */
     int64_t deep, wide;                 /* rows and columns of b packed at a time  */
 } division;
 
-/* About `chunk` elements of b at a time: whole cuts of k, whole panels of n, as equal as can be. */
+/* About `chunk` elements of b at a time: whole cuts of k, whole panels of n, as equal as possible. */
 static division division_of(const rf__element *e, const rfk_panel_shape *shape, int64_t n, int64_t k)
 {
     const int64_t step = depth_of_cut(shape, k), cuts = ceiling(k, step), panels = ceiling(n, shape->columns);
@@ -78,7 +79,7 @@ static division division_of(const rf__element *e, const rfk_panel_shape *shape, 
 
 /* ---- one task ---------------------------------------------------------------------------------------------------- */
 
-/* A packed matrix, and what is done to its product. */
+/* A packed matrix, and the operations that follow its product. */
 typedef struct factor {
     const char *panels;
     const void *own;
@@ -92,7 +93,7 @@ typedef struct blocks {
     const rf_ctx *ctx;
     int64_t m, n, k;                    /* n: of this call's panels */
     rf__matrix a;
-    factor b, up;                       /* up: of a gated product; otherwise without panels */
+    factor b, up;                       /* up: of a gated product; without panels otherwise */
     float *c;
     int64_t ldc;
     int add;
@@ -100,11 +101,11 @@ typedef struct blocks {
     int64_t row_blocks, groups;
     char *workspace;
     float *gated;                       /* of a gated product: scratch of every worker */
-    _Atomic int64_t wrong;              /* the first row that could not be taken, or INT64_MAX */
+    _Atomic int64_t wrong;              /* the first row that could not be converted, or INT64_MAX */
 } blocks;
 
-/* Blocks of nearly equal height, at multiples of a vector when they must be transposed or rows are taken in steps: the
- * last one may be up to RF__GEMM_WIDTH - 1 rows higher than `highest`. */
+/* Blocks of nearly equal height.  If they must be transposed, or if rows are processed in steps, they begin at
+ * multiples of a vector; the last one may then have up to RF__GEMM_WIDTH - 1 rows more than `highest`. */
 static int64_t first_row(const blocks *g, int64_t block)
 {
     const int64_t i = g->m * block / g->row_blocks;
@@ -112,7 +113,7 @@ static int64_t first_row(const blocks *g, int64_t block)
     return whole && block < g->row_blocks ? i / RF__GEMM_WIDTH * RF__GEMM_WIDTH : i;
 }
 
-/* Rows of a task and columns of a in its block. */
+/* Rows of a task, and columns of a in its block. */
 typedef struct held {
     int64_t i0, rows;
     int64_t from, to;                   /* of k, whole cuts */
@@ -120,7 +121,7 @@ typedef struct held {
     char *workspace;
 } held;
 
-/* Where a task's panels `first`.. of a factor are multiplied to: columns j.., n of them. */
+/* Destination of the products with a task's panels `first`.. of one factor: columns j.., n of them. */
 typedef struct target {
     const factor *b;
     int64_t first, last, j, n;
@@ -171,7 +172,7 @@ static void one_panel_of_block(const blocks *g, const held *h, const target *t, 
         });
 }
 
-/* In tiles, the activation with them; false where the rung has none. */
+/* The product in tiles, with the activation; false if the rung has no tiles. */
 static bool all_panels_of_block(const blocks *g, const held *h, const target *t)
 {
     const factor *b = t->b;
@@ -197,7 +198,7 @@ static bool all_panels_of_block(const blocks *g, const held *h, const target *t)
     });
 }
 
-/* The block meets the panels; with the last cut, the activation. */
+/* Multiplies the block with the panels; applies the activation after the last cut. */
 static void multiply_panels(const blocks *g, const held *h, const target *t)
 {
     const bool whole = all_panels_of_block(g, h, t);
@@ -205,7 +206,7 @@ static void multiply_panels(const blocks *g, const held *h, const target *t)
     if (!whole && h->to >= g->k) rf__act_rows(g->ctx, t->b->act, t->c, t->ldc, h->rows, t->n);
 }
 
-/* Rows and columns of a worker's scratch for gated products: of both factors together. */
+/* Rows and columns of a worker's scratch for gated products: both factors together. */
 static int64_t gated_rows(const rfk_panel_shape *shape) { return shape->block + RF__GEMM_WIDTH; }
 static int64_t gated_columns(const rfk_panel_shape *shape)
 {
@@ -242,14 +243,15 @@ static void one_block(void *arg, int64_t task, int worker)
     if (g->up.panels) rf__multiply_rows(g->ctx, c, g->ldc, t.c, up.c, t.ldc, h.rows, t.n);
 }
 
-/* Rows of a block, at most: where several cuts are kept, as many as leave space for all of them, or for most. */
+/* Maximum number of rows of a block.  If several cuts are kept, it leaves space for all of them, or for most. */
 static int64_t highest(const blocks *g)
 {
     const int64_t cuts = ceiling(g->k, g->step), all = g->shape->held / cuts / g->shape->rows * g->shape->rows;
     return g->shape->held ? rf__min64(g->shape->block, rf__max64(all, LEAST)) : g->shape->block;
 }
 
-/* As many tasks as keep all workers busy to the end, of equal size; never a block higher than `block`. */
+/* Divides the work into tasks of equal size so that all workers finish together.  A block is never higher than
+ * `block`. */
 static void run(blocks *g)
 {
     const int64_t workers = g->ctx->threads, panels = ceiling(g->n, g->shape->columns);
@@ -261,7 +263,7 @@ static void run(blocks *g)
     while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels)
         g->groups++;
     rf__parallel(g->ctx, g->row_blocks * g->groups, one_block, g);
-    g->ctx->thread_end();                                /* the caller's thread is left as it was */
+    g->ctx->thread_end();                                /* the state of the caller's thread does not change */
 }
 
 /* ---- packing b --------------------------------------------------------------------------------------------------- */
@@ -298,7 +300,7 @@ static rf_status no_scratch(rf_error *why, size_t bytes)
     return rf_fail(why, RF_ENOMEM, "out of memory: scratch of a matrix product, %zu bytes", bytes);
 }
 
-/* Columns j.. and rows k.. of b, packed into `panels` and multiplied; the last piece of k has the activation. */
+/* Columns j.. and rows k.. of b, packed into `panels` and multiplied.  The activation follows the last piece of k. */
 static void one_piece(const rf__element *e, const rfk_panel_shape *shape, const rf_ctx *ctx, const rf_gemm_call *call,
                       const division *cut, int64_t j, int64_t k, char *workspace, char *panels)
 {
@@ -363,7 +365,7 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
     const size_t workspace = (size_t)ctx->threads * e->workspace(&shape);
     const int64_t gated = w->up ? ctx->threads * gated_rows(&shape) * gated_columns(&shape) : 0;
     const size_t bytes = workspace + (size_t)gated * sizeof(float);
-    const bool ours = rf__product_try(ctx);                          /* or scratch of its own beside another thread */
+    const bool ours = rf__product_try(ctx);                          /* otherwise uses scratch of its own */
     char *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
     blocks g = {.e = e,
                 .shape = &shape,

@@ -1,4 +1,4 @@
-/* gemm_f32.c — f32 for the blocked driver, on the kernels gemm_panel and transpose of the rung.
+/* gemm_f32.c — f32 for the blocked driver, with the rung's kernels gemm_panel and transpose.
  *
  *     panels of b     [n/columns][k][columns]
  *     block of a      row by row, `stride` apart                                                                     */
@@ -41,7 +41,7 @@ static void pack_panel(const rf__packing *p, int64_t q)
     p->ctx->k->transpose(out, columns, p->b.f32 + (p->j0 + j) * p->b.ld + p->k0, p->b.ld, width, p->k);
 }
 
-/* Rows are read from left to right, once, and dealt out to the panels. */
+/* Rows are read once, from left to right, and distributed to the panels. */
 static void pack_rows(const rf__packing *p, int64_t s)
 {
     const int64_t columns = p->shape->columns, last = rf__min64((s + 1) * STRIP, p->k);

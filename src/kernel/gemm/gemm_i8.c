@@ -1,31 +1,31 @@
-/* gemm_i8.c — int8 with sums in int32 for the blocked driver, on the kernels gemm_panel_i8 and codes_i8.  For weights
- * alone.
+/* gemm_i8.c — int8 with sums in int32 for the blocked driver, with the kernels gemm_panel_i8 and codes_i8.  It is used
+ * only for weights.
  *
  *     w[j,p] = column[j] q[j,p]          q in -127..127, column[j] = max_p |w[j,p]| / 127        when they are packed
  *     x[i,p] = row[i] c[i,p]             the same of each row of x                               when it is copied
  *     y[i,j] = f32(sum_p c[i,p] q[j,p]) row[i] column[j] + bias[j]                               exact but for the last
  *
- *     panels of b     `interleave` steps of k side by side: [n/columns][k/interleave][columns][interleave]
- *     block of a      codes, row by row, `stride` apart, behind the rows' scales
+ *     panels of b     `interleave` adjacent steps of k: [n/columns][k/interleave][columns][interleave]
+ *     block of a      scales of the rows, then codes, row by row, `stride` apart
  *
- * Between cuts of k the sums lie where the result will.  Sums are whole numbers and the scales' arithmetic is that of
- * single operations, so every rung gives the same bits.                                                              */
+ * Between cuts of k the sums are stored in the memory of the result.  Sums are integers, and scales are applied in
+ * separate operations, so every rung gives the same bits.                                                            */
 #include <math.h>
 
 #include "kernel/gemm/gemm_blocked.h"
 #include "kernel/gemm/gemm_tiles.h"
 
-/* 127 is divided by sizes in SMALLEST..LARGEST, so that no scale is subnormal or infinite; the codes of k = LONGEST
- * (0..255 against -128..127) fit 32 bits. */
+/* 127 is divided by absolute values in SMALLEST..LARGEST, so that no scale is subnormal or infinite.  With codes in
+ * 0..255 and -128..127, sums of k = LONGEST terms fit 32 bits. */
 #define SMALLEST 0x1p-100F
 #define LARGEST 0x1p100F
 enum { LONGEST = 65536 };
 
-/* What is kept beside the panels, in whole panels; the arrays follow in one block. */
+/* Data besides the panels, for whole panels.  The arrays follow in the same block. */
 typedef struct weights {
     float *column;
     int32_t *offset;
-    const int8_t *given;                /* while they are packed: the weights, when they are in int8 already */
+    const int8_t *given;                /* during packing: the weights, if they are in int8 already */
 } weights;
 
 static const rfk_panel_shape *shape(const rf_ctx *ctx) { return ctx->k->gemm_panel_i8_shape(); }
@@ -41,7 +41,7 @@ static size_t workspace(const rfk_panel_shape *s)
     return scales_size(s) + (size_t)(height(s) * s->stride * s->code) + rf__tile_space(s->block + RF__GEMM_WIDTH);
 }
 
-/* Rows smaller than SMALLEST are taken for zeros. */
+/* Numbers below SMALLEST count as zero. */
 static float row_scale(const rf__copying *x, int64_t i)
 {
     const float size = x->ctx->k->largest_size(x->a->f32 + (x->i0 + i) * x->a->ld, x->k);
@@ -106,7 +106,7 @@ static bool meet(const rf__meeting *x)
 
 /* ---- panels of b ------------------------------------------------------------------------------------------------- */
 
-enum { DEEP = 512 };                    /* weights of a column that are looked at together */
+enum { DEEP = 512 };                    /* weights of a column that are processed together */
 
 /* Column j in int8, from p on. */
 static const int8_t *column(const rf__packing *p, int64_t j, int64_t from, int64_t deep, int8_t *to)
@@ -159,7 +159,7 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why
     return rf_fail(why, RF_EUNSUPPORTED, "gemm: int8: expected packed weights, got a matrix; use rf_pack");
 }
 
-/* A row of weights must have a scale, and one of them at least a weight. */
+/* A row of weights must have a scale, and at least one nonzero weight. */
 static rf_status check_weights(const rf_ctx *ctx, int64_t n, int64_t k, const float *from, rf_error *why)
 {
     float largest = 0;

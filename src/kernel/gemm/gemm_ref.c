@@ -1,15 +1,15 @@
-/* gemm_ref.c — the matrix product as it is written down, summed in double.
+/* gemm_ref.c — the matrix product by its definition, summed in double.
  *
  *     c[i,j] = act( sum_p a[i,p] b[p,j] + bias[j] )     or     c[i,j] = c[i,j] + sum_p a[i,p] b[p,j]
  *
- * Every sum runs over p in order and is rounded once, so its bits depend on nothing but its row and its column.      */
+ * Every sum runs over p in order and is rounded once, so its bits depend only on its row and its column.             */
 #include <math.h>
 
 #include "kernel/gemm/products.h"
 
 enum { COLUMNS = 32 };
 
-/* A matrix as the product sees it: f32, or bf16 where `half` is not NULL. */
+/* A matrix: f32, or bf16 if `half` is not NULL. */
 typedef struct strided { const float *at; const uint16_t *half; int64_t row, column; } strided;
 
 typedef struct product {

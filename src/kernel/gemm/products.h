@@ -1,11 +1,11 @@
-/* products.h — floor 1, internal: the ways to compute a matrix product, behind one face (gemm.c).
+/* products.h — internal: the implementations of the matrix product behind the functions of gemm.c.
  *
  *   ref    the triple loop, summed in double                              gemm_ref.c
  *   f32    blocked and packed (gemm_blocked.c), on gemm_panel             gemm_f32.c
  *   bf16   the same in bf16 with f32 sums, on gemm_panel_bf16             gemm_bf16.c
  *   i8     weights in int8 with int32 sums, on gemm_panel_i8              gemm_i8.c
  *
- * Sizes and pointers were checked by gemm.c: m, n and k are at least 1 except for `ref`, which takes k = 0 too.     */
+ * gemm.c has checked sizes and pointers: m, n and k are at least 1, except that `ref` accepts k = 0, too.            */
 #ifndef RF_PRODUCTS_H
 #define RF_PRODUCTS_H
 
@@ -28,11 +28,11 @@ struct rf_packed {
     int64_t n, k;
     void *data;                         /* the weights in the layout of `by`, rf__alloc */
     void *own;
-    struct rf_packed *up;               /* gated: this is the gate [n,k], that the matrix it multiplies; else NULL */
+    struct rf_packed *up;               /* gated: this is the gate [n,k] and `that` the other factor; otherwise NULL */
     rf_gate_order order;                /* gated: which of the two comes first in a bias */
 };
 
-/* The biases of the two halves of a gated product, of which `bias` [2n] has both; NULL: there are none. */
+/* The biases of the two halves of a gated product from `bias` [2n], which has both.  NULL: none. */
 static inline const float *rf__gate_bias(const rf_packed *w, const float *bias)
 {
     return bias && w->up && w->order == RF_GATE_SECOND ? bias + w->n : bias;
@@ -44,16 +44,16 @@ static inline const float *rf__up_bias(const rf_packed *w, const float *bias)
 
 extern const rf__products rf__products_ref, rf__products_f32, rf__products_bf16, rf__products_i8;
 
-/* The i-th way of this build that runs on this context, or NULL past the end; 0 is what rf_gemm uses. */
+/* The i-th implementation of this build that runs on this context, or NULL past the end.  rf_gemm uses number 0. */
 const rf__products *rf__products_at(const rf_ctx *ctx, int i);
 
-/* What computes products of this type on this context. */
+/* The implementation for products of this type on this context. */
 const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type);
 
-/* What a caller may name: "built-in" or NULL; RF_EARG for anything else. */
+/* The implementation that a caller names: "built-in" or NULL; RF_EARG for anything else. */
 rf_status rf__products_choose(const char *name, rf_error *why);
 
-/* rf__products_i8's pack of weights that are in int8 already. */
+/* rf__products_i8's pack function for weights that are in int8 already. */
 rf_status rf__i8_pack(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const float *scale, rf_error *why);
 
 rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
@@ -64,16 +64,16 @@ rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, i
 
 struct rf__product_state;
 rf_status rf__product_state_new(rf_ctx *ctx, rf_error *why);          /* called by rf_ctx_new                     */
-void rf__product_state_free(rf_ctx *ctx);                             /* called by rf_ctx_free; fine when not made */
+void rf__product_state_free(rf_ctx *ctx);                             /* called by rf_ctx_free; valid if not made */
 
-/* Products of one context take turns: between enter and leave the caller alone owns the state.  scratch gives at least
- * `size` bytes, 64-byte aligned, valid until the next call of it; NULL when there is no memory. */
+/* Products of one context are serialized: between enter and leave the caller owns the state.  scratch returns at least
+ * `size` bytes, 64-byte aligned, valid until its next call; NULL if there is no memory. */
 void rf__product_enter(const rf_ctx *ctx);
-bool rf__product_try(const rf_ctx *ctx);                              /* false: another thread has it; no wait    */
+bool rf__product_try(const rf_ctx *ctx);                              /* false: another thread has it; does not wait */
 void *rf__product_scratch(const rf_ctx *ctx, size_t size);
 void rf__product_leave(const rf_ctx *ctx);
 
-/* The kernel of an activation; NULL of RF_ACT_NONE. */
+/* The kernel of an activation; NULL for RF_ACT_NONE. */
 typedef void rf__act_kernel(float *y, const float *x, int64_t n);
 rf__act_kernel *rf__act_of(const rf_ctx *ctx, rf_act act);
 

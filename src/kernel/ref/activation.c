@@ -1,7 +1,7 @@
 /* activation.c — activations and their derivatives.
  *
  * Phi(x) = (1 + erf(x / sqrt 2)) / 2 is written erfc(-x / sqrt 2) / 2, and (1 + tanh u) / 2 is written 1 / (1 + e^-2u):
- * the same numbers, but no digits are lost where they are small.                                                     */
+ * the same numbers without cancellation where they are small.                                                        */
 #include "kernel/ref/ref.h"
 
 static double phi(double x) { return 0.5 * erfc(-x * 0.7071067811865476); }

@@ -1,4 +1,4 @@
-/* attention.c — attention and its adjoints as printed, in double, the scores of one query at a time.
+/* attention.c — attention and its adjoints by their formulas, in double, one query at a time.
  *
  *     score(t,s) = scale <R q_t, R k_s>                                        RoFormer, Eq. 16
  *                  + scale (<q2_t, k2_s> + <R q_t, query_r> + <R k_s, key_r>) + bias_r,   r = s - t, within +-clip
@@ -70,7 +70,7 @@ static double score(const rfk_attention *a, const double *q, const double *k, in
     return (double)a->scale * sum + (is->bias ? (double)is->bias[r] : 0);
 }
 
-/* p[s] = P(t,s), zeros where t sees nothing; returns the log-sum-exp.  q and k are space for a row. */
+/* p[s] = P(t,s), or zeros if t sees no key; returns the log-sum-exp.  q and k are space for one row. */
 static double probabilities(const rfk_attention *a, double *p, double *q, double *k, int64_t t)
 {
     double largest = -INFINITY, sum = 0;
@@ -111,7 +111,7 @@ static void put(float *y, const double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] = (float)x[i];
 }
 
-/* What dS, of the score, and P K, of the value, give to the tables. */
+/* The contributions of dS (through the score) and P K (through the value) to the tables. */
 static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k,
                         const double *o, int64_t t, int64_t s, double ds, double kp)
 {

@@ -1,10 +1,10 @@
-/* attention.h — what the reference of attention shares between f32 and bf16.  Internal. */
+/* attention.h — internal: what the reference implementations of attention in f32 and bf16 share. */
 #ifndef RF_REF_ATTENTION_H
 #define RF_REF_ATTENTION_H
 
 #include "kernel/ref/ref.h"
 
-/* y = R x, or R^T x for dir -1, in place; by row `angle` of the tables. */
+/* y = R x, or R^T x for dir -1, in place, with row `angle` of the tables. */
 static inline void rotate(const rfk_attention *a, double *y, int32_t angle, double dir)
 {
     const int64_t half = a->rotary / 2;
@@ -27,7 +27,7 @@ static inline double keep(const rfk_attention *a, int64_t t, int64_t s)
     return word[s % 4] >= (uint32_t)((double)a->drop * 0x1p32) ? 1 / (1 - (double)a->drop) : 0;
 }
 
-/* The row of a table that holds the offset of query t and key s. */
+/* The row of a table for the offset of query t and key s. */
 static inline int64_t related(const rfk_attention *a, int64_t t, int64_t s)
 {
     const int64_t r = s - (t + a->keys - a->queries), clip = a->relative->clip;
@@ -51,7 +51,7 @@ static inline void add_to_row(float *y, double c, const double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] = (float)((double)y[i] + c * x[i]);
 }
 
-/* n columns of token s from keys and values that lie in pages. */
+/* n columns of token s from keys and values in pages. */
 static inline void from_page(const rfk_attention *a, double *y, int64_t s, int64_t column, int64_t n)
 {
     const rfk_pages *p = &a->pages;

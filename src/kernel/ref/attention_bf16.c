@@ -1,6 +1,6 @@
 /* attention_bf16.c — attention and its adjoints with products of bf16 numbers, each sum in double, one query at a time.
  *
- *     score(t,s) = <bf16(scale log2(e) R q_t), bf16(R k_s)>                              of q2 and k2, too
+ *     score(t,s) = <bf16(scale log2(e) R q_t), bf16(R k_s)>                              for q2 and k2, too
  *                  + <bf16(scale log2(e) R q_t), bf16(query_r)> + <bf16(R k_s), bf16(scale log2(e) key_r)> + log2(e)
  *                  bias_r
  *     p(t,s)     = bf16(2^(score(t,s) - top_t))         over the keys that t sees, top_t their largest score rounded up
@@ -111,7 +111,8 @@ void rfk_ref_attention_bf16(const rfk_attention *a, int64_t first, int64_t last,
     }
 }
 
-/* What dS, of the score, and K P, of the value, give to the tables; q holds scale log2(e) already. */
+/* The contributions of dS (through the score) and K P (through the value) to the tables.  q contains scale log2(e)
+ * already. */
 static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k,
                         const double *o, int64_t r, double ds, double kp)
 {
@@ -130,8 +131,8 @@ static void put(const rfk_attention *a, float *y, double *x, const int32_t *angl
 
 /* dv_s = R^T sum_t bf16(K P) bf16(o_t)  P = e^(score - lse),  o the result's adjoint;  R^T only when values are rotated
  * dS = P (K <o_t, v_s> - <o_t, out_t>)        dq_t = R^T scale sum_s bf16(dS) k_s   dk_s = R^T scale sum_t bf16(dS) q_t
- * lse is summed again: one number of f32 is too coarse for large scores.
- * What meets tables of offsets meets dS and K P as they are, and what tables give to dq and dk is not rounded. */
+ * lse is recomputed: a single f32 is not accurate enough for large scores. Products with tables of offsets use dS and K
+ * P without rounding, and contributions of tables to dq and dk are not rounded. */
 void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_grad *g, void *scratch)
 {
     const int64_t S = a->keys, D = a->width, all = D + a->width2;

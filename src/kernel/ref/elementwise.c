@@ -1,4 +1,4 @@
-/* elementwise.c — sums and products, number by number, and what many numbers add up to. */
+/* elementwise.c — sums and products of elements, and reductions. */
 #include "kernel/ref/ref.h"
 
 void rfk_ref_add(float *y, const float *a, const float *b, int64_t n)

@@ -1,7 +1,7 @@
 /* gemm.c — one panel of a matrix product, and a transposed matrix. */
 #include "kernel/ref/ref.h"
 
-/* No more than a panel and rows that a test can fill. */
+/* At most one panel and the rows of a test. */
 enum { COLUMNS = 32, DEPTH = 768, BLOCK = 4 };
 
 const rfk_panel_shape *rfk_ref_gemm_panel_shape(void)

@@ -3,10 +3,11 @@
  *     xh = (x - mean) rstd,   y = gamma xh + beta
  *     g  = gamma dy,          dx = rstd (g - mean(g) - xh mean(g xh)),   dgamma += dy xh,   dbeta += dy
  *
- * For rms both means that have no xh in them are absent.                                                             */
+ * For rms the two means without xh are omitted.                                                                      */
 #include "kernel/ref/ref.h"
 
-/* A number of row `x`, with the residual when there is one: rounded, because backward sees the rounded one. */
+/* An element of row `x`, with the residual if there is one: rounded, because the backward pass uses the rounded
+ * number. */
 static double at(const float *x, const float *residual, int64_t i) { return residual ? x[i] + residual[i] : x[i]; }
 
 static void norm(bool centred, float *y, float *sum, float *stat, const float *x, const float *residual,

@@ -1,9 +1,9 @@
-/* optimizer.c — the update rules as they are printed; each array is rounded once, when it is stored. */
+/* optimizer.c — the optimizers by their formulas.  Each array is rounded once, when it is stored. */
 #include "kernel/ref/ref.h"
 
 typedef struct moments { double b1, b2, eps, wd, c1, c2; } moments;
 
-/* c1 m / (sqrt(c2 v) + eps) + wd p, behind the step of the moments. */
+/* c1 m / (sqrt(c2 v) + eps) + wd p, after the moments are updated. */
 static double direction(const moments *k, double p, float *m, float *v, double g)
 {
     const double mean = k->b1 * *m + (1 - k->b1) * g, square = k->b2 * *v + (1 - k->b2) * g * g;

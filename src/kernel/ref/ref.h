@@ -1,4 +1,4 @@
-/* ref.h — the reference rung: rfk_ref_<name> for each row of kernels.def, as its formula is printed, in double. */
+/* ref.h — the reference rung: rfk_ref_<name> for each row of kernels.def, computed by its formula in double. */
 #ifndef RF_REF_H
 #define RF_REF_H
 

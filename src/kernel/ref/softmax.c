@@ -1,5 +1,5 @@
-/* softmax.c — softmax of a row, its adjoint, and cross-entropy.  The largest number is subtracted first: the quotient
- * is the same and nothing overflows. */
+/* softmax.c — softmax of a row, its adjoint, and cross-entropy.  The maximum is subtracted first, which does not change
+ * the quotient and prevents overflow. */
 #include "kernel/ref/ref.h"
 
 static double sum_of_exponentials(const float *x, double top, int64_t n)

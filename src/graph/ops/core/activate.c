@@ -1,7 +1,7 @@
-/* activate.c — an activation on its own.
+/* activate.c — an activation as a separate operation.
  *
  *     y  = act(x)
- *     dx = act'(x) dy                                 in dy's place */
+ *     dx = act'(x) dy                                 overwrites dy */
 #include "graph/graph.h"
 
 struct saved { rf_act act; };

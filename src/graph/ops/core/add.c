@@ -1,4 +1,4 @@
-/* add.c — a sum of two tensors of one shape.
+/* add.c — sum of two tensors of the same shape.
  *
  *     y = a + b
  *     da = dy,  db = dy                               one adopts the buffer, the other gets a copy */

@@ -1,31 +1,33 @@
-/* attention.c — attention over sequences laid end to end.
+/* attention.c — attention over packed sequences.
  *
  *     score(m,n) = scale <R(m) q_m, R(n) k_n>                     RoFormer, Eq. 16
  *     out_m      = sum_n softmax_n(score(m,n)) v_n                over the keys of m's own sequence that m sees
  *
- * and what rfk_relative adds to both for the offset n - m.  Where the graph's products are in bf16, so are these two.
+ * plus the terms that rfk_relative adds to both for the offset n - m.  If the graph's products are in bf16, these two
+ * are, too.
  *
- * Scores are never stored: kept are the result and each row's log-sum-exp, and backward recomputes.  The forward's
- * units are (block of queries, head), so that one long text still feeds all workers; blocks are cut by the sequence's
- * length alone.  The backward's units are (sequence, head), because the adjoints of a key gather from all queries; with
- * tables of offsets that learn they are heads, because those gather from all sequences.  Of small units a worker takes
- * some heads in one unit, of which each fetches the rows of the next.                                                */
+ * Scores are not stored.  The forward pass stores the result and each row's log-sum-exp, and the backward pass
+ * recomputes the scores.  Units of work of the forward pass are (block of queries, head), so that a single long text
+ * occupies all workers; the division into blocks depends only on the sequence's length.  Units of the backward pass are
+ * (sequence, head), because a key's adjoint sums over all queries.  With learned tables of offsets they are heads,
+ * because the adjoints of tables sum over all sequences.  If units are small, one unit combines several heads, and each
+ * head prefetches the rows of the next.                                                                              */
 #include <math.h>
 
 #include "graph/graph.h"
 
-/* A unit is one head's work, or as many heads' as leave each worker UNITS units of that size. */
+/* A unit is the work of one head, or of several heads such that each worker still gets UNITS units. */
 enum { QUERIES = 512, UNITS = 8 };
 
-/* The tables of offsets in spec and among a node's inputs; then come more_query, more_key and keys of other tokens. */
+/* The tables of offsets in spec and among a node's inputs.  more_query, more_key and keys of other tokens follow. */
 enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, KEY_VALUE, INPUTS };
 
 struct saved {
     const rfk_table *k;
     bool bf16;
-    rf_attention_spec spec;             /* start, row, key_start, key_row, prefixes: copies while recorded */
-    int64_t N, D, E;                    /* E: columns of more_query for a head */
-    int64_t width, key_width;           /* columns of a query's row and of a key's: 3C, or C and 2C */
+    rf_attention_spec spec;             /* start, row, key_start, key_row, prefixes: copied if recorded */
+    int64_t N, D, E;                    /* E: columns of more_query per head */
+    int64_t width, key_width;           /* columns of a row of queries and of keys: 3C, or C and 2C */
     const rfk_relative *relative;       /* [H] or NULL */
     rf_key key;
     uint64_t stream;
@@ -56,7 +58,7 @@ static rfk_pages pages_of(const struct saved *s, int64_t b, int64_t h)
                        .bf16 = past->type[b] == RF_BF16};
 }
 
-/* The kernel's problem of one sequence and one head; with `more_heads`, the next head's comes after it. */
+/* The kernel's problem of one sequence and one head.  With `more_heads` the problem of the next head follows. */
 static rfk_attention problem(const struct saved *s, const float *qkv, float *out, int64_t b, int64_t h, bool more_heads)
 {
     const rf_attention_spec *p = &s->spec;
@@ -159,12 +161,12 @@ static void back_of(const struct pass *a, int64_t b, int64_t h, bool more_heads,
         (s->bf16 ? s->k->attention_bf16_back : s->k->attention_back)(&p, &d, a->scratch + (size_t)worker * a->each);
         return;
     }
-    /* without keys; of what is without queries see clear_unseen */
+    /* no keys; clear_unseen handles keys without queries */
     clear_rows(d.dq, p.queries, s->D, d.dq_stride);
     clear_rows(d.dq2, E ? p.queries : 0, E, columns);
 }
 
-/* Keys of sequences without a query, for which there is no unit. */
+/* Keys of sequences without a query, for which there is no unit of work. */
 static void clear_unseen(const struct pass *a)
 {
     const rf_attention_spec *p = &a->s->spec;
@@ -247,7 +249,7 @@ static void transpose_into(float *y, const float *x, int64_t rows, int64_t colum
         for (int64_t j = 0; j < columns; j++) y[j * rows + i] = x[i * columns + j];
 }
 
-/* A head's part of a table: its columns, or all when there is one head's width. */
+/* A head's part of a table: its own columns, or all columns if the table has the width of one head. */
 static const float *head_of(const rf_tensor *x, int64_t h, int64_t D)
 {
     return x ? x->f32 + (x->dim[1] > D ? h * D : 0) : NULL;
@@ -274,7 +276,7 @@ static const rfk_relative *relatives(rf_graph *g, const rf_attention_spec *p, in
     return is;
 }
 
-/* Where heads add their adjoints of a table: side by side as in the table, or one after the other and summed at the
+/* Where heads add their adjoints of a table: to the columns of the head, or to separate copies that are summed at the
  * end. */
 struct gathered { float *x; int64_t each, stride; };
 
@@ -288,7 +290,7 @@ static struct gathered gather(rf_graph *g, const struct saved *s, const rf_tenso
     return y;
 }
 
-/* Hands the adjoint of a table over. */
+/* Passes on the adjoint of a table. */
 static void deliver(rf_graph *g, const struct saved *s, rf_tensor *x, struct gathered y, bool bias)
 {
     if (!y.x) return;
@@ -364,11 +366,11 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
     rf__scratch_end(g, mark);
 }
 
-/* Parts of a row of qkv: with keys of other tokens there are queries alone. */
+/* Parts of a row of qkv.  With keys of other tokens there are only queries. */
 static int parts_of(const rf_attention_spec *p) { return p->key_value || (p->past && p->past->apart) ? 1 : 3; }
 static int64_t width_of(const rf_tensor *qkv, const rf_attention_spec *p) { return qkv->dim[1] / parts_of(p); }
 
-/* The rules of tables of offsets and of further columns. */
+/* Checks tables of offsets and additional columns. */
 static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
 {
     const int64_t C = width_of(qkv, p), D = C / p->heads, rows = 2 * p->clip + 1;
@@ -397,7 +399,7 @@ static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_at
     return NULL;
 }
 
-/* The rules of keys of earlier calls: what these are, the caller of rf_past vouches for. */
+/* Checks keys of earlier calls.  The caller of rf_past is responsible for their contents. */
 static rf_tensor *refuse_past(rf_graph *g, const rf_attention_spec *p)
 {
     const rf_past *past = p->past;
@@ -416,7 +418,7 @@ static rf_tensor *refuse_past(rf_graph *g, const rf_attention_spec *p)
     return NULL;
 }
 
-/* Rows of the table of angles, of queries or of keys. */
+/* Rows of the table of angles, for queries or keys. */
 static rf_tensor *refuse_rows(rf_graph *g, const rf_attention_spec *p, const int32_t row[], int64_t n)
 {
     const int64_t rows = rf_rope_rows(p->rope);
@@ -427,7 +429,7 @@ static rf_tensor *refuse_rows(rf_graph *g, const rf_attention_spec *p, const int
     return NULL;
 }
 
-/* The rules of keys and values of other tokens. */
+/* Checks keys and values of other tokens. */
 static rf_tensor *refuse_keys(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
 {
     const rf_tensor *x = p->key_value;
@@ -446,7 +448,7 @@ static rf_tensor *refuse_keys(rf_graph *g, const rf_tensor *qkv, const rf_attent
     return NULL;
 }
 
-/* The rules of a description, beyond those of qkv's shape. */
+/* Checks a description, except for qkv's shape. */
 static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
 {
     const int64_t N = qkv->dim[0], D = width_of(qkv, p) / p->heads;

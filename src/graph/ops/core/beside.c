@@ -1,4 +1,4 @@
-/* beside.c — two more columns for each head.
+/* beside.c — two additional columns for each head.
  *
  *     y[n,h,:] = x[n,h,:], a[n,h], b[n,h]               x [N,HD], a and b [N,H], y [N,H(D+2)] */
 #include "graph/graph.h"

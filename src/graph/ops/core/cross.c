@@ -1,9 +1,10 @@
-/* cross.c — every row of one tensor against every row of another.
+/* cross.c — scaled dot products of all rows of two tensors.
  *
  *     y[i,j] = scale <a[i,:], b[j,:]>
  *     da = scale dy b,   db = scale dy^T a
  *
- * In f32 whatever rf_graph_products says: similarities are divided by temperatures of some hundredths. */
+ * Always in f32, independent of rf_graph_products, because similarities are divided by temperatures of a few
+ * hundredths. */
 #include "graph/graph.h"
 
 struct saved { float scale; };

@@ -1,7 +1,7 @@
-/* dropout.c — zeroes a share p of the elements and scales the others up.
+/* dropout.c — sets a fraction p of the elements to zero and scales the others.
  *
  *     y[i]  = x[i] keep(i) / (1 - p)                  keep: Philox of (seed, step, this dropout's number, i)
- *     dx[i] = dy[i] keep(i) / (1 - p)                 the same call; no mask is stored */
+ *     dx[i] = dy[i] keep(i) / (1 - p)                 recomputed; no mask is stored */
 #include "graph/graph.h"
 
 struct saved { const rfk_table *k; float p; rf_key key; uint64_t stream; };

@@ -6,7 +6,7 @@
 
 struct saved { const int32_t *id; };
 
-/* Rows of a table that is bf16 alone, widened. */
+/* Rows of a table that exists only in bf16, widened. */
 struct halves { const rfk_table *k; float *y; const uint16_t *x; const int32_t *row; int64_t width; };
 
 static void widen_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)

@@ -3,7 +3,8 @@
  *     y  = act(a) * b                                 [a | b] = x [N,2M], or [b | a]; y [N,M]; * by element
  *     da = act'(a) * (b * dy),   db = act(a) * dy
  *
- * Behind the product that makes x, without recording, both are one call on packed weights, and x is never in memory. */
+ * If x is the result of a product and nothing is recorded, product and gate are one call on packed weights, and x is
+ * not stored. */
 #include "graph/graph.h"
 
 struct saved { rf_act act; rf_gate_order order; };
@@ -12,7 +13,7 @@ struct saved { rf_act act; rf_gate_order order; };
 struct rows {
     const rf_graph *g;
     rf_act_kernels act;
-    int64_t M, gate, up;                /* gate, up: columns of x where the two begin */
+    int64_t M, gate, up;                /* gate, up: the columns of x where the two begin */
     const float *x;
     float *y;
     const float *dy;

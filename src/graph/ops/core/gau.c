@@ -1,16 +1,16 @@
-/* gau.c — around the attention of a gated attention unit.                                   Hua et al. 2022, Sec. 3.1
+/* gau.c — operations around the attention of a gated attention unit.                          Hua et al. 2022, Sec. 3.1
  *
- *     x [N,2U+S] = [u | v | z]: gates and values of U columns, and what queries and keys of S columns are made of
+ *     x [N,2U+S] = [u | v | z]: gates and values of U columns, and S columns from which queries and keys are computed
  *
  *     rf_gau_pair     y = [c_n z_n a | c_n' z_n b]          a, b [S]; c a number for each token, c' = 1; y [N,2S]
  *     rf_gau_heads    y = [q .. q | k .. k | v | 0]         of [q | k] [N,2S]; H = U / S rounded up; y [N,3HS]
- *     rf_gau_gate     y = u * w                             of w [N,HS], whose columns beyond U do not count; y [N,U]
+ *     rf_gau_gate     y = u * w                             of w [N,HS], whose columns beyond U are ignored; y [N,U]
  *
- * The one head of the unit has values that are wider than its queries and keys: attention sees it as H heads of S
- * columns that have the same scores.  Each backward adds to the columns of x that its operation read. */
+ * The single head of the unit has values that are wider than its queries and keys.  Attention treats it as H heads of S
+ * columns with the same scores.  Each backward adds to the columns of x that its operation read. */
 #include "graph/graph.h"
 
-/* Sizes, and what the operation reads and writes: y of its result, the others of its inputs; d_* in the backward. */
+/* Sizes, and the arrays of the operation: y of its result, the others of its inputs; d_* in the backward pass. */
 struct pass {
     const rfk_table *k;
     int64_t U, S, H;

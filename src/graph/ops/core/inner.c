@@ -1,4 +1,4 @@
-/* inner.c — one number of all elements, weighted: what a backward begins from when the adjoint is known already.
+/* inner.c — weighted sum of all elements; the root of a backward pass whose adjoint is already known.
  *
  *     y  = sum_i w_i x_i
  *     dx = dy w */

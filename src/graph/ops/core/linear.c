@@ -1,25 +1,25 @@
-/* linear.c — the product with a weight matrix.
+/* linear.c — product with a weight matrix.
  *
  *     z  = x w^T + b,   y = act(z)                     x [N,K], w [M,K], b [M]
  *     dz = act'(z) dy
  *     dx = dz w,   dw += dz^T x,   db += sum_n dz[n,:]
  *
- * Without recording bias and activation are done at the product's store; with it z is kept, in no more memory than the
- * adjoint needs, and dz takes the place of dy.  Where x is itself act(z) of a linear and spent, it is not kept but
- * computed again from that z.
+ * Without recording, bias and activation are applied when the product is stored.  With recording, z is kept, in the
+ * memory that the adjoint needs later, and dz overwrites dy.  If x is act(z) of another linear and spent, x is not kept
+ * but recomputed from that z.
  *
- * Where only rows [first, first + count) of w are asked for, these take w's place.
+ * If only rows [first, first + count) of w are used, they replace w in the equations.
  *
- * In bf16 the three products round x, w and dz to bf16 on their way in; z is rounded once, kept as bf16, and y is made
- * of what is kept. */
+ * In bf16 the three products round x, w and dz to bf16.  z is rounded once and kept as bf16, and y is computed from the
+ * rounded z. */
 #include "graph/graph.h"
 
 struct saved {
     rf_act act;
-    int64_t first;                      /* of the rows of w that y is made by: as many as y has columns */
+    int64_t first;                      /* the rows of w that compute y: as many as y has columns */
     float *z;                           /* f32 */
     uint16_t *z16;                      /* bf16, in a buffer of halves(n) floats */
-    const struct saved *maker;          /* of the linear that made x, when x is to be computed again */
+    const struct saved *maker;          /* of the linear that computed x, if x is to be recomputed */
 };
 
 static int64_t halves(int64_t n) { return (n + 1) / 2; }
@@ -43,7 +43,7 @@ static void act_back(rf_graph *g, const struct saved *s, float *dz, int64_t n)
     }
 }
 
-/* x's values: kept, or made again in a buffer that is to be given back. */
+/* x's values: stored, or recomputed in a buffer that must be returned. */
 static const float *values(rf_graph *g, const struct saved *s, const rf_tensor *x, float **again)
 {
     const struct saved *m = s->maker;
@@ -105,7 +105,7 @@ void rf__linear_back(rf_graph *g, rf_node *n)
 
 typedef struct part { int64_t first, count; } part;        /* rows of w */
 
-/* Packed rows come all together: those that are asked for are copied out. */
+/* A product with packed rows computes all of them; the requested ones are copied. */
 static void packed_part(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act,
                         const part *p, float *y)
 {
@@ -142,7 +142,7 @@ static void product(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const r
                                           .type = g->products});
 }
 
-/* The product and then the activation, with z kept where `s` has space for it. */
+/* The product and then the activation; z is stored if `s` has space for it. */
 static void product_and_act(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act,
                             const part *p, float *y, const struct saved *s)
 {
@@ -153,7 +153,7 @@ static void product_and_act(rf_graph *g, const rf_tensor *x, const rf_tensor *w,
     else rf__act_forward(g, act, y, s->z ? s->z : y, n);
 }
 
-/* x is spent, and the newest node, a linear, can make it again: its values go back to the pool. */
+/* x is spent, and the newest node, a linear, can recompute it: its values return to the pool. */
 static const struct saved *drop(rf_graph *g, rf_tensor *x)
 {
     const rf_node *made = g->last;

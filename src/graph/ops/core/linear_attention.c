@@ -3,21 +3,21 @@
  *     out_m = sum_n <phi(q_m), psi(k_n)> v_n / sum_n <phi(q_m), psi(k_n)>                             RoFormer, Eq. 17
  *     out_m = sum_n <R(m) phi(q_m), R(n) psi(k_n)> v_n / sum_n <phi(q_m), psi(k_n)>                   Eq. 19
  *
- * over the tokens of m's own sequence, causal: n <= m.  Units are (sequence, head); what one does is in
- * src/kernel/attention/linear.  The backward makes features again; what is kept besides the result is, of a causal
- * head, its state before every 128th token (rfk__linear_left_bytes).  Where the graph's products are in bf16, queries,
- * keys and values are rounded to it on their way in; all sums are f32. */
+ * over the tokens of m's own sequence, causal: n <= m.  Units of work are (sequence, head); src/kernel/attention/linear
+ * computes them.  The backward pass recomputes features.  Besides the result, causal heads store their state before
+ * every 128th token (rfk__linear_left_bytes).  If the graph's products are in bf16, queries, keys and values are
+ * rounded to it; all sums are in f32. */
 #include <math.h>
 
 #include "graph/graph.h"
 #include "kernel/attention/linear/linear_attention.h"
 
 struct saved {
-    rf_linear_attention_spec spec;      /* start, row, random: copies while recorded */
+    rf_linear_attention_spec spec;      /* start, row, random: copied if recorded */
     const rfk__feature_map *map;
     int64_t N, D, features;
     bool bf16;
-    void **left;                        /* [B H] what a causal forward leaves its backward; NULL: none is recorded */
+    void **left;                        /* [B H] data of a causal forward for its backward; NULL: not recorded */
 };
 
 struct pass {
@@ -95,7 +95,7 @@ int64_t rf__linear_attention_state(const rfk_table *k, int64_t heads, int64_t fe
     return heads * floats_of_head(k, features, D);
 }
 
-/* Head h's part of what sequence b keeps, as it was before this call. */
+/* Head h's part of the state of sequence b, as it was before this call. */
 static void *state_of(const struct pass *a, int64_t b, int64_t h)
 {
     const rf_linear_attention_spec *p = &a->s->spec;
@@ -175,7 +175,7 @@ void rf__linear_attention_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], a.d_qkv);
 }
 
-/* Memory for what every head of every sequence leaves. */
+/* Memory for the data that every head of every sequence stores. */
 static void **get_left(rf_graph *g, const struct saved *s)
 {
     const int64_t H = s->spec.heads;

@@ -1,4 +1,4 @@
-/* mix.c — sums of weighted rows of one table.
+/* mix.c — weighted sums of rows of one table.
  *
  *     y[n,:]               = sum_k c[k] table[id[k][n],:]
  *     dtable[id[k][n],:]  += c[k] dy[n,:]          term after term, in the order of n: the same bits for any workers */
@@ -7,9 +7,9 @@
 struct saved { int terms; float c[RF_MIX_TERMS]; const int32_t *id[RF_MIX_TERMS]; };
 struct pass { const rfk_table *k; const struct saved *s; float *y; const rf_tensor *x; int64_t width; };
 
-enum { WIDENED = 256 };                 /* columns of a row of bf16 that are widened together */
+enum { WIDENED = 256 };                 /* columns of a bf16 row that are widened together */
 
-/* y = y + c x, or c x where it is the first term; every number alone, so that pieces of a row have its bits. */
+/* y = y + c x, or c x for the first term.  Elements are independent, so parts of a row have the bits of the whole. */
 static void term(const struct pass *a, float *y, int64_t row, float c, bool first)
 {
     float space[WIDENED];

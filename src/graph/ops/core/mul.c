@@ -1,4 +1,4 @@
-/* mul.c — a product of two tensors of one shape, element by element.
+/* mul.c — elementwise product of two tensors of the same shape.
  *
  *     y = a b
  *     da = b dy,  db = a dy */

@@ -1,4 +1,4 @@
-/* norm.c — normalisation with the residual path that leads to it.
+/* norm.c — normalization of the sum with a residual.
  *
  *     s = dropout_p(x) + residual
  *     y = gamma (s - mean) rstd + beta                            layer;  rms: no mean
@@ -6,16 +6,16 @@
  *     dresidual = ds,   dx = dropout_p(ds)
  *     dgamma += sum_n dy xhat,   dbeta += sum_n dy
  *
- * Saved are s, in x's place when x is spent, and each row's mean and rstd.  Rows go through dropout and norm in one
- * visit.  The sums over rows are formed per span and then over the spans in order, so they do not depend on the number
- * of workers. */
+ * The forward pass saves s (in x's memory if x is spent) and each row's mean and rstd.  Dropout and norm process a row
+ * in one pass.  Sums over rows are formed per span and then over the spans in order, so they do not depend on the
+ * number of workers. */
 #include "graph/graph.h"
 
 struct saved {
     const rfk_table *k;
     rf_norm_kind kind;
     int64_t N, C;
-    const float *sum;           /* s: own, or x itself when nothing was added to it */
+    const float *sum;           /* s: a tensor of its own, or x if nothing was added to it */
     float *own, *stat;
     float p;
     rf_key key;
@@ -57,7 +57,7 @@ static void back_rows(void *arg, int64_t first, int64_t last, int64_t block, int
     if (b->dx) s->k->dropout(b->dx + at, b->ds + at, rows * s->C, s->p, s->key.k, s->stream, (uint64_t)at);
 }
 
-/* At most 64 spans, so that their partial sums stay small. */
+/* At most 64 spans, which limits the memory of their partial sums. */
 static int64_t back_span(int64_t N) { return rf__max64(16, (N / 64 + 15) / 16 * 16); }
 
 void rf__norm_back(rf_graph *g, rf_node *n)

@@ -1,10 +1,10 @@
-/* pool.c — one vector for each sequence.
+/* pool.c — pooling: one vector for each sequence.
  *
  *     cls    y[b,:] = x[start[b],:]
  *     mean   y[b,:] = sum_n x[n,:] / T
  *     max    y[b,c] = largest x[n,c] (the first of equals)        n in sequence b of T tokens
  *
- * dx is the transpose: dy to the first token, dy / T to all, dy[b,c] to the token that was largest. */
+ * dx is the transpose: dy to the first token, dy / T to all tokens, or dy[b,c] to the token with the maximum. */
 #include "graph/graph.h"
 
 struct saved { const int32_t *start; rf_pooling how; int32_t *which; };

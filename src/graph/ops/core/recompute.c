@@ -1,24 +1,24 @@
-/* recompute.c — a stretch of the network that is computed again when its gradient is due.    Chen et al. 2016
+/* recompute.c — recomputes a part of the network in the backward pass.    Chen et al. 2016
  *
- *     y  = f(x)                       run without recording: nothing of it stays but y
- *     dx = (df/dx)^T dy               f runs once more on x, recorded, and its own tape is walked
+ *     y  = f(x)                       run without recording: only y is kept
+ *     dx = (df/dx)^T dy               f runs once more on x, recorded, with its own backward pass
  *
- * Memory is one stretch deep.  Dropouts count from where they counted the first time, so their masks are the same; all
- * else is the same computation by construction.
+ * Only one part is in memory at a time.  Dropouts continue from the same counter as the first time, so their masks are
+ * equal; all else is the same computation by construction.
  *
  *     outer tape   ... <- [x] <------ recompute <-- [y] <- ...
- *     inner tape          [leaf] <- node <- ... <- [y']         lives between two marks of the arena
+ *     inner tape          [leaf] <- node <- ... <- [y']         between two marks of the arena
  *
- * The pool of adjoint buffers is another one inside, because what is pushed there does not outlive it.  Adjoints of
- * tensors that the outer tape made and f reads besides x are summed outside the arena until the inner tape is gone.  */
+ * The inner pass has its own pool of adjoint buffers, because these buffers are freed with it.  Adjoints of tensors of
+ * the outer tape that f reads besides x are summed outside the arena until the inner tape is freed.                  */
 #include "graph/graph.h"
 
 struct saved { rf_recompute_body *f; const void *arg; uint32_t drops; };
 
-/* The adjoint of a tensor that f reads besides x, while the inner tape is walked. */
+/* The adjoint of a tensor that f reads besides x, during the inner backward pass. */
 struct outer { struct outer *next; rf_tensor *x; float sum[]; };
 
-/* Tensors of the outer tape that the inner one reads and that have no adjoint yet receive one outside the arena. */
+/* Tensors of the outer tape that the inner one reads and that have no adjoint yet get one outside the arena. */
 static struct outer *hold_outer(rf_graph *g, rf_mark mark)
 {
     struct outer *all = NULL;
@@ -40,7 +40,7 @@ static struct outer *hold_outer(rf_graph *g, rf_mark mark)
     return all;
 }
 
-/* Their adjoints become the graph's, or nobody's when it has failed. */
+/* Passes their adjoints to the graph, or frees them if it has failed. */
 static void release_outer(rf_graph *g, struct outer *all)
 {
     while (all) {
@@ -98,7 +98,7 @@ rf_tensor *rf_recompute(rf_graph *g, rf_tensor *x, rf_recompute_body *f, const v
     rf_spare *spare = g->spare;
     const rf_graph_mark mark = rf_graph_here(g);
     g->spare = NULL;
-    g->record = false;                                           /* but g->train stays: dropout is on */
+    g->record = false;                                           /* but g->train stays set: dropout is active */
     rf_tensor *made = f(g, x, s.arg), *y = made == x ? x : rf_keep(g, mark, made);
     g->record = true;
     g->spare = spare;

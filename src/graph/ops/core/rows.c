@@ -1,4 +1,4 @@
-/* rows.c — some rows of a tensor, in any order, repeated or not.
+/* rows.c — selects rows of a tensor, in any order, with repetitions.
  *
  *     y[i,:]         = x[row[i],:]
  *     dx[row[i],:]  += dy[i,:]                        the other rows of dx are zero */

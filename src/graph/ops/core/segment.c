@@ -1,4 +1,4 @@
-/* segment.c — what a query thinks of keys of its own segment and of the others.                Yang et al. 2019 (XLNet)
+/* segment.c — a score term for keys of the query's own segment and of other segments.          Yang et al. 2019 (XLNet)
  *
  *     y[n,h,t] = <q[n,h,:] + b[h,:], e_j[h,:]>          j = 0 when t is the segment of token n, else 1
  *

@@ -1,4 +1,4 @@
-/* table.h — what rf_embed and rf_mix look up: rows in f32, or in bf16 alone where nothing is learned. */
+/* table.h — the table of rf_embed and rf_mix: rows in f32, or only in bf16 if it is not trained. */
 #ifndef RF_TABLE_H
 #define RF_TABLE_H
 

@@ -1,6 +1,6 @@
-/* unit.c — vectors of length 1, of the first columns of a row.
+/* unit.c — normalizes the first columns of a row to length 1.
  *
- *     y[n,c] = x[n,c] / |x[n,:W]|,                c < W             a row of zeros has no direction: RF_ENUMERIC
+ *     y[n,c] = x[n,c] / |x[n,:W]|,                c < W             RF_ENUMERIC for a row of zeros
  *     dx     = (dy - <dy, y> y) / |x[n,:W]|,      0 for c >= W */
 #include <math.h>
 

@@ -1,9 +1,9 @@
-/* binary_loss.c — each logit against its own yes or no.
+/* binary_loss.c — binary cross-entropy of each logit.
  *
  *     loss = weight sum_i ( log(1 + exp z_i) - t_i z_i )         = -t log s(z) - (1 - t) log(1 - s(z)),  s the logistic
  *     dz_i = weight ( s(z_i) - t_i )
  *
- * log(1 + exp z) = max(z, 0) + log(1 + exp -|z|), which overflows nowhere. */
+ * log(1 + exp z) = max(z, 0) + log(1 + exp -|z|), which does not overflow. */
 #include <math.h>
 
 #include "graph/graph.h"

@@ -1,17 +1,17 @@
-/* cosent_loss.c — similarities in the order of their scores (CoSENT: Su 2022).
+/* cosent_loss.c — ranks similarities in the order of their scores (CoSENT: Su 2022).
  *
  *     loss = weight log(1 + sum over t_i < t_j of exp(scale (z_i - z_j)))
  *     dz_i = weight scale (sum over t_i < t_j of p_ij - sum over t_j < t_i of p_ji)
  *     p_ij = exp(scale (z_i - z_j)) / (1 + sum)
  *
- * Only the order of the scores counts. */
+ * Only the order of the scores matters. */
 #include <math.h>
 
 #include "graph/graph.h"
 
 void rf__cosent_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
 
-/* log(1 + sum of exp(scale (z_i - z_j))), which overflows nowhere. */
+/* log(1 + sum of exp(scale (z_i - z_j))), without overflow. */
 static double log_sum(const float *z, const float *t, int64_t n, double scale)
 {
     double top = 0, sum;

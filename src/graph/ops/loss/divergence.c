@@ -1,6 +1,6 @@
-/* divergence.c — how far two answers to the same text lie apart (R-Drop, Liang et al. 2021).
+/* divergence.c — symmetric KL divergence of two dropout passes over the same text (R-Drop, Liang et al. 2021).
  *
- * The upper half of the rows and the lower half are the two answers: p = softmax(z_i), q = softmax(z_{n+i}), i < n.
+ * The first half of the rows and the second half are the two passes: p = softmax(z_i), q = softmax(z_{n+i}), i < n.
  *
  *     loss   = weight sum_i ( KL(p|q) + KL(q|p) ) = weight sum_i sum_k (p_k - q_k) a_k,       a_k = log p_k - log q_k
  *     dz_i   = weight ( p_k (a_k - KL(p|q)) + p_k - q_k )

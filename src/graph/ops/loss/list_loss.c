@@ -1,4 +1,4 @@
-/* list_loss.c — outputs for the documents of a query, against the labels of these documents.
+/* list_loss.c — losses of the outputs for the documents of a query, given the labels of these documents.
  *
  * For a list of T documents with outputs z and labels y, one loss l per list; the result is weight times their sum.
  *
@@ -12,11 +12,11 @@
  *     lambda      mean over pairs y_i > y_j of w_ij log2(1 + exp(z_j - z_i))                       Wang et al. 2018
  *
  *     w_ij = |G_i - G_j| ( 10 |1/D(|r_i - r_j|) - 1/D(|r_i - r_j| + 1)| + |1/D(r_i) - 1/D(r_j)| )
- *     D(r) = log2(1 + r),  r_i the place of document i in the order of z, from 1
+ *     D(r) = log2(1 + r),  r_i the rank of document i in the order of z, from 1
  *     G_i  = (2^max(y_i, 0) - 1) / sum_r (2^max(y_(r), 0) - 1) / D(r)
  *
- * As the losses of these names of sentence-transformers' CrossEncoder compute them for one list. w is constant in the
- * gradient. In lists of equal labels there are no pairs, and the loss is 0. */
+ * These are the losses with the same names of sentence-transformers' CrossEncoder, for one list.  w is a constant to
+ * the gradient.  A list with equal labels has no pairs, and its loss is 0. */
 #include <math.h>
 
 #include "graph/graph.h"
@@ -80,7 +80,7 @@ static double margin_mse(const list *l)
     return l->n > 1 ? sum / others : 0;
 }
 
-/* -sum q log p of outputs' p and q_i = share(y_i). */
+/* -sum q log p for the outputs' p and q_i = share(y_i). */
 static double cross_entropy(const list *l, bool softmax)
 {
     double total = 0, sum = 0;
@@ -97,7 +97,7 @@ static double cross_entropy(const list *l, bool softmax)
 static double infonce(const list *l) { return cross_entropy(l, false); }
 static double listnet(const list *l) { return cross_entropy(l, true); }
 
-/* order[r]: the document that is r-th by descending x; equal ones as they are given. */
+/* order[r]: the document of rank r by descending x; ties keep their order. */
 static void sort(const list *l, const float *x)
 {
     for (int32_t i = 0; i < l->n; i++) {
@@ -132,7 +132,7 @@ static double largest_gain(const list *l)
     return fmax(sum, 1e-10);
 }
 
-/* Of documents at places r and s in the order of outputs, from 1. */
+/* For documents of ranks r and s in the order of outputs, from 1. */
 static double weight_of(int64_t r, int64_t s, double gains)
 {
     const int64_t apart = r > s ? r - s : s - r;

@@ -1,4 +1,4 @@
-/* row_loss.c — cross-entropy of rows of logits, each against its label.
+/* row_loss.c — cross-entropy of rows of logits with their labels.
  *
  *     p_i  = softmax(z_i)
  *     loss = weight sum_i c[label_i] (-log p_i[label_i])              rows whose label is below 0 are left out
@@ -8,14 +8,14 @@
  *     loss = weight sum_i sum_k t_i[k] (-log p_i[k])
  *     dz_i = weight (p_i sum_k t_i[k] - t_i)
  *
- * c: weights of the classes, all 1 when not given.  Texts (one row each) and tokens (a row for each) alike. */
+ * c: weights of the classes, 1 by default.  A row is a text or a token. */
 #include <math.h>
 
 #include "graph/graph.h"
 
 void rf__row_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
 
-/* -log softmax(z)[label]; dz (or NULL) becomes scale (softmax(z) - onehot); *best the first of the largest. */
+/* -log softmax(z)[label]; dz (or NULL) becomes scale (softmax(z) - onehot); *best is the index of the first maximum. */
 static double one_row(const float *z, int64_t K, int64_t label, double scale, float *dz, int64_t *best)
 {
     double sum = 0;
@@ -28,7 +28,7 @@ static double one_row(const float *z, int64_t K, int64_t label, double scale, fl
     return log(sum) + top - z[label];
 }
 
-/* What one_row's loss of c[label] and gradient become when the label is smoothed. */
+/* Changes one_row's loss of c[label] and its gradient if the label is smoothed. */
 static double smooth_row(const float *z, int64_t K, int64_t label, const float c[], double e, double weight,
                          double loss, float *dz)
 {

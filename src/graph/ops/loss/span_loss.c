@@ -1,18 +1,19 @@
-/* span_loss.c — cross-entropy down the rows of each sequence: which of its rows is meant?
+/* span_loss.c — cross-entropy over the rows of each sequence: selects one of its rows.
  *
- *     p_b,k[i]  = softmax of z[i,k] over the rows i of sequence b                          for each column k by itself
+ *     p_b,k[i]  = softmax of z[i,k] over the rows i of sequence b                          for each column k separately
  *     loss      = weight sum_{b,k} -log p_b,k[label[b,k]]              labels count from the sequence's first row;
  *               below 0: left out
  *     dz[i,k]   = weight (p_b,k[i] - [i = label[b,k]])
  *
- * Start and end of an answer are two columns over the tokens of a text; a choice is one column over its candidates. */
+ * Question answering uses two columns (start and end) over the tokens of a text; multiple choice uses one column over
+ * the candidates. */
 #include <math.h>
 
 #include "graph/graph.h"
 
 void rf__span_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
 
-/* One column of one sequence: T values that lie K apart. */
+/* One column of one sequence: T values with stride K. */
 static double one_column(const float *z, int64_t T, int64_t K, int64_t label, double scale, float *dz, int64_t *best)
 {
     double sum = 0;

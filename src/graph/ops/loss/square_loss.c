@@ -1,4 +1,4 @@
-/* square_loss.c — squared distance to what was measured.
+/* square_loss.c — squared error.
  *
  *     loss = weight sum_i (z_i - t_i)^2
  *     dz_i = 2 weight (z_i - t_i) */

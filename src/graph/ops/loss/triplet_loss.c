@@ -1,11 +1,11 @@
-/* triplet_loss.c — nearer to one than to another, by a margin (Schroff et al. 2015).
+/* triplet_loss.c — triplet loss: nearer to a positive than to a negative, by a margin (Schroff et al. 2015).
  *
  * The rows of x are n anchors a, then n positives p, then n negatives q.
  *
  *     loss = weight sum_i max(0, |a_i - p_i| - |a_i - q_i| + margin)
  *     da_i = weight ((a_i - p_i) / |a_i - p_i| - (a_i - q_i) / |a_i - q_i|)      where the term is above 0
  *
- * A distance of 0 has no slope: 0 is taken. */
+ * At a distance of 0, where the derivative does not exist, it is taken as 0. */
 #include <math.h>
 
 #include "graph/graph.h"

@@ -1,17 +1,17 @@
-/* vocab_loss.c — the head over the vocabulary and its cross-entropy, in chunks of rows.
+/* vocab_loss.c — vocabulary head and its cross-entropy, in chunks of rows.
  *
- *     z       = x table^T + bias                                  [n,V], never whole
+ *     z       = x table^T + bias                                  [n,V], never stored as a whole
  *     loss    = weight sum_i (log sum_v exp z[i,v] - t_i),        t_i = (1 - e) z[i,label_i] + e / V sum_v z[i,v]
  *     dz      = weight (softmax(z) - (1 - e) onehot(label) - e / V)                            e: the graph's smoothing
  *     dx      = dz table,   dtable += dz^T x,   dbias += sum_i dz[i,:]
  *
- * A chunk's logits become their own adjoint in place and are used up before the next chunk.  A chunk is as many rows as
- * pay for reading and updating the table once more, which is what a chunk costs beyond its arithmetic. */
+ * The logits of a chunk are replaced by their adjoint and used before the next chunk.  A chunk has enough rows to make
+ * up for its fixed cost, which is reading and updating the table once more. */
 #include "graph/graph.h"
 
 struct saved { float *dx; };
 
-enum { CHUNK_FLOATS = 1 << 23, CHUNK_ROWS = 128 };      /* 32 MiB of logits, but never fewer rows than pay */
+enum { CHUNK_FLOATS = 1 << 23, CHUNK_ROWS = 128 };      /* 32 MiB of logits, but at least enough rows to pay */
 
 int64_t rf__vocab_loss_rows(int64_t n, int64_t V)
 {
@@ -49,7 +49,7 @@ static void cross_entropy(void *arg, int64_t i, int worker)
 
 static const uint16_t *half(const rf_graph *g, const rf_tensor *w) { return g->products == RF_BF16 ? w->bf16 : NULL; }
 
-/* The dz of one chunk into the adjoints of everything that needs one. */
+/* Adds the dz of one chunk to the adjoints of all inputs that need one. */
 static void chunk_back(rf_graph *g, const float *dz, const float *x, int64_t rows, float *dx, rf_tensor *table,
                        rf_tensor *bias)
 {
@@ -82,7 +82,7 @@ static void chunk_back(rf_graph *g, const float *dz, const float *x, int64_t row
     if (bias && bias->tracked && !g->error.code) rf__column_sums(g, bias->grad, dz, rows, V);
 }
 
-/* Returns the sum of the losses; *hits gets the number of rows whose largest logit is the label's. */
+/* Returns the sum of the losses; *hits is the number of rows whose largest logit is the label's. */
 static double chunks(rf_graph *g, const rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[],
                      double weight, bool track, float *dx, int64_t *hits)
 {

@@ -1,4 +1,4 @@
-/* dots.c — a number for each head of each row.
+/* dots.c — one dot product for each head of each row.
  *
  *     y[n,h]    = c <x[n,h,:], w[h,:]>                         x [N,HD], w [HD]
  *     dx[n,h,:] = c dy[n,h] w[h,:],   dw[h,:] = c sum_n dy[n,h] x[n,h,:]      in the order of n */

@@ -1,4 +1,4 @@
-/* flow.c — positions that follow from each other: p_0 is given, p_{k+1} from p_k.
+/* flow.c — recurrent positions: p_0 is given, p_{k+1} is computed from p_k.
  *
  *     h(p, t)     = B [tanh(A [p; t; 1]); 1]                              A [F, W+2], B [W, F+1]
  *     recursion   p_{k+1} = tanh(A [p_k; 1])                              A [W, W+1], no B
@@ -7,8 +7,8 @@
  *                 h_1 = h(p_k, t), h_2 = h(p_k + s/2 h_1, t + s/2), h_3 = h(p_k + s/2 h_2, t + s/2), h_4 = h(p_k + s
  *                 h_3, t + s)
  *
- * Backward goes from the last position to the first, makes the stages of a step again from p_k, and keeps what A and B
- * saw, so that their gradients are one product each. */
+ * The backward pass goes from the last position to the first, recomputes the stages of a step from p_k, and stores the
+ * inputs of A and B, so that their gradients are one product each. */
 #include "graph/graph.h"
 
 struct saved { rf_flow_kind how; float step; };
@@ -17,12 +17,12 @@ struct saved { rf_flow_kind how; float step; };
 struct run {
     const rfk_table *k;
     const float *a, *b;
-    int64_t W, F;                       /* of the state, of what lies between A and B */
+    int64_t W, F;                       /* of the state; of the hidden layer between A and B */
     rf_flow_kind how;
     float step;
     int stages;
-    float *in;                          /* [stages, W+2]: what A saw          (W+1 for the recursion)                 */
-    float *mid;                         /* [stages, F+1]: what B saw                                                  */
+    float *in;                          /* [stages, W+2]: inputs of A         (W+1 for the recursion)                 */
+    float *mid;                         /* [stages, F+1]: inputs of B                                                 */
     float *h;                           /* [stages, W]                                                                */
 };
 
@@ -30,7 +30,7 @@ static const struct {
     float in, t, weight;
 } stage[2][4] = {{{0, 0, 1}}, {{0, 0, 1.f / 6}, {.5f, .5f, 2.f / 6}, {.5f, .5f, 2.f / 6}, {1, 1, 1.f / 6}}};
 
-/* All stages of the step from p at place k; leaves in, mid and h. */
+/* All stages of the step from p at position k; fills in, mid and h. */
 static void stages(const struct run *r, const float *p, int64_t k)
 {
     const int64_t W = r->W, F = r->F;
@@ -65,7 +65,8 @@ static void forward(const struct run *r, float *p, int64_t T)
     }
 }
 
-/* d is dL/dp_{k+1} and becomes dL/dp_k; d_mid [stages, F] and d_h [stages, W] receive the adjoints behind A and B. */
+/* d is dL/dp_{k+1} and becomes dL/dp_k; d_mid [stages, F] and d_h [stages, W] receive the adjoints of the outputs of A
+ * and B. */
 static void step_back(const struct run *r, float *d, float *d_mid, float *d_h, float *d_in)
 {
     const int64_t W = r->W, F = r->F;
@@ -104,9 +105,9 @@ static struct run begin(const rf_graph *g, const struct saved *s, rf_tensor *con
                         .stages = s->how == RF_FLOW_RUNGE_KUTTA ? 4 : 1};
 }
 
-struct adjoint { float *d, beta; };      /* d NULL: none is asked for */
+struct adjoint { float *d, beta; };      /* d NULL: not requested */
 
-/* Before the scratch is marked: a computed input's adjoint outlives it. */
+/* Before the scratch mark: the adjoint of a computed input has to outlive it. */
 static struct adjoint adjoint_of(rf_graph *g, rf_tensor *x)
 {
     struct adjoint a = {NULL, 0};

@@ -1,4 +1,4 @@
-/* kernel_bias.c — biases that fall with distance, with a steepness and a shape for each head.  Chi et al. 2022 (KERPLE)
+/* kernel_bias.c — biases that decrease with distance, with a slope and a shape for each head.  Chi et al. 2022 (KERPLE)
  *
  *     logarithm   y[r+R,h] = -p log(1 + q |r|)          p = e^(a_h), q = e^(b_h): always positive
  *     power       y[r+R,h] = -p |r|^q

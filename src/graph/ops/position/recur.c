@@ -3,7 +3,7 @@
  *     y_n  = tanh(z_n + U y_{n-1})                        y before a sequence's first token is 0
  *     dz_n = (dy_n + U^T dz_{n+1}) (1 - y_n^2),   dU = sum_n dz_n y_{n-1}^T
  *
- * Sequences are worked on side by side, tokens of one sequence after each other. */
+ * Sequences are processed in parallel, the tokens of one sequence one after another. */
 #include "graph/graph.h"
 
 struct saved { const int32_t *start; int64_t B; };

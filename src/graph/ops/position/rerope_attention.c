@@ -1,4 +1,4 @@
-/* rerope_attention.c — attention whose near and far keys are rotated differently.              Su 2023
+/* rerope_attention.c — attention that rotates near and far keys differently.              Su 2023
  * (kexue.fm/archives/9708)
  *
  *     score(m,n) = scale <q_m, k_n> of   near    where |p_m - p_n| < window
@@ -6,11 +6,11 @@
  *                                        future  where p_n - p_m >= window
  *     out_m      = sum_n softmax_n(score(m,n)) v_n,   v of near,   scale = 1 / sqrt D
  *
- * n over all tokens of m's sequence, or with causal over those up to m.
- * near, past and future are [N, 3C] rows of query, key and value, rotated as the distance asks.
+ * n over all tokens of m's sequence, or with causal over those up to m. near, past and future are [N, 3C] rows of
+ * query, key and value, rotated for that range of distances.
  *
- * Where positions rise by one from token to token, each of the three is an attention with a mask that fused attention
- * knows:
+ * If positions increase by one from token to token, each of the three is an attention with a mask that fused attention
+ * supports:
  *
  *     near      keys less than `window` away
  *     past      keys up to m - window: causal, of `window` keys fewer than queries
@@ -20,17 +20,17 @@
  *
  *     out_m = sum_i w_i out_i,m          w_i = e^(lse_i,m) / sum_j e^(lse_j,m)
  *
- * The joint probabilities of part i are w_i P_i, with P_i its own.  Its backward is given its own lse, the joint out,
- * and w_i d_out as the result's adjoint.  That makes dv = P_i^T (w_i d_out), and of a score
+ * The joint probabilities of part i are w_i P_i, with P_i its own.  Its backward pass gets its own lse, the joint out,
+ * and w_i d_out as the result's adjoint.  This gives dv = P_i^T (w_i d_out), and for a score
  *
  *     dS = P_i (<w_i d_out, v> - <w_i d_out, out>) = w_i P_i (<d_out, v> - <d_out, out>)
  *
- * Other positions, and the rung ref, go row by row: a dot product for each score. */
+ * Other positions, and the rung ref, are computed row by row with a dot product for each score. */
 #include <math.h>
 
 #include "graph/graph.h"
 
-enum { QUERIES = 64, TILES = 512 };      /* queries of a unit of work, of rows and of tiles */
+enum { QUERIES = 64, TILES = 512 };      /* queries of a unit of work: with rows, with tiles */
 
 enum { NEAR, PAST, FUTURE, PARTS };
 
@@ -38,7 +38,7 @@ struct saved {
     int64_t heads, B, N, D, window;
     const int32_t *start, *position;
     bool causal, tiles;
-    float *lse[PARTS];                  /* tiles: each part's own, as in struct pass                                  */
+    float *lse[PARTS];                  /* tiles: separate for each part, as in struct pass                           */
 };
 
 struct pass {
@@ -48,11 +48,11 @@ struct pass {
     float *y;
     const float *dy;
     float *dx[3];
-    float *scratch;                     /* rows: two for each worker                                                  */
+    float *scratch;                     /* rows: two per worker                                                       */
     int64_t row;
-    char *workspace;                    /* tiles: of each worker                                                      */
+    char *workspace;                    /* tiles: per worker                                                          */
     size_t each;
-    float *out[PARTS], *lse[PARTS];  /* tiles: results and log-sum-exps; of the future [H,N] from each sequence's end */
+    float *out[PARTS], *lse[PARTS];  /* tiles: results, log-sum-exps; future: [H,N] from each sequence's end */
     const int32_t (*block)[2];          /* sequence, first query                                                      */
 };
 
@@ -68,7 +68,7 @@ static bool rising(const rf_near_far_spec *s)
     return true;
 }
 
-/* Does this part of the sequence see any key? */
+/* Whether this part of the sequence sees any key. */
 static bool there(const struct saved *s, int64_t b, int part)
 {
     return part == NEAR ? length(s, b) > 0 : length(s, b) > s->window && !(part == FUTURE && s->causal);
@@ -81,7 +81,7 @@ static bool anywhere(const struct saved *s, int part)
     return false;
 }
 
-/* The token that a part's row t of a sequence is. */
+/* The token number of row t of a part of a sequence. */
 static int64_t token(const struct saved *s, int64_t b, int part, int64_t t)
 {
     return part == FUTURE ? s->start[b + 1] - 1 - t : s->start[b] + t;
@@ -125,7 +125,7 @@ static void get_workspace(rf_graph *g, struct pass *a, size_t (*needs)(const rfk
     a->workspace = rf__push(g, (size_t)g->ctx->threads, a->each);
 }
 
-/* What each part's probabilities of a head and the sequence's token t are of the joint ones. */
+/* The fraction of each part in the joint probabilities, for one head and the sequence's token t. */
 static void weigh(const struct pass *a, int64_t b, int64_t h, int64_t t, float w[PARTS])
 {
     const struct saved *s = a->s;
@@ -138,7 +138,7 @@ static void weigh(const struct pass *a, int64_t b, int64_t h, int64_t t, float w
     for (int part = 0; part < PARTS; part++) w[part] /= sum;
 }
 
-/* One token's results of a head become one. */
+/* Combines the results of the parts for one token and head. */
 static void join(const struct pass *a, int64_t b, int64_t h, int64_t t)
 {
     const int64_t D = a->s->D, C = a->s->heads * D, n = a->s->start[b] + t;
@@ -208,7 +208,7 @@ static void attend_tiles_back(void *arg, int64_t i, int worker)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Which of the three a pair of tokens goes by. */
+/* Which of the three applies to a pair of tokens. */
 static int side(const struct saved *s, int64_t m, int64_t n)
 {
     const int64_t distance = (int64_t)s->position[m] - s->position[n];
@@ -357,7 +357,7 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
                       .start = spec->start,
                       .position = spec->position,
                       .causal = spec->causal != 0,
-                      /* fused attention has no window of 1 */
+                      /* fused attention does not support a window of 1 */
                       .tiles = spec->window > 1 && rising(spec) && strcmp(g->ctx->isa, "ref")};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, near->dim[1] / 3});
     for (int i = 0; i < PARTS && s.tiles && track; i++)

@@ -1,9 +1,9 @@
-/* rotate.c — rotary position embedding as an operation of its own.
+/* rotate.c — rotary position embedding as a separate operation.
  *
  *     y[n,h,:] = R(row[n]) x[n,h,:]                   RoFormer, Eqs. 14-15, computed as Eq. 34
  *     dx       = R(-row[n]) dy                        because R is orthogonal: R^T = R^-1
  *
- * Nothing is saved but the rows: the adjoint of a rotation needs no activations. */
+ * Only the rows are saved: the adjoint of a rotation needs no activations. */
 #include "graph/graph.h"
 
 struct saved { const rf_rope *rope; const int32_t *row; int64_t H, D; };

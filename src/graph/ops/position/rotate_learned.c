@@ -1,11 +1,11 @@
-/* rotate_learned.c — rotation by learned frequencies.
+/* rotate_learned.c — rotation with learned frequencies.
  *
- *     omega_i = theta_i (1 + w_i)                      w [r/2], or [N, r/2]: a frequency of its own for each token
+ *     omega_i = theta_i (1 + w_i)                      w [r/2], or [N, r/2]: separate frequencies for each token
  *     y[n,p,h,:] = R(m_n omega) x[n,p,h,:]      in the first `rotated` parts of a row and the first r columns of a head
  *     dx = R(-m_n omega) dy
- *     dw_i = theta_i sum m_n (dy_1 y_0 - dy_0 y_1)     over what plane i rotated
+ *     dw_i = theta_i sum m_n (dy_1 y_0 - dy_0 y_1)     over everything that plane i rotated
  *
- * The angle is formed in double.  Planes are pairs (2i, 2i+1). */
+ * The angle is computed in double.  Planes are pairs (2i, 2i+1). */
 #include <math.h>
 
 #include "graph/graph.h"

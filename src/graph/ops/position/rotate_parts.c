@@ -1,9 +1,9 @@
-/* rotate_parts.c — tables of angles of their own for the parts of a row: queries, keys, values.
+/* rotate_parts.c — separate tables of angles for the parts of a row: queries, keys, values.
  *
  *     y[n,p,h,:] = R_p(row_p[n]) x[n,p,h,:]        for the first `rotated` heads of a part that has a table; else y = x
  *     dx         = R_p(row_p[n])^T dy
  *
- * A table's gains are part of R_p, which then scales, too (xPos; length-dependent scores).  back: R_p^T in place of
+ * If a table has gains, R_p includes them and scales, too (xPos; length-dependent scores).  back: R_p^T instead of
  * R_p. */
 #include "graph/graph.h"
 

@@ -1,4 +1,4 @@
-/* unfold.c — the neighbours of each token side by side, so that a convolution is one matrix product.
+/* unfold.c — concatenates the neighbors of each token, so that a convolution is one matrix product.
  *
  *     y[n, j W + c]       = x[n + j - r, c]      r tokens before and s behind: j in [0, r+s+1),
  *                                                zero where n + j - r is not in n's own sequence
@@ -8,7 +8,7 @@
 struct saved { const int32_t *start; int64_t B, before, after; };
 struct pass { const rfk_table *k; const struct saved *s; float *y; const float *x; int64_t width; };
 
-/* The sequence that holds token n. */
+/* The sequence of token n. */
 static int64_t sequence_of(const struct saved *s, int64_t n)
 {
     int64_t low = 0, high = s->B - 1;
@@ -36,7 +36,7 @@ static void gather(void *arg, int64_t first, int64_t last, int64_t block, int wo
     }
 }
 
-/* Token n takes from the windows that hold it. */
+/* Token n sums over the windows that contain it. */
 static void collect(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;

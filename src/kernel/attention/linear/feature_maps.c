@@ -1,4 +1,4 @@
-/* feature_maps.c — the list of feature maps, random features, and the powers of e that several maps are made of. */
+/* feature_maps.c — the list of feature maps, random features, and the exponentials that several maps use. */
 #include <math.h>
 
 #include "kernel/attention/linear/feature_maps.h"
@@ -31,8 +31,8 @@ static double inner(const double *a, const double *b, int64_t n)
     return sum;
 }
 
-/* A Gaussian row without its part along the rows before it, of length 1; twice, since once leaves a rest.  In the rare
- * row of which nothing is left the next numbers are taken. */
+/* Makes a Gaussian row orthogonal to the rows before it and normalizes it.  Orthogonalization runs twice, because one
+ * pass leaves a rounding error.  In the rare case that nothing of the row is left, the next random numbers are used. */
 static void orthogonal_row(rf_rng *r, double *basis, int64_t i, int64_t width)
 {
     double *row = basis + i * width, length = 0;

@@ -1,11 +1,11 @@
-/* linear_attention.c — linear attention's forward, Eqs. 17-19; what it promises: linear_attention.h.
+/* linear_attention.c — forward pass of linear attention, Eqs. 17-19.  Its guarantees are in linear_attention.h.
  *
  *     for each chunk of tokens:     u = W x, features phi and psi                 rows of a chunk, in cache
  *         z = z + psi(k_t), den_t = <phi(q_t), z>                                 token by token
  *         num = (R phi(q)) S + mask((R phi(q)) (R psi(k))^T) v                    three products
  *         S = S + (R psi(k))^T v                                                  when the chunk is full
  *
- * An encoder's queries meet S of all keys: the same without the middle product, in two passes. */
+ * Queries of an encoder use S of all keys: the same without the middle product, in two passes. */
 #include <math.h>
 
 #include "kernel/attention/linear/linear_attention.h"
@@ -34,7 +34,7 @@ static struct work carve(const rfk__linear *a, void *scratch, size_t *bytes)
     w.key.stride = w.query.stride = wide;
     w.key.all = rfk__surveyed(a) ? rfk__floats(&c, rfk__surveyed(a)) : NULL;
     w.left = rfk__carve_rows(tile, &c, f);
-    w.query.u = f > tile->depth ? rfk__floats(&c, CHUNK * wide) : w.left.x;     /* made where they are read */
+    w.query.u = f > tile->depth ? rfk__floats(&c, CHUNK * wide) : w.left.x;     /* computed when they are read */
     if (f <= tile->depth) w.query.stride = tile->stride;
     w.query.all = NULL;
     w.score = rfk__floats(&c, CHUNK * tile->stride);
@@ -58,7 +58,7 @@ size_t rfk__linear_scratch(const rfk__linear *a)
     return bytes;
 }
 
-/* A query's features, its denominator from z, and then the features rotated as the left side of products. */
+/* A query's features, its denominator from z, and then the rotated features as the left operand of products. */
 static void take_query(rfk__linear *a, struct work *w, const rfk__mapping *m, const float *z, int64_t t, int64_t i,
                        int64_t place)
 {
@@ -80,7 +80,7 @@ static void meet_state(const rfk__linear *a, struct work *w, const rfk__sum *s, 
         rfk__scale_row(a->k, w->num + i * wide, s->exponent - exponent[i], a->width);
 }
 
-/* num += mask((R phi(q)) (R psi(k))^T) v for tokens at .. at + n - 1 of the chunk; rows of `left` begin with the
+/* num += mask((R phi(q)) (R psi(k))^T) v for tokens at .. at + n - 1 of the chunk.  Rows of `left` begin with the
  * first. */
 static void meet_chunk(const rfk__linear *a, struct work *w, const rfk__deck *deck, int64_t at, int64_t n)
 {
@@ -114,7 +114,7 @@ static void put_out(const rfk__linear *a, const struct work *w, int64_t first, i
     }
 }
 
-/* The state before a chunk that begins here, for the backward. */
+/* The state before a chunk that begins here, for the backward pass. */
 static void leave_state(const rfk__linear *a, const rfk__head_state *state, const rfk__view *v)
 {
     const int64_t floats = a->features * rfk__padded(&a->tile, a->width);
@@ -126,7 +126,7 @@ static void leave_state(const rfk__linear *a, const rfk__head_state *state, cons
     memcpy(to->x + floats, v->z, (size_t)a->features * sizeof *to->x);
 }
 
-/* Tokens first .. first + n - 1 of this call, all of one chunk. */
+/* Tokens first .. first + n - 1 of this call, all of the same chunk. */
 static void causal_part(rfk__linear *a, struct work *w, rfk__head_state *state, rfk__mapping *m, int64_t first,
                         int64_t n)
 {

@@ -1,26 +1,26 @@
-/* linear_attention_backward.c — linear attention's backward.  With o the adjoint of out, a_t = o_t / den_t and b_t =
- * -<o_t, out_t> / den_t are those of num and den, and (sums over the pairs t, s that see one another)
+/* linear_attention_backward.c — backward pass of linear attention.  With o the adjoint of out, a_t = o_t / den_t and
+ * b_t = -<o_t, out_t> / den_t are those of num and den, and (sums over pairs t, s where query t sees key s)
  *
  *     d R phi(q_t) = S a_t                 S = sum_s R psi(k_s) v_s^T          d phi(q_t) += b_t z
  *     d R psi(k_s) = G v_s                 G = sum_t R phi(q_t) a_t^T          d psi(k_s) += w,  w = sum_t b_t phi(q_t)
  *     d v_s        = G^T R psi(k_s)
  *
- * Causal: S and z of the chunks before, G and w of those behind, and within a chunk all pairs.  The forward left S and
- * z as they are before each of its chunks, which are two of the backward's: their keys are mapped together, and those
- * of the first make S and z of the second.  S and G are [f panels][D][columns] here: features are the columns of
- * panels. */
+ * Causal: S and z of earlier chunks, G and w of later chunks, and all pairs within a chunk.  The forward pass stored S
+ * and z before each of its chunks.  One chunk of the forward pass is two chunks of the backward pass: their keys are
+ * mapped together, and S and z of the second follow from the keys of the first.  S and G are [f panels][D][columns]
+ * here: features are the columns of panels. */
 #include <math.h>
 
 #include "kernel/attention/linear/linear_attention.h"
 
-enum { CHUNK = RFK_LINEAR_BACK_CHUNK, BOTH = RFK_LINEAR_CHUNK };        /* two of them are one of the forward's */
+enum { CHUNK = RFK_LINEAR_BACK_CHUNK, BOTH = RFK_LINEAR_CHUNK };        /* two of them are one forward chunk */
 
-/* What one side, queries or keys, has in a chunk. */
+/* What one side, queries or keys, stores for a chunk. */
 struct side {
-    rfk__features is;                   /* x, and u which becomes the features, not rotated */
+    rfk__features is;                   /* x, and u, which is replaced by the features, not rotated */
     rfk__rows rotated;
     float *by_row;                      /* [f panels][chunk][columns] of rotated */
-    rfk__rows d;                        /* adjoint of rotated; then of features, of u */
+    rfk__rows d;                        /* adjoint of rotated; then of features; then of u */
 };
 
 /* Before a chunk: S without its low part, and z in the unit of `exponent`. */
@@ -36,14 +36,14 @@ struct work {
     float *dv, *dx;                     /* [CHUNK, padded D] */
     float *b, *top;                     /* [CHUNK]; top and exponent as keys */
     int32_t *exponent;
-    struct before before[2];            /* causal: of each of both chunks; an encoder's S is in the first */
+    struct before before[2];            /* causal: of both chunks; S of an encoder is in the first */
     rfk__sum G;
     float *other;                       /* G or S as [D panels][f][columns] */
     float *z, *z_low, *w, *w_low, *partial, *row, *column, *block, *part;
     rfk__head_state *state;             /* an encoder's */
 };
 
-/* Rows of f columns: as the left side of a product, in one piece where that is deep enough. */
+/* Rows of f columns as the left operand of a product, in one cut if the panel is deep enough. */
 static int64_t stride_of(const rfk__linear *a)
 {
     return a->features <= a->tile.depth ? a->tile.stride : rfk__padded(&a->tile, a->features);
@@ -61,7 +61,7 @@ static struct side carve_side(rfk__carving *c, const rfk__linear *a, int64_t row
     s.is.x = rfk__carve_rows(&a->tile, c, a->width);
     s.is.stride = wide;
     s.is.all = NULL;
-    s.is.u = rfk__floats(c, RFK__CHUNK * wide);             /* of the forward's chunks, too */
+    s.is.u = rfk__floats(c, RFK__CHUNK * wide);             /* of the forward pass's chunks, too */
     s.rotated = carve_wide(c, a, rows);
     s.by_row = rfk__floats(c, a->tile.chunk * wide);
     s.d = carve_wide(c, a, CHUNK);
@@ -112,7 +112,7 @@ size_t rfk__linear_back_scratch(const rfk__linear *a)
 
 /* ---- layouts and sums -------------------------------------------------------------------------------------------- */
 
-/* Row i of a side into by_row. */
+/* Copies row i of a side to by_row. */
 static void deal_row(const rfk__linear *a, const struct side *s, int64_t i)
 {
     const float *x = s->rotated.x + i * stride_of(a);
@@ -120,7 +120,7 @@ static void deal_row(const rfk__linear *a, const struct side *s, int64_t i)
         memcpy(s->by_row + j * a->tile.chunk + i * a->tile.columns, x + j, (size_t)a->tile.columns * sizeof *x);
 }
 
-/* y [n, ..] = rows panel: rows of f columns go in one piece, or cut to pieces of a product's depth first. */
+/* y [n, ..] = rows panel.  Rows of f columns are one cut, or are divided into cuts of a product's depth. */
 static void multiply_wide(const rfk__linear *a, float *block, float *y, int64_t ldy, const rfk__rows *rows, int64_t n,
                           const float *panel)
 {
@@ -146,7 +146,7 @@ static void flip(const rfk__linear *a, float *to, const float *from, int64_t m, 
                             rf__min64(columns, n - j), rf__min64(columns, m - i));
 }
 
-/* Rows of values as columns, in `block`, of token t times 2^(e_t - unit), or of 2^(unit - e_t). */
+/* Rows of values as columns, in `block`; token t times 2^(e_t - unit), or times 2^(unit - e_t). */
 static void stand_up(const rfk__linear *a, struct work *w, const rfk__rows *value, int64_t n, int32_t unit,
                      bool reverse)
 {
@@ -172,7 +172,7 @@ static void advance(const rfk__linear *a, struct work *w, int64_t n, int32_t uni
     w->G.exponent = unit;
 }
 
-/* What a sum becomes from one chunk to the next. */
+/* Carries a sum from one chunk to the next. */
 static void fade(const rfk__linear *a, rfk__sum *sum)
 {
     const int64_t columns = a->tile.columns, D = a->width;
@@ -185,7 +185,7 @@ static void fade(const rfk__linear *a, rfk__sum *sum)
         }
 }
 
-/* x goes from one unit to another. */
+/* Converts x from one unit to another. */
 static void rise(const rfk__linear *a, float *x, int32_t from, int32_t to)
 {
     if (from != to) a->k->scale(x, x, rfk__power(from - to), a->features);
@@ -193,7 +193,7 @@ static void rise(const rfk__linear *a, float *x, int32_t from, int32_t to)
 
 /* ---- a chunk's queries and keys ---------------------------------------------------------------------------------- */
 
-/* Query i, token t: its features, a and b.  z NULL: the forward left the denominator. */
+/* Query i, token t: its features, a and b.  z NULL: the forward pass stored the denominator. */
 static void take_query(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const rfk__mapping *m,
                        const float *z, int64_t t, int64_t i)
 {
@@ -219,7 +219,7 @@ static void take_key(const rfk__linear *a, struct work *w, int64_t t, int64_t i)
     rfk__load_row(a, w->v.x + i * a->tile.stride, a->v + t * a->stride);
 }
 
-/* y = rows S^T or G^T, rows of D columns. */
+/* y = rows S^T or G^T, for rows of D columns. */
 static void meet_sum(const rfk__linear *a, const rfk__sum *sum, const rfk__rows *rows, const rfk__rows *y, int64_t n)
 {
     for (int64_t i = 0; i < a->features; i += a->tile.columns)
@@ -237,7 +237,7 @@ static void meet_behind(const rfk__linear *a, struct work *w, int64_t n)
 
 /* ---- back through rotation, map and projection ------------------------------------------------------------------- */
 
-/* From du to rows of dq or dk; coefficient: [n] what is taken of x. */
+/* From du to rows of dq or dk; coefficient [n]: the factor of x that is subtracted. */
 static void put_vectors(const rfk__linear *a, struct work *w, const struct side *s, const float *coefficient, float *to,
                         int64_t stride, int64_t first, int64_t n)
 {
@@ -255,7 +255,7 @@ static void put_vectors(const rfk__linear *a, struct work *w, const struct side 
     }
 }
 
-/* Key i's adjoint, back through rotation: of what all queries behind it add, and of those of its chunk in `partial`. */
+/* Adjoint of key i, rotated back: contributions of all later queries, and of those of its chunk in `partial`. */
 static void key_adjoint(const rfk__linear *a, struct work *w, const float *partial, int64_t t, int64_t i)
 {
     float *dk = w->k.d.x + i * stride_of(a);
@@ -277,7 +277,7 @@ static void put_keys(const rfk__linear *a, const rfk__linear_grad *d, struct wor
 
 /* ---- causal ------------------------------------------------------------------------------------------------------ */
 
-/* z as it is for the queries of a chunk, from key to key. */
+/* z for the queries of a chunk, updated key by key. */
 static void next_z(const rfk__linear *a, struct work *w, int32_t *exponent, int64_t i)
 {
     rise(a, w->z, *exponent, w->exponent[i]);
@@ -285,7 +285,7 @@ static void next_z(const rfk__linear *a, struct work *w, int32_t *exponent, int6
     a->k->add(w->z, w->z, w->k.is.u + i * w->k.is.stride, a->features);
 }
 
-/* Keys and values of both chunks, from the state before them, which goes to before[0]. */
+/* Keys and values of both chunks, from the state before them, which is copied to before[0]. */
 static void take_keys_of_both(const rfk__linear *a, struct work *w, struct before *before, int64_t first, int64_t n)
 {
     const int64_t f = a->features;
@@ -331,7 +331,7 @@ static void go_on_to_second(const rfk__linear *a, struct work *w, const struct b
     fade(a, &second->S);
 }
 
-/* What keys of both chunks have goes on to the second, or with `tokens` < 0 back. */
+/* Carries what keys of both chunks have to the second, or with `tokens` < 0 back to the first. */
 static void go_on(const rfk__linear *a, struct work *w, int64_t tokens)
 {
     w->k.is.u += tokens * w->k.is.stride;
@@ -343,7 +343,7 @@ static void go_on(const rfk__linear *a, struct work *w, int64_t tokens)
     w->top += tokens;
 }
 
-/* A chunk's queries, and what its values need beside its keys. */
+/* A chunk's queries, and what its values need in addition to its keys. */
 static void take_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, int64_t first, int64_t n)
 {
     const rfk__mapping m = rfk__mapping_of(a);
@@ -356,7 +356,7 @@ static void take_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct w
     rfk__deal_features(&a->tile, w->v_column, w->v.x, a->tile.stride, 0, n, a->width);
 }
 
-/* Weights of the chunk's pairs and their adjoints. */
+/* Attention weights of the chunk's pairs and their adjoints. */
 static void weights_of_chunk(const rfk__linear *a, struct work *w, int64_t n)
 {
     const int64_t columns = a->tile.columns, stride = a->tile.stride;
@@ -371,7 +371,7 @@ static void weights_of_chunk(const rfk__linear *a, struct work *w, int64_t n)
     a->k->transpose(w->d_weight_back, stride, w->d_weight, stride, n, n);
 }
 
-/* y[:,j..] += weights panel, rows of a panel at a time: its keys up to its end, or its queries from its start. */
+/* y[:,j..] += weights panel, a panel of rows at a time: its keys up to its end, or its queries from its beginning. */
 static void meet_pairs(const rfk__tiles *tile, const float *weight, const float *panel, float *y, int64_t ldy,
                        int64_t n, bool behind)
 {
@@ -404,7 +404,7 @@ static void adjoints_of_chunk(const rfk__linear *a, struct work *w, const rfk__s
     advance(a, w, n, w->exponent[0]);
 }
 
-/* w goes on from token to token, backward. */
+/* w is updated token by token, backward. */
 static void finish_keys(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, rfk__mapping *m,
                         int32_t *exponent, int64_t first, int64_t n)
 {
@@ -426,7 +426,7 @@ static void finish_keys(const rfk__linear *a, const rfk__linear_grad *d, struct 
     put_keys(a, d, w, coefficient, first, n);
 }
 
-/* z NULL: it goes on from key to key. */
+/* z NULL: it is updated key by key. */
 static void finish_queries(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const rfk__mapping *m,
                            const float *z, int32_t exponent, int64_t first, int64_t n)
 {
@@ -441,7 +441,7 @@ static void finish_queries(const rfk__linear *a, const rfk__linear_grad *d, stru
     put_vectors(a, w, &w->q, coefficient, d->dq, d->stride, first, n);
 }
 
-/* exponent: of w and of what the chunks behind added to it. */
+/* exponent: of w and of the contributions of later chunks to it */
 static void one_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const struct before *before,
                       int32_t *exponent, int64_t first, int64_t n)
 {
@@ -495,7 +495,7 @@ static void all_queries(const rfk__linear *a, const rfk__linear_grad *d, struct 
     }
 }
 
-/* Keys of a chunk: what the survey left has become features. */
+/* Keys of a chunk: what a survey stored is replaced by features. */
 static void take_keys(const rfk__linear *a, struct work *w, rfk__mapping *m, int64_t first, int64_t n)
 {
     if (w->k.is.all) {
@@ -511,7 +511,7 @@ static void take_keys(const rfk__linear *a, struct work *w, rfk__mapping *m, int
     }
 }
 
-/* With `columns`, the sum over keys of <psi, d psi> in each feature is taken first. */
+/* With `columns`, the sum over keys of <psi, d psi> of each feature is computed first. */
 static void all_keys(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, rfk__mapping *m)
 {
     const int64_t f = a->features;

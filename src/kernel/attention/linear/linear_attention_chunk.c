@@ -1,4 +1,4 @@
-/* linear_attention_chunk.c — what a chunk's forward and backward are made of: rows of features, decks, sums in two
+/* linear_attention_chunk.c — the parts of a chunk's forward and backward pass: rows of features, decks, sums in two
  * floats. */
 #include <float.h>
 #include <math.h>
@@ -142,7 +142,7 @@ static void rotate(const rfk__linear *a, float *y, const float *x, int64_t t, fl
                                                                         width, a->rotary);
 }
 
-/* The table: [CHUNK] rows of queries, [CHUNK] of keys, what sums are multiplied by behind a chunk of either kind. */
+/* The table: [CHUNK] rows of queries, [CHUNK] of keys, and the factors of sums after a chunk of either kind. */
 static const float *powers(const rfk__linear *a, int64_t row) { return a->decay + row * a->features; }
 
 void rfk__rotate_features(const rfk__linear *a, float *y, const float *x, int64_t t, float direction, int side,
@@ -257,7 +257,7 @@ void rfk__see(const rfk__feature_map *map, rfk__mapping *m, const float *u)
     m->exponent = (int32_t)fmin(1 << 28, fmax(-(1 << 28), ceil((double)top * 1.44269504088896341)));
 }
 
-/* Largest and sum of powers of each column. */
+/* Maximum and sum of exponentials of each column. */
 static void survey_columns(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column)
 {
     const int64_t f = a->features;
@@ -326,7 +326,7 @@ void rfk__deal_value(const rfk__tiles *tile, float *value, int64_t i, const floa
                (size_t)rf__min64(tile->columns, width - j) * sizeof *v);
 }
 
-/* Rows i .. i + rows - 1 of features, each over n tokens, as the left side of a product. */
+/* Rows i .. i + rows - 1 of features, each over n tokens, as the left operand of a product. */
 static void gather(const rfk__tiles *tile, float *block, const rfk__deck *deck, int64_t i, int64_t rows, int64_t n,
                    const float *scale, int64_t f)
 {

@@ -1,4 +1,4 @@
-/* exp.c: powers of queries and of keys.                                            RoFormer, sec. 3.3; Shen et al. 2021
+/* exp.c: exponentials of queries and keys.                                         RoFormer, sec. 3.3; Shen et al. 2021
  *
  *     phi(x) = psi(x) = e^x */
 #include "kernel/attention/linear/feature_maps.h"

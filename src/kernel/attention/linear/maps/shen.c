@@ -1,4 +1,4 @@
-/* shen.c: queries are normalised over features, keys over positions.                                  Shen et al. 2021
+/* shen.c: queries are normalized over features, keys over positions.                                  Shen et al. 2021
  *
  *     phi(q)_i   = e^(q_i) / sum_j e^(q_j)
  *     psi(k_n)_i = e^(k_n,i) / sum_m e^(k_m,i)          over all positions m of the sequence

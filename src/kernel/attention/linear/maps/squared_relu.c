@@ -1,4 +1,4 @@
-/* squared_relu.c: squares of what is positive.                       So et al. 2021 (Primer), Hua et al. 2022 (GAU)
+/* squared_relu.c: squares of positive numbers.                       So et al. 2021 (Primer), Hua et al. 2022 (GAU)
  *
  *     phi(x) = psi(x) = max(x, 0)^2 + epsilon */
 #include <math.h>
