@@ -147,23 +147,13 @@ const rf_silent rf__silent_bert[] = {
     {0},
 };
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
 const rf_family_row rf__rows_bert_layer[] = {
-    ROW("attention.self.query.weight", "CC", NORMAL, true, 0, qkv),
-    ROW("attention.self.key.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
-    ROW("attention.self.value.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
-    ROW("attention.self.query.bias", "C", ZEROS, false, 0, qkv_bias),
-    ROW("attention.self.key.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
-    ROW("attention.self.value.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
-    ROW("attention.output.dense.weight", "CC", NORMAL, true, 0, out),
-    ROW("attention.output.dense.bias", "C", ZEROS, false, 0, out_bias),
-    ROW("attention.output.LayerNorm.weight", "C", ONES, false, 0, norm),
-    ROW("attention.output.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias),
-    ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
-    ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
-    ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
-    ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
-    ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),
-    ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    RF_BERT_ATTENTION,
+    RF_BERT_ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
+    RF_BERT_ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
+    RF_BERT_ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
+    RF_BERT_ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
+    RF_BERT_ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
     {{0}, 0},
 };

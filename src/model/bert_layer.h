@@ -32,6 +32,21 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     RF_TENSOR(rf_bert_embedding, norm, "embeddings.LayerNorm.weight", "E", ONES, false, 0),                            \
     RF_TENSOR(rf_bert_embedding, norm_bias, "embeddings.LayerNorm.bias", "E", ZEROS, false, 0)
 
+/* Attention of a layer: query, key and value as one matrix, the projection behind them, and the norm. */
+#define RF_BERT_ROW(name, shape, init, decay, flags, member)                                                           \
+    RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
+#define RF_BERT_ATTENTION                                                                                              \
+    RF_BERT_ROW("attention.self.query.weight", "CC", NORMAL, true, 0, qkv),                                            \
+    RF_BERT_ROW("attention.self.key.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),                                  \
+    RF_BERT_ROW("attention.self.value.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),                                \
+    RF_BERT_ROW("attention.self.query.bias", "C", ZEROS, false, 0, qkv_bias),                                          \
+    RF_BERT_ROW("attention.self.key.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),                                \
+    RF_BERT_ROW("attention.self.value.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),                              \
+    RF_BERT_ROW("attention.output.dense.weight", "CC", NORMAL, true, 0, out),                                          \
+    RF_BERT_ROW("attention.output.dense.bias", "C", ZEROS, false, 0, out_bias),                                        \
+    RF_BERT_ROW("attention.output.LayerNorm.weight", "C", ONES, false, 0, norm),                                       \
+    RF_BERT_ROW("attention.output.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias)
+
 /* BERT's pooler, which the base model may already contain, and a classifier with K columns, or with one. */
 #define RF_BERT_POOLED(labels, label, pretrained)                                                                      \
     RF_TENSOR(rf_head_weights, dense, "pooler.dense.weight", "CC", NORMAL, true, RF_ROW_BASE | (pretrained)),          \

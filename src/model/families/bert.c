@@ -32,12 +32,16 @@ static const rf_config_key keys[] = {
     {0},
 };
 
+/* JinaBERT (jina_bert.c) has the same model_type, and another value. */
+static const rf_config_sign signs[] = {{"feed_forward_type", "original", false, false}, {0}};
+
 static const char *const positions[] = {"absolute", NULL};
 
 const rf_family rf__family_bert = {
     .config = {.name = "bert",
                .model_type = "bert",
                .title = "BERT",
+               .sign = signs,
                .key = keys,
                .class = classes,
                .position = "absolute",

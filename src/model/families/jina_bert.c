@@ -1,0 +1,105 @@
+/* jina_bert.c — JinaBERT: jina-embeddings-v2.        Günther et al. 2023; jina-bert-implementation's JinaBertFor...
+ *
+ * BERT without vectors of positions: scores of attention fall with the distance of two tokens, by a slope for each head
+ * (positions/alibi.c, both directions).  The feed-forward layer has a gate, in the first half of one matrix.
+ *
+ *     score(m,n) = <q_m, k_n> / sqrt D - slope_h |n - m|
+ *     [g | u]    = h W_1,                       W_1 [2F,C]
+ *     h          = norm(h + drop((gelu(g) * u) W_2 + b_2))
+ *     logits     = norm(gelu(h W_t + b_t)) word^T + b
+ *     labels     = drop(tanh(h_[CLS] W_p + b_p)) W + b
+ *
+ * model_type is "bert"; feed_forward_type and position_embedding_type tell the two apart. */
+#include "model/bert_layer.h"
+#include "store/store.h"
+
+static const rf_family_row layer[] = {
+    RF_BERT_ATTENTION,
+    RF_BERT_ROW("mlp.gated_layers.weight", "GC", NORMAL, true, RF_ROW_GATED, up),
+    RF_BERT_ROW("mlp.wo.weight", "CF", NORMAL, true, 0, down),
+    RF_BERT_ROW("mlp.wo.bias", "C", ZEROS, false, 0, down_bias),
+    RF_BERT_ROW("mlp.layernorm.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("mlp.layernorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    {{0}, 0},
+};
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_masked, rf__head_masked},
+    RF_BERT_POOLED_HEADS,
+    RF_BERT_HEADS,
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    RF_BERT_CLASSES("JinaBert", RF_HEAD_POOLED),
+    {RF_HEAD_MLM, "JinaBertForPreTraining", false, false},
+    {RF_HEAD_MLM, "JinaBertModel", false, false},
+    {0},
+};
+
+static const rf_config_key keys[] = {
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 8192, 2, 16777216, 0),      /* [CLS] and [SEP]; no limit of texts */
+    RF_CONFIG_KEY(vocab_size, WHOLE, 30528, 1, 16777216, 0),
+    RF_CONFIG_KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    {0},
+};
+
+static const rf_config_sign signs[] = {
+    {"feed_forward_type", "geglu", false, true},
+    {"position_embedding_type", "alibi", false, true},
+    {0},
+};
+
+#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
+#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
+static const rf_known_key known[] = {
+    ONLY("alibi_scaling", "1", "slopes do not depend on the length of texts"),
+    IDLE("attn_implementation", "speed alone"),
+    IDLE("emb_pooler", "of `encode` of the published class; modules.json or --pooling says it here"),
+    IDLE("embedding_model", "of the training of the published class"),
+    IDLE("model_max_length", "tokenizer_config.json has it"),
+    {0},
+};
+#undef ONLY
+#undef IDLE
+
+/* The gate has GELU whatever hidden_act is, which the head for masked tokens has; here both are one. */
+static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    (void)root;
+    if (c->hidden_act == RF_ACT_GELU) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: hidden_act: expected gelu, the function of the gate, got %s", file,
+                   rf__config_act_name(c->hidden_act));
+}
+
+static const char *const positions[] = {"alibi", NULL};
+
+const rf_family rf__family_jina_bert = {
+    .config = {.name = "jina_bert",
+               .model_type = "bert",
+               .title = "JinaBERT",
+               .sign = signs,
+               .key = keys,
+               .known = known,
+               .read = read_config,
+               .class = classes,
+               .position = "alibi",
+               .one_width = true,
+               .elsewhere = "transformers alone would load it as a BERT with random feed-forward layers; it needs the "
+                            "code that `auto_map` of a published folder names, jina-bert-implementation."},
+    .prefix = "bert.",
+    .gated = true,
+    .gate = RF_GATE_FIRST,
+    .embedding = rf__rows_bert_embedding,
+    .layer = layer,
+    .head = heads,
+    .spelling = rf__spelling_bert,
+    .silent = rf__silent_bert,
+    .positions = positions,
+    .norm = RF_NORM_LAYER,
+    .footprint = rf__gated_footprint,
+    RF_BERT_LAYER,
+};
