@@ -1,7 +1,7 @@
 /* experiment.c — runs what a JSON file describes, and makes a table of it.
  *
  *     experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--overlay FILE.json]
- *                [--program ROFORMER]
+ *                [--hub DIR] [--program ROFORMER]
  *
  * A file names rows (one configuration each) and seeds; each pair is one training run of the program below WORK.  Runs
  * that are complete are left alone, runs that were interrupted go on from their newest checkpoint, so the same command
@@ -19,6 +19,7 @@
 #include "roformer/inspect/files.h"
 #include "chart.h"
 #include "data.h"
+#include "published/hub.h"
 
 static void say_texts(command *c, const request *e, const char *option, json_t *texts)
 {
@@ -100,12 +101,35 @@ static void say_triplets(command *c, const request *e)
     say_two(c, "--dev", path);
 }
 
-/* What a run begins with: the vocabulary and a config of its own; or, with "from", the model of another row, here or
- * in another WORK ("../mlm/roformer"). */
+/* "published": [OWNER/NAME, ...]: the first of these models that is below --hub. */
+static void say_published(command *c, const request *e, json_t *names, const char *row)
+{
+    char path[PATH];
+    const char *first = json_string_value(json_array_get(names, 0));
+    size_t i;
+    json_t *name;
+    if (!e->hub)
+        die("%s begins with a published model: expected --hub DIR, the folder of published models, got none", row);
+    json_array_foreach(names, i, name)
+        if (hub_find(e->hub, json_string_value(name), path, sizeof path)) {
+            say_two(c, "--model", path);
+            return;
+        }
+    die("%s begins with %s: expected it below %s (--hub), got none; docs/models names the places where it is published",
+        row, first ? first : "no model", e->hub);
+}
+
+/* What a run begins with: the vocabulary and a config of its own; with "from", the model of another row, here or in
+ * another WORK ("../mlm/roformer"); with "published", a published model. */
 static void say_start(command *c, const request *e, json_t *row, int seed, const char *folder)
 {
     char start[PATH], config[PATH + 16];
     const char *from = json_string_value(json_object_get(row, "from"));
+    json_t *published = json_object_get(row, "published");
+    if (published) {
+        say_published(c, e, published, json_string_value(json_object_get(row, "name")));
+        return;
+    }
     if (from) {
         path_of(start, "%s/%s-%d", e->work, from, seed);
         if (!exists(start, RF_FILE_WEIGHTS))

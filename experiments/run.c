@@ -115,7 +115,7 @@ void read_request(request *r, int argc, char **argv, bool has_tasks)
     if (argc < 3)
         refuse(2,
                "usage: %s FILE.json WORK [--data DIR] [--results DIR] %s[--threads N] [--hours H] [--table] [--overlay "
-               "FILE.json] [--program ROFORMER]",
+               "FILE.json] [--hub DIR] [--program ROFORMER]",
                program_invocation_short_name, has_tasks ? "[--tasks A,B] " : "");
     *r = (request){.work = argv[2], .data = getenv("ROFORMER_DATA")};
     if (!r->data) r->data = "../shared/data";
@@ -127,6 +127,7 @@ void read_request(request *r, int argc, char **argv, bool has_tasks)
         if (!strcmp(argv[i], "--table")) r->only_table = true;
         else if (!value) refuse(2, "%s: unknown, or without its value", argv[i]);
         else if (!strcmp(argv[i], "--data")) r->data = value, i++;
+        else if (!strcmp(argv[i], "--hub")) r->hub = value, i++;
         else if (!strcmp(argv[i], "--results")) results = value, i++;
         else if (!strcmp(argv[i], "--tasks") && has_tasks) r->tasks = value, i++;
         else if (!strcmp(argv[i], "--threads")) r->threads = value, i++;

@@ -27,14 +27,14 @@ void make_folder(const char *path);
 
 typedef struct request {
     json_t *file;                       /* the reader's to release                                                 */
-    const char *name, *work, *data, *threads, *tasks;
+    const char *name, *work, *data, *hub, *threads, *tasks;
     char results[PATH];
     time_t until;                       /* 0: no end                                                               */
     bool only_table;
 } request;
 
-/* FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--overlay FILE.json] [--program
- * ROFORMER], and --tasks A,B where that is `has_tasks`.  Reads the file and looks for its "data", makes the folder of
+/* FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--overlay FILE.json] [--hub DIR]
+ * [--program ROFORMER], and --tasks A,B if `has_tasks`.  Reads the file and looks for its "data", makes the folder of
  * results; ends the program with what is wrong. */
 void read_request(request *r, int argc, char **argv, bool has_tasks);
 

@@ -7,13 +7,12 @@
  * is not there says what it would need.
  *
  * Exit: 0 all that could be done hold, 1 one does not, 3 there was nothing to do.                                    */
-#include <glob.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "hub.h"
 #include "roformer/inspect/files.h"
 #include "roformer/inspect/folder.h"
 #include "roformer/pipeline.h"
@@ -159,38 +158,6 @@ static rf_status nearest(check *c)
 static const struct { const char *what; rf_status (*run)(check *c); } kinds[] = {
     {"parameters", parameters}, {"tokens", tokens}, {"logits", logits}, {"blanks", blanks}, {"nearest", nearest}};
 
-/* OWNER/NAME; junnyu's without an owner. */
-typedef struct owned { const char *owner, *name; int length; } owned;
-static owned owner_of(const char *name)
-{
-    const char *slash = strchr(name, '/');
-    return slash ? (owned){name, slash + 1, (int)(slash - name)} : (owned){"junnyu", name, 6};
-}
-
-/* The folder of a model; false: it is not there. */
-static int find(const char *hub, const char *name, char *path, size_t size)
-{
-    char form[3][2048];
-    const owned o = owner_of(name);
-    snprintf(form[0], sizeof form[0], "%s/%s", hub, o.name);
-    snprintf(form[1], sizeof form[1], "%s/%.*s/%s", hub, o.length, o.owner, o.name);
-    snprintf(form[2], sizeof form[2], "%s/models--%.*s--%s/snapshots/*", hub, o.length, o.owner, o.name);
-    for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
-        const char *pattern = form[i];
-        char file[2200];
-        struct stat st;
-        glob_t found;
-        if (glob(pattern, 0, NULL, &found)) continue;
-        snprintf(path, size, "%s", found.gl_pathv[0]);
-        globfree(&found);
-        snprintf(file, sizeof file, "%s/" RF_FILE_CONFIG, path);
-        if (!stat(file, &st)) return 1;
-        snprintf(file, sizeof file, "%s/" RF_FILE_TF_CONFIG, path);
-        if (!stat(file, &st)) return 1;
-    }
-    return 0;
-}
-
 /* 1 it holds, 0 it does not, -1 its folder is not there. */
 static int run_step(rf_ctx *ctx, const char *hub, const json_t *step)
 {
@@ -199,8 +166,8 @@ static int run_step(rf_ctx *ctx, const char *hub, const json_t *step)
     char path[2048];
     size_t k = 0;
     printf("%-34s %-10s ", model, what);
-    if (!find(hub, model, path, sizeof path)) {
-        const owned o = owner_of(model);
+    if (!hub_find(hub, model, path, sizeof path)) {
+        const owned o = hub_owner_of(model);
         printf("not done: would need the files of %.*s/%s (settings, vocabulary, weights) in %s/%s\n", o.length,
                o.owner, o.name, hub, o.name);
         return -1;

@@ -221,7 +221,9 @@ rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error 
 
 /* Weights in formats that cannot be read, with the remedy. */
 static const struct { const char *file, *what, *how; } foreign[] = {
-    {"tf_model.h5.index.json", "Keras", "load it with transformers 4 (from_tf=True) and save it (save_pretrained)"},
+    {"tf_model.h5.index.json", "Keras in shards",
+     "load it with transformers 4 (from_tf=True) and save it (save_pretrained)"},
+    {"model.weights.h5", "Keras 3", "write its tensors as model.safetensors under the names of transformers"},
     {"flax_model.msgpack", "Flax", "load it with transformers 4 (from_flax=True) and save it (save_pretrained)"},
     {"model_state.pdparams", "PaddlePaddle", "write its tensors as model.safetensors under the names of transformers"},
     {"model.pdparams", "PaddlePaddle", "write its tensors as model.safetensors under the names of transformers"},
@@ -237,8 +239,8 @@ rf_status rf__weights_foreign(const rf_ctx *ctx, const char *folder, rf_error *w
     for (size_t i = 0; i < RF_COUNT(foreign); i++)
         if (!rf__path(path, sizeof path, folder, foreign[i].file, NULL) && rf__is_there(ctx, path))
             return rf_fail(why, RF_EUNSUPPORTED,
-                           "%.120s: expected weights of safetensors, PyTorch or TensorFlow 1, got %s (%s), which is "
-                           "not read; %s",
+                           "%.120s: expected weights of safetensors, PyTorch, TensorFlow 1 or tf_model.h5, got %s "
+                           "(%s), which is not read; %s",
                            folder, foreign[i].file, foreign[i].what, foreign[i].how);
     return RF_OK;
 }

@@ -7,7 +7,7 @@ glue=$(dirname "$program")/experiments/glue
 presets=$here/../../experiments/paper
 if [ ! -x "$experiment" ] || [ ! -x "$glue" ]; then echo "SKIPPED: no $experiment or $glue"; exit 0; fi
 shape='"hidden_size": 16, "embedding_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32'
-run() { "$experiment" "$presets/$1.json" "$2" --data data --results "results-$1" --overlay over.json --threads 1 --program "$program"; }
+run() { preset=$1 work=$2; shift 2; "$experiment" "$presets/$preset.json" "$work" "$@" --data data --results "results-$preset" --overlay over.json --threads 1 --program "$program"; }
 updates() { grep -q '"step": *3[,}]' "$1/metrics.jsonl" || fail "$1 ends at $(tail -n 1 "$1/metrics.jsonl")"; }
 
 # Nothing is there: every file by name, where it was looked for, and where it comes from, before a folder is made.
@@ -86,6 +86,25 @@ for row in roformer_512 roformer_1024; do updates chinese/$row-1; done
 grep -q '"choices":\[.*"label":1}' chinese/train.jsonl || fail "triplets: $(head -n 1 chinese/train.jsonl)"
 grep -q '^beside [0-9.]* % of who reads nothing' results-scm/table.txt || fail "the guess: $(cat results-scm/table.txt)"
 grep -qE '^roformer_512 +1 +[0-9]' results-scm/table.txt || fail "table of scm: $(cat results-scm/table.txt)"
+
+# Table 5 with published models: TensorFlow's files of BERT, WoBERT and RoFormer as their authors name them, a folder of transformers.
+expect 1 'bert_512 begins with a published model: expected --hub DIR' run baselines published
+mkdir -p hub/google-bert hub/models--sijunhe--nezha-cn-base/snapshots/abc
+for name in google-bert/chinese_L-12_H-768_A-12 chinese_wobert_L-12_H-768_A-12; do cp -r "$here/../golden/tensorflow/bert" hub/$name; done
+cp -r "$here/../golden/tensorflow/projected" hub/chinese_roformer_L-12_H-768_A-12
+cp -r "$here/../golden/tensorflow/nezha"/* hub/models--sijunhe--nezha-cn-base/snapshots/abc
+for folder in hub/google-bert/* hub/chinese_* hub/models--*/snapshots/abc; do
+    awk -v n="$(sed -n 's/.*"vocab_size": *\([0-9]*\).*/\1/p' $folder/bert_config.json)" 'BEGIN { split("[PAD] [UNK] [CLS] [SEP] [MASK] 原 告 被 法 院", w, " ");
+        for (i = 1; i <= n; i++) print i in w ? w[i] : "w" i }' > $folder/vocab.txt
+done
+baselines() { run baselines published --hub hub; }
+expect 0 '== published/nezha_512-1' baselines
+for row in bert_512 wobert_512 roformer_512 roformer_1024 nezha_512; do
+    updates published/$row-1
+    grep -qE "^$row +1 +[0-9]" results-baselines/table.txt || fail "table of baselines: $(cat results-baselines/table.txt)"
+done
+rm -r hub/chinese_wobert* published
+expect 1 'wobert_512 begins with junnyu/wobert_chinese_base: expected it below hub' baselines
 
 # CLUE with the last stage's model: labels as texts and numbers, lists, rows without a label that annotators agreed on.
 object() { # FOLDER FORMAT LABELS FILE...
