@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from .scores import Score, bleu, chrf, ter
     from .sentence import SentenceTransformer
     from .tokenizer import Encoding, Encodings, Tokenizer
+    from .training import Progress, TrainingResult, finetune, pretrain
 
 __all__ = [
     "ArgumentError", "BusyError", "CanceledError", "ClosedError", "CrossEncoder", "DataError", "Encoding", "Encodings",
-    "FileError", "Index", "NumericError", "OutOfMemoryError", "ProcessError", "RoformerError", "Score",
-    "SentenceTransformer", "TextTypeError", "Tokenizer", "UnsupportedError", "__version__", "attention",
-    "attention_backward", "bleu", "chrf", "get_num_threads", "pipeline", "processor", "rope", "set_dictionary",
-    "set_num_threads", "ter",
+    "FileError", "Index", "NumericError", "OutOfMemoryError", "ProcessError", "Progress", "RoformerError", "Score",
+    "SentenceTransformer", "TextTypeError", "Tokenizer", "TrainingResult", "UnsupportedError", "__version__",
+    "attention", "attention_backward", "bleu", "chrf", "finetune", "get_num_threads", "pipeline", "pretrain",
+    "processor", "rope", "set_dictionary", "set_num_threads", "ter",
 ]
 
 # Modules are imported when a name of theirs is used first: who computes vectors does not wait for the rest.
@@ -45,6 +46,7 @@ _MODULES = {
     "scores": ("Score", "bleu", "chrf", "ter"),
     "sentence": ("SentenceTransformer",),
     "tokenizer": ("Encoding", "Encodings", "Tokenizer"),
+    "training": ("Progress", "TrainingResult", "finetune", "pretrain"),
 }
 
 

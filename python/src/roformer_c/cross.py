@@ -116,7 +116,7 @@ class CrossEncoder:
     def _logits(self, pairs: Any, size: int, softmax: bool) -> Iterator[Floats]:
         for block in _texts.blocks(pairs, size):
             a, b = _texts.pairs_of(block, "sentences")
-            z = self._model.logits(self._model.encode(a, b, limit=self.max_length))
+            z = self._model.logits(self._model.encode(a, b, limit=self.max_length or 0))
             yield softmax_rows(z) if softmax else z
 
     def rank(self, query: str, documents: Sequence[str], top_k: Optional[int] = None, return_documents: bool = False,
