@@ -1,11 +1,11 @@
-/* bytes.c — byte tokenizer: every text is known, and none is changed.
+/* bytes.c — byte tokenizer: it has no unknown text and changes no text.
  *
- *     id = 0 .. 4   [PAD] [UNK] [CLS] [SEP] [MASK], under the names that the settings give them
+ *     id = 0 .. 4   [PAD] [UNK] [CLS] [SEP] [MASK], with the names from the settings
  *     id = 5 + b    byte b of UTF-8
  *     id > 260      added tokens
  *
- * A byte's start and end are those of its character, so that no answer begins within a character.  A continuation byte
- * (10xxxxxx) continues a word, so that no piece is cut there and whole-word masking masks whole characters.  Ids are
+ * The offsets of a byte are those of its character, so that no answer begins within a character.  A continuation byte
+ * (10xxxxxx) continues a word, so that no text is cut there and whole-word masking masks whole characters.  Ids are
  * decoded byte by byte; invalid UTF-8 becomes one U+FFFD for each maximal subpart (Unicode 3.9).                     */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { BYTE = 5, BYTES = BYTE + 256 };                    /* the id of byte 0; t
 
 typedef struct bytes {
     rf_tokenizer base;
-    char name[256][8];                                    /* "A", or "<0x0A>" of what does not show                   */
+    char name[256][8];                                    /* "A", or "<0x0A>" if it is not printable                  */
 } bytes;
 
 static const bytes *as_bytes(const rf_tokenizer *t) { return (const bytes *)(const void *)t; }
@@ -38,7 +38,7 @@ static bool encode(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, v
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the longest beginning of a character, where there is no whole one. */
+/* Length of the longest prefix of a character if there is no whole one. */
 static size_t broken(const unsigned char *p, size_t n)
 {
     const unsigned char c = p[0];
@@ -55,7 +55,7 @@ static size_t broken(const unsigned char *p, size_t n)
     return k;
 }
 
-/* The text of bytes that need not be UTF-8; `to` has space for three times as many, and a zero. */
+/* Converts bytes that may not be UTF-8 to text.  `to` has space for three times as many bytes, and a zero. */
 static size_t make_utf8(const char *from, size_t size, char *to)
 {
     size_t n = 0;

@@ -1,11 +1,11 @@
 /* chars.c — character tokenizer: the Unicode code points of a vocabulary.
  *
- *     id = 0 .. 4    [PAD] [UNK] [CLS] [SEP] [MASK], under the names that the settings give them
- *     id = 5 .. n-1  the characters of vocab.json, when it was learned here in the order of code points
+ *     id = 0 .. 4    [PAD] [UNK] [CLS] [SEP] [MASK], with the names from the settings
+ *     id = 5 .. n-1  the characters of vocab.json; in the order of code points if it was trained here
  *     id >= n        added tokens
  *
- * The text is not normalized: a text without unknown characters decodes to itself.  Each character that is not in the
- * vocabulary becomes one [UNK].                                                                                      */
+ * The text is not normalized, so a text without unknown characters decodes to itself.  Each character that is not in
+ * the vocabulary becomes one [UNK].                                                                                  */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 
 enum { FIRST = 5, MOST = FIRST + RF_SCALARS, BLOCK = 256, BLOCKS = RF_SCALARS / BLOCK };
 
-typedef struct entry { uint32_t c; char name[16]; } entry;    /* "A", or "<U+000A>" of what does not show             */
+typedef struct entry { uint32_t c; char name[16]; } entry;    /* "A", or "<U+000A>" if it is not printable            */
 
 typedef struct chars {
     rf_tokenizer base;
@@ -23,7 +23,7 @@ typedef struct chars {
     int32_t *block[BLOCKS];                               /* ids by code point, 0: none                               */
 } chars;
 
-const rf_tokenizer_row rf__tokenizer_chars;               /* below                                                    */
+const rf_tokenizer_row rf__tokenizer_chars;               /* defined below                                            */
 
 static const chars *as_chars(const rf_tokenizer *t) { return (const chars *)(const void *)t; }
 
@@ -43,7 +43,7 @@ static void put_name(uint32_t c, char name[16])
     else snprintf(name, 16, "<U+%04X>", (unsigned)c);
 }
 
-/* The code point that a name stands for: the character itself or "<U+...>"; -1: neither. */
+/* The code point of a name, which is the character itself or "<U+...>"; -1 if it is neither. */
 static int64_t scalar_of(const char *name)
 {
     const size_t size = strlen(name);
@@ -155,7 +155,7 @@ static bool put_char(chars *t, int32_t id, uint32_t c)
     return true;
 }
 
-/* One of `own` ids; NULL and a reason: no memory. */
+/* A tokenizer of `own` ids.  NULL with a reason if there is no memory. */
 static chars *make(const rf_ctx *ctx, const rf_tokenizer_row *row, int32_t own, rf_error *why)
 {
     rf_tokenizer *any = rf__tokenizer_alloc(ctx, row, why);
@@ -184,7 +184,8 @@ static rf_status bad_entry(const rf_tokenizer_folder *f, const char *path, const
     return rf_fail(f->why, RF_EDATA, "%s: \"%.60s\": %s", path, rf__printable(key).text, what);
 }
 
-/* Every id below FIRST is the special token of that place, every other one a character's, none is left out. */
+/* Checks that every id below FIRST is the special token of that position, every other id a character, and none is
+ * missing. */
 static rf_status read_entries(rf_tokenizer_folder *f, const char *path, const json_t *map, chars *t)
 {
     static const char *const usual[FIRST] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};

@@ -1,10 +1,10 @@
-/* decode.c — decode ids to text; `clean_up` applies the replacements of transformers 5. */
+/* decode.c — decodes ids to text; `clean_up` applies the replacements of transformers 5. */
 #include "tokenizer.h"
 
 static const rf_change in_text[] = {{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},
                                  {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
 
-/* Replaces every `from` in text[0, size), left to right, in place: `to` is never longer. */
+/* Replaces every `from` in text[0, size), left to right, in place.  `to` is never longer. */
 static size_t replace(char *text, size_t size, const rf_change *c)
 {
     const size_t from = strlen(c->from), to = strlen(c->to);

@@ -1,7 +1,7 @@
-/* encode.c — encode text to ids: added tokens, the tokenizer's row for the text between them, template, truncation. */
+/* encode.c — encodes text to ids: added tokens, the tokenizer's row for the text between them, template, truncation. */
 #include "tokenizer.h"
 
-/* What an encoding keeps between calls: the row's own, and whose it is. */
+/* Scratch that an encoding keeps between calls: that of the row, and which tokenizer it belongs to. */
 typedef struct scratch {
     const rf_tokenizer_row *row;
     uint64_t mark;                                        /* the tokenizer that used it last                          */
@@ -60,7 +60,7 @@ bool rf__grow_tokens(rf_encoding *e, size_t more)
 
 /* ---- added tokens ---------------------------------------------------------------------------------------------- */
 
-/* Bytes of text[at, size) that are token a in lower case; 0 when they are not. */
+/* Length of token a at text[at, size) if it occurs there in lower case; otherwise 0. */
 static size_t folds_to(const rf_tokenizer *t, const char *text, size_t at, size_t size, const rf_added *a)
 {
     size_t i = at, k = 0;
@@ -78,7 +78,7 @@ static size_t folds_to(const rf_tokenizer *t, const char *text, size_t at, size_
     return k == a->size ? i - at : 0;
 }
 
-/* The same of text that reads its key when it is normalized. */
+/* The same for a token whose key is compared with normalized text. */
 static size_t normalizes_to(const rf_tokenizer *t, const char *text, size_t at, size_t size, const rf_added *a)
 {
     size_t i = at, k = 0;
@@ -96,7 +96,7 @@ static size_t normalizes_to(const rf_tokenizer *t, const char *text, size_t at, 
     return k && k == a->key_size ? i - at : 0;
 }
 
-/* The longest added token at `at`, among those that are found in normalized text or those that are not. */
+/* The longest added token at `at`, among those that are matched in normalized text or among the others. */
 static const rf_added *added_at(const rf_tokenizer *t, const char *text, size_t at, size_t size, bool normalized,
                                 size_t *bytes)
 {
@@ -116,7 +116,7 @@ static const rf_added *added_at(const rf_tokenizer *t, const char *text, size_t 
     return best;
 }
 
-/* The first added token in [at, size): its place, widened by the white space that it takes along. */
+/* The first added token in [at, size): its position, including the white space that it absorbs. */
 static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_t at, size_t size,
                                   bool normalized, size_t *from, size_t *to)
 {
@@ -153,7 +153,7 @@ static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_
     return NULL;
 }
 
-/* As tokenizers does it: one blank in front at the beginning of a text was put there by trims_first, and stays. */
+/* As in Hugging Face's tokenizers: a single leading blank, which trims_first covers, is kept. */
 bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, const char *text, size_t from, size_t to)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -173,7 +173,8 @@ bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, con
     return true;
 }
 
-/* Text without other added tokens: those that are found in normalized text, and what is between them. */
+/* Text without other added tokens: finds those that are matched in normalized text, and encodes the text between
+ * them. */
 static bool encode_between(const rf_tokenizer *t, rf_encoding *e, rf_passage p, void *own)
 {
     const size_t end = p.to;
@@ -208,9 +209,9 @@ static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text,
 
 /* ---- template and truncation ------------------------------------------------------------------------------------- */
 
-/* Hugging Face's longest_first: how many of na and nb tokens stay, together at most `limit`.  The shorter text is left
- * alone while the longer one can give enough; otherwise both get half, and the odd token goes to the longer one (Rust)
- * or to the first one (Python). */
+/* Hugging Face's longest_first: how many of na and nb tokens to keep, at most `limit` in total.  The shorter text is
+ * kept as long as truncating the longer one suffices.  Otherwise both get half, and the odd token goes to the longer
+ * one (Rust) or to the first one (Python). */
 static void longest_first(size_t *na, size_t *nb, size_t limit, bool slow)
 {
     const bool swap = *na > *nb;
@@ -245,7 +246,7 @@ static rf_status check_text(const char *text, size_t size, const char *which, rf
                    (unsigned char)text[bad]);
 }
 
-/* Tokens that the template adds. */
+/* Number of tokens that the template adds. */
 static size_t around_text(const rf_tokenizer *t, bool pair, int flags)
 {
     if (flags & RF_ENCODE_PLAIN || t->bare) return 0;
@@ -322,7 +323,7 @@ void rf_sample_options_init(rf_sample_options *o, size_t size)
     rf__options_init(o, size, &own, sizeof own);
 }
 
-enum { NBEST = 512 };                   /* SentencePiece's own limit */
+enum { NBEST = 512 };                   /* the limit of SentencePiece */
 
 rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size, const rf_sample_options *options,
                            int flags, rf_encoding *e, rf_error *why)

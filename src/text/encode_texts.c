@@ -1,10 +1,10 @@
-/* encode_texts.c — encodes many texts at once: each worker of the context encodes runs of neighboring texts, and the
+/* encode_texts.c — encodes many texts at once: each worker of the context encodes runs of consecutive texts, and the
  * tokens of the runs are then joined in the order of the texts. */
 #include <string.h>
 
 #include "tokenizer.h"
 
-enum { RUNS_A_WORKER = 4, LEAST_RUN = 16 };           /* more runs than workers: they need not take equally long */
+enum { RUNS_A_WORKER = 4, LEAST_RUN = 16 };           /* more runs than workers: they differ in time */
 
 typedef struct run {
     rf_encoding e;
@@ -28,7 +28,7 @@ static size_t size_of(const char *const text[], const size_t bytes[], int64_t i)
     return bytes && bytes[i] != (size_t)-1 ? bytes[i] : text[i] ? strlen(text[i]) : 0;
 }
 
-/* start[i + 1] = the tokens of the run up to text i. */
+/* start[i + 1] = number of tokens of the run up to text i. */
 static void encode_run(void *arg, int64_t number, int worker)
 {
     const job *j = arg;
@@ -69,7 +69,7 @@ static rf_status join(job *j, int64_t runs, rf_encoding *e, rf_error *why)
     return RF_OK;
 }
 
-/* The first text that failed, as far as it matters to the caller: with its number where there are several. */
+/* Reports the first text that failed, with its number if there are several. */
 static rf_status failure(const job *j, int64_t runs, int64_t n, int64_t *bad, rf_error *why)
 {
     for (int64_t k = 0; k < runs; k++) {

@@ -1,9 +1,10 @@
-/* esm.c — the tokenizer of proteins: each token of vocab.txt, as a rule one letter.     transformers' EsmTokenizer
+/* esm.c — the tokenizer of proteins: tokens of vocab.txt, usually single letters.     transformers' EsmTokenizer
  *
  *     <cls> A <eos>        <cls> A <eos> B <eos>
  *
- * The longest token that begins at a place is taken.  White space separates and vanishes; between tokens, what is no
- * token and has no white space in it is one <unk>, however long.  Case is kept: small letters are not residues. */
+ * Each position takes the longest token that begins there.  White space separates tokens and is dropped.  Other text
+ * between tokens and white space is one <unk>, independent of its length.  Case is kept: lower-case letters are not
+ * residues. */
 #include "roformer/inspect/files.h"
 #include "text/wordpiece/wordpiece.h"
 
@@ -12,7 +13,7 @@
 /* Python's str.split. */
 static bool separates(uint32_t c) { return (c >= 0x1C && c <= 0x1F) || rf__unicode_white(c); }
 
-/* The longest token at [at, to), or -1; in a plain passage special tokens are text. */
+/* The longest token at [at, to), or -1.  In a plain passage special tokens are text. */
 static int32_t token_at(const rf_wordpiece *t, const rf_passage *p, size_t at, size_t *end)
 {
     const rf_vocab *v = &t->vocab;
@@ -32,7 +33,7 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     const rf_wordpiece *t = rf__as_wordpiece(any);
     const int32_t unknown = any->special[RF_UNK];
     if (!rf__reserve_tokens(e, p->to - p->from)) return false;
-    for (size_t at = p->from, end, from = p->to; at < p->to; at = end) {        /* from: of what is unknown           */
+    for (size_t at = p->from, end, from = p->to; at < p->to; at = end) {        /* from: beginning of unknown text */
         end = at;
         const bool white = separates(rf__utf8_get((const unsigned char *)p->text, &end));
         const int32_t id = white ? -1 : token_at(t, p, at, &end);

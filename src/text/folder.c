@@ -1,12 +1,12 @@
-/* folder.c — read the tokenizer of a model folder in Hugging Face's formats.
+/* folder.c — reads the tokenizer of a model folder in Hugging Face's formats.
  *
- *   tokenizer_config.json     the class, which names the row, and settings
- *   special_tokens_map.json   names of special tokens, which win unless the settings have added_tokens_decoder
+ *   tokenizer_config.json     the class, which selects the row, and settings
+ *   special_tokens_map.json   names of special tokens, with priority unless the settings have added_tokens_decoder
  *   added_tokens.json         added tokens by id, unless the settings have added_tokens_decoder
- *   tokenizer.json            looked into here when it alone says what the tokenizer is
- *   config.json               the class, where the settings have none; else model_type may say it
+ *   tokenizer.json            read here only if no other file says what the tokenizer is
+ *   config.json               the class if the settings have none; otherwise model_type may imply it
  *
- * Everything else is the row's.                                                                                      */
+ * Everything else is left to the row.                                                                                */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,14 +40,14 @@ rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t
     return RF_OK;
 }
 
-/* A whole number of at most RF_TOKENIZER_FILE, or -1. */
+/* An integer in 0 .. RF_TOKENIZER_FILE, or -1. */
 int64_t rf__whole_number(const json_t *x)
 {
     const double value = json_is_real(x) ? json_real_value(x) : -1;
     return value >= 0 && value <= RF_TOKENIZER_FILE && value == (double)(int64_t)value ? (int64_t)value : -1;
 }
 
-/* A token as "text" or {"content": "text", ...}; NULL when it is neither. */
+/* A token as "text" or {"content": "text", ...}; NULL if it is neither. */
 static const char *token_text(const json_t *x)
 {
     return json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
@@ -55,7 +55,7 @@ static const char *token_text(const json_t *x)
 
 /* ---- which row ------------------------------------------------------------------------------------------------- */
 
-/* Classes that leave everything to tokenizer.json, whose model names the row. */
+/* Classes that leave everything to tokenizer.json, whose model selects the row. */
 static const char *const json_classes[] = {"PreTrainedTokenizerFast", "TokenizersBackend"};
 
 static const struct { const char *part, *hint; } others[] = {
@@ -99,7 +99,7 @@ static bool has_file(const rf_ctx *ctx, const char *folder, const char *name)
     return !rf__path(path, sizeof path, folder, name, NULL) && rf__is_there(ctx, path);
 }
 
-/* The file by which a folder holds a tokenizer, and its row; NULL: there is none. */
+/* The file that identifies the tokenizer of a folder, and its row; NULL: none. */
 static const char *file_found(const rf_ctx *ctx, const char *folder, const rf_tokenizer_row **row)
 {
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
@@ -108,7 +108,7 @@ static const char *file_found(const rf_ctx *ctx, const char *folder, const rf_to
     return NULL;
 }
 
-/* Of a class that no row has, or of none: a tokenizer.json whose model another row than the first reads says all. */
+/* A class that no row has, or no class: a tokenizer.json whose model a row other than the first reads is complete. */
 static rf_status find_in_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const rf_tokenizer_row *by_model = NULL;
@@ -119,13 +119,13 @@ static rf_status find_in_json(rf_tokenizer_folder *f, const rf_tokenizer_row **r
     return RF_OK;
 }
 
-/* Whether vocab.txt has a word of several Han characters, which WordPiece would never look up.  What is not UTF-8 in it
- * is named by who reads it. */
+/* Whether vocab.txt has a word of several Han characters, which WordPiece would never look up.  The reader of the file
+ * reports invalid UTF-8. */
 static rf_status has_chinese_words(rf_tokenizer_folder *f, bool *out)
 {
     char path[RF_PATH], *text = NULL;
     size_t size = 0, at = 0, han = 0;
-    bool part = false;                                             /* behind ##: of a word, not one                 */
+    bool part = false;                                             /* after ##: part of a word                      */
     rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_VOCAB, f->why);
     if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &text, &size, f->why);
     if (!status) size = rf_utf8_check(text, size);
@@ -145,16 +145,16 @@ static void take_class(const char *class, const rf_tokenizer_row **row)
         if (names(*r, class)) *row = *r;
 }
 
-/* Classes that transformers takes for a model_type where nothing names a tokenizer_class. */
+/* The classes that transformers assumes for a model_type if no tokenizer_class is given. */
 static const struct { const char *model_type, *file, *class; } model_classes[] = {
     {"esm", RF_FILE_VOCAB, "EsmTokenizer"},
     {"mpnet", RF_FILE_VOCAB, "MPNetTokenizer"},
     {"roberta", RF_FILE_MERGES, "RobertaTokenizer"},
 };
 
-/* Without any tokenizer_class transformers goes by the model: a RoFormer's is RoFormerTokenizer.  It differs from
- * WordPiece, which needs no dictionary, where the vocabulary has Chinese words.  Of the authors' TensorFlow checkpoints
- * (bert_config.json in the place of config.json) the vocabulary alone says it: WoBERT reads as RoFormer does. */
+/* Without a tokenizer_class, transformers uses the model type: RoFormerTokenizer for a RoFormer.  It differs from
+ * WordPiece, which needs no dictionary, only if the vocabulary has Chinese words.  For the authors' TensorFlow
+ * checkpoints (bert_config.json instead of config.json) only the vocabulary decides: WoBERT reads like RoFormer. */
 static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const char *type = json_string_value(json_object_get(f->model, "model_type"));
@@ -171,8 +171,8 @@ static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **r
     return status;
 }
 
-/* The row of the class that the settings or config.json name; without one that of the folder's files and the model's
- * type, or the first one. */
+/* The row of the class in the settings or config.json; otherwise that of the folder's files and the model type, or the
+ * first row. */
 static rf_status find_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const json_t *x = json_object_get(f->config, "tokenizer_class");
@@ -224,7 +224,7 @@ static rf_added *added_as(const rf_tokenizer_folder *f, const char *text)
     return NULL;
 }
 
-/* What comes later says more of a token of the same text, but that it is special stays. */
+/* A later entry for a token of the same text adds to the earlier ones, except that a special token stays special. */
 rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a)
 {
     rf_added *old = added_as(f, a.text);
@@ -241,7 +241,7 @@ rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a)
     return RF_OK;
 }
 
-/* One added token: `x` an object with content, lstrip, rstrip, special, single_word, normalized. */
+/* One added token: `x` is an object with content, lstrip, rstrip, special, single_word, normalized. */
 rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_t *x, int64_t id)
 {
     const char *text = token_text(x);
@@ -279,7 +279,7 @@ rf_status rf__folder_decoder(rf_tokenizer_folder *f)
     return RF_OK;
 }
 
-/* A special token that is named: with the id of the vocabulary, or the next one behind it. */
+/* A named special token, with its id in the vocabulary or the next one after it. */
 static rf_status add_special(rf_tokenizer_folder *f, const char *key, const json_t *x)
 {
     const char *text = token_text(x);
@@ -296,7 +296,7 @@ static rf_status add_special(rf_tokenizer_folder *f, const char *key, const json
     return status;
 }
 
-/* A list of such tokens, or an object of them by name. */
+/* A list of such tokens, or an object with their names as keys. */
 static rf_status add_specials(rf_tokenizer_folder *f, const char *key, const json_t *list)
 {
     const char *name;
@@ -315,14 +315,15 @@ static rf_status add_specials(rf_tokenizer_folder *f, const char *key, const jso
 #define ADDITIONAL "additional_special_tokens"
 #define BY_NAME "model_specific_special_tokens"
 
-/* What ends in _token and is a token: the usual ones, and those of a model's own (image_token). */
+/* Keys that end in _token and have a token: the usual ones, and those of the model (image_token). */
 static bool names_token(const char *key, const json_t *x)
 {
     const size_t size = strlen(key), end = strlen("_token");
     return size > end && !strcmp(key + size - end, "_token") && token_text(x);
 }
 
-/* In transformers' order, which gives ids to those that the vocabulary has not; the map's value wins. */
+/* In the order of transformers, which determines the ids of tokens that are not in the vocabulary; the value of the map
+ * has priority. */
 static rf_status read_named(rf_tokenizer_folder *f)
 {
     static const char *const usual[] = {"bos_token", "eos_token", "unk_token", "sep_token",
@@ -341,7 +342,8 @@ static rf_status read_named(rf_tokenizer_folder *f)
     return status;
 }
 
-/* Unnamed ones: additional_special_tokens is the older name, and counts beside the newer one in the map alone. */
+/* Tokens without a name.  additional_special_tokens is the older key; only in the map it counts in addition to the
+ * newer one. */
 static rf_status read_extra(rf_tokenizer_folder *f)
 {
     const json_t *own = json_object_get(f->config, EXTRA), *map = json_object_get(f->map, EXTRA);
@@ -357,7 +359,7 @@ static rf_status read_extra(rf_tokenizer_folder *f)
     return status;
 }
 
-/* added_tokens.json, {"token": id}: what is not named as special is found in normalized text. */
+/* added_tokens.json, {"token": id}: tokens that are not special are matched in normalized text. */
 static rf_status read_legacy(rf_tokenizer_folder *f)
 {
     char path[RF_PATH];
@@ -379,7 +381,7 @@ static rf_status read_legacy(rf_tokenizer_folder *f)
     return status;
 }
 
-/* All added tokens of the settings.  Classes of this program alone have their own in added_tokens_decoder. */
+/* All added tokens of the settings.  Classes that only this program has keep theirs in added_tokens_decoder. */
 static rf_status read_added(rf_tokenizer_folder *f, const rf_tokenizer_row *row)
 {
     rf_status status = rf__folder_decoder(f);
@@ -390,7 +392,7 @@ static rf_status read_added(rf_tokenizer_folder *f, const rf_tokenizer_row *row)
     return status ? status : add_specials(f, ADDITIONAL, json_object_get(f->map, ADDITIONAL));
 }
 
-/* Limits of length and the like, as whole numbers again; one that is not (transformers' 10^30) is no limit. */
+/* Length limits and similar settings, as integers; a value that is no integer (transformers' 10^30) means no limit. */
 static json_t *kept_value(const json_t *x)
 {
     if (!json_is_real(x)) return json_deep_copy(x);

@@ -1,12 +1,12 @@
-/* foreign.c — detect the encoding of a text that is not UTF-8, so that a message can name the conversion.
+/* foreign.c — detects the encoding of a text that is not UTF-8, so that the message can suggest the conversion.
  *
- * An encoding fits when all bytes above 0x7F form its characters; of Chinese ones that fit, it is the one in whose rows
- * of common characters at least four fifths of them lie.  Sources: GB 18030-2005, Big5-2003 as in the WHATWG's Encoding
+ * An encoding matches if all bytes above 0x7F form characters of it.  A Chinese encoding must also have at least four
+ * fifths of them in its rows of common characters.  Sources: GB 18030-2005, Big5-2003 as in the WHATWG's Encoding
  * Standard.                                                                                                          */
 #include "roformer/tokenizer.h"
 #include "text/unicode/unicode.h"
 
-/* The bytes of the character at p, whose first is above 0x7F; 0: there is none.  *common: one of everyday text. */
+/* Length of the character at p, whose first byte is above 0x7F; 0: invalid.  *common: a character of everyday text. */
 typedef size_t character(const unsigned char *p, size_t size, bool *common);
 
 static bool within(unsigned c, unsigned low, unsigned high) { return c >= low && c <= high; }
@@ -28,7 +28,7 @@ static size_t big5(const unsigned char *p, size_t size, bool *common)
     return 2;
 }
 
-/* Characters of `text`, and how many of them are common; 0: it is not of this encoding. */
+/* Number of characters of `text`, and how many of them are common; 0: not in this encoding. */
 static size_t characters(character *next, const unsigned char *text, size_t size, size_t *common)
 {
     size_t n = 0;
@@ -46,8 +46,8 @@ static size_t characters(character *next, const unsigned char *text, size_t size
 
 static bool letter(unsigned c) { return within(c | 0x20, 'a', 'z'); }
 
-/* Letters of Western languages stand alone beside those of ASCII.  0xC2 and 0xC3 begin the same letters in UTF-8: a
- * text that was cut. */
+/* Letters of Western languages occur singly between ASCII letters.  0xC2 and 0xC3 begin the same letters in UTF-8: such
+ * a text was cut. */
 static bool western(const unsigned char *text, size_t size)
 {
     size_t letters = 0;

@@ -1,11 +1,10 @@
-/* merge_heap.h — the merges of two neighbors that BPE may do next: the one of the lowest rank first, of equal ones the
- * leftmost. */
+/* merge_heap.h — the candidate merges of BPE: lowest rank first, ties from left to right. */
 #ifndef RF_TEXT_MERGE_HEAP_H
 #define RF_TEXT_MERGE_HEAP_H
 
 #include "base/base.h"
 
-typedef struct rf__merge { uint32_t rank, at, to; } rf__merge;         /* at: the left neighbor; to: its user's       */
+typedef struct rf__merge { uint32_t rank, at, to; } rf__merge;         /* at: the left neighbor; to: for the caller   */
 typedef struct rf__merge_heap { rf__merge *merge; size_t n, capacity; } rf__merge_heap;
 
 static inline bool rf__merge_sooner(const rf__merge *a, const rf__merge *b)
@@ -23,7 +22,7 @@ static inline bool rf__merge_push(const rf_ctx *ctx, rf__merge_heap *h, rf__merg
     return true;
 }
 
-/* The first one; there is one. */
+/* The first one; the heap must not be empty. */
 static inline rf__merge rf__merge_pop(rf__merge_heap *heap)
 {
     rf__merge *h = heap->merge;

@@ -24,7 +24,7 @@ rf__pair_slot *rf__pair_make(const rf_ctx *ctx, rf__pair_map *m, uint64_t key)
 
 bool rf__trie_begin(rf__piece_trie *t, const rf_ctx *ctx)
 {
-    return rf__pair_make(ctx, &t->edges, rf__pair_key(UINT32_MAX, 0)) != NULL;         /* a key that none has         */
+    return rf__pair_make(ctx, &t->edges, rf__pair_key(UINT32_MAX, 0)) != NULL;         /* a key that does not occur   */
 }
 
 bool rf__trie_add(rf__piece_trie *t, const rf_ctx *ctx, const char *text, size_t size, int32_t number)

@@ -1,5 +1,4 @@
-/* piece_trie.h — texts by their characters: a trie whose edges are slots of one hash table, and a table of two numbers
- * by a key. */
+/* piece_trie.h — a trie of texts whose edges are slots of one hash table, and a hash table of two numbers per key. */
 #ifndef RF_TEXT_PIECE_TRIE_H
 #define RF_TEXT_PIECE_TRIE_H
 
@@ -19,7 +18,7 @@ static inline size_t rf__pair_spread(uint64_t x)
     return (size_t)(x ^ x >> 33);
 }
 
-/* The slot of a key, or the free one where it would be; the map has slots. */
+/* The slot of a key, or the free slot where it would be; the map must have slots. */
 static inline rf__pair_slot *rf__pair_find(const rf__pair_map *m, uint64_t key)
 {
     size_t i = rf__pair_spread(key) & m->mask;
@@ -27,22 +26,23 @@ static inline rf__pair_slot *rf__pair_find(const rf__pair_map *m, uint64_t key)
     return &m->slot[i];
 }
 
-/* The slot of a key, made when it is new: then a is UINT32_MAX and must be set.  NULL: no memory. */
+/* The slot of a key, created if it is new: then a is UINT32_MAX and must be set.  NULL: no memory. */
 rf__pair_slot *rf__pair_make(const rf_ctx *ctx, rf__pair_map *m, uint64_t key);
 
 /* Texts and the number of each, below 2^31. */
 typedef struct rf__piece_trie {
-    rf__pair_map edges;                 /* node and character: the next node, and the number that ends there or -1    */
+    rf__pair_map edges;                 /* (node, character): the next node, and the number that ends there or -1 */
     uint32_t nodes;
 } rf__piece_trie;
 
 bool rf__trie_begin(rf__piece_trie *t, const rf_ctx *ctx);                             /* false: no memory            */
-/* Adds a text of UTF-8, not empty; one that is there gets the later number.  False: no memory. */
+/* Adds a text of UTF-8 that is not empty.  An existing text gets the later number.  False: no memory. */
 bool rf__trie_add(rf__piece_trie *t, const rf_ctx *ctx, const char *text, size_t size, int32_t number);
 int32_t rf__trie_find(const rf__piece_trie *t, const char *text, size_t size);         /* -1: none                    */
 void rf__trie_clear(rf__piece_trie *t, const rf_ctx *ctx);
 
-/* One step down from *node, 0 at first: the number that ends there, -1 for none; *node 0: nothing begins so. */
+/* One step from *node (0: the root): returns the number of the text that ends there, or -1; sets *node to 0 if no text
+ * continues that way. */
 static inline int32_t rf__trie_step(const rf__piece_trie *t, uint32_t *node, uint32_t c)
 {
     const rf__pair_slot *s = rf__pair_find(&t->edges, rf__pair_key(*node, c));

@@ -1,4 +1,4 @@
-/* save.c — write a tokenizer's files into a model folder. */
+/* save.c — writes a tokenizer's files into a model folder. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,19 +43,19 @@ static json_t *settings(const rf_tokenizer *t)
     rf__json_set(&all, "added_tokens_decoder", added_tokens(t));
     rf__json_set(&all, "tokenizer_class", json_string(t->row->classes[0]));
     if (t->row->settings) t->row->settings(t, &all);
-    json_object_foreach(t->kept, key, value)               /* jansson's update_missing does not say when memory ends */
+    json_object_foreach(t->kept, key, value)               /* jansson's update_missing does not report out of memory */
         if (!json_object_get(all, key)) rf__json_set(&all, key, json_incref(value));
     return all;
 }
 
-/* `value`, which is taken, as the text of a file that ends with a line end; freed with free(). */
+/* The text of `value`, which is freed, for a file that ends with a line end; freed with free(). */
 static char *json_text(json_t *value, size_t *size)
 {
     char *text = value ? rf__json_dump(value, JSON_INDENT(2)) : NULL;
     json_decref(value);
     if (!text) return NULL;
     *size = strlen(text) + 1;
-    text[*size - 1] = '\n';                                /* in the place of the terminating zero                    */
+    text[*size - 1] = '\n';                                /* replaces the terminating zero                           */
     return text;
 }
 
@@ -91,7 +91,7 @@ const char *rf_tokenizer_displaces(const rf_tokenizer *t, const char *folder)
     return NULL;
 }
 
-/* What is out of the way, and can come back. */
+/* A file that is moved aside and can be restored. */
 typedef struct aside { const char *name[RF_READY_FILES]; char to[RF_READY_FILES][64]; int n; } aside;
 
 static rf_status set_aside(const char *folder, const char *name, aside *a, rf_error *why)
@@ -112,7 +112,7 @@ static rf_status set_aside(const char *folder, const char *name, aside *a, rf_er
     return status ? status : rf_fail(why, RF_EIO, "%s: has no free name left for %s" REPLACED, folder, name);
 }
 
-/* They would be read, and say what was true of the tokens that were there until now. */
+/* Old files that would be read and describe the previous tokens. */
 static rf_status set_all_aside(const rf_tokenizer *t, const char *folder, aside *a, rf_error *why)
 {
     rf_status status = RF_OK;
@@ -147,7 +147,7 @@ rf_status rf_tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_err
     return status;
 }
 
-/* One file after another; while none is written, all can be as it was. */
+/* Writes one file after another; until the first is written, all can be restored. */
 static rf_status write_all(const rf_tokenizer *t, const rf_ready_files *f, rf_error *why)
 {
     aside old = {.n = 0};
@@ -180,7 +180,7 @@ bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *f, const char *name, 
     return good;
 }
 
-/* Everything is there before the first file is touched. */
+/* Everything is in memory before the first file is changed. */
 rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why)
 {
     if (!(t && folder)) return rf__missing("rf_tokenizer_save", "tokenizer, folder", why);

@@ -1,4 +1,4 @@
-/* tokenizer.c — the rows, and what all tokenizers share: special tokens, added tokens, questions about ids. */
+/* tokenizer.c — the list of rows, and what all tokenizers share: special tokens, added tokens, properties of ids. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -70,7 +70,7 @@ static int32_t find_in_row(const void *t, const char *text)
     return ((const rf_tokenizer *)t)->row->id(t, text);
 }
 
-/* What the token reads in normalized text. */
+/* The token's text after normalization. */
 static rf_status put_key(rf_tokenizer *t, rf_added *a, rf_error *why)
 {
     if (!a->normalized || a->key) return RF_OK;
@@ -89,7 +89,7 @@ static rf_status put_key(rf_tokenizer *t, rf_added *a, rf_error *why)
     return RF_OK;
 }
 
-/* Adds a token to those that are cut out of raw text, or changes the one of that text. */
+/* Adds a token that is cut out of raw text, or changes the one with the same text. */
 static rf_status add(rf_tokenizer *t, const rf_added *a, rf_error *why)
 {
     for (size_t i = 0; i < t->added_n; i++)
@@ -109,7 +109,7 @@ static rf_status add(rf_tokenizer *t, const rf_added *a, rf_error *why)
     return put_key(t, &t->added[t->added_n - 1], why);
 }
 
-/* A token of small letters that is found in capitals too. */
+/* A token in lower case that is matched in upper case, too. */
 static bool may_fold(const rf_tokenizer *t, const rf_added *a)
 {
     if (!t->lower) return false;

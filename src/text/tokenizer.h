@@ -1,12 +1,12 @@
-/* tokenizer.h — what a tokenizer is: a row of functions (tokenizers.def), and what all of them share.
+/* tokenizer.h — a tokenizer: a row of functions (tokenizers.def), and what all of them share.
  *
- *     folder.c    tokenizer_config.json names the row, the special tokens and the added ones
+ *     folder.c    tokenizer_config.json selects the row, the special tokens and the added ones
  *     encode.c    added tokens are cut out of the raw text, the row encodes the rest; template, truncation
- *     decode.c    the row's text, tidied when that is asked for
+ *     decode.c    the row's text, cleaned up on request
  *     save.c      the row's files and settings, tokenizer_config.json, special_tokens_map.json
- *     trainer.c   the row's learning from text
+ *     trainer.c   the row's training on text
  *
- * A tokenizer more is a file with a row in it and a line in tokenizers.def.                                          */
+ * To add a tokenizer, add a file with its row and a line in tokenizers.def.                                          */
 #ifndef RF_TEXT_TOKENIZER_H
 #define RF_TEXT_TOKENIZER_H
 
@@ -23,17 +23,17 @@ typedef struct rf_tokenizer_row rf_tokenizer_row;
 typedef struct rf_tokenizer_folder rf_tokenizer_folder;
 typedef struct rf_ready_files rf_ready_files;
 
-/* An added token: found in the raw text before anything else is done to it. */
+/* An added token: it is matched in the raw text before any other step. */
 typedef struct rf_added {
     const char *text;
     size_t size;
-    int32_t id;                         /* RF_ADDED_OPEN: that of the vocabulary, or the next free one                */
+    int32_t id;                         /* RF_ADDED_OPEN: its id in the vocabulary, or the next free one              */
     bool special, lstrip, rstrip;
-    bool normalized;                    /* found in normalized text, in which it reads `key`                          */
+    bool normalized;                    /* matched in normalized text, where it has the form `key`                    */
     char *key;
     size_t key_size;
 } rf_added;
-enum { RF_ADDED_OPEN = -1, RF_NORMAL_MOST = 16 };         /* RF_NORMAL_MOST: scalars that one scalar may become       */
+enum { RF_ADDED_OPEN = -1, RF_NORMAL_MOST = 16 };         /* RF_NORMAL_MOST: most scalars that one may become */
 
 /* ---- learning from text (trainer.c) ---------------------------------------------------------------------------- */
 
@@ -41,16 +41,16 @@ struct rf_tokenizer_trainer {
     const rf_tokenizer_row *row;
     const rf_ctx *ctx;
     rf_tokenizer_train_options options;
-    void *own;                          /* the row's                                                                  */
+    void *own;                          /* owned by the row                                                           */
     int64_t split;                      /* lines that were too long and were split                                    */
 };
 
-/* Of a row that neither learns nor is made. */
+/* For a row that can be neither trained nor made. */
 #define RF__TOKENIZER_READ "tokenizers of type %s come with published folders and are not made here"
 
-/* How a row learns.  `feed` gets UTF-8; what `begin` made in `own` is freed by `clear`, also when `begin` failed. */
+/* Training of a row.  `feed` gets UTF-8; `clear` frees what `begin` stored in `own`, even if `begin` failed. */
 typedef struct rf_tokenizer_training {
-    int uses;                           /* RF_TRAIN_...: options that it goes by                                      */
+    int uses;                           /* RF_TRAIN_...: the options that it supports                                 */
     rf_status (*begin)(rf_tokenizer_trainer *t, rf_error *why);
     rf_status (*feed)(rf_tokenizer_trainer *t, const char *text, size_t size, rf_error *why);
     rf_status (*finish)(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *why);
@@ -66,36 +66,36 @@ rf_status rf__training_text(const char *text, size_t size, rf_error *why);      
 struct rf_tokenizer {
     const rf_tokenizer_row *row;
     const rf_ctx *ctx;
-    rf_tokenizer *target;               /* of the other side of a translator; NULL: there is one for both             */
+    rf_tokenizer *target;               /* of the target side of a translator; NULL: both sides share one             */
     int32_t n;                          /* ids are below it                                                           */
     char *name[RF_SPECIALS];
     int32_t special[RF_SPECIALS];
     rf_added *added;
     size_t added_n;
     bool bare;                          /* no [CLS] and [SEP] around a text                                           */
-    bool ends_alone;                    /* [SEP] behind all, nothing before it                                        */
-    bool open_end;                      /* [CLS] before all, nothing behind it                                        */
-    bool one_type, no_pairs;            /* both texts of a pair have type 0; there are no pairs                       */
+    bool ends_alone;                    /* [SEP] after everything, nothing before it                                  */
+    bool open_end;                      /* [CLS] before everything, nothing after it                                  */
+    bool one_type, no_pairs;            /* both texts of a pair have type 0; or no pairs                              */
     size_t middle;                      /* [SEP] between the texts of a pair                                          */
-    bool trims;                         /* offsets of added tokens leave out white space at their ends (trim_offsets) */
-    bool trims_first;                   /* but one blank at the beginning of a text (add_prefix_space)                */
-    bool slow;                          /* of a pair that is cut in half, the first text keeps the odd token          */
-    const rf_unicode *lower;            /* or NULL: added tokens without capitals are found in capitals too           */
-    bool fold;                          /* there are such tokens                                                      */
-    bool normalized;                    /* there are added tokens that are found in normalized text                   */
-    bool normalizes;                    /* the row's `encode` finds those itself                                      */
-    uint8_t opens[256];                 /* bytes with which an added token may begin                                  */
-    int opener;                         /* that byte, when it is one only; otherwise -1                               */
-    uint64_t mark;                      /* of this tokenizer and no other, ever: scratch belongs to it                */
-    json_t *kept;                       /* keys of its settings that say nothing of ids, for saving; or NULL          */
+    bool trims;                         /* offsets of added tokens exclude white space at their ends (trim_offsets) */
+    bool trims_first;                   /* except a single blank at the beginning of a text (add_prefix_space)        */
+    bool slow;                          /* if a pair is truncated to half each, the first text gets the odd token     */
+    const rf_unicode *lower;            /* or NULL: added tokens without capitals are matched in capitals, too        */
+    bool fold;                          /* such tokens exist                                                          */
+    bool normalized;                    /* some added tokens are matched in normalized text                           */
+    bool normalizes;                    /* the row's `encode` matches those itself                                    */
+    uint8_t opens[256];                 /* bytes that begin an added token                                            */
+    int opener;                         /* that byte, if there is only one; otherwise -1                              */
+    uint64_t mark;                      /* unique number of this tokenizer, which identifies its scratch              */
+    json_t *kept;                       /* its settings without influence on ids, for saving; or NULL                 */
 };
 
 /* Whether the template has [CLS] before a text, and [SEP] after it or after the second text of a pair. */
 static inline bool rf__tokenizer_opens(const rf_tokenizer *t) { return !t->bare && !t->ends_alone; }
 static inline bool rf__tokenizer_ends(const rf_tokenizer *t) { return !t->bare && !t->open_end; }
 
-/* A part of a text: bytes [from, to), known to be UTF-8, without added tokens; bytes up to `size` may be read.
- * `plain`: special tokens in it are text (RF_ENCODE_NO_SPECIALS). */
+/* A part of a text: bytes [from, to), valid UTF-8, without added tokens.  Bytes up to `size` may be read. `plain`:
+ * special tokens in it are text (RF_ENCODE_NO_SPECIALS). */
 typedef struct rf_passage {
     const char *text;
     size_t from, to, size;
@@ -103,81 +103,83 @@ typedef struct rf_passage {
     const rf_sample_options *sample;    /* NULL: the likeliest segmentation                                           */
 } rf_passage;
 
-/* A hook that may be NULL says so. */
+/* A hook may be NULL only if its comment says so. */
 struct rf_tokenizer_row {
     const char *name;                   /* for options: "wordpiece"                                                   */
     const char *title;                  /* for readers: "WordPiece (BERT)"                                            */
-    const char *const *classes;         /* the values of tokenizer_class that mean it, NULL at the end                */
-    const char *const *files;           /* what saving writes, by name, NULL at the end                               */
-    const char *const *(*files_of)(const rf_tokenizer *t);       /* where that depends on the tokenizer; or NULL      */
-    const char *const *holds;           /* a folder with one of these files holds such a tokenizer, whatever its
-                                           settings say; NULL: its settings name it                                   */
+    const char *const *classes;         /* the values of tokenizer_class that select it, NULL at the end              */
+    const char *const *files;           /* the files that saving writes, NULL at the end                              */
+    const char *const *(*files_of)(const rf_tokenizer *t);       /* the same if it depends on the tokenizer; or NULL  */
+    const char *const *holds;           /* a folder with one of these files has such a tokenizer, whatever its
+                                           settings say; NULL: its settings decide                                    */
     const char *model;                  /* the "type" of tokenizer.json's model that it reads; or NULL                */
     const char *transformers;           /* the class of transformers that reads what is saved; or NULL                */
     size_t size;                        /* of its struct                                                              */
 
-    /* From a folder whose settings are read: its own keys and files.  Takes nothing of `f` along. */
+    /* From a folder whose settings have been read: its own keys and files.  Does not take over anything from `f`. */
     rf_status (*open)(rf_tokenizer_folder *f, rf_tokenizer **out);
-    /* From nothing, for those that learn nothing from text; or NULL. */
+    /* Makes a tokenizer that is not trained on text; or NULL. */
     rf_status (*make)(const rf_ctx *ctx, rf_tokenizer **out, rf_error *why);
-    const rf_tokenizer_training *training;                            /* from text; NULL where `make` is, or neither  */
+    const rf_tokenizer_training *training;                            /* trains on text; NULL with `make`, or neither */
     /* Its own files, complete, before any is written; or NULL. */
     rf_status (*save)(const rf_tokenizer *t, rf_ready_files *to, rf_error *why);
     void (*settings)(const rf_tokenizer *t, json_t **config);         /* its keys of tokenizer_config.json            */
-    void (*describe)(const rf_tokenizer *t, json_t **about);          /* what `roformer info` says of it; or NULL     */
-    uint64_t (*fingerprint)(const rf_tokenizer *t, uint64_t seed);    /* of what ids depend on besides the tokens     */
-    void (*clear)(rf_tokenizer *t);     /* frees what is its own, also of one that was not finished; or NULL          */
+    void (*describe)(const rf_tokenizer *t, json_t **about);          /* for `roformer info`; or NULL                 */
+    uint64_t (*fingerprint)(const rf_tokenizer *t, uint64_t seed);    /* hash of what ids depend on besides tokens */
+    void (*clear)(rf_tokenizer *t);     /* frees its own memory, even if it is incomplete; or NULL                    */
 
     /* Appends a passage's tokens (rf__reserve_tokens, rf__put_token): start and end are bytes of the text and do not
-     * cut a character.  `scratch` is what the hook `scratch` gave.  False: no memory. */
+     * split a character.  `scratch` comes from the hook `scratch`.  False: no memory. */
     bool (*encode)(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *scratch);
-    bool samples;                       /* it goes by a passage's `sample`                                            */
-    /* What normalizing makes of a scalar, 0 to RF_NORMAL_MOST of them; NULL: `normalized` of added tokens is refused */
+    bool samples;                       /* it supports a passage's `sample`                                           */
+    /* The normalized form of a scalar, 0 to RF_NORMAL_MOST scalars; NULL: added tokens with `normalized` are
+     * rejected */
     size_t (*normalize)(const rf_tokenizer *t, uint32_t c, uint32_t out[RF_NORMAL_MOST]);
-    /* Scratch of an encoding: `own` is NULL at first, and later what was given before; `others`: when another tokenizer
-     * used it last.  NULL: no memory.  Both hooks or neither. */
+    /* Scratch of an encoding.  `own` is NULL at first and later the previous result; `others`: another tokenizer used
+     * it last.  NULL: no memory.  Both hooks or neither. */
     void *(*scratch)(const rf_ctx *ctx, void *own, bool others);
     void (*scratch_free)(const rf_ctx *ctx, void *own);
-    /* The text of ids, ended by a zero; those of special tokens are left out when `skip`.  NULL: no memory. */
+    /* The text of ids, terminated by a zero, without special tokens if `skip`.  NULL: no memory. */
     char *(*decode)(const rf_tokenizer *t, const int32_t id[], size_t n, bool skip, size_t *size);
     const char *(*token)(const rf_tokenizer *t, int32_t id);          /* NULL: no such token, or an added one         */
     int32_t (*id)(const rf_tokenizer *t, const char *token);          /* -1: no such token, or an added one           */
-    bool (*continues)(const rf_tokenizer *t, int32_t id);             /* what it begins with began in the one before  */
-    /* out[i]: token i goes on with the word of the one before, where names of tokens do not say it; or NULL.  `scratch`
-     * is what the hook `scratch` gave.  False: no memory. */
+    bool (*continues)(const rf_tokenizer *t, int32_t id);             /* its first character began in the last one */
+    /* out[i]: token i continues the word of the previous one, if names of tokens do not show it; or NULL.  `scratch`
+     * comes from the hook `scratch`.  False: no memory. */
     bool (*joined)(const rf_tokenizer *t, const int32_t id[], size_t n, uint8_t out[], void *scratch);
 };
 
-/* All rows, NULL at the end; the first one is taken where no class is named. */
+/* All rows, NULL at the end; the first one is the default if no class is named. */
 extern const rf_tokenizer_row *const rf__tokenizer_rows[];
 const rf_tokenizer_row *rf__tokenizer_row_of(const char *type, rf_error *why);    /* NULL and RF_EARG: none           */
 
 /* ---- making one ------------------------------------------------------------------------------------------------ */
 
-/* What a tokenizer is made of besides what is its row's. */
+/* The contents of a tokenizer besides what belongs to its row. */
 typedef struct rf_tokenizer_parts {
     const char *name;                   /* of the file, in messages                                                   */
-    const char *remark;                 /* for the message that a special token is missing; "" as a rule              */
+    const char *remark;                 /* text for the message that a special token is missing; usually ""           */
     const char *special[RF_SPECIALS];   /* NULL: "[UNK]" ...                                                          */
     rf_added *added;                    /* tokens besides the five, or the five again                                 */
     size_t added_n;
-    bool bare, hidden;                  /* nothing around a text; special tokens are not found in raw text            */
-    bool ends_alone;                    /* [SEP] behind all, nothing before it                                        */
+    bool bare, hidden;                  /* no template; special tokens are not matched in raw text                    */
+    bool ends_alone;                    /* [SEP] after everything, nothing before it                                  */
     bool open_end, one_type, no_pairs;  /* as in rf_tokenizer                                                         */
     bool trims, trims_first;            /* the same                                                                   */
-    size_t more_middle;                 /* [SEP] between the texts of a pair besides one (ends_alone: none)           */
+    size_t more_middle;                 /* one more [SEP] between the texts of a pair (ends_alone: one less)          */
 } rf_tokenizer_parts;
 
-/* Gives ids to those that are open: that of an equal token, that which `find` has, or the next behind `own` and all. */
+/* Assigns ids to those that are open: that of an equal token, that of `find`, or the next after `own` and all
+ * others. */
 void rf__added_resolve(rf_added *added, size_t n, int32_t own, int32_t (*find)(const void *user, const char *text),
                        const void *user);
 
-/* Zeros of row->size, with row and context; NULL and a reason: no memory. */
+/* Allocates row->size zero bytes with row and context set; NULL with a reason: no memory. */
 rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_error *why);
-/* Names, special and added tokens, once the row's `id` and `n` answer.  On failure rf_tokenizer_free it. */
+/* Sets names, special tokens and added tokens, once the row's `id` and `n` work.  On failure call rf_tokenizer_free. */
 rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why);
-/* For a row whose own ids are 0 .. own - 1, after that: added tokens are among them by the same name or follow them,
- * and t->n becomes the number of all.  RF_EDATA: an id that is another's, or a gap. */
+/* After that, for a row whose own ids are 0 .. own - 1: added tokens have the same name as one of them or follow them,
+ * and t->n becomes the total number.  RF_EDATA: an id that is taken, or a gap. */
 rf_status rf__tokenizer_follow(rf_tokenizer *t, int32_t own, const char *name, rf_error *why);
 
 /* ---- reading and writing a folder ------------------------------------------------------------------------------ */
@@ -189,27 +191,27 @@ struct rf_tokenizer_folder {
     char config_path[RF_PATH];
     const char *class;                  /* tokenizer_class, or NULL                                                   */
     bool all;                           /* it leaves everything to tokenizer.json                                     */
-    json_t *fast;                       /* tokenizer.json: always when `all`, otherwise when the row reads it         */
+    json_t *fast;                       /* tokenizer.json: always if `all`, otherwise if the row reads it             */
     char fast_path[RF_PATH];
     json_t *legacy;                     /* added_tokens.json, or NULL                                                 */
-    json_t *model;                      /* config.json, where tokenizer_config.json has no class; or NULL             */
+    json_t *model;                      /* config.json if tokenizer_config.json has no class; or NULL                 */
     char model_path[RF_PATH];
-    rf_tokenizer_parts parts;           /* special: by the settings; strings belong to the JSON texts                 */
+    rf_tokenizer_parts parts;           /* special: from the settings; strings belong to the JSON texts               */
     rf_error *why;
 };
 
-/* A JSON object from a file; *out stays NULL when there is no such file.  Integers are read as reals, because
+/* A JSON object from a file; *out stays NULL if the file does not exist.  Integers are read as reals, because
  * transformers writes 10^30 for "no limit" (model_max_length). */
 rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF_PATH], json_t **out);
 rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t *object, const char *key, int null,
                           int *out);
 int64_t rf__whole_number(const json_t *x);                            /* 0 .. RF_TOKENIZER_FILE, or -1                */
 rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a);
-/* One added token: `x` an object with content, lstrip, rstrip, special, single_word, normalized. */
+/* One added token: `x` is an object with content, lstrip, rstrip, special, single_word, normalized. */
 rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_t *x, int64_t id);
-rf_status rf__folder_decoder(rf_tokenizer_folder *f);     /* added_tokens_decoder, which wins over tokenizer.json     */
+rf_status rf__folder_decoder(rf_tokenizer_folder *f);     /* added_tokens_decoder, which overrides tokenizer.json */
 
-/* Files that are ready to be written; texts are freed with rf__free. */
+/* Files ready to be written; texts are freed with rf__free. */
 enum { RF_READY_FILES = 6 };                              /* its own, and two of settings */
 struct rf_ready_files {
     const char *folder;
@@ -217,13 +219,13 @@ struct rf_ready_files {
     int n;
 };
 
-/* Adds a copy of `size` bytes, which may be empty.  False: no memory. */
+/* Adds a copy of `size` bytes, which may be 0.  False: no memory. */
 bool rf__ready_copy(const rf_tokenizer *t, rf_ready_files *to, const char *name, const void *data, size_t size);
 
-/* Adds the text of `value`, which is taken over.  False: no memory. */
+/* Adds the text of `value`, which is freed.  False: no memory. */
 bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *to, const char *name, json_t *value);
 
-/* Whether a file has settings, and no pieces. */
+/* Whether a file contains settings and no pieces. */
 bool rf__tokenizer_setting(const char *file);
 extern const char *const rf__tokenizer_settings[];                 /* NULL at the end */
 
@@ -236,7 +238,7 @@ static inline bool rf__reserve_tokens(rf_encoding *e, size_t more)
     return e->n + more <= e->capacity || rf__grow_tokens(e, more);
 }
 
-/* An added token that was found at bytes [from, to) of the text.  False: no memory. */
+/* An added token at bytes [from, to) of the text.  False: no memory. */
 bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, const char *text, size_t from, size_t to);
 
 static inline void rf__put_token(rf_encoding *e, int32_t id, uint32_t start, uint32_t end, bool added)
@@ -250,7 +252,7 @@ static inline void rf__put_token(rf_encoding *e, int32_t id, uint32_t start, uin
 /* ---- replacing ------------------------------------------------------------------------------------------------- */
 
 typedef struct rf_change { const char *from, *to; } rf_change;        /* `to` is not longer                           */
-/* Makes n changes one after another, each left to right, in place; returns the size. */
+/* Makes n replacements one after another, each left to right, in place; returns the size. */
 size_t rf__replace_all(char *text, size_t size, const rf_change *change, size_t n);
 
 #endif

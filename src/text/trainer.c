@@ -1,4 +1,4 @@
-/* trainer.c — learning a tokenizer from text: options, UTF-8, and the row's hooks. */
+/* trainer.c — trains a tokenizer on text: options, UTF-8, and the row's hooks. */
 #include "tokenizer.h"
 
 void rf_tokenizer_train_options_init(rf_tokenizer_train_options *o, size_t size)

@@ -1,4 +1,4 @@
-/* dictionary.c — a compiled dictionary, mapped. */
+/* dictionary.c — opens a compiled dictionary by mapping it. */
 #include "dictionary.h"
 
 #include "base/json.h"

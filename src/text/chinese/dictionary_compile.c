@@ -1,14 +1,15 @@
-/* dictionary_compile.c — jieba's dict.txt, on each line a word, its frequency and (unused) its tag, as a file that is
- * mapped.
+/* dictionary_compile.c — compiles jieba's dict.txt (each line has a word, its frequency and an unused tag) to a file
+ * that is mapped.
  *
- * Of a word that is there twice the last line counts; jieba's total counts both, jieba-rs' does not: both are kept. */
+ * If a word occurs twice, its last line counts.  jieba's total includes both lines and jieba-rs' does not; the file has
+ * both totals. */
 #include "base/json.h"
 #include "dictionary.h"
 #include "text/unicode/unicode.h"
 
 enum { MAX_TEXT = 256 << 20 };
 
-/* What was read: a prefix of words.  Prefix 0 is nothing; prefix i is node[i - 1]. */
+/* A prefix of words.  Prefix 0 is empty; prefix i is node[i - 1]. */
 typedef struct node {
     uint64_t key;
     uint64_t frequency;
@@ -38,7 +39,7 @@ static size_t place(const builder *b, uint64_t key)
     return at;
 }
 
-/* The prefix that `parent` and c make: 0 when there is no memory. */
+/* The prefix of `parent` followed by c; 0 if there is no memory. */
 static uint32_t child_of(builder *b, uint32_t parent, uint32_t c)
 {
     const uint64_t key = (uint64_t)parent << 21 | c;
@@ -105,7 +106,7 @@ static rf_status add_lines(builder *b, const char *text, size_t size)
     return status;
 }
 
-/* gzip, zstd, xz: by their first bytes. */
+/* Detects gzip, zstd and xz by their first bytes. */
 static bool is_packed(const char *text, size_t size)
 {
     static const char *const magic[] = {"\x1F\x8B", "\x28\xB5\x2F\xFD", "\xFD\x37zXZ"};
@@ -114,7 +115,7 @@ static bool is_packed(const char *text, size_t size)
     return false;
 }
 
-/* Words that the user adds: by the same rules, over what is there. */
+/* Adds the user's words by the same rules. */
 static rf_status add_file(builder *b, const char *path)
 {
     char *text = NULL;
@@ -131,7 +132,7 @@ static rf_status add_file(builder *b, const char *path)
                        "%s: expected plain text, got compressed data; decompress it with gzip -d or zstd -d", path);
     }
     const size_t bad = rf_utf8_check(text, size);
-    /* a character for each byte at most: the table never fills */
+    /* at most one character per byte, so the table never fills up */
     size_t most = b->nodes + size + 1, slots = 1024;
     while (slots < 2 * most && slots < (size_t)4 * RF_DICTIONARY_PREFIXES) slots *= 2;
     if (bad < size)

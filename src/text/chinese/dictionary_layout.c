@@ -1,9 +1,9 @@
-/* dictionary_layout.c — prefixes of words -> the arrays of a file (dictionary.h): a double array.
+/* dictionary_layout.c — builds the arrays of a file (dictionary.h), a double-array trie, from prefixes of words.
  *
- *     unit(prefix + character) = base(prefix) + code(character)         its `check` says whose it is
+ *     unit(prefix + character) = base(prefix) + code(character)         its `check` is the prefix's unit
  *
- * Characters of many prefixes have small codes, so that frequent units are close together.  Prefixes are placed by
- * first fit, those with most continuations first; prefixes with one continuation fill the gaps.                      */
+ * Characters that continue many prefixes have small codes, so that frequent units are close together.  Prefixes are
+ * placed by first fit, those with the most continuations first; prefixes with one continuation fill the gaps.        */
 #include <stdlib.h>
 
 #include "dictionary.h"
@@ -18,12 +18,12 @@ typedef struct layout {
     size_t n, ids;                      /* ids are below it                                                           */
     uint32_t *code, *seen;              /* [CHARACTERS]; seen[k]: the character of code k + 1                         */
     size_t codes;
-    uint64_t *value;                    /* bits of the different ones, in order; [0] is that of no word               */
+    uint64_t *value;                    /* bits of the distinct values, sorted; [0] is that of no word                */
     size_t values;
     group *groups;
     size_t n_groups;
     uint32_t *base, *at;                /* [ids] of a prefix; at: its unit                                            */
-    uint32_t *next;                     /* [capacity] a free unit at or behind this one is at or behind next[i]       */
+    uint32_t *next;                     /* [capacity] the next free unit is at next[i] or later                       */
     size_t capacity, units;
 } layout;
 
@@ -97,7 +97,7 @@ static uint32_t number_of(const layout *l, double value)
 
 /* ---- bases ------------------------------------------------------------------------------------------------------- */
 
-/* Here c is a code already. */
+/* Here c is already a code. */
 static int by_parent(const void *a, const void *b)
 {
     const rf_dictionary_entry *x = a, *y = b;
@@ -112,7 +112,7 @@ static int by_size(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin ? 1 : 0;
 }
 
-/* Entries by parent and code, and those of each parent; false: no memory, or *damaged. */
+/* Sorts entries by parent and code and counts those of each parent; false: no memory, or *damaged. */
 static bool gather(layout *l, bool *damaged)
 {
     for (size_t i = 0; i < l->n; i++) l->entry[i].c = l->code[l->entry[i].c];
@@ -146,8 +146,8 @@ static bool fits(const layout *l, const group *g, size_t base)
     return true;
 }
 
-/* The search goes on from where the last one ended, and from the beginning where the number of characters has fallen,
- * by an eighth, or of few by one. */
+/* The search continues where the last one ended.  It restarts when the number of continuations has dropped by an
+ * eighth, or by one for small numbers. */
 static bool place(layout *l)
 {
     size_t start = l->codes + 1, fallen = SIZE_MAX;
@@ -183,7 +183,7 @@ static bool find_bases(layout *l)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-/* Where each prefix that goes on is; false: two have one number. */
+/* Finds the entry of each prefix that has continuations; false if two have the same number. */
 static bool find_units(layout *l)
 {
     for (size_t i = 0; i < l->n; i++) {

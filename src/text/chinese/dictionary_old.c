@@ -1,11 +1,12 @@
-/* dictionary_old.c — dictionaries as they were compiled before (RFWORDS1): a row for each first character below
- * U+10000, and a hash table of (what was read so far, character) -> (what is then read, its value).
+/* dictionary_old.c — dictionaries in the older format RFWORDS1: a row for each first character below U+10000, and a
+ * hash table of (prefix, character) -> (longer prefix, its value).
  *
- * Such files can still be read, and folders name their dictionary by the hash of such a table, three quarters full. */
+ * Such files can still be read.  Folders identify their dictionary by the hash of such a table, filled to three
+ * quarters. */
 #include "base/json.h"
 #include "dictionary.h"
 
-enum { PROBES = 64 };                   /* slots that are looked at                                                   */
+enum { PROBES = 64 };                   /* maximum number of slots that are probed                                    */
 
 typedef struct old_header {
     char magic[8];                      /* "RFWORDS1"                                                                 */
@@ -14,7 +15,7 @@ typedef struct old_header {
     char name[80];
 } old_header;
 
-typedef struct first { double value; uint64_t child; } first;         /* child: what was read, 0: nothing goes on     */
+typedef struct first { double value; uint64_t child; } first;         /* child: the longer prefix, 0: no continuation */
 typedef struct slot { uint64_t key; double value; } slot;             /* key_of() << 22 | child                       */
 
 static uint64_t key_of(uint32_t parent, uint32_t c) { return (uint64_t)parent << 21 | c; }
@@ -25,7 +26,7 @@ static uint32_t place(uint64_t key, uint32_t slots)
 
 /* ---- the hash ---------------------------------------------------------------------------------------------------- */
 
-/* Places every prefix; false: one has no place within reach. */
+/* Places every prefix; false if one has no free slot within reach. */
 static bool fill(const rf_dictionary_entry *entry, size_t n, first *row, slot *table, uint32_t slots)
 {
     for (size_t i = 0; i < RF_DICTIONARY_PLANE; i++) row[i].value = INFINITY;

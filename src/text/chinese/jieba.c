@@ -1,14 +1,14 @@
-/* jieba.c — RoFormer's tokenizer for Chinese: words by jieba, and pieces of what the vocabulary does not hold.
+/* jieba.c — RoFormer's tokenizer for Chinese: jieba's words, and pieces of words that are not in the vocabulary.
  *
  *     text -> cleaned, decomposed, lowered -> words of a dictionary (segment.c)
- *          -> a word of the vocabulary as it is; of another, each Han character, and pieces of what is between them
+ *          -> a word of the vocabulary as one token; otherwise each Han character, and pieces of the text between them
  *
- * This, with Rust rules, is transformers 5's RoFormerTokenizer, as it is when it is built from a vocabulary, with which
- * the published models were trained.  Its from_pretrained gives the word filter the path of vocab.txt in the
- * vocabulary's place, and so loses every word: that is not imitated.  Python rules are in jieba_slow.c, those of
+ * With Rust rules, this is the RoFormerTokenizer of transformers 5, constructed from a vocabulary; the published models
+ * were trained with its behavior.  Its from_pretrained passes the path of vocab.txt to the word filter instead of the
+ * vocabulary, and thereby loses every word; this bug is not reproduced.  Python rules are in jieba_slow.c, those of
  * bert4keras in jieba_bert4keras.c.
  *
- * Ids depend on the dictionary: tokenizer_config.json names it, and another one is refused.                          */
+ * Ids depend on the dictionary: tokenizer_config.json names it, and another one is rejected.                         */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void *get_scratch(const rf_ctx *ctx, void *own, bool others)
 
 /* ---- words to tokens --------------------------------------------------------------------------------------------- */
 
-/* A stretch of a word from byte `from` to `to`, of which `chars` characters: its pieces, or one [UNK]. */
+/* A part of a word from byte `from` to `to` with `chars` characters: its pieces, or one [UNK]. */
 static size_t add_stretch(const rf_wordpiece *t, rf_piecer *s, const rf_word *w, size_t n, size_t from, size_t to,
                           size_t chars)
 {
@@ -71,7 +71,7 @@ static size_t add_stretch(const rf_wordpiece *t, rf_piecer *s, const rf_word *w,
     return n + 1;
 }
 
-/* The word itself when the vocabulary has it; otherwise Han characters one by one, and what is between them. */
+/* The word itself if it is in the vocabulary; otherwise each Han character, and the text between them. */
 static size_t pieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w)
 {
     const unsigned char *text = (const unsigned char *)w->text;
@@ -90,7 +90,7 @@ static size_t pieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w)
     return add_stretch(t, s, w, n, from, w->size, chars);
 }
 
-/* Word i of a run, from character c->end[i - 1] on. */
+/* Word i of a run; it begins at character c->end[i - 1]. */
 static rf_word word_of(const rf_jieba_cutter *c, const rf_word *run, size_t i)
 {
     const size_t from = i ? c->end[i - 1] : 0, begin = c->at[from];
@@ -109,8 +109,8 @@ static inline void put_characters(rf_encoding *e, const rf_jieba_cutter *c, cons
     else rf__put_token(e, id, (uint32_t)(run->at + begin), (uint32_t)(run->at + end), false);
 }
 
-/* A word of the dictionary without asking the vocabulary: its token, or those of its Han characters.  False: it is not
- * made of those alone, or too long. */
+/* A word of the dictionary without a look-up in the vocabulary: its token, or those of its Han characters.  False if it
+ * has other characters or is too long. */
 static inline bool put_known(const jieba *t, rf_encoding *e, const rf_jieba_cutter *c, const rf_word *run, size_t from,
                              size_t to, uint32_t unit)
 {
@@ -126,7 +126,7 @@ static inline bool put_known(const jieba *t, rf_encoding *e, const rf_jieba_cutt
     return true;
 }
 
-/* One run of normalised text, without white space. */
+/* One run of normalized text, without white space. */
 static bool put_run(const jieba *t, rf_encoding *e, scratch *s, const rf_word *run)
 {
     enum { AHEAD = 4 };
@@ -171,7 +171,7 @@ static bool joined(const rf_tokenizer *any, const int32_t id[], size_t n, uint8_
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-/* The folder's own dictionary, the one that the context names, or the one that was installed. */
+/* The folder's own dictionary, the one named in the context, or the installed one. */
 static rf_status find_dictionary(rf_tokenizer_folder *f, jieba *t)
 {
     char path[RF_PATH];
@@ -185,7 +185,7 @@ static rf_status find_dictionary(rf_tokenizer_folder *f, jieba *t)
                    "%s`, where dict.txt is that of jieba", f->path, path);
 }
 
-/* Which words of the dictionary, and which characters, are tokens. */
+/* Marks the words of the dictionary and the characters that are tokens. */
 static rf_status know_words(jieba *t, const char *name, rf_error *why)
 {
     const rf_vocab *v = &t->pieces.vocab;
@@ -215,7 +215,7 @@ static json_t *about_dictionary(const jieba *t)
                      (json_int_t)h->total, "hash", hash);
 }
 
-/* What the settings say of the dictionary must be true of the one that was found. */
+/* Checks that the dictionary agrees with the settings. */
 static rf_status check_dictionary(rf_tokenizer_folder *f, const jieba *t)
 {
     const json_t *x = json_object_get(f->config, KEY);
@@ -236,7 +236,7 @@ static rf_status check_dictionary(rf_tokenizer_folder *f, const jieba *t)
                    f->config_path, label.text, theirs.text, h->name, own);
 }
 
-/* Whose classes of characters decide what is a run of Han characters. */
+/* Whose character classes determine the runs of Han characters. */
 static rf_status read_kind(rf_tokenizer_folder *f, jieba *t)
 {
     const json_t *x = json_object_get(f->config, SEGMENTER);
@@ -250,7 +250,7 @@ static rf_status read_kind(rf_tokenizer_folder *f, jieba *t)
                    f->config_path);
 }
 
-/* bert4keras has one switch, and ids of its own where a vocabulary has a line twice. */
+/* bert4keras has one option, and different ids if a vocabulary contains a line twice. */
 static rf_status check_rules(rf_tokenizer_folder *f, const jieba *t)
 {
     const rf_tokenizer_options *o = &t->pieces.options;
@@ -336,7 +336,7 @@ static uint64_t fingerprint(const rf_tokenizer *any, uint64_t seed)
     return rf__wordpiece_fingerprint(any, rf__hash64(&hash, sizeof hash, seed));
 }
 
-/* A dictionary that came with the folder goes with it. */
+/* Saving copies a dictionary that came with the folder. */
 static rf_status save(const rf_tokenizer *any, rf_ready_files *to, rf_error *why)
 {
     const jieba *t = as_jieba(any);

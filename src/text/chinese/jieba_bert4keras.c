@@ -1,17 +1,17 @@
-/* jieba_bert4keras.c — Chinese words as bert4keras has them, in which the authors trained and published.
+/* jieba_bert4keras.c — Chinese words as in bert4keras, with which the authors trained and published their models.
  *
  *     text -> lower case (Python's, the final sigma too), decomposed, without nonspacing marks, as a whole
  *          -> words of the dictionary, white space and controls among them
- *          -> a word of the vocabulary as it is; of another one punctuation and Han characters alone, controls (Cc, Cf)
- *             left out, pieces of what is between; what has no pieces, or more than 200 characters, is unknown
+ *          -> a word of the vocabulary as one token; otherwise punctuation and Han characters as single tokens, without
+ *             controls (Cc, Cf), and pieces of the text between them (unknown without pieces or above 200 characters)
  *
- * From the slow class of transformers it differs in that words are looked for without accents, and in that characters
- * without a meaning (Cn, Co) stay.  Special tokens in a text are tokens here, too, where bert4keras cuts them up.    */
+ * It differs from the slow class of transformers in two ways: words are looked up without accents, and unassigned and
+ * private characters (Cn, Co) are kept.  Special tokens in a text are tokens here, too; bert4keras splits them.      */
 #include "jieba.h"
 
 enum { SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
 
-/* Whether the next character that is not ignored, before or behind, is cased. */
+/* Whether the next character that is not ignored, in the given direction, is cased. */
 static bool cased_before(const rf_scalars *s, size_t i)
 {
     while (i-- > 0)
@@ -28,7 +28,7 @@ static bool cased_behind(const rf_passage *p, size_t at)
     return false;
 }
 
-/* The passage's scalars in lower case, as w->raw. */
+/* The passage's scalars in lower case, in w->raw. */
 static bool lower(rf_words *w, const rf_normal *n, const rf_passage *p)
 {
     w->raw.n = 0;
@@ -77,7 +77,7 @@ static bool put_word(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer
     return done;
 }
 
-/* One more character for the word. */
+/* Appends a character to the word. */
 static bool grow_word(rf_jieba_slow *s, rf_word *w, size_t at, size_t bytes)
 {
     const size_t need = w->size + bytes;
@@ -93,7 +93,7 @@ static bool grow_word(rf_jieba_slow *s, rf_word *w, size_t at, size_t bytes)
     return true;
 }
 
-/* A word that the vocabulary does not hold: bytes [from, to) of the normalised text. */
+/* A word that is not in the vocabulary: bytes [from, to) of the normalized text. */
 static bool put_pieces(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, size_t from, size_t to)
 {
     rf_word w = {0};

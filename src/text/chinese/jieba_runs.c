@@ -1,9 +1,9 @@
-/* jieba_runs.c — text as runs: what lies between white space, normalised.
+/* jieba_runs.c — splits text into runs between white space and normalizes them.
  *
- *     cleaned, decomposed without marks, lowered; a run of which only ASCII capitals change is copied, no more       */
+ *     cleaned, decomposed without marks, lower case; if only ASCII capitals change, a run is simply copied           */
 #include "jieba.h"
 
-enum { CAPITAL = 64 };                  /* beside the flags of unicode.h: lower case is in the rules' own list       */
+enum { CAPITAL = 64 };                  /* besides the flags of unicode.h: the rules' own list has a lower case */
 
 void rf__jieba_normal(rf_normal *out, const rf_tokenizer_options *options)
 {
@@ -35,8 +35,8 @@ void rf__jieba_runs_start(rf_jieba_runs *r, const rf_normal *normal, const rf_pa
     r->inside = r->failed = false;
 }
 
-/* The end of the run that begins at `at`, which is `at` when white space does; *plain: normalising changes nothing but
- * ASCII letters to lower case. */
+/* The end of the run that begins at `at` (`at` itself if it is white space).  *plain: normalization only changes ASCII
+ * letters to lower case. */
 static size_t run_end(const rf_jieba_runs *r, size_t at, bool *plain)
 {
     const rf_normal *n = r->normal;

@@ -1,10 +1,10 @@
-/* jieba_slow.c — the slow RoFormerTokenizer of transformers up to 4.57, from which the authors' users had their ids.
+/* jieba_slow.c — the slow RoFormerTokenizer of transformers up to 4.57, which the users of the authors' models had.
  *
- *     text -> lowered, scalar by scalar -> words of the dictionary, white space and controls among them
- *          -> a word of the vocabulary as it is; another one goes through BERT's slow tokenizer: cleaned, Han
- *             characters alone, accents taken off, cut at punctuation, pieces
+ *     text -> lower case, scalar by scalar -> words of the dictionary, white space and controls among them
+ *          -> a word of the vocabulary as one token; otherwise BERT's slow tokenizer: cleaned, Han characters
+ *             separated, accents removed, split at punctuation, pieces
  *
- * So a word is looked for before it is cleaned, where the class of transformers 5 cleans the text first.             */
+ * So a word is looked up before it is cleaned.  The class of transformers 5 cleans the text first.                   */
 #include "jieba.h"
 
 void rf__jieba_slow_init(rf_jieba_slow *s, const rf_ctx *ctx)

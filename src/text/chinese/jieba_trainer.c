@@ -1,9 +1,9 @@
-/* jieba_trainer.c — a vocabulary of Chinese words from text, as WoBERT's was made.
+/* jieba_trainer.c — trains a vocabulary of Chinese words from text, in the way of WoBERT's.
  *
  *     [PAD] [UNK] [CLS] [SEP] [MASK]
- *     a vocabulary that is named, cleaned: of several characters, with a Han character or punctuation, none stays
- *     or, where none is named, the text's characters, the most frequent ones, and what may follow them in a word
- *     the words of the text that occur most often, until the size is reached: of equals the first by bytes          */
+ *     the initial vocabulary if one is named, without tokens of several characters with Han characters or punctuation
+ *     otherwise the most frequent characters of the text, and those that may follow in a word
+ *     the most frequent words of the text, until the size is reached; ties in byte order                             */
 #include "jieba.h"
 #include "text/wordpiece/counter.h"
 #include "text/unicode/letters.h"
@@ -16,13 +16,13 @@ typedef struct learner {
     rf_jieba_runs runs;
     rf_jieba_cutter cut;
     rf_counter counter;
-    uint64_t *letters;                  /* [RF_SCALARS] how often each occurs                                         */
-    uint8_t *inside;                    /* [RF_SCALARS] whether it followed another in a word, neither of them Han    */
-    char *base;                         /* vocab.txt that is begun with; NULL: none                                   */
+    uint64_t *letters;                  /* [RF_SCALARS] number of occurrences                                         */
+    uint8_t *inside;                    /* [RF_SCALARS] whether it followed another in a word, both not Han           */
+    char *base;                         /* the initial vocab.txt; NULL: none                                          */
     size_t base_size;
 } learner;
 
-/* What is being written: lines of vocab.txt, and which there are. */
+/* The output: lines of vocab.txt, and the set of them. */
 typedef struct list {
     const rf_ctx *ctx;
     char *text;
@@ -94,7 +94,7 @@ static rf_status feed(rf_tokenizer_trainer *t, const char *text, size_t size, rf
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
-/* Adds a token unless it is there or the list is full. */
+/* Adds a token unless it exists or the list is full. */
 static bool put(list *v, const char *token, size_t size)
 {
     const size_t before = v->seen.used;
@@ -118,12 +118,12 @@ static bool put_specials(list *v, const rf_tokenizer_options *o)
     return true;
 }
 
-/* bert4keras' load_vocab(simplified=True): of tokens with several characters those of letters and digits stay. */
+/* bert4keras' load_vocab(simplified=True): of tokens with several characters, keeps those of letters and digits. */
 static bool stays(const learner *l, const char *token, size_t size)
 {
     const unsigned char *p = (const unsigned char *)token;
     size_t at = 0;
-    if (size > 1 && token[0] == '[' && token[size - 1] == ']') return false;   /* [unused1]: the five are there      */
+    if (size > 1 && token[0] == '[' && token[size - 1] == ']') return false;   /* [unused1]: the five are not counted */
     rf__utf8_get(p, &at);
     if (at == size) return true;
     for (at = size > 2 && !memcmp(token, "##", 2) ? 2 : 0; at < size;) {

@@ -1,15 +1,15 @@
-/* jieba_wobert.c — WoBertTokenizer (JunnYu/WoBERT_pytorch), a slow BertTokenizer of transformers up to 4.57 that is
- * told where words are.
+/* jieba_wobert.c — WoBertTokenizer (JunnYu/WoBERT_pytorch), a slow BertTokenizer of transformers up to 4.57 with word
+ * boundaries.
  *
- *     text -> lowered, scalar by scalar, and cleaned -> words of the dictionary
- *          -> a word of the vocabulary alone, a Han character of another word alone; what lies between these goes on as
- *             it is, over the borders of words -> accents taken off, cut at white space and punctuation, pieces
+ *     text -> lower case, scalar by scalar, and cleaned -> words of the dictionary
+ *          -> words of the vocabulary, and Han characters of other words, are separated; the text between these is
+ *             joined across word boundaries -> accents removed, split at white space and punctuation, pieces
  *
- * From the slow RoFormerTokenizer it differs in that words are looked for in cleaned text, in that also a word of the
- * vocabulary is taken to pieces as BERT does it, and in that parts of words beside each other are one. */
+ * It differs from the slow RoFormerTokenizer in three ways: words are looked up in cleaned text, words of the
+ * vocabulary are split into pieces as well, and adjacent parts of words are joined. */
 #include "jieba.h"
 
-/* As BERT's words, but for Han characters, which are alone by now where they should be. */
+/* Like BERT's words, except for Han characters, which are separated already where necessary. */
 void rf__jieba_wobert_normal(rf_normal *out, const rf_normal *of)
 {
     *out = *of;
@@ -33,7 +33,7 @@ static bool clean(rf_jieba_slow *s, const rf_normal *n, const rf_passage *p)
     return true;
 }
 
-/* What lies between two borders, from *begin up to `to`. */
+/* The text between two boundaries, from *begin to `to`. */
 static bool put(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, size_t *begin, size_t to)
 {
     rf_word w;
@@ -46,7 +46,7 @@ static bool put(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *pie
     return !s->words.failed;
 }
 
-/* Borders around the Han characters of a word, bytes [at, to). */
+/* Boundaries around the Han characters of a word, bytes [at, to). */
 static bool put_characters(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, size_t *begin,
                            size_t at, size_t to)
 {

@@ -1,9 +1,9 @@
-/* jieba_words.c — which tokens make a word of the dictionary, for masks that fall on whole words.
+/* jieba_words.c — which tokens form a word of the dictionary, for whole-word masking.
  *
- *     tokens -> their text, a space between those of letters and digits -> words of the dictionary
+ *     tokens -> their text, with a space between letters and digits -> words of the dictionary
  *
- * A word that the vocabulary does not hold is several tokens, Han characters one by one, and nothing in their names
- * says that they belong together.  White space between Han characters is not known any more.                         */
+ * A word that is not in the vocabulary is several tokens, one per Han character, and their names do not show that they
+ * belong together.  White space between Han characters is lost at this point.                                        */
 #include "jieba.h"
 
 void rf__jieba_joined_clear(rf_jieba_joined *s, const rf_ctx *ctx)
@@ -23,7 +23,7 @@ static bool put(rf_jieba_joined *s, const rf_ctx *ctx, const char *text, size_t 
     return true;
 }
 
-/* The text, and where each token begins in it; a special token is a line's end. */
+/* The text, and the offset of each token in it; a special token is a line end. */
 static bool write_text(const jieba *t, const int32_t id[], size_t n, rf_jieba_joined *s)
 {
     const rf_tokenizer *any = &t->pieces.base;

@@ -1,8 +1,8 @@
-/* segment.c — the most probable way through a text by words of a dictionary: jieba.cut(text, HMM=False).
+/* segment.c — the most probable segmentation of a text into words of a dictionary: jieba.cut(text, HMM=False).
  *
- * Runs of Han characters, ASCII letters and digits and + # & . _ % - are cut by the dictionary, from the right; what is
- * found nowhere is a word of one character, and such letters and digits in a row are one word.  Everything else is a
- * word a character, but \r\n, which is one. */
+ * Runs of Han characters, ASCII letters and digits and + # & . _ % - are segmented by the dictionary, from the right.
+ * A character that is not in a word of the dictionary is a word; consecutive letters and digits of this kind form one
+ * word.  Of all other text each character is a word, except \r\n, which is one word. */
 #include "dictionary.h"
 #include "text/unicode/unicode.h"
 
@@ -45,7 +45,7 @@ static inline uint32_t code_of(const rf_dictionary *d, uint32_t c)
     return code < d->header->units ? code : 0;
 }
 
-/* The unit that `code` leads to from unit number `at`; 0: none. */
+/* The unit that follows unit number `at` by `code`; 0: none. */
 static inline uint32_t step(const rf_dictionary *d, uint32_t at, uint32_t code)
 {
     const uint32_t to = rf_dictionary_base(d->unit[at]) + code;
@@ -64,8 +64,8 @@ uint32_t rf__dictionary_find(const rf_dictionary *d, const char *text, size_t si
     return at;
 }
 
-/* The table is larger than the nearest cache: what two characters in a row lead to is brought near some characters
- * before it is looked up, which brings near what a third one leads to. */
+/* The table exceeds the first-level cache.  So the unit of two consecutive characters is prefetched some characters
+ * before its look-up, and that of a third one with it. */
 enum { AHEAD = 16 };
 
 static inline void bring(const rf_dictionary *d, uint32_t at, uint32_t code)
@@ -73,7 +73,7 @@ static inline void bring(const rf_dictionary *d, uint32_t at, uint32_t code)
     __builtin_prefetch(&d->unit[rf_dictionary_base(d->unit[at]) + code]);
 }
 
-/* What each character and the one behind it lead to: two[i] for i below n - 1. */
+/* The units of each character and the next one: two[i] for i below n - 1. */
 static void find_pairs(rf_jieba_cutter *c, const rf_dictionary *d)
 {
     const uint32_t *code = c->code;
@@ -87,7 +87,7 @@ static void find_pairs(rf_jieba_cutter *c, const rf_dictionary *d)
     }
 }
 
-/* The best way from each character of [from, to) on. */
+/* The best path from each character of [from, to) on. */
 static void find_route(rf_jieba_cutter *c, const rf_dictionary *d, double ln_total, bool zeros, size_t from, size_t to)
 {
     const uint32_t values = d->header->values;
@@ -124,7 +124,7 @@ static void put(rf_jieba_cutter *c, size_t end, uint32_t unit)
 
 static void cut_run(rf_jieba_cutter *c, size_t from, size_t to)
 {
-    bool open = false; /* letters and digits that go on                        */
+    bool open = false; /* letters and digits that continue                     */
     for (size_t x = from; x < to;) {
         const size_t y = c->next[x];
         const bool single = y == x + 1 && is_alphanumeric(c->scalar[x]);

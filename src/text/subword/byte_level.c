@@ -1,11 +1,11 @@
-/* byte_level.c — words of byte-level BPE (Radford et al. 2019) as automata over Unicode's categories.
+/* byte_level.c — the word regexes of byte-level BPE (Radford et al. 2019) as automata over Unicode categories.
  *
  *     GPT-2     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *     Qwen 2    (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|
  *               \s+(?!\S)|\s+
- *     Llama 3   that of Qwen 2 with \p{N}{1,3}
+ *     Llama 3   as Qwen 2 with \p{N}{1,3}
  *
- * Each character begins a match of one of the alternatives, so that words follow each other without gaps.            */
+ * Each character begins a match of one of the alternatives, so words follow each other without gaps.                 */
 #include "byte_level.h"
 #include "text/unicode/unicode.h"
 
@@ -40,7 +40,7 @@ static kind kind_of(uint32_t c)
     return group == 'L' ? LETTER : group == 'N' ? NUMBER : OTHER;
 }
 
-/* Where at most `most` characters of a kind end. */
+/* The end of at most `most` characters of a kind. */
 static size_t run(const char *text, size_t at, size_t size, kind k, size_t most)
 {
     for (size_t next = at; at < size && most; at = next, most--)
@@ -48,7 +48,7 @@ static size_t run(const char *text, size_t at, size_t size, kind k, size_t most)
     return at;
 }
 
-/* The end of the contraction behind an apostrophe; 0: there is none.  Without regard to case, U+017F is an s. */
+/* The end of the contraction after an apostrophe; 0: none.  Ignoring case, U+017F is an s. */
 static size_t contraction(const char *text, size_t at, size_t size, bool fold)
 {
     static const char *const all[] = {"s", "t", "re", "ve", "m", "ll", "d"};
@@ -63,7 +63,7 @@ static size_t contraction(const char *text, size_t at, size_t size, bool fold)
 
 static bool line_end(uint32_t c) { return c == '\r' || c == '\n'; }
 
-/* \s*[\r\n]+ where `lines`, \s+(?!\S), \s+: up to the last line end; else all, but the last one before a word. */
+/* \s*[\r\n]+ if `lines`, \s+(?!\S), \s+: up to the last line end; otherwise all, except the last one before a word. */
 static size_t white_end(const char *text, size_t at, size_t size, bool lines)
 {
     size_t end = at, last = at, line = 0;
@@ -98,7 +98,7 @@ size_t rf__split_end(const rf__split *s, const char *text, size_t at, size_t siz
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
-/* Ranges of bytes that are not visible, and the first character that stands for them. */
+/* Ranges of bytes that are not printable, and the first character that represents them. */
 static const struct { unsigned from, to, scalar; } hidden[] = {
     {0x00, 0x20, 0x100}, {0x7F, 0xA0, 0x121}, {0xAD, 0xAD, 0x143}};
 

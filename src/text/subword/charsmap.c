@@ -1,21 +1,21 @@
-/* charsmap.c — reading SentencePiece's precompiled_charsmap, and looking texts up in it.
+/* charsmap.c — reads SentencePiece's precompiled_charsmap and looks texts up in it.
  *
  * A unit of the trie is 32 bits:  label 0-7 | has a value 8 | offset is times 256: 9 | offset 10-30 | is a value 31.
  * From unit i the letter c leads to i ^ offset(i) ^ c, whose label must be c; the value of i is the unit i ^ offset(i).
- * Where all offsets lie in the array, so does every look-up.                                                         */
+ * If all offsets are in the array, every look-up is.                                                                 */
 #include "charsmap.h"
 
 #include "base/bytes.h"
 #include "roformer/tokenizer.h"
 
-enum { BLOCK = 256, KEYS = 32 };        /* units of a block; keys that begin a text, as the library counts them       */
+enum { BLOCK = 256, KEYS = 32 };        /* units of a block; most keys that begin a text, as in the library */
 static const uint32_t VALUE = UINT32_C(1) << 31, HAS_VALUE = 1u << 8;
 
 static uint32_t offset(uint32_t unit) { return (unit >> 10) << ((unit & 1u << 9) >> 6); }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* What is wrong with unit i; NULL: nothing. */
+/* The error in unit i; NULL: none. */
 static const char *fault_of(const rf__charsmap *m, size_t i)
 {
     const uint32_t u = m->unit[i];
@@ -90,7 +90,7 @@ void rf__charsmap_clear(const rf_ctx *ctx, rf__charsmap *m)
 
 /* ---- looking up -------------------------------------------------------------------------------------------------- */
 
-/* One letter on from unit *at, which becomes the place that its letters count from; false: none. */
+/* Follows one letter from unit *at, which becomes the base of its letters; false: none. */
 static inline bool step(const rf__charsmap *m, size_t *at, unsigned char c, bool *value)
 {
     const size_t to = *at ^ c;

@@ -1,20 +1,21 @@
-/* marian.c — the tokenizer of Marian's translators: SentencePiece cuts each side, vocab.json numbers pieces of both.
+/* marian.c — the tokenizer of Marian's translation models: SentencePiece splits each side, vocab.json numbers the
+ * pieces of both.
  *
  *     source.spm  text of the source -> pieces          target.spm  pieces of the target <-> text
- *     vocab.json  {"piece": id}, </s>, <unk> and <pad> among them; a piece that it has not is <unk>
- *     >>deu<<     at the beginning of a source: the language of the translation, a piece of its own
+ *     vocab.json  {"piece": id}, including </s>, <unk> and <pad>; other pieces are <unk>
+ *     >>deu<<     at the beginning of a source: the target language, a separate piece
  *
- * </s> ends a text, nothing begins one: Marian has no [CLS] and no [MASK], in whose places </s> and <unk> stand.  As
- * transformers' MarianTokenizer has it.                                                                            */
+ * </s> ends a text, and no token begins one.  Marian has no [CLS] and no [MASK]; </s> and <unk> replace them.  This is
+ * transformers' MarianTokenizer.                                                                                     */
 #include <stdlib.h>
 
 #include "subwords.h"
 
 typedef struct word { const char *text; int32_t id; } word;
 
-/* Of both sides: the pieces by id, and by name. */
+/* For both sides: the pieces by id and by name. */
 typedef struct vocabulary {
-    char *names;                        /* all, each ended by a zero                                                  */
+    char *names;                        /* all, each terminated by a zero                                             */
     const char **token;                 /* [n] */
     word *sorted;                       /* [n] */
     int32_t n;
@@ -27,8 +28,8 @@ typedef struct marian {
     rf__spm *spm;
     char *model;
     size_t bytes;
-    int32_t *id;                        /* [pieces of spm] their ids; -1: vocab.json has it not                       */
-    int32_t unk;                        /* the piece of spm for what it does not know; -1: none                       */
+    int32_t *id;                        /* [pieces of spm] their ids; -1: not in vocab.json                           */
+    int32_t unk;                        /* the piece of spm for unknown text; -1: none                                */
 } marian;
 
 const rf_tokenizer_row rf__tokenizer_marian;
@@ -45,7 +46,7 @@ static int32_t find(const vocabulary *v, const char *name)
     return x ? x->id : -1;
 }
 
-/* The same of `size` bytes, which have no end of their own. */
+/* The same for `size` bytes without a terminating zero. */
 static int32_t find_part(const vocabulary *v, const char *name, size_t size)
 {
     for (int32_t low = 0, high = v->n; low < high;) {
@@ -78,7 +79,7 @@ static bool continues(const rf_tokenizer *t, int32_t id)
 
 typedef struct putting { const marian *t; rf_encoding *e; size_t from; } putting;
 
-/* What the model does not know is looked for by its letters: the other side's pieces are in the vocabulary, too. */
+/* Text that the model does not know is looked up as a piece: the vocabulary has the other side's pieces, too. */
 static bool put(void *user, const char *piece, size_t size, int32_t id, size_t begin, size_t end)
 {
     const putting *x = user;
@@ -90,7 +91,7 @@ static bool put(void *user, const char *piece, size_t size, int32_t id, size_t b
     return true;
 }
 
-/* Bytes of ">>deu<<" at the beginning of a passage; 0: none. */
+/* Length of ">>deu<<" at the beginning of a passage; 0: none. */
 static size_t language(const rf_passage *p)
 {
     if (p->to - p->from < 4 || memcmp(p->text + p->from, ">>", 2)) return 0;
@@ -120,7 +121,7 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
-/* Blanks at both ends go, as transformers has it. */
+/* Removes blanks at both ends, as transformers does. */
 static void trim(rf__growing *t)
 {
     size_t from = 0;
@@ -142,7 +143,7 @@ static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool 
         const char *token = i < n ? rf_tokenizer_token(any, id[i]) : NULL;
         const bool special = i < n && rf_tokenizer_is_special(any, id[i]);
         if (token && !special) piece[k++] = token;
-        if (i < n && (!special || skip)) continue;                  /* a token that is shown ends a run of pieces     */
+        if (i < n && (!special || skip)) continue;                  /* a visible token ends a run of pieces           */
         good = !k || rf__spm_join(t->spm, piece, k, rf__subwords_append, &out);
         k = 0;
         if (token) good = good && rf__subwords_append(&out, token, strlen(token)) && rf__subwords_append(&out, " ", 1);
@@ -170,7 +171,7 @@ static void describe(const rf_tokenizer *t, json_t **about)
     rf__json_set(about, "target pieces", json_integer(rf__spm_size(other_side(t)->spm)));
 }
 
-/* Not [CLS] and [MASK], which are not there; </s> by its name in transformers. */
+/* Not [CLS] and [MASK], which do not exist; </s> with its name in transformers. */
 static void settings(const rf_tokenizer *t, json_t **config)
 {
     json_object_del(*config, "cls_token");
@@ -263,7 +264,7 @@ static rf_status read_side(rf_tokenizer_folder *f, const char *name, marian *t)
                    RF_FILE_VOCAB_JSON, (int)known, (int)n);
 }
 
-/* Names of special tokens: those of the settings, or Marian's. */
+/* Names of special tokens: from the settings, or Marian's. */
 static rf_tokenizer_parts parts_of(const rf_tokenizer_folder *f)
 {
     const char *end = json_string_value(json_object_get(f->config, "eos_token"));
@@ -306,7 +307,7 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     if (!status) status = begin_side(f, RF_FILE_SOURCE_SUBWORDS, words, &source);
     if (!status) status = begin_side(f, RF_FILE_TARGET_SUBWORDS, words, &target);
     if (!source && !(source = (marian *)(void *)rf__tokenizer_alloc(f->ctx, &rf__tokenizer_marian, NULL))) {
-        marian gone = {.base.ctx = f->ctx, .words = words, .owns = true};       /* clear alone takes it             */
+        marian gone = {.base.ctx = f->ctx, .words = words, .owns = true};       /* only clear frees it              */
         clear(&gone.base);
         return status;
     }

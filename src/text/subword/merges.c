@@ -1,18 +1,18 @@
-/* merges.c — RoBERTa's tokenizer from vocab.json and merges.txt: the tokenizer.json that transformers' RobertaTokenizer
- * would make of them, which tokenizer_json.c reads.
+/* merges.c — RoBERTa's tokenizer from vocab.json and merges.txt: makes the tokenizer.json that transformers'
+ * RobertaTokenizer would write, which tokenizer_json.c reads.
  *
  *   vocab.json     {"piece": id, ...}
  *   merges.txt     "#version: 0.2", then two pieces a line, the most frequent pair first
  *
- * <s> A </s>, or <s> A </s></s> B </s>, all of type 0.  add_prefix_space (false) puts a blank before each text, and
- * trim_offsets (true) leaves blanks out of offsets. */
+ * <s> A </s>, or <s> A </s></s> B </s>, all of type 0.  add_prefix_space (default: false) inserts a blank before each
+ * text, and trim_offsets (default: true) excludes blanks from offsets. */
 #include "merges.h"
 
 #include <stdlib.h>
 
 #include "roformer/inspect/files.h"
 
-/* The special tokens in transformers' order, which gives ids to those that vocab.json has not. */
+/* The special tokens in the order of transformers, which determines the ids of those that are not in vocab.json. */
 static const struct { const char *key, *usual; } role[] = {
     {"bos_token", "<s>"},  {"eos_token", "</s>"}, {"unk_token", "<unk>"},  {"sep_token", "</s>"},
     {"pad_token", "<pad>"}, {"cls_token", "<s>"}, {"mask_token", "<mask>"},
@@ -33,7 +33,7 @@ static const char *name_by(const rf_tokenizer_folder *f, const char *key)
     return name_of(f, i);
 }
 
-/* {"id": ..., "content": ...} of each special token, with what the settings say of it. */
+/* {"id": ..., "content": ...} for each special token, with its settings. */
 static json_t *special_tokens(const rf_tokenizer_folder *f, const json_t *vocab)
 {
     json_t *list = json_array(), *x;
@@ -58,7 +58,7 @@ static json_t *special_tokens(const rf_tokenizer_folder *f, const json_t *vocab)
     return list;
 }
 
-/* [piece, id] as RobertaProcessing has it. */
+/* [piece, id] in the form of RobertaProcessing. */
 static json_t *end_of(const rf_tokenizer_folder *f, const char *key, const json_t *specials)
 {
     const char *name = name_by(f, key);
@@ -106,7 +106,7 @@ static rf_status read_merges(const rf_tokenizer_folder *f, json_t *out)
     return status;
 }
 
-/* vocab.json, with whole numbers. */
+/* vocab.json, with integers. */
 static rf_status read_vocab(rf_tokenizer_folder *f, json_t **out)
 {
     char *text = NULL;
@@ -125,7 +125,7 @@ static rf_status no_memory(const rf_tokenizer_folder *f)
     return rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer", f->fast_path);
 }
 
-/* Takes the vocabulary and the merges.  NULL: no memory. */
+/* Takes ownership of the vocabulary and the merges.  NULL: no memory. */
 static json_t *as_tokenizer(const rf_tokenizer_folder *f, int prefix, int trim, json_t *vocab, json_t *merges)
 {
     json_t *all = json_pack("{s:s, s:n, s:n, s:n}", "version", "1.0", "truncation", "padding", "normalizer");

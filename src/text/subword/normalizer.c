@@ -1,11 +1,11 @@
-/* normalizer.c — the normalizer of a tokenizer.json, as Hugging Face's tokenizers has it.
+/* normalizer.c — the normalizer of a tokenizer.json, as in Hugging Face's tokenizers.
  *
- *     Precompiled             SentencePiece's charsmap, by grapheme clusters: one of less than 6 bytes becomes what the
- *                             shortest entry that begins it says; of others each character does
+ *     Precompiled             SentencePiece's charsmap, by grapheme clusters: one of less than 6 bytes is replaced by the
+ *                             shortest entry that begins it; in longer ones each character is replaced
  *     NFC NFD NFKC NFKD       Unicode's normal forms
- *     Nmt                     control characters go, odd blanks become blanks
- *     Replace                 a text, or blanks in a row (" {2,}")
- *     Prepend                 before a text that is not empty
+ *     Nmt                     removes control characters, replaces other white space by blanks
+ *     Replace                 a text, or consecutive blanks (" {2,}")
+ *     Prepend                 inserts text before a nonempty text
  *     Strip Lowercase StripAccents Sequence                                                                          */
 #include <stdio.h>
 #include <utf8proc.h>
@@ -38,7 +38,7 @@ void rf__mapped_clear(rf__mapped *m)
     *m = (rf__mapped){.ctx = m->ctx};
 }
 
-/* Bytes [at, end) as they are. */
+/* Bytes [at, end) unchanged. */
 static bool keep(const rf__mapped *in, size_t at, size_t end, rf__mapped *out)
 {
     for (size_t next = at; at < end; at = next) {
@@ -96,7 +96,7 @@ static int sextet(char c)
     return p ? (int)(p - all) : -1;
 }
 
-/* Bytes of base 64 in `text`, of which to[] has space for three quarters; -1: it is none. */
+/* Length of the decoded base 64 in `text`; to[] has space for three quarters of it; -1: invalid. */
 static int64_t from_base64(const char *text, size_t size, unsigned char *to)
 {
     size_t n = 0;
@@ -136,7 +136,8 @@ static rf_status read_charsmap(rf__normalizer *n, const json_t *x, const char *p
 
 static bool within(uint32_t c, uint32_t low, uint32_t high) { return c >= low && c <= high; }
 
-/* Nothing before it changes with what it becomes: no mark, no part of a Hangul syllable, which may be of half width. */
+/* Whether no earlier character can combine with its decomposition: it is no mark and no part of a Hangul syllable,
+ * which may be half-width. */
 static bool begins_chunk(uint32_t c)
 {
     utf8proc_int32_t to[32];
@@ -150,13 +151,14 @@ static bool begins_chunk(uint32_t c)
     return k < 1 || k > 32 || rf__unicode_group((uint32_t)to[0]) != 'M';
 }
 
-/* A character of a normal form: how many more than one character of the text were put before it, or, below 0, joined
- * in it.  So does unicode-normalization-alignments, by which tokenizers tells offsets. */
+/* A character of a normal form: the number of additional characters inserted before it, or, if negative, of characters
+ * that were joined in it.  unicode-normalization-alignments, with which tokenizers computes offsets, uses the same
+ * numbers. */
 typedef struct formed { int32_t c, change; unsigned order; } formed;
 
 static unsigned order_of(int32_t c) { return c < 0x300 ? 0 : (unsigned)utf8proc_get_property(c)->combining_class; }
 
-/* Characters [at, end) decomposed, marks in canonical order; how many. */
+/* Decomposes characters [at, end), with marks in canonical order; returns their number. */
 static size_t decompose(const rf__normal_step *s, const rf__mapped *in, size_t at, size_t end, formed out[])
 {
     size_t n = 0;
@@ -200,7 +202,7 @@ static bool normal_form(const rf__normalizer *n, const rf__normal_step *s, const
 {
     size_t ascii = 0;
     while (ascii < in->n && (unsigned char)in->at[ascii] < 0x80) ascii++;
-    if (ascii == in->n) return keep(in, 0, in->n, out);             /* is its own normal form                         */
+    if (ascii == in->n) return keep(in, 0, in->n, out);             /* is in normal form already                      */
     formed *x = rf__alloc(n->ctx, (size_t)32 * LONGEST_CHUNK * sizeof *x);
     bool good = x != NULL;
     for (size_t at = 0, end; at < in->n && good; at = end) {
@@ -418,7 +420,8 @@ static rf_status read_step(rf__normalizer *n, const json_t *x, const char *path,
     return status;
 }
 
-/* Steps multiply: of three that each make one letter a thousand, five letters would become five billion. */
+/* The expansions of steps multiply: with three steps of a thousand characters per letter, five letters would become
+ * five billion. */
 static rf_status check_growth(const rf__normalizer *n, const char *path, rf_error *why)
 {
     double growth = n->charsmap.longest > 1 ? (double)n->charsmap.longest : 1;

@@ -1,5 +1,4 @@
-/* normalizer.h — the normalizer of a tokenizer.json: steps one after another over a text that knows where it comes
- * from. */
+/* normalizer.h — the normalizer of a tokenizer.json: a sequence of steps over a text with offsets into the raw text. */
 #ifndef RF_TEXT_NORMAL_H
 #define RF_TEXT_NORMAL_H
 
@@ -17,7 +16,7 @@ typedef struct rf__mapped {
 bool rf__mapped_put(rf__mapped *m, const char *text, size_t size, uint32_t from, uint32_t to);    /* false: no memory */
 void rf__mapped_clear(rf__mapped *m);
 
-/* A character of checked text at *at, which moves on; its bytes are those passed. */
+/* Reads the character of valid text at *at and advances; its bytes are those passed. */
 static inline uint32_t rf__mapped_next(const rf__mapped *m, size_t *at)
 {
     return rf__utf8_get((const unsigned char *)m->at, at);
@@ -43,14 +42,15 @@ struct rf__normalizer {
     size_t steps;
     rf__charsmap charsmap;              /* of Precompiled                                                             */
     rf_unicode *lower;                  /* or NULL                                                                    */
-    bool prepends;                      /* one of the steps puts U+2581 before a text                                 */
+    bool prepends;                      /* one of the steps inserts U+2581 before a text                              */
 };
 
-/* From the member "normalizer", which may be null; `path` names the file.  RF_EUNSUPPORTED names what is not known. */
+/* From the member "normalizer", which may be null; `path` is the name of the file.  RF_EUNSUPPORTED names unsupported
+ * parts. */
 rf_status rf__normal_read(rf__normalizer *n, const rf_ctx *ctx, const json_t *part, const char *path, rf_error *why);
 void rf__normal_clear(rf__normalizer *n);
 
-/* All steps; what is in *text becomes their result, *spare is scratch.  False: no memory. */
+/* Runs all steps on *text; *spare is scratch.  False: no memory. */
 bool rf__normal_run(const rf__normalizer *n, rf__mapped *text, rf__mapped *spare);
 
 #endif

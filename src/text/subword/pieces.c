@@ -1,11 +1,11 @@
-/* pieces.c — words into pieces, as Hugging Face's tokenizers does it.
+/* pieces.c — splits words into pieces, as Hugging Face's tokenizers does.
  *
- *     Unigram  the segmentation of the largest sum of log p (Kudo 2018), in double; a character that no piece has costs
- *              10 more than the rarest piece, and those in a row are one unknown
- *     BPE      characters; the pair of the lowest rank is merged, of equal ones the first, until none is left (Sennrich
- *              et al. 2016)
+ *     Unigram  the segmentation with the largest sum of log p (Kudo 2018), in double; a character without a piece has
+ *              the log p of the rarest piece minus 10, and consecutive ones are one unknown
+ *     BPE      begins with characters and merges the pair of the lowest rank, ties from left to right, until none is
+ *              left (Sennrich et al. 2016)
  *
- * With byte_fallback what is not known becomes the pieces <0x00> to <0xFF> of its bytes.                             */
+ * With byte_fallback, unknown text becomes the pieces <0x00> to <0xFF> of its bytes.                                 */
 #include <math.h>
 #include <stdio.h>
 
@@ -73,7 +73,7 @@ static bool cut_unigram(const rf__pieces *p, rf__cut *c, const char *word, size_
     search(p, word, size, c->best);
     for (size_t end = size; end; end = b[end].from) {
         const span one = {b[end].from, (uint32_t)end, b[end].id};
-        if (n && one.id == p->unk && s[n - 1].id == p->unk) s[n - 1].from = one.from;     /* unknowns in a row        */
+        if (n && one.id == p->unk && s[n - 1].id == p->unk) s[n - 1].from = one.from;     /* consecutive unknowns     */
         else s[n++] = one;
     }
     while (n--) {
@@ -94,7 +94,7 @@ static bool cut_unigram(const rf__pieces *p, rf__cut *c, const char *word, size_
 
 /* A piece of the word in a list; gone: it was merged into the one before. */
 typedef struct symbol { uint32_t id, from, to; int32_t before, after; bool gone; } symbol;
-/* The merge of symbol i and the one behind it, if there is one. */
+/* The merge of symbol i and the next one, if it exists. */
 static const rf__pair_slot *merge_of(const rf__pieces *p, const symbol *s, int32_t i)
 {
     const rf__pair_slot *m = p->merges.slot ? rf__pair_find(&p->merges, rf__pair_key(s[i].id, s[s[i].after].id)) : NULL;
@@ -107,11 +107,11 @@ static bool push_pair(const rf__pieces *p, rf__cut *c, const symbol *s, int32_t 
     return !m || rf__merge_push(c->ctx, &c->heap, (rf__merge){m->a, (uint32_t)i, m->b});
 }
 
-/* Characters, or what stands for those that are not known; how many symbols. */
+/* The word as characters, or as replacements of unknown ones; returns the number of symbols. */
 static size_t characters(const rf__pieces *p, const char *word, size_t size, symbol s[])
 {
     size_t n = 0;
-    bool unknown = false;                                           /* the last symbol is an unknown that may grow    */
+    bool unknown = false;                                           /* the last symbol is an extendable unknown */
     for (size_t at = 0, next = 0; at < size; at = next) {
         uint32_t node = 0;
         const int32_t id = rf__trie_step(&p->names_trie, &node, rf__utf8_get((const unsigned char *)word, &next));
@@ -144,7 +144,7 @@ static bool cut_bpe(const rf__pieces *p, rf__cut *c, const char *word, size_t si
         const rf__merge top = rf__merge_pop(&c->heap);
         symbol *left = &s[top.at];
         const rf__pair_slot *m = left->gone || left->after < 0 ? NULL : merge_of(p, s, (int32_t)top.at);
-        if (!m || m->b != top.to) continue;                         /* what it was found for is no more               */
+        if (!m || m->b != top.to) continue;                         /* outdated: its symbols have changed             */
         symbol *right = &s[left->after];
         right->gone = true;
         left->id = top.to;
@@ -179,7 +179,7 @@ static rf_status no_memory(const char *path, rf_error *why)
     return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
 }
 
-/* `bytes` of names, ended by zeros, and n ids. */
+/* `bytes` of names, terminated by zeros, and n ids. */
 static bool prepare(rf__pieces *p, size_t bytes, int32_t n)
 {
     p->n = n;
@@ -292,7 +292,7 @@ static rf_status read_merges(rf__pieces *p, const json_t *model, const char *pat
     return status;
 }
 
-/* What would cut in other ways. */
+/* Rejects settings that would split differently. */
 static rf_status check_bpe(const json_t *model, const char *path, rf_error *why)
 {
     static const char *const none[] = {"continuing_subword_prefix", "end_of_word_suffix"};

@@ -1,4 +1,5 @@
-/* pieces.h — the models Unigram and BPE of a tokenizer.json: pieces by id and by name, and words cut into them. */
+/* pieces.h — the models Unigram and BPE of a tokenizer.json: pieces by id and by name, and the division of words into
+ * pieces. */
 #ifndef RF_TEXT_PIECES_H
 #define RF_TEXT_PIECES_H
 
@@ -12,23 +13,23 @@ typedef struct rf__pieces {
     int32_t n;                          /* ids are below it                                                           */
     char *names;
     const char **token;                 /* [n]; NULL: an id without a piece                                           */
-    rf__piece_trie names_trie;          /* ids by name; of equal names the later id                                   */
+    rf__piece_trie names_trie;          /* ids by name; a repeated name has the later id                              */
     int32_t unk;                        /* -1: none                                                                   */
-    bool bytes;                         /* what is not known becomes pieces of its bytes ...                          */
+    bool bytes;                         /* unknown text becomes pieces of its bytes ...                               */
     int32_t byte[256];                  /* ... which these are; -1: none                                              */
-    double *score, lowest;              /* Unigram: log p of each piece, and the least of them                        */
+    double *score, lowest;              /* Unigram: log p of each piece, and the smallest of them                     */
     rf__pair_map merges;                /* BPE: rank and result of two pieces                                         */
-    bool fuse, whole;                   /* BPE: unknowns in a row are one; a word that is a piece is not cut          */
+    bool fuse, whole;                   /* BPE: consecutive unknowns are one; a word that is a piece is not split     */
 } rf__pieces;
 
-/* From the member "model"; `path` names the file. */
+/* From the member "model"; `path` is the name of the file. */
 rf_status rf__pieces_read(rf__pieces *p, const rf_ctx *ctx, const json_t *model, const char *path, rf_error *why);
-/* RF_EUNSUPPORTED: nothing stands for text that is not known; `level`: all text is, by its bytes. */
+/* RF_EUNSUPPORTED: nothing represents unknown text.  `level`: bytes represent all text. */
 rf_status rf__pieces_known(const rf__pieces *p, bool level, const char *path, rf_error *why);
 void rf__pieces_clear(rf__pieces *p);
 int32_t rf__pieces_find(const rf__pieces *p, const char *text, size_t size);          /* -1: none                     */
 
-/* Scratch of words that are cut, and what is done with a piece of bytes [from, to). */
+/* Scratch for words, and the callback for a piece of bytes [from, to). */
 typedef struct rf__cut {
     const rf_ctx *ctx;
     void *best, *order, *symbol;
@@ -37,7 +38,7 @@ typedef struct rf__cut {
 } rf__cut;
 typedef bool rf__piece_put(void *user, int32_t id, size_t from, size_t to);
 
-/* False: no memory, or `put` said so. */
+/* False: no memory, or `put` returned false. */
 bool rf__pieces_cut(const rf__pieces *p, rf__cut *scratch, const char *word, size_t size, rf__piece_put *put,
                     void *user);
 void rf__cut_clear(rf__cut *scratch);

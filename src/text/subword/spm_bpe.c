@@ -1,8 +1,8 @@
-/* spm_bpe.c — BPE as SentencePiece does it (Sennrich et al. 2016).
+/* spm_bpe.c — BPE as in SentencePiece (Sennrich et al. 2016).
  *
- * From characters and user-defined symbols on, two neighbors whose texts together are a piece are merged, those of the
- * highest score first, of equal ones the leftmost.  User-defined symbols are never merged.  A piece that is not used
- * (type 5) is taken apart again into the two that it was made of.                                                    */
+ * It begins with characters and user-defined symbols and merges two neighbors if their concatenation is a piece:
+ * highest score first, ties from left to right.  User-defined symbols are never merged.  An unused piece (type 5) is
+ * split again into the two that it was merged from.                                                                  */
 #include <math.h>
 
 #include "spm_model.h"
@@ -10,7 +10,7 @@
 /* A part of the text, in a list; to == from: it was merged into the one before. */
 struct rf__spm_symbol { uint32_t from, to; int32_t before, after; bool whole; };
 
-/* Floats as numbers of the same order, the largest first. */
+/* Maps floats to integers in descending order. */
 static uint32_t rank_of(float score)
 {
     uint32_t bits;
@@ -19,7 +19,7 @@ static uint32_t rank_of(float score)
     return bits & UINT32_C(1) << 31 ? bits : ~bits & ~(UINT32_C(1) << 31);
 }
 
-/* Adds the merge of symbols i and k where their texts together are a piece. */
+/* Adds the merge of symbols i and k if their concatenation is a piece. */
 static bool push_pair(const rf__spm *m, rf__spm_work *w, int32_t i, int32_t k)
 {
     const rf__spm_symbol *s = w->symbol;
@@ -31,7 +31,7 @@ static bool push_pair(const rf__spm *m, rf__spm_work *w, int32_t i, int32_t k)
     return rf__merge_push(w->ctx, &w->heap, (rf__merge){rank_of(m->piece[id].score), (uint32_t)i, to});
 }
 
-/* Characters and user-defined symbols; how many. */
+/* Splits into characters and user-defined symbols; returns their number. */
 static size_t begin(const rf__spm *m, rf__spm_work *w)
 {
     const char *text = w->text.at;
@@ -47,7 +47,7 @@ static size_t begin(const rf__spm *m, rf__spm_work *w)
     return n;
 }
 
-/* A segment, taken apart as long as it is a piece that is not used. */
+/* A segment, split as long as it is an unused piece. */
 static bool put_used(const rf__spm *m, rf__spm_work *w, uint32_t from, uint32_t to)
 {
     const char *text = w->text.at;
@@ -70,7 +70,7 @@ static bool put_used(const rf__spm *m, rf__spm_work *w, uint32_t from, uint32_t 
     return true;
 }
 
-/* What merges are left out at random: none, all, or each with probability alpha. */
+/* Which merges are skipped at random: none, all, or each with probability alpha. */
 typedef struct dropout { float alpha; rf__mt19937 random; } dropout;
 
 static bool left_out(dropout *d)

@@ -1,20 +1,20 @@
-/* spm_child.c — SentencePiece learns in a child process.
+/* spm_child.c — runs SentencePiece's training in a child process.
  *
- *     caller   fork   |  child: learn, write {status, size, reason} and the model to a pipe, _exit
- *              read the pipe, waitpid: a child that ended otherwise is RF_EDATA and a sentence
+ *     caller   fork   |  child: train, write {status, size, reason} and the model to a pipe, _exit
+ *              read the pipe, waitpid: a child that ended otherwise gives RF_EDATA and a message
  *
- * The library ends its process when one of its checks fails, and some texts make it crash.  A library cannot start
- * itself as a program, so this is a plain fork.  Of a caller with threads the child has only the one that called: it
- * takes no lock but those of malloc, which the C library makes whole in a child, and uses no allocator of the caller's.
- * It is silent, takes the usual action on the signals that stop a program, and runs no atexit of the caller's.  Ctrl-C
- * reaches it as one of the terminal's processes; the caller then gets RF_ESTOPPED.                                   */
+ * SentencePiece ends its process if one of its checks fails, and some texts make it crash.  A library cannot start
+ * itself as a program, so this is a plain fork.  The child has only the calling thread: it takes no lock except those
+ * of malloc, which the C library resets in a child, and does not use the caller's allocator.  It prints nothing,
+ * handles the signals that stop a program by default, and runs no atexit functions of the caller.  Ctrl-C reaches it as
+ * a process of the terminal; the caller then gets RF_ESTOPPED.                                                       */
 #ifndef RF_SENTENCEPIECE
 #include "spm.h"
 
 rf_status rf__spm_learn(const char *const option[], const char *text, size_t size, rf__spm_take *take, void *user,
                         rf_error *why)
 {
-    return rf__spm_train(option, text, size, take, user, why);      /* which says what to install                     */
+    return rf__spm_train(option, text, size, take, user, why);      /* the message says what to install               */
 }
 #else
 #define _GNU_SOURCE
@@ -53,7 +53,7 @@ static bool send_model(void *user, const char *data, size_t size)
     return send_all(*(const int *)user, &m, sizeof m) && send_all(*(const int *)user, data, size);
 }
 
-enum { CHECK_FAILED = 70 };             /* what a child that the library ends exits with                              */
+enum { CHECK_FAILED = 70 };             /* exit status of a child that the library ends                               */
 static void leave(void) { _exit(CHECK_FAILED); }
 
 static void silence(void)
@@ -96,7 +96,7 @@ static bool receive_all(int from, void *data, size_t size)
     return true;
 }
 
-/* The child's answer; false: it gave none. */
+/* The child's answer; false: there is none. */
 static bool receive(int from, rf__spm_take *take, void *user, rf_status *status, rf_error *why)
 {
     message m;
@@ -138,7 +138,7 @@ rf_status rf__spm_learn(const char *const option[], const char *text, size_t siz
     fcntl(end[0], F_SETFD, FD_CLOEXEC);
     fcntl(end[1], F_SETFD, FD_CLOEXEC);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);                    /* no handler of the caller's runs in the child   */
+    pthread_sigmask(SIG_SETMASK, &all, &before);                    /* no handler of the caller runs here */
     const pid_t pid = fork();
     if (!pid) {
         close(end[0]);
@@ -148,11 +148,11 @@ rf_status rf__spm_learn(const char *const option[], const char *text, size_t siz
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(end[1]);
     const bool answered = pid > 0 && receive(end[0], take, user, &status, why);
-    close(end[0]);                                                  /* one that still writes ends                     */
+    close(end[0]);                                                  /* ends a child that still writes                 */
     if (pid < 0)
         return rf_fail(why, reason == ENOMEM ? RF_ENOMEM : RF_EIO, "vocabulary: no process to learn in: %s",
                        strerror(reason));
-    while (waitpid(pid, &how, 0) < 0 && errno == EINTR) continue;   /* a caller that ignores SIGCHLD has no zombie    */
+    while (waitpid(pid, &how, 0) < 0 && errno == EINTR) continue;   /* a caller that ignores SIGCHLD: no zombie */
     return answered ? status : ended(how, why);
 }
 #endif

@@ -1,8 +1,9 @@
 /* spm_decode.c — pieces of a SentencePiece model to text.
  *
- * U+2581 becomes a blank, but where the text begins (add_dummy_prefix: one of them; remove_extra_whitespaces: of as
- * many pieces as there are).  Control pieces say nothing, the unknown one says unk_surface.  Pieces of bytes in a row
- * become their characters, and U+FFFD for each byte that is of none.  Then the denormalizer.                         */
+ * U+2581 becomes a blank, except at the beginning of the text (add_dummy_prefix: the first one;
+ * remove_extra_whitespaces: those of all leading pieces).  Control pieces give no text, and the unknown piece gives
+ * unk_surface.  Consecutive byte pieces become their characters, with U+FFFD for each byte that belongs to none.  Then
+ * the denormalizer follows.                                                                                          */
 #include "roformer/tokenizer.h"
 #include "spm_model.h"
 
@@ -29,7 +30,7 @@ static bool append_piece(text *t, const char *piece, size_t size)
     return true;
 }
 
-/* Bytes that stand for characters, which they may not do. */
+/* Whether bytes form characters that UTF-8 does not allow. */
 static bool append_bytes(text *t, text *bytes)
 {
     for (size_t at = 0; at < bytes->n;) {
@@ -43,14 +44,14 @@ static bool append_bytes(text *t, text *bytes)
     return true;
 }
 
-/* What is known of the text so far. */
+/* State of the decoded text. */
 typedef struct decoding {
     const rf__spm *m;
     text out, bytes;
-    bool begins, blank;                 /* nothing is there yet; the last piece began with the blank that goes        */
+    bool begins, blank;                 /* still empty; the last piece began with the blank that is removed           */
 } decoding;
 
-/* A piece by its name; id -1 where the model does not have it. */
+/* A piece by its name; id -1 if the model does not have it. */
 static bool decode_one(decoding *d, const char *name, size_t size, int32_t id)
 {
     const rf__spm *m = d->m;

@@ -1,15 +1,15 @@
 /* spm_encode.c — text to pieces of a SentencePiece model.
  *
- *     unigram      the segmentation of the largest sum of scores (Kudo 2018)
+ *     unigram      the segmentation with the largest sum of scores (Kudo 2018)
  *     BPE          spm_bpe.c
  *     words        from one U+2581 to the next
  *     characters   one each, and user-defined symbols
  *
- * A character without a piece is the unknown one, or with byte_fallback the pieces of its bytes; unknown ones in a row
- * are one.                                                                                                           */
+ * A character without a piece becomes the unknown piece, or with byte_fallback the pieces of its bytes.  Consecutive
+ * unknown pieces are one.                                                                                            */
 #include "spm_model.h"
 
-/* The best way to a place: its score, and the last piece. */
+/* The best path to a position: its score, and the last piece. */
 struct rf__spm_best { float score; uint32_t from; int32_t id; };
 #define NOWHERE UINT32_MAX
 enum { LONGEST_TEXT = 1 << 30 };
@@ -37,14 +37,14 @@ void rf__spm_work_free(rf__spm_work *w)
 
 /* ---- unigram ----------------------------------------------------------------------------------------------------- */
 
-/* Sums are kept as float and compared as double where a user-defined symbol or a piece ends, and as float of unknown
- * characters: of equal ways the library's is the one that this gives. */
+/* Sums are stored as float.  They are compared as double where a user-defined symbol or a piece ends, and as float for
+ * unknown characters: this reproduces the library's choice between equal paths. */
 static inline void offer(rf__spm_best *b, double score, size_t from, int32_t id)
 {
     if (b->from == NOWHERE || score > (double)b->score) *b = (rf__spm_best){(float)score, (uint32_t)from, id};
 }
 
-/* A user-defined symbol is worth more than any other way. */
+/* A user-defined symbol has a better score than any other path. */
 static inline double score_of(const rf__spm *m, int32_t id, size_t bytes)
 {
     const rf__spm_piece_row *p = &m->piece[id];
@@ -115,7 +115,7 @@ static bool cut_characters(const rf__spm *m, rf__spm_work *w)
 
 /* ---- segments to pieces ------------------------------------------------------------------------------------------ */
 
-/* The pieces of its bytes, of which the last one has the place in the text. */
+/* The pieces of its bytes; the last one has the position in the text. */
 static bool put_bytes(const rf__spm *m, const rf__spm_text *t, rf__spm_segment s, rf__spm_put *put, void *user)
 {
     for (uint32_t i = s.from; i < s.to; i++) {

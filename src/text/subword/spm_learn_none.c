@@ -1,4 +1,4 @@
-/* spm_learn_none.c — a build without SentencePiece, which learns no sub-words and says so. */
+/* spm_learn_none.c — for a build without SentencePiece: training of sub-words fails with a message. */
 #ifndef RF_SENTENCEPIECE
 #include "spm.h"
 
@@ -11,5 +11,5 @@ rf_status rf__spm_train(const char *const option[], const char *text, size_t siz
                    "(Debian: libsentencepiece-dev) and build again with -DRF_SENTENCEPIECE=ON");
 }
 #else
-typedef int rf__spm_learns;             /* C has no empty file                                                        */
+typedef int rf__spm_learns;             /* an empty file is not valid C                                               */
 #endif

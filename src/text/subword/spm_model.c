@@ -2,15 +2,15 @@
  *
  *     1 pieces*            1 piece (name)  2 score  3 type
  *     2 trainer_spec       3 model_type  24 treat_whitespace_as_suffix  35 byte_fallback  44 unk_surface
- *                          45 46 47 48 unk_piece ...; its other fields tell of learning alone
+ *                          45 46 47 48 unk_piece ...; its other fields only describe training
  *     3 normalizer_spec    2 precompiled_charsmap  3 add_dummy_prefix  4 remove_extra_whitespaces
  *                          5 escape_whitespaces
- *     4 self_test_data     not looked at
+ *     4 self_test_data     ignored
  *     5 denormalizer_spec  as 3
  *
- * Of a field that comes more than once the last one counts, and messages are joined, as protobuf has it.  Fields from
- * 200 on are others' and have no effect.  Any other field that is not known here is refused: it may change the answer.
- */
+ * As in protobuf, the last occurrence of a repeated scalar field counts, and messages are merged.  Fields from 200 on
+ * are extensions without effect.  Any other unknown field is rejected, because it might change the result.
+ * */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,12 +23,12 @@
 
 enum { LONGEST_PIECE = 8000, MOST_PIECES = 1 << 24, MOST_NESTED = 64, MOST_GROWTH = 256, EXTENSIONS = 200 };
 
-/* A model that is being read, and which part of it, for messages. */
+/* The model that is being read, and the current part of it, for messages. */
 typedef struct reader {
     rf__spm *m;
     const char *name;
     char part[64];
-    size_t pieces, bytes;               /* how many; of all names, each with a zero                                   */
+    size_t pieces, bytes;               /* their number; size of all names, each with a zero                          */
     char *free;                         /* where the next name goes                                                   */
     rf_error *why;
 } reader;
@@ -58,7 +58,7 @@ static rf_status each_field(reader *r, const unsigned char *data, size_t size, t
                    "such model", r->name, r->part, at, size, fault);
 }
 
-/* Whether the field has the type that the format gives it. */
+/* Whether the field has the type that the format specifies. */
 static rf_status expect(reader *r, const rf__field *f, rf__wire_type type, const char *field)
 {
     if (f->type == type) return RF_OK;
@@ -78,7 +78,7 @@ static rf_status take_flag(reader *r, const rf__field *f, const char *field, boo
     return expect(r, f, RF_WIRE_VARINT, field);
 }
 
-/* A string, which is UTF-8 without zeros. */
+/* A string, which must be UTF-8 without zeros. */
 static rf_status take_text(reader *r, const rf__field *f, const char *field, char **out)
 {
     const rf_status status = expect(r, f, RF_WIRE_LENGTH, field);
@@ -98,7 +98,7 @@ static rf_status take_text(reader *r, const rf__field *f, const char *field, cha
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
-/* Fields of TrainerSpec that tell how the model was learned and of nothing else. */
+/* Fields of TrainerSpec that only describe how the model was trained. */
 static bool of_learning(uint32_t number)
 {
     static const uint8_t range[][2] = {{1, 2}, {4, 7}, {10, 23}, {25, 26}, {30, 34}, {36, 36}, {40, 43}, {49, 55}};
@@ -156,7 +156,7 @@ static rf_status take_rules(reader *r, const rf__field *f, void *message)
     case 3: return take_flag(r, f, "add_dummy_prefix", &rules->dummy_prefix);
     case 4: return take_flag(r, f, "remove_extra_whitespaces", &rules->remove_extra);
     case 5: return take_flag(r, f, "escape_whitespaces", &rules->escape);
-    case 6: return expect(r, f, RF_WIRE_LENGTH, "normalization_rule_tsv");   /* of which the map is made */
+    case 6: return expect(r, f, RF_WIRE_LENGTH, "normalization_rule_tsv");   /* from which the map is built */
     default: return unknown_field(r, f);
     }
 }
@@ -184,7 +184,7 @@ static rf_status take_piece_field(reader *r, const rf__field *f, void *message)
     }
 }
 
-/* What is wrong with a piece; NULL: nothing. */
+/* The error in a piece; NULL: none. */
 static const char *fault_of(const piece_fields *p)
 {
     const char *name = (const char *)p->name;
@@ -208,7 +208,7 @@ static rf_status read_piece(reader *r, const rf__field *f, piece_fields *p)
     return status;
 }
 
-/* The first time that the message is read: settings are taken, pieces are checked and counted. */
+/* First pass over the message: reads settings, checks and counts pieces. */
 static rf_status take_all_but_pieces(reader *r, const rf__field *f, void *message)
 {
     rf__spm *m = message;
@@ -267,7 +267,7 @@ static rf_status twice(reader *r, int32_t id, const char *what)
                    rf__printable(r->m->piece[id].name).text, what);
 }
 
-/* The byte that a piece <0x41> stands for, or -1. */
+/* The byte of a piece <0x41>, or -1. */
 static int byte_of(const rf__spm_piece_row *p)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -281,7 +281,7 @@ int rf__spm_byte(const rf__spm *m, int32_t id)
     return m->piece[id].type == RF_PIECE_BYTE ? byte_of(&m->piece[id]) : -1;
 }
 
-/* User-defined symbols of which one begins the other are counted up to MOST_NESTED. */
+/* User-defined symbols that begin with each other may be nested up to MOST_NESTED deep. */
 static rf_status add_user_symbol(reader *r, int32_t id)
 {
     rf__spm *m = r->m;
@@ -331,7 +331,7 @@ static rf_status add_by_type(reader *r, int32_t id)
     return RF_OK;
 }
 
-/* The second time: pieces are taken.  The table has place. */
+/* Second pass: reads pieces.  The table has enough space. */
 static rf_status take_pieces(reader *r, const rf__field *f, void *message)
 {
     rf__spm *m = message;
@@ -345,7 +345,7 @@ static rf_status take_pieces(reader *r, const rf__field *f, void *message)
     r->free[p.size] = 0;
     *row = (rf__spm_piece_row){r->free, p.score, (uint16_t)p.size, (uint8_t)p.type};
     r->free += p.size + 1;
-    if (!*row->name) return RF_OK;                                  /* the zero that no text has                      */
+    if (!*row->name) return RF_OK;                                  /* the zero, which no text contains               */
     const size_t slot = slot_of(m, row->name, row->size);
     if (m->table[slot] >= 0) return twice(r, id, "expected one piece of this text, got a second one");
     m->table[slot] = id;
@@ -369,7 +369,7 @@ static bool make_space(reader *r)
     return true;
 }
 
-/* Unigram: the pieces that text becomes, but those that are not used. */
+/* Unigram: the pieces that text becomes, without unused ones. */
 static rf_status make_trie(reader *r)
 {
     rf__spm *m = r->m;
@@ -384,7 +384,7 @@ static rf_status make_trie(reader *r)
     return rf_fail(r->why, RF_EDATA, "%s: SentencePiece model: expected pieces that text becomes, got none", r->name);
 }
 
-/* What all pieces together must be. */
+/* Checks of all pieces together. */
 static rf_status check_all(reader *r)
 {
     const rf__spm *m = r->m;
@@ -440,7 +440,7 @@ rf_status rf__spm_load(const rf_ctx *ctx, const void *data, size_t size, const c
     m->kind = RF_SPM_UNIGRAM;
     m->unk = -1;
     m->lowest = FLT_MAX;
-    m->highest = FLT_MIN;                                           /* as the library has it                          */
+    m->highest = FLT_MIN;                                           /* as in the library                              */
     m->normal = m->denormal = usual;
     for (int i = 0; i < 256; i++) m->byte[i] = -1;
     rf_status status = read_all(&r, data, size);

@@ -1,4 +1,4 @@
-/* spm_model.h — what a SentencePiece model is, for the files spm_*.c. */
+/* spm_model.h — the struct of a SentencePiece model, for the files spm_*.c. */
 #ifndef RF_TEXT_SPM_MODEL_H
 #define RF_TEXT_SPM_MODEL_H
 
@@ -7,7 +7,7 @@
 #include "text/piece_trie.h"
 #include "spm.h"
 
-#define RF__BLANK "\xE2\x96\x81"        /* U+2581, which stands for white space                                       */
+#define RF__BLANK "\xE2\x96\x81"        /* U+2581, which represents white space                                       */
 
 /* ModelProto.SentencePiece.Type */
 typedef enum rf__piece_type {
@@ -36,7 +36,7 @@ struct rf__spm {
     int32_t *table;                     /* [mask + 1] ids by the hash of their names; -1: free                        */
     size_t mask;
     rf__piece_trie trie;                /* unigram: the pieces that text becomes                                      */
-    rf__piece_trie users;               /* user-defined symbols, which are found before anything else is done         */
+    rf__piece_trie users;               /* user-defined symbols, which are matched before anything else               */
     bool has_users, has_unused;
     bool byte_fallback, blank_behind;   /* blank_behind: treat_whitespace_as_suffix                                   */
     int32_t byte[256];                  /* byte_fallback: their pieces                                                */
@@ -47,7 +47,7 @@ struct rf__spm {
     char *role[4];                      /* names of rf__spm_role                                                      */
 };
 
-/* A text becomes pieces: NORMAL, USER_DEFINED and UNUSED ones. */
+/* Whether text can become this piece: NORMAL, USER_DEFINED and UNUSED ones. */
 static inline bool rf__spm_of_text(const rf__spm *m, int32_t id)
 {
     const uint8_t type = m->piece[id].type;
@@ -55,12 +55,12 @@ static inline bool rf__spm_of_text(const rf__spm *m, int32_t id)
 }
 
 int32_t rf__spm_find(const rf__spm *m, const char *name, size_t size);                /* -1: none                     */
-/* The piece of a whole segment, m->unk where none but a control piece has its name. */
+/* The piece of a whole segment; m->unk if only a control piece has its name. */
 int32_t rf__spm_piece_of(const rf__spm *m, const char *text, size_t size);
 
 int rf__spm_byte(const rf__spm *m, int32_t id);                                       /* of a byte's piece; -1: none  */
 
-/* Bytes of the longest user-defined symbol that begins the text; 0: none does. */
+/* Length of the longest user-defined symbol that the text begins with; 0: none. */
 size_t rf__spm_user_symbol(const rf__spm *m, const char *text, size_t size);
 
 /* A text with, for each of its bytes and for its end, the byte of the raw text that it comes from. */
@@ -71,7 +71,7 @@ typedef struct rf__spm_text {
     size_t n, capacity, from_capacity;
 } rf__spm_text;
 
-/* Normalizes text of UTF-8 by `rules`, or those of m and its user-defined symbols; *out is written anew.  False: no
+/* Normalizes UTF-8 text by `rules`, or by those of m with its user-defined symbols.  *out is overwritten.  False: no
  * memory. */
 bool rf__spm_normalize(const rf__spm *m, const rf__spm_rules *rules, const char *text, size_t size,
                        rf__spm_text *out);
@@ -93,7 +93,7 @@ struct rf__spm_work {
     rf__spm_symbol *symbol;             /* BPE                                                                        */
     rf__merge_heap heap;
     rf__spm_segments stack;
-    uint32_t *split;                    /* [pieces] where an unused piece was put together                            */
+    uint32_t *split;                    /* [pieces] the split point of an unused piece                                */
     size_t bests, symbols, splits;
 };
 

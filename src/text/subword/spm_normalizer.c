@@ -1,8 +1,8 @@
 /* spm_normalizer.c — SentencePiece's normalizer.
  *
- * From left to right: a user-defined symbol stays as it is; otherwise the longest text of the charsmap that begins what
- * is left becomes what the map says; otherwise one character stays.  Blanks become U+2581 (escape_whitespaces), blanks
- * in a row one, and those at both ends go (remove_extra_whitespaces); one comes before or behind the text
+ * From left to right: a user-defined symbol is kept; otherwise the longest key of the charsmap at this position is
+ * replaced; otherwise one character is kept.  Blanks become U+2581 (escape_whitespaces); consecutive blanks are merged,
+ * and blanks at both ends are removed (remove_extra_whitespaces); one is added before or after the text
  * (add_dummy_prefix, treat_whitespace_as_suffix).                                                                    */
 #include "spm_model.h"
 
@@ -18,7 +18,7 @@ size_t rf__spm_user_symbol(const rf__spm *m, const char *text, size_t size)
     return longest;
 }
 
-/* What the beginning of a text becomes, and how many of its bytes that is. */
+/* The replacement of the beginning of a text, and the number of bytes that it replaces. */
 typedef struct part { const char *text; size_t size, bytes; } part;
 
 static inline part next_part(const rf__spm *m, const rf__spm_rules *rules, const char *text, size_t size)
@@ -54,7 +54,7 @@ static inline void put_blank(const rf__spm_rules *rules, rf__spm_text *t, uint32
     for (int i = 0; i < 3 && rules->escape; i++) put_byte(t, RF__BLANK[i], from);
 }
 
-/* A part, without the blanks that it begins with where one is before it; whether it ends with a blank. */
+/* A part, without leading blanks if a blank precedes it; returns whether it ends with a blank. */
 static bool put_part(const rf__spm_rules *rules, rf__spm_text *t, part p, uint32_t from, bool *blank)
 {
     while (*blank && p.size && *p.text == ' ') p.text++, p.size--;
@@ -64,7 +64,7 @@ static bool put_part(const rf__spm_rules *rules, rf__spm_text *t, part p, uint32
     return p.size ? p.text[p.size - 1] == ' ' : *blank;
 }
 
-/* Takes blanks from the end; the byte of the raw text where they began, or `end`. */
+/* Removes blanks from the end; returns the byte of the raw text where they began, or `end`. */
 static uint32_t trim(const rf__spm_rules *rules, rf__spm_text *t, uint32_t end)
 {
     const char *blank = rules->escape ? RF__BLANK : " ";

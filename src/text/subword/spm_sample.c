@@ -1,12 +1,12 @@
-/* spm_sample.c — other segmentations of a text than the likeliest, of a unigram model (Kudo 2018, "Subword
- * regularization"), with the random numbers that the C++ library draws: the same seed, the same pieces.
+/* spm_sample.c — samples segmentations of a text from a unigram model (Kudo 2018, "Subword regularization").  It draws
+ * the same random numbers as the C++ library, so the same seed gives the same pieces.
  *
- *     nbest < 0   a way through the lattice of all segmentations, with probability p^alpha / sum p^alpha: forward
- *                 sums, then from the end back
- *     nbest > 1   one of the nbest best, with probability p^alpha: the best are found from the end by A*, whose bound
- *                 is the score of the best way from the beginning (exact)
+ *     nbest < 0   a path through the lattice of all segmentations, with probability p^alpha / sum p^alpha: forward
+ *                 sums, then backward sampling
+ *     nbest > 1   one of the nbest best, with probability p^alpha: A* finds them from the end, with the exact score of
+ *                 the best path from the beginning as its bound
  *
- * Sums are float where the library's are, so that they round as they do there.                                       */
+ * Sums are float where the library's are, so that they are rounded equally.                                          */
 #include <math.h>
 
 #include "spm_model.h"
@@ -45,7 +45,8 @@ double rf__mt19937_uniform(rf__mt19937 *g)
     return x < 1 ? x : nextafter(1, 0);
 }
 
-/* One of n with probabilities as p[], which become their running sums; one alone takes no random number. */
+/* One of n with the probabilities p[], which are replaced by their running sums.  For n = 1 no random number is
+ * drawn. */
 static size_t draw(rf__mt19937 *g, double p[], size_t n)
 {
     double sum = 0, so_far = 0;
@@ -65,7 +66,7 @@ static size_t draw(rf__mt19937 *g, double p[], size_t n)
 
 /* ---- the lattice ------------------------------------------------------------------------------------------------- */
 
-/* A piece at a place; node 0 begins the text, node 1 ends it. */
+/* A piece at a position; node 0 begins the text, node 1 ends it. */
 typedef struct node { uint32_t from, to; int32_t id; float score, best; uint32_t before; } node;
 enum { BEGIN, END };
 
@@ -73,11 +74,11 @@ typedef struct lattice {
     const rf_ctx *ctx;
     node *node;
     size_t n, capacity;
-    uint32_t *first;                    /* [size + 2] of each place, the first in `ending` that ends there            */
-    uint32_t *ending;                  /* [n] nodes by the place where they end, in the order in which they were made */
+    uint32_t *first;                    /* [size + 2] per position: index in `ending` of the first that ends there    */
+    uint32_t *ending;                  /* [n] nodes by the position where they end, in the order of creation */
     uint32_t size;                      /* bytes of the text                                                          */
     float *alpha;                       /* [n] forward sums                                                           */
-    double *p;                          /* of as many as end at one place                                             */
+    double *p;                          /* for the nodes that end at one position                                     */
     uint32_t most;
 } lattice;
 
@@ -88,7 +89,7 @@ static bool add(lattice *l, node x)
     return true;
 }
 
-/* The pieces that begin at `at`, those that are shorter first; *next: the character behind. */
+/* The pieces that begin at `at`, shorter ones first; *next: the character after it. */
 static bool add_pieces(const rf__spm *m, const char *text, size_t at, lattice *l, size_t *next)
 {
     uint32_t trie = 0, characters = 0;
@@ -165,7 +166,7 @@ static void forward_node(lattice *l, float alpha, uint32_t i)
     l->alpha[i] = sum;
 }
 
-/* A way back from the end, as segments in the order of the text. */
+/* A path back from the end, as segments in the order of the text. */
 static bool sample_all(lattice *l, const rf__spm_sample *s, rf__spm_segments *out)
 {
     rf__mt19937 random;
@@ -193,7 +194,7 @@ static bool sample_all(lattice *l, const rf__spm_sample *s, rf__spm_segments *ou
 
 /* ---- of the best ------------------------------------------------------------------------------------------------- */
 
-/* A way from a node to the end: `total` with the best way to the node, `behind` without. */
+/* A path from a node to the end: `total` includes the best path to the node, `behind` does not. */
 typedef struct way { uint32_t node; int32_t next; float total, behind; } way;
 typedef struct agenda {
     const rf_ctx *ctx;
@@ -204,7 +205,7 @@ typedef struct agenda {
 
 enum { MOST_AGENDA = 10000, FEWEST_AGENDA = 512 };
 
-/* The heap puts equal ways where C++'s std::priority_queue does: up from the last place ... */
+/* The heap orders equal paths like C++'s std::priority_queue: up from the last position ... */
 static void rise(agenda *a, size_t hole, int32_t x)
 {
     for (size_t up; hole && (up = (hole - 1) / 2, a->way[a->heap[up]].total < a->way[x].total); hole = up)
@@ -241,7 +242,7 @@ static bool add_way(agenda *a, way x)
     return push(a, (int32_t)a->ways++);
 }
 
-/* Keeps the best ways, and those that they go on with: `next` of a way was made before it. */
+/* Keeps the best paths and their continuations: `next` of a path was created before it. */
 static bool shrink(agenda *a, size_t nbest)
 {
     const size_t keep = nbest * 10 < FEWEST_AGENDA ? nbest * 10 : FEWEST_AGENDA;
@@ -266,7 +267,7 @@ static bool shrink(agenda *a, size_t nbest)
     return good;
 }
 
-/* The best way to each node. */
+/* The best path to each node. */
 static void find_best(lattice *l, uint32_t i)
 {
     const uint32_t place = l->node[i].from;
@@ -276,7 +277,7 @@ static void find_best(lattice *l, uint32_t i)
     }
 }
 
-/* All ways that go on from one to the left. */
+/* All extensions of a path to the left. */
 static bool expand(const lattice *l, agenda *a, int32_t right)
 {
     const way w = a->way[right];
@@ -288,7 +289,7 @@ static bool expand(const lattice *l, agenda *a, int32_t right)
     return true;
 }
 
-/* The nbest best whole ways, by their numbers in the agenda; kept[n] is the first of n pieces. */
+/* The nbest best complete paths, by their numbers in the agenda; kept[n] is the first of n pieces. */
 static bool find_nbest(const lattice *l, agenda *a, rf__spm_segments *kept, int32_t first[], float total[],
                        size_t nbest, size_t *n)
 {

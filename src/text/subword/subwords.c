@@ -1,10 +1,10 @@
 /* subwords.c — models of SentencePiece (spm.h): BPE (Sennrich et al. 2016), unigram (Kudo 2018), words, characters.
  *
- *     id < n       pieces of the model, as SentencePiece numbers them
- *     id >= n      special tokens that the model has not, then added tokens
+ *     id < n       pieces of the model, with SentencePiece's numbers
+ *     id >= n      special tokens that are not in the model, then added tokens
  *
- * A folder has the model as spiece.model, ours or another's.  Models that are learned here have [PAD] [UNK] [CLS] [SEP]
- * [MASK] as 0 to 4.  A piece that begins with U+2581, which stands for white space, begins a word.                   */
+ * The model is spiece.model in the folder, trained here or elsewhere.  Models trained here have [PAD] [UNK] [CLS] [SEP]
+ * [MASK] as 0 to 4.  A piece that begins with U+2581, which represents white space, begins a word.                   */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 typedef struct subwords {
     rf_tokenizer base;
     rf__spm *spm;
-    char *model;                        /* as it is in the file                                                       */
+    char *model;                        /* as in the file                                                             */
     size_t bytes;
     int32_t own;                        /* pieces of the model                                                        */
 } subwords;
@@ -42,7 +42,7 @@ bool rf__subwords_cut(const rf__spm *m, void *scratch, const rf_passage *p, size
     rf__spm_sample sample = {0};
     if (s) {
         sample = (rf__spm_sample){s->nbest, s->alpha, (uint32_t)rf__hash64(&at, sizeof at, s->seed)};
-        if (sample.seed == UINT32_MAX) sample.seed = 0;             /* which seeds the library otherwise              */
+        if (sample.seed == UINT32_MAX) sample.seed = 0;             /* the library's default seed                     */
     }
     return rf__spm_encode(m, scratch, p->text + from, p->to - from, s ? &sample : NULL, each, user);
 }
@@ -84,7 +84,7 @@ static bool is_text(const rf_tokenizer *t, int32_t id)
            !rf__spm_control(as_subwords(t)->spm, id);
 }
 
-/* Runs of text are decoded together, which takes the space before a run away: it stays where something is before it. */
+/* Runs of text are decoded separately, which removes the leading space of each; it is kept if text precedes the run. */
 static char *decode(const rf_tokenizer *t, const int32_t id[], size_t n, bool skip, size_t *size)
 {
     const rf__spm *m = as_subwords(t)->spm;
@@ -145,7 +145,7 @@ static const rf_tokenizer_row *const rows[] = {
     [RF_SPM_WORD] = &rf__tokenizer_spm_word, [RF_SPM_CHAR] = &rf__tokenizer_spm_char,
 };
 
-/* Of `model`, of which it becomes the owner, on failure too; not begun. */
+/* From `model`, of which it takes ownership, on failure too. */
 static rf_status load(const rf_ctx *ctx, char *model, size_t size, const char *name, subwords **out, rf_error *why)
 {
     rf__spm *spm = NULL;
@@ -174,7 +174,7 @@ static bool is_there(const rf_tokenizer *t, const rf_tokenizer_parts *parts, con
     return false;
 }
 
-/* The usual name of a special token that the settings do not name, where there is one; NULL: there is none. */
+/* The usual name of a special token that the settings do not name; NULL: none. */
 static const char *usual_name(const rf_tokenizer *t, const rf_tokenizer_parts *parts, int special)
 {
     static const char *const name[RF_SPECIALS][2] = {
@@ -255,7 +255,7 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
 
-enum { LONGEST_LINE = 4192 };           /* bytes, as SentencePiece's own program has it (max_sentence_length)         */
+enum { LONGEST_LINE = 4192 };           /* bytes, the default of SentencePiece's program (max_sentence_length)        */
 
 static rf_status begin_training(rf_tokenizer_trainer *t, rf_error *why)
 {
@@ -266,7 +266,7 @@ static rf_status begin_training(rf_tokenizer_trainer *t, rf_error *why)
     return RF_OK;
 }
 
-/* Where a line of more than LONGEST_LINE bytes is cut: behind its last blank, or before a character. */
+/* Where to split a line of more than LONGEST_LINE bytes: after its last blank, or before a character. */
 static size_t cut_line(const char *line, size_t size)
 {
     size_t to = size < LONGEST_LINE ? size : LONGEST_LINE, at = to;
@@ -312,7 +312,7 @@ static rf_status train(rf_tokenizer_trainer *t, const char *type, rf__growing *m
     char size[16], coverage[32];
     snprintf(size, sizeof size, "%d", (int)o->tokens);
     snprintf(coverage, sizeof coverage, "%.9g", o->coverage);
-    /* As many threads whatever the machine: sums are added in the order of threads. */
+    /* The number of threads does not depend on the machine, because sums are added per thread. */
     const char *const option[] = {
         "model_type", type, "vocab_size", size, "character_coverage", coverage,
         "byte_fallback", o->byte_fallback ? "true" : "false",

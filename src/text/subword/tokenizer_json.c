@@ -1,12 +1,12 @@
-/* tokenizer_json.c — sub-words of a tokenizer.json, as Hugging Face's tokenizers cuts them: Unigram and BPE with
- * U+2581 for blanks, such as transformers makes of SentencePiece's models and as that library learns itself, and BPE of
- * bytes.
+/* tokenizer_json.c — the sub-word models of a tokenizer.json, as in Hugging Face's tokenizers: Unigram and BPE with
+ * U+2581 for blanks (from transformers' conversion of SentencePiece models, or trained by that library), and byte-level
+ * BPE.
  *
  *     added tokens | normalizer (normalizer.c) | WhitespaceSplit, Metaspace | Unigram, BPE (pieces.c) | template
  *                  | added tokens (normalized) | ByteLevel (byte_level.c)   |
  *
- * Each part that would give other ids and is not here is refused by its name.  SentencePiece is not needed.  What is
- * saved is the file as it was read.                                                                                  */
+ * Unsupported parts that would change ids are rejected by name.  SentencePiece is not needed.  Saving writes the file
+ * as it was read.                                                                                                    */
 #include <stdlib.h>
 
 #include "byte_level.h"
@@ -24,14 +24,14 @@ typedef struct fast {
     rf_tokenizer base;
     rf__normalizer normal;
     rf__pieces pieces;
-    bool white;                         /* words end at white space, which goes                                       */
+    bool white;                         /* words end at white space, which is dropped                                 */
     bool metaspace, split;              /* blanks become U+2581, before which words end                               */
-    scheme before;                      /* which words get one in front                                               */
-    const rf__split *level;             /* byte-level: how words end; NULL: it is not                                 */
-    bool blank_first;                   /* byte-level: a passage without a blank in front gets one                    */
+    scheme before;                      /* which words get a leading one                                              */
+    const rf__split *level;             /* byte-level: where words end; NULL: not byte-level                          */
+    bool blank_first;                   /* byte-level: a passage without a leading blank gets one                     */
     struct { char at[2]; uint8_t n; } visible[256];
-    rf__piece_trie normalized;          /* added tokens that are found in normalized text, by their place among all   */
-    char *file;                         /* as it was read                                                             */
+    rf__piece_trie normalized;          /* added tokens matched in normalized text, by their index among all          */
+    char *file;                         /* as read                                                                    */
     size_t bytes;
 } fast;
 
@@ -41,7 +41,7 @@ static const fast *as_fast(const rf_tokenizer *t) { return (const fast *)(const 
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
-/* A word of byte-level BPE that was cut, and where its tokens end. */
+/* A word of byte-level BPE that was split before, and the ends of its tokens. */
 enum { KNOWN_BYTES = 22, KNOWN_TOKENS = 8, KNOWN_WORDS = 1 << 14 };
 typedef struct known {
     uint8_t size, n;                    /* n == 0: there is none                                                      */
@@ -54,7 +54,7 @@ typedef struct work {
     rf__mapped text, spare, word;
     rf__cut cut;
     const char *raw;
-    known *known;                       /* [KNOWN_WORDS] by their hash, once a text was encoded                       */
+    known *known;                       /* [KNOWN_WORDS] by their hash; allocated at the first encoding               */
 } work;
 typedef struct target { rf_encoding *e; const rf__mapped *word; size_t from; } target;
 
@@ -77,8 +77,8 @@ static void scratch_free(const rf_ctx *ctx, void *own)
     rf__free(ctx, w);
 }
 
-/* What trim_offsets takes off, as tokenizers does it: as many characters of the raw text as the piece has blanks in
- * front, and behind.  The blank that was put before a text counts as its first character. */
+/* Applies trim_offsets as tokenizers does: removes as many characters of the raw text as the piece has leading blanks,
+ * and as it has trailing blanks.  The blank inserted before a text counts as its first character. */
 static void trim(const fast *t, const char *raw, int32_t id, uint32_t *from, uint32_t *to)
 {
     const char *name = t->pieces.token[id], *end = name + strlen(name);
@@ -112,7 +112,7 @@ static bool put_words(const fast *t, rf_encoding *e, work *w, const rf__mapped *
     return true;
 }
 
-/* A word [from, to) of the normalised text; `first`: it is the beginning of the raw one. */
+/* A word [from, to) of the normalized text; `first`: the beginning of the raw text. */
 static bool put_word(const fast *t, rf_encoding *e, work *w, size_t from, size_t to, bool first)
 {
     const rf__mapped *in = &w->text;
@@ -140,7 +140,7 @@ typedef struct level_word {
     const work *w;
     const rf__mapped *in;
     size_t base;
-    known *slot;                        /* that remembers it, or NULL                                                 */
+    known *slot;                        /* the cache, or NULL                                                         */
     size_t n;                           /* tokens so far                                                              */
 } level_word;
 
@@ -162,7 +162,7 @@ static bool put_new(void *user, int32_t id, size_t from, size_t to)
     return put_token(x, id, word->from[from], word->to[to - 1]);
 }
 
-/* A word: as it was cut before, or cut as the visible characters of its bytes, of which `word` knows the places. */
+/* A word: from the cache, or split as the visible characters of its bytes, of which `word` has the positions. */
 static bool put_level_word(const fast *t, rf_encoding *e, work *w, const rf__mapped *in, size_t from, size_t to)
 {
     const size_t size = to - from;
@@ -188,7 +188,7 @@ static bool put_level_word(const fast *t, rf_encoding *e, work *w, const rf__map
     return true;
 }
 
-/* Bytes [from, to) of the normalized text, which are no added token. */
+/* Bytes [from, to) of the normalized text, which contain no added token. */
 static bool put_level(const fast *t, rf_encoding *e, work *w, size_t from, size_t to)
 {
     const rf__mapped *in = &w->text;
@@ -209,7 +209,7 @@ static bool put_level(const fast *t, rf_encoding *e, work *w, size_t from, size_
     return good;
 }
 
-/* The longest added token that the normalized text has at *at, which moves behind it; NULL: none. */
+/* The longest added token of the normalized text at *at, which advances past it; NULL: none. */
 static const rf_added *normalized_at(const fast *t, const rf__mapped *in, size_t *at)
 {
     const rf_added *best = NULL;
@@ -222,7 +222,7 @@ static const rf_added *normalized_at(const fast *t, const rf__mapped *in, size_t
     return best;
 }
 
-/* The first added token of the normalized text from `at` on, with the white space that it takes along. */
+/* The first added token of the normalized text from `at` on, with the white space that it absorbs. */
 static const rf_added *next_normalized(const fast *t, const rf__mapped *in, size_t at, size_t *from, size_t *to)
 {
     const rf_added *a = NULL;
@@ -289,7 +289,7 @@ static bool is_text(const rf_tokenizer *t, int32_t id)
     return id >= 0 && id < as_fast(t)->pieces.n && as_fast(t)->pieces.token[id] && !rf_tokenizer_is_special(t, id);
 }
 
-/* The byte that a piece <0x41> stands for, or -1. */
+/* The byte of a piece <0x41>, or -1. */
 static int byte_of(const fast *t, int32_t id)
 {
     const char *name = t->pieces.bytes ? t->pieces.token[id] : "";
@@ -298,7 +298,7 @@ static int byte_of(const fast *t, int32_t id)
     return byte >= 0 && byte < 256 && t->pieces.byte[byte] == id ? (int)byte : -1;
 }
 
-/* Bytes that are no UTF-8 become U+FFFD: each of them, or in byte-level BPE each part of a character. */
+/* Invalid UTF-8 becomes U+FFFD: one per byte, or in byte-level BPE one per part of a character. */
 static bool put_bytes(const fast *t, rf__growing *out, const char *bytes, size_t n)
 {
     for (size_t good; t->level && n; bytes += good, n -= good) {
@@ -314,7 +314,7 @@ static bool put_bytes(const fast *t, rf__growing *out, const char *bytes, size_t
     return true;
 }
 
-/* The bytes that a piece of byte-level BPE stands for, where all its characters are of the alphabet. */
+/* The bytes of a piece of byte-level BPE if all its characters are in the alphabet. */
 static bool level_bytes(const fast *t, int32_t id, rf__growing *bytes, bool *good)
 {
     const char *name = t->level ? t->pieces.token[id] : "";
@@ -415,7 +415,7 @@ static rf_status read_metaspace(const rf_tokenizer_folder *f, fast *t, const jso
     return before ? unsupported(f, "pre_tokenizer: prepend_scheme", before, "always, first or never") : RF_OK;
 }
 
-/* ByteLevel, with its own regex or behind a Split. */
+/* ByteLevel, with its own regex or after a Split. */
 static rf_status read_level(const rf_tokenizer_folder *f, fast *t, const json_t *x)
 {
     const bool regex = !json_is_false(json_object_get(x, "use_regex"));
@@ -454,7 +454,7 @@ static rf_status read_split(const rf_tokenizer_folder *f, fast *t, const json_t 
     return read_level(f, t, json_array_get(list, 1));
 }
 
-/* Whether the normalizer, or its last step, puts something in the place of each blank: Split by blanks finds none. */
+/* Whether the normalizer, or its last step, replaces each blank, so that Split by blanks finds none. */
 static bool leaves_no_blank(const rf_tokenizer_folder *f)
 {
     const json_t *x = json_object_get(f->fast, "normalizer"), *list = json_object_get(x, "normalizers");
@@ -499,7 +499,7 @@ static rf_status read_splitter(const rf_tokenizer_folder *f, fast *t, const json
     return status;
 }
 
-/* A template as letters: A, B the texts, c what begins, s what ends; '?' something else. */
+/* A template as letters: A, B the texts, c the first token, s the last; '?' anything else. */
 static void letters_of(const json_t *list, const rf_tokenizer_parts *parts, char out[16], bool *one_type)
 {
     size_t i, n = 0;
@@ -522,7 +522,7 @@ static const char *special_at(const json_t *list, size_t i)
     return json_string_value(json_object_get(json_object_get(json_array_get(list, i), "SpecialToken"), "id"));
 }
 
-/* What stands around one text, and between two: forms that are not there make pairs impossible. */
+/* Tokens around one text, and between two.  Unsupported forms make pairs impossible. */
 static rf_status read_template(rf_tokenizer_folder *f, const json_t *x)
 {
     static const struct { const char *single, *pair; size_t middle; bool bare, alone, open; } form[] = {
@@ -556,7 +556,7 @@ static rf_status read_template(rf_tokenizer_folder *f, const json_t *x)
     return RF_OK;
 }
 
-/* Whether offsets leave blanks out; RobertaProcessing and ByteLevel say it. */
+/* Whether offsets exclude blanks; RobertaProcessing and ByteLevel specify it. */
 static void read_trim(rf_tokenizer_folder *f, const json_t *x)
 {
     f->parts.trims = json_is_true(json_object_get(x, "trim_offsets"));
@@ -590,7 +590,7 @@ static rf_status read_frame(rf_tokenizer_folder *f, fast *t, const json_t *x)
 
 /* ---- special and added tokens ------------------------------------------------------------------------------------ */
 
-/* Where there is no normalizer, it makes no difference whether a token is looked for before or behind it. */
+/* Without a normalizer it makes no difference whether a token is matched before or after it. */
 static rf_status read_added(rf_tokenizer_folder *f, const fast *t)
 {
     size_t i;
@@ -606,7 +606,7 @@ static rf_status read_added(rf_tokenizer_folder *f, const fast *t)
 
 static int32_t find_piece(const void *t, const char *text) { return id_of(t, text); }
 
-/* A token of the settings that is named otherwise than those of BERT. */
+/* A token of the settings whose name differs from BERT's. */
 static void name_ends(rf_tokenizer_folder *f)
 {
     static const struct { int special; const char *key; } row[] = {{RF_CLS, "bos_token"}, {RF_SEP, "eos_token"}};
@@ -629,7 +629,7 @@ static void clear(rf_tokenizer *any)
     rf__free(any->ctx, t->file);
 }
 
-/* Each byte that a text of UTF-8 may have is a piece. */
+/* Whether each byte that UTF-8 can contain is a piece. */
 static rf_status check_bytes(const rf_tokenizer_folder *f, const fast *t)
 {
     for (unsigned i = 0; i < 256; i++) {
@@ -642,7 +642,7 @@ static rf_status check_bytes(const rf_tokenizer_folder *f, const fast *t)
     return RF_OK;
 }
 
-/* Added tokens that are found in normalized text, as they read there. */
+/* Added tokens that are matched in normalized text, in normalized form. */
 static rf_status index_normalized(fast *t, rf_error *why)
 {
     rf__mapped text = {.ctx = t->base.ctx}, spare = text;
@@ -681,7 +681,7 @@ static rf_status read_parts(rf_tokenizer_folder *f, fast *t)
     return RF_OK;
 }
 
-/* `file`: the text of f->fast, which is taken; NULL: it is that of f->fast_path. */
+/* `file`: the text of f->fast, which is freed; NULL: read it from f->fast_path. */
 static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, char *file, size_t bytes,
                          rf_tokenizer **out)
 {
@@ -712,7 +712,7 @@ static rf_status open_bpe(rf_tokenizer_folder *f, rf_tokenizer **out)
     return open_as(f, &rf__tokenizer_fast_bpe, NULL, 0, out);
 }
 
-/* The class takes add_prefix_space (false) from its settings, whatever tokenizer.json says: both must agree. */
+/* The class takes add_prefix_space (false) from its settings and ignores tokenizer.json's: both must agree. */
 static rf_status check_prefix(rf_tokenizer_folder *f)
 {
     const bool json = json_is_true(json_object_get(json_object_get(f->fast, "pre_tokenizer"), "add_prefix_space"));
@@ -724,7 +724,7 @@ static rf_status check_prefix(rf_tokenizer_folder *f)
                    json ? "true" : "false");
 }
 
-/* RoBERTa's class: tokenizer.json if it is there, else vocab.json and merges.txt. */
+/* RoBERTa's class: tokenizer.json if it exists, otherwise vocab.json and merges.txt. */
 static rf_status open_roberta(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     char *file = NULL, path[RF_PATH];
@@ -770,7 +770,7 @@ const rf_tokenizer_row rf__tokenizer_fast_unigram = {
 const rf_tokenizer_row rf__tokenizer_fast_bpe = {
     .name = "fast_bpe", .title = "sub-words, BPE (tokenizer.json)", .classes = classes, .model = "BPE",
     .open = open_bpe, SHARED};
-/* What it opens is a fast_bpe. */
+/* The result is a fast_bpe. */
 const rf_tokenizer_row rf__tokenizer_roberta = {
     .name = "roberta", .title = "sub-words, BPE (vocab.json, merges.txt)", .classes = roberta_classes,
     .holds = roberta_holds, .open = open_roberta, SHARED};

@@ -1,4 +1,4 @@
-/* letters.c — the most frequent characters, sorted twice (heapsort): by frequency to choose, by scalar to list. */
+/* letters.c — the most frequent characters, sorted twice (heapsort): by frequency for the selection, then by scalar. */
 #include "letters.h"
 
 /* Whether p comes after q: by count (largest first, then by scalar), or by scalar. */

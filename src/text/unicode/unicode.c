@@ -1,6 +1,6 @@
-/* unicode.c — what the two sets of rules think of a scalar; UTF-8.
+/* unicode.c — character classes of the two sets of rules; UTF-8.
  *
- * Categories come from our own table, mappings from utf8proc where the table allows it (tools/unicode_tables.py). */
+ * Categories come from our own table, mappings from utf8proc if the table permits it (tools/unicode_tables.py). */
 #include <utf8proc.h>
 
 #include "unicode.h"
@@ -111,7 +111,7 @@ bool rf__unicode_white(uint32_t c)
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* Bytes of the scalar at `p` when it is well formed (Unicode 15, table 3-7), otherwise 0. */
+/* Length of the scalar at `p` if it is well-formed (Unicode 15, table 3-7), otherwise 0. */
 static size_t well_formed(const unsigned char *p, size_t left)
 {
     const unsigned char a = p[0];

@@ -1,18 +1,18 @@
-/* unicode.h — scalars: what a set of rules thinks of them, their decompositions, and UTF-8. */
+/* unicode.h — scalars: their classes in a set of rules, their decompositions, and UTF-8. */
 #ifndef RF_TEXT_UNICODE_H
 #define RF_TEXT_UNICODE_H
 
 #include "base/base.h"
 #include "roformer/tokenizer.h"
 
-/* What a set of rules thinks of a scalar; the bits of unicode_tables.inc. */
+/* The class of a scalar in a set of rules; the bits of unicode_tables.inc. */
 enum {
     RF_DROP = 1,      /* removed by cleaning                                                                          */
     RF_SPACE = 2,     /* ends a word                                                                                  */
-    RF_HAN = 4,       /* a word of its own, when asked for                                                            */
-    RF_PUNCT = 8,     /* a word of its own                                                                            */
+    RF_HAN = 4,       /* a separate word, on request                                                                  */
+    RF_PUNCT = 8,     /* a separate word                                                                              */
     RF_MARK = 16,     /* nonspacing: removed with the accents                                                         */
-    RF_MAPS = 32      /* utf8proc's decomposition, combining class and lower case hold                                */
+    RF_MAPS = 32      /* utf8proc's decomposition, combining class and lower case are valid                           */
 };
 
 typedef struct rf_unicode {
@@ -28,7 +28,7 @@ static inline unsigned rf__unicode_flags(const rf_unicode *u, uint32_t c)
     return c < 0x10000 ? u->flags[c] : rf__unicode_astral(u, c);
 }
 
-/* How many scalars were written to `to`; `flags` are those of c. */
+/* Writes the decomposition of c to `to` and returns its number of scalars; `flags` are those of c. */
 int rf__unicode_lower(const rf_unicode *u, uint32_t c, unsigned flags, uint32_t to[2]);
 int rf__unicode_decompose(uint32_t c, unsigned flags, uint32_t to[4]);
 unsigned rf__unicode_class(uint32_t c, unsigned flags);               /* canonical combining class                   */
@@ -39,7 +39,7 @@ bool rf__unicode_ignorable(uint32_t c);
 bool rf__unicode_control(uint32_t c);                                 /* categories Cc and Cf                        */
 bool rf__unicode_white(uint32_t c);                                   /* the property White_Space                    */
 
-/* Reads one scalar of checked text and moves on; writes one and returns its bytes. */
+/* Reads one scalar of valid text and advances; writes one and returns its length. */
 static inline uint32_t rf__utf8_get(const unsigned char *text, size_t *at)
 {
     const unsigned char *p = text + *at;

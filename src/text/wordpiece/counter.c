@@ -1,4 +1,4 @@
-/* counter.c — a hash of words; when it holds too many, the rarest are forgotten ("lossy counting"). */
+/* counter.c — a hash table of word counts; if it has too many words, the rarest are dropped ("lossy counting"). */
 #include "counter.h"
 
 void rf__counter_init(rf_counter *c, const rf_ctx *ctx, size_t most)
@@ -38,7 +38,7 @@ static rf_counted *find_slot(rf_counted *slot, size_t slots, const char *text, u
     }
 }
 
-/* A table of `slots` slots that holds the words which occur more than `above` times. */
+/* A table of `slots` slots with the words that occur more than `above` times. */
 static bool rebuild(rf_counter *c, size_t slots, uint64_t above)
 {
     rf_counted *fresh = rf__calloc(c->ctx, slots, sizeof *fresh);
@@ -72,7 +72,7 @@ static bool rebuild(rf_counter *c, size_t slots, uint64_t above)
     return true;
 }
 
-/* Forgets the rarest words, so that at most three quarters of `most` stay. */
+/* Drops the rarest words, so that at most three quarters of `most` remain. */
 static bool forget(rf_counter *c)
 {
     uint64_t above = 0;
@@ -116,7 +116,7 @@ static bool before(const rf_counter *c, const rf_counted *a, const rf_counted *b
     return order ? order < 0 : a->size < b->size;
 }
 
-/* Merge sort from `a` to `a` by way of `b`. */
+/* Merge sort from `a` to `a` with `b` as scratch. */
 static void sort(const rf_counter *c, rf_counted *a, rf_counted *b, size_t n)
 {
     for (size_t run = 1; run < n; run *= 2) {

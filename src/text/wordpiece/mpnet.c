@@ -2,7 +2,7 @@
  *
  *     <s> A </s>          <s> A </s></s> B </s>          all token types are 0
  *
- * A mask token that the settings give as a string also takes the blanks before it. */
+ * A mask token that the settings give as a string also absorbs the blanks before it. */
 #include "wordpiece.h"
 
 static rf_status add_mask(rf_tokenizer_folder *f, const char *mask)

@@ -1,22 +1,22 @@
 /* vocab.c — the vocabulary: lines, look-up, and greedy longest match.
  *
- * A word's prefixes are hashed once, h[i+1] = h[i] B + byte + 1 (mod p), so that the hash of any part is
- * h[j] - h[i] B^(j-i): a longest match costs one probe for each length tried and no pass over the bytes.
+ * A word's prefixes are hashed once, h[i+1] = h[i] B + byte + 1 (mod p), so that the hash of any part is h[j] - h[i]
+ * B^(j-i): a longest match costs one probe for each length and no pass over the bytes.
  *
- * p = 2^61 - 1 is prime and B is drawn when a vocabulary is made: two tokens of n bytes agree for at most n of the p
- * values of B, whoever chose them.  (Modulo 2^64 Thue and Morse's words agree for every B.)  No result depends on
- * it. */
+ * p = 2^61 - 1 is prime and B is drawn at random for each vocabulary: two tokens of n bytes collide for at most n of
+ * the p values of B, even if an attacker chose them.  (Modulo 2^64, Thue-Morse words collide for every B.)  No result
+ * depends on B. */
 #include "wordpiece.h"
 
 enum {
-    LONGEST_WORD = 1 << 16,             /* bytes of a token beyond which it is kept but never matched                 */
-    MOST_BYTES = 1 << 30,               /* of a vocabulary                                                            */
+    LONGEST_WORD = 1 << 16,             /* tokens with more bytes are kept but never matched                          */
+    MOST_BYTES = 1 << 30,               /* maximum of a vocabulary                                                    */
     MOST_LINES = 1 << 28
 };
 static const uint64_t PRIME = ((uint64_t)1 << 61) - 1;
 __extension__ typedef unsigned __int128 wide;
 
-/* h B + c (mod p), of what is below p. */
+/* h B + c (mod p), for arguments below p. */
 static inline uint64_t step(uint64_t h, uint64_t base, uint64_t c)
 {
     const wide x = (wide)h * base + c;
@@ -24,7 +24,7 @@ static inline uint64_t step(uint64_t h, uint64_t base, uint64_t c)
     return r >= PRIME ? r - PRIME : r;
 }
 
-/* The hash of what follows the first of two prefixes in the second; `power` is B^(bytes between). */
+/* The hash of the bytes between two prefixes; `power` is B^(bytes between). */
 static inline uint64_t between(uint64_t first, uint64_t second, uint64_t power)
 {
     const uint64_t x = step(first, power, 0);
@@ -45,7 +45,7 @@ static uint64_t hash_of(const rf_vocab *v, const char *text, size_t size)
     return h;
 }
 
-/* The id under `hash` whose token, from byte `skip` on, is `text`; -1 when there is none. */
+/* The id under `hash` whose token, from byte `skip` on, is `text`; -1 if there is none. */
 static inline int32_t find(const rf_vocab *v, const rf_slots *s, uint64_t hash, const char *text, size_t size,
                            size_t skip)
 {
@@ -164,7 +164,7 @@ size_t rf__vocab_pieces(const rf_vocab *v, const char *word, size_t size, uint64
 
 /* ---- vocab.txt --------------------------------------------------------------------------------------------------- */
 
-/* Where the line that starts at `at` ends, and where the next one starts: Rust ends lines at \n alone, Python also at
+/* The end of the line that starts at `at`, and the start of the next one: Rust ends lines only at \n, Python also at
  * \r\n and \r. */
 static size_t line_end(const char *text, size_t size, size_t at, bool python, size_t *next)
 {
@@ -175,7 +175,7 @@ static size_t line_end(const char *text, size_t size, size_t at, bool python, si
     return i;
 }
 
-/* Rust drops white space from the end of a line. */
+/* Rust removes white space from the end of a line. */
 size_t rf__vocab_trimmed(const char *text, size_t from, size_t to)
 {
     while (to > from) {
@@ -188,7 +188,7 @@ size_t rf__vocab_trimmed(const char *text, size_t from, size_t to)
     return to;
 }
 
-/* How many lines the text has; 0 and a reason when it cannot be a vocabulary. */
+/* The number of lines of the text; 0 and a reason if it cannot be a vocabulary. */
 static size_t count_lines(const char *text, size_t size, bool python, const char *name, rf_error *why)
 {
     size_t lines = 0, next = 0;

@@ -1,12 +1,12 @@
-/* vocab_trainer.c — learning a WordPiece vocabulary by merging pairs.
+/* vocab_trainer.c — trains a WordPiece vocabulary by merging pairs.
  *
  *   words     w with count n(w), each a row of symbols: its characters, all but the first marked "##"
- *   repeat    (a, b) = the pair of neighbours with the largest sum of n(w) over its places; the smaller ids of equals
+ *   repeat    (a, b) = the pair of neighbors with the largest sum of n(w) over its occurrences; ties: the smaller ids
  *             a new symbol ab; every a b becomes ab
  *
- * The criterion is the one of Hugging Face's WordPieceTrainer: plain frequency.  A heap holds the pairs with counts
- * that may be out of date (counts of pairs only shrink until they are merged, so an old entry is too high and is put
- * back when it surfaces); for each pair a list names the words in which it has occurred.                             */
+ * The criterion is that of Hugging Face's WordPieceTrainer: plain frequency.  A heap has the pairs with counts that may
+ * be outdated.  Counts only decrease until a pair is merged, so an outdated entry is too high and is reinserted when it
+ * reaches the top.  Each pair has a list of the words in which it has occurred.                                      */
 
 #include "counter.h"
 #include "text/unicode/letters.h"
@@ -28,7 +28,7 @@ typedef struct learner {
     const rf_ctx *ctx;
     rf_counted *word;
     size_t words;
-    int32_t *sym;                       /* symbols of all words, end to end                                           */
+    int32_t *sym;                       /* symbols of all words, one word after another                               */
     uint64_t *first;                    /* [words + 1] into sym                                                       */
     uint32_t *length;
     symbol *symbol;
@@ -68,7 +68,7 @@ static int32_t find_symbol(const learner *l, const char *text, size_t size, bool
     return l->known[symbol_slot(l, text, size, tail)];
 }
 
-/* The symbol of this text, made when there is none; -1: no memory. */
+/* The symbol of this text, created if it does not exist; -1: no memory. */
 static int32_t make_symbol(learner *l, const char *text, size_t size, bool tail)
 {
     const size_t slot = symbol_slot(l, text, size, tail);
@@ -178,7 +178,7 @@ static uint32_t scalar_at(const char *text)
     return rf__utf8_get((const unsigned char *)text, &at);
 }
 
-/* Makes the characters' symbols: the `limit` most frequent, in the order of scalars; first those that begin a word. */
+/* Creates the characters' symbols: the `limit` most frequent, ordered by scalar; first those that begin a word. */
 static bool make_alphabet(learner *l, const char *text, size_t limit)
 {
     uint64_t *count = rf__calloc(l->ctx, RF_SCALARS, sizeof *count);
@@ -209,7 +209,7 @@ done:
     return good;
 }
 
-/* Rows of symbols; a character that is not in the alphabet is left out, as Hugging Face leaves it out. */
+/* Sequences of symbols.  Characters that are not in the alphabet are left out, as in Hugging Face's trainer. */
 static bool make_rows(learner *l, const char *text)
 {
     size_t total = 0;
@@ -248,7 +248,7 @@ static bool count_pairs(learner *l)
 
 /* ---- merging ----------------------------------------------------------------------------------------------------- */
 
-/* The pair (a, b) has `by` more places in `word`. */
+/* The pair (a, b) has `by` more occurrences in `word`. */
 static bool change(learner *l, int32_t a, int32_t b, int64_t by, size_t word)
 {
     pair *p = get_pair(l, a, b);
@@ -297,7 +297,7 @@ static int32_t merged_symbol(learner *l, int32_t a, int32_t b)
     return id;
 }
 
-/* Merges the best pair; *done: none is left that occurs `least` times. */
+/* Merges the best pair; *done: no pair is left that occurs `least` times. */
 static bool merge_best(learner *l, uint64_t least, bool *done)
 {
     candidate top;

@@ -1,7 +1,7 @@
-/* wordpiece.c — BERT's tokenizer as a row: words (words.c), their pieces (vocab.c), and pieces joined again.
+/* wordpiece.c — BERT's tokenizer as a row: words (words.c), their pieces (vocab.c), and decoding.
  *
- * Text is Zipfian: most words were seen before.  Each encoding keeps a direct-mapped cache from a short word to its
- * pieces, one line of memory per word, so that threads share the tokenizer and nothing else.                        */
+ * Word frequencies follow Zipf's law, so most words occurred before.  Each encoding keeps a direct-mapped cache from a
+ * short word to its pieces, one cache line per word.  Threads share only the tokenizer.                              */
 #include "wordpiece.h"
 
 /* ---- scratch --------------------------------------------------------------------------------------------------- */
@@ -12,7 +12,7 @@ typedef struct rf_cached {
     uint64_t key[RF_KEY / 8];
     int32_t id[CACHED];
     uint8_t end[CACHED];
-    uint8_t n;                                            /* 0: nothing here                                          */
+    uint8_t n;                                            /* 0: empty                                                 */
 } line;
 
 bool rf__piecer_init(rf_piecer *s, const rf_ctx *ctx)
@@ -73,7 +73,7 @@ size_t rf__wordpieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w)
                : 0;
 }
 
-/* The pieces of a word that the cache does not hold. */
+/* The pieces of a word that is not in the cache. */
 static bool look_up(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_word *w, line *cached,
                     rf_pieces_of *pieces)
 {
@@ -136,8 +136,8 @@ static const rf_change in_tokens[] = {{" .", "."},   {" ?", "?"},     {" !", "!"
                                       {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
                                       {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
 
-/* As transformers 5: each token after the first is glued ("##" removed) or gets a space before it; then its own text is
- * tidied, token by token (" ." becomes "." and so on). */
+/* As in transformers 5: each token after the first is joined ("##" removed) or gets a space before it; then its own
+ * text is cleaned up, token by token (" ." becomes "." and so on). */
 char *rf__wordpiece_decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool skip, size_t *size)
 {
     const rf_wordpiece *t = rf__as_wordpiece(any);

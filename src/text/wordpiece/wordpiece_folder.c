@@ -1,9 +1,9 @@
-/* wordpiece_folder.c — a WordPiece tokenizer read from a model folder, and what it writes there.
+/* wordpiece_folder.c — reads and writes a WordPiece tokenizer in a model folder.
  *
  *   vocab.txt         the tokens
- *   tokenizer.json    the same and more: of a BERT class the settings are its own and what it is given, whatever
- *                     tokenizer.json has beside its tokens; of a class that leaves all to it, it says all; without a
- *                     class, settings win over it                                                                    */
+ *   tokenizer.json    tokens and settings.  With a BERT class only its tokens are used, and settings come from the other
+ *                     files; with a class that leaves everything to it, it is complete; without a class, other
+ *                     settings have priority                                                                         */
 #include <errno.h>
 
 #include "base/path.h"
@@ -12,7 +12,7 @@
 typedef struct source {
     rf_tokenizer_folder *f;
     rf_tokenizer_options options;       /* strings belong to the JSON texts                                           */
-    bool bert;                          /* the class is BERT's                                                        */
+    bool bert;                          /* the class is one of BERT's                                                 */
     rf_vocab vocab;
 } source;
 
@@ -62,7 +62,7 @@ static rf_status read_rules(source *s)
     return RF_OK;
 }
 
-/* Special tokens of the settings win, but where tokenizer.json alone says what frames a text. */
+/* Special tokens of the settings have priority, unless only tokenizer.json defines the template. */
 static rf_status read_settings(source *s)
 {
     rf_tokenizer_folder *f = s->f;
@@ -102,7 +102,7 @@ static rf_status expect_type(source *s, const char *part, const char *kind)
                    type ? type : json_is_null(x) || !x ? "null" : "an object without type");
 }
 
-/* The template must be [CLS] A [SEP] (B [SEP]): its kind is enough for BertProcessing, otherwise the pieces count.
+/* The template must be [CLS] A [SEP] (B [SEP]): BertProcessing always is, otherwise its parts are compared.
  * RobertaProcessing is that of MPNet: [CLS] A [SEP] ([SEP] B [SEP]), all of type 0. */
 static rf_status check_template(source *s)
 {
@@ -181,7 +181,7 @@ static rf_status check_parts(source *s)
 
 typedef struct entry { const char *text; size_t size; bool alone; } entry;
 
-/* Puts a token at its id, which is below `most`; the list grows to hold it. */
+/* Stores a token at its id, which is below `most`; the list grows as needed. */
 static rf_status put_entry(source *s, entry **list, size_t *n, size_t *capacity, const char *text, size_t size,
                            int64_t id, size_t most, bool alone)
 {
@@ -264,7 +264,7 @@ static rf_status read_fast_vocab(source *s)
 
 /* ---- opening ---- */
 
-/* Added tokens must be where the vocabulary has them, or follow it. */
+/* Added tokens must have their id in the vocabulary, or follow it. */
 static rf_status check_added(source *s, const char *path)
 {
     const rf_vocab *v = &s->vocab;
@@ -304,7 +304,7 @@ static rf_status read_lines(source *s, const char *path)
     return status;
 }
 
-/* Tokens come from tokenizer.json where it says all, beside a BERT class with Rust rules, and without vocab.txt. */
+/* Tokens come from tokenizer.json if it is complete, with a BERT class and Rust rules, and without vocab.txt. */
 static rf_status read_source(source *s, const char *vocab_path, bool *lines)
 {
     rf_tokenizer_folder *f = s->f;
@@ -375,8 +375,8 @@ rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
 
 /* ---- saving ---- */
 
-/* Added tokens that follow the vocabulary stay out of vocab.txt, where they would become pieces.  An id without a token
- * would become a token of its own: it is written as the last token instead, of which the last line counts. */
+/* Added tokens after the vocabulary are not written to vocab.txt, where they would become pieces.  An id without a
+ * token would become a token; it is written as a repetition of the last token, whose last line counts. */
 rf_status rf__wordpiece_save(const rf_tokenizer *any, rf_ready_files *to, rf_error *why)
 {
     const rf_wordpiece *t = rf__as_wordpiece(any);

@@ -1,12 +1,12 @@
-/* words.c — from text to normalised words.
+/* words.c — splits text into normalized words.
  *
- *   Rust rules     drop controls; a Han character is a word; decompose and drop marks; lower case; cut at punctuation
- *   Python rules   lower case; drop controls; a Han character is a word; compose, or decompose and drop marks; cut at
- *                  punctuation (the slow tokenizer lowers its text, scalar by scalar, before it does anything else)
+ *   Rust rules     drop controls; a Han character is a word; decompose and drop marks; lower case; split at punctuation
+ *   Python rules   lower case; drop controls; a Han character is a word; compose, or decompose and drop marks; split at
+ *                  punctuation (the slow tokenizer converts its text to lower case, scalar by scalar, first)
  *
- * A word of plain ASCII takes the short way: its bytes are lowered eight at a time and nothing is copied elsewhere.
- * Anything else is gathered as scalars up to the next space (or Han character, or, where nothing composes,
- * punctuation): marks never move across those, so what is done piecewise equals what is done to the whole text.      */
+ * A word of plain ASCII has a fast path: its bytes are converted to lower case eight at a time, without a copy.  Other
+ * text is collected as scalars up to the next space (or Han character, or punctuation if nothing composes).  Marks
+ * never move across those, so processing in parts gives the result of the whole text.                                */
 #include "wordpiece.h"
 
 void rf__normal_init(rf_normal *n, const rf_tokenizer_options *options)
@@ -94,7 +94,7 @@ bool rf__words_push(rf_words *w, rf_scalars *to, rf_scalar s)
     return true;
 }
 
-/* Gathers cleaned scalars into `raw` up to where a word must end. */
+/* Collects cleaned scalars in `raw` up to the end of a word. */
 static void gather(rf_words *w)
 {
     const rf_normal *n = w->normal;
@@ -122,7 +122,8 @@ static void gather(rf_words *w)
     }
 }
 
-/* Stable sort by combining class: by insertion when short, by counting when long, so that the time is linear. */
+/* Stable sort by combining class: insertion sort for short runs, counting sort for long ones, so that the time is
+ * linear. */
 static bool sort_marks(rf_words *w, rf_scalar *s, size_t n)
 {
     if (n <= 32) {
@@ -145,8 +146,8 @@ static bool sort_marks(rf_words *w, rf_scalar *s, size_t n)
     return true;
 }
 
-/* raw -> ready, canonically decomposed and ordered.  Origins go by place, as Hugging Face's do: the i-th scalar that is
- * not a further part of a decomposition comes from the i-th scalar of `raw`, wherever ordering has put it.           */
+/* raw -> ready, canonically decomposed and ordered.  Origins are assigned by index, as Hugging Face does: the i-th
+ * scalar that does not continue a decomposition comes from the i-th scalar of `raw`, even if ordering has moved it.  */
 void rf__words_decompose(rf_words *w)
 {
     const rf_unicode *u = &w->normal->unicode;
@@ -176,7 +177,7 @@ void rf__words_decompose(rf_words *w)
     }
 }
 
-/* Composes `ready` in place.  A composite takes as many scalars' origins as it has parts. */
+/* Composes `ready` in place.  A composite has the origins of all its parts. */
 static void compose(rf_words *w)
 {
     const rf_unicode *u = &w->normal->unicode;
@@ -217,7 +218,7 @@ static void put(rf_words *w, uint32_t c, uint32_t from, uint32_t to)
     w->bytes += n;
 }
 
-/* Adds scalar c to the words that are ready; `joins`: to the last of them. */
+/* Adds scalar c to the finished words; `joins`: to the last of them. */
 static void add(rf_words *w, uint32_t c, uint32_t from, uint32_t to, bool joins)
 {
     if (!joins) {
@@ -233,7 +234,7 @@ static void add(rf_words *w, uint32_t c, uint32_t from, uint32_t to, bool joins)
     w->cut[w->cuts - 1].chars++;
 }
 
-/* Python rules keep a word that cleaning has made equal to a special token. */
+/* Python rules keep a word that equals a special token after cleaning. */
 static void keep_whole(rf_words *w)
 {
     for (size_t i = 0; i < w->normal->wholes && w->cuts > 1; i++) {
@@ -245,7 +246,7 @@ static void keep_whole(rf_words *w)
     }
 }
 
-/* One stretch of text, normalised and cut into words. */
+/* One part of a text, normalized and split into words. */
 static void stretch(rf_words *w)
 {
     const rf_normal *n = w->normal;
