@@ -1,5 +1,5 @@
-/* test_position_report.c — mirrors src/analysis: measures of a trained model, against the properties of its encoding
- * and against sums made piece by piece. */
+/* test_position_report.c — mirrors src/analysis: measures of a trained model, compared with the properties of its
+ * encoding and with directly computed sums. */
 #define _GNU_SOURCE
 #include "tiny.h"
 

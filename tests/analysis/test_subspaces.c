@@ -1,5 +1,5 @@
-/* test_subspaces.c — mirrors src/analysis/subspaces.c and src/analysis/position_vectors.c: angles that are known, and
- * vectors by the formulas of their encodings. */
+/* test_subspaces.c — mirrors src/analysis/subspaces.c and src/analysis/position_vectors.c: subspaces with known angles,
+ * and vectors by the formulas of their encodings. */
 #include "t.h"
 
 #include <float.h>

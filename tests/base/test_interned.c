@@ -1,4 +1,4 @@
-/* test_interned.c — mirrors src/base/interned.c: bytes that live as long as their context. */
+/* test_interned.c — mirrors src/base/interned.c: byte strings with the lifetime of their context. */
 #include "t.h"
 
 #include <pthread.h>

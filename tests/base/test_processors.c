@@ -1,5 +1,5 @@
-/* test_processors.c — mirrors linux.c, cgroup.c: machines of any size, played by a sched_getaffinity that refuses sets
- * smaller than its own as the kernel does, and of any caches and quotas, played by folders. */
+/* test_processors.c — mirrors linux.c, cgroup.c: simulates machines of any size by a sched_getaffinity that rejects
+ * sets smaller than its own, as the kernel does, and machines with any caches and quotas by folders. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* test_convert.c — mirrors src/convert/convert.c, extend.c, other_files.c, src/model/tied.c: what is reported, refused,
- * written and read back. */
+/* test_convert.c — mirrors src/convert/convert.c, extend.c, other_files.c, src/model/tied.c: reports, rejected input,
+ * and files that are written and read back. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <unistd.h>

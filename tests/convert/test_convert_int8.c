@@ -1,5 +1,5 @@
-/* test_convert_int8.c — mirrors src/convert/convert_int8.c: folders in int8 give the bits of their source opened in
- * int8, are carried on as they are, and weights that have no scale are refused by name. */
+/* test_convert_int8.c — mirrors src/convert/convert_int8.c: a folder in int8 gives the bits of its source opened in
+ * int8 and is converted unchanged; weights without a scale are rejected by name. */
 #define _GNU_SOURCE
 #include <unistd.h>
 

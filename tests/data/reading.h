@@ -1,4 +1,4 @@
-/* reading.h — labelled files in memory, read as the options say; what is refused, and the sentence about it. */
+/* reading.h — labeled files in memory, read with given options; which ones are rejected, and with which message. */
 #ifndef DATA_READING_H
 #define DATA_READING_H
 

@@ -1,5 +1,5 @@
-/* test_labelled.c — mirrors src/data/labelled.c, records.c, records_json.c and example_files.c: what is read of good
- * files, and the one sentence about bad ones. */
+/* test_labelled.c — mirrors src/data/labelled.c, records.c, records_json.c and example_files.c: the contents of valid
+ * files, and the messages about invalid ones. */
 #define _GNU_SOURCE
 #include <unistd.h>
 #include <zlib.h>

@@ -1,4 +1,4 @@
-/* test_pairs.c — mirrors src/data/pairs.c: parallel text as ids, what is dropped and refused, batches of two sides. */
+/* test_pairs.c — mirrors src/data/pairs.c: parallel text as ids, dropped and rejected pairs, batches of two sides. */
 #define _GNU_SOURCE
 #include "t.h"
 

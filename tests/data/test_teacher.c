@@ -1,5 +1,5 @@
-/* test_teacher.c — mirrors src/data/teacher.c: files as numpy.save writes them, of three types and versions; what is no
- * such file, or is cut short, is named. */
+/* test_teacher.c — mirrors src/data/teacher.c: files of numpy.save in three types and versions; other and truncated
+ * files are rejected with a message. */
 #define _GNU_SOURCE
 #include <math.h>
 

@@ -1,4 +1,5 @@
-/* test_beam.c — mirrors src/decode/beam.c, and of choose.c what it asks: the best of all texts that there are. */
+/* test_beam.c — mirrors src/decode/beam.c, and the parts of choose.c that it uses: finds the best of all possible
+ * texts. */
 #include "decode/choose.h"
 #include "../model/translating.h"
 

@@ -1,6 +1,5 @@
-/* test_generate.c — mirrors src/decode/generate.c, src/decode/choose.c: transformers' tokens and probabilities, and
- * what
- * a caller may rely on. */
+/* test_generate.c — mirrors src/decode/generate.c, src/decode/choose.c: transformers' tokens and probabilities, and the
+ * documented guarantees. */
 #include "t.h"
 
 #include "decode/choose.h"

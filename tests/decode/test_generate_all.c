@@ -1,5 +1,5 @@
-/* test_generate_all.c — mirrors src/decode/generate.c, src/decode/beam.c: many prompts at once give each text
- * that it has alone. */
+/* test_generate_all.c — mirrors src/decode/generate.c, src/decode/beam.c: many prompts in one call give the texts of
+ * separate calls. */
 #include "../model/causal.h"
 #include "model/model.h"
 #include "roformer/generate.h"

@@ -1,4 +1,4 @@
-/* test_logprobs.c — mirrors src/decode/logprobs.c: what a model makes of every token, in windows that overlap. */
+/* test_logprobs.c — mirrors src/decode/logprobs.c: log-probabilities of every token, in overlapping windows. */
 #include "../model/causal.h"
 #include "roformer/generate.h"
 

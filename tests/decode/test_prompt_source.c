@@ -1,6 +1,5 @@
-/* test_prompt_source.c — mirrors src/decode/generate.c (rf_session_generate_from): prompts that come while others are
- * written have the texts that they have in a list, to the bit; when the source is asked, and that it may end the
- * call. */
+/* test_prompt_source.c — mirrors src/decode/generate.c (rf_session_generate_from): prompts that arrive during
+ * generation give the same bits as in a list; when the source is called, and that it can end the call. */
 #include "../model/causal.h"
 #include "roformer/generate.h"
 

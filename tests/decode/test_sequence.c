@@ -1,6 +1,5 @@
-/* test_sequence.c — mirrors src/decode/sequence.c: texts that are begun, forked, continued and dropped in any order
- * have
- * the bits that each has alone, seen at once. */
+/* test_sequence.c — mirrors src/decode/sequence.c: sequences that are started, forked, continued and dropped in any
+ * order have the bits of a single forward pass. */
 #include "../model/causal.h"
 #include "model/model.h"
 

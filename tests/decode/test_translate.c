@@ -1,5 +1,5 @@
-/* test_translate.c — mirrors src/decode/translate.c, src/decode/sources.c, and of sequence.c, cache.c, beam.c and
- * generate.c what has to do with sources: kept = computed again, many = alone, scores, memory, what is refused. */
+/* test_translate.c — mirrors src/decode/translate.c, src/decode/sources.c, and the parts of sequence.c, cache.c, beam.c
+ * and generate.c that concern sources: cached = recomputed, many = one by one, scores, memory, rejected input. */
 #include "families.h"
 
 #include "decode/generation_options.h"

@@ -1,5 +1,4 @@
-/* test_translate_golden.c — mirrors src/decode/translate.c: texts, scores and shares of sources as transformers has
- * them
+/* test_translate_golden.c — mirrors src/decode/translate.c: texts, scores and attention to sources as in transformers
  * (tools/golden/golden_translate.py). */
 #include "families.h"
 

@@ -1,4 +1,4 @@
-/* test_comm.c — mirrors src/dist/comm.c: small collectives, on ranks that are threads. */
+/* test_comm.c — mirrors src/dist/comm.c: small collectives, with threads as ranks. */
 #include "ranks.h"
 #include "dist/comm.h"
 

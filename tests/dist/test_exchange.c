@@ -1,5 +1,5 @@
 /* test_exchange.c — mirrors src/dist/exchange.c and shares.c: several ranks train one model.  Ranks are threads here
- * (ranks.h); tests/mpi does the same over MPI. */
+ * (ranks.h); tests/mpi does the same with MPI. */
 #define _GNU_SOURCE
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* test_tree.c — mirrors src/dist/tree.c: one order of sums for every split. */
+/* test_tree.c — mirrors src/dist/tree.c: the same order of sums for every number of ranks. */
 #include "t.h"
 #include "dist/tree.h"
 

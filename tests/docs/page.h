@@ -1,12 +1,12 @@
-/* page.h — pages whose numbers are recomputed: their lines, sections, fenced blocks and prose.
+/* page.h — pages with recomputed numbers: their lines, sections, fenced blocks and prose.
  *
  * A block ```numbers has lines of three kinds:
  *
- *     name(1, 2, 3) = 0.25, -1        a function of the test, its arguments, and what it gives, to the digits printed
- *     results/x/table.txt: words      the file holds these words; runs of blanks count as one
+ *     name(1, 2, 3) = 0.25, -1        a function of the test, its arguments, and its result to the printed digits
+ *     results/x/table.txt: words      the file contains these words; runs of blanks count as one
  *     # words                         a remark
  *
- * Elsewhere a page may only repeat, or round, numbers of the blocks of its section.                                 */
+ * Elsewhere a page may only repeat, or round, numbers of the blocks of its section.                                  */
 #ifndef PAGE_H
 #define PAGE_H
 

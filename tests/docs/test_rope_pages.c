@@ -1,7 +1,7 @@
 /* test_rope_pages.c — the numbers of docs/rope.md and docs/rope.zh.md, from the library and from formulas in double.
  *
- * Each line of a ```numbers block names one of the functions below.  A page that states a number that none gives, or a
- * function that no page uses, fails.                                                                                */
+ * Each line of a ```numbers block names one of the functions below.  The test fails if a page states a number without a
+ * function, or if no page uses a function.                                                                           */
 #include "page.h"
 #include "roformer/inspect/positions.h"
 #include "roformer/kernel/rope.h"

@@ -1,4 +1,4 @@
-/* folder.h — the folder of a harness whose input is read from files: made once, below TMPDIR. */
+/* folder.h — the folder for a harness that reads its input from files: created once, under TMPDIR. */
 #ifndef RF_FUZZ_FOLDER_H
 #define RF_FUZZ_FOLDER_H
 

@@ -1,10 +1,10 @@
-/* fuzz_complete.c — any bytes as a COMPLETE beside a few files.  With an odd first byte the list's own CRC is set
- * right, so that what is behind it is met:
+/* fuzz_complete.c — arbitrary bytes as a COMPLETE file next to a few files.  If the first byte is odd, the list's CRC
+ * is corrected, so that the code after its check is reached:
  *
  *     five    "12345"       none    ""       folder/       pipe    a FIFO that nobody writes       loop    a link to
  *             itself
  *
- * Refused with a sentence of printable text, or every file that the list names is there with its size and CRC.       */
+ * Either it is rejected with a message of printable text, or every file in the list exists with its size and CRC.    */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

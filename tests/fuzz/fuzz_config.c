@@ -1,4 +1,5 @@
-/* fuzz_config.c — any bytes as config.json: refused with a sentence, or a configuration that passes its own check. */
+/* fuzz_config.c — arbitrary bytes as config.json: rejected with a message, or a configuration that passes its own
+ * check. */
 #include <stdlib.h>
 
 #include "base/base.h"

@@ -1,5 +1,5 @@
-/* fuzz_dictionary.c — any bytes as a dictionary of words, compiled or not, and as the text that is cut by it: refused
- * with a sentence, or every character of the text is in one word. */
+/* fuzz_dictionary.c — arbitrary bytes as a dictionary of words, compiled or not, and as the text to segment: rejected
+ * with a message, or every character of the text is in one word. */
 #define _GNU_SOURCE
 #include "folder.h"
 #include "text/chinese/dictionary.h"

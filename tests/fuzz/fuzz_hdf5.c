@@ -1,5 +1,5 @@
-/* fuzz_hdf5.c — any bytes as tf_model.h5: an error with a sentence, or tensors inside the file.  Bytes without the
- * signature are what follows it. */
+/* fuzz_hdf5.c — arbitrary bytes as tf_model.h5: an error with a message, or tensors inside the file.  Bytes without the
+ * signature are placed after one. */
 #include <stdlib.h>
 
 #include "store/store.h"

@@ -1,5 +1,5 @@
-/* fuzz_index.c — any bytes as a model.safetensors.index.json beside four shards: refused with a sentence, or every
- * tensor that the index promises is found in the shard it names, and in that one only.
+/* fuzz_index.c — arbitrary bytes as a model.safetensors.index.json next to four shards: rejected with a message, or
+ * every tensor of the index is in the shard that it names, and only there.
  *
  *     one.safetensors    tensors "a" and "b"             two.safetensors    tensor "c"
  *     twice.safetensors  "a" again                       cut.safetensors    a header without its data                */

@@ -1,10 +1,10 @@
-/* fuzz_labelled.c — any bytes as a labelled file.  The first two bytes choose how they are read:
+/* fuzz_labelled.c — arbitrary bytes as a labeled file.  The first two bytes select the options:
  *
  *     byte 0   bits 0-2 name of the file   bits 3-6 task   bit 7 with labels
- *     byte 1   bits 0-1 columns   bit 2 labels given   bit 3 some bad lines may be   bits 4-7 longest example
+ *     byte 1   bits 0-1 columns   bit 2 labels given   bit 3 some bad lines allowed   bits 4-7 longest example
  *
- * Either there is a sentence, or items of which each has tokens of the vocabulary, labels within their number, and
- * finite targets; every record's text is UTF-8 and comes from the file.                                              */
+ * The result is a message, or items whose tokens are in the vocabulary, whose labels are in range and whose targets are
+ * finite; every record's text is UTF-8 from the file.                                                                */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* fuzz_learn.c — any bytes as the text that sub-words are learned from: refused with a sentence, or a tokenizer of that
- * text.  SentencePiece learns in a child process: whatever becomes of it, this one goes on and has no child left.
+/* fuzz_learn.c — arbitrary bytes as training text for sub-words: rejected with a message, or a tokenizer for that text.
+ * SentencePiece trains in a child process: whatever happens to it, this process continues and has no child left.
  *
  *     byte 0  1 BPE, 2 bytes for unknown characters, 4 nfkc  |  byte 1  the size of the vocabulary  |  the text */
 #include <stdint.h>

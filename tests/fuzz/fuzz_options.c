@@ -1,6 +1,6 @@
-/* fuzz_options.c — command lines: arguments separated by line feeds, the first one may name a command.
+/* fuzz_options.c — command lines: arguments separated by line feeds; the first one may be the name of a command.
  *
- * Whatever is typed, the parser gives a value or a sentence, and the struct it fills can be shown and freed.         */
+ * For any input the parser gives values or a message, and the struct that it fills can be printed and freed.         */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

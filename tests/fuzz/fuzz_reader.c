@@ -1,8 +1,8 @@
-/* fuzz_reader.c — any bytes as a text file.  The first byte chooses the options:
+/* fuzz_reader.c — arbitrary bytes as a text file.  The first byte selects the options:
  *
  *     bits 0-1 format   bits 2-3 split   bit 4 keep_titles   bit 5 max_document 64   bit 6 FASTA
  *
- * What comes out is UTF-8 of at most max_document bytes, is never empty, and comes out again after a seek.           */
+ * Each document is UTF-8 of at most max_document bytes, is not empty, and is read again after a seek.                */
 #include <stdlib.h>
 
 #include "text/unicode/unicode.h"

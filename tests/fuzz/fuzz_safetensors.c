@@ -1,4 +1,4 @@
-/* fuzz_safetensors.c — any bytes as a .safetensors file: refused with a sentence, or every tensor lies inside the
+/* fuzz_safetensors.c — arbitrary bytes as a .safetensors file: rejected with a message, or every tensor is inside the
  * file. */
 #include "weights.h"
 

@@ -1,5 +1,5 @@
-/* fuzz_serve_body.c — bodies of requests: the first byte chooses a route, the second JSON or a form. A body is refused
- * with an answer of JSON, or its members have the types of the route's table. */
+/* fuzz_serve_body.c — bodies of requests: the first byte selects a route, the second JSON or a form. A body is rejected
+ * with an answer in JSON, or its members have the types of the route's table. */
 #define _GNU_SOURCE
 #include "serve/fields.h"
 

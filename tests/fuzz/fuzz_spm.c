@@ -1,9 +1,10 @@
-/* fuzz_spm.c — a SentencePiece model of any bytes, or made of a description that the bytes are: refused with a
- * sentence, or pieces that lie in order within the text, the likeliest and sampled ones, and text again.
+/* fuzz_spm.c — a SentencePiece model of arbitrary bytes, or built from the bytes as a description: rejected with a
+ * message, or pieces in order within the text, the likeliest and sampled ones, and decoded text.
  *
  *     byte 0  1 the model is described; 2 sampled  |  byte 1  size of the text, which follows  |  the model
  *
- * A description is a byte of settings and, for each piece, a byte of type and size, one of its score, and the name. */
+ * A description is a byte of settings and, for each piece, a byte with type and size, one with its score, and the
+ * name. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* fuzz_state.c — any bytes as a trainer_state.json: refused with a sentence, or a state of which every count is one
- * that a run can go on counting from, and options that either pass their check or are refused by it.
+/* fuzz_state.c — arbitrary bytes as a trainer_state.json: rejected with a message, or a state whose counters a run can
+ * continue, with options that pass or fail their check.
  *
- * A state that lies within a text of a few pieces is gone on from: what is packed are pieces of the text, and batches
- * are full as those of any run.                                                                                      */
+ * If a state is within a text of a few pieces, the run continues: batches consist of pieces of the text and are full as
+ * in any run.                                                                                                        */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* fuzz_tensorflow.c — any bytes as the index of a TensorFlow checkpoint: a file that has its magic number is taken as
- * it is; of others the bytes are a block of entries, behind which the checksum and the rest of a table are put. */
+/* fuzz_tensorflow.c — arbitrary bytes as the index of a TensorFlow checkpoint.  A file with the magic number is used as
+ * it is; otherwise the bytes are a block of entries, to which the checksum and the rest of a table are added. */
 #include <stdlib.h>
 
 #include "store/tensorflow/tensorflow.h"

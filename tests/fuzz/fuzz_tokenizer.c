@@ -1,5 +1,5 @@
-/* fuzz_tokenizer.c — any bytes as text: refused at the first byte that is not UTF-8, or tokens that lie in order within
- * the text.  The first two bytes choose rules, settings, flags, limit and whether there is a second text. */
+/* fuzz_tokenizer.c — arbitrary bytes as text: rejected at the first byte that is not UTF-8, or tokens in order within
+ * the text.  The first two bytes select rules, settings, flags, limit and whether there is a second text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

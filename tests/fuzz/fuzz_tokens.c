@@ -1,12 +1,12 @@
-/* fuzz_tokens.c — any bytes as a token cache.  The first byte chooses what is set right before it is read, so that what
- * is behind it is met:
+/* fuzz_tokens.c — arbitrary bytes as a token cache.  The first byte selects the fields that are corrected first, so
+ * that the code after their checks is reached:
  *
  *     bit 0   magic and version     bit 1   width and tokenizer     bit 2   CRC of the content     bit 3   CRC of the
  *             header
  *     bit 4   number of tokens and of documents held out, from the lengths, when the documents fit into the file
  *
- * Refused with a sentence, or the ids are tokens of the vocabulary, lengths add up, and pieces and batches of them hold
- * every token once.                                                                                                  */
+ * Either it is rejected with a message, or the ids are tokens of the vocabulary, lengths add up, and pieces and batches
+ * contain every token once.                                                                                          */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

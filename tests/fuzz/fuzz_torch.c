@@ -1,5 +1,5 @@
-/* fuzz_torch.c — any bytes as what torch.save wrote: a file that begins as one does is taken as it is (zip, pickles);
- * of others the bytes are the pickle of tensors and what follows it, behind the front that the old format has. */
+/* fuzz_torch.c — arbitrary bytes as a file of torch.save.  A file with its first bytes (zip, pickles) is used as it is;
+ * otherwise the bytes are the pickle of tensors and the data of the old format, after a valid header. */
 #include "weights.h"
 
 #define FRONT "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\2M\xe9\3.\x80\2}(X\15\0\0\0little_endian\x88u."

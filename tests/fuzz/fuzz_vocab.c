@@ -1,5 +1,5 @@
-/* fuzz_vocab.c — any bytes as vocab.txt: refused with a sentence, or a tokenizer whose answers are within bounds.
- * The first byte chooses rules and settings. */
+/* fuzz_vocab.c — arbitrary bytes as vocab.txt: rejected with a message, or a tokenizer whose results are within bounds.
+ * The first byte selects rules and settings. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* replay.c — stands in for libFuzzer: gives every file of the folders (or the files) that are named to the harness,
- * once. */
+/* replay.c — replaces libFuzzer: passes every named file, and every file of the named folders, to the harness once. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* weights.h — what holds of a file of weights that was not refused: every tensor lies inside it, and can be read. */
+/* weights.h — the property of an accepted file of weights: every tensor is inside it and can be read. */
 #ifndef RF_FUZZ_WEIGHTS_H
 #define RF_FUZZ_WEIGHTS_H
 

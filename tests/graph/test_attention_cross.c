@@ -1,5 +1,6 @@
-/* test_attention_cross.c — mirrors src/graph/ops/core/attention.c: keys and values of other tokens than the queries, in
- * packed sequences whose lengths differ on the two sides, against the formula in double, values and gradients. */
+/* test_attention_cross.c — mirrors src/graph/ops/core/attention.c: keys and values of tokens other than the queries',
+ * in packed sequences with different lengths on the two sides.  Values and gradients are compared with the formula in
+ * double. */
 #include "gradient.h"
 
 enum { HEADS = 2, B = 5 };

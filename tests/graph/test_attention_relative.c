@@ -1,6 +1,6 @@
-/* test_attention_relative.c — mirrors src/graph/ops/core/attention.c: tables of offsets and further columns, in packed
- * sequences, against the formula in double, values and gradients (gradient.h).  The kernels behind it:
- * test_attention_relate.c. */
+/* test_attention_relative.c — mirrors src/graph/ops/core/attention.c: tables of offsets and additional columns in
+ * packed sequences.  Values and gradients are compared with the formula in double (gradient.h).
+ * test_attention_relate.c tests the kernels. */
 #include "gradient.h"
 
 enum { HEADS = 2, B = 4 };

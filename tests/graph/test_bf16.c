@@ -1,9 +1,8 @@
 /* test_bf16.c — mirrors src/graph/ops/core/linear.c, src/graph/ops/loss/vocab_loss.c, src/graph/ops/core/attention.c
  * and src/graph/work.c in bf16.
  *
- * Where the operands are known the result is: sums in double of rounded numbers, and k roundings of f32 on top of them
- * (test_gemm_bf16.c).  Where a rounding hangs on the last bit of what was rounded, one unit of bf16 is allowed for
- * it. */
+ * With known operands the result is a sum in double of rounded numbers, plus k roundings of f32 (test_gemm_bf16.c).  If
+ * a rounding depends on the last bit of its input, one unit of bf16 is allowed for it. */
 #include <float.h>
 
 #include "gradient.h"

@@ -1,4 +1,4 @@
-/* test_encoder.c — mirrors src/graph/graph.c: a whole small encoder on the tape, its gradient, bits and memory. */
+/* test_encoder.c — mirrors src/graph/graph.c: a small encoder on the tape: its gradient, bits and memory. */
 #include <float.h>
 
 #include "gradient.h"

@@ -1,5 +1,5 @@
-/* test_gau.c — mirrors src/graph/ops/core/gau.c: the operations of a gated attention unit against their formulas in
- * double, values and gradients (gradient.h); U that S divides, and that it does not. */
+/* test_gau.c — mirrors src/graph/ops/core/gau.c: the operations of a gated attention unit.  Values and gradients are
+ * compared with the formulas in double (gradient.h), for U that is a multiple of S and for U that is not. */
 #include "gradient.h"
 
 enum { N = 5, S = 4, MOST = 10 };

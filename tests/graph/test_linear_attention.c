@@ -1,5 +1,5 @@
-/* test_linear_attention.c — mirrors src/graph/ops/core/linear_attention.c: packed sequences and heads against the
- * printed formula with all its weights, values and gradients (gradient.h).  The kernel behind it: test_linear.c. */
+/* test_linear_attention.c — mirrors src/graph/ops/core/linear_attention.c: packed sequences and heads.  Values and
+ * gradients are compared with the formula with all its weights (gradient.h).  test_linear.c tests the kernel. */
 #include "../kernel/linear_problem.h"
 #include "gradient.h"
 #include "kernel/attention/linear/feature_maps.h"

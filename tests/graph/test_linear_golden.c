@@ -1,5 +1,5 @@
-/* test_linear_golden.c — mirrors src/graph/ops/core/linear_attention.c against performer-pytorch's own attention,
- * values and gradients (tests/golden/performer, tools/golden/golden_performer.py). */
+/* test_linear_golden.c — mirrors src/graph/ops/core/linear_attention.c values and gradients are compared with
+ * performer-pytorch's attention (tests/golden/performer, tools/golden/golden_performer.py). */
 #include "gradient.h"
 
 enum { MOST = 512 };

@@ -1,5 +1,5 @@
-/* test_losses.c — mirrors src/graph/loss.c and the losses in src/graph/ops: values and gradients against their formulas
- * in double, as test_ops.c has them for the other operations. */
+/* test_losses.c — mirrors src/graph/loss.c and the losses in src/graph/ops: values and gradients are compared with the
+ * formulas in double, as in test_ops.c. */
 #include "gradient.h"
 
 /* ---- vocab_loss -------------------------------------------------------------------------------------------------- */

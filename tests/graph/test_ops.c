@@ -1,7 +1,7 @@
-/* test_ops.c — mirrors src/graph/ops: every operation against its formula in double, values and gradients; losses are
- * in test_losses.c.
+/* test_ops.c — mirrors src/graph/ops: values and gradients of every operation are compared with its formula in double;
+ * losses are in test_losses.c.
  *
- * The formulas below are those at the top of the operations' files, written once more, with loops and no shortcuts. */
+ * The formulas below repeat those at the top of the operations' files, with plain loops. */
 #include "gradient.h"
 #include "roformer/kernel/rope.h"
 

@@ -1,5 +1,6 @@
-/* test_position_ops.c — mirrors src/graph/ops: the operations that position encodings brought, against their formulas
- * in double, values and gradients (gradient.h).  The list below is checked; test_ops.c has the other operations. */
+/* test_position_ops.c — mirrors src/graph/ops: the operations for position encodings.  Values and gradients are
+ * compared with the formulas in double (gradient.h).  The list below is checked; test_ops.c has the other
+ * operations. */
 #include "gradient.h"
 #include "roformer/kernel/rope.h"
 

@@ -1,5 +1,5 @@
-/* test_relative_ops.c — mirrors src/graph/ops: the operations that relative positions brought, against their formulas
- * in double, values and gradients (gradient.h). */
+/* test_relative_ops.c — mirrors src/graph/ops: the operations for relative positions.  Values and gradients are
+ * compared with the formulas in double (gradient.h). */
 #include "gradient.h"
 
 enum { N = 5, H = 3, D = 4, C = H * D, TYPES = 3, R = 6 };

@@ -1,5 +1,5 @@
-/* test_smoothing.c — mirrors src/graph/ops/loss/vocab_loss.c and row_loss.c with smoothed labels: torch's numbers,
- * in f32 and in bf16, and that a share of 0 changes no bit (tools/golden/golden_smoothing.py). */
+/* test_smoothing.c — mirrors src/graph/ops/loss/vocab_loss.c and row_loss.c with smoothed labels: the results of torch,
+ * in f32 and in bf16; smoothing by 0 changes no bit (tools/golden/golden_smoothing.py). */
 #include <float.h>
 
 #include "gradient.h"

@@ -1,7 +1,7 @@
 /* attention_problem.h — what the tests of attention in f32 and in bf16 share: problems, which keys a query sees, and
- * what holds for both.
+ * common properties.
  *
- * FORWARD and BACK, defined before, name the members of rfk_table under test. */
+ * FORWARD and BACK, defined before the include, are the members of rfk_table under test. */
 #ifndef ATTENTION_PROBLEM_H
 #define ATTENTION_PROBLEM_H
 

@@ -1,4 +1,4 @@
-/* linear_head.h — a head of linear attention with everything that the kernel and the printed formula need of it. */
+/* linear_head.h — a head of linear attention with all inputs of the kernel and of the formula. */
 #ifndef LINEAR_HEAD_H
 #define LINEAR_HEAD_H
 

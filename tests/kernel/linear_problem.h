@@ -1,11 +1,11 @@
-/* linear_problem.h — linear attention of one head as it is printed, in double, with all T x T weights: what the tests
- * of the kernel and of the operation hold it to.
+/* linear_problem.h — linear attention of one head by its formula, in double, with all T x T weights: the reference of
+ * the tests of the kernel and of the operation.
  *
  *     w(m,n) = <R(m) phi(q_m), R(n) psi(k_n)>,   out_m = sum_n w(m,n) v_n / sum_n <phi(q_m), psi(k_n)>   Eqs. 17-19
  *
- * With xPos the numerator's features are R(m) zeta^(m/s) phi(q_m), R(n) zeta^(-n/s) psi(k_n), by the plane.  The maps
- * are written once more here, from their papers.  M (see feature_maps.h) may be given, so that differences can
- * be taken with it held constant. */
+ * With xPos the numerator's features are R(m) zeta^(m/s) phi(q_m), R(n) zeta^(-n/s) psi(k_n), for each plane.  The maps
+ * are repeated here from their papers.  M (see feature_maps.h) may be given, to keep it constant in finite
+ * differences. */
 #ifndef LINEAR_PROBLEM_H
 #define LINEAR_PROBLEM_H
 

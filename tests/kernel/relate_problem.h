@@ -1,5 +1,5 @@
-/* relate_problem.h — what the tests of attention with tables of offsets and further columns share, in f32 and in bf16:
- * problems, their adjoints, small shapes. */
+/* relate_problem.h — shared by the tests of attention with tables of offsets and additional columns, in f32 and in
+ * bf16: problems, their adjoints, small shapes. */
 #ifndef RELATE_PROBLEM_H
 #define RELATE_PROBLEM_H
 

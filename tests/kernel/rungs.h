@@ -1,4 +1,4 @@
-/* rungs.h — what the kernel tests share: every rung of this machine's ladder, sizes with every kind of tail. */
+/* rungs.h — shared by the kernel tests: every rung of this machine's ladder, and sizes with every kind of tail. */
 #ifndef RUNGS_H
 #define RUNGS_H
 

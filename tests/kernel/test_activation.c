@@ -1,9 +1,9 @@
 /* test_activation.c — mirrors src/kernel/activation.inc, src/kernel/vec_math.h and src/kernel/ref/activation.c.
  *
- * Tolerances are relative to the result, also where it is small, in units of EPS = 2^-23.  What enters: exp loses about
- * half an ulp for each rounding of its argument (so half of |argument| EPS of its value) and 1 EPS of its own, a
- * quotient of polynomials with positive coefficients about 4, a division, product or sum half of one each.  Results
- * below 1e-36 may lose their digits, because e^x ends there.                                                         */
+ * Tolerances are relative to the result, even if it is small, in units of EPS = 2^-23.  They consist of: for exp, half
+ * an ulp for each rounding of its argument (half of |argument| EPS of its value) and 1 EPS of its own; about 4 EPS for
+ * a quotient of polynomials with positive coefficients; half an EPS for each division, product or sum.  Results below
+ * 1e-36 may be inaccurate, because e^x underflows there.                                                             */
 #include <fenv.h>
 
 #include "rungs.h"

@@ -1,10 +1,10 @@
-/* test_amx.c — products in tiles, and when attention is.
- * mirrors src/kernel/isa_amx.c, src/kernel/isa_amx_emulated.c and src/kernel/tiles.c.
+/* test_amx.c — products in tiles, and when attention uses them. mirrors src/kernel/isa_amx.c,
+ * src/kernel/isa_amx_emulated.c and src/kernel/tiles.c.
  *
- * The emulated rung has the bits of the manual's formula, written here a second time with the C library's fused
- * multiply-add: no tolerance.  Where the processor has tiles, they must be as near to that as the order of a sum
- * allows; whether they add as the manual says is printed, since the manuals disagree.  In int8 test_gemm_i8.c asks
- * every rung for the same bits.                                                                                      */
+ * The emulated rung must have the bits of the manual's formula, which is implemented here with the C library's fused
+ * multiply-add, without tolerance.  If the processor has tiles, their results may differ only by the order of a sum.
+ * The test prints whether they add as the manual says, because Intel's manuals disagree.  For int8, test_gemm_i8.c
+ * requires the same bits of every rung.                                                                              */
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-/* test_attend.c — mirrors src/kernel/attention/attention_api.c: what programs call gives the kernels' bits, whoever
- * brings the scratch, and says what is wrong with a problem. */
+/* test_attend.c — mirrors src/kernel/attention/attention_api.c: the public function gives the kernels' bits with any
+ * scratch, and reports invalid problems. */
 #define FORWARD attention
 #define BACK attention_back
 #include "attention_problem.h"

@@ -1,7 +1,7 @@
 /* test_attention.c — mirrors src/kernel/attention/attention_scratch.c, attention*.inc and src/kernel/ref/attention.c.
  *
- * The reference rung is held against the printed formula, written once more here with whole matrices in double, and its
- * adjoints against central differences of that.  Every other rung is held against the reference rung.                */
+ * The reference rung is compared with the formula, implemented here with whole matrices in double, and its adjoints
+ * with central differences of it.  Every other rung is compared with the reference rung.                             */
 #define FORWARD attention
 #define BACK attention_back
 #include "attention_problem.h"

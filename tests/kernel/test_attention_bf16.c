@@ -1,9 +1,9 @@
 /* test_attention_bf16.c — mirrors src/kernel/attention_bf16*.inc, attention_bf16.h, attention_amx.inc, attention_amx.h
  * and mirrors src/kernel/ref/attention_bf16.c.
  *
- * What is rounded to bf16, and where, is part of the kernel's description, so the formula here rounds too, in double,
- * and carries an interval along with every number: f32's roundings may push a number over a tie, and then, only then,
- * its rounded value is another.  Beside that interval stands the distance from attention that rounds nothing.        */
+ * The kernel's description specifies what is rounded to bf16.  So the formula here rounds, too, in double, and computes
+ * an interval for every number: a rounding in f32 may move a number over a tie, and only then its rounded value
+ * differs. In addition, the distance from attention without rounding is bounded.                                     */
 #define FORWARD attention_bf16
 #define BACK attention_bf16_back
 #include "attention_problem.h"

@@ -1,6 +1,6 @@
 /* test_attention_pages.c — mirrors src/kernel/attention/attention_pack.inc, attention_one_query.inc and
- * attention_bf16_one_query.inc, src/kernel/ref/attention.h: keys and values that lie in pages give the bits of the same
- * numbers in rows, on every rung, for all queries together and for each alone. */
+ * attention_bf16_one_query.inc, src/kernel/ref/attention.h: keys and values in pages give the same bits as in rows, on
+ * every rung, for all queries together and for single queries. */
 #include "t.h"
 
 enum { QUERIES = 7, KEYS = 700, HEADS = 2 };

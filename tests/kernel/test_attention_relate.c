@@ -1,8 +1,9 @@
 /* test_attention_relate.c — mirrors src/kernel/attention/attention_relative.inc and attention_relative_backward.inc:
- * attention with tables of offsets and further columns.
+ * attention with tables of offsets and additional columns.
  *
- * The reference rung against the printed formula with whole matrices in double, its adjoints against central
- * differences of that; every other rung against the reference rung.  Bits and workspace hold for bf16, too.          */
+ * The reference rung is compared with the formula with whole matrices in double, and its adjoints with central
+ * differences of it; every other rung is compared with the reference rung.  The checks of bits and workspace include
+ * bf16.                                                                                                              */
 #include "relate_problem.h"
 
 /* ---- the printed formula ----------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* test_attention_relate_bf16.c — mirrors src/kernel/attention/attention_relative.inc and
- * attention_relative_backward.inc where products are in bf16: against the reference rung of f32, on numbers that bf16
- * has, with bounds for what it rounds. */
+ * attention_relative_backward.inc with products in bf16: compared with the reference rung of f32, on inputs that bf16
+ * can represent, with bounds for the roundings. */
 #include "relate_problem.h"
 
 /* Half a unit of f32 and of bf16, as shares of a number, and what the fit of v_exp2_near is off by. */

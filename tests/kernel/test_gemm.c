@@ -1,9 +1,9 @@
-/* test_gemm.c — mirrors src/kernel/gemm: products against the triple loop in double, and the promise "same row, same
- * bits".
+/* test_gemm.c — mirrors src/kernel/gemm: products compared with the triple loop in double, and the guarantee "same row,
+ * same bits".
  *
- * Tolerance.  A sum of k products in f32, in any order and with FMA or not, differs from the exact one by at most
- * (k + 1) u sum |a b|, u = 2^-24 (Higham 2002, 3.1).  We allow half of it plus a few u of the result for bias and
- * activation (|f'| <= 1.13 for GELU, SiLU and their like, and the vector functions are good to a few u).            */
+ * Tolerance.  A sum of k products in f32, in any order and with FMA or not, differs from the exact one by at most (k +
+ * 1) u sum |a b|, u = 2^-24 (Higham 2002, 3.1).  We allow half of it plus a few u of the result for bias and activation
+ * (|f'| <= 1.13 for GELU, SiLU and their like, and the vector functions are good to a few u).                        */
 #include "rungs.h"
 
 #include "kernel/gemm/products.h"

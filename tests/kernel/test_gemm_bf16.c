@@ -1,10 +1,10 @@
 /* test_gemm_bf16.c — products in bf16 against sums in double of the rounded numbers; packing and rounding kernels.
  *
- * Tolerance.  A product of two bf16 numbers has at most 16 digits: it is exact in f32.  What is left is the rounding of
- * k additions, at most k u sum |a b| in all (u = 2^-24, any order), plus what is lost when the instruction takes
- * numbers below 2^-126 for zeros, which the numbers here never are.  We allow half of that as in test_gemm.c, and a few
- * u for bias and activation.  BFMMLA rounds k / 2 + 1 times, each time by less than 2 u: (k + 2) u, of which the half
- * and those few are the same bound.                                                                                  */
+ * Tolerance.  A product of two bf16 numbers has at most 16 digits: it is exact in f32.  The error is the rounding of k
+ * additions, at most k u sum |a b| in total (u = 2^-24, any order), plus the loss if the instruction treats numbers
+ * below 2^-126 as zero; the numbers here are larger.  We allow half of that as in test_gemm.c, and a few u for bias and
+ * activation.  BFMMLA rounds k / 2 + 1 times, each time by less than 2 u: (k + 2) u, of which the half and those few
+ * are the same bound.                                                                                                */
 #include "rungs.h"
 
 #include "kernel/gemm/gemm_blocked.h"

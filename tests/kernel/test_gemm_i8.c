@@ -1,12 +1,11 @@
-/* test_gemm_i8.c — mirrors src/kernel/gemm/gemm_i8.c, gemm_i8.inc, gemm_squares.inc, isa_avx512vnni.c,
- * mirrors src/kernel/isa_avxvnni.c, src/kernel/isa_neondot.c and src/kernel/isa_neoni8mm.c:
- * products with weights in int8.
+/* test_gemm_i8.c — mirrors src/kernel/gemm/gemm_i8.c, gemm_i8.inc, gemm_squares.inc, isa_avx512vnni.c, mirrors
+ * src/kernel/isa_avxvnni.c, src/kernel/isa_neondot.c and src/kernel/isa_neoni8mm.c: products with weights in int8.
  *
- * Sums are whole numbers and what follows are single operations in f32, so there is no tolerance between rungs, batches
- * and threads: every bit is that of the formula as `expected` writes it.
+ * Sums are integers, followed by separate operations in f32.  So there is no tolerance between rungs, batches and
+ * threads: every bit is that of the formula in `expected`.
  *
- * Against the product of what came in (a bound, not a tolerance).  x and w are replaced by the nearest multiples of
- * their row's scales r and c, at most half a scale away: |dx| <= r / 2, |dw| <= c / 2.  Then
+ * Difference from the product of the inputs (a bound, not a tolerance).  x and w are replaced by the nearest multiples
+ * of their row's scales r and c, at most half a scale away: |dx| <= r / 2, |dw| <= c / 2.  Then
  *     |sum_p (x + dx)(w + dw) - x w| <= sum_p (|x| c / 2 + |w| r / 2 + r c / 4),
  * and four roundings of the result and of the scales follow, each at most 2^-24 of it.                               */
 #include "rungs.h"

@@ -1,5 +1,5 @@
-/* test_geometry.c — mirrors src/kernel/gemm/gemm_blocked.c: blocks of products follow the caches of the machine, and
- * bits do not follow them. */
+/* test_geometry.c — mirrors src/kernel/gemm/gemm_blocked.c: block sizes of products depend on the machine's caches, and
+ * bits do not. */
 #include "rungs.h"
 
 #include "base/processor.h"

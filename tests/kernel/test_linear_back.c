@@ -1,5 +1,5 @@
-/* test_linear_back.c — mirrors src/kernel/attention/linear/linear_attention_backward.c: adjoints against central
- * differences of the printed formula in double. */
+/* test_linear_back.c — mirrors src/kernel/attention/linear/linear_attention_backward.c: adjoints compared with central
+ * differences of the formula in double. */
 #include "linear_head.h"
 
 struct problem { struct head h; double *weight, *query_top, *key_top, *out; };

@@ -1,8 +1,8 @@
 /* test_norm.c — mirrors src/kernel/norm.inc and src/kernel/ref/norm.c.
  *
- * Both norms run through one set of checks, `centred` saying which.  A mean is a sum of at most d/16 + 8 terms in a
- * lane and a quotient, each off by half an ulp of what is there; so is the mean, in units of the row's spread, and rstd
- * by as much of itself. */
+ * Both norms use the same checks, selected by `centred`.  A mean is a sum of at most d/16 + 8 terms in a lane and a
+ * quotient, each with an error of half an ulp.  This bounds the error of the mean in units of the row's spread, and the
+ * relative error of rstd. */
 #include "rungs.h"
 
 #define SLACK(d) (((double)(d) / 16 + 12) * EPS)

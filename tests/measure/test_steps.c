@@ -1,5 +1,5 @@
-/* test_steps.c — mirrors src/measure/train_step.c, attention_pass.c and exchange_seconds.c: steps that benches time,
- * held to what they promise. */
+/* test_steps.c — mirrors src/measure/train_step.c, attention_pass.c and exchange_seconds.c: correctness of the steps
+ * that benchmarks time. */
 #include "ranks.h"
 #include "t.h"
 

@@ -1,4 +1,4 @@
-/* causal.h — small causal models of every encoding and their variants, and what they say about a whole text. */
+/* causal.h — small causal models of every encoding and variant, and their results for a whole text. */
 #ifndef TESTS_MODEL_CAUSAL_H
 #define TESTS_MODEL_CAUSAL_H
 

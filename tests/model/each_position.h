@@ -1,4 +1,4 @@
-/* each_position.h — every row of the registry of encodings, and what rotary positions can be told besides. */
+/* each_position.h — every row of the registry of encodings, and the additional options of rotary positions. */
 #ifndef EACH_POSITION_H
 #define EACH_POSITION_H
 

@@ -1,5 +1,5 @@
-/* layer.h — an attention layer of the library, for the tests of rotary and relative encodings: what they rotate and
- * add, and attention. */
+/* layer.h — an attention layer of the library, for the tests of rotary and relative encodings: rotation, added terms
+ * and attention. */
 #ifndef TESTS_MODEL_LAYER_H
 #define TESTS_MODEL_LAYER_H
 

@@ -1,4 +1,4 @@
-/* test_attention_probe.c — mirrors src/model/attention_probe.c: probabilities are what attention used, and sums of
+/* test_attention_probe.c — mirrors src/model/attention_probe.c: probabilities are those of attention, and sums of
  * queries and keys give mean scores. */
 #include "t.h"
 

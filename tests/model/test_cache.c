@@ -1,5 +1,5 @@
-/* test_cache.c — mirrors src/model/cache.c: tokens that come one after the other, or in pieces, have the bits that they
- * have in the whole text. */
+/* test_cache.c — mirrors src/model/cache.c: tokens that are added one by one, or in parts, have the same bits as in the
+ * whole text. */
 #include "t.h"
 
 #include "causal.h"

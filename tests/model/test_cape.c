@@ -1,5 +1,5 @@
-/* test_cape.c — mirrors src/model/positions/cape.c: a text's positions in training are m' = lambda (m + Delta), a
- * little off each. */
+/* test_cape.c — mirrors src/model/positions/cape.c: in training the positions of a text are m' = lambda (m + Delta)
+ * plus a small random shift of each. */
 #include "layer.h"
 
 static void cape_moves_and_stretches(void **state)

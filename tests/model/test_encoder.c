@@ -1,4 +1,4 @@
-/* test_encoder.c — mirrors src/model/encoder.c: what config.json says of the words on their way in. */
+/* test_encoder.c — mirrors src/model/encoder.c: keys of config.json that change the input embeddings. */
 #include "t.h"
 
 #include "model/encoder.h"

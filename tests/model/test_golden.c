@@ -1,8 +1,8 @@
-/* test_golden.c — the encoder against transformers: tests/golden/models and the models of tests/golden/relative, see
- * tests/golden/README.md.
+/* test_golden.c — the encoder compared with transformers: tests/golden/models and the models of tests/golden/relative,
+ * see tests/golden/README.md.
  *
- * Logits and hidden states agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its
- * f64 ones, which leaves the rest for ours.                                                                          */
+ * Logits and hidden states agree to 1e-4: the script asserts that transformers' f32 results are within 3e-5 of its f64
+ * results, which leaves the rest for ours.                                                                           */
 #include "families.h"
 
 #include "roformer/model.h"

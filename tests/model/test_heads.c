@@ -1,7 +1,7 @@
-/* test_heads.c — mirrors src/model/heads.c and src/store/task.c: fine-tuned heads against transformers
- * (tests/golden/heads), their labels, and what happens to them on the way through a folder of ours.
+/* test_heads.c — mirrors src/model/heads.c and src/store/task.c: fine-tuned heads compared with transformers
+ * (tests/golden/heads), their labels, and saving and loading them.
  *
- * Logits agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its f64 ones.       */
+ * Logits agree to 1e-4: the script asserts that transformers' f32 results are within 3e-5 of its f64 results.        */
 #include "families.h"
 #include "gradient.h"
 

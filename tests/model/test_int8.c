@@ -1,4 +1,4 @@
-/* test_int8.c — mirrors src/model/model.c where matrices are in int8: bits, what is quantised, refusals. */
+/* test_int8.c — mirrors src/model/model.c with matrices in int8: bits, which tensors are quantized, rejected models. */
 #include "work.h"
 
 #include "kernel/gemm/products.h"

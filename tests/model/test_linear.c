@@ -1,5 +1,5 @@
-/* test_linear.c — mirrors src/model/linear_attention.c: models whose layers have linear attention.  Tokens one by
- * one and in forks are those of test_cache.c and test_sequence.c, whose configurations include these. */
+/* test_linear.c — mirrors src/model/linear_attention.c: models with linear attention.  test_cache.c and test_sequence.c
+ * test single tokens and forks, with configurations that include these. */
 #include "causal.h"
 #include "model/attention_probe.h"
 #include "model/linear_attention.h"

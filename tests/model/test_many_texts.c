@@ -1,5 +1,5 @@
-/* test_many_texts.c — mirrors src/decode/session.c: the same text has the same bits in every hidden state, alone on one
- * thread and among others on three, on every rung and in every type.
+/* test_many_texts.c — mirrors src/decode/session.c: a text has the same bits in every hidden state, alone on one thread
+ * and among others on three, on every rung and in every type.
  *
  *     model_test_many_texts [TEXTS]          100; 10,000 in the sweep (make sweep)                                   */
 #include "work.h"

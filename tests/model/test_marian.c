@@ -1,4 +1,5 @@
-/* test_marian.c — mirrors src/model/families/marian.c: logits, gradients and folders against transformers' Marian. */
+/* test_marian.c — mirrors src/model/families/marian.c: logits, gradients and folders compared with transformers'
+ * Marian. */
 #include "families.h"
 
 #include "model/encoder.h"

@@ -1,5 +1,5 @@
-/* test_nomic_bert.c — mirrors src/model/families/nomic_bert.c: what its config.json may say, by transformers' keys and
- * by those of the published code; what would be another model is refused by name. */
+/* test_nomic_bert.c — mirrors src/model/families/nomic_bert.c: values of its config.json, with the keys of transformers
+ * and of the published code; values that would need another model are rejected by name. */
 #include "t.h"
 
 #include "roformer/checkpoint.h"

@@ -1,5 +1,5 @@
 /* test_position_gradients.c — mirrors src/model/position.c and src/model/positions: gradients of every row of the
- * registry, against differences and with layers computed again. */
+ * registry, compared with finite differences and with recomputed layers. */
 #include "each_position.h"
 
 /* Every parameter of an encoding takes part: its gradient is there, and the step is as long as the gradient says.  The

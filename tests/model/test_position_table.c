@@ -1,5 +1,5 @@
-/* test_position_table.c — mirrors src/model/position_table.c: the tables that transformers writes beside weights
- * (tests/golden/models, rounded in some) are those that are computed; another one is listed as not used. */
+/* test_position_table.c — mirrors src/model/position_table.c: tables that transformers stores with the weights
+ * (tests/golden/models, rounded in some) agree with the computed ones; another table is listed as unused. */
 #include <math.h>
 
 #include "model/params.h"

@@ -1,6 +1,5 @@
-/* test_positions.c — mirrors src/model/position.c, src/model/positions.c and src/model/positions: what every row of
- * the registry
- * computes. */
+/* test_positions.c — mirrors src/model/position.c, src/model/positions.c and src/model/positions: the computation of
+ * every row of the registry. */
 #include "each_position.h"
 #include "work.h"
 

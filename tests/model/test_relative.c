@@ -1,5 +1,5 @@
-/* test_relative.c — mirrors src/model/positions/relative.c: every relative encoding against its printed formula with
- * explicit [T,T] scores in double, values and the gradient of every parameter, in an encoder and in a causal model. */
+/* test_relative.c — mirrors src/model/positions/relative.c: every relative encoding compared with its formula with
+ * explicit [T,T] scores in double: values and the gradient of every parameter, in an encoder and in a causal model. */
 #include <float.h>
 
 #include "layer.h"

@@ -1,5 +1,5 @@
-/* test_relative_golden.c — mirrors src/model/positions/relative.c beside transformers: its layers, buckets and slopes,
- * as tools/golden/golden_relative.py left them in tests/golden/relative. */
+/* test_relative_golden.c — mirrors src/model/positions/relative.c compared with transformers: its layers, buckets and
+ * slopes, which tools/golden/golden_relative.py stored in tests/golden/relative. */
 #include <float.h>
 
 #include "layer.h"

@@ -1,4 +1,4 @@
-/* test_roformer_v2.c — RoFormerV2 (src/model/families/roformer_v2.c) against its printed equations, in double. */
+/* test_roformer_v2.c — RoFormerV2 (src/model/families/roformer_v2.c) compared with its equations in double. */
 #include "t.h"
 
 #include "model/encoder.h"

@@ -1,5 +1,5 @@
-/* test_rope_scaling.c — mirrors src/model/positions/rope_scaling.c, src/store/config_rope.c: stretched frequencies
- * against transformers, tables against their printed formulas, and what config.json can say wrong. */
+/* test_rope_scaling.c — mirrors src/model/positions/rope_scaling.c, src/store/config_rope.c: scaled frequencies
+ * compared with transformers, tables compared with their formulas, and errors in config.json. */
 #include <float.h>
 
 #include "t.h"

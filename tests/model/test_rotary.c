@@ -1,5 +1,5 @@
-/* test_rotary.c — mirrors src/model/positions/rotary.c, rotary_learned.c, xpos.c and rerope.c: each against its printed
- * formula with explicit [T,T] scores in double, values and gradients, in an encoder and in a causal model. */
+/* test_rotary.c — mirrors src/model/positions/rotary.c, rotary_learned.c, xpos.c and rerope.c: each compared with its
+ * formula with explicit [T,T] scores in double: values and gradients, in an encoder and in a causal model. */
 #include <float.h>
 
 #include "layer.h"

@@ -1,7 +1,7 @@
-/* test_sim.c — RoFormer-Sim (pooler_activation "linear") as PyPI's roformer 0.4.3 has it (tests/golden/sim): vectors of
- * texts, logits of tokens that are written behind a prompt which is seen as a whole, and of both in one text; what is
- * refused.  RoFormer-GPT (tests/golden/gpt), the same class with another pooler and a triangular mask: the logits
- * behind every token. */
+/* test_sim.c — RoFormer-Sim (pooler_activation "linear") as in PyPI's roformer 0.4.3 (tests/golden/sim): vectors of
+ * texts, logits of tokens generated after a prompt with bidirectional attention, and of both in one text; rejected
+ * input.  RoFormer-GPT (tests/golden/gpt) is the same class with another pooler and a triangular mask: the logits after
+ * every token. */
 #include <jansson.h>
 
 #include "one_context.h"

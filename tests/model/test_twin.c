@@ -1,4 +1,4 @@
-/* test_twin.c — examples/roformer_in_one_file.c, which shares no line with the library, gives the library's logits.
+/* test_twin.c — examples/roformer_in_one_file.c, which shares no code with the library, gives the library's logits.
  *
  * The twin computes in double, the library in float: sums of a few hundred products of order 1 differ by less than
  * 1e-4. */

@@ -1,5 +1,5 @@
-/* test_words.c — mirrors src/model/model.c where word embeddings stay in the file: those of a folder in bf16 do, too,
- * and rows of them are what they are when widened, to the bit. */
+/* test_words.c — mirrors src/model/model.c word embeddings that stay in the file: those of a folder in bf16 do, too,
+ * and their rows have the bits of widened embeddings. */
 #include "t.h"
 
 #include "model/model.h"

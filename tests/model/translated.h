@@ -1,4 +1,4 @@
-/* translated.h — what rf_session_translate hands out, kept for the tests of translating. */
+/* translated.h — stores the results of rf_session_translate for the tests of translation. */
 #ifndef TESTS_MODEL_TRANSLATED_H
 #define TESTS_MODEL_TRANSLATED_H
 

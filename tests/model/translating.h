@@ -1,4 +1,4 @@
-/* translating.h — random translators, and sources for them: one of more than a page. */
+/* translating.h — random translation models, and sources for them, one of them longer than a page. */
 #ifndef TESTS_MODEL_TRANSLATING_H
 #define TESTS_MODEL_TRANSLATING_H
 

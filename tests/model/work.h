@@ -1,4 +1,4 @@
-/* work.h — a model of random weights and a session on it, for the tests of this folder. */
+/* work.h — a model with random weights and a session with it, for the tests of this folder. */
 #ifndef TESTS_MODEL_WORK_H
 #define TESTS_MODEL_WORK_H
 

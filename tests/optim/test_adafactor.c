@@ -1,5 +1,5 @@
-/* test_adafactor.c — mirrors src/optim/adafactor.c on matrices that several threads update, against transformers
- * (tools/golden/golden_adafactor.py says how numbers are made). */
+/* test_adafactor.c — mirrors src/optim/adafactor.c on matrices that several threads update, compared with transformers
+ * (tools/golden/golden_adafactor.py explains the numbers). */
 #include "optim/optimizer.h"
 #include "t.h"
 

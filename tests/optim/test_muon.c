@@ -1,4 +1,4 @@
-/* test_muon.c — mirrors src/optim/muon.c: the printed formula in double, and what it is to do. */
+/* test_muon.c — mirrors src/optim/muon.c: the formula in double, and its properties. */
 #include "optim/optimizer.h"
 #include "t.h"
 

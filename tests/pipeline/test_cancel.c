@@ -1,6 +1,6 @@
-/* test_cancel.c — mirrors src/base/cancel.c: a call whose flag is set ends without a result at the next operation, says
- * nothing more, leaves sequences and memory as they were, and the same call has the same bits once the flag is
- * cleared. */
+/* test_cancel.c — mirrors src/base/cancel.c: a call whose flag is set ends without a result at the next operation,
+ * calls no further callback, and leaves sequences and memory unchanged; after the flag is cleared, the same call gives
+ * the same bits. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>

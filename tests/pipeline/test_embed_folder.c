@@ -1,5 +1,5 @@
-/* test_embed_folder.c — mirrors src/pipeline/embed.c: without options, vectors are made as the folder says, by the
- * tokenizer and the session alone. */
+/* test_embed_folder.c — mirrors src/pipeline/embed.c: without options, vectors follow the settings of the folder and
+ * equal those of tokenizer and session. */
 #define _GNU_SOURCE
 #include <math.h>
 

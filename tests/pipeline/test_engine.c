@@ -1,6 +1,6 @@
-/* test_engine.c — mirrors src/pipeline/engine/: vectors of jobs from many threads are those of rf_embed_texts, to the
- * bit; a bad text, a canceled or a late job, a full queue and a closed engine end what they must and nothing else;
- * memory that ends. */
+/* test_engine.c — mirrors src/pipeline/engine/: vectors of jobs from many threads have the bits of rf_embed_texts; a
+ * bad text, a canceled or late job, a full queue and a closed engine end only the affected jobs; failing
+ * allocations. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>

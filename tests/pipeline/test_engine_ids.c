@@ -1,5 +1,5 @@
-/* test_engine_ids.c — mirrors src/pipeline/engine/submit.c: jobs of token ids have the bits of jobs of texts; ids that
- * no model can take are named. */
+/* test_engine_ids.c — mirrors src/pipeline/engine/submit.c: jobs of token ids have the bits of jobs of texts; invalid
+ * ids are reported. */
 #define _GNU_SOURCE
 #include "roformer/engine.h"
 #include "small_pipeline.h"

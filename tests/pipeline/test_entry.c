@@ -1,5 +1,5 @@
-/* test_entry.c — mirrors include/roformer: what every function that a program may call does with options that were
- * not filled in, or by a program of an older header, and with NULL. */
+/* test_entry.c — mirrors include/roformer: every public function with options that are not initialized, with options of
+ * a program with an older header, and with NULL. */
 #define _GNU_SOURCE
 #include "random_weights.h"
 #include "roformer/roformer.h"

@@ -1,5 +1,5 @@
-/* test_generate_folder.c — mirrors src/pipeline/generate.c: what ends a text and what is never chosen is what
- * generation_config.json says, without options and with options that leave it open. */
+/* test_generate_folder.c — mirrors src/pipeline/generate.c: end tokens and suppressed tokens come from
+ * generation_config.json, without options and with options that do not set them. */
 #define _GNU_SOURCE
 #include "small_pipeline.h"
 

@@ -1,6 +1,6 @@
-/* test_index.c — mirrors src/pipeline/index.c, src/pipeline/index_file.c and src/pipeline/search.c: what is found is
- * what comparing all vectors in double finds, to the bit and in ties; what is damaged, cut short or not of the index is
- * refused; memory that ends. */
+/* test_index.c — mirrors src/pipeline/index.c, src/pipeline/index_file.c and src/pipeline/search.c: search results
+ * equal those of comparing all vectors in double, to the bit and for ties; damaged, truncated and foreign files are
+ * rejected; failing allocations. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* test_pipeline.c — mirrors src/pipeline: what the one-call functions give is what tokenizer and session give for each
- * text alone, to the bit; refusals, reports, and memory that ends. */
+/* test_pipeline.c — mirrors src/pipeline: the one-call functions have the bits of tokenizer and session for each text
+ * alone; rejected input, reports, and failing allocations. */
 #define _GNU_SOURCE
 #include "small_pipeline.h"
 

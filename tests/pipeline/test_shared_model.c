@@ -1,6 +1,6 @@
-/* test_shared_model.c — mirrors src/pipeline/pipeline.c (rf_pipeline_on): pipelines on one model give, each in a thread
- * of its own and all at once, the bits of a pipeline that is alone.  Under ThreadSanitizer (make tsan) it also shows
- * that they share nothing without a lock. */
+/* test_shared_model.c — mirrors src/pipeline/pipeline.c (rf_pipeline_on): pipelines that share one model, each in its
+ * own thread at the same time, give the bits of a single pipeline.  Under ThreadSanitizer (make tsan) the test also
+ * shows that they share nothing without a lock. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/stat.h>

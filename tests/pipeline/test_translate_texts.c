@@ -1,5 +1,5 @@
-/* test_translate_texts.c — mirrors src/pipeline/translate.c: threads that write translations of their own give what one
- * gives, end when the caller has enough, and give back all they took when there is no memory. */
+/* test_translate_texts.c — mirrors src/pipeline/translate.c: several threads give the translations of one thread, stop
+ * on the caller's request, and free everything if an allocation fails. */
 #define _GNU_SOURCE
 #include "roformer/pipeline.h"
 #include "t.h"

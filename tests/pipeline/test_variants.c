@@ -1,5 +1,5 @@
 /* test_variants.c — mirrors src/pipeline/variants.c and masked.c: scores of mutations and pseudo-log-likelihoods
- * against transformers' (tests/golden/esm/whole/proteins.json); vectors of residues. */
+ * compared with transformers' (tests/golden/esm/whole/proteins.json); vectors of residues. */
 #include <math.h>
 
 #include "one_context.h"

@@ -1,5 +1,5 @@
-/* test_words.c — mirrors src/pipeline/words.c: whole words predicted are what fill-mask gives for the same words masked
- * by hand; which ones follows from the text alone; refusals; memory that ends. */
+/* test_words.c — mirrors src/pipeline/words.c: predictions of whole words equal those of fill-mask for the same words
+ * masked by hand; the selection depends only on the text; rejected input; failing allocations. */
 #define _GNU_SOURCE
 #include <math.h>
 

@@ -1,6 +1,5 @@
-/* Scores, intervals and p-values of made-up translations, beside those of sacreBLEU 2.6
- * (tools/golden/golden_bleu.py): 480
- * corpora and options with all their segments.  mirrors src/score */
+/* Scores, intervals and p-values of synthetic translations, compared with sacreBLEU 2.6 (tools/golden/golden_bleu.py):
+ * 480 corpora and options with all their segments.  mirrors src/score */
 #include "one_context.h"
 
 #include "base/json.h"

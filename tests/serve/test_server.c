@@ -1,7 +1,8 @@
-/* test_server.c — mirrors src/serve: a server in this process, asked through sockets by many threads. Vectors have the
- * bits of rf_embed_texts; every route answers; bad bodies get the right status; reload and drain lose nothing.
+/* test_server.c — mirrors src/serve: a server in this process, with requests through sockets from many threads. Vectors
+ * have the bits of rf_embed_texts; every route answers; bad bodies get the right status; reload and drain lose no
+ * request.
  *
- * Faults of HTTP, real models and real clients: tests/cli/serve*.sh, tools/clients. */
+ * tests/cli/serve*.sh and tools/clients test HTTP errors, real models and real clients. */
 #define _GNU_SOURCE
 #include "serve/serve.h"
 

@@ -1,4 +1,5 @@
-/* test_text.c — mirrors src/serve/text.c: floats come back from their text, strings are JSON, base64 is RFC 4648's. */
+/* test_text.c — mirrors src/serve/text.c: floats are read back exactly from their text, strings are JSON, base64
+ * follows RFC 4648. */
 #include "serve/text.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* test_config_alias.c — mirrors src/store/config_alias.c: older names of keys are read, agree with the newer ones, and
- * are written with the numbers of now.  NomicBERT has all kinds of them. */
+ * are written with the current values.  NomicBERT has all kinds of them. */
 #include <stdio.h>
 
 #include "one_context.h"

@@ -1,5 +1,5 @@
-/* test_config_caller.c — mirrors src/store/config_caller.c: configs of programs, of this header and of older ones, and
- * whose their lists are. */
+/* test_config_caller.c — mirrors src/store/config_caller.c: configs of programs with this header and with older ones,
+ * and the ownership of their lists. */
 #include "t.h"
 
 #include "roformer/model.h"

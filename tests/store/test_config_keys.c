@@ -1,5 +1,5 @@
-/* test_config_keys.c — mirrors src/store/config_keys.c, src/base/folder_keys.c: a slip of
- * the pen in the config.json of a new model is said. */
+/* test_config_keys.c — mirrors src/store/config_keys.c, src/base/folder_keys.c: a misspelled key in the config.json of
+ * a new model is reported. */
 #include <stdio.h>
 
 #include "one_context.h"

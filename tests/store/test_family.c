@@ -1,4 +1,4 @@
-/* test_family.c — mirrors src/store/family.c: which family a config.json is of, and what is written of it. */
+/* test_family.c — mirrors src/store/family.c: the family of a config.json, and the keys that are written. */
 #include "t.h"
 
 #include "roformer/checkpoint.h"

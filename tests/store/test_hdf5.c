@@ -1,6 +1,6 @@
-/* test_hdf5.c — mirrors src/store/hdf5.c: files that h5py wrote (tools/golden/golden_hdf5.py) hold the bits that
- * safetensors holds of the same weights; files of another kind are refused by name; no byte of a file, whatever it is,
- * leads outside of it. */
+/* test_hdf5.c — mirrors src/store/hdf5.c: files written by h5py (tools/golden/golden_hdf5.py) have the bits of the same
+ * weights in safetensors; unsupported files are rejected by name; no value of a byte leads to a read outside the
+ * file. */
 #include "one_context.h"
 #include "model/model.h"
 #include "store/store.h"

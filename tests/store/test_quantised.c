@@ -1,5 +1,5 @@
-/* test_quantised.c — mirrors src/store/quantised.c: weights in int8 with their scales; the schemes that are read, and
- * what is refused by name; products of such weights beside compressed-tensors' own. */
+/* test_quantised.c — mirrors src/store/quantised.c: weights in int8 with their scales; supported schemes, and others,
+ * which are rejected by name; products of such weights compared with compressed-tensors. */
 #define _GNU_SOURCE
 #include "one_context.h"
 #include "roformer/kernel/gemm.h"

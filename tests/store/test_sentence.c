@@ -1,6 +1,5 @@
-/* test_sentence.c — mirrors src/store/sentence.c: folders of sentence-transformers (tools/golden/golden_embed.py)
- * say what
- * they say there, what is written is read again, and what is not here is named. */
+/* test_sentence.c — mirrors src/store/sentence.c: folders of sentence-transformers (tools/golden/golden_embed.py) are
+ * read with the same meaning; written folders are read back; unsupported modules are named. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,6 +1,7 @@
-/* test_tensorflow.c — mirrors src/store/tensorflow: checkpoints that TensorFlow wrote
- * (tools/golden/golden_tensorflow.py) hold the bits that safetensors holds of the same weights, and their folders say
- * what the models are; every byte of an index counts; files that TensorFlow cannot have written are refused by name. */
+/* test_tensorflow.c — mirrors src/store/tensorflow: checkpoints written by TensorFlow
+ * (tools/golden/golden_tensorflow.py) have the bits of the same weights in safetensors, and their folders describe the
+ * models; a change of any byte of an index is detected; files that TensorFlow cannot have written are rejected by
+ * name. */
 #define _GNU_SOURCE
 #include <unistd.h>
 

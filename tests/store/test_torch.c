@@ -1,5 +1,5 @@
-/* test_torch.c — mirrors src/store/torch.c, src/store/torch_zip.c and src/store/pickle.c: what torch.save wrote holds
- * the bits that safetensors holds of the same weights; what it cannot have written is refused by name. */
+/* test_torch.c — mirrors src/store/torch.c, src/store/torch_zip.c and src/store/pickle.c: files of torch.save have the
+ * bits of the same weights in safetensors; files that it cannot have written are rejected by name. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>

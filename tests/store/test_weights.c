@@ -1,4 +1,5 @@
-/* test_weights.c — mirrors src/store/header.c and src/store/weights.c: what is accepted, what is refused by name. */
+/* test_weights.c — mirrors src/store/header.c and src/store/weights.c: which files are accepted, and which are rejected
+ * by name. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* families.h — the golden folders of families: tests/golden/<family>/<name>, each with a golden.txt that begins with
- * `word` behind its first line.  A family without any fails; RoFormer's are in tests/golden/models and heads, those of
+ * `word` after its first line.  A family without any fails; RoFormer's are in tests/golden/models and heads, those of
  * pairs ("pairs") are of transformers' Marian. */
 #ifndef T_FAMILIES_H
 #define T_FAMILIES_H

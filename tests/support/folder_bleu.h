@@ -1,5 +1,5 @@
-/* folder_bleu.h — what a folder's translator is worth by the calls of the library: its pipeline translates a file's
- * lines, rf_mt_evaluate scores them against another file's. */
+/* folder_bleu.h — BLEU of a folder's translation model by calls of the library: its pipeline translates a file's lines,
+ * and rf_mt_evaluate scores them with another file as reference. */
 #ifndef TESTS_FOLDER_BLEU_H
 #define TESTS_FOLDER_BLEU_H
 

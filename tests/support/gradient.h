@@ -1,4 +1,4 @@
-/* gradient.h — one operation of the tape against its formula, written in double in the test.
+/* gradient.h — compares one operation of the tape with its formula, implemented in double in the test.
  *
  *     values      y of the operation against the formula
  *     gradients   of L = sum_i weight_i y_i, against central differences of the formula in double
@@ -8,9 +8,9 @@
  *
  * Tolerance.  Inputs are of size 1.  An element of y is the end of a chain of at most `depth` dependent roundings, each
  * of relative size FLT_EPSILON, of quantities not larger than the largest element of y (or 1): depth * FLT_EPSILON *
- * max(1, |y|max).  A gradient passes the chain once forward and once, transposed, backward, and has the sum with the
- * weights in front: 4 * depth * FLT_EPSILON * max(1, |dx|max).  The differences themselves, with a step of 1e-5, are
- * right to 1e-9. */
+ * max(1, |y|max).  A gradient passes the chain once forward and once, transposed, backward, and begins with the
+ * weighted sum: 4 * depth * FLT_EPSILON * max(1, |dx|max).  The finite differences, with a step of 1e-5, are accurate
+ * to 1e-9. */
 #ifndef GRADIENT_H
 #define GRADIENT_H
 

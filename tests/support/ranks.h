@@ -1,6 +1,6 @@
 /* ranks.h — ranks as threads of this process: a transport whose messages are copies in a list.
  *
- * cmocka's checks jump and may be used by the first thread alone: a rank's body returns a status.                    */
+ * cmocka's checks use longjmp and are allowed only in the first thread, so a rank's body returns a status.           */
 #ifndef RANKS_H
 #define RANKS_H
 

@@ -1,4 +1,4 @@
-/* result.h — all that a run leaves, without what a clock wrote. */
+/* result.h — everything that a run writes, without times. */
 #ifndef TESTS_TRAIN_RESULT_H
 #define TESTS_TRAIN_RESULT_H
 

@@ -1,4 +1,4 @@
-/* small_pipeline.h — a pipeline of two layers with random weights, and what it is closed with. */
+/* small_pipeline.h — a pipeline of two layers with random weights, and its cleanup. */
 #ifndef TESTS_SUPPORT_SMALL_PIPELINE_H
 #define TESTS_SUPPORT_SMALL_PIPELINE_H
 

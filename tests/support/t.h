@@ -1,4 +1,4 @@
-/* t.h — what the tests share: contexts, fenced buffers, deterministic numbers, comparisons.
+/* t.h — shared by all tests: contexts, fenced buffers, deterministic numbers, comparisons.
  *
  * Every test program is a cmocka group:
  *
@@ -6,7 +6,7 @@
  *     int main(void) {
  *         const struct CMUnitTest tests[] = {cmocka_unit_test(rotates_back)};
  *         return cmocka_run_group_tests_name("kernel/rope", tests, NULL, NULL);
- *     }                                                                                                             */
+ *     }                                                                                                              */
 #ifndef T_H
 #define T_H
 

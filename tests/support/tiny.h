@@ -1,4 +1,4 @@
-/* tiny.h — a corpus, a vocabulary and a model so small that a run takes a moment, for the tests of this floor.
+/* tiny.h — a corpus, a vocabulary and a model so small that a run takes a moment.
  *
  * Every sentence follows from its subject and adjective, so there is something to learn:
  *     the <adjective> <noun> is <verb>ing the <noun> .                                                               */

@@ -1,4 +1,4 @@
-/* whole_run.h — a run of pre-training in this process: what it said and what it left. */
+/* whole_run.h — a pre-training run in this process: its messages and its files. */
 #ifndef TESTS_TRAIN_WHOLE_RUN_H
 #define TESTS_TRAIN_WHOLE_RUN_H
 

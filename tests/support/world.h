@@ -1,4 +1,4 @@
-/* world.h — the model of tiny.h and its corpus, as a run is told of them. */
+/* world.h — the model of tiny.h and its corpus, in the form of options of a run. */
 #ifndef TESTS_TRAIN_WORLD_H
 #define TESTS_TRAIN_WORLD_H
 

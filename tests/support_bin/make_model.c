@@ -2,7 +2,7 @@
  *
  *     make_model DIR [SEED]         2 layers of width 32 with 4 heads, a vocabulary of letters and a few words
  *
- * The weights are wide (standard deviation 0.4), so that predicts differ clearly.  The same seed gives the same
+ * The weights are large (standard deviation 0.4), so that predictions differ clearly.  The same seed gives the same
  * bytes. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* test_cross.c — mirrors src/task/tasks/cross.c and src/task/metrics_pairs.c: losses and rankings are those of
- * sentence-transformers (tools/golden/golden_lists.py), files in each form are read, runs learn, resume and answer, and
- * examples that cannot be learned are refused. */
+ * sentence-transformers (tools/golden/golden_lists.py), all file formats are read, runs learn, resume and predict, and
+ * invalid examples are rejected. */
 #define _GNU_SOURCE
 #include <jansson.h>
 

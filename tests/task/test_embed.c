@@ -1,7 +1,6 @@
-/* test_embed.c — mirrors src/task/tasks/embed.c and src/task/vectors.c: losses with their gradients and scores are
- * those of sentence-transformers (tools/golden/golden_embed.py); a batch in parts is the whole one; a run learns,
- * resumes and
- * answers; what cannot be learned is refused. */
+/* test_embed.c — mirrors src/task/tasks/embed.c and src/task/vectors.c: losses, gradients and scores are those of
+ * sentence-transformers (tools/golden/golden_embed.py); a batch in parts gives the result of the whole batch; a run
+ * learns, resumes and predicts; invalid examples are rejected. */
 #define _GNU_SOURCE
 #include <math.h>
 

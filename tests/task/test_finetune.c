@@ -1,6 +1,6 @@
-/* test_finetune.c — mirrors src/task/finetune.c, finetune_checks.c, finetune_form.c, finetune_many.c,
- * mirrors finetune_step.c, items.c, objective.c, answers.c, answerer.c, predict.c and scoring.c: runs on examples whose
- * labels follow from one word, files of every task, and refusals. */
+/* test_finetune.c — mirrors src/task/finetune.c, finetune_checks.c, finetune_form.c, finetune_many.c, mirrors
+ * finetune_step.c, items.c, objective.c, answers.c, answerer.c, predict.c and scoring.c: runs on examples whose labels
+ * follow from one word, files of every task, and rejected input. */
 #define _GNU_SOURCE
 #include "random_weights.h"
 #include "roformer/finetune.h"

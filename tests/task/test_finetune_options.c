@@ -1,5 +1,5 @@
-/* test_finetune_options.c — mirrors src/task/finetune.c: which options count when a run goes on, where a program has no
- * `given` to say what it chose. */
+/* test_finetune_options.c — mirrors src/task/finetune.c: which options apply to a resumed run if a program has no
+ * `given` to mark the options that it sets. */
 #define _GNU_SOURCE
 #include "random_weights.h"
 #include "roformer/finetune.h"

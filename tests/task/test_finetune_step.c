@@ -1,5 +1,5 @@
-/* test_finetune_step.c — one gradient of fine-tuning: FGM and R-Drop against what their papers say, the rate at which
- * each layer learns, and the batches of an epoch. */
+/* test_finetune_step.c — one gradient of fine-tuning: FGM and R-Drop compared with their papers, the learning rate of
+ * each layer, and the batches of an epoch. */
 #define _GNU_SOURCE
 #include "random_weights.h"
 #include "task/finetune.h"

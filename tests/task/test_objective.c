@@ -1,10 +1,10 @@
-/* test_objective.c — R-Drop's loss of a batch against the paper's formula, and its gradient (Liang et al. 2021).
+/* test_objective.c — R-Drop's loss of a batch compared with the paper's formula, and its gradient (Liang et al. 2021).
  *
- *     L = 1/2 (CE(p) + CE(q)) + alpha/4 (KL(p|q) + KL(q|p)),  the mean over the labelled places
+ *     L = 1/2 (CE(p) + CE(q)) + alpha/4 (KL(p|q) + KL(q|p)),  the mean over the labeled positions
  *
- * p and q the softmax of two passes over the same example, which lie in the upper and lower half of the rows.  The
- * paper's equation (4) is CE(p) + CE(q) + alpha/2 (KL + KL), twice of that: here a doubled batch keeps the size of a
- * plain one's loss, as in bert4keras. */
+ * p and q are the softmax of two passes over the same example, in the first and second half of the rows.  The paper's
+ * equation (4), CE(p) + CE(q) + alpha/2 (KL + KL), is twice that: here, as in bert4keras, a doubled batch has a loss of
+ * the size of a plain batch's. */
 #include "gradient.h"
 #include "task/objective.h"
 

@@ -1,5 +1,5 @@
-/* test_ordinal.c — mirrors src/task/tasks/ordinal.c: the loss against its formula and its gradient, answers and scores
- * by hand, labels whose order is not known, and a run whose folder answers as it was trained. */
+/* test_ordinal.c — mirrors src/task/tasks/ordinal.c: the loss and its gradient compared with the formula, predictions
+ * and scores computed by hand, labels without a known order, and a run whose folder predicts as it was trained. */
 #define _GNU_SOURCE
 #include <jansson.h>
 

@@ -1,7 +1,6 @@
-/* test_predict.c — mirrors src/task/predict.c: what examples call themselves goes with what is said of them, in every
- * format.
+/* test_predict.c — mirrors src/task/predict.c: ids of examples appear with their predictions, in every format.
  *
- * What a model says is not the matter here: the models have learned for one step. */
+ * The predictions themselves do not matter: the models are trained for one step. */
 #define _GNU_SOURCE
 #include <jansson.h>
 

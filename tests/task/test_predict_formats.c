@@ -1,5 +1,5 @@
 /* test_predict_formats.c — mirrors src/task/predict.c: every format is read back, with ids, labels and answers of every
- * kind.  What a format cannot hold is refused, and nothing else is. */
+ * kind.  Exactly the contents that a format cannot represent are rejected. */
 #define _GNU_SOURCE
 #include <jansson.h>
 

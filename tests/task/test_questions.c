@@ -1,5 +1,5 @@
-/* test_questions.c — mirrors src/data/items.c, answers.c and scoring.c as far as questions go: windows of long contexts
- * and their labels as transformers has them, the best answer of all windows, several right answers. */
+/* test_questions.c — mirrors src/data/items.c, answers.c and scoring.c for question answering: windows of long contexts
+ * and their labels as in transformers, the best answer of all windows, several correct answers. */
 #define _GNU_SOURCE
 #include "t.h"
 #include "task/answers.h"

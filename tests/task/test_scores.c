@@ -1,6 +1,5 @@
-/* test_scores.c — mirrors src/task/scores.c.  The cases are those of tools/golden/golden_scores.py, drawn in the
- * same order;
- * the results in tests/golden/train/scores.txt are scikit-learn's, scipy's, transformers' and seqeval's. */
+/* test_scores.c — mirrors src/task/scores.c.  The cases are those of tools/golden/golden_scores.py, drawn in the same
+ * order; the results in tests/golden/train/scores.txt come from scikit-learn, scipy, transformers and seqeval. */
 #include <math.h>
 #include <stdio.h>
 

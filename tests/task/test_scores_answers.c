@@ -1,5 +1,6 @@
-/* test_scores_answers.c — mirrors src/task/metrics_answers.c.  1,000 random pairs of answers against transformers'
- * SQuAD metrics, which tools/golden/golden_answers.py stored; 1e-12: a few roundings of 1.1e-16. */
+/* test_scores_answers.c — mirrors src/task/metrics_answers.c.  1,000 random pairs of answers compared with
+ * transformers' SQuAD metrics, stored by tools/golden/golden_answers.py.  The tolerance 1e-12 allows for roundings of
+ * 1.1e-16. */
 #include "one_context.h"
 #include "task/scores.h"
 

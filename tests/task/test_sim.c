@@ -1,6 +1,6 @@
-/* test_sim.c — mirrors src/task/tasks/sim.c: the loss in plain double, of vectors and logits that the public interface
- * gives text by text and token by token; its gradient against differences; masks; a run that learns to write each
- * text's partner and to find it, resumes, and goes on; what cannot be learned is refused. */
+/* test_sim.c — mirrors src/task/tasks/sim.c: the loss in double, from vectors and logits that the public interface
+ * gives text by text and token by token; its gradient compared with finite differences; masks; a run that learns to
+ * generate and to find each text's partner, resumes and continues; invalid examples are rejected. */
 #define _GNU_SOURCE
 #include <math.h>
 

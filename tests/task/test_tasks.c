@@ -1,5 +1,5 @@
 /* test_tasks.c — mirrors src/task/tasks.c and the tasks cls.c, reg.c, multilabel.c, tag.c, qa.c and mc.c: every row is
- * whole and has its row of docs/training.md, names find presets, and folders find their task. */
+ * complete and has its row in docs/training.md, names select presets, and folders select their task. */
 #include "t.h"
 #include "task/task.h"
 

@@ -1,4 +1,4 @@
-/* spm_library.h — SentencePiece's C++ library for the tests: what it makes of a model that both read. */
+/* spm_library.h — SentencePiece's C++ library for the tests: its results for a model that both read. */
 #ifndef SPM_LIBRARY_H
 #define SPM_LIBRARY_H
 

@@ -1,6 +1,5 @@
 /* Byte-level BPE of a tokenizer.json: ids, offsets and texts of Hugging Face's tokenizers
- * (tools/golden/golden_byte_level.py); hostile texts, what is refused, memory that ends.
- * mirrors byte_level.c */
+ * (tools/golden/golden_byte_level.py); adversarial texts, rejected files, failing allocations. mirrors byte_level.c */
 #include <time.h>
 
 #include "one_context.h"

@@ -1,5 +1,5 @@
-/* Bytes: every text comes back as it was, offsets are those of characters, what is not UTF-8 decodes as the WHATWG's
- * decoder has it, special and added tokens as elsewhere, folders read and refused. */
+/* Bytes: every text is decoded to itself, offsets are those of characters, invalid UTF-8 is decoded like the WHATWG's
+ * decoder, special and added tokens as in other tokenizers, valid and rejected folders. */
 #include "one_context.h"
 
 #include "roformer/tokenizer.h"

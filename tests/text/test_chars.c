@@ -1,5 +1,5 @@
-/* Characters: learned from text, every known text comes back as it was, unknown ones are [UNK] each, offsets are those
- * of characters; vocab.json read and refused; options of training.  mirrors chars.c, letters.c, trainer.c */
+/* Characters: trained on text, every known text is decoded to itself, each unknown character is [UNK], offsets are
+ * those of characters; valid and rejected vocab.json; options of training.  mirrors chars.c, letters.c, trainer.c */
 #include "one_context.h"
 
 #include "roformer/tokenizer.h"

@@ -1,6 +1,5 @@
-/* Dictionaries laid out: every beginning of a word is found with its frequency and nothing else is; files as they were
- * compiled before are read, and refused when they are damaged; memory that ends.
- * mirrors dictionary_layout.c, dictionary_old.c */
+/* Dictionaries: exactly the prefixes of words are found, with their frequencies; files in the older format are read,
+ * and damaged ones rejected; failing allocations. mirrors dictionary_layout.c, dictionary_old.c */
 #define _GNU_SOURCE
 #include <unistd.h>
 

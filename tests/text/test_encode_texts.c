@@ -1,4 +1,4 @@
-/* Many texts at once have the tokens that each has alone, with any number of workers; errors name the text. */
+/* Many texts in one call have the tokens of single calls, with any number of workers; messages name the text. */
 #define _GNU_SOURCE
 #include "t.h"
 

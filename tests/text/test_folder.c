@@ -1,5 +1,5 @@
-/* Model folders: what Hugging Face writes is read, what is not BERT's is refused by name, what we write is read back.
- * mirrors folder.c, wordpiece_folder.c, save.c */
+/* Model folders: Hugging Face's files are read, what differs from BERT is rejected by name, written files are read
+ * back. mirrors folder.c, wordpiece_folder.c, save.c */
 #include <sys/stat.h>
 #include <unistd.h>
 

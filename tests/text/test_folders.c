@@ -1,6 +1,6 @@
-/* Folders of tokenizers, class by settings by parts of tokenizer.json, against transformers 5
- * (tests/golden/text/folders.txt and added.txt, written by tools/golden/golden_folders.py and golden_added.py).
- * mirrors folder.c */
+/* Folders of tokenizers, class by settings by parts of tokenizer.json, compared with transformers 5
+ * (tests/golden/text/folders.txt and added.txt, written by tools/golden/golden_folders.py and golden_added.py). mirrors
+ * folder.c */
 #define _GNU_SOURCE
 #include "one_context.h"
 

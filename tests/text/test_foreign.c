@@ -1,4 +1,4 @@
-/* test_foreign.c — mirrors src/text/foreign.c: texts that iconv(3) wrote in older encodings are known, others are
+/* test_foreign.c — mirrors src/text/foreign.c: texts that iconv(3) wrote in older encodings are detected, others are
  * not. */
 #include <iconv.h>
 

@@ -1,7 +1,6 @@
-/* Against Hugging Face's own answers (tests/golden/text, written by tools/golden/golden_text.py): ids, offsets,
- * types, limits
- * and decoded texts of awkward strings; every Unicode scalar between letters and among marks.
- * mirrors src/text: unicode.c, words.c, encode.c, decode.c */
+/* Compared with Hugging Face's results (tests/golden/text, written by tools/golden/golden_text.py): ids, offsets,
+ * types, limits and decoded texts of difficult strings; every Unicode scalar between letters and among marks. mirrors
+ * src/text: unicode.c, words.c, encode.c, decode.c */
 #define _GNU_SOURCE
 #include "t.h"
 

@@ -1,6 +1,5 @@
 /* test_marian.c — mirrors src/text/subword/marian.c: ids and texts are those of transformers' MarianTokenizer
- * (tools/golden/golden_marian_text.py), with the models of tests/golden/subwords as its sides; folders that are not
- * whole. */
+ * (tools/golden/golden_marian_text.py), with the models of tests/golden/subwords as its sides; incomplete folders. */
 #include "one_context.h"
 
 #include "base/json.h"

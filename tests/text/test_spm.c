@@ -1,7 +1,6 @@
-/* SentencePiece models: pieces, places, texts and samples of version 0.1.97 (tools/golden/golden_spm.py), also in a
- * build
- * without the library; files that are damaged, and settings that are not known, refused by name; memory that ends.
- * mirrors spm_model.c, spm_encode.c, spm_bpe.c, spm_normalizer.c, spm_sample.c, spm_decode.c, charsmap.c, protobuf.c,
+/* SentencePiece models: pieces, offsets, texts and samples of version 0.1.97 (tools/golden/golden_spm.py), also in a
+ * build without the library; damaged files and unknown settings are rejected by name; failing allocations. mirrors
+ * spm_model.c, spm_encode.c, spm_bpe.c, spm_normalizer.c, spm_sample.c, spm_decode.c, charsmap.c, protobuf.c,
  * piece_trie.c */
 #include "base/json.h"
 #include "roformer/tokenizer.h"

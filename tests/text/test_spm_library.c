@@ -1,8 +1,7 @@
-/* Pieces, places, samples and texts of the models that are read here are those of SentencePiece's C++ library, bit for
- * bit and ties included: of models that it learned with many settings, of the same with other types and scores, of the
- * files of tests/golden and of those below T_SPM_MODELS; on texts made of words, blanks, symbols and random characters,
- * and lines of T_SPM_TEXT.
- * mirrors spm_encode.c, spm_bpe.c, spm_sample.c, spm_decode.c, spm_normalizer.c, spm_learn_none.c */
+/* Pieces, offsets, samples and texts are those of SentencePiece's C++ library, bit for bit, including ties: for models
+ * that it trained with many settings, for these with other types and scores, for the files of tests/golden and those
+ * under T_SPM_MODELS; on texts of words, blanks, symbols and random characters, and on lines of T_SPM_TEXT. mirrors
+ * spm_encode.c, spm_bpe.c, spm_sample.c, spm_decode.c, spm_normalizer.c, spm_learn_none.c */
 #include <dirent.h>
 
 #include "roformer/tokenizer.h"

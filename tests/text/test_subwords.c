@@ -1,7 +1,6 @@
-/* Sub-words: ids, offsets and texts of Python's sentencepiece (tools/golden/golden_subwords.py) with models of its own;
- * learned here, from folders, sampled; what is no model.  A build without SentencePiece learns none and says what to
- * install.
- * mirrors subwords.c, spm_learn_none.c, spm_child.c */
+/* Sub-words: ids, offsets and texts of Python's sentencepiece (tools/golden/golden_subwords.py) with its models; models
+ * trained here, from folders, sampled; invalid models.  In a build without SentencePiece, training fails and names the
+ * package to install. mirrors subwords.c, spm_learn_none.c, spm_child.c */
 #include <sys/wait.h>
 
 #include "one_context.h"

@@ -1,4 +1,4 @@
-/* Vocabularies good and bad, encoding's flags and limits, hostile text, failing allocations, threads. */
+/* Valid and invalid vocabularies, flags and limits of encoding, adversarial text, failing allocations, threads. */
 #define _GNU_SOURCE
 #include "t.h"
 

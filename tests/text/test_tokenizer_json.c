@@ -1,7 +1,6 @@
-/* Sub-words of a tokenizer.json: ids of Hugging Face's tokenizers (tools/golden/golden_fast.py) with files that
- * transformers'
- * converters and tokenizers itself made; saved, sampled, refused by the name of the part, memory that ends.
- * mirrors fast.c, normal.c, pieces.c */
+/* Sub-words of a tokenizer.json: ids of Hugging Face's tokenizers (tools/golden/golden_fast.py) with files written by
+ * transformers' converters and by tokenizers; saving, sampling, unsupported parts rejected by name, failing
+ * allocations. mirrors fast.c, normal.c, pieces.c */
 #include "one_context.h"
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
-/* Learning a vocabulary: against a learner that recounts everything at every step, and its promises.
- * mirrors vocab_trainer.c, counter.c */
+/* Training of a vocabulary, compared with a trainer that recounts everything in every step, and its guarantees. mirrors
+ * vocab_trainer.c, counter.c */
 #include "one_context.h"
 
 #include "roformer/tokenizer.h"

@@ -1,5 +1,5 @@
-/* test_card.c — mirrors src/train/log/card.c: what a model card says, that text of others cannot become markup, and
- * whose README.md is replaced. */
+/* test_card.c — mirrors src/train/log/card.c: contents of model cards, escaping of foreign text, and which README.md is
+ * replaced. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <unistd.h>

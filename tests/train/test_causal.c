@@ -1,5 +1,5 @@
-/* test_causal.c — mirrors src/train/start.c, loop.c and evaluate.c where next tokens are predicted: it learns, its loss
- * is that of transformers' class, and a stopped run ends with the bits of one that was not. */
+/* test_causal.c — mirrors src/train/start.c, loop.c and evaluate.c for next-token prediction: it learns, its loss is
+ * that of transformers' class, and a run that is stopped and resumed ends with the bits of an uninterrupted one. */
 #define _GNU_SOURCE
 #include "whole_run.h"
 

@@ -1,5 +1,5 @@
 /* test_disk.c — mirrors src/train/checkpoint/checkpoint.c, src/train/log/metrics.c and src/train/log/events.c: the
- * calls that bring a run to the disk answer badly, in this process.  The linker gives us the calls (--wrap,
+ * system calls that write a run to disk fail, in this process.  The linker redirects the calls (--wrap,
  * CMakeLists.txt), so that threads are included.
  *
  *     the disk is full after n bytes of a checkpoint: nothing, one byte, and all but one byte of every write
@@ -8,8 +8,8 @@
  *     the clock of the wall runs backwards
  *     the first of two ranks has no space; ranks are threads (ranks.h)
  *
- * Whatever happens, the checkpoints that are there are whole, and the run ends, or goes on later, to the bits of one
- * that nothing happened to.  Every 11th point by default, ROFORMER_SWEEP=1 for all.                                  */
+ * In all cases the existing checkpoints are complete, and the run ends, directly or after a restart, with the bits of
+ * an undisturbed one.  It tests every 11th point by default, and all with ROFORMER_SWEEP=1.                          */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>

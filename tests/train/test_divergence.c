@@ -1,5 +1,5 @@
-/* test_divergence.c - mirrors src/train/divergence.c: healthy runs with noisy losses are left alone, diverged ones are
- * found once. */
+/* test_divergence.c - mirrors src/train/divergence.c: runs with noisy losses are not reported, diverged ones are
+ * reported once. */
 #include <math.h>
 
 #include "t.h"

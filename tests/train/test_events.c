@@ -1,5 +1,4 @@
-/* test_events.c — mirrors src/train/log/events.c: byte for byte what TensorBoard's own writer makes
- * (tools/check/events.py). */
+/* test_events.c — mirrors src/train/log/events.c: the bytes of TensorBoard's own writer (tools/check/events.py). */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-/* test_faults.c — mirrors src/train/checkpoint/checkpoint.c, saver.c and loop.c: a run in a process of its own, which
- * is killed, or whose system calls fail, those of the thread that writes checkpoints among them.  Whatever happens, the
- * run that is started again ends with the bits of one that nothing happened to.
+/* test_faults.c — mirrors src/train/checkpoint/checkpoint.c, saver.c and loop.c: a run in a separate process that is
+ * killed or whose system calls fail, including those of the thread that writes checkpoints.  In all cases the restarted
+ * run ends with the bits of an undisturbed one.
  *
  *     kills at random moments      ROFORMER_KILLS=200 for more
  *     kills before the n-th write, sync, rename, ... of a run, or of one that goes back to an earlier checkpoint; the

@@ -1,5 +1,5 @@
-/* test_json.c — mirrors src/base/json.c: what is read and built; and whatever allocation of jansson fails, in all that
- * reads and writes JSON: the call says RF_ENOMEM and the files are as they were, or it did what it does undisturbed.
+/* test_json.c — mirrors src/base/json.c: reading and building; and if any allocation of jansson fails, in all code that
+ * reads and writes JSON, the call returns RF_ENOMEM and leaves the files unchanged, or it succeeds.
  *
  *     ROFORMER_SWEEP=1 test_json         every allocation of a whole run of training, too (tools/kill_sweep.sh) */
 #define _GNU_SOURCE

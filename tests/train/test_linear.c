@@ -1,6 +1,5 @@
-/* test_linear.c — mirrors src/train/loop.c where layers have linear attention: it learns, a stopped run ends with the
- * bits of one that was not, layers that are computed again have the bits of those that are kept, features are drawn
- * anew. */
+/* test_linear.c — mirrors src/train/loop.c with linear attention: it learns, a run that is stopped and resumed ends
+ * with the bits of an uninterrupted one, recomputed layers have the bits of stored ones, and features are redrawn. */
 #define _GNU_SOURCE
 #include "whole_run.h"
 

@@ -1,4 +1,4 @@
-/* test_memory.c — the estimate against what a step really held, for shapes in which each of its terms counts. */
+/* test_memory.c — the estimate compared with the memory of a step, for shapes in which each of its terms matters. */
 #include "graph/graph.h"
 #include "model/family.h"
 #include "t.h"

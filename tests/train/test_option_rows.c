@@ -1,4 +1,4 @@
-/* test_option_rows.c — mirrors src/train/option_rows.c: what holds for every row of the options. */
+/* test_option_rows.c — mirrors src/train/option_rows.c: properties of every row of the options. */
 #include "t.h"
 
 #include "train/option_rows.h"

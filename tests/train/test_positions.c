@@ -1,5 +1,5 @@
-/* test_positions.c — mirrors src/model/positions: pretrain takes steps with every row of the registry, of a masked
- * model in f32 and of a causal one in bf16, and what it writes opens as a model. */
+/* test_positions.c — mirrors src/model/positions: pretrain runs with every row of the registry, for a masked model in
+ * f32 and a causal one in bf16, and its result can be opened as a model. */
 #define _GNU_SOURCE
 #include "tiny.h"
 

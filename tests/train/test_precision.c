@@ -1,4 +1,4 @@
-/* test_precision.c — whole runs in bf16 and with layers computed again: mirrors src/train/loop.c. */
+/* test_precision.c — complete runs in bf16 and with recomputed layers: mirrors src/train/loop.c. */
 #define _GNU_SOURCE
 #include "tiny.h"
 

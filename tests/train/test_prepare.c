@@ -1,4 +1,5 @@
-/* test_prepare.c — mirrors src/train/prepare.c: caches made once, mixed, resumed, and refused when they do not fit. */
+/* test_prepare.c — mirrors src/train/prepare.c: caches that are created once, mixed, resumed, and rejected if they do
+ * not match. */
 #define _GNU_SOURCE
 #include "roformer/checkpoint.h"
 #include "tiny.h"

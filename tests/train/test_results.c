@@ -1,5 +1,5 @@
-/* test_results.c — mirrors src/train/log/results.c: the keys of Trainer's all_results.json, and what a whole run
- * writes there. */
+/* test_results.c — mirrors src/train/log/results.c: the keys of Trainer's all_results.json, and the values of a
+ * complete run. */
 #define _GNU_SOURCE
 #include "whole_run.h"
 

@@ -1,5 +1,5 @@
-/* test_rules.c — mirrors src/optim/optimizer.c, schedule.c and average.c in whole runs: every rule and schedule resumes
- * to the same bits, means of weights end in the model, spikes are skipped. */
+/* test_rules.c — mirrors src/optim/optimizer.c, schedule.c and average.c in complete runs: every optimizer and schedule
+ * resumes to the same bits, averages of weights are saved in the model, loss spikes are skipped. */
 #define _GNU_SOURCE
 #include "roformer/checkpoint.h"
 #include "train/divergence.h"

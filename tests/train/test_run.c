@@ -1,5 +1,5 @@
-/* test_run.c — mirrors src/train/start.c, start_checkpoint.c, start_model.c, start_text.c, loop.c and evaluate.c: whole
- * runs, in this process, that go well or are asked to stop. */
+/* test_run.c — mirrors src/train/start.c, start_checkpoint.c, start_model.c, start_text.c, loop.c and evaluate.c:
+ * complete runs in this process that succeed or are stopped. */
 #define _GNU_SOURCE
 #include "train/checkpoint/checksums.h"
 #include "train/evaluate.h"

@@ -1,7 +1,7 @@
 /* normalizer.c — the normalizer of a tokenizer.json, as in Hugging Face's tokenizers.
  *
- *     Precompiled             SentencePiece's charsmap, by grapheme clusters: one of less than 6 bytes is replaced by the
- *                             shortest entry that begins it; in longer ones each character is replaced
+ *     Precompiled             SentencePiece's charsmap, by grapheme clusters: one of less than 6 bytes is replaced by
+ *                             the shortest entry that begins it; in longer ones each character is replaced
  *     NFC NFD NFKC NFKD       Unicode's normal forms
  *     Nmt                     removes control characters, replaces other white space by blanks
  *     Replace                 a text, or consecutive blanks (" {2,}")

@@ -1,7 +1,7 @@
 /* wordpiece_folder.c — reads and writes a WordPiece tokenizer in a model folder.
  *
  *   vocab.txt         the tokens
- *   tokenizer.json    tokens and settings.  With a BERT class only its tokens are used, and settings come from the other
+ *   tokenizer.json    tokens and settings.  With a BERT class only its tokens are used, and settings come from other
  *                     files; with a class that leaves everything to it, it is complete; without a class, other
  *                     settings have priority                                                                         */
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* cmocka.h — the few words of cmocka that the kernel tests use, for machines without it (tools/check/neon.sh).
+/* cmocka.h — the part of cmocka that the kernel tests use, for machines without it (tools/check/neon.sh).
  *
- * The first failure prints its place and ends the program with 1.  CMOCKA_SKIP names tests to leave out. */
+ * The first failure prints its location and ends the program with 1.  CMOCKA_SKIP names tests to leave out. */
 #ifndef CMOCKA_H
 #define CMOCKA_H
 
