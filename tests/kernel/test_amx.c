@@ -1,5 +1,5 @@
-/* test_amx.c — products in tiles, and when attention uses them. mirrors src/kernel/isa_amx.c,
- * src/kernel/isa_amx_emulated.c and src/kernel/tiles.c.
+/* test_amx.c — products in tiles, and when attention uses them.
+ * mirrors src/kernel/isa_amx.c, src/kernel/isa_amx_emulated.c and src/kernel/tiles.c.
  *
  * The emulated rung must have the bits of the manual's formula, which is implemented here with the C library's fused
  * multiply-add, without tolerance.  If the processor has tiles, their results may differ only by the order of a sum.

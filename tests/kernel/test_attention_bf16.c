@@ -1,5 +1,5 @@
 /* test_attention_bf16.c — mirrors src/kernel/attention_bf16*.inc, attention_bf16.h, attention_amx.inc, attention_amx.h
- * and mirrors src/kernel/ref/attention_bf16.c.
+ * and src/kernel/ref/attention_bf16.c.
  *
  * The kernel's description specifies what is rounded to bf16.  So the formula here rounds, too, in double, and computes
  * an interval for every number: a rounding in f32 may move a number over a tie, and only then its rounded value

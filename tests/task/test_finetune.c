@@ -1,4 +1,4 @@
-/* test_finetune.c — mirrors src/task/finetune.c, finetune_checks.c, finetune_form.c, finetune_many.c, mirrors
+/* test_finetune.c — mirrors src/task/finetune.c, finetune_checks.c, finetune_form.c, finetune_many.c,
  * finetune_step.c, items.c, objective.c, answers.c, answerer.c, predict.c and scoring.c: runs on examples whose labels
  * follow from one word, files of every task, and rejected input. */
 #define _GNU_SOURCE

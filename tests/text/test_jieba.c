@@ -1,6 +1,6 @@
 /* Words by a dictionary: as Python's jieba and jieba-rs segment them, tokens as in transformers' RoFormerTokenizer
  * (tests/golden/text/jieba); dictionaries compiled, mapped, rejected; folders; failing allocations. mirrors jieba.c,
- * jieba_runs.c, jieba_slow.c, jieba_words.c, jieba_trainer.c, jieba_bert4keras.c, jieba_wobert.c, mirrors segment.c,
+ * jieba_runs.c, jieba_slow.c, jieba_words.c, jieba_trainer.c, jieba_bert4keras.c, jieba_wobert.c, segment.c,
  * dictionary.c, dictionary_compile.c */
 #define _GNU_SOURCE
 #include <jansson.h>
