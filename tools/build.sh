@@ -1,6 +1,6 @@
 #!/bin/sh
-# build.sh PRESET [TARGET] — configures and builds.  On a terminal one line counts along, elsewhere every tenth part gets
-# one; what the compiler says of an error is shown in full, and all of it is in build/build-PRESET.log.
+# build.sh PRESET [TARGET] — configures and builds.  On a terminal it shows progress on one line, elsewhere one line for
+# every tenth of the build.  Compiler errors are printed in full.  The complete output is in build/build-PRESET.log.
 set -eu
 cd "$(dirname "$0")/.."
 preset=$1 target=${2:-all}

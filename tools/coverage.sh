@@ -1,6 +1,6 @@
 #!/bin/sh
-# coverage.sh [CTEST OPTION...] — builds with counters, runs the suite, and says which lines of src/ it ran, for each folder;
-# build/coverage/index.html shows them.
+# coverage.sh [CTEST OPTION...] — builds with coverage counters, runs the suite, and prints the fraction of covered
+# lines for each folder of src/.  build/coverage/index.html shows the lines.
 set -eu
 cd "$(dirname "$0")/.."
 command -v gcovr > /dev/null || { echo "coverage: gcovr is not installed (sh tools/setup.sh ci)" >&2; exit 1; }

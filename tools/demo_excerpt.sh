@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo_excerpt.sh PROGRAM [--renew] — what README.md shows of `make demo`: the first blanks, the search, the matrix.
-# With --renew README.md is given it in place of what it shows.
+# demo_excerpt.sh PROGRAM [--renew] — checks the excerpts of `make demo` in README.md: the first blanks, the search, the
+# matrix.  --renew updates README.md.
 set -eu
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 cd "$(dirname "$0")/.."

@@ -1,5 +1,6 @@
 #!/bin/sh
-# dist.sh — build/roformer-VERSION.tar.gz: the files of the last commit, the same bytes wherever it is made.
+# dist.sh — makes build/roformer-VERSION.tar.gz with the files of the last commit.  The bytes do not depend on the
+# machine.
 set -eu
 cd "$(dirname "$0")/.."
 version=$(awk '/define ROFORMER_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $3; dot = "." }' include/roformer/version.h)

@@ -1,13 +1,13 @@
 #!/bin/sh
-# kill_loop.sh [SECONDS [BUILD]] — kill -9 in a loop: `pretrain`, `finetune`, going back to an earlier checkpoint, two
-# runs that expected one folder; each for SECONDS (600).
+# kill_loop.sh [SECONDS [BUILD]] — kill -9 in a loop: `pretrain`, `finetune`, returning to an earlier checkpoint, and
+# two runs that use the same folder; each for SECONDS (600).
 #
-#     run -> killed at a random moment -> the same command, resumed -> ... -> done: the bytes of the run that nothing happened to?
+#     run -> killed at a random moment -> the same command, resumed -> ... -> done: same bytes as an undisturbed run?
 #     and again from the beginning, until the time is over
 #
-# Each run is a tiny model's on one or two threads, drawn anew for each piece.  A piece lasts up to 1.2 s, and longer while no new
-# checkpoint appears (a machine with much else to do).  Prints the counts; exit code 1 when bytes differ or a
-# piece fails otherwise than by the kill.  ROFORMER_SEED chooses the moments.
+# Each run trains a tiny model on one or two threads, chosen at random for each piece.  A piece lasts up to 1.2 s, and
+# longer while no new checkpoint appears (on a busy machine).  The script prints counts.  It exits with 1 if bytes
+# differ or if a piece fails for a reason other than the kill.  ROFORMER_SEED selects the moments.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}

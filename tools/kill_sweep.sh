@@ -1,8 +1,8 @@
 #!/bin/sh
 # kill_sweep.sh [BUILD] — the long form of tests/train/test_faults.c and test_disk.c: 200 kills at random moments, a
-# kill before every system call that changes the disk, every one of them failing once, a full disk in every write; of
-# test_json.c: every allocation inside jansson failing, once and from there on; then tools/kill_loop.sh for a minute each.
-# Some minutes.
+# kill before every system call that changes the disk, a failure of each of these calls, and a full disk in every write.
+# In test_json.c every allocation of jansson fails, once and permanently.  Then tools/kill_loop.sh runs for a minute
+# each.  This takes some minutes.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build/release}

@@ -1,7 +1,7 @@
 #!/bin/sh
-# lint.sh [FILE.c...] — what gcc -fanalyzer, cppcheck and clang-tidy (each if it is installed) say of src/, less what
-# tools/lint_known.txt explains; in full in build/lint/.  A file at a time, as many at once as there are processors.
-# Exit 1 when something is left.
+# lint.sh [FILE.c...] — runs gcc -fanalyzer, cppcheck and clang-tidy (those that are installed) on src/ and prints
+# findings that tools/lint_known.txt does not explain.  Complete reports are in build/lint/.  Files are checked in
+# parallel on all processors.  Exits with 1 if there are findings.
 set -eu
 cd "$(dirname "$0")/.."
 out=build/lint

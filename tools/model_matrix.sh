@@ -1,9 +1,9 @@
 #!/bin/sh
-# model_matrix.sh — the table of families and heads in docs/models/README.md, made of the golden folders that tests compare with
-# (tests/golden/FAMILY/HEAD) and of the tasks that tests/cli/families.sh runs.
+# model_matrix.sh — generates the table of families and heads in docs/models/README.md from the golden folders that
+# tests compare with (tests/golden/FAMILY/HEAD) and from the tasks that tests/cli/families.sh runs.
 #
 #     sh tools/model_matrix.sh           # prints it
-#     sh tools/model_matrix.sh --renew   # writes it into docs/models/README.md
+#     sh tools/model_matrix.sh --renew   # writes it to docs/models/README.md
 set -eu
 cd "$(dirname "$0")/.."
 page=docs/models/README.md

@@ -1,7 +1,7 @@
 #!/bin/sh
-# options_table.sh PLAIN OUT — a program in C, made from plain_header.sh's file: it prints every struct that a call fills with
-# defaults (void rf_..._init(STRUCT *, size_t)) as JSON: its size, and of each member name, offset, size, type and default.
-# A default that is a number, a text or NULL is shown; of members that are structs themselves there is none.
+# options_table.sh PLAIN OUT — generates a C program from the output of plain_header.sh.  The program prints every
+# struct that a function fills with defaults (void rf_..._init(STRUCT *, size_t)) as JSON: its size, and for each member
+# the name, offset, size, type and default.  Defaults are numbers, texts or NULL; members that are structs have none.
 set -eu
 awk '
 function trim(s) { gsub(/^ +| +$/, "", s); return s }

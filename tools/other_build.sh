@@ -1,8 +1,9 @@
 #!/bin/sh
-# other_build.sh BUILD OTHER — a run that one build began and another goes on with, both ways round, ends with the bits of one that was
-# left alone: compiler, optimisation and sanitizers do not show.  BUILD and OTHER: folders that hold a roformer, such as build/release
-# and build/debug.  ISA names the rung for both (the best), for a build that cannot run it.  With --onward BUILD is an earlier version,
-# which need not read what OTHER wrote: only OTHER goes on with the other's runs.
+# other_build.sh BUILD OTHER — a run that one build starts and the other resumes, in both orders, ends with the bits of
+# an uninterrupted run: compiler, optimization and sanitizers make no difference.  BUILD and OTHER are folders with a
+# roformer, such as build/release and build/debug.  ISA selects the rung for both (default: the best), for a build that
+# cannot run it.  With --onward BUILD is an earlier version, which need not read the files of OTHER: only OTHER resumes
+# the other's runs.
 set -eu
 back=1
 [ "${1:-}" != --onward ] || { back=; shift; }

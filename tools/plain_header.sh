@@ -1,7 +1,7 @@
 #!/bin/sh
-# plain_header.sh OUT — the public headers as one file without a preprocessor's lines: what roformer.h and inspect.h declare, in
-# the order in which it is needed, with integer constants as #define NAME NUMBER.  For whoever reads declarations by a parser of
-# C (cffi, ctypesgen, bindgen).  It takes for granted what stddef.h and stdint.h define.
+# plain_header.sh OUT — writes the public headers as one file without preprocessor lines: the declarations of roformer.h
+# and inspect.h in the required order, with integer constants as #define NAME NUMBER.  It is for parsers of C
+# declarations (cffi, ctypesgen, bindgen).  It requires the types of stddef.h and stdint.h.
 set -eu
 out=$1
 include=$(cd "$(dirname "$0")/../include" && pwd)

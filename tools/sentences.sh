@@ -1,5 +1,5 @@
 #!/bin/sh
-# sentences.sh FILE.md — the sentences of a page, one a line: no code, tables, headings and links.
+# sentences.sh FILE.md — prints the sentences of a page, one per line, without code, tables, headings and links.
 set -eu
 awk '
 function flush() {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients] — installs the Debian packages that building and testing need, and only those that are
-# missing.  Works as root or through sudo; does nothing, and needs no network, when all is there.  --check names what is missing and
-# fails when there is something.
+# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients] — installs the missing Debian packages that
+# building and testing need.  It works as root or through sudo.  If nothing is missing it does nothing and needs no
+# network.  --check prints what is missing and fails if there is something.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build

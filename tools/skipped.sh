@@ -1,7 +1,7 @@
 #!/bin/sh
-# skipped.sh BUILD [FILE] — what the last run of the suite in BUILD (build/release) left out, and why: a line for each.
-# With FILE, a list of "BUILD-NAME TEST" that may leave something out there (# begins a comment): exit code 1 when
-# another did.
+# skipped.sh BUILD [FILE] — lists the tests that the last run of the suite in BUILD (build/release) skipped, with the
+# reason.  FILE is a list of lines "BUILD-NAME TEST" with tests that may be skipped (# begins a comment); with it, the
+# script exits with 1 if another test was skipped.
 set -eu
 build=$1 list=${2:-}
 log=$build/Testing/Temporary/LastTest.log

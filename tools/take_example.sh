@@ -1,6 +1,7 @@
 #!/bin/sh
-# take_example.sh FOLDER — writes what CONTRIBUTING.md, "Adding a position encoding", shows: FOLDER/example.c, and FOLDER/model/positions.def, the
-# registry with the example's row (once, where somebody has tried it in the tree).  A test is built of them, so that the page cannot rot.
+# take_example.sh FOLDER — extracts the example of CONTRIBUTING.md, "Adding a position encoding": FOLDER/example.c, and
+# FOLDER/model/positions.def, which is the registry with the example's row (once, if the row has already been added to
+# the tree).  A test is built from them, so that the page stays correct.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p "$1/model"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# test_costs.sh [BUILD] — renews tests/costs.txt with what CTest measured in BUILD (build/release) when it last ran the suite.
+# test_costs.sh [BUILD] — updates tests/costs.txt with the times of CTest's last run of the suite in BUILD
+# (build/release).
 set -eu
 cd "$(dirname "$0")/.."
 measured=${1:-build/release}/Testing/Temporary/CTestCostData.txt

@@ -1,6 +1,7 @@
 #!/bin/sh
-# wheel.sh [OUT] — builds the wheels of the Python package and of its models (python/) into the folder OUT (build/wheels).  The libraries
-# that libroformer.so uses are put into the wheel, whose name says on which systems it runs.  pip fetches the tools.
+# wheel.sh [OUT] — builds the wheels of the Python package and of its models (python/) in the folder OUT (build/wheels).
+# The wheel includes the libraries that libroformer.so uses; its name says on which systems it runs.  pip downloads the
+# tools.
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build/wheels}

@@ -1,11 +1,12 @@
 #!/bin/sh
-# abi.sh [--renew] — the shared library's public ABI is what tools/roformer.abi describes: that of the last release.
+# abi.sh [--renew] — compares the shared library's public ABI with tools/roformer.abi, which describes the last release.
 #
-# What abidiff finds needs a new soname (SOVERSION in CMakeLists.txt, and the version node in cmake/roformer.map) and a renewed description,
-# or, if no program can notice it, a suppression with its reason in tools/roformer.abignore.  Functions that are only added are no
-# change, and are listed.  --renew (`make abi`) writes the description anew: once for a release (docs/releasing.md), not after its tag.
-# The library is compiled for it apart, in build/abi, with all debug information and without what is optional.  Ends with 77 where
-# abigail-tools are not installed.
+# A difference that abidiff finds needs a new soname (SOVERSION in CMakeLists.txt, and the version node in
+# cmake/roformer.map) and a new description.  If no program can be affected, a suppression with its reason in
+# tools/roformer.abignore is enough.  Added functions are not a difference; they are listed.  --renew (`make abi`)
+# writes a new description: once per release (docs/releasing.md), before its tag.  The library is compiled for this
+# check in build/abi, with full debug information and without optional parts.  Exits with 77 if abigail-tools are not
+# installed.
 set -eu
 cd "$(dirname "$0")/../.."
 command -v abidw > /dev/null || { echo "check_abi: abigail-tools are not installed (sh tools/setup.sh ci)"; exit 77; }

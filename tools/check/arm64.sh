@@ -1,9 +1,10 @@
 #!/bin/sh
-# arm64.sh — cross-builds everything for AArch64 and installs it; the program, under user-mode emulation, answers as the native one.
+# arm64.sh — cross-builds everything for AArch64 and installs it; under user-mode emulation the program must answer like
+# the native one.
 #
 #     tools/check/arm64.sh            needs build/release, gcc-aarch64-linux-gnu, qemu-user, and on Debian the network for its first run
 #
-# The libraries that it needs are Debian's for arm64, unpacked into build/arm64/root: the system is left as it is.  Ends with 77 where
+# Its libraries are Debian's for arm64, unpacked in build/arm64/root, without changing the system.  Exits with 77 if
 # there is no cross-compiler.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -1,6 +1,6 @@
 #!/bin/sh
-# byte_order.sh - a big-endian machine is refused with one sentence: by every source when it is compiled, and, where
-# gcc-s390x-linux-gnu is installed (tools/setup.sh rungs), by CMake when it configures for one.
+# byte_order.sh — a big-endian machine is rejected with a message: by every source when it is compiled, and by CMake
+# when it configures for one, if gcc-s390x-linux-gnu is installed (tools/setup.sh rungs).
 set -eu
 cd "$(dirname "$0")/../.."
 order='-U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__'

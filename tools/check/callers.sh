@@ -1,6 +1,6 @@
 #!/bin/sh
-# callers.sh LIBRARY.so — every function of include/roformer is exported, and every exported function is named by a
-# program of this tree: the command line, one of bench, experiments or examples, or a test.
+# callers.sh LIBRARY.so — every function of include/roformer is exported, and every exported function is used by a
+# program of this tree: the command line, a program of bench, experiments or examples, or a test.
 set -eu
 cd "$(dirname "$0")/../.."
 functions=$(nm -D --defined-only "$1" | sed -n 's/^[0-9a-f]* T \(rf[a-z0-9_]*\).*/\1/p' | sort -u)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# cycles.sh — no cycle of includes within a folder of src/.  A file and its header (params.c, params.h) count as one;
-# files that need one another are one idea, or should be three.
+# cycles.sh — includes within a folder of src/ have no cycles.  A file and its header (params.c, params.h) count as one.
+# Files with a cycle should be merged, or their common part should be a third file.
 set -eu
 cd "$(dirname "$0")/../../src"
 find . \( -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.cc' \) | sed 's,^\./,,' | sort | xargs awk '

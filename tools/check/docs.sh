@@ -1,6 +1,6 @@
 #!/bin/sh
-# docs.sh — what the documentation names must exist: paths in backticks or links, and functions rf_*, rf__*, rfk_*.
-# A path may hold * (at least one file fits) or <name> (read as *).
+# docs.sh — what the documentation names must exist: paths in backticks or links, and functions rf_*, rf__*, rfk_*. A
+# path may contain * (at least one file must match) or <name> (read as *).
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0

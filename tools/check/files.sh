@@ -1,6 +1,7 @@
 #!/bin/sh
-# files.sh — what a model folder holds has its names once, in include/roformer/inspect/files.h: no other source makes a path of
-# such a name in quotes, and none outside src/text uses or names the files that only one type of tokenizer has.
+# files.sh — the names of files in a model folder are defined once, in include/roformer/inspect/files.h: no other source
+# has a path with such a name in quotes, and none outside src/text uses the names of files that belong to one type of
+# tokenizer.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0

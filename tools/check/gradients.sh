@@ -1,6 +1,6 @@
 #!/bin/sh
-# gradients.sh FOLDER PROGRAM... — every row of src/graph/ops.def had a gradient case in one of these test programs, when
-# each was last run: t_gradient writes the operations that passed into FOLDER/<program>.
+# gradients.sh FOLDER PROGRAM... — every row of src/graph/ops.def had a gradient case in the last run of one of these
+# test programs: t_gradient writes the operations that passed into FOLDER/<program>.
 set -eu
 seen=$1
 shift

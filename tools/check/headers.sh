@@ -1,6 +1,6 @@
 #!/bin/sh
-# headers.sh — every public header compiles alone in C11, C17 and C++17, without a warning; roformer.h has all for users,
-# inspect.h all for tools.
+# headers.sh — every public header compiles on its own in C11, C17 and C++17 without warnings; roformer.h includes all
+# headers for users, inspect.h all for tools.
 set -eu
 cd "$(dirname "$0")/../.."
 for header in $(find include/roformer -name '*.h' | sort); do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# install.sh [PART...] — what others do with roformer: a program built against an installation (pkg-config, CMake; shared,
-# static), with roformer as a subproject, and what an uninstall leaves.  Two build folders give the same bytes.
+# install.sh [PART...] — tests an installation: a program built with it (pkg-config, CMake; shared, static), roformer as
+# a subproject, and uninstalling.  Two build folders give the same bytes.
 #
 #     tools/check/install.sh [PART...]        parts: shared static subproject bytes          (all)
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# install_page.sh — runs the blocks of docs/install.md in a copy of the last commit, one after the other.
+# install_page.sh — runs the blocks of docs/install.md in order, in a copy of the last commit.
 set -eu
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d "${TMPDIR:-/tmp}/roformer-install-page-XXXXXX")

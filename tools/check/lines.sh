@@ -1,7 +1,7 @@
 #!/bin/sh
-# lines.sh — no line of a C source or of a page is longer than 120 columns, a character counting as one.  Generated tables
-# and golden files are not checked; in pages, neither are tables, code, formulas, headings, and Chinese, which has no blanks
-# at which a line could end.
+# lines.sh — no line of a C source or of a page is longer than 120 columns; a character counts as one.  Generated tables
+# and golden files are not checked.  In pages, tables, code, formulas, headings and Chinese (which has no blanks to
+# break lines at) are not checked.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0

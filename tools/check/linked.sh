@@ -1,6 +1,6 @@
 #!/bin/sh
-# linked.sh LIBRARY.so OBJECT... — the program's objects need nothing of the library but what the shared one exports: they would
-# link against it.
+# linked.sh LIBRARY.so OBJECT... — the program's objects use only functions that the shared library exports, so they
+# could be linked with it.
 set -eu
 library=$1
 shift

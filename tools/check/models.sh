@@ -1,6 +1,6 @@
 #!/bin/sh
-# models.sh — pages that state numbers of a shipped model name its weights: "`models/NAME` (sha256 `HEX`)", where HEX begins the
-# hash of models/NAME/model.safetensors.  The pages of `needed` state such numbers.
+# models.sh — pages with numbers of a shipped model name its weights: "`models/NAME` (sha256 `HEX`)", where HEX begins
+# the hash of models/NAME/model.safetensors.  The pages of `needed` have such numbers.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0

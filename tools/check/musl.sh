@@ -1,6 +1,7 @@
 #!/bin/sh
-# musl.sh — every C source compiles with musl's headers (musl-gcc), those of other libraries apart; and once more behind all headers of
-# POSIX (posix.h), which finds names of ours that another system's headers declare.
+# musl.sh — every C source compiles with musl's headers (musl-gcc); headers of other libraries are provided separately.
+# Each source is also compiled after all headers of POSIX (posix.h), to find names of ours that another system's headers
+# declare.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=build/musl

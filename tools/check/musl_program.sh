@@ -1,6 +1,7 @@
 #!/bin/sh
-# musl_program.sh PROGRAM - the program without optional packages, linked with musl and the libraries that it needs, which are built
-# from Debian's sources: fill-mask gives the bytes of PROGRAM, which is linked with glibc.  Needs musl-tools and the network.
+# musl_program.sh PROGRAM — the program without optional packages, linked with musl and the libraries that it needs,
+# which are built from Debian's sources: fill-mask gives the bytes of PROGRAM, which is linked with glibc.  Needs
+# musl-tools and the network.
 set -eu
 cd "$(dirname "$0")/../.."
 command -v musl-gcc > /dev/null || { echo "check_musl_program: musl-gcc is not installed (sh tools/setup.sh rungs)"; exit 77; }

@@ -1,11 +1,12 @@
 #!/bin/sh
-# neon.sh — cross-compiles floors 0 and 1 for AArch64, without oneDNN, and runs the kernel tests under
-# user-mode emulation: the rungs of Arm against the reference.  What only the rung neon has runs on a processor that has
-# no other, which halves the time.
+# neon.sh — cross-compiles src/base and src/kernel for AArch64, without oneDNN, and runs the kernel tests under
+# user-mode emulation: the rungs of Arm compared with the reference.  Kernels that only the rung neon has run on an
+# emulated processor without other rungs, which halves the time.
 #
 #     tools/check/neon.sh [test name ...]          needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross, qemu-user
 #
-# CC and RUN name another compiler or emulator, PLAIN the emulator of a processor without the newer rungs.  Ends with 77 where there is none.
+# CC and RUN name another compiler or emulator, PLAIN the emulator of a processor without the newer rungs.  Exits with
+# 77 if there is none.
 set -eu
 cd "$(dirname "$0")/../.."
 CC=${CC:-aarch64-linux-gnu-gcc}

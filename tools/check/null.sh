@@ -1,7 +1,7 @@
 #!/bin/sh
-# null.sh LIBRARY.so — every function of include/roformer that returns a status says RF_EARG when all that it is given
-# is NULL, and every one that frees takes NULL.  Each is called in a process of its own, with zeros in all registers that
-# its arguments may be in.
+# null.sh LIBRARY.so — every function of include/roformer that returns a status returns RF_EARG if all arguments are
+# NULL, and every function that frees accepts NULL.  Each is called in a separate process, with zeros in all registers
+# that its arguments may use.
 set -eu
 cd "$(dirname "$0")/../.."
 out=$(mktemp -d)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# package.sh PLAIN LIBRARY.so PROGRAM — the Python package (python/) fits the headers: its calls have the right arguments, its structs the
-# right layout.  Its quick tests pass with this library, where python3 has NumPy; tools/check/python.sh runs all of them on the wheel.
+# package.sh PLAIN LIBRARY.so PROGRAM — the Python package (python/) matches the headers: its calls have the right
+# arguments, its structs the right layout.  Its quick tests pass with this library if python3 has NumPy;
+# tools/check/python.sh runs all of them with the wheel.
 set -eu
 cd "$(dirname "$0")/../.."
 plain=$1 library=$2

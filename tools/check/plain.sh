@@ -1,6 +1,6 @@
 #!/bin/sh
-# plain.sh PLAIN OPTIONS LIBRARY.so — a binding that reads roformer_plain.h by cffi has the structs that the library has, and options.json
-# says of every option what the library does (plain.py).  Ends with 77 where Python has no cffi.
+# plain.sh PLAIN OPTIONS LIBRARY.so — a binding that reads roformer_plain.h with cffi gets the structs of the library,
+# and options.json describes the library's defaults of every option (plain.py).  Exits with 77 if Python has no cffi.
 set -eu
 here=$(dirname "$0")
 python3 -c 'import cffi' 2> /dev/null || { echo "check_plain: python3 has no cffi"; exit 77; }

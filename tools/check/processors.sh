@@ -1,6 +1,7 @@
 #!/bin/sh
-# processors.sh PROGRAM - the program on other x86 processors, by qemu-user: it says what they have and takes their rung.  fill-mask gives
-# the bytes that the rung gives on this machine, and scores within 2e-5 of those of the best rung.  The one that has no rung but ref is told.
+# processors.sh PROGRAM — runs the program on other x86 processors with qemu-user: it reports their features and selects
+# their rung.  fill-mask gives the bytes of that rung on this machine, and scores within 2e-5 of those of the best rung.
+# On a processor that has only the rung ref, the program reports that.
 set -eu
 [ "$(uname -m)" = x86_64 ] || { echo "check_processors: skipped: needs x86_64"; exit 0; }
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")

@@ -1,6 +1,7 @@
 #!/bin/sh
-# python.sh WHEELS — the wheels in this folder (tools/wheel.sh) install without a compiler on python3 and on every other CPython from 3.9 on
-# that is on PATH or among pyenv's, and pass their tests there; mypy --strict finds nothing.  Pythons that are not there are named.
+# python.sh WHEELS — the wheels in this folder (tools/wheel.sh) install without a compiler on python3 and on every other
+# CPython from 3.9 on that is on PATH or among pyenv's, and pass their tests there; mypy --strict finds nothing.
+# Missing versions of Python are listed.
 set -eu
 wheels=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."

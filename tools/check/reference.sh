@@ -1,6 +1,6 @@
 #!/bin/sh
-# reference.sh — the API reference (make docs) has every function of the public headers with what its header says of it, and its links
-# lead somewhere.
+# reference.sh — the API reference (make docs) has every function of the public headers with its comment, and its links
+# are valid.
 set -eu
 cd "$(dirname "$0")/../.."
 command -v python3 > /dev/null || { echo "skipped: no python3"; exit 0; }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# report.sh FILE.html... — reports in a headless browser: the page is well-formed, asks for nothing outside itself, and
-# its curves and tables are there when it is drawn.  Without a browser (on Debian: chromium-headless-shell) xmllint alone looks.
+# report.sh FILE.html... — opens reports in a headless browser: the page is well-formed, loads nothing from elsewhere,
+# and shows its curves and tables.  Without a browser (on Debian: chromium-headless-shell) only xmllint checks it.
 set -eu
 browser=
 for name in chromium-headless-shell chromium chromium-browser google-chrome; do

@@ -1,7 +1,7 @@
 #!/bin/sh
-# symbols.sh LIBRARY.a — each kernel rung exports its table, and a rung of tiles its products (rf__RUNG_tiles), and nothing else
-# (which is what makes compiling it for a newer instruction set safe); everything else that is global starts with rf_ or rfk_, but for the weak copies of C++'s
-# library and of its own tables that a compiler leaves in the one file of C++.
+# symbols.sh LIBRARY.a — each kernel rung exports only its table, and a rung with tiles also its products
+# (rf__RUNG_tiles), so that compiling it for a newer instruction set is safe.  Every other global symbol begins with rf_
+# or rfk_, except weak copies of C++'s library and compiler-generated tables in the one C++ file.
 set -eu
 nm -g --defined-only "$1" 2> /dev/null | awk '
 /^[A-Za-z_0-9.]*\.o:$/ || /\.o:$/ { object = $1; sub(/:$/, "", object); next }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tasks.sh — nothing asks which task it has before it: a task is named in its row of tasks.def, in its own file, in
-# the presets of tasks.c and in tests, nowhere else in src or include. An option of a command may have the same name.
+# tasks.sh — no code depends on which task it handles: a task is named only in its row of tasks.def, in its own file, in
+# the presets of tasks.c and in tests, nowhere else in src or include.  An option of a command may have the same name.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
