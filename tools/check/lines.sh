@@ -1,7 +1,7 @@
 #!/bin/sh
 # lines.sh — no line of a C source or of a page is longer than 120 columns; a character counts as one.  Generated tables
 # and golden files are not checked.  In pages, tables, code, formulas, headings and Chinese (which has no blanks to
-# break lines at) are not checked.
+# break lines at) are not checked.  README.md has at most 180 lines and 12 kB.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
@@ -21,4 +21,9 @@ for page in *.md docs/*.md $(find bench examples experiments models results -nam
         length(line) > 120 && line ~ /[^ ] +[^ ]/ { print page ":" FNR ": " length(line) " columns, 120 are the limit"; bad = 1 }
         END { exit bad }' "$page" || bad=1
 done
+lines=$(wc -l < README.md) bytes=$(wc -c < README.md)
+[ "$lines" -le 180 ] && [ "$bytes" -le 12000 ] || {
+    echo "README.md: expected at most 180 lines and 12000 bytes, got $lines and $bytes; move text to docs/"
+    bad=1
+}
 exit $bad
