@@ -1,4 +1,4 @@
-/* masked.c — pieces of text in a batch, masked as an evaluation masks them: roformer/inspect/probe.h over batch.c. */
+/* masked.c — pieces of text as a batch, masked as in an evaluation: roformer/inspect/probe.h, based on batch.c. */
 #include "data/batch.h"
 #include "roformer/inspect/probe.h"
 #include "train/evaluate.h"

@@ -1,4 +1,5 @@
-/* position_report.c — shifts, attention and lengths of a trained model, measured: roformer/inspect/probe.h. */
+/* position_report.c — measures a trained model's response to shifts, its attention, and its loss by length:
+ * roformer/inspect/probe.h. */
 #include <math.h>
 
 #include "data/batch.h"
@@ -11,7 +12,7 @@ void rf_probe_options_init(rf_probe *p, size_t size)
     if (p) rf__options_init(p, size, &defaults, sizeof defaults);
 }
 
-/* What the caller set, whole and within its limits. */
+/* The given options, complete and checked. */
 static rf_status read_probe(rf_probe *own, const rf_probe *given, const void *out, rf_error *why)
 {
     if (!(given && out)) return rf__missing("rf_probe", "probe, out", why);
@@ -32,7 +33,7 @@ static rf_status progress(const rf_probe *lab, double share, rf_error *why)
     return rf_fail(why, RF_ESTOPPED, "stopped");
 }
 
-/* A RoFormer-Sim's text is read whole. */
+/* RoFormer-Sim reads a text with bidirectional attention. */
 static bool causal(const rf_probe *lab)
 {
     const rf_config *c = rf_model_config(lab->model);
@@ -70,7 +71,7 @@ struct shifting {
     float *hidden, *logits;             /* before the shift                                                           */
 };
 
-/* One piece, before and after.  RF_ERANGE: there are no such positions. */
+/* One piece, before and after a shift.  RF_ERANGE: there are no such positions. */
 static rf_status shift_piece(const rf_probe *lab, const struct shifting *s, int64_t by, struct compared *hidden,
                              struct compared *logits, rf_error *why)
 {
@@ -165,7 +166,7 @@ static void look(void *user, rf_graph *g, const rf__view *view)
     rf__head_sums_add(&r->sums[layer], view);
 }
 
-/* Sums become means; and what attention would be that sees every key alike. */
+/* Converts sums to means; and computes attention that treats every key equally. */
 static void average(rf_attention_report *r, int64_t pieces, bool decoder)
 {
     const int64_t T = r->length;
@@ -251,11 +252,11 @@ void rf_attention_report_free(const rf_ctx *ctx, rf_attention_report *r)
 
 /* ---- lengths ----------------------------------------------------------------------------------------------------- */
 
-/* A stretch, masked once, and cut at one length after the other. */
+/* A part of a document, masked once, and divided into pieces of one length after the other. */
 struct cutting {
     rf__token_kinds vocab;
     rf__masking masking;
-    rf__mlm_batch masked;               /* [CLS] the whole stretch [SEP]                                              */
+    rf__mlm_batch masked;               /* [CLS] the whole part [SEP]                                                 */
     int32_t *id, *start, *row;          /* the same cut into pieces; row [masked.n]                                   */
     int64_t *position;                  /* [masked.n] in the piece, of the token that predicts                        */
     double *sum;                        /* [lengths, stretches] of losses                                             */
@@ -273,7 +274,7 @@ static double loss_of(const float *z, int64_t V, int32_t label, bool *hit)
     return log(sum) + (double)z[best] - (double)z[label];
 }
 
-/* Pieces of `length` out of the masked stretch; the batch that is to be run. */
+/* Pieces of `length` of the masked part, as the batch to run. */
 static rf_batch cut(const rf_probe *lab, struct cutting *c, int64_t length)
 {
     const int64_t size = lab->text->size, limit = length - RF__TEMPLATE;
@@ -291,7 +292,7 @@ static rf_batch cut(const rf_probe *lab, struct cutting *c, int64_t length)
     return b;
 }
 
-/* Adds one stretch at one length. */
+/* Adds one part at one length. */
 static rf_status score(const rf_probe *lab, struct cutting *c, rf_length_loss *out, double *sum, rf_error *why)
 {
     const int64_t V = rf_model_config(lab->model)->vocab_size;
@@ -311,7 +312,7 @@ static rf_status score(const rf_probe *lab, struct cutting *c, rf_length_loss *o
     return status;
 }
 
-/* Means and standard errors from the sums of each stretch. */
+/* Means and standard errors from the sums of each part. */
 static void finish(rf_length_loss *out, const rf_length_loss *base, const double sum[], const double first[],
                    int64_t n)
 {
@@ -362,8 +363,8 @@ static void cutting_free(const rf_probe *lab, struct cutting *c)
     rf__free(lab->ctx, c->sum);
 }
 
-/* Masks stretch i; the same for every length and every model with this vocabulary.  A causal model predicts the same
- * tokens, and sees those before them as they are. */
+/* Masks part i, equally for every length and every model with this vocabulary.  A causal model predicts the same
+ * tokens, and sees those before them unmasked. */
 static void mask(const rf_probe *lab, struct cutting *c, int64_t i)
 {
     rf__mlm_batch *b = &c->masked;

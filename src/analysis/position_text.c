@@ -1,4 +1,4 @@
-/* position_text.c — stretches of text long enough to be cut at every length that is to be compared. */
+/* position_text.c — parts of documents that are long enough for every length to be compared. */
 #include "data/encode_corpus.h"
 #include "data/pieces.h"
 #include "roformer/inspect/probe.h"
@@ -8,12 +8,12 @@ enum { SIZES = RF_LENGTHS };
 struct gathering {
     const rf_ctx *ctx;
     int64_t length, most, documents;
-    struct { int32_t *id; int64_t n; } of[SIZES];           /* stretches of length 2^k                                */
+    struct { int32_t *id; int64_t n; } of[SIZES];           /* parts of length 2^k                                    */
 };
 
 static int64_t size_of(const struct gathering *g, int k) { return (g->length << k) - RF__TEMPLATE; }
 
-/* Stretches of size k of one document, from its beginning. */
+/* Parts of size k of one document, from its beginning. */
 static rf_status take(struct gathering *g, int k, rf__ids ids, size_t at, int64_t tokens, rf_error *why)
 {
     const int64_t size = size_of(g, k);

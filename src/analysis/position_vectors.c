@@ -1,6 +1,7 @@
-/* position_vectors.c — p_m, what an absolute encoding adds to the word at position m: roformer/inspect/probe.h.
+/* position_vectors.c — p_m, the vector that an absolute encoding adds to the word at position m:
+ * roformer/inspect/probe.h.
  *
- *     p_m = embed(0)_m                            the encoding's own hook, on words that are zero */
+ *     p_m = embed(0)_m                            the encoding's hook, applied to zero vectors */
 #include <stdio.h>
 
 #include "model/model.h"
@@ -9,7 +10,7 @@
 
 enum { PARAMETERS = 8 };                /* of an encoding, in the embeddings */
 
-/* "sinusoidal, index, ...": the encodings that have such vectors. */
+/* "sinusoidal, index, ...": the encodings with such vectors. */
 static const char *those(char *text, size_t size)
 {
     size_t n = 0;

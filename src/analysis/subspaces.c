@@ -1,13 +1,12 @@
-/* subspaces.c — do words and positions share columns?  Angles between the subspaces that they span:
- * roformer/inspect/probe.h.
+/* subspaces.c — angles between the subspaces of word vectors and of position vectors: roformer/inspect/probe.h.
  *
- *     A = sum_i a_i a_i^T = Q diag(l) Q^T,   l_1 >= l_2 >= ...       [E,E] of the vectors a_i; of b_i the same
+ *     A = sum_i a_i a_i^T = Q diag(l) Q^T,   l_1 >= l_2 >= ...       [E,E] of the vectors a_i; the same for b_i
  *     U = the first k columns of Q, the fewest with l_1 + ... + l_k >= share tr A
  *     cos t_1 >= cos t_2 >= ...                                     singular values of U_a^T U_b        (Jordan 1875)
- *     overlap = mean of cos^2 t_i                                   1: one lies in the other, 0: orthogonal
+ *     overlap = mean of cos^2 t_i                                   1: one contains the other, 0: orthogonal
  *
- * Of a uniformly random subspace of k_a dimensions E overlap = max(k_a, k_b) / E: a projection loses as much of it as
- * there are dimensions outside.  Eigenvalues by Jacobi's rotations. */
+ * For a uniformly random subspace of k_a dimensions, E overlap = max(k_a, k_b) / E.  Eigenvalues are computed by Jacobi
+ * rotations. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,7 +17,7 @@
 
 /* ---- eigenvalues ------------------------------------------------------------------------------------------------- */
 
-/* Rotates rows p and q of a [n,n], symmetric, and with v its columns, so that a_pq vanishes. */
+/* Rotates rows p and q of the symmetric a [n,n], and its columns with v, so that a_pq becomes zero. */
 static void rotate(double *a, double *v, int64_t n, int64_t p, int64_t q)
 {
     const double off = a[p * n + q], tau = (a[q * n + q] - a[p * n + p]) / (2 * off),
@@ -41,7 +40,7 @@ static void rotate(double *a, double *v, int64_t n, int64_t p, int64_t q)
     }
 }
 
-/* a [n,n] becomes diagonal; rows of v [n,n], or NULL, its eigenvectors. */
+/* Makes a [n,n] diagonal; the rows of v [n,n], or NULL, become its eigenvectors. */
 static void diagonalise(double *a, double *v, int64_t n)
 {
     double whole = 0, off = INFINITY;
@@ -100,7 +99,8 @@ static int64_t principal(const rf_ctx *ctx, const float *x, int64_t n, int64_t E
     return k;
 }
 
-/* cosine [min(ka, kb)], largest first, of the subspaces that the rows of a and b span; workspace is for ka kb + k k. */
+/* cosine [min(ka, kb)], largest first, of the subspaces that the rows of a and b span; workspace: ka kb + k k
+ * numbers. */
 static void angles(const double *a, int64_t ka, const double *b, int64_t kb, int64_t E, double *workspace,
                    double *cosine)
 {
@@ -137,7 +137,7 @@ static double overlap(const double *cosine, int64_t k)
     return k ? sum / (double)k : 0;
 }
 
-/* A uniformly random subspace: normal rows, made orthonormal (Gram and Schmidt, twice). */
+/* A uniformly random subspace: normal rows, orthonormalized (Gram-Schmidt, twice). */
 static void draw(rf_rng *random, int64_t k, int64_t E, double *basis)
 {
     for (int64_t i = 0; i < k; i++) {
@@ -154,7 +154,7 @@ static void draw(rf_rng *random, int64_t k, int64_t E, double *basis)
     }
 }
 
-/* What random subspaces of the same dimensions have.  One of the two is drawn: the other may be any. */
+/* The result for random subspaces of the same dimensions.  Only one of the two is drawn; the other may be arbitrary. */
 static void compare(const double *b, int64_t ka, int64_t kb, int64_t E, double *basis, double *workspace,
                     double *cosine, rf_subspaces *out)
 {

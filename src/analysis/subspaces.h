@@ -4,7 +4,7 @@
 
 #include "roformer/inspect/probe.h"
 
-/* a [na,E] in the positions' place, b [nb,E] in that of words.  out is freed with rf_subspaces_free. */
+/* a [na,E]: vectors of positions, b [nb,E]: vectors of words.  out is freed with rf_subspaces_free. */
 rf_status rf__subspace_angles(const rf_ctx *ctx, const float *a, int64_t na, const float *b, int64_t nb, int64_t E,
                               double share, rf_subspaces *out, rf_error *why);
 

@@ -1,7 +1,7 @@
 /* attention_pass.c — one layer's attention with a position encoding, in its parts: roformer/inspect/steps.h.
  *
- * The tables are made, attention is the operation of the tape alone, and the backward begins with a loss that looks at
- * one token of each sequence's beginning. */
+ * The parts are: the tables, the attention operation of the tape, and the backward pass, which begins with a loss over
+ * one token at the beginning of each sequence. */
 #include "model/encoder.h"
 #include "model/position.h"
 #include "roformer/inspect/steps.h"

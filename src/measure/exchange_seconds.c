@@ -1,4 +1,4 @@
-/* exchange_seconds.c — how long a gradient's way between ranks takes: roformer/inspect/steps.h. */
+/* exchange_seconds.c — times the exchange of a gradient between ranks: roformer/inspect/steps.h. */
 #include <math.h>
 
 #include "dist/exchange.h"
@@ -32,7 +32,7 @@ static void close_path(path *l)
     if (l->params.p) rf__params_free(&l->params);
 }
 
-/* The ranks begin together: a sum over all waits for the last. */
+/* The ranks begin together: a sum over all ranks waits for the last. */
 static rf_status once(path *l, rf_comm *c, double *seconds, rf_error *why)
 {
     int64_t all = 1;

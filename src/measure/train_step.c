@@ -1,5 +1,4 @@
-/* train_step.c — a step of training on batches that the caller makes, with the trainer's parts:
- * roformer/inspect/steps.h. */
+/* train_step.c — a training step on batches of the caller, with the trainer's functions: roformer/inspect/steps.h. */
 #include <math.h>
 
 #include "model/encoder.h"

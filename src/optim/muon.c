@@ -1,5 +1,5 @@
-/* muon.c — Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon), with the size of steps of Liu et al. 2025
- * ("Muon is Scalable for LLM Training", arXiv:2502.16982, section 2.2), as in torch.optim.Muon.
+/* muon.c — Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon), with the update size of Liu et al. 2025 ("Muon
+ * is Scalable for LLM Training", arXiv:2502.16982, section 2.2), as in torch.optim.Muon.
  *
  * For a layer's matrix P [r,c], s = min(r,c):
  *

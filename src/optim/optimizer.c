@@ -422,8 +422,8 @@ rf_status rf__optimizer_update(rf__optimizer *o, const rf__step *step, rf_error 
 
 /* ---- the file ---- */
 
-/* `at`: the values; with several ranks, the place in the slab of gradients that they pass through. `kept`: those of
- * this rank. */
+/* `at`: the values; with several ranks, the position in the slab of gradients through which they are sent. `kept`:
+ * those of this rank. */
 typedef struct moment {
     char name[104];
     int rank;

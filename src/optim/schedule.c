@@ -1,7 +1,7 @@
-/* schedule.c — the learning rate of update t of T, with w updates of warm-up, as a share of the peak:
+/* schedule.c — the learning rate of update t of T, with w updates of warm-up, as a fraction of the peak:
  *
  *     t <= w (all but constant, one_cycle, piecewise)     t / w
- *     x = (t - w) / (T + 1 - w)                           how far the rest has come
+ *     x = (t - w) / (T + 1 - w)                           progress after the warm-up
  *
  *     linear                 1 - x
  *     cosine                 (1 + cos(pi x)) / 2
@@ -10,11 +10,11 @@
  *     polynomial             end + (1 - end) (1 - x)^power            end = lr_end / learning_rate
  *     inverse_sqrt           sqrt(w / t)                              w 0: 1 / sqrt(1 + t / 10000)
  *     constant               1, from the first update on;  constant_with_warmup
- *     piecewise              straight lines between (0, 0) and the points of lr_schedule, then its last share
+ *     piecewise              straight lines between (0, 0) and the points of lr_schedule, then its last value
  *     one_cycle              cosine from 1/25 up to 1 at t = w, cosine down to 1/250000 at T        Smith & Topin 2019
  *
  * These are transformers' functions of step t and T + 1 steps (one_cycle: torch's OneCycleLR of T steps, at t - 1): the
- * peak is reached at t = w, and zero would be at T + 1, so no update is made with a step of zero.                    */
+ * peak is reached at t = w, and zero would be reached at T + 1, so no update has a learning rate of zero.            */
 #include <math.h>
 #include <stdlib.h>
 

@@ -20,7 +20,7 @@ static rf__mt_symbols words_of(rf__mt_scratch *s, const rf__mt_line *line)
     return rf__mt_words_of(s, false);
 }
 
-/* How often each n-gram occurs in the reference in which it occurs most; the n-grams are s->seen[from, to). */
+/* The largest count of each n-gram in any reference; the n-grams are s->seen[from, to). */
 static void take_most(rf__mt_scratch *s, size_t from, size_t to)
 {
     const uint32_t *seen = s->seen.at;

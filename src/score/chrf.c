@@ -1,9 +1,9 @@
 /* chrf.c — chrF (Popovic 2015) and chrF++ (Popovic 2017): F-score of n-grams of characters, and of words.
  *
- *     P, R   means over the orders n that both texts have n-grams of: matches / n-grams of the system, of the reference
+ *     P, R   means over the orders of which both texts have n-grams: matches / n-grams of the system, of the reference
  *     chrF   = 100 (1 + b^2) P R / (b^2 P + R)
  *
- * White space is not counted.  Of several references, the one with the largest F-score counts.                      */
+ * White space is ignored.  With several references, the largest F-score counts.                                      */
 #include <stdio.h>
 
 #include "score.h"
@@ -50,7 +50,7 @@ static double f_score(const rf_mt_options *o, const int64_t *sum, bool single)
     return rf__mt_round(100 * rf__mt_round(above / below, single), single);
 }
 
-/* Matches of the system with one reference: of each n-gram as often as both have it. */
+/* Matches of the system with one reference: the smaller count of each n-gram. */
 static void match(rf__mt_scratch *s, const grams *system, const grams *reference, int64_t *out)
 {
     const rf_mt_options *o = s->options;

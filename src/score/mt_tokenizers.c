@@ -1,10 +1,10 @@
 /* mt_tokenizers.c — the tokenizers of sacreBLEU, which are rewriting rules on code points.
  *
- *   13a    NIST's mteval-v13a.pl: ASCII punctuation is apart, but for . , within numbers and - that no digit precedes
- *   intl   mteval-v14.pl: everything of Unicode's categories P, but within numbers, and S
- *   zh     Chinese characters and their punctuation are words, the rest as 13a
+ *   13a    NIST's mteval-v13a.pl: ASCII punctuation is separated, but not . , within numbers or - with no digit before
+ *   intl   mteval-v14.pl: separates Unicode's categories P, except within numbers, and S
+ *   zh     Chinese characters and their punctuation are words; the rest is as in 13a
  *
- * Rules are applied one after another, each from left to right without overlaps, as regular expressions are.        */
+ * Rules are applied one after another, each from left to right without overlaps, like regular expressions.           */
 #include "score.h"
 
 /* ---- characters -------------------------------------------------------------------------------------------------- */
@@ -22,15 +22,15 @@ static bool symbol(uint32_t c) { return rf__unicode_group(c) == 'S'; }
 static bool any(uint32_t c) { return c != 0x110000; }
 static bool visible(uint32_t c) { return !(c == ' ' || (c >= 9 && c <= 13)); }        /* Perl's \S on bytes           */
 
-/* ASCII's marks, but ' , - . */
+/* ASCII punctuation except ' , - . */
 static bool mark(uint32_t c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
            (c >= ':' && c <= '@') || c == '/';
 }
 
-/* Chinese, as Shujian Huang's script has it.  Its ranges of planes beyond the first are strings of two characters in
- * Python ("\u2000" and "0" for 20000), which take in 2001 to 2A6D and 2F81 to 2FA1, and nothing of those planes. */
+/* Chinese, as in Shujian Huang's script.  Its ranges of higher planes are strings of two characters in Python ("\u2000"
+ * and "0" for 20000), which include 2001 to 2A6D and 2F81 to 2FA1, and nothing of those planes. */
 static bool chinese(uint32_t c)
 {
     static const uint32_t range[][2] = {
@@ -59,8 +59,8 @@ static void swap(rf__mt_scratch *s)
     s->y = t;
 }
 
-/* Whether the capital sigma at i ends a word (Unicode's Final_Sigma): a letter is before it and none behind it, marks
- * and apostrophes aside. */
+/* Whether the capital sigma at i ends a word (Unicode's Final_Sigma): ignoring marks and apostrophes, a letter precedes
+ * it and none follows. */
 static bool final_sigma(const rf__points *x, size_t i)
 {
     size_t k = i;
@@ -96,7 +96,7 @@ void rf__mt_load(rf__mt_scratch *s, const char *text, size_t size, bool lower)
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */
 
-/* Every `c` that is in `class` gets a space on both sides. */
+/* Inserts a space on both sides of every `c` in `class`. */
 static void set_apart(rf__mt_scratch *s, bool (*class)(uint32_t c))
 {
     s->y.n = 0;
@@ -110,7 +110,7 @@ static void set_apart(rf__mt_scratch *s, bool (*class)(uint32_t c))
     swap(s);
 }
 
-/* Pairs a b of these classes become "a b " or, with `before`, " a b". */
+/* Changes pairs a b of these classes to "a b " or, with `before`, to " a b". */
 static void set_pairs_apart(rf__mt_scratch *s, bool (*a)(uint32_t c), bool (*b)(uint32_t c), bool before)
 {
     s->y.n = 0;
@@ -140,7 +140,7 @@ static bool at(const rf__points *x, size_t i, const char *text)
     return true;
 }
 
-/* Every `from` becomes `to`, which is not longer. */
+/* Replaces every `from` by `to`, which is not longer. */
 static void replace(rf__points *x, const char *from, const char *to)
 {
     const size_t size = strlen(from);
@@ -156,7 +156,7 @@ static void replace(rf__points *x, const char *from, const char *to)
     x->n = n;
 }
 
-/* A space at both ends. */
+/* Adds a space at both ends. */
 static void pad(rf__mt_scratch *s)
 {
     if (!rf__mt_reserve(s, &s->x, 2)) return;
@@ -199,7 +199,7 @@ static void chinese_words(rf__mt_scratch *s)
     western(s);
 }
 
-/* a-b becomes a ##AT##-##AT## b; of a-b-c the first hyphen alone, whose match ends with b. */
+/* a-b becomes a ##AT##-##AT## b; in a-b-c only the first hyphen, because its match ends with b. */
 static void compounds(rf__mt_scratch *s)
 {
     static const char joint[] = " ##AT##-##AT## ";

@@ -1,14 +1,14 @@
-/* ngrams.c — number the words and n-grams of a segment, so that they are counted without hash collisions.
+/* ngrams.c — numbers the words and n-grams of a segment, so that they are counted without hash collisions.
  *
- *     word      its number is that of its letters, of which there is one copy (`all`)
- *     n-gram    the number of the pair (its first n - 1 words, its last word); no word at all is number 0         */
+ *     word      its number is that of its letters, which are stored once (`all`)
+ *     n-gram    the number of the pair (its first n - 1 words, its last word); the empty sequence is number 0        */
 #include "score.h"
 
 bool rf__mt_reserve(rf__mt_scratch *s, rf__points *p, size_t more)
 {
     if (!s->failed && rf__grow(s->ctx, &p->at, &p->capacity, p->n + more + 1, sizeof *p->at)) return true;
     s->failed = true;
-    s->x.n = 0;                                           /* what is done with it from here on is void                */
+    s->x.n = 0;                                           /* results from here on are invalid                         */
     return false;
 }
 
@@ -59,7 +59,7 @@ static bool grow_words(rf__mt_scratch *s)
     return true;
 }
 
-/* The word s->x[from, to) behind the symbols. */
+/* The word s->x[from, to), appended to the symbols. */
 static void put_word(rf__mt_scratch *s, size_t from, size_t to)
 {
     const uint32_t *word = s->x.at + from;
@@ -122,7 +122,7 @@ static size_t pair_slot(const rf__pairs *p, uint64_t key)
     return i;
 }
 
-/* Space for `more` further pairs. */
+/* Reserves space for `more` pairs. */
 static bool grow_pairs(rf__mt_scratch *s, size_t more)
 {
     rf__pairs *p = &s->gram;

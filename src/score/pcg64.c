@@ -2,7 +2,7 @@
  *
  *     s <- a s + c mod 2^128,   out = (upper(s) xor lower(s)) rotated right by the 6 highest bits of s
  *
- * Numbers below n are Lemire's (2019), of 32 bits; a word of 64 gives its lower half first. */
+ * Numbers below n are computed by Lemire's method (2019) from 32 bits; a 64-bit word gives its lower half first. */
 #include "pcg64.h"
 
 static uint64_t next(rf__pcg64 *r)

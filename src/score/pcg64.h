@@ -1,4 +1,4 @@
-/* pcg64.h — the random numbers of numpy's default_rng(seed), which sacreBLEU's intervals and tests are drawn with. */
+/* pcg64.h — the random numbers of numpy's default_rng(seed), which sacreBLEU uses for intervals and tests. */
 #ifndef RF_TRANSLATION_PCG64_H
 #define RF_TRANSLATION_PCG64_H
 
@@ -11,9 +11,9 @@ __extension__ typedef unsigned __int128 rf__uint128;
 
 typedef struct rf__pcg64 {
     rf__uint128 state, increment;
-    uint64_t word;                      /* its upper half is left when `half`                                         */
+    uint64_t word;                      /* if `half`, its upper half is unused                                        */
     bool half;
-    uint32_t bits;                      /* what is left of 32 flips                                                   */
+    uint32_t bits;                      /* remaining bits of 32 coin flips                                            */
     int left;
 } rf__pcg64;
 

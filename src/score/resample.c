@@ -1,22 +1,22 @@
 /* resample.c — confidence intervals and significance tests by resampling segments.
  *
- *     bootstrap        n segments drawn with replacement; of k sorted scores the k/40-th from either end bound 95 %
- *     paired           the same draws of both systems: p = (1 + #{|d_i| - mean |d| > |d|}) / (k + 1)
+ *     bootstrap        n segments drawn with replacement; of k sorted scores, the k/40-th from each end bound 95 %
+ *     paired           the same draws for both systems: p = (1 + #{|d_i| - mean |d| > |d|}) / (k + 1)
  *     randomization    each segment is swapped or not:  p = (1 + #{|d_i| > |d|}) / (k + 1)
  *
- * Draws are made in the order in which sacreBLEU makes them, so that the same seed gives the same numbers. */
+ * Draws are made in the order of sacreBLEU, so that the same seed gives the same numbers. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "pcg64.h"
 #include "score.h"
 
-enum { BLOCK = 16 };                                      /* samples whose draws are made before they are summed      */
+enum { BLOCK = 16 };                                      /* number of samples that are drawn before they are summed  */
 
-/* Samples of one or two systems. */
+/* Samples of one system or two. */
 typedef struct samples {
     const rf_mt_result *a, *b;          /* b: or NULL                                                                 */
-    bool swap;                          /* draw: what of a goes to b; otherwise which segment                         */
+    bool swap;                          /* draw: which segments of a are swapped with b; otherwise the drawn segments */
     uint32_t *draw;                     /* [BLOCK, n]                                                                 */
     double *x, *y;                      /* [samples]: scores of a and b                                               */
     int64_t begin;

@@ -1,4 +1,4 @@
-/* score.c — texts in, counts of segments, scores out. */
+/* score.c — computes scores of texts from counts of their segments. */
 #include <stdio.h>
 
 #include "base/context.h"
@@ -39,7 +39,7 @@ static rf_status read_options(rf_mt_options *o, const rf_mt_options *given, rf_e
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-enum { CHUNK = 32 };                    /* segments that a worker takes at once                                       */
+enum { CHUNK = 32 };                    /* segments that a worker processes at a time                                 */
 
 typedef struct job {
     rf_mt_result *r;
@@ -127,7 +127,7 @@ static rf_status count_all(job *j, rf_error *why)
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-/* BLEU of another kind, whose scores are never beside sacreBLEU's. */
+/* A different BLEU, whose scores must not be compared with sacreBLEU's. */
 static bool tokenized(const rf_mt_result *r) { return r->o.metric == RF_MT_BLEU && r->o.words == RF_MT_COMPOUNDS; }
 
 static void name_it(rf_mt_result *r)

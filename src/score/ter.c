@@ -1,15 +1,15 @@
-/* ter.c — translation edit rate (Snover et al. 2006), with the heuristics of Tercom as sacreBLEU has them.
+/* ter.c — translation edit rate (Snover et al. 2006), with the heuristics of Tercom, as in sacreBLEU.
  *
  *     TER = 100 (words inserted, deleted, replaced + blocks moved) / mean words of the references
  *
- * Blocks of up to 10 words that the reference has elsewhere, at most 50 places away, are moved one after another, each
- * time the one that saves most, while that saves anything and fewer than 1000 moves were tried.  The edit distance is
- * looked for within 25 places of the diagonal:
+ * Blocks of up to 10 words that occur elsewhere in the reference, at most 50 positions away, are moved one after
+ * another.  Each step moves the block that saves most, as long as it saves something and fewer than 1000 moves were
+ * tried.  The edit distance is computed within 25 positions of the diagonal:
  *
  *     d(i,j) = min(d(i-1,j-1) + [h_i != r_j], d(i-1,j) + 1, d(i,j-1) + 1)
  *
- * Of equals the first in this order, on which the alignment depends.  A move leaves the words before it as they are,
- * and their rows with them.                                                                                          */
+ * Ties select the first in this order, which determines the alignment.  A move does not change the words before it, so
+ * their rows remain valid.                                                                                           */
 #include <math.h>
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ enum { BEAM = 25, BLOCK = 10, FAR = 50, TRIES = 1000, INFINITE = 1 << 28 };
 enum { KEEP, REPLACE, DELETE, INSERT };                   /* the low bits of a cell; the rest is the distance         */
 
 /* Distances of a system's words (`h`, n of them) to the reference's (`r`, m).  Row i has the columns low(i) <= j <
- * high(i) and infinity on both sides; of the words that moves start from all rows are kept, in `rows`. */
+ * high(i), and infinity on both sides.  `rows` keeps all rows of the words before moves. */
 typedef struct edits {
     rf__mt_scratch *s;
     const uint32_t *r;
@@ -27,10 +27,10 @@ typedef struct edits {
     double ratio;
     uint32_t *h, *moved;                /* [n]                                                                        */
     uint32_t *rows;                     /* [n, stride], the last one longer                                           */
-    uint32_t *one, *two;                /* [m + 3]: rows of words with a move; column j is at j + 1                   */
+    uint32_t *one, *two;                /* [m + 3]: rows of words after a move; column j is at j + 1                  */
     uint32_t *trace;                    /* [n + m]                                                                    */
-    int32_t *align;                     /* [m]: the place of h that r_j lies upon                                     */
-    uint32_t *wrong_h, *wrong_r;        /* sums: how many of the first i words are edited                             */
+    int32_t *align;                     /* [m]: the position in h that r_j is aligned with                            */
+    uint32_t *wrong_h, *wrong_r;        /* sums: number of edited words among the first i                             */
     int tries;
 } edits;
 
@@ -72,14 +72,14 @@ static void first_row(const edits *e, uint32_t *row)
 
 static uint32_t *kept(const edits *e, int i) { return e->rows + (size_t)(i - 1) * (size_t)e->stride; }
 
-/* Row i, which was kept, with column j at j + 1. */
+/* The stored row i, with column j at j + 1. */
 static void take_row(const edits *e, int i, uint32_t *row)
 {
     if (!i) first_row(e, row);
     else memcpy(row + low(e, i), kept(e, i), (size_t)(high(e, i) - low(e, i) + 1) * sizeof *row);
 }
 
-/* The distance of `words`, whose first `same` are those of e->h.  `keep`: they are e->h. */
+/* The distance of `words`, whose first `same` words are those of e->h.  `keep`: they are e->h. */
 static int distance(edits *e, const uint32_t *words, int same, bool keep)
 {
     uint32_t *before = e->one, *row = e->two;
@@ -99,7 +99,7 @@ static uint32_t cell(const edits *e, int i, int j)
     return i ? kept(e, i)[j + 1 - low(e, i)] : (uint32_t)j * 4 + INSERT;
 }
 
-/* Where each word of the reference lies, and which words are edited, from the rows of e->h. */
+/* The alignment of each word of the reference, and which words are edited, from the rows of e->h. */
 static void trace(edits *e)
 {
     int i = e->n, j = e->m, n = 0;
@@ -119,13 +119,13 @@ static void trace(edits *e)
     }
 }
 
-/* e->moved: e->h with the block of `n` words at `from` put before the word at `to`. */
+/* e->moved: e->h with the block of `n` words at `from` moved before the word at `to`. */
 static void move(const edits *e, int from, int n, int to)
 {
     int begin[3], end[3];
     if (to < from) begin[0] = from, end[0] = from + n, begin[1] = to, end[1] = from, begin[2] = from + n;
     else if (to > from + n) begin[0] = from + n, end[0] = to, begin[1] = from, end[1] = from + n, begin[2] = to;
-    else {                                                /* within itself                                            */
+    else {                                                /* within the block itself                                  */
         const int cut = n + to < e->n ? n + to : e->n;
         begin[0] = from + n, end[0] = cut, begin[1] = from, end[1] = from + n, begin[2] = cut;
     }
@@ -145,7 +145,7 @@ static bool better(const best *b, int gain, int n, int from, int to)
     return from != b->from ? from < b->from : to < b->to;
 }
 
-/* Tries the block of n words at h_from where the reference's words at r_at lie. */
+/* Tries to move the block of n words at h_from to the reference's words at r_at. */
 static void try_block(edits *e, int now, int from, int at, int n, best *b)
 {
     if (e->wrong_h[from + n] == e->wrong_h[from] || e->wrong_r[at + n] == e->wrong_r[at]) return;

@@ -1,15 +1,15 @@
-/* rtd.c — the detection of replaced tokens.                                             Clark et al. 2020 (ELECTRA)
+/* rtd.c — replaced-token detection.                                                Clark et al. 2020 (ELECTRA)
  *
  *     x           a text, m its masked tokens, x^m the text with them masked
- *     p_G         softmax(norm(act(h_G(x^m) W_t)) E^T + b)            the generator, at the places m
- *     x^c         x with those places drawn from p_G; no gradient passes through the draw
+ *     p_G         softmax(norm(act(h_G(x^m) W_t)) E^T + b)            the generator, at the positions m
+ *     x^c         x with those positions sampled from p_G; no gradient passes through sampling
  *     D(x^c)      h_D(x^c) of every token, through its head (heads.c, detect)
  *     L           mean over m of -log p_G(x_i)  +  w mean over all tokens of log(1 + exp((-1)^r D)),   r: replaced,
- *                 which a token is that differs from x; one that was drawn as it was is none
+ *                 a token is replaced if it differs from x
  *
- * Both have the embeddings in common: one list of parameters, in which those of the generator alone are called
- * "generator.<name>", so that optimizer, checkpoints and means know nothing of two models.  The discriminator is the
- * model; the generator is saved beside it. */
+ * Both models share the embeddings.  There is one list of parameters, in which those that only the generator has are
+ * named "generator.<name>".  So optimizer, checkpoints and averages need not distinguish two models.  The discriminator
+ * is the model; the generator is saved with it. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ rf_status rf__rtd_config(const rf_config *model, double size, rf_config *generat
 
 /* ---- one list of parameters ---- */
 
-/* The discriminator's, when it is the same: all embeddings. */
+/* The discriminator's parameter if it is shared: all embeddings. */
 static const rf_param *shared(const rf_params *d, const rf_param *p)
 {
     for (size_t i = 0; i < d->n && p->layer < 0 && !p->head; i++)
@@ -85,7 +85,7 @@ static const rf_param *shared(const rf_params *d, const rf_param *p)
     return NULL;
 }
 
-/* Places for what the generator does not share, behind the discriminator's. */
+/* Slots for parameters that the generator does not share, after the discriminator's. */
 static bool join(const rf_params *d, rf_params *g, rf_params *all)
 {
     memcpy(all->p, d->p, d->n * sizeof *d->p);
@@ -170,7 +170,7 @@ rf_status rf__rtd_load(const rf__rtd *t, const char *folder, float *slab, bool *
     rf_status status = rf__path(path, sizeof path, folder, own_folder, why);
     *generator = !status && rf__holds_weights(path);
     if (*generator) status = load(&t->generator, path, slab, why);
-    return status ? status : load(&t->discriminator, folder, slab, why);        /* whose embeddings count */
+    return status ? status : load(&t->discriminator, folder, slab, why);        /* whose embeddings are used */
 }
 
 /* ---- what is drawn ---- */
@@ -228,7 +228,7 @@ void rf__rtd_draw(rf_graph *g, rf_encoder *generator, const rf_tensor *x, uint64
 
 /* ---- the loss ---- */
 
-/* The text with what was drawn, and which tokens differ from the original. */
+/* The text with the sampled tokens, and which tokens differ from the original. */
 static void replace(const rf__mlm_batch *b, int32_t id[], const int32_t drawn[], float target[], rf__rtd_sums *sums)
 {
     memcpy(id, b->id, (size_t)b->N * sizeof *id);

@@ -1,4 +1,4 @@
-/* report.c — a page that needs nothing else: style and plots are in it, scripts there are none. */
+/* report.c — a self-contained page: it includes its style and plots, and has no scripts. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>
@@ -69,7 +69,7 @@ static void put_number(FILE *to, const char *name, double x, const char *format,
     put_row(to, name, text);
 }
 
-/* What else the last evaluation said: the scores of a fine-tuned model. */
+/* Further results of the last evaluation: the metrics of a fine-tuned model. */
 static void put_scores(FILE *to, const json_t *line)
 {
     static const char *const others[] = {"eval_loss", "eval_accuracy", "eval_seconds", "eval_labels", "eval_tokens"};
@@ -171,7 +171,7 @@ rf_status report_own(const char *path, rf_error *why)
     char tail[TAIL + 1] = "";
     struct stat st;
     FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size ? fopen(path, "re") : NULL;
-    if (!f) return RF_OK;                                               /* opening it for writing tells what is wrong */
+    if (!f) return RF_OK;                                               /* opening it for writing reports the error */
     const bool at_end = !fseek(f, st.st_size > TAIL ? -(long)TAIL : 0, st.st_size > TAIL ? SEEK_END : SEEK_SET);
     const size_t n = at_end ? fread(tail, 1, TAIL, f) : 0, size = strlen(page_end[1]);
     fclose(f);

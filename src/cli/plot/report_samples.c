@@ -1,4 +1,4 @@
-/* report_samples.c — masked words of held-out text, and what the model puts there. */
+/* report_samples.c — masked words of held-out text, and the model's predictions. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 enum { SAMPLES = 5, WORDS = 36, EVERY = 9, MASKS = 16, TOP = 3, LEAST = 12 };
 
 typedef struct sample {
-    int32_t id[WORDS + 2], truth[MASKS], row[MASKS];        /* truth -1: not known                                    */
+    int32_t id[WORDS + 2], truth[MASKS], row[MASKS];        /* truth -1: unknown                                      */
     int n, masks;
 } sample;
 
@@ -32,7 +32,7 @@ static void put_ids(const predicting *g, const int32_t *id, size_t n)
     rf_text_free(g->t, text);
 }
 
-/* The text with its masks numbered. */
+/* The text with numbered masks. */
 static void put_text(const predicting *g, const sample *s)
 {
     int from = 0;

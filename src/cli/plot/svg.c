@@ -1,4 +1,4 @@
-/* svg.c — a panel: axes with round numbers, lines, marks where something was measured now and then. */
+/* svg.c — a panel: axes with round numbers, lines, and marks for rare measurements. */
 #include <math.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ static void axes(FILE *to, const frame *f)
     }
 }
 
-/* At most one point for each pixel: what lies between two is not seen anyway.  A gap ends a line. */
+/* At most one point for each pixel, since more would not be visible.  A gap ends a line. */
 static void line(FILE *to, const frame *f, const curve *c, const char *class)
 {
     double last = -INFINITY;
@@ -98,8 +98,7 @@ static void gaps(FILE *to, const frame *f, const curve *c)
                     across(f, c->x[k]) - 3, down(f, curve_mark(c, k)) - 3, c->x[k]);
 }
 
-/* Of the losses and scores the measured ones have colours of their own, one after the other; a fifth has the first
- * again. */
+/* Measured losses and scores have separate colors, in order; the fifth has the first color again. */
 static const char *class_of(const curve_run *r, int kind)
 {
     static const char *const classes[] = {"b", "c", "d", "e"};

@@ -1,4 +1,4 @@
-/* comm.c — one process. */
+/* comm.c — the communication of a single process. */
 #include "cli/shell/comm.h"
 
 rf_comm *cli_comm_begin(int *argc, char ***argv)

@@ -4,13 +4,13 @@
 
 #include "roformer/inspect/comm.h"
 
-/* Before anything else in main.  NULL: this process is alone. */
+/* Called before anything else in main.  NULL: there are no other processes. */
 rf_comm *cli_comm_begin(int *argc, char ***argv);
 
-/* What begin returned. */
+/* The result of begin. */
 rf_comm *cli_comm(void);
 
-/* The last thing in main.  With a failure that the other processes do not share they are ended, too. */
+/* Called last in main.  If this process failed and the others do not know it, it ends them, too. */
 int cli_comm_end(int code);
 
 #endif

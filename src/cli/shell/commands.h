@@ -9,7 +9,7 @@
 #include "cli/shell/commands.def"
 #undef CLI_COMMAND
 
-/* What most commands share: where the model is. */
+/* The option that most commands share: the model. */
 #define CLI_MODEL_OPTION(args, field) CLI_MODEL_OPTION_OF(args, field, "model folder (default: the shipped model)")
 #define CLI_SENTENCE_MODEL_OPTION(args, field) \
     CLI_MODEL_OPTION_OF(args, field, "model folder (default: the shipped sentence model)")
@@ -18,7 +18,7 @@
         "model", 'm', CLI_FOLDER, offsetof(args, field), "DIR", NULL, 0, 0, "ROFORMER_MODEL", what, NULL \
     }
 
-/* An rf_type as a number of a list, the int `field`; cli_dtype makes it one. */
+/* An rf_type as the index in a list, in the int `field`; cli_dtype converts it. */
 #define CLI_DTYPE_OPTION(args, field) \
     {"dtype", 0, CLI_CHOICE, offsetof(args, field), "f32|bf16|int8", "f32", 0, 0, NULL, \
      "data type of weight matrices and their products; bf16 halves the memory, int8 quarters it", "torch_dtype"}

@@ -10,12 +10,12 @@ static void words(FILE *to, const char *value)
         if (!strchr("[].", *value)) fputc(*value == '|' ? ' ' : *value, to);
 }
 
-/* What an operand is, by the line of usage: words ("bash|zsh|fish"), a command, a folder, or anything. */
+/* The kind of an operand, from the line of usage: words ("bash|zsh|fish"), a command, a folder, or anything. */
 static const char *operand_words(const cli_command *c) { return strchr(c->operands, '|') ? c->operands : NULL; }
 
 static bool has_operand(const cli_command *c, const char *name)
 {
-    for (const cli_option *o = c->options; o->kind; o++)                /* operands are always the command's own */
+    for (const cli_option *o = c->options; o->kind; o++)                /* operands always belong to the command */
         if (o->kind == CLI_OPERANDS && !strcmp(o->name, name)) return true;
     return false;
 }
@@ -39,7 +39,7 @@ static void bash_names(FILE *to, const cli_option *o)
     }
 }
 
-/* "embed,--max_length": as _roformer_value compares, with '_' for '-'. */
+/* "embed,--max_length": the form that _roformer_value compares, with '_' for '-'. */
 static void bash_case(FILE *to, const char *command, const char *name)
 {
     fprintf(to, "%s,--", command);
@@ -64,7 +64,7 @@ static void bash_values(FILE *to, const char *command, const cli_option *o)
     }
 }
 
-/* Names of files and folders are left to readline, which quotes and expands them: -o default. */
+/* readline completes names of files and folders, with quotes and expansion: -o default. */
 static const char bash_parts[] =
     "_roformer_offer()       # of the words $1 those that go on with $word, and no names of files\n{\n"
     "    local IFS=$' \\t\\n'\n"
@@ -74,8 +74,8 @@ static const char bash_parts[] =
     "_roformer_long()        # --max-length is --max_length\n{\n"
     "    [[ $name != --* ]] || { name=${name#--}; name=--${name//-/_}; }\n}\n";
 
-/* The words before the cursor: which is the command, and whether an option waits for its value.  "--name=value" comes
- * as three words, or as one where COMP_WORDBREAKS has no '='. */
+/* The words before the cursor: which of them is the command, and whether an option expects its value.  "--name=value"
+ * is three words, or one if COMP_WORDBREAKS has no '='. */
 static const char bash_walk[] =
     "_roformer()\n{\n"
     "    local word=${COMP_WORDS[COMP_CWORD]} command= option= attached= operands= prefix= value= name last= i n=0\n"
@@ -160,7 +160,7 @@ static void bash(FILE *to)
 
 /* ---- zsh --------------------------------------------------------------------------------------------------------- */
 
-/* Text inside '...' and [...]: without the characters that end either. */
+/* Text inside '...' and [...], without the characters that end either. */
 static void zsh_text(FILE *to, const char *text)
 {
     for (; *text; text++) {
@@ -287,7 +287,7 @@ static void fish_operands(FILE *to, const char *condition, const cli_command *c)
     fputs("'\n", to);
 }
 
-/* Whether the command is still to come: the value of an option before it is no command. */
+/* Whether the command has not been given yet: the value of an option before it is not a command. */
 static void fish_needs_command(FILE *to)
 {
     fputs("function __roformer_needs_command\n    set -l value 0\n    for word in (commandline -opc)[2..]\n"

@@ -1,4 +1,4 @@
-/* embedding.c — how the vectors of texts are made. */
+/* embedding.c — options that determine the vectors of texts. */
 #include "cli/shell/embedding.h"
 
 rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const char *name, rf_embed_options *o)
@@ -11,7 +11,7 @@ rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const c
     return rf_fail(&io->why, inner.code, "query: %.300s", inner.text);
 }
 
-/* Another program would make other vectors of this folder. */
+/* Another program would compute other vectors with this folder. */
 static void note_causal(const cli_io *io, const rf_pipeline *p)
 {
     const rf_sentence *s;
@@ -69,7 +69,7 @@ void cli_embedding_note(const cli_io *io, const rf_embed_options *o, const rf_te
         cli_note(io, "%lld of %lld %s were longer than %lld tokens and were truncated (%s--max-length)",
                  (long long)all->cut, (long long)all->done, what, (long long)o->max_length,
                  by_index ? "set by the index: index " : "");
-    if (all->unknown && 2 * all->unknown >= own)                    /* half: where each has a sign of its space, too */
+    if (all->unknown && 2 * all->unknown >= own)                    /* half, if each includes its space sign */
         cli_note(io, "%lld of the %lld tokens of these %s are unknown to the vocabulary, so their vectors have little "
                  "meaning; %s", (long long)all->unknown, (long long)own, what,
                  by_index ? "use an index by a model for this language" : "use a model for this language (-m)");

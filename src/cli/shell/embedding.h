@@ -1,4 +1,5 @@
-/* embedding.h — how the vectors of texts are made: what the options say, else the folder, else what is usual. */
+/* embedding.h — options that determine the vectors of texts: those given, otherwise the folder's, otherwise the
+ * defaults. */
 #ifndef CLI_EMBEDDING_H
 #define CLI_EMBEDDING_H
 
@@ -13,7 +14,7 @@ typedef struct cli_embedding {
     int skip_special_tokens, layer_norm;
 } cli_embedding;
 
-/* The options that a command has for it; `member` is the cli_embedding in its struct of arguments. */
+/* The options of a command for it; `member` is the cli_embedding in its struct of arguments. */
 #define CLI_EMBEDDING_OPTIONS(type, member)                                                                            \
     {"pooling", 'p', CLI_CHOICE, offsetof(type, member.pooling), "cls|mean|max", "mean", 0, 0, NULL,                   \
      "pooling of token vectors into one vector; if not given, as configured in the folder", NULL},                     \
@@ -34,7 +35,7 @@ typedef struct cli_embedding {
             "number of tokens in a batch of one thread", NULL                                                          \
     }
 
-/* What is put before a query; in place of the like for lines. */
+/* The text before a query; it replaces the one for lines. */
 #define CLI_QUERY_PROMPT_OPTIONS(type, text, name)                                                                     \
     {"query-prompt", 0, CLI_TEXT, offsetof(type, text), "TEXT", NULL, -1, 0, NULL,                                     \
      "put TEXT, which may be empty, before the query; if not given, the prompt of the lines", NULL},                   \
@@ -43,22 +44,22 @@ typedef struct cli_embedding {
             "put the folder's prompt of this name before the query", NULL                                              \
     }
 
-/* The options of lines become those of a query, by its prompt or that prompt's name; io->why on failure. */
+/* Changes the options for lines to those for a query, by its prompt or the name of its prompt; io->why on failure. */
 rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const char *name, rf_embed_options *o);
 
-/* What rf_embed_texts is asked with, settled (rf_embed_settle), normalize as the folder says; io->why on failure. */
+/* The settled options of rf_embed_texts (rf_embed_settle), with normalize as in the folder; io->why on failure. */
 rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out);
 
-/* Tokens of a query of its own: blanks and control characters have none, and nothing is near to such a one. */
+/* Number of tokens of a query itself: blanks and control characters have none, and search finds nothing for them. */
 rf_status cli_query_tokens(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, size_t *tokens,
                            rf_error *why);
-rf_status cli_query_empty(rf_error *why);                                                   /* RF_EARG that says so   */
+rf_status cli_query_empty(rf_error *why);                                                   /* RF_EARG and message */
 
-/* Adds up what was reported of texts. */
+/* Adds up the reports about texts. */
 void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some);
 
-/* Says what of texts (`what`: "lines") their vectors do not have: tokens beyond a limit, words without a token; and
- * what changes that, which is not up to a command that goes by an index. */
+/* Prints what the vectors of texts (`what`: "lines") leave out: tokens beyond the limit, and words without a token.  It
+ * also names the option that changes this, unless the command follows an index. */
 void cli_embedding_note(const cli_io *io, const rf_embed_options *o, const rf_texts_report *all,
                         const char *what, bool by_index);
 

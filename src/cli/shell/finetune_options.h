@@ -1,15 +1,15 @@
-/* finetune_options.h — what finetune, predict and evaluate share. */
+/* finetune_options.h — shared by finetune, predict and evaluate. */
 #ifndef CLI_FINETUNE_OPTIONS_H
 #define CLI_FINETUNE_OPTIONS_H
 
 #include "cli/shell/io.h"
 #include "roformer/finetune.h"
 
-/* What an answer does not say: texts that were cut, lines that were passed over, scores that are left out, or that
- * another program shows otherwise. */
+/* Prints what the results do not show: truncated texts, skipped lines, omitted metrics, or metrics that other programs
+ * define differently. */
 void cli_report_reading(const cli_io *io, const rf_reading *r);
 
-/* A line for each score, or one JSON object. */
+/* One line for each metric, or one JSON object. */
 int cli_show_scores(const rf_scores *s, bool json, rf_error *why);
 
 #endif

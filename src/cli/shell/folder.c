@@ -1,4 +1,4 @@
-/* folder.c — which model answers: -m, $ROFORMER_MODEL, or the one that comes with the program. */
+/* folder.c — selects the model: -m, $ROFORMER_MODEL, or the shipped one. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +18,14 @@ static bool is_model(const char *folder)
     return n > 0 && (size_t)n < sizeof path && !access(path, R_OK);
 }
 
-/* Where the program's models lie, from its own folder: after installation, and in a build folder. */
+/* The program's models relative to its own folder: after installation, and in a build folder. */
 #ifndef RF_MODELS
 #define RF_MODELS "../share/roformer/models"
 #endif
 
 static bool is_file(const char *path) { return !access(path, R_OK); }
 
-/* What is called `name` in a folder that is named from the program's own, when it is what it must be. */
+/* The entry `name` in a folder relative to the program's own, if it is of the expected kind. */
 static bool beside_program(const char *folder, const char *name, bool (*is)(const char *path), char *out, size_t size)
 {
     char self[4096];
@@ -84,14 +84,14 @@ const char *cli_sentence_name(const char *given, char *out, size_t size)
     return *out && rf_utf8_check(out, strlen(out)) == strlen(out) ? out : NULL;
 }
 
-/* Features far beyond what they are good for take long to make, which happens when the model is opened. */
+/* Very large numbers of features take long to create, which happens when the model is opened. */
 static void note_features(cli_io *io, const char *folder)
 {
     enum { MANY = 16384 };
     char path[4200];
     rf_config c;
     rf_error why = {0};
-    const int n = snprintf(path, sizeof path, "%s/.", folder);          /* a pipe or a file, which has no /., is left */
+    const int n = snprintf(path, sizeof path, "%s/.", folder);          /* a pipe or a file without /. is kept */
     if (n < 0 || (size_t)n >= sizeof path || rf_config_read(io->ctx, path, &c, &why)) return;   /* opening says why */
     const bool linear = c.attention_type == RF_ATTENTION_LINEAR || c.attention_types;
     if (linear && c.num_random_features > MANY)
@@ -101,7 +101,7 @@ static void note_features(cli_io *io, const char *folder)
                  2 * (long long)c.num_random_features);
 }
 
-/* A key with a slip in it is passed over, and the model is not the one that was meant. */
+/* A misspelled key would be ignored, and the model would not be the intended one. */
 static void note_keys(cli_io *io, const char *folder)
 {
     char text[512];
@@ -110,7 +110,7 @@ static void note_keys(cli_io *io, const char *folder)
 
 static void note_vocabulary(const cli_io *io, const char *folder, const rf_config *c, const rf_tokenizer *t)
 {
-    enum { FILLED_UP = 128 };                               /* to a round number, as publishers do */
+    enum { FILLED_UP = 128 };                               /* rounded, as publishers do */
     const long long rows = c->vocab_size, tokens = t ? rf_tokenizer_size(t) : rows;
     if (rows - tokens >= FILLED_UP || 10 * (rows - tokens) > rows)
         cli_note(io, "%s: the vocabulary has %lld tokens, but vocab_size is %lld; the file may be truncated, and words "

@@ -1,4 +1,4 @@
-/* generating.c — options of commands that write text: what the model's files say, and what was given. */
+/* generating.c — options of commands that generate text: those of the model's files, and those given. */
 #include <string.h>
 
 #include "cli/shell/generating.h"

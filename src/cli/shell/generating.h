@@ -1,12 +1,11 @@
-/* generating.h — options of commands that write text. */
+/* generating.h — options of commands that generate text. */
 #ifndef CLI_GENERATING_H
 #define CLI_GENERATING_H
 
 #include "cli/shell/options.h"
 #include "roformer/generate.h"
 
-/* The options that draw tokens, of a struct of arguments with a member
- * rf_generate_options o. */
+/* The options for sampling, of a struct of arguments with a member rf_generate_options o. */
 #define CLI_SAMPLING_OPTIONS(of) \
     {"temperature", 0, CLI_REAL, offsetof(of, o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, \
      NULL, "sampling temperature; values below 1 make likely tokens more likely", NULL}, \
@@ -17,11 +16,11 @@
     {"min_p", 0, CLI_REAL, offsetof(of, o.min_p), "P", NULL, 0, 1, NULL, \
      "exclude tokens whose probability is less than P times that of the most likely token", NULL}
 
-/* `o` as the model's files have it: what was given takes its place.  An option that draws tokens asks for sampling,
- * --num_beams for none. */
+/* Sets `o` to the values of the model's files, replaced by given options.  A sampling option enables sampling, and
+ * --num_beams disables it. */
 void cli_generate_given(const cli_parsed *p, const rf_generate_options *given, rf_generate_options *o);
 
-/* --do_sample=false beside an option that draws is refused. */
+/* Rejects --do_sample=false together with a sampling option. */
 rf_status cli_generate_check(const cli_parsed *p, const rf_generate_options *given, rf_error *why);
 
 #endif

@@ -23,13 +23,13 @@ const cli_exit_row cli_exit_codes[] = {
     {0},
 };
 
-/* The arguments of a command with nothing given are where the defaults that help shows come from.  One outside the
- * limits is none: something else decides. */
+/* Help shows the defaults from the arguments of a command without any options.  A value outside the limits is not a
+ * default: it is determined elsewhere. */
 void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size)
 {
     cli_parsed p = {.command = c};
     *out = 0;
-    if (o->kind == CLI_CHOICE && !strchr(o->value, '|')) return;                   /* a single word is no default */
+    if (o->kind == CLI_CHOICE && !strchr(o->value, '|')) return;                   /* a single word is not a default */
     if (o->kind == CLI_FLAG || (!o->initial && !(c && c->prepare))) return;
     if (!(p.args = c ? malloc(c->size) : &p.common)) return;
     if (!cli_defaults(&p, NULL, NULL)) cli_show_value(o, p.args, out, size);
@@ -100,10 +100,10 @@ void cli_option_notes(const cli_command *c, const cli_option *o, char *out, size
     if (o->alias) snprintf(out + n, size - (size_t)n, " (also --%s)", o->alias);
 }
 
-/* "  --name a|b|c": a list that is too long for a line goes on below its first word.  Returns the cursor's column. */
+/* "  --name a|b|c": a list that is too long for a line continues below its first word.  Returns the cursor's column. */
 static int put_head(FILE *to, const char *head, int width)
 {
-    const int below = 2 + (int)(strcspn(head + 4, " ") + 5);        /* letter or space for it, name, space            */
+    const int below = 2 + (int)(strcspn(head + 4, " ") + 5);        /* letter or a space instead, name, space         */
     int at = fprintf(to, "  ");
     while (*head) {
         const size_t choice = strcspn(head, "|"), word = choice + (head[choice] == '|');

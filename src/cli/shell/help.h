@@ -1,4 +1,4 @@
-/* help.h — help, man pages and shell completion, all made from the option tables. */
+/* help.h — help, man pages and shell completion, generated from the option tables. */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
@@ -12,13 +12,13 @@ void cli_manual(FILE *to);                                              /* rofor
 void cli_manual_command(FILE *to, const cli_command *c);                /* roformer-COMMAND(1)                        */
 bool cli_completion(FILE *to, const char *shell);                       /* false: no such shell                       */
 
-/* The value an option has by default, as one would type it; "" when there is none worth showing. */
+/* The default value of an option as a user would type it; "" if there is none to show. */
 void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size);
 
 /* The help of an option with its default, environment variable and alias. */
 void cli_option_notes(const cli_command *c, const cli_option *o, char *out, size_t size);
 
-/* " (--optim adamw, lamb)": the words without which an option has no effect; "" for others. */
+/* " (--optim adamw, lamb)": the settings that an option requires to have an effect; "" for others. */
 void cli_depends(const char *name, char *out, size_t size);
 
 void cli_options_page(FILE *to);                                        /* docs/options.md                            */

@@ -1,4 +1,4 @@
-/* io.c — lines in, data out, exit codes. */
+/* io.c — input lines, output, exit codes. */
 #define _GNU_SOURCE
 #include "cli/shell/comm.h"
 #include "cli/shell/io.h"
@@ -123,8 +123,8 @@ static rf_status unpack(cli_lines *l, rf_error *why)
     return status;
 }
 
-/* The first bytes say whether the file is compressed: not before they are there, so that a line is answered as it
- * comes. */
+/* The first bytes show whether the file is compressed.  They are awaited, but no more, so that each line is answered
+ * when it arrives. */
 static rf_status look(cli_lines *l, rf_error *why)
 {
     const int compressed = rf_source_compressed(l->buffer, l->to);
@@ -171,7 +171,7 @@ static rf_status fill_buffer(cli_lines *l, rf_error *why)
 
 rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error *why)
 {
-    size_t seen = 0;                                     /* bytes after `from` known to hold no line feed */
+    size_t seen = 0;                                     /* bytes after `from` that contain no line feed */
     *line = NULL;
     for (;;) {
         const char *at = l->buffer ? l->buffer + l->from : "";
@@ -281,7 +281,7 @@ static char *join(const char *a, const char *b)
 
 char *cli_target(const char *path)
 {
-    enum { LINKS = 40 };                                /* as many as the system follows */
+    enum { LINKS = 40 };                                /* the system's limit of links */
     char link[4096];
     char *at = join(path, "");
     for (int n = 0; at && n < LINKS; n++) {
@@ -307,7 +307,7 @@ rf_status cli_not_input(const char *output, const char *input, rf_error *why)
                    output);
 }
 
-/* What a new file may be: 0666 without the process's mask. */
+/* The mode of a new file: 0666 without the process's mask. */
 static mode_t new_mode(void)
 {
     const mode_t mask = umask(0);
@@ -321,7 +321,7 @@ static rf_status open_temporary(cli_out *o, mode_t mode, rf_error *why)
     o->fd = mkostemp(o->temporary, O_CLOEXEC);
     if (o->fd >= 0) {
         cli_incomplete(o->temporary);
-        (void)fchmod(o->fd, mode);                              /* not worth failing for */
+        (void)fchmod(o->fd, mode);                              /* a failure here does not matter */
         return RF_OK;
     }
     const int e = errno;
@@ -342,11 +342,11 @@ static rf_status open_file(cli_out *o, const char *given, rf_error *why)
     if (circle) return refused(o, "open", why);
     if (exists && S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: is a directory", path);
     if (exists && !S_ISREG(st.st_mode)) {
-        o->fd = open(given, O_WRONLY | O_CLOEXEC);                      /* a pipe's own name is not in any folder     */
+        o->fd = open(given, O_WRONLY | O_CLOEXEC);                      /* a pipe's name is not in any folder         */
         return o->fd < 0 ? refused(o, "open", why) : RF_OK;
     }
     if (exists && access(path, W_OK)) return refused(o, "write", why);
-    return open_temporary(o, exists ? st.st_mode & 07777 : new_mode(), why);        /* an old file's mode stays */
+    return open_temporary(o, exists ? st.st_mode & 07777 : new_mode(), why);        /* an existing file keeps it */
 }
 
 rf_status cli_out_open(cli_out *o, const char *path, rf_error *why)
@@ -419,7 +419,7 @@ static rf_status write_all(cli_out *o, const char *p, size_t size, rf_error *why
     return RF_OK;
 }
 
-/* What is written together is whole characters, or bytes that no terminal gets (cmd_embed.c). */
+/* One write has whole characters, or bytes that are never sent to a terminal (cmd_embed.c). */
 static rf_status write_bytes(cli_out *o, const char *p, size_t size, rf_error *why)
 {
     rf_status status = RF_OK;
@@ -495,7 +495,7 @@ void cli_out_discard(cli_out *o)
 
 rf_status cli_flush(rf_error *why)
 {
-    const int before = ferror(stdout) ? errno : 0;          /* of the print that failed just now */
+    const int before = ferror(stdout) ? errno : 0;          /* of the print that has just failed */
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout)) return RF_OK;
     const int e = errno ? errno : before ? before : EIO;

@@ -1,4 +1,4 @@
-/* json.c — JSON out and in; see json.h. */
+/* json.c — writes and reads JSON; see json.h. */
 #define _GNU_SOURCE
 #include "cli/shell/json.h"
 
@@ -46,8 +46,8 @@ json_t *cli_text_json(const char *text, size_t size)
     return value;
 }
 
-/* U+007F to U+009F, which JSON may have as they are and terminals take for orders, as \u007F to \u009F: they stand in
- * strings alone.  `text` is given back; NULL: no memory. */
+/* Writes U+007F to U+009F, which JSON may contain and terminals interpret, as \u007F to \u009F; they occur only in
+ * strings.  Frees `text`; NULL: no memory. */
 static char *escape_controls(char *text)
 {
     size_t n = 0, found = 0;
@@ -64,7 +64,7 @@ static char *escape_controls(char *text)
     return out;
 }
 
-/* By a stream: json_dumps leaves out keys for which there was no memory. */
+/* Through a stream: json_dumps omits keys for which there was no memory. */
 char *cli_json_dump(const json_t *value, size_t flags)
 {
     char *text = NULL;

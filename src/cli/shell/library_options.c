@@ -1,5 +1,5 @@
-/* library_options.c — options of commands that the library describes: rows of roformer/inspect/options.h become
- * rows of a command's table. */
+/* library_options.c — options of commands that the library defines: rows of roformer/inspect/options.h become rows of a
+ * command's table. */
 #include <string.h>
 
 #include "cli/shell/options.h"
@@ -30,7 +30,7 @@ static cli_kind kind_of(const rf_option *row)
     return CLI_END;
 }
 
-/* `own`, the row of the command's table, comes before what the library says; an alias "" is none. */
+/* `own`, the row of the command's table, overrides the library's row; the alias "" means none. */
 static cli_option made_of(const rf_option *row, const cli_option *own)
 {
     const cli_kind kind = kind_of(row);

@@ -1,4 +1,4 @@
-/* main.c — finds the command, makes the context, maps failures to exit codes. */
+/* main.c — selects the command, creates the context, maps errors to exit codes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 static const char *environment(const char *name) { return getenv(name); }
 
-/* A program started with 0, 1 or 2 closed would open its files there; /dev/null keeps the places.  Standard output is
- * opened for reading only, so that a write to it still fails as it should. */
+/* A program started with descriptor 0, 1 or 2 closed would open its files there, so /dev/null takes these descriptors.
+ * Standard output is opened for reading only, so that a write to it still fails. */
 static void keep_standard_files(void)
 {
     for (int fd = 0; fd < 3; fd++)
@@ -32,7 +32,7 @@ static int use_color(const cli_common *c, int fd)
     return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
-/* Of several processes that all have the same to say, the first one says it. */
+/* If several processes would print the same message, only the first one prints it. */
 static int is_first(void) { return !cli_comm() || !cli_comm()->rank; }
 
 static int usage(const char *command, const rf_error *why)
@@ -44,7 +44,7 @@ static int usage(const char *command, const rf_error *why)
     return cli_exit_code(why->code);
 }
 
-/* Whatever a command printed must have arrived. */
+/* Checks that all output of a command was written. */
 static int finish(int code)
 {
     rf_error why = {0};
@@ -59,7 +59,7 @@ static int finish(int code)
     return code;
 }
 
-/* Processes on one machine divide it; one that was bound to some of its processors uses those. */
+/* Processes on one machine divide its processors; a process that is bound to some of them uses those. */
 static int threads_of_process(void)
 {
     if (!cli_comm()) return 0;                                                          /* all that there are */
@@ -134,7 +134,7 @@ static int program(int argc, char **argv)
     rf_error why = {0};
     int used = 0, code;
     keep_standard_files();
-    setlocale(LC_CTYPE, "");                            /* for what the terminal shows; numbers stay as in C */
+    setlocale(LC_CTYPE, "");                            /* for the terminal's characters; numbers stay as in C */
     cli_signals_init();
     rf_status status = cli_defaults(&p, environment, &why);
     const int n = argc > 0 ? argc - 1 : 0;

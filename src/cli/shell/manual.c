@@ -9,8 +9,8 @@
 #define RF_DATE ""                      /* of the release or commit: cmake/RoformerCli.cmake                          */
 #endif
 
-/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens.  Blanks become a line feed
- * where the word behind them would end beyond `width` columns. */
+/* Text for roff: escapes a backslash, a leading dot or quote, and hyphens that must stay hyphens.  A blank becomes a
+ * line feed if the next word would end beyond `width` columns. */
 static void roff_lines(FILE *to, const char *text, int width)
 {
     int column = 0;

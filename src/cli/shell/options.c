@@ -1,4 +1,4 @@
-/* options.c — reading a command line into a struct, by its table. */
+/* options.c — reads a command line into a struct according to its table. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -334,12 +334,12 @@ static bool is_option(const char *a) { return a[0] == '-' && a[1] && !strchr("01
 static rf_status give(target at, const char *text, rf_error *why)
 {
     if (at.given && !*at.given && (at.o->kind == CLI_FILES || at.o->kind == CLI_EACH))
-        ((cli_list *)(void *)((char *)at.args + at.o->at))->n = 0;       /* what the environment or a checkpoint said */
+        ((cli_list *)(void *)((char *)at.args + at.o->at))->n = 0;       /* from the environment or a checkpoint */
     if (at.given) *at.given = true;
     return assign(at.o, at.args, text, why);
 }
 
-/* The option at argv[*i], whose value (or NULL) is attached; *i moves to the last argument it used. */
+/* The option at argv[*i], whose value (or NULL) is attached; *i advances to the last argument that it used. */
 static rf_status take(target at, const char *attached, int argc, const char *const argv[], int *i, rf_error *why)
 {
     const cli_option *o = at.o;

@@ -1,4 +1,4 @@
-/* options_page.c — docs/options.md: the options that the library describes, as tables. */
+/* options_page.c — docs/options.md: tables of the options that the library defines. */
 #include <string.h>
 
 #include "cli/shell/help.h"
@@ -86,13 +86,13 @@ static void put_row(FILE *to, const rf_option *o)
     fprintf(to, "%s |\n", depends);
 }
 
-/* The options of a group together, wherever their rows are: later ones come last, as members of a struct do. */
+/* Puts the options of a group together, wherever their rows are: new rows are at the end, like members of a struct. */
 static void put_group(FILE *to, const rf_option *(*rows)(size_t), const char *group)
 {
     const rf_option *o;
     bool begun = false;
     for (size_t i = 0; (o = rows(i)); i++) {
-        if (!o->calls || strcmp(o->group, group)) continue;           /* of programs in C alone */
+        if (!o->calls || strcmp(o->group, group)) continue;           /* only for C programs */
         if (!begun)
             fprintf(to, "\n## %s\n\n| option | default | values | commands | |\n|---|---|---|---|---|\n", group);
         begun = true;

@@ -39,7 +39,7 @@ rf_status cli_must_be_file(const char *path, rf_error *why)
     return rf_fail(why, RF_EIO, "%s: expected a file, got a pipe, a socket or a device", path);
 }
 
-/* A block more until a read gives less. */
+/* One more block until a read returns less. */
 static rf_status read_all(FILE *from, const char *path, size_t limit, char **text, size_t *size, rf_error *why)
 {
     enum { BLOCK = 1 << 16 };

@@ -1,4 +1,4 @@
-/* path.h — paths, and small files as a whole. */
+/* path.h — paths, and reading small files completely. */
 #ifndef CLI_PATH_H
 #define CLI_PATH_H
 
@@ -12,15 +12,15 @@
 const char *cli_file_name(const char *path);
 void cli_last_part(const char *path, char *out, size_t size);
 
-/* folder/name; RF_ERANGE when it does not fit. */
+/* folder/name; RF_ERANGE if it does not fit. */
 rf_status cli_join(char *out, size_t size, const char *folder, const char *name, rf_error *why);
 
-/* RF_EIO: the path is of no regular file.  Such is all that is looked for in a folder: what else is in its place is
- * refused and not waited for. */
+/* RF_EIO: the path is not a regular file.  Everything that is opened in a folder must be one: other kinds of files are
+ * rejected and not waited for. */
 rf_status cli_must_be_file(const char *path, rf_error *why);
 
-/* All bytes of a file, with a zero behind them that does not count; freed with free().  RF_EDATA above `limit` bytes.
- * What the user names may be a pipe, as <(...) of a shell is; what is found in a folder may not. */
+/* All bytes of a file, followed by a zero that is not counted; freed with free().  RF_EDATA above `limit` bytes. A path
+ * given by the user may be a pipe, such as <(...) in a shell; a path found in a folder may not. */
 rf_status cli_read_named(const char *path, size_t limit, char **text, size_t *size, rf_error *why);
 rf_status cli_read_found(const char *path, size_t limit, char **text, size_t *size, rf_error *why);
 

@@ -1,4 +1,4 @@
-/* progress.c — a bar on a terminal, lines elsewhere; numbers for people. */
+/* progress.c — a progress bar on a terminal, lines elsewhere; readable numbers. */
 #define _GNU_SOURCE
 #include <langinfo.h>
 #include <math.h>

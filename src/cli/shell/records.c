@@ -18,7 +18,7 @@ rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int for
     return rf_reader_open(io->ctx, &path, 1, &o, &r->proteins, &io->why);
 }
 
-/* A protein of 30 residues that are all A, C, G, T, U and N is none. */
+/* A sequence of 30 residues that are all A, C, G, T, U and N is not a protein. */
 static void look_for_nucleotides(cli_records *r, const rf_document *d)
 {
     if (r->warned || d->size < LEAST_NUCLEOTIDES) return;

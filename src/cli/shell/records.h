@@ -1,4 +1,4 @@
-/* records.h — texts of a file: its lines, or the proteins of a FASTA file, which have names. */
+/* records.h — texts of a file: its lines, or the proteins of a FASTA file with their names. */
 #ifndef CLI_RECORDS_H
 #define CLI_RECORDS_H
 
@@ -8,10 +8,10 @@
 typedef struct cli_records {
     cli_io *io;
     cli_lines lines;
-    rf_reader *proteins;        /* NULL: lines are texts                                                              */
+    rf_reader *proteins;        /* NULL: texts are lines                                                              */
     const char *file;           /* for messages                                                                       */
-    uint64_t number;            /* of the record that was returned last, from 1                                       */
-    bool warned;                /* that a record looks like nucleotides                                               */
+    uint64_t number;            /* of the record returned last, from 1                                                */
+    bool warned;                /* a record looks like nucleotides                                                    */
 } cli_records;
 
 /* --input-format */
@@ -24,21 +24,21 @@ enum { CLI_INPUT_AUTO, CLI_INPUT_LINES, CLI_INPUT_FASTA };
             NULL                                                                                                       \
     }
 
-/* "-" is standard input.  A failure lies in io->why. */
+/* "-" is standard input.  Errors are in io->why. */
 rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int format);
 
-/* *text is lent until the next call; NULL at the end or when a signal asked to stop.  *name: "" for lines. */
+/* *text is valid until the next call; NULL at the end or if a signal requested a stop.  *name: "" for lines. */
 rf_status cli_records_next(cli_records *r, const char **text, size_t *size, const char **name);
 void cli_records_close(cli_records *r);
 bool cli_records_ready(const cli_records *r);   /* the next call will hardly wait                                     */
 
-/* All texts of a file into `text`, and the names of proteins, or "record 3" for one without, into `name`. */
+/* All texts of a file, in `text`, and the names of proteins, or "record 3" for one without a name, in `name`. */
 rf_status cli_records_read(cli_io *io, const char *path, int format, cli_window *text, cli_window *name);
 
-/* What is shown of a record: its name, "record 3" for a protein without one; NULL: a line, which is shown itself. */
+/* How to display a record: its name, or "record 3" for a protein without one; NULL: the line itself. */
 const char *cli_records_title(const cli_records *r, const char *name, char buffer[32]);
 
-/* `inner` with the file and the number of its record before it, in io->why. */
+/* `inner`, preceded by the file and the number of its record, in io->why. */
 rf_status cli_records_fail(const cli_records *r, uint64_t number, const rf_error *inner);
 
 #endif

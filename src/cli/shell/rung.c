@@ -1,9 +1,9 @@
-/* rung.c — notes on the rung of kernels that computes, for commands that do: those with --dtype or --bf16. */
+/* rung.c — notes about the rung of kernels, for commands that compute: those with --dtype or --bf16. */
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "roformer/kernel/kernels.h"
 
-/* The command's option of that name and kind; of --dtype the one that says what is computed in, not what is written. */
+/* The command's option with that name and kind; for --dtype, the one for the type of computation, not of output. */
 static const cli_option *option_of(const cli_parsed *p, const char *name, cli_kind kind)
 {
     static const cli_option computing = CLI_DTYPE_OPTION(cli_io, parsed);

@@ -1,4 +1,4 @@
-/* signals.c — stopping politely, files that are not complete, and files that shrink under a mapping. */
+/* signals.c — stops on signals, incomplete files, and mapped files that shrink. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -12,8 +12,8 @@
 static volatile sig_atomic_t stopped;
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* ---- files that are not complete: they go when the program ends before they are -------------------------------------
- * unlink may be called in a handler.  One more file than there is space for stays where it is.                       */
+/* ---- incomplete files: removed if the program ends before they are complete -----------------------------------------
+ * A handler may call unlink.  If there are more files than slots, the last ones are not removed.                     */
 
 enum { INCOMPLETE = 8 };
 static const char *_Atomic incomplete[INCOMPLETE];
@@ -26,7 +26,7 @@ static void remove_incomplete(void)
     }
 }
 
-/* Of a command that does not stop at a good place by itself: the signal then ends the program as it would have. */
+/* For a command that does not stop at a suitable point itself: the signal then ends the program as by default. */
 static void clean_up(int number)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -62,7 +62,7 @@ void cli_end(int code)
 
 /* ---- stopping ---- */
 
-/* The first signal is remembered and the work ends at a good place; the second ends the program at once. */
+/* The first signal is recorded and the work ends at a suitable point; the second ends the program immediately. */
 static void remember(int number)
 {
     if (stopped) cli_end(128 + number);
@@ -73,7 +73,7 @@ int cli_stopped(void) { return stopped; }
 
 void cli_signals_catch(void)
 {
-    struct sigaction now, act = {.sa_handler = remember};       /* no SA_RESTART: a waiting read must come back */
+    struct sigaction now, act = {.sa_handler = remember};       /* no SA_RESTART: a blocking read must return */
     sigemptyset(&act.sa_mask);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         if (!sigaction(ends[i], NULL, &now) && now.sa_handler == SIG_IGN) continue;       /* nohup, or a script's "&" */
@@ -127,7 +127,7 @@ static bool read_hex(const char **p, uintptr_t *out)
     }
 }
 
-/* "7f1200-7f1300 r--p 00000000 08:01 1234   /path": prints the path when the range holds `address`. */
+/* "7f1200-7f1300 r--p 00000000 08:01 1234   /path": prints the path if the range contains `address`. */
 static bool name_mapping(char *line, uintptr_t address)
 {
     const char *p = line;
@@ -180,6 +180,6 @@ void cli_signals_init(void)
     sigemptyset(&ignore.sa_mask);
     sigemptyset(&act.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL);                          /* `ulimit -f`: the write fails instead, and is told */
+    sigaction(SIGXFSZ, &ignore, NULL);                          /* `ulimit -f`: the write fails and is reported */
     sigaction(SIGBUS, &act, NULL);
 }

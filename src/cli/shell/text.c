@@ -1,4 +1,4 @@
-/* text.c — a text that grows; see io.h. */
+/* text.c — a growing text; see io.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ bool cli_text_print(cli_text *t)
     return good;
 }
 
-/* Bytes of the character at p, and whether it is one that does nothing but show. */
+/* Length of the character at p, and whether a terminal only displays it. */
 static size_t character(const unsigned char *p, size_t left, bool lines, bool *shows)
 {
     size_t n = 1;

@@ -1,29 +1,28 @@
-/* train_options.h — options of commands that the library describes, and the arguments that commands about text
- * share. */
+/* train_options.h — options of commands that the library defines, and the arguments that commands about text share. */
 #ifndef CLI_TRAIN_OPTIONS_H
 #define CLI_TRAIN_OPTIONS_H
 
 #include "cli/shell/io.h"
 #include "roformer/finetune.h"
 
-/* One option that rf_train_options or rf_finetune_options has, at args.member of that type (of a list of files a
- * cli_list); `help` NULL: as the library says. */
+/* One option of rf_train_options or rf_finetune_options, at args.member of that type (a list of files: cli_list);
+ * `help` NULL: the library's text. */
 #define CLI_TRAIN_ROW(name, args, member, help)                                                                        \
     {name, 0, CLI_TRAIN, offsetof(args, member), NULL, NULL, 0, 0, NULL, help, NULL}
 #define CLI_FINETUNE_ROW(name, args, member, help)                                                                     \
     {name, 0, CLI_FINETUNE, offsetof(args, member), NULL, NULL, 0, 0, NULL, help, NULL}
 
-/* All that a call reads, RF_OPTION_PRETRAIN and the like. */
+/* All options that a call reads: RF_OPTION_PRETRAIN and others. */
 #define CLI_TRAIN_ROWS(args, member, call)                                                                             \
     {NULL, 0, CLI_TRAIN_ALL, offsetof(args, member), NULL, NULL, call, 0, NULL, NULL, NULL}
 #define CLI_FINETUNE_ROWS(args, member, call)                                                                          \
     {NULL, 0, CLI_FINETUNE_ALL, offsetof(args, member), NULL, NULL, call, 0, NULL, NULL, NULL}
 
-/* The model to begin with, or to ask; without it the shipped one. */
+/* The model to start from, or to use; by default the shipped one. */
 #define CLI_TRAIN_MODEL(args, member, help)                                                                            \
     {"model", 0, CLI_TRAIN, offsetof(args, member), NULL, NULL, 0, 0, "ROFORMER_MODEL", help, NULL}
 
-/* How files are read. */
+/* The format of text files. */
 #define CLI_TRAIN_READER(args, member)                                                                                 \
     CLI_TRAIN_ROW("text_format", args, member, NULL), CLI_TRAIN_ROW("text_split", args, member, NULL),                 \
     CLI_TRAIN_ROW("text_field", args, member, NULL), CLI_TRAIN_ROW("keep_titles", args, member, NULL)

@@ -1,5 +1,5 @@
-/* trainer_options.c — what transformers' Trainer and its example scripts have as options and this program has not,
- * and what to do instead.  A row that names a command is for it alone. */
+/* trainer_options.c — options of transformers' Trainer and its example scripts that this program does not have, and
+ * their replacements.  A row with a command applies only to it. */
 #include <string.h>
 
 #include "cli/shell/options.h"

@@ -1,4 +1,4 @@
-/* training.c — progress and the end of a run; see training.h. */
+/* training.c — progress and end of a run; see training.h. */
 #include <math.h>
 #include <string.h>
 
@@ -108,7 +108,7 @@ void cli_training_begin(cli_training *w, cli_io *io, const rf_train_options *o)
     cli_progress_init(&w->bar, io, 10);
 }
 
-/* What was saved last is the folder of the run. */
+/* The last saved path is the folder of the run. */
 static void write_report(const cli_training *w)
 {
     char path[1100];

@@ -1,7 +1,7 @@
-/* training.h — what commands that train share: progress in a terminal or in lines, the end of a run.
+/* training.h — shared by commands that train: progress on a terminal or in lines, and the end of a run.
  *
- * A first Ctrl-C finishes the batch, saves and exits with 75; a second one ends at once, and the last checkpoint
- * counts. */
+ * The first Ctrl-C finishes the batch, saves and exits with 75; the second one exits immediately, and the last
+ * checkpoint remains. */
 #ifndef CLI_TRAINING_H
 #define CLI_TRAINING_H
 
@@ -17,21 +17,21 @@ typedef struct cli_training {
     char saved[1024];           /* the last checkpoint                                                                */
 } cli_training;
 
-/* What the command line says of the processes, and which options it gave. */
+/* Options of the command line about processes, and which options were given. */
 void cli_training_options(rf_train_options *o, const cli_io *io);
 
-/* Signals are caught from here on. */
+/* Installs the signal handlers. */
 void cli_training_begin(cli_training *w, cli_io *io, const rf_train_options *o);
 
-/* What all runs tell alike: a checkpoint, whose path is kept in `saved`, and notes.  goes_on: what a report returns, by
- * the signals that came. */
+/* Reports that all runs share: a checkpoint, whose path is stored in `saved`, and notes.  goes_on: the result of a
+ * report, by the signals received. */
 void cli_training_event(cli_progress *bar, char *saved, size_t size, const rf_train_progress *p);
 int cli_training_goes_on(void);
 
 /* An rf_train_report whose user is a cli_training. */
 int cli_training_report(void *user, const rf_train_progress *p);
 
-/* The exit code of a run that ended so; `page`: report.html is to be written. */
+/* The exit code of a run that ended with this status; `page`: write report.html. */
 int cli_training_end(cli_training *w, rf_status status, bool page);
 
 #endif

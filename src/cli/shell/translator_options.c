@@ -1,5 +1,5 @@
-/* translator_options.c — what fairseq-train, marian and transformers' run_translation.py have as options and
- * train-translation has not, and what to do instead. */
+/* translator_options.c — options of fairseq-train, marian and transformers' run_translation.py that train-translation
+ * does not have, and their replacements. */
 #include <string.h>
 
 #include "cli/shell/options.h"

@@ -6,7 +6,7 @@
 #include "cli/shell/embedding.h"
 #include "cli/shell/vectors.h"
 
-enum { WINDOW = 1024 };                 /* lines between looks at the signals */
+enum { WINDOW = 1024 };                 /* lines between checks of the signals */
 
 static rf_status has_length(const float *v, int64_t width, rf_error *why)
 {
@@ -15,7 +15,7 @@ static rf_status has_length(const float *v, int64_t width, rf_error *why)
     return rf_fail(why, RF_ENUMERIC, "its vector is zero; cosine similarity is undefined");
 }
 
-/* Vectors of all lines that are there, or, after a signal, of some; `first`: the number of the first. */
+/* The vectors of all lines read so far or, after a signal, of some; `first`: the number of the first. */
 static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given, const char *name, uint64_t first,
                        const char *what, cli_vectors *out)
 {

@@ -1,4 +1,4 @@
-/* vectors.h — the lines of a file, and a vector of length 1 for each. */
+/* vectors.h — the lines of a file, with a normalized vector for each. */
 #ifndef CLI_VECTORS_H
 #define CLI_VECTORS_H
 
@@ -13,13 +13,13 @@ typedef struct cli_vectors {
     float *v;                           /* [n,width]                                                                  */
 } cli_vectors;
 
-/* All lines of `path` ("-": standard input), or all proteins of a FASTA file (records.h).  Cleared by the caller,
- * whatever is returned; a line whose vector has length 0 is refused by its number: no cosine is defined.  o->normalize
- * is taken as 1. */
+/* All lines of `path` ("-": standard input), or all proteins of a FASTA file (records.h).  The caller clears it, also
+ * after an error.  A line whose vector is zero is rejected with its number, because cosine is undefined.  o->normalize
+ * is treated as 1. */
 rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *path, int format,
                            cli_vectors *out);
 
-/* The same of one text. */
+/* The same for one text. */
 rf_status cli_vectors_text(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *text, cli_vectors *out);
 void cli_vectors_clear(cli_vectors *v);
 

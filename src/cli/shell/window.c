@@ -1,4 +1,4 @@
-/* window.c — texts that a command asks together; see io.h. */
+/* window.c — texts that a command processes together; see io.h. */
 #include <stdlib.h>
 #include <string.h>
 
