@@ -1,6 +1,6 @@
-/* base.h — floor 0: memory, checked sizes, random numbers, files, half types, workers.
+/* base.h — memory, checked sizes, random numbers, files, half types, workers.
  *
- * Internal to the library; `rf__` names are shared between its files and are not exported.                       */
+ * Internal to the library; `rf__` names are shared between its files and are not exported.                           */
 #ifndef RF_BASE_H
 #define RF_BASE_H
 

@@ -19,7 +19,7 @@ rf__label rf__printable(const char *text)
     return label;
 }
 
-/* Bytes of the scalar that \uXXXX stands for. Half of a surrogate pair counts two, since the pair has four bytes. */
+/* Bytes of the scalar written as \uXXXX. Half of a surrogate pair counts as two, since the pair has four bytes. */
 static size_t escaped_bytes(const char *hex)
 {
     unsigned c = 0;

@@ -155,7 +155,7 @@ static void set_cursor(rf__data_position *at, int stream, rf__stream_position t)
     at->tokens = t.tokens;
 }
 
-/* The stream that is furthest behind its fraction of the tokens. */
+/* The stream with the largest deficit relative to its fraction of the tokens. */
 static int behind(const rf__pieces *p, const rf__data_position *at)
 {
     int best = 0;

@@ -182,7 +182,7 @@ static rf_status take_sequence(rf__writer *w, rf__writing *t, bool *waits, rf_er
     return rf__cache_fork(w->cache, from->sequence, tokens, &t->sequence, why);
 }
 
-/* Number of beams that the text stands for. */
+/* Number of beams that the text represents. */
 static int64_t beams_of(const rf__writer *w, const rf__writing *t)
 {
     return rf__beam_search_beams(t) < 0 ? w->o->num_beams : 1;

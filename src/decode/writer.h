@@ -142,7 +142,7 @@ void rf__beam_search_leave(rf__writer *w, rf__writing *t);
 /* Whether t is the beam that counts for the memory of their common source. */
 bool rf__beam_search_leads(const rf__writing *t);
 
-/* Number of beams that the text stands for. */
+/* Number of beams that the text represents. */
 int64_t rf__beam_search_beams(const rf__writing *t);
 
 #endif

@@ -13,8 +13,8 @@ typedef struct rf_encoder rf_encoder;
 rf_status rf__encoder_new(const rf_params *params, float *value, float *grad, rf_encoder **out, rf_error *why);
 
 /* The same with one pointer for each parameter, and weights packed for inference (entries may be NULL). The packed
- * matrix of a layer's query stands for query, key and value together. Values must not change while the encoder exists,
- * since tables computed from them are kept. */
+ * matrix of a layer's query contains query, key and value. Values must not change while the encoder exists, since
+ * tables computed from them are kept. */
 rf_status rf__encoder_view(const rf_params *params, float *const value[], const rf_packed *const packed[],
                            rf_encoder **out, rf_error *why);
 void rf__encoder_free(rf_encoder *e);

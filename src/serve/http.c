@@ -259,7 +259,7 @@ static void set_address(srv_request *r)
     snprintf(r->address, sizeof r->address, "-");
 }
 
-/* As it may stand in a log. */
+/* Escaped for a log. */
 static void set_method(srv_request *r, const char *method)
 {
     snprintf(r->method, sizeof r->method, "%.15s", method);

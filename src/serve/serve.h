@@ -60,7 +60,7 @@ typedef struct srv_options {
     int log_json; /* 1: lines of JSON; 0: the common log format                                         */
     /* Called with each line of the access log, with its line feed, by any thread, one at a time. NULL: no log. */
     void (*log)(void *user, const char *line, size_t size);
-    /* Called with a sentence about the server itself: a model is loaded, a reload failed. */
+    /* Called with a message about the server itself: a model is loaded, a reload failed. */
     void (*note)(void *user, const char *sentence);
     void *user;
 } srv_options;

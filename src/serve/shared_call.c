@@ -53,7 +53,7 @@ rf_error srv_call_late(const srv_call *c)
     return why;
 }
 
-/* Ends a call that nobody waits for before it is computed. */
+/* Ends a call whose clients have all left before it is computed. */
 static bool drop(srv_call *c)
 {
     if (!srv_call_is_late(c, rf__seconds())) return false;

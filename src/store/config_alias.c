@@ -14,7 +14,7 @@ const rf_config_key *rf__config_key_named(const rf_family_config *f, const char 
     return NULL;
 }
 
-/* The row of the key that `a` stands for, with the name of `a`. */
+/* The row of the key that `a` is an alias of, with the name of `a`. */
 static rf_config_key row_of(const rf_family_config *f, const rf_config_alias *a)
 {
     const rf_config_key *own = rf__config_key_named(f, a->key);

@@ -18,7 +18,7 @@ typedef enum rf_key_kind { RF_KEY_WHOLE, RF_KEY_NUMBER, RF_KEY_TRUTH, RF_KEY_NON
 enum {
     RF_KEY_OPEN_LOW = 1, RF_KEY_OPEN_HIGH = 2,          /* ends that do not belong to the range                       */
     RF_KEY_OURS = 4,           /* written only if it is not the default, because transformers' class does not have it */
-    RF_KEY_NULL = 8,            /* null stands for -1                                                                 */
+    RF_KEY_NULL = 8,            /* null means -1                                                                      */
     RF_KEY_STATE = 16,          /* how far training is, not what is trained                                           */
     RF_KEY_AFTER_PAD = 32,      /* the file has a value larger by pad_token_id + 1: it counts rows of a table whose
                                    first rows belong to no token */

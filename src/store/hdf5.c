@@ -59,7 +59,7 @@ static rf_status refuse(const reading *r, rf_status code, const char *expected, 
                    got);
 }
 
-/* `bytes` at an address, or NULL with a sentence. */
+/* `bytes` at an address, or NULL with a message. */
 static const unsigned char *at(const reading *r, uint64_t address, uint64_t bytes, const char *what)
 {
     if (address <= r->size && bytes <= r->size - address) return r->data + address;
@@ -234,7 +234,7 @@ static rf_status check_bytes(const reading *r, const object *o, size_t *count)
     return !*count || at(r, o->address, o->bytes, "an array") ? RF_OK : RF_EDATA;
 }
 
-/* Names lie end to end and move while the list grows; they are pointed to at its end. */
+/* Names are stored one after another and move while the list grows; pointers to them are set at its end. */
 static rf_status add_array(reading *r, const object *o)
 {
     size_t count;

@@ -1,7 +1,7 @@
 /* pickle.c — pickle's opcodes, protocol 2, as torch.save writes them.
  *
  * A pickle is a program for a stack machine. This machine cannot call anything: GLOBAL looks up a name in the list
- * below or refuses it, and REDUCE creates the value that the name stands for from its arguments. */
+ * below or refuses it, and REDUCE creates the value of that name from its arguments. */
 #include "store/pickle.h"
 
 #include <stdio.h>

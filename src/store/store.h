@@ -94,7 +94,7 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b);
  * RF_EUNSUPPORTED names the key of another scheme. json: that key, for a folder in which the modules in `ignore` are
  * not quantized.
  *
- *   rf__quantised         whether the tensor is a matrix in int8; scale of its rows, NULL: none that fits
+ *   rf__quantised         whether the tensor is a matrix in int8; scale of its rows, NULL: none that matches
  *   owner                 the int8 matrix that `t` is a scale or zero point of; NULL: none
  *   check                 before weights are read: its scales exist and are positive; OK for other tensors.
  *                         promised: config.json has a quantization_config

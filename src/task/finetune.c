@@ -525,7 +525,7 @@ static void clear(rf__finetune_run *f)
     rf__free(f->ctx, f);
 }
 
-/* A folder stands for a file in it; that of `train` also for the dev file. */
+/* A folder selects a file in it; that of `train` also selects the dev file. */
 static rf_status find_files(rf__finetune_run *f, rf_error *why)
 {
     char path[4096];

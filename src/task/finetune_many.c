@@ -1,8 +1,8 @@
-/* finetune_many.c — one run, or several for one question: folds, or a grid of learning rates and seeds (the paper's for
- * GLUE).
+/* finetune_many.c — one run, or several runs that belong together: folds, or a grid of learning rates and seeds (as in
+ * the paper's GLUE experiments).
  *
- *     each of them   has its own folder in output_dir and knows nothing of the others
- *     resumed        those that have ended say their scores once more, the one that was stopped goes on              */
+ *     each of them   has its own folder in output_dir and is independent of the others
+ *     resumed        finished runs report their scores again, the stopped one continues                              */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

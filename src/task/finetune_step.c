@@ -1,14 +1,13 @@
 /* finetune_step.c — the gradient of a batch of examples, and the evaluation of a file of them.
  *
  *     an epoch      visits the examples in an order that is a function of (seed, epoch); its last batch may be smaller,
- *                   but where examples of a batch are compared with each other, one that would be alone joins the
- *                   batch before
- *     R-Drop        every example is in the batch twice, under two dropouts (objective.c)
- *     GradCache    (Gao et al. 2021) a batch of B examples, of which each is compared with all others, in the memory of
- *                  M: their vectors, M at a time; the loss and its gradient dz at all of them; M at a time once more,
- *                  with the same dropouts, and back from their part of dz
- *                  The whole batch is computed in the same parts, one behind the other on one tape: a gradient is the
- *                  same sum, whatever M
+ *                   but if examples of a batch are compared with each other, a single last one joins the batch before
+ *     R-Drop        every example is in the batch twice, with two dropout masks (objective.c)
+ *     GradCache    (Gao et al. 2021) a batch of B examples that are all compared with each other, in the memory of M:
+ *                  first the vectors, M at a time; then the loss and its gradient dz for all of them; then each part
+ *                  again, with the same dropout masks, and its backward pass from its part of dz
+ *                  Without GradCache the batch is computed in the same parts, one after another on one tape, so
+ *                  gradients are the same sums for every M
  *     FGM          (Miyato et al. 2017, bert4keras' recipe) delta = eps g / |g|, g the gradient of the word embeddings;
  *                  the update is that of the loss at embeddings + delta */
 #include <math.h>

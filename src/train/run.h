@@ -41,7 +41,7 @@ typedef struct rf__job {
     rf_status (*evaluate)(rf__run *r, rf_error *why);                   /* computes eval_loss, eval_accuracy, metrics */
     double (*epoch)(const rf__run *r);
     const char *(*metric)(const rf__run *r);                                   /* name of the metric in eval_accuracy */
-    json_t *(*defaults)(void);                                                      /* options that nobody chose      */
+    json_t *(*defaults)(void);                                                      /* options that were not given    */
     void (*card)(const rf__run *r, rf__card *c);                                    /* adds to the model card         */
     rf_status (*finish)(rf__run *r, rf_error *why);                 /* called when the trained model has been written */
     bool ranks;                         /* several processes are supported: `gather` is called for the micro-batches
@@ -182,7 +182,7 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why);
 /* Reads the weights of a model folder or file into the optimizer's values. */
 rf_status rf__run_load_weights(rf__run *r, const char *path, rf_error *why);
 
-/* Notifies the caller; the text is a sentence for "note" and "data", a path for "save", NULL otherwise. */
+/* Notifies the caller; the text is a message for "note" and "data", a path for "save", NULL otherwise. */
 void rf__run_notify(rf__run *r, const char *event, const char *format, ...) RF_PRINTF(3, 4);
 
 #endif

@@ -226,7 +226,7 @@ static rf_status draw_similarity(const positions_args *a, cli_io *io, const rf_m
     return why->code;
 }
 
-/* Vectors that nobody learns need no model: one of the config's encoding, as small as it gets. */
+/* Vectors that are not learned need no trained model: a minimal one with the config's encoding suffices. */
 static rf_status stand_in(const positions_args *a, cli_io *io, rf_model **model)
 {
     rf_config c;

@@ -34,7 +34,7 @@ struct cli_io {
     const cli_parsed *parsed;
     const char *program;        /* argv[0]                                                                            */
     int quiet;
-    int color_out, color_err;   /* colours on standard output, on standard error                                      */
+    int color_out, color_err;   /* colors on standard output, on standard error                                       */
     rf_error why;               /* errors of calls inside commands                                                    */
 };
 

@@ -7,8 +7,8 @@
 #include "roformer/status.h"
 
 /*                       "a/b"    "b"     "a/b/"    "/b"
- *     cli_file_name     "b"      "b"     ""        "b"        behind the last slash; lies in `path`
- *     cli_last_part     "b"      "b"     "b"       "b"        slashes at the end do not count; cut to size - 1 bytes */
+ *     cli_file_name     "b"      "b"     ""        "b"        after the last slash; points into `path`
+ *     cli_last_part     "b"      "b"     "b"       "b"        trailing slashes are ignored; cut to size - 1 bytes */
 const char *cli_file_name(const char *path);
 void cli_last_part(const char *path, char *out, size_t size);
 

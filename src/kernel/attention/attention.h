@@ -109,7 +109,7 @@ static inline rfk__workspace rfk__forward_workspace(const rfk_attention *a)
     const rfk_relative *is = a->relative;
     rfk__workspace r = {
         .width = rfk__up(a->width, RFK__VECTOR), .wide = rfk__up(all, RFK__VECTOR), .stride = keys + RFK__VECTOR};
-    r.rows = rfk__carve(&r, (is && is->key ? keys : RFK__VECTOR) * r.wide);      /* rows on their way into a panel */
+    r.rows = rfk__carve(&r, (is && is->key ? keys : RFK__VECTOR) * r.wide);      /* rows before packing into a panel */
     r.key = rfk__carve(&r, keys * all);                             /* panels: [keys / PANEL][all][PANEL]        */
     r.value = rfk__carve(&r, keys * r.width);
     r.score = rfk__carve(&r, RFK__ROWS * r.stride);

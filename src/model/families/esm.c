@@ -9,10 +9,10 @@
  *     logits  = norm(gelu(norm(h_L) W_t + b_t)) word^T + b
  *     labels  = drop(tanh(drop(h_<cls>) W_d + b_d)) W_o + b_o
  *
- * The regression of contacts from all attention maps is kept in files, and not computed.
+ * The contact regression from attention maps is kept in files but not computed.
  *
- * T counts <cls> and <eos>.  Training zeroes 12 of 100 words; the factor keeps their size, also where none is masked.
- * The activation is GELU whatever hidden_act says. */
+ * T counts <cls> and <eos>.  Training zeroes 12 of 100 words, and the factor compensates for that, also without masked
+ * words. The activation is GELU, independent of hidden_act. */
 #include "model/bert_layer.h"
 #include "store/store.h"
 

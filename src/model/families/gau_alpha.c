@@ -1,7 +1,7 @@
-/* gau_alpha.c — GAU-alpha, gated attention units in RoFormerV2's shell.
- * Su 2022 (ZhuiyiTechnology/GAU-alpha; bert4keras; kexue.fm/archives/9052); PyPI's gau_alpha (junnyu)
+/* gau_alpha.c — GAU-alpha, gated attention units in place of RoFormerV2's layers. Su 2022 (ZhuiyiTechnology/GAU-alpha;
+ * bert4keras; kexue.fm/archives/9052); PyPI's gau_alpha (junnyu)
  *
- * A layer is one unit (Hua et al. 2022) in the place of attention and feed-forward:
+ * A layer is one unit (Hua et al. 2022), which replaces attention and feed-forward:
  *
  *     [u | v | z] = act(h W_i)                       u, v [U] with U = intermediate_size, z [S], S = attention_key_size
  *     q = z * g_q,  k = z * g_k                      by element
@@ -10,8 +10,8 @@
  *     logits = h word^T
  *
  * The factor of the scores is "softmax_plus" (kexue.fm/archives/8823); a text of 512 tokens has the factor 1.  There is
- * one head, whose values are wider than its keys: attention computes it as U / S heads (graph/ops/core/gau.c), so that
- * in training each S columns of the values have dropout of their own. */
+ * one head, whose values are wider than its keys: attention computes it as U / S heads (graph/ops/core/gau.c), so in
+ * training each S columns of the values have separate dropout. */
 #include <math.h>
 
 #include "model/bert_layer.h"
@@ -39,7 +39,7 @@ static const rf_family_row masked[] = {
 
 /* ---- the layer --------------------------------------------------------------------------------------------------- */
 
-/* ln L / ln 512 of each token's text; NULL: the graph has stopped. */
+/* ln L / ln 512 of each token's text; NULL: the graph has failed. */
 static const float *scales(rf_graph *g, const rf_block *b)
 {
     float *scale = rf__push(g, (size_t)b->at.N, sizeof *scale);
@@ -49,7 +49,7 @@ static const float *scales(rf_graph *g, const rf_block *b)
     return scale;
 }
 
-/* Shows the one head; what it holds as values does not matter for probabilities. */
+/* Reports the one head; its values do not matter for probabilities. */
 static void show(rf_graph *g, const rf_block *b, const rf_attention_spec *spec, const rf_tensor *pair,
                  const rf_tensor *rotated)
 {
@@ -67,7 +67,7 @@ static void show(rf_graph *g, const rf_block *b, const rf_attention_spec *spec, 
                 &(rf__view){.is = b->is, .at = &b->at, .qkv = to[0], .rotated = to[1], .spec = spec});
 }
 
-/* (u * a) W_o of each token, or of b->row. */
+/* (u * a) W_o of each token, or of the tokens in b->row. */
 static rf_tensor *unit(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
     const layer_weights *w = b->weights;
@@ -100,9 +100,9 @@ static rf_tensor *layer_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     return rf_norm(g, rf_spend(o), h, c->hidden_dropout_prob, NULL, NULL, c->layer_norm_eps, b->family->norm);
 }
 
-/* Of a layer: what W_i made, before and behind its activation; queries and keys, and the same rotated; the heads'
- * queries, keys and values; attention and its log-sum-exp; the gated sum; the sum that the norm saw, its deviation and
- * result.  Passing: adjoints of the heads, of attention, of x, of the gated sum and of queries and keys. */
+/* Stored per layer: the result of W_i before and after its activation; queries and keys, and the same rotated; the
+ * heads' queries, keys and values; attention and its log-sum-exp; the gated sum; the input, deviation and result of the
+ * norm.  Temporary: adjoints of the heads, of attention, of x, of the gated sum and of queries and keys. */
 static rf_footprint footprint(const rf_config *c, bool bf16)
 {
     const double C = (double)c->hidden_size, U = (double)c->intermediate_size, S = (double)rf_config_head_width(c);
@@ -165,7 +165,7 @@ static const struct { const char *name; rf_summary is; } summaries[] = {
     {"last", RF_SUMMARY_LAST}, {"first", RF_SUMMARY_FIRST}, {"mean", RF_SUMMARY_MEAN},
 };
 
-/* The library's classes for texts look at the last token where nothing is said. */
+/* The library's classes for texts use the last token by default. */
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *type = json_object_get(root, "summary_type");

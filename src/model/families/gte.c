@@ -1,7 +1,7 @@
 /* gte.c — GTE v1.5 and multilingual, and arctic-embed-m-v2.        Zhang et al. 2024; transformers' GteFor...
  *
- * Post-norm layers (bert_layer.c) with rotary positions in halves and a gated feed-forward (Shazeer 2020).  There may
- * be no token types.
+ * Post-norm layers (bert_layer.c) with rotary positions in halves and a gated feed-forward (Shazeer 2020).  Token types
+ * are optional.
  *
  *     h_0     = norm(word[id] + type[tt])
  *     h       = norm(h + drop(a W_o + b_o)),     a as in bert_layer.c, its three matrices in one, W_qkv [3C,C]
@@ -10,11 +10,11 @@
  *     logits  = norm(gelu(h W_t + b_t)) word^T + b
  *     labels  = drop(tanh(h_<s> W_p + b_p)) W + b
  *
- * The folders that were published first have model_type "new", and "ntk" there is not what it is elsewhere:
+ * The folders that were published first have model_type "new", in which "ntk" has a different meaning:
  *
  *     theta_i = (b f)^(-2i/D) / f^(2/D)          of texts of any length
  *
- * which is "linear" with the factor f^(2/D) of the base b f, and is written as such. */
+ * This is "linear" with the factor f^(2/D) and the base b f, and is written in this form. */
 #include <math.h>
 
 #include "model/bert_layer.h"

@@ -1,8 +1,8 @@
 /* modernbert.c — ModernBERT and mmBERT.                     Warner et al. 2024; transformers' ModernBertFor...
  *
  * Pre-norm layers (bert_layer.c) without biases, with rotary positions in halves and a gated feed-forward.  Layers
- * whose number global_attn_every_n_layers divides see all tokens, with the base global_rope_theta; the others see those
- * of at most local_attention / 2 positions away, with the base local_rope_theta.
+ * whose number is a multiple of global_attn_every_n_layers see all tokens, with the base global_rope_theta; the others
+ * see tokens at most local_attention / 2 positions away, with the base local_rope_theta.
  *
  *     h_0     = norm(word[id])
  *     x       = h in the first layer, else norm(h)
@@ -13,7 +13,7 @@
  *     logits  = x word^T + b
  *     labels  = drop(x) W + b               of [CLS] or of the mean of h, as classifier_pooling says; of each token
  *
- * Published files have position_embedding_type and layer_norm_eps, which mean nothing: the class reads norm_eps. */
+ * Published files have position_embedding_type and layer_norm_eps, which have no effect: the class reads norm_eps. */
 #include "model/bert_layer.h"
 #include "store/store.h"
 

@@ -1,7 +1,7 @@
 /* nezha.c — NEZHA.                                    Wei et al. 2019; NezhaFor... of transformers up to 4.57
  *
  * BERT without vectors of positions: sines and cosines of the offset between two tokens are added to keys and values of
- * every layer (positions/shaw.c, "nezha").  Texts and candidates are answered by BERT's pooler.
+ * every layer (positions/shaw.c, "nezha").  The heads for texts and candidates use BERT's pooler.
  *
  *     score(m,n) = <q_m, k_n + a_r> / sqrt D,   out_m = sum_n p(m,n) (v_n + a_r),   r = clamp(n - m, -K, K)
  *     logits     = norm(act(h W_t + b_t)) word^T + b */

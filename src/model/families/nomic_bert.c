@@ -9,9 +9,9 @@
  *     logits  = norm(act(h W_t + b_t)) word^T + b
  *     labels  = drop(tanh(h_[CLS] W_p + b_p)) W + b
  *
- * The code that was published with the model has other names of keys (n_embd, rotary_emb_base, ...), names tensors
- * "bert." and leaves biases of the head for masked tokens out; transformers 5 has names of its own, and writes tensors
- * under the published ones.  v2 (mixtures of experts, biases) is refused by its keys. */
+ * The code published with the model has other names of keys (n_embd, rotary_emb_base, ...), names tensors "bert." and
+ * omits biases of the head for masked tokens; transformers 5 has its own keys, and writes tensors under the published
+ * names.  v2 (mixtures of experts, biases) is refused by its keys. */
 #include "model/bert_layer.h"
 #include "store/store.h"
 

@@ -1,9 +1,9 @@
-/* complex_order.c — a word is a wave over positions.                                        Wang et al. 2020, Eq. 7
+/* complex_order.c — each word is a wave over positions.                                        Wang et al. 2020, Eq. 7
  *
  *     h_m[2t] + i h_m[2t+1] = (x[2t] + i x[2t+1]) exp(i omega_{w,t} m),       omega_{w,t} = b^(-2t/E) (1 + F[w,t])
  *
- * Amplitude and phase of word w in plane t are those of its own embedding, read as a complex number; its frequency is
- * learned, as a relative change of the sinusoidal one. */
+ * Amplitude and phase of word w in plane t are those of its embedding, read as a complex number.  Its frequency is
+ * learned as a relative change of the sinusoidal one. */
 #include "model/position.h"
 
 #include <math.h>

@@ -2,10 +2,10 @@
  *
  *     score(m,n) = (<q_m, k_n> + <q_m, W_K e_d> + <k_n, W_Q e_d>) / sqrt(3D),   d = clamp(bucket(m - n) + S, 0, 2S - 1)
  *
- * e [2S,C] is of all layers and passes a norm (norm_rel_ebd); W_K, W_Q with biases of each layer: its own for places,
- * or with share_att_key (the published version 2 and 3) those of its words.  Both terms take the row of m - n, as the
- * authors' code does; the paper's Eq. 4 writes n - m in the last, which relabels a learned table.
- * S = position_buckets if positive, and bucket then grows with the logarithm beyond S / 2 until max_relative_positions
+ * All layers share e [2S,C], which is normalized (norm_rel_ebd).  Each layer has W_K and W_Q with biases: separate ones
+ * for positions, or with share_att_key (the published versions 2 and 3) those of its words.  Both terms use the row of
+ * m - n, as the authors' code does; the paper's Eq. 4 has n - m in the last, which relabels a learned table. S =
+ * position_buckets if positive, and bucket then grows with the logarithm beyond S / 2 until max_relative_positions
  * (version 2); else S = max_relative_positions, and bucket is the distance itself. */
 #include "model/position.h"
 

@@ -1,4 +1,4 @@
-/* floater.c — positions that follow from each other.
+/* floater.c — recurrent positions.
  *
  *     recursive    p_{k+1} = tanh(M p_k + b)                                    Su 2021 (kexue.fm/archives/8130)
  *     floater      dp/dt = h(p, t) = B tanh(A [p; t] + a) + b                   Liu et al. 2020, by Euler's method

@@ -1,10 +1,10 @@
-/* front.c — order seen by a layer in front of the encoder.                             Su 2021 (kexue.fm/archives/8130)
+/* front.c — order from a layer before the encoder.                             Su 2021 (kexue.fm/archives/8130)
  *
  *     recurrent    h_n = x_n + y_n,   y_n = tanh(W x_n + b + U y_{n-1}),   y_{-1} = 0
  *     convolution  h_n = x_n + sum_j W_j x_{n+j-r} + b,   zeros outside the text       Islam et al. 2020: padding leaks
  *                                                                                         where a text begins and ends
- * r is half of the window, or, in a causal model, all of it: its last token is n itself.
- * Both go by the order of tokens; positions that the caller gives are not looked at. */
+ * r is half of the window, or, in a causal model, all of it: its last token is n itself. Both use the order of tokens;
+ * positions given by the caller are ignored. */
 #include "model/position.h"
 
 /* Continues with the state of earlier tokens: U y is added to the first token's W x + b, and the last y is the next

@@ -1,4 +1,4 @@
-/* cls.c — one of several labels, of a text or a pair.
+/* cls.c — one of several labels for a text or a pair.
  *
  *     loss      mean of  c[y] (-log p[y]),   p = softmax z,  c the class weights
  *     answer    the label of the largest z, with its p                                                               */

@@ -1,4 +1,4 @@
-/* embed.c — vectors of texts: near when their meanings are.
+/* embed.c — vectors of texts; texts with similar meanings have similar vectors.
  *
  *     u = z / |z|,  cos(x, y) = <u_x, u_y>                       z: the pooled vector of a text
  *
@@ -13,8 +13,9 @@
  *     mse        mean over examples and their texts of |x - y_i|^2 / C           x: the vector as the folder gives it
  *     cosine     mean over examples and their texts of 1 - cos(x, y_i)
  *
- * Matryoshka (Kusupati et al. 2022): the sum of the loss over z cut to its first d numbers, made units, for each d.  A
- * text without a second one is its own: two dropouts, two vectors (SimCSE, Gao et al. 2021). */
+ * Matryoshka (Kusupati et al. 2022): the loss is summed over all d, with z truncated to its first d numbers and
+ * normalized.  A text without a second text is paired with itself: two dropout masks give two vectors (SimCSE, Gao et
+ * al. 2021). */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* mc.c — which of several candidates fits a text: one number for each, pairs (text, candidate).
+/* mc.c — which of several candidates fits a text; one number for each pair (text, candidate).
  *
  *     loss      mean of  -log p[y],   p the softmax over the candidates of an example
  *     answer    the number of the candidate with the largest z, from 0                                               */

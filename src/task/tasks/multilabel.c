@@ -1,4 +1,4 @@
-/* multilabel.c — any number of labels, of a text or a pair; each is predicted independently.
+/* multilabel.c — any number of labels for a text or a pair; each is predicted independently.
  *
  *     loss      mean over examples and labels of  -t log s(z) - (1 - t) log(1 - s(z)),   s the logistic function
  *     answer    the labels with z > 0 */

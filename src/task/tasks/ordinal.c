@@ -1,14 +1,13 @@
-/* ordinal.c — one of K labels that have an order, such as stars; of a text or a pair.
+/* ordinal.c — one of K ordered labels, such as numbers of stars, for a text or a pair.
  *
  *     outputs   K - 1, z_k says "label > k" (Frank & Hall 2001, Niu et al. 2016):  t_k = 1 if y > k, else 0
  *     loss      mean over examples and outputs of  -t log s(z) - (1 - t) log(1 - s(z)),   s the logistic
  *     answer    the label y with as many labels below it as outputs with s(z) > 1/2
- *     its score min(P(label >= y), P(label <= y)), how deep y lies in the distribution: at least 1/2 for the answer, at
- *               most that for all others.  P(label > k) is the k-th largest s(z), since no label is above k + 1 and not
- *               above k.
+ *     its score min(P(label >= y), P(label <= y)): at least 1/2 for the answer, and at most 1/2 for all other labels.
+ *               P(label > k) is the k-th largest s(z), since a label above k + 1 is also above k.
  *
- * In transformers the folder is one of yes-or-no outputs; finetuning_task says that it is this, task_labels names the
- * labels. */
+ * In transformers the folder has binary outputs; finetuning_task identifies this task, and task_labels has the names of
+ * the labels. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

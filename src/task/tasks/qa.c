@@ -1,4 +1,4 @@
-/* qa.c — the part of a context that answers a question, or that there is no answer.
+/* qa.c — the part of a context that answers a question, or no answer.
  *
  *     loss      mean of  (-log p_first[y_0] - log p_last[y_1]) / 2,   p over the tokens of a window
  *     answer    the best span of all windows of a context (answers.c) */

@@ -1,4 +1,4 @@
-/* reg.c — a number, of a text or a pair.
+/* reg.c — a number for a text or a pair.
  *
  *     loss      mean of  (z - t)^2
  *     answer    z                                                                                                    */

@@ -1,24 +1,24 @@
-/* sim.c — RoFormer-Sim: a text's vector, and texts that mean the like of it.  Su 2021, kexue.fm/archives/7427 and 8454.
+/* sim.c — RoFormer-Sim: a text's vector, and texts with the same meaning.  Su 2021, kexue.fm/archives/7427 and 8454.
  *
  *     pairs (a_i, b_i) of a batch, i < n, become 2 n sequences, both ways:
  *
  *         x_2i = [CLS] a_i [SEP] b_i [SEP],   x_2i+1 = [CLS] b_i [SEP] a_i [SEP]        types 0, then 1
  *
- *     UniLM's mask (Dong et al. 2019): all tokens see the first part, those of the second also what is before them.  So
- *     h_[CLS] is a function of the first part alone.
+ *     UniLM's mask (Dong et al. 2019): all tokens see the first part, and tokens of the second part also see earlier
+ *     tokens of that part.  So h_[CLS] depends only on the first part.
  *
  *     loss  =  mean over tokens t of second parts of  -log p(t | what is before it)
  *           +  mean over j < 2 n of  -log( exp(s <u_j, u_j'>) / sum over k != j of exp(s <u_j, u_k>) ),   j' = j xor 1
  *
  *     u = v / |v|,  v = W h_[CLS] + b,  s = 20
  *
- * Of vectors w of a teacher (--teacher), of any width, in the second mean's place:
+ * With vectors w of a teacher (--teacher), of any width, this replaces the second mean:
  *
  *           +  100 mean over j, k < 2 n of (<u_j, u_k> - <w_j, w_k> / (|w_j| |w_k|))^2
  *
- * Of the first parts half are masked (15 % of their words, as in pre-training), so that writing restores, too.  Each
- * mean is as heavy as the batch's examples.  An evaluation has vectors alone: its loss is the second one, or CoSENT's
- * where examples have scores. */
+ * Half of the first parts are masked (15 % of their words, as in pre-training), so that generation also restores words.
+ * The weight of each mean is the number of the batch's examples.  An evaluation uses only vectors: its loss is the
+ * second mean, or CoSENT's if examples have scores. */
 #include <math.h>
 
 #include "graph/graph.h"

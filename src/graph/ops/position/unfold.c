@@ -1,6 +1,6 @@
 /* unfold.c — concatenates the neighbors of each token, so that a convolution is one matrix product.
  *
- *     y[n, j W + c]       = x[n + j - r, c]      r tokens before and s behind: j in [0, r+s+1),
+ *     y[n, j W + c]       = x[n + j - r, c]      r tokens before and s after: j in [0, r+s+1),
  *                                                zero where n + j - r is not in n's own sequence
  *     dx[n + j - r, c]   += dy[n, j W + c] */
 #include "graph/graph.h"
