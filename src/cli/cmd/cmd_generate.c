@@ -123,7 +123,7 @@ static int take_text(void *user, int64_t number, const rf_generation *g, const r
 static rf_status count_prompt(job *j, const char *text, size_t size, uint64_t *occurrence, rf_error *why)
 {
     *occurrence = 0;
-    if (rf_encode(j->m.t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, NULL)) return RF_OK;    /* told later */
+    if (rf_encode(j->m.t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, NULL)) return RF_OK;    /* reported */
     char *key = malloc(9 * j->e.n + 1), *to = key;
     if (!key) return rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", j->e.n);
     *key = 0;
