@@ -1,20 +1,19 @@
-/* bench_amx.c — what products in tiles would take: counted on the emulated rung, predicted for a processor that has
- * them.
+/* bench_amx.c — predicts the time of products in tiles from counts on the emulated rung.
  *
  *     bench_amx [--ghz G] [--rows M]
  *
- * No time is measured here.  Every product of RoFormer-base's layers runs on amx_emulated with one thread; its tiles
- * are counted (rf_tiles_counted), and cycles follow from the rates that are published of Sapphire Rapids:
+ * Nothing is timed.  Every product of RoFormer-base's layers runs on amx_emulated with one thread; its tile operations
+ * are counted (rf_tiles_counted), and cycles follow from the published rates of Sapphire Rapids:
  *
  *     a product of two tiles 16;  a load 8, on ports of its own;  a store 16;  a configuration 204, a release 13
  *
- * The least is what products or loads take alone, whichever is longer; the most is products, stores and configurations
- * one after the other.  In both: rounding the rows of x to bf16 or int8, ROUNDING cycles for 16 numbers, as often as
- * they are packed.  Not in it: activation functions, memory that is late, a second thread on the core.
+ * The minimum is the longer of products and loads alone; the maximum is products, stores and configurations one after
+ * the other.  Both include rounding the rows of x to bf16 or int8, ROUNDING cycles for 16 numbers, each time that they
+ * are packed.  Neither includes activation functions, waiting for memory, or a second thread on the core.
  *
- * Attention of one head of 64 columns, without --rows: its tiles' cycles beside those of the rung below for the same
- * products, 32 multiply-adds for each vdpbf16ps, one a cycle.  Packing and softmax are in neither.
- */
+ * Attention of one head of 64 columns, without --rows: the cycles of its tiles compared with those of the rung below
+ * for the same products, with one vdpbf16ps of 32 multiply-adds per cycle.  Neither includes packing and softmax.
+ * */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,18 +1,17 @@
-/* bench_attention.c — fused attention, forward and backward, in f32 and in bf16, as shares of the multiply-add peak.
+/* bench_attention.c — fused attention, forward and backward, in f32 and in bf16, as fractions of the multiply-add peak.
  *
  *     bench_attention [--json] [--threads N] [--rounds N] [--isa NAME] [--only NAME] [--type f32|bf16] [--drop P]
  *     [--causal]
  *                     [--width D]
  *
- * Rotation and packing are part of what is timed; q, k and v are read where a projection writes them,
- * [tokens][3][heads] [width].  Counted are 4 T^2 D operations for each head forward and 10 T^2 D backward (half of it
- * with --causal), the exponentials not at all.  The types take turns, and so do the passes.  The peak is that of a
- * register-only loop on the same threads, measured right before every sample: of f32, or of bf16 where there is an
- * instruction for it.  Printed are medians over the rounds, the least time, and the shares' range; what takes long is
- * repeated less often.
+ * Times include rotation and packing; q, k and v have the layout of a projection's output, [tokens][3][heads][width]. 4
+ * T^2 D operations are counted for each head forward and 10 T^2 D backward (half of that with --causal); exponentials
+ * are not counted.  Types and passes alternate.  The peak is that of a loop in registers on the same threads, measured
+ * immediately before every sample: of f32, or of bf16 if there is an instruction for it.  The program prints medians
+ * over the rounds, the minimum time, and the range of the fractions.  Long cases are repeated less often.
  *
- * 1 x 32,768 ("long") comes first, forward: the least time beside what 1 x 2,048 predicts, were it quadratic, and how
- * far the process's resident set has grown at most.                                                                  */
+ * 1 x 32,768 ("long") comes first, forward: the minimum time, the quadratic prediction from 1 x 2,048, and the largest
+ * growth of the process's resident set.                                                                              */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
-/* bench_engine.c — one model for many callers, beside one call with all texts.
+/* bench_engine.c — one model for many callers, compared with one call with all texts.
  *
  *     bench_engine MODEL LINES [--clients 64] [--threads 2] [--rounds 5] [--requests 2000]
  *
- *     throughput   CLIENTS threads, each with one line of LINES at a time, through an engine, and rf_embed_texts with
- *                  all lines in one call, in turns; medians, and the share that the engine reaches
- *     latency      one client: what a request of one short line takes beyond rf_embed_texts with the same line
- *                  (median, 99th percentile of so many requests each, in turns)
+ *     throughput   CLIENTS threads, each with one line of LINES at a time, through an engine, alternating with
+ *                  rf_embed_texts with all lines in one call; medians, and the fraction that the engine reaches
+ *     latency      one client: the additional time of a request of one short line, compared with rf_embed_texts with
+ *                  the same line (median and 99th percentile of alternating requests)
  *
- * The vectors of both are compared: how many differ is printed (0). */
+ * The vectors of both are compared; the number of differences is printed (0). */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

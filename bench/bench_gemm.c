@@ -1,14 +1,15 @@
-/* bench_gemm.c — every way to multiply that this build has, as shares of the machine's own limits.
+/* bench_gemm.c — every implementation of the matrix product in this build, as fractions of the machine's limits.
  *
  *     bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only PART] [--type f32|bf16|int8]
  *
- * The multiply-add peak is measured before every single sample, and a sample's share is its rate over that peak; the
- * ways take turns within a round.  Printed are medians over the rounds.  Small M is held against the memory: what
- * reading the weights once takes at the bandwidth measured in the same round (every case walks through copies of its
- * weights that together exceed the caches).  Products in bf16 are held against the peak of bf16 (vdpbf16ps) where there
- * is one, and against half the bytes.  Products in int8 are those of packed weights, held against the peak of int8
- * (vpdpbusd) and a quarter of the bytes.  Every oneDNN that lies beside the program as a module (dnnl_peer.h) takes its
- * turns with products of packed weights; in bf16 and int8 it gets x rounded beforehand, ours rounds it on the way. */
+ * The multiply-add peak is measured before every sample, and a sample's fraction is its rate over that peak.  The
+ * implementations alternate within a round.  The program prints medians over the rounds.  Small M is compared with
+ * memory: the time to read the weights once at the bandwidth measured in the same round (every case cycles through
+ * copies of its weights that together exceed the caches).  Products in bf16 are compared with the peak of bf16
+ * (vdpbf16ps) if there is one, and with half the bytes.  Products in int8 use packed weights, and are compared with the
+ * peak of int8 (vpdpbusd) and a quarter of the bytes.  Every oneDNN module next to the program (dnnl_peer.h) is
+ * measured alternately with products of packed weights; in bf16 and int8 it gets x already rounded, while ours includes
+ * rounding. */
 #include <dlfcn.h>
 #include <glob.h>
 #include <stdbool.h>
@@ -103,7 +104,7 @@ typedef struct job {
 /* Bytes of a weight. */
 static int64_t width_of(rf_type type) { return type == RF_I8 ? 1 : type == RF_BF16 ? 2 : 4; }
 
-/* Every oneDNN that lies beside this program. */
+/* Every oneDNN module next to this program. */
 static const dnnl_peer_api *peers[MAX_PEERS];
 static int peer_count;
 

@@ -3,21 +3,21 @@
  *     bench_generate [--layers 12] [--width 768] [--type f32|bf16|int8] [--cache f32|bf16] [--threads N] [--rounds 5]
  *                    [--new 32] [--busy] [--token]
  *
- *     64 prompts of 8 to 256 tokens, written side by side, and one after the other, in turns; the ratio of the times.
- *     Prompts take as long either way: beside it the same ratio of the tokens behind the first alone, and what a step
- *     of 64 tokens would take if its products ran at the multiply-add peak
- *     one sequence: the time of a token, as a share of what memory allows: weights of all products read once a token,
- *     at the rate that a loop on the same threads reads as many bytes, measured right before
- *     prefill: 8 prompts of 128 tokens beside the same tokens through the layers without a cache (rf_session_hidden)
+ *     64 prompts of 8 to 256 tokens, generated together, and one after the other, alternately; the ratio of the times.
+ *     Prompts take the same time either way, so it also prints the ratio for the tokens after the first, and the time
+ *     of a step of 64 tokens with its products at the multiply-add peak
+ *     one sequence: the time of a token, as a fraction of the limit of memory: the weights of all products are read
+ *     once per token, at the rate at which a loop on the same threads reads as many bytes, measured immediately before
+ *     prefill: 8 prompts of 128 tokens compared with the same tokens without a cache (rf_session_hidden)
  *
- * Printed are medians over the rounds.  --token: only the one sequence, each round.  --busy, on a machine that others
- * use: one thread, the processor's time instead of the clock's, of each time the least, of each limit the most.
- * Weights are random; with a model and prompts, for who compares programs:
+ * The program prints medians over the rounds.  --token: only the one sequence, each round.  --busy, for a shared
+ * machine: one thread, processor time instead of elapsed time, the minimum of each time and the maximum of each limit.
+ * Weights are random.  With a model and prompts, for comparisons with other programs:
  *
  *     bench_generate --model DIR --ids FILE [--type ...] [--cache ...] [--threads N] [--new 32] [--batch 64] [--busy]
  *
- *     FILE has a prompt a line, as ids.  Written are a line {"seconds", "prompt_tokens", "tokens"}, and a line of the
- *     new ids for each prompt.  Nothing ends a text but its length. */
+ *     FILE has one prompt per line, as ids.  The output is a line {"seconds", "prompt_tokens", "tokens"}, and a line
+ *     with the new ids for each prompt.  Only the length ends a text. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ static double write_all(work *w, int64_t at_a_time, int64_t new_tokens)
     return now(w) - begun;
 }
 
-/* Tokens behind those of a fresh sequence of each of `texts` texts; seconds. */
+/* Tokens after those of a new sequence for each of `texts` texts; seconds. */
 static double prefill(const work *w, int64_t texts, const rf_batch *b, const int32_t last[], rf_sequence q[])
 {
     rf_sequence_options o;
@@ -111,7 +111,7 @@ static double prefill(const work *w, int64_t texts, const rf_batch *b, const int
     return now(w) - begun;
 }
 
-/* Seconds of a token behind a prompt of 128. */
+/* Seconds of a token after a prompt of 128. */
 static double one_token(const work *w, int64_t tokens)
 {
     const int32_t all[2] = {0, LENGTH}, one[2] = {0, 1}, last = LENGTH - 1, none = 0;

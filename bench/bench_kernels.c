@@ -1,11 +1,11 @@
-/* bench_kernels.c — every kernel on every rung: time, bytes a second, and how much of a plain copy's speed that is.
+/* bench_kernels.c — every kernel on every rung: time, bytes per second, and fraction of the speed of a plain copy.
  *
  *     bench_kernels [--json] [--rounds N] [--only NAME] [--place cache|memory]
  *
- * `copy` is memcpy of as many bytes as the kernel reads and writes, measured right before every single sample: a share
- * of 1.0 means that the kernel costs nothing beside its memory traffic.  Rungs take turns within a round; printed are
- * medians over the rounds.  `error` is the largest distance to the reference rung's result, over the largest number in
- * it. In cache all arrays fit the first two levels; in memory they exceed the last.                                  */
+ * `copy` is memcpy of as many bytes as the kernel reads and writes, measured immediately before every sample: a
+ * fraction of 1.0 means that the kernel costs nothing besides its memory traffic.  Rungs alternate within a round; the
+ * program prints medians over the rounds.  `error` is the largest difference from the reference rung's result, divided
+ * by the largest number in it. "cache": all arrays fit the first two levels; "memory": they exceed the last one.     */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -179,7 +179,7 @@ static void copy(const rfk_table *k, work *w)
 
 /* RoFormer's Eq. 34 as one would write it down, for the compiler to make the best of.  No `restrict`: like the kernels
  * it may be called in place. */
-#ifndef __clang__                       /* which vectorises at -O2, too, and has no such attribute */
+#ifndef __clang__                       /* which vectorizes at -O2, too, and has no such attribute */
 __attribute__((optimize("O3")))
 #endif
 static void plain_rope(const rfk_table *k, work *w)

@@ -1,18 +1,18 @@
-/* bench_linear.c — linear attention, forward and both ways, as shares of the multiply-add peak, and beside fused
- * softmax attention.
+/* bench_linear.c — linear attention, forward and with backward, as fractions of the multiply-add peak, and compared
+ * with fused softmax attention.
  *
  *     bench_linear [--json] [--threads N] [--rounds N] [--isa NAME] [--map NAME] [--features N] [--longest N]
  *                  [--shortest N] [--encoder] [--busy]
  *
  * One sequence of 12 heads of 64, of 1,024 to --longest tokens (65,536), causal or with --encoder in both directions,
- * features rotated (Eq. 19).  Timed are the operations rf_linear_attention and rf_attention, which read q, k and v
- * where a projection writes them.  Counted are the operations that rf_linear_attention_flops names.  The peak is that
- * of a register-only loop on the same threads, measured right before every sample.  Printed are medians over the
- * rounds; "x" of linear attention is its time a token over that at 4,096 tokens, of softmax attention its time over
- * linear attention's in the same round.  Softmax attention is timed up to 16,384 tokens.
+ * features rotated (Eq. 19).  It times the operations rf_linear_attention and rf_attention, with q, k and v in the
+ * layout of a projection's output, and counts the operations of rf_linear_attention_flops.  The peak is that of a loop
+ * in registers on the same threads, measured immediately before every sample.  The program prints medians over the
+ * rounds.  "x" of linear attention is its time per token divided by that at 4,096 tokens; "x" of softmax attention is
+ * its time divided by linear attention's in the same round.  Softmax attention is timed up to 16,384 tokens.
  *
- * --busy, on a machine that others use: one thread, the processor's time instead of the clock's, of each pass the least
- * of the rounds, and of the peaks, measured in short runs between them, the largest. */
+ * --busy, for a shared machine: one thread, processor time instead of elapsed time, the minimum over the rounds for
+ * each pass, and the maximum of the peaks, which are measured in short runs between them. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -161,7 +161,7 @@ static void take_least(const struct work *w, int passes, int rounds, double ms[P
     }
 }
 
-/* All passes in turns; `first`: time a token at 4,096 tokens. */
+/* All passes alternately; `first`: time per token at 4,096 tokens. */
 static void measure(struct work *w, int rounds, bool json, double first[PASSES])
 {
     static double ms[PASSES][ROUNDS], share[PASSES][ROUNDS], ratio[ROUNDS];

@@ -2,13 +2,14 @@
  *
  *     bench_search [--rows 1000000] [--dimensions 256] [--threads 2] [--queries 20] [--top 10] [--spread 1] [--busy]
  *
- *     An index of random vectors is written to $TMPDIR and removed in the end: ROWS directions, or with --spread S
- *     below 1 their common centre and S times a direction, as vectors of texts have one.  Queries are made alike.
- *     The time of a search, beside that of reading as many bytes as the codes have on the same threads, right before;
- *     and once beside comparing all vectors in f32 by one thread of this program, whose hits must be the same.
+ *     An index of random vectors is written to $TMPDIR and removed at the end: ROWS directions, or with --spread S
+ *     below 1 a common center plus S times a direction, similar to vectors of texts.  Queries are made the same way.
+ *     The time of a search is compared with the time to read as many bytes as the codes have, on the same threads,
+ *     measured immediately before; and once with comparing all vectors in f32 in one thread of this program, whose
+ *     hits must be the same.
  *
- * Printed are medians over the queries.  --busy, on a machine that others use: the processor's time over the threads
- * instead of the clock's, of both the least. */
+ * The program prints medians over the queries.  --busy, for a shared machine: processor time per thread instead of
+ * elapsed time, and minima. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdbool.h>
@@ -62,7 +63,7 @@ static double middle(const settings *s, double *x, int n)
     return s->busy ? x[0] : half;
 }
 
-/* A direction: numbers of a normal distribution, around the centre. */
+/* A direction: numbers of a normal distribution, around the center. */
 static void draw(const settings *s, rf_rng *r, float *v)
 {
     double square = 0;

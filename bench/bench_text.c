@@ -1,11 +1,12 @@
-/* bench_text.c — one short text through an encoder of the base shape, beside what the machine allows.
+/* bench_text.c — one short text through an encoder of the base shape, compared with the machine's limits.
  *
  *     bench_text [--tokens 16] [--threads N] [--rounds 9] [--seconds 0.5] [--type f32|bf16|int8]
  *
- * The limit is the larger of the layers' multiply-adds at the peak of their type and of reading the layers' weights
- * once, both measured right before each sample; a sample is the median of the forwards of so many seconds, back to
- * back, and of the layers' products alone (every matrix once, in order, no attention, no norms).  Types take turns
- * within a round; printed are medians over the rounds, of the ratios with their range.  Weights are random. */
+ * The limit is the larger of two times, both measured immediately before each sample: that of the layers' multiply-adds
+ * at the peak of their type, and that of reading the layers' weights once.  A sample is the median of consecutive
+ * forward passes of that many seconds, and of the layers' products alone (every matrix once, in order, without
+ * attention and norms).  Types alternate within a round; the program prints medians over the rounds, with the range of
+ * the ratios. Weights are random. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,16 @@
-/* bench_translate.c — translation by a folder's model of an encoder and a decoder.
+/* bench_translate.c — translation with the encoder-decoder model of a folder.
  *
  *     bench_translate --model DIR --text FILE [--beams 4] [--new N] [--forced N] [--batch N] [--type f32|bf16|int8]
  *                     [--threads N] [--rounds 3] [--early] [--serve]
  *
- *     all lines    seconds, and processor seconds, of rf_translate_texts; tokens that were written
+ *     all lines    seconds and processor seconds of rf_translate_texts; number of generated tokens
  *     one line     greedily, 20 tokens and 20 new ones: the time of a step, as a multiple of the time in which a loop
- *                  on the same threads reads as many bytes as the decoder has weights; of both the least of all rounds
- *     memory       at its most, beside what weights and sequences were said to take
+ *                  on the same threads reads as many bytes as the decoder has weights; minima over all rounds
+ *     memory       the peak, compared with the estimate for weights and sequences
  *
- * With --forced N every translation has N tokens: for weights that have learned nothing.  With --early a search ends
- * with as many texts as there are beams, as CTranslate2's does.  With --serve a pass over all
- * lines is made for each line of standard input, and told as JSON: for bench/translate.py.  Printed are medians. */
+ * With --forced N every translation has N tokens, for untrained weights.  With --early a search ends when as many texts
+ * as beams are finished, as in CTranslate2.  With --serve the program translates all lines once for each line of
+ * standard input and prints the results as JSON, for bench/translate.py.  It prints medians. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

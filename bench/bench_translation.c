@@ -1,19 +1,20 @@
-/* bench_translation.c — updates of a translator in training: Transformer-base with 8,000 sub-words, or a model of the
- * shape that is given; pairs of the lengths of real sentences.
+/* bench_translation.c — updates in the training of a translation model: Transformer-base with 8,000 sub-words, or a
+ * model of the given shape; pairs have the lengths of real sentences.
  *
  *     bench_translation [--pairs bench/peers/pairs.txt] [--type f32|bf16] [--threads N] [--tokens 4096] [--steps 8]
  *                       [--width C] [--layers L] [--inner F] [--heads H] [--vocabulary V] [--busy] [--json]
  *
- *     the whole update: batches packed, gradient, clipping, Adam, as rf_train_translation does it, with dropout and
+ *     the whole update: packing of batches, gradient, clipping, Adam, as in rf_train_translation, with dropout and
  *     smoothed labels
- *     useful      multiply-adds of tokens that there are, three times those of the forward; those of attention that a
- *                 decoder's token does not see are not counted
- *     the peak    of this type on the same threads, measured behind each update
+ *     useful      multiply-adds for actual tokens, three times those of the forward pass; those of attention to tokens
+ *                 that a decoder's token does not see are not counted
+ *     the peak    of this type on the same threads, measured after each update
  *
- * Texts are random words of the lengths of the file, a word a token.  Printed are medians over the updates.
+ * Texts are random words with the lengths in the file, one token per word.  The program prints medians over the
+ * updates.
  *
- * --busy, on a machine that others use: one thread, the processor's time instead of the clock's, the largest of several
- * short measurements as the peak. */
+ * --busy, for a shared machine: one thread, processor time instead of elapsed time, and the maximum of several short
+ * measurements as the peak. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>

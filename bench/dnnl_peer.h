@@ -1,7 +1,7 @@
-/* dnnl_peer.h — products of packed weights by oneDNN, for bench_gemm to compare with.
+/* dnnl_peer.h — products of packed weights by oneDNN, for comparison in bench_gemm.
  *
- * Each oneDNN that the build finds becomes a module of its own beside bench_gemm (dnnl_peer_*.so), since two versions
- * of it have the same names.                                                                                        */
+ * Each oneDNN that the build finds becomes a separate module next to bench_gemm (dnnl_peer_*.so), because different
+ * versions have the same symbols.                                                                                    */
 #ifndef BENCH_DNNL_PEER_H
 #define BENCH_DNNL_PEER_H
 

@@ -1,5 +1,5 @@
-/* peak.h — the multiply-add peak that products of a type are held against: its own, or f32's where the processor has no
- * instruction for it.                                                                                                */
+/* peak.h — the multiply-add peak with which products of a type are compared: that of the type, or f32's if the
+ * processor has no instruction for it.                                                                               */
 #ifndef BENCH_PEAK_H
 #define BENCH_PEAK_H
 

@@ -11,7 +11,7 @@ enum { MOST = 64, NEW = 12 };
 
 typedef struct text { int32_t id[MOST], n; } text;
 
-/* The tokens of `words` behind those of t. */
+/* The tokens of `words` after those of t. */
 static rf_status add(text *t, const rf_ctx *ctx, const rf_tokenizer *with, const char *words, rf_error *why)
 {
     rf_encoding e;

@@ -52,7 +52,7 @@ static char *read_file(const char *folder, const char *name, size_t *size)
 
 /* ---- 1. config.json: find a key, read what follows --------------------------------------------------------------- */
 
-/* The text behind "key": in a JSON object, or NULL.  Good enough for the flat files that we read. */
+/* The text after "key": in a JSON object, or NULL.  Sufficient for the flat files that this program reads. */
 static const char *find(const char *json, const char *key)
 {
     char quoted[256];

@@ -79,7 +79,7 @@ static void put_text(FILE *f, const char *text)
     fputc('\'', f);
 }
 
-/* Eight colours of each of five kinds of line, in the order of the key. */
+/* Eight colors for each of five kinds of line, in the order of the key. */
 static void put_style(FILE *f, int i) { fprintf(f, "linetype %d dashtype %d linewidth 1.5", i % 8 + 1, i / 8 % 5 + 1); }
 
 static void put_panel(FILE *f, int n, const char *label, const char *data, int x, int y)

@@ -48,7 +48,7 @@ static void say_absent(const request *r, json_t *entry)
 
 /* ---- is it what it should be ------------------------------------------------------------------------------------- */
 
-/* The first `most` bytes of a text, whatever it is packed with, and a zero behind them. */
+/* The first `most` bytes of a text, decompressed, followed by a zero. */
 static char *beginning(const char *path, size_t most)
 {
     const rf_ctx_options one = {.size = sizeof one, .threads = 1};
@@ -105,7 +105,7 @@ static void check_columns(const char *path, json_t *entry, const char *line)
     other(path, entry, found, expected);
 }
 
-/* Within a hundredth: a text that was cut behind a line is right, too. */
+/* Within a hundredth, so that a text truncated at a line end is accepted. */
 static void check_bytes(const char *path, json_t *entry)
 {
     char found[64], expected[64];

@@ -1,4 +1,4 @@
-/* data.h — the texts of an experiment: where they lie and whether they are what the file says; what is laid over it. */
+/* data.h — the texts of an experiment: their location, and whether they are the expected ones; values of an overlay. */
 #ifndef EXPERIMENTS_DATA_H
 #define EXPERIMENTS_DATA_H
 

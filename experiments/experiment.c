@@ -1,13 +1,13 @@
-/* experiment.c — runs what a JSON file describes, and makes a table of it.
+/* experiment.c — runs the experiment in a JSON file and makes its table.
  *
  *     experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--overlay FILE.json]
  *                [--hub DIR] [--program ROFORMER]
  *
- * A file names rows (one configuration each) and seeds; each pair is one training run of the program below WORK.  Runs
- * that are complete are left alone, runs that were interrupted go on from their newest checkpoint, so the same command
- * again is always right.  After each run its model is evaluated at every length, and the table is written anew: mean
- * and standard deviation over the seeds, and the paired difference to the first row with its 95 % interval.
- * --hours stops (resumable) after H hours; --table only writes what is known by now.     docs: experiments/README.md */
+ * A file has rows (one configuration each) and seeds; each pair is one training run of the program in WORK.  Complete
+ * runs are skipped and interrupted runs continue from their newest checkpoint, so the same command can always be
+ * repeated.  After each run its model is evaluated at every length, and the table is rewritten: mean and standard
+ * deviation over the seeds, and the paired difference from the first row with its 95 % interval.  --hours stops
+ * (resumable) after H hours; --table only writes the results so far.                     docs: experiments/README.md */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>

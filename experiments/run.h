@@ -55,7 +55,7 @@ int execute(const command *c, const char *out);
 /* The same with `in` as its standard input, unless that is NULL. */
 int execute_from(const command *c, const char *in, const char *out);
 
-/* Lets gnuplot run a script in the folder where it lies; says when no plot came of it. */
+/* Runs gnuplot on a script, in the script's folder; prints a note if there is no plot. */
 void run_script(const char *folder, const char *script);
 
 /* What is left until `until` as --max_time; nothing when that is 0. */

@@ -1,15 +1,15 @@
-/* baselines.c — what GLUE's tasks give without a language model: the most frequent class, and a linear model of words.
+/* baselines.c — baselines for GLUE without a language model: the most frequent class, and a linear model of words.
  *
  *     glue_baselines FOLDER               FOLDER holds glue/ and sick/
  *
- *     features    single text: its words and pairs of neighbours
- *                 pair: words of the first, of the second, of both, of one only; the share of words in common, in
+ *     features    single text: its words and pairs of neighbors
+ *                 pair: words of the first, of the second, of both, of one only; the fraction of words in common, in
  *                 tenths
  *     model       z_k = w_k . x + b_k,  |x| = 1      softmax and cross-entropy; for numbers z itself and squared error
  *     learning    AdaGrad, one example at a time, EPOCHS times in a fixed shuffle; the L2 weight is the one of four
  *                 that is best on a tenth of the training rows, and then learning starts again with all of them
  *
- * The dev rows take no part in any choice.  Same file, same output, bit for bit. */
+ * The dev rows have no influence on any choice.  The same file gives the same output, bit for bit. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* glue.c — fine-tunes pre-trained rows on GLUE's tasks, and makes the table.
+/* glue.c — fine-tunes pre-trained models on GLUE's tasks and makes the table.
  *
  *     glue FILE.json WORK [--data DIR] [--results DIR] [--tasks A,B] [--threads N] [--hours H] [--table] [--program
  *     ROFORMER]
@@ -6,12 +6,12 @@
  *     for each task and row     every learning rate of the grid with the first seed; the best on dev is taken
  *     then seed by seed  every task and row at its rate; seed s begins with pre-trained seed s mod (how many there are)
  *
- * WORK is the folder in which `experiment` left the pre-trained rows (WORK/ROW-SEED); runs lie in WORK/NAME/TASK/.  A
- * run is complete when its scores.json is there; complete runs are left alone, others go on from their newest
- * checkpoint, so the same command again is always right.  The dev file takes no part in a run: `roformer evaluate`
- * scores the final weights, in f32, with the task's options "evaluate", and where the task has a "threshold" (f1 or
- * accuracy) with that of the cosine which is best for the training rows.  A run whose numbers are not finite is kept as
- * failed.                                                                                docs: experiments/README.md */
+ * WORK is the folder with the models pre-trained by `experiment` (WORK/ROW-SEED); runs are in WORK/NAME/TASK/.  A run
+ * is complete if its scores.json exists; complete runs are skipped and others continue from their newest checkpoint, so
+ * the same command can always be repeated.  The dev file is not used in a run: `roformer evaluate` scores the final
+ * weights, in f32, with the task's options "evaluate"; if the task has a "threshold" (f1 or accuracy), it is the cosine
+ * that is best for the training rows.  A run without finite numbers is recorded as failed.
+ *                                                                                        docs: experiments/README.md */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <ftw.h>
@@ -193,7 +193,7 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
     return remove(path);
 }
 
-/* The moments of the optimiser are three quarters of a run's bytes. */
+/* The moments of the optimizer are three quarters of a run's bytes. */
 static void remove_checkpoints(const char *folder)
 {
     char pattern[PATH];

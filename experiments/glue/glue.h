@@ -16,7 +16,7 @@ typedef struct study {
 } study;
 
 const char *row_name(const study *s, size_t row);
-const char *metric_name(const task *t, size_t i);               /* NULL behind the last; the first is the task's own  */
+const char *metric_name(const task *t, size_t i);               /* NULL after the last; the first is the task's own   */
 int seed_of(const study *s, size_t i);
 
 /* Of the best point of the grid; NaN: the grid is not complete, or all of it failed. */

@@ -27,7 +27,7 @@ static const char *shown(const char *metric)
     return metric;
 }
 
-/* "MRPC   words  accuracy  71.6  Matthews  28.0  F1  80.9": the number behind the metric's name; NaN: there is none. */
+/* "MRPC   words  accuracy  71.6  Matthews  28.0  F1  80.9": the number after the metric's name; NaN: none. */
 static double baseline(const study *s, const task *t, const char *what, const char *metric)
 {
     const char *path = json_string_value(json_object_get(s->asked.file, "baselines"));

@@ -83,7 +83,7 @@ static void add_columns(char *line, const int column[3], const form *as, rows *o
         push(out, (row){field[column[0] - 1], column[1] ? field[column[1] - 1] : NULL, field[column[2] - 1]});
 }
 
-/* A value's text behind `to`, which the line it comes from has bytes for: it is written without quotes there. */
+/* Copies a value's text after `to`, without quotes; the line that it comes from has enough bytes. */
 static char *put_value(char *to, const json_t *v)
 {
     size_t i;

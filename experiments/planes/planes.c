@@ -2,13 +2,12 @@
  *
  *     planes FOLDER TEXT[,TEXT...] MODEL...       a line for each model to standard output; FOLDER/planes.gp
  *
- * MODEL is a folder; a folder "checkpoint-N" stands at step N of the plot, others one after the other.
+ * MODEL is a folder; a folder "checkpoint-N" is at step N of the plot, others are one after the other.
  *
- *     loss       of masked tokens in pieces of 128, with its standard error over stretches of text
- *     order      by how much the loss rises when all tokens are told to stand at position 0: what the model gets out of
- *                positions
+ *     loss       of masked tokens in pieces of 128, with its standard error over parts of text
+ *     order      increase of the loss if all tokens have position 0: the benefit of positions
  *     reach      sum_n P(m,n) |m - n| and the entropy of P, for each layer the mean over its heads
- *     near       heads that give more than half of their attention to the token itself and its two neighbours
+ *     near       heads that give more than half of their attention to the token itself and its two neighbors
  *     planes     share of sum_i |q_i| |k_i| in each eighth of the planes, the fastest first, mean over all heads: the
  *                most that the planes can add to a score                                                             */
 #include <math.h>

@@ -1,13 +1,14 @@
-/* characters.c — masked words of Chinese lines, guessed by models of any vocabulary and by n-grams of characters, and
- * counted by the character, so that models of words and of characters can be compared.
+/* characters.c — masked words of Chinese lines, predicted by models with any vocabulary and by n-grams of characters,
+ * and scored per character, so that models of words and of characters can be compared.
  *
  *     characters [-d DICTIONARY] [-n LINES] MODEL [MODEL...] -- TRAINING [TRAINING...] -- TEXT [TEXT...]
  *
- * In each line of a TEXT one word is hidden: of those tokens of the first MODEL that are Han characters alone, the one
- * of the smallest hash.  Every guesser sees the same rest of the line.  A model's tokens in the word's place are
- * masked, all at once, and spell what it guesses; a character is right where it stands where it must.  A model of
- * characters is told how many are missing, one of words is not.  n-grams (ngrams.h) count the characters of TRAINING,
- * and do not see hidden neighbours, either.  nats: - log p of the word's tokens (of its characters), a character. */
+ * In each line of a TEXT one word is hidden: among the tokens of the first MODEL that consist of Han characters, the
+ * one with the smallest hash.  Every model sees the same rest of the line.  A model's tokens at the position of the
+ * word are all masked, and their predictions spell the predicted word; a character is correct if it is at its position.
+ * A model of characters knows how many are missing, one of words does not.  n-grams (ngrams.h) count the characters of
+ * TRAINING, and do not see hidden neighbors, either.  nats: - log p of the word's tokens (of its characters), per
+ * character. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static void *need(void *p)
     return p;
 }
 
-/* The character at *at, which moves behind it; text is UTF-8, as rf_reader gives it. */
+/* The character at *at, which advances past it; text is UTF-8 from rf_reader. */
 static uint32_t letter(const char *text, size_t *at)
 {
     const unsigned char *s = (const unsigned char *)text + *at;
@@ -185,7 +186,7 @@ static void count_grams(const hidden *h, score *both, score *before)
     for (size_t at = 0; at < h->size; c[n++] = letter(h->text, &at))
         if (at == h->from) first = n;
     for (size_t i = first; i < first + h->characters; i++) {
-        int32_t seen[4];                /* two before, one before, one behind, two behind                             */
+        int32_t seen[4];                /* two before, one before, one after, two after                               */
         static const int step[] = {-2, -1, 1, 2};
         for (int k = 0; k < 4; k++) {
             const int64_t j = (int64_t)i + step[k];

@@ -1,14 +1,13 @@
-/* compare.c — a masked language model beside n-gram models, at the same masked tokens of the same held-out text.
+/* compare.c — compares a masked language model with n-gram models at the same masked tokens of the same held-out text.
  *
  *     compare RUN_FOLDER MODEL_FOLDER [HELD_OUT_TEXT...]
  *
- * RUN_FOLDER holds the tokens.cache that `roformer pretrain` made of the training texts; its held-out documents are the
- * first set, each further text is another.  The n-gram models count the training documents of the same cache, and
- * see what the model sees: a neighbour that is masked is unknown to them too, a neighbour that was replaced is what it
- * was replaced with.
+ * RUN_FOLDER has the tokens.cache that `roformer pretrain` made from the training texts; its held-out documents are the
+ * first set, and each additional text is another.  The n-gram models count the training documents of the same cache,
+ * and have the model's input: a masked neighbor is unknown to them, too, and a replaced neighbor has its replacement.
  *
- *     left        p(w | two tokens before), with back-off            two-sided     left x right, normalised
- *     right       p(w | two tokens behind), with back-off            ... / unigram  left x right / p(w), normalised  */
+ *     left        p(w | two tokens before), with back-off            two-sided     left x right, normalized
+ *     right       p(w | two tokens after), with back-off             ... / unigram  left x right / p(w), normalized  */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

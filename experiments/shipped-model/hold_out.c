@@ -18,9 +18,9 @@
 enum { LEAST = 300 };
 
 typedef struct article {
-    const char *p;              /* from `<doc` to behind `</doc>`                                                    */
+    const char *p;              /* from `<doc` to the end of `</doc>`                                                */
     size_t size;
-    const char *body;           /* behind the title's line                                                           */
+    const char *body;           /* after the title's line                                                            */
     size_t body_size;
     uint64_t hash;
     enum { TRAINED, HELD, EVALUATED } fate;

@@ -1,4 +1,5 @@
-/* ngrams.c — see ngrams.h.  A trigram is a 48-bit number (a, b, w): sorted, all successors of (a, b) lie together. */
+/* ngrams.c — see ngrams.h.  A trigram is a 48-bit number (a, b, w): when sorted, all successors of (a, b) are
+ * adjacent. */
 #include "ngrams.h"
 
 #include <stdlib.h>

@@ -1,17 +1,17 @@
-/* triples.c — triples like CAIL2019-SCM's from any text: of two candidates, which belongs to A?
+/* triples.c — makes triples like those of CAIL2019-SCM from any text: which of two candidates belongs to A?
  *
  *     triples [--characters N] [--each K] [--test P] [--dev P] [--seed S] -o FOLDER FILE...
  *
- * An article of at least N characters (1024) is cut into 2 K (2) equal parts: A and its right candidate are two that
- * follow each other.  The wrong candidate is a part of the article that is nearest to A, of the same split: by the
+ * An article of at least N characters (1024) is divided into 2 K (2) equal parts: A and its right candidate are two
+ * consecutive ones.  The wrong candidate is a part of the article of the same split that is most similar to A, by the
  * cosine of
  *
  *     tf-idf(b) = count(b) ln(articles / articles with b),        b two characters that follow each other
  *
- * Articles go to test (P 0.3), dev (0.1) or train by a hash of their text, so that no split sees another's.  Which of B
- * and C is the right one is a coin's (S); which of the wrong article's parts, too.  FOLDER gets train.json, dev.json
- * and test.json with A, B, C and label, which presets with "triplets" read (experiments/paper/scm.json).  Printed
- * beside them: how often the cosine alone is right, which is what a model has to beat. */
+ * Articles are assigned to test (P 0.3), dev (0.1) or train by a hash of their text, so that splits do not share
+ * articles.  A random choice (S) decides which of B and C is the right one, and which part of the wrong article is
+ * used.  FOLDER gets train.json, dev.json and test.json with A, B, C and label, for presets with "triplets"
+ * (experiments/paper/scm.json).  The program also prints how often the cosine alone is right, which is the baseline. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@ typedef enum rf_report_to { RF_REPORTS(RFO_VALUE) } rf_report_to;
 typedef enum rf_optim { RF_OPTIMS(RFO_VALUE) } rf_optim;
 
 /* The objective: masked tokens (mlm), the next token (clm), or replaced tokens (rtd: ELECTRA; a small generator, which
- * predicts masked tokens, is trained beside the model and saved in the folder generator). AUTO: clm if is_decoder is
+ * predicts masked tokens, is trained with the model and saved in the folder generator). AUTO: clm if is_decoder is
  * true in config.json, else mlm. */
 typedef enum rf_objective { RF_OBJECTIVES(RFO_VALUE) } rf_objective;
 

@@ -32,7 +32,7 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     RF_TENSOR(rf_bert_embedding, norm, "embeddings.LayerNorm.weight", "E", ONES, false, 0),                            \
     RF_TENSOR(rf_bert_embedding, norm_bias, "embeddings.LayerNorm.bias", "E", ZEROS, false, 0)
 
-/* Attention of a layer: query, key and value as one matrix, the projection behind them, and the norm. */
+/* Attention of a layer: query, key and value as one matrix, the output projection, and the norm. */
 #define RF_BERT_ROW(name, shape, init, decay, flags, member)                                                           \
     RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
 #define RF_BERT_ATTENTION                                                                                              \

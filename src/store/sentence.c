@@ -325,7 +325,7 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
 }
 
 /* For a folder without modules.json: a checkpoint of a run that trains such a model, or a RoFormer-Sim, whose pooler
- * uses the first token. For all other folders, the tokenizer's limit applies, as in sentence-transformers. Whoever
+ * uses the first token. For all other folders, the tokenizer's limit applies, as in sentence-transformers. Code that
  * opens the model reports errors in its config.json. */
 static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s, rf_error *why)
 {

@@ -60,8 +60,8 @@ static rf_shift shift(struct bench *b, int64_t by)
     return s;
 }
 
-/* Rotated: the angles of a token 1000 places on are rounded anew (2^-24 of 1 for each cosine), and nothing else
- * differs; learned: each position has a vector of its own, and there are 64 of them. */
+/* Rotary: the angles of a token 1000 positions later are rounded differently (2^-24 of 1 for each cosine), and nothing
+ * else differs.  Learned: each position has its own vector, and there are 64 of them. */
 static void shifts_show_the_encoding(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static void what_cannot_be_measured(void **state)
     end(&b);
 }
 
-/* Every allocation fails once: out of memory, said so, nothing left behind. */
+/* Every allocation fails once: out of memory is reported, and nothing leaks. */
 static rf_status all_measures(rf_ctx *ctx, const struct bench *b, const char *corpus, rf_error *why)
 {
     rf_model *model = NULL;

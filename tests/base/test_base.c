@@ -123,7 +123,7 @@ static void files_are_replaced_as_a_whole(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Nobody writes the pipe and nobody answers behind the socket: neither is waited for. */
+/* No writer on the pipe and no peer on the socket: neither is waited for. */
 typedef struct writer { rf_ctx *ctx; char path[256]; char letter; rf_error why; } writer;
 
 static void *replace_often(void *arg)

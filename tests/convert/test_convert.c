@@ -271,7 +271,7 @@ static void memory_ends_while_extending(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, extend_one, folders), 0);
 }
 
-/* Files beside the weights: what is told of each. */
+/* Files besides the weights: what is reported about each. */
 struct files { int copied, left; char last[64]; };
 
 static void note(void *user, const char *name, const char *left_out)

@@ -37,7 +37,7 @@ static void every_piece_once(void **state)
     assert_true(rf__shuffled(12345, (uint64_t)1 << 40, rf__make_key(1, 2), 0) < (uint64_t)1 << 40);
 }
 
-/* Neighbours land far apart, and epochs differ.  The mean distance of two random numbers below n is n / 3, with a
+/* Neighbors are moved far apart, and epochs differ.  The mean distance of two random numbers below n is n / 3, with a
  * deviation of n / sqrt(18) for one pair: over 4000 pairs 0.0037 n, of which 5 are allowed. */
 static void order_looks_random(void **state)
 {
@@ -57,8 +57,8 @@ static void order_looks_random(void **state)
 
 /* ---- cutting ---- */
 
-/* Tokens 7 and 11 end sentences: a piece ends behind the last of them that fits, and a sentence that does not fit is
- * cut as without them. */
+/* Tokens 7 and 11 end sentences: a piece ends after the last of them that fits, and a sentence that does not fit is
+ * divided as without them. */
 static void pieces_of_sentences(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void shares_of_masking(void **state)
     binomial(other, b.n, 0.1 * (1 - 1.0 / (V - 5)));
     binomial(same, b.n, 0.1 + 0.1 / (V - 5));
     int64_t labelled = 0;
-    for (int64_t i = 0; i < b.N; i++) {                              /* whatever is not labelled is as it was */
+    for (int64_t i = 0; i < b.N; i++) {                              /* tokens without a label are unchanged */
         if (labelled < b.n && b.row[labelled] == i) {
             labelled++;
             continue;
@@ -426,7 +426,8 @@ static void corpora_are_mixed(void **state)
         assert_memory_equal(b.id, c.id, (size_t)b.N * sizeof *b.id);
         const double drawn[SOURCES] = {(double)at.tokens, (double)at.cursor[1].tokens, (double)at.cursor[2].tokens};
         const double all = drawn[0] + drawn[1] + drawn[2];
-        /* the one furthest behind is next, so none is ahead of another by more than a piece, in units of its weight */
+        /* the stream with the largest deficit is next, so none is ahead of another by more than a piece, in units of
+         * its weight */
         for (int s = 0; s < SOURCES; s++) assert_true(fabs(drawn[s] - all * weight[s] / 10) <= LENGTH * SOURCES);
         int64_t from[SOURCES] = {0};
         for (int64_t i = 0; i < b.N; i++)

@@ -133,7 +133,7 @@ static void what_is_refused(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Files are one text, each as long as the one beside it; lines are counted in each; whoever waits may give up. */
+/* Files of a side form one text, each as long as its counterpart; lines are counted in each; the caller may stop. */
 static int give_up(void *user, size_t pairs)
 {
     *(size_t *)user = pairs;

@@ -381,7 +381,7 @@ static void compressed(void **state)
     t_free_all();
 }
 
-/* Members and frames without text, any number of them in a row, in front of, between and behind others. */
+/* Members and frames without text, any number in a row, before, between and after others. */
 static void parts_without_text(void **state)
 {
     (void)state;
@@ -411,7 +411,7 @@ static void parts_without_text(void **state)
     t_free_all();
 }
 
-/* All that a source gives in reads of at most `piece` bytes, with a zero behind it. */
+/* Everything that a source gives in reads of at most `piece` bytes, followed by a zero. */
 static const char *whole(rf_source *s, size_t piece)
 {
     static char text[4096];

@@ -213,7 +213,7 @@ static void edit_in_place(const char *path)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* Text that was edited where nobody looks makes its tokens anew; text that was copied, or only touched, does not. */
+/* A change anywhere in the text recreates its tokens; a copied or touched text does not. */
 static void every_byte_of_the_text_counts(void **state)
 {
     (void)state;

@@ -274,7 +274,7 @@ static void failures_are_the_texts_own(void **state)
     end(&w);
 }
 
-/* With a limit of memory texts wait until there is space; one that does not fit alone is told the limit. */
+/* With a memory limit texts wait for space; a text that does not fit alone gets an error with the limit. */
 static void texts_wait_for_memory(void **state)
 {
     (void)state;

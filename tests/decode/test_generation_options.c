@@ -20,7 +20,7 @@ static int take(void *user, const rf_generated *t)
     return 0;
 }
 
-/* The model's folder with `settings` beside it: a file of their own, or keys of config.json. */
+/* The model's folder with additional `settings`: a separate file, or keys of config.json. */
 static const char *folder_of(const json_t *settings, bool in_config)
 {
     const char *folder = t_folder();
@@ -88,7 +88,7 @@ static void texts_are_transformers(void **state)
     rf_ctx_free(ctx);
 }
 
-/* What cannot be followed is told to whoever writes texts, by file and key; the model opens all the same. */
+/* Unsupported settings are reported to callers that generate, with file and key; the model still opens. */
 static void what_cannot_be_followed(void **state)
 {
     (void)state;

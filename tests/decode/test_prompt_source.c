@@ -30,7 +30,7 @@ static feed *feed_of(int waits)
     return f;
 }
 
-/* The ids lie in one buffer, which the next prompt overwrites. */
+/* The ids are in one buffer, which the next prompt overwrites. */
 static int next_prompt(void *user, int idle, rf_prompt *prompt)
 {
     feed *f = user;
@@ -104,7 +104,7 @@ static void as_a_list(void **state)
     end(&w);
 }
 
-/* A prompt that cannot be read fails alone; whoever has enough ends all; no prompt at all is no error. */
+/* A prompt that cannot be read fails alone; a callback can end everything; no prompt is not an error. */
 static void ends_and_failures(void **state)
 {
     (void)state;

@@ -49,7 +49,7 @@ static void same_text_same_bits(void **state)
             if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s", why.text);
             memcpy(alone + i * 32, v, 32 * sizeof *v);
         }
-        for (int round = 0; round < TEXTS; round++) {                    /* every text in every place, all neighbours */
+        for (int round = 0; round < TEXTS; round++) {                    /* every text in every position */
             int32_t id[256], start[TEXTS + 1] = {0};
             for (int i = 0; i < TEXTS; i++) {
                 const int text = (i + round) % TEXTS;

@@ -73,7 +73,7 @@ typedef struct member {
     rf_train_options o;
     const char *isa;                    /* its rung, NULL: the best                                                   */
     int stop_at;                        /* this rank asks to stop after that step                                     */
-    int64_t nan_after, nan_until;       /* its gradients of the steps behind these are not finite; 0: they are        */
+    int64_t nan_after, nan_until;       /* its gradients after this step are not finite; 0: they are                  */
     bool armed;                         /* the next of them to be sent                                                */
     char notes[2048];
 } member;

@@ -11,7 +11,7 @@ static float term(int64_t micro, int64_t i)
     return rf_rng_normal(&r) * (1 + 100 * rf_rng_uniform(&r));
 }
 
-/* The sum as it is defined: of [first, first + 2^level), halves first, what lies beyond M left out. */
+/* The sum by its definition: of [first, first + 2^level), halves first, without parts beyond M. */
 static float defined(int64_t first, int level, int64_t M, int64_t i)
 {
     if (!level) return term(first, i);

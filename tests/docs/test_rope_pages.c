@@ -188,7 +188,7 @@ static int repeated_row(const double *a, int n, double *out)
     return out[d - 2] = out[d - 1], d;
 }
 
-/* The column of cosines cos 1, cos 2, cos 2, cos d/2: every plane but the first has a number of its neighbour. */
+/* The column of cosines cos 1, cos 2, cos 2, cos d/2: every plane but the first has a number of its neighbor. */
 static int shifted_angles(const double *a, int n, double *out)
 {
     const double m = a[n - 1];

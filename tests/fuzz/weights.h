@@ -23,7 +23,7 @@ static inline void visit(const rf_weights *w, const uint8_t *data, size_t size)
     (void)rf_weights_metadata(w, "format");
 }
 
-/* Opens the bytes as a file of weights; refused with a sentence, or visited. */
+/* Opens the bytes as a file of weights: rejected with a message, or all tensors are read. */
 static inline void open_and_visit(const uint8_t *data, size_t size)
 {
     static rf_ctx *ctx;

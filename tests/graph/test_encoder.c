@@ -25,7 +25,7 @@ static int64_t count(const net *e, int i)
     return e->shape[i].rank == 2 ? e->shape[i].dim[0] * e->shape[i].dim[1] : e->shape[i].dim[0];
 }
 
-/* A batch of sequences of growing length, every third token labelled; fenced memory, freed by t_free_all. */
+/* A batch of sequences of growing length, every third token labeled; fenced memory, freed by t_free_all. */
 static net make_net(int64_t B, int64_t C, int64_t H, int64_t F, int64_t V, double p)
 {
     net e = {.B = B, .C = C, .H = H, .F = F, .V = V, .p = p, .layers = 1};

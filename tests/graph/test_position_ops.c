@@ -406,8 +406,8 @@ static void far_formula(double *y, const double *const in[], const void *what)
             }
 }
 
-/* Positions twice as far apart with a window twice as wide go by the same sides, but row by row: results agree to a few
- * roundings of scores of size 8 (4 sigma of D = 16), and gradients to as many of the largest. */
+/* Positions twice as far apart, with a window twice as wide, select the same sides but are computed row by row: results
+ * agree to a few roundings of scores of size 8 (4 sigma of D = 16), and gradients to as many of the largest. */
 static void near_far_by_rows(void **state)
 {
     (void)state;

@@ -124,7 +124,7 @@ static void as_torch_computes(void **state)
     assert_int_equal(vocab, 3);
 }
 
-/* Loss and gradients of a graph that was told 0 are those of one that was told nothing. */
+/* Loss and gradients of a graph with smoothing 0 are those of a graph without smoothing. */
 static void a_share_of_0_changes_no_bit(void **state)
 {
     (void)state;

@@ -442,7 +442,7 @@ static void emptiness(void **state)
     rf_ctx_free(ctx);
 }
 
-/* ---- a gradient that is final is told once, from the last layer to the first ---- */
+/* ---- a final gradient is reported once, from the last layer to the first ---- */
 
 enum { TOLD = 8 };
 typedef struct told { const float *grad[TOLD]; float first[TOLD], last[TOLD]; int64_t n[TOLD]; int calls; } told;
@@ -491,7 +491,7 @@ static void final_gradients_are_told(void **state)
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
         const float *const expected[] = {d_bias, d_two, d_one, d_idle, d_table};
         const int64_t size[] = {V, C * C, C * C, C * C, V * C};
-        assert_int_equal(t.calls, recomputed ? 6 : 5);             /* `two` lies in a stretch and outside: told twice */
+        assert_int_equal(t.calls, recomputed ? 6 : 5);             /* `two` is used in a recomputed part, too: twice */
         for (int i = 0, k = 0; i < 5; i++, k++) {
             if (recomputed && i == 1) k++;                           /* the second time counts */
             assert_ptr_equal(t.grad[k], expected[i]);

@@ -17,7 +17,7 @@ typedef struct shape {
     int rotate_value, causal;
     int64_t prefix, window;
     float drop;
-    int gap;                    /* rows lie `width` plus so many apart */
+    int gap;                    /* rows have a stride of `width` plus this many */
     double size;                /* of q; 0: 1 */
 } shape;
 

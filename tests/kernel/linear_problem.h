@@ -32,7 +32,7 @@ typedef struct linear_printed {
 static inline bool linear_is(const linear_printed *p, const char *name) { return !strcmp(p->map, name); }
 static inline bool linear_projects(const linear_printed *p) { return linear_is(p, "favor") || linear_is(p, "relu"); }
 
-/* R(m) on neighbouring columns of a row of n. */
+/* R(m) on adjacent columns of a row of n. */
 static inline void linear_rotate(double *x, int64_t n, int64_t m, double base)
 {
     for (int64_t i = 0; i < n / 2; i++) {

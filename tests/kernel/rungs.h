@@ -14,7 +14,7 @@
 static const int64_t sizes[] = {0,  1,  2,  3,  4,  5,   7,   8,   15,  16,  17,  31,
                                 32, 33, 63, 64, 65, 100, 127, 128, 255, 768, 1000};
 
-/* A copy of n numbers at an address that is `shift` floats beyond a multiple of 64 bytes, fenced behind. */
+/* A copy of n numbers at an address `shift` floats beyond a multiple of 64 bytes, with a fence after it. */
 static inline float *copied(const float *x, int64_t n, int64_t shift)
 {
     float *y = t_floats(n + shift) + shift;

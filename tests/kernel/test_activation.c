@@ -150,7 +150,7 @@ static void slopes_are_derivatives(void **state)
             t_near((row[a].f(x + h) - row[a].f(x - h)) / (2 * h), row[a].slope(x), 1e-9);
 }
 
-/* A number's result depends neither on its place, nor its neighbours, nor on whether it stands in a tail. */
+/* The result for a number depends neither on its position, nor on its neighbors, nor on whether it is in a tail. */
 static void every_number_stands_alone(void **state)
 {
     (void)state;

@@ -141,7 +141,7 @@ static void two_sums_are_not_one(void **state)
     t_free_all();
 }
 
-/* The processor's tiles, where there are any, beside the emulated ones. */
+/* The processor's tiles, if any, compared with the emulated ones. */
 static void the_processor_agrees(void **state)
 {
     (void)state;

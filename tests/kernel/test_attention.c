@@ -143,11 +143,12 @@ static double largest(const float *x, int64_t n)
     return m;
 }
 
-/* What a rung may differ by, as a share of the largest result.  A sum of n terms is off by a random walk of n
- * roundings, sqrt(n) EPS / 2 of its terms' size, taken four times.  A score (D terms, and 3 roundings each for rotating
- * q and k) lies within +-6 for unit normal rows, and its absolute error is the relative one of its probability, in the
- * numerator and in the sum; the exponential adds 2 EPS; the sum over keys adds its own walk.  A result is as large as
- * the largest one only in some columns, and the adjoints subtract two such numbers: twice more. */
+/* Tolerance of a rung, as a fraction of the largest result.  The error of a sum of n terms is a random walk of n
+ * roundings, sqrt(n) EPS / 2 of its terms' size, multiplied by four.  A score (D terms, and 3 roundings each for
+ * rotating q and k) is within +-6 for unit normal rows, and its absolute error is the relative error of its
+ * probability, in the numerator and in the sum; the exponential adds 2 EPS; the sum over keys adds its own random walk.
+ * A result is as large as the largest one only in some columns, and the adjoints subtract two such numbers: this gives
+ * another factor of two. */
 static double share(const rfk_attention *a, int64_t terms)
 {
     const double score = 6 * 4 * sqrt((double)a->width + 6) * EPS / 2, sum = 4 * sqrt((double)terms) * EPS / 2;
@@ -277,7 +278,7 @@ static void values_may_be_rotated(void **state)
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
-/* Whoever computes which rows, with whatever lies in scratch. */
+/* Any division of rows among calls, with any contents of scratch. */
 static void a_row_does_not_see_the_partition(void **state)
 {
     (void)state;

@@ -86,8 +86,8 @@ static answer formula(const rfk_attention *a)
             top = fmax(top, p[s].x);
         }
         top = ceil(top);
-        /* Were the largest score to lie on the other side of an integer, all powers would be halved or doubled: no
-         * digit moves. The power is off by its fit and a few roundings, and x - top is rounded. */
+        /* If the largest score were on the other side of an integer, all exponentials would be halved or doubled, which
+         * is exact. The exponential has the error of its fit and a few roundings, and x - top is rounded. */
         for (int64_t s = 0; s < S; s++) {
             if (!sees(a, t, s)) continue;
             exact_sum += exp2(exact[s] - top);

@@ -56,7 +56,7 @@ static void every_half_widens_to_its_value(void **state)
     t_free_all();
 }
 
-/* Between each two neighbouring halves: the middle goes to the even one, a float to either side of it to the nearer. */
+/* Between any two adjacent halves: the middle is rounded to the even one, a float on either side to the nearer one. */
 static void ties_go_to_even(void **state)
 {
     (void)state;

@@ -66,7 +66,7 @@ static void reductions(void **state)
     }
 }
 
-/* The same numbers at another address, and between other neighbours, give the same bits. */
+/* The same numbers at another address, and between other neighbors, give the same bits. */
 static void reductions_do_not_see_addresses(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void powers(void **state)
     }
 }
 
-/* Many small terms beside a large one: two floats hold what one would lose, and a change of unit loses nothing. */
+/* Many small terms added to a large one: two floats keep what one would lose, and a change of unit is exact. */
 static void sums_in_two_floats(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ static double at(const float *x, int64_t ld, int transposed, int64_t i, int64_t 
     return (double)(transposed ? x[j * ld + i] : x[i * ld + j]);
 }
 
-/* Compares g->c, computed from `before`, with the sums in double; and what lies between its rows with `before`. */
+/* Compares g->c, computed from `before`, with the sums in double; and the memory between its rows with `before`. */
 static void check(const char *way, const rf_gemm_call *g, const float *before)
 {
     for (int64_t i = 0; i < g->m; i++) {
@@ -276,7 +276,7 @@ static void product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const floa
 
 enum { MOST = 1000 };
 
-/* y of the first m rows, of rows that start elsewhere, and beside other neighbours, against y of all rows at once. */
+/* y of the first m rows, of rows at other addresses, and with other neighbors, compared with y of all rows together. */
 static void lengths(const rf_ctx *ctx, const rf__products *by, int64_t n, int64_t k)
 {
     const float *w = t_normal(n * k), *bias = t_normal(n);
@@ -291,7 +291,7 @@ static void lengths(const rf_ctx *ctx, const rf__products *by, int64_t n, int64_
         product(ctx, p, m, x + first * k, k, bias, y, n);
         same_rows(by->name, y, all + first * n, m, n, "first row", first);
     }
-    for (int64_t i = 0; i < 333 * k; i++)                        /* other neighbours for the odd rows, NaN among them */
+    for (int64_t i = 0; i < 333 * k; i++)                        /* other neighbors for the odd rows, including NaN */
         if (i / k % 2 == 0) x[i] = i % 5 ? 3 : NAN;
     product(ctx, p, 333, x, k, bias, y, n);
     for (int64_t i = 1; i < 333; i += 2) same_rows(by->name, y + i * n, all + i * n, 1, n, "neighbours of row", i);

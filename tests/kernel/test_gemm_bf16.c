@@ -145,7 +145,7 @@ static void random_rounding_is_one_function_on_every_rung(void **state)
             ref.to_bf16_random(expected, x, n, key, 5, 48);
             for (int64_t i = 0; i < n; i++) assert_int_equal(got[i], expected[i]);
             for (int64_t i = 0; i < n; i++)
-                if (!isnan(x[i]) && !isinf(x[i])) {               /* one of the two neighbours */
+                if (!isnan(x[i]) && !isinf(x[i])) {               /* one of the two neighbors */
                     uint32_t u;
                     memcpy(&u, &x[i], sizeof u);
                     assert_true(got[i] == u >> 16 || (u & 0xffff && got[i] == (u >> 16) + 1));
@@ -157,7 +157,7 @@ static void random_rounding_is_one_function_on_every_rung(void **state)
         }
 }
 
-/* The mean of n roundings of x is x: each is Bernoulli between two neighbours `gap` apart, so five deviations are at
+/* The mean of n roundings of x is x: each is Bernoulli between two neighbors `gap` apart, so five deviations are at
  * most 5 gap / (2 sqrt n); rounding to nearest would miss by 0.3 gap. */
 static void random_rounding_has_no_bias(void **state)
 {
@@ -342,7 +342,7 @@ static void packed_weights(void **state)
         }
 }
 
-/* Threads, neighbours (NaN among them) and the number of rows do not show in a row's bits. */
+/* Threads, neighbors (including NaN) and the number of rows do not change the bits of a row. */
 static void one_row_sees_itself_alone(const char *isa, int most_threads)
 {
     enum { M = 300, N = 257, K = 771 };
@@ -404,7 +404,7 @@ static void a_row_sees_itself_alone(void **state)
 }
 
 /* Blocks of few rows hold all cuts of k, others one at a time, and groups of rows are divided elsewhere: packed weights
- * of three cuts, every height from 1 to 33 beside 90 rows, odd n and k, on every rung. */
+ * of three cuts, every height from 1 to 33 compared with 90 rows, odd n and k, on every rung. */
 static void few_rows_have_the_bits_of_many(void **state)
 {
     (void)state;

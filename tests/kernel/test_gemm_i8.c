@@ -59,7 +59,7 @@ static rf_packed *packed(const rf_ctx *ctx, const problem *p)
     return w;
 }
 
-/* The product has the bits of the formula, and writes nothing beside it. */
+/* The product has the bits of the formula, and writes nothing outside of it. */
 static void as_printed(const problem *p, const float *want, const rf_ctx *ctx, const char *rung)
 {
     const int64_t ldy = p->n + 3;

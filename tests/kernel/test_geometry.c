@@ -65,7 +65,7 @@ static void blocks_fit_the_cache(void **state)
     }
 }
 
-/* Two groups of rows or more ask for every line of the panel behind theirs, each for its share. */
+/* Two groups of rows or more fetch every line of the next panel, each a part of it. */
 static void groups_fetch_the_next_panel(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 #include "roformer/kernel/work.h"
 #include "rungs.h"
 
-/* A hole in a table would be a crash in whoever calls it. */
+/* A missing entry of a table would crash the caller. */
 static void every_rung_has_every_kernel(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void a_context_takes_the_best_rung_or_the_one_named(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Another machine's rung is there for who asks, behind all others. */
+/* The rung of another machine is available on request, after all others. */
 static void emulated_rungs_are_the_last(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void count(void *arg, int64_t i, int worker)
     seen[i] += 1 + (worker < 0 || worker > 1);
 }
 
-/* Memory and threads of a context, and every way to multiply, for who uses kernels alone. */
+/* Memory and threads of a context, and every implementation of products, for callers that use only the kernels. */
 static void work_for_others(void **state)
 {
     (void)state;

@@ -55,7 +55,7 @@ static void every_map_is_its_formula(void **state)
                                (enum linear_order)order);
 }
 
-/* xPos over chunks: with s = 20 the first plane keeps 3e-4 of what lies 128 tokens back. */
+/* xPos over chunks: with s = 20 the first plane keeps 3e-4 of tokens 128 positions back. */
 static void decay_goes_on_across_chunks(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void half_inputs_are_rounded_inputs(void **state)
 }
 
 /* The same with xPos, whose sums are a geometric series: the text repeats, and the last weights are those of the first
- * period but for what lies farther back. */
+ * period except for terms from farther back. */
 static void a_decayed_million(void **state)
 {
     (void)state;

@@ -77,7 +77,7 @@ static void decay_is_decoupled(void **state)
     t_free_all();
 }
 
-/* (x - 3)^2 is minimised: a run of steps ends where it must. */
+/* (x - 3)^2 is minimized: a run of steps ends where it must. */
 static void it_finds_a_minimum(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@ static inline rf_config small(const char *keys)
     return c;
 }
 
-/* What rotary positions can be told besides the registry's rows; `moves`: scores change when all positions move. */
+/* Options of rotary positions besides the registry's rows; `moves`: scores change when all positions move. */
 static const struct { const char *keys; bool moves; } variants[] = {
     {"\"rope_interleave\":false", false},
     {"\"partial_rotary_factor\":0.5", false},

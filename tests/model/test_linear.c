@@ -31,9 +31,9 @@ static double farthest(const float *a, const float *b, int64_t n)
     return most;
 }
 
-/* With Eq. 19 only distances count, however far the text lies: angles at ten million are exact.  One rounding of each
+/* With Eq. 19 only distances count, at any position of the text: angles at ten million are exact.  One rounding of each
  * angle's cosine moves a logit of size 10 by less than 1e-3 after two layers.  Rotated before the map, queries and keys
- * are in other places of it, and so are their features. */
+ * are at other inputs of it, and so are their features. */
 static void only_distances_count(void **state)
 {
     (void)state;
@@ -228,7 +228,7 @@ static void states_have_one_size(void **state)
 
 static void never_called(void *user, rf_graph *g, const rf__view *view) { (void)user, (void)g, (void)view; }
 
-/* Who looks at probabilities is told that there are none, instead of being shown nothing. */
+/* A request for probabilities gets an error, instead of empty results. */
 static void nothing_to_look_at(void **state)
 {
     (void)state;

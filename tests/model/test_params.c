@@ -153,7 +153,7 @@ static void what_is_saved_is_loaded(void **state)
     t_failed(&why, RF_EDATA, "layer.0.intermediate.dense.weight: shape: expected [16,10] by config.json, got [14,10]");
     t_failed(&why, RF_EDATA, "more");
 
-    rf_fit fit = {0};                                                    /* the same is told without a value read */
+    rf_fit fit = {0};                                                    /* the same report without reading values */
     assert_int_equal(rf_weights_fit(ctx, w, &c, &fit, NULL), RF_OK);
     assert_int_equal(fit.head, 1);
     assert_string_equal(fit.ignored, "");

@@ -166,7 +166,7 @@ static void every_encoding_in_bf16(void **state)
         for (int causal = t.c.is_decoder; causal < 2; causal++) check_bf16(&t, causal);
 }
 
-/* The value's own rotation shows where a text lies, unless results are rotated back. */
+/* The value's own rotation shows the position of a text, unless results are rotated back. */
 static void rotated_values_leak(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void rerope_begins_at_rope(void **state)
 
 /* ---- what is done to the words, against the formulas at the top of the files, in double with loops --------------- */
 
-enum { N = 11, E = 24, WIDTH = 6 };                              /* WIDTH: of the position beside the word */
+enum { N = 11, E = 24, WIDTH = 6 };                              /* WIDTH: of the position next to the word */
 static const int32_t at[N] = {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4};
 
 static void slope(double *out, const double *p, double t, const double *a, const double *b)
@@ -513,7 +513,7 @@ static void names(void **state)
         for (const rf_position *const *b = a + 1; *b; b++) assert_string_not_equal((*a)->name, (*b)->name);
 }
 
-/* What tools are told of the registry: all rows, once each, and the file that names none. */
+/* Information for tools about the registry: all rows, once each, and the file that names none. */
 static void rows_for_tools(void **state)
 {
     (void)state;

@@ -44,7 +44,7 @@ static void add_and_norm(double *h, const double *x, double eps)
     }
 }
 
-/* Plane i of every head turned by m 10000^(-2i/D). */
+/* Plane i of every head rotated by m 10000^(-2i/D). */
 static void rotate(double *x)
 {
     for (int m = 0; m < N; m++)

@@ -42,7 +42,7 @@ static void frequencies_of_transformers(void **state)
     for (int t = RF_ROPE_LINEAR; t <= RF_ROPE_LLAMA3; t++) assert_int_equal(seen[t], 8);
 }
 
-/* What tools are told: the base of the layer, and no plane beyond the last. */
+/* Information for tools: the base of the layer, and no plane beyond the last. */
 static void frequencies_of_layers(void **state)
 {
     (void)state;

@@ -139,7 +139,7 @@ static void formula(const rf_config *c, double *y, const double *qkv, double *co
     attend_as_printed(c, &(struct printed){score, value, &of}, TEXTS, start, y, qkv);
 }
 
-/* ---- the library beside them ---- */
+/* ---- compared with the library ---- */
 
 enum { BOTH, CAUSAL };
 static const struct { const char *keys; int only;

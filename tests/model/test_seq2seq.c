@@ -97,7 +97,7 @@ static const char *encoding(const model *m, int side)
     return side && *m->s->decoder ? m->s->decoder : m->s->encoder;
 }
 
-/* Pairs (2i, 2i+1) of every head turned by t 10000^(-2i/D). */
+/* Pairs (2i, 2i+1) of every head rotated by t 10000^(-2i/D). */
 static void rotate(double *x, int T, int D)
 {
     for (int t = 0; t < T; t++)
@@ -325,7 +325,7 @@ static void alone_and_cut(const rf_ctx *ctx, const shape *s)
                            target = {.N = cut, .B = 1, .id = target_id + target_start[b], .start = to};
             rf_graph_reset(g);
             const rf_tensor *z = scores(g, e, &source, &target);
-            /* one that looks at a text's length, or kernels that go by its blocks, may round differently */
+            /* an encoding that depends on a text's length, or kernels with blocks that do, may round differently */
             t_close(z->f32, all + target_start[b] * V, cut * V, 1e-5, 0);
         }
     }
@@ -480,7 +480,7 @@ static void the_other_kind_of_question(void **state)
     t_failed(&why, RF_EUNSUPPORTED, "without a decoder");
     rf_session_close(s);
     rf_model_close(m);
-    /* an encoding whose rotation depends on more than the place cannot turn attention to the source */
+    /* an encoding whose rotation depends on more than the position cannot rotate attention to the source */
     shape far = shapes[0];
     far.rotates = 1, far.decoder = "alibi";
     rf_graph *g;

@@ -33,7 +33,7 @@ static void forget(golden *g)
     for (int i = 0; i < PROMPTS; i++) json_decref(g->line[i]);
 }
 
-/* f32 beside PyTorch's f32: 2 layers of 6 products each of at most 40 terms of size 1, below 2e-5. */
+/* f32 compared with PyTorch's f32: 2 layers of 6 products each of at most 40 terms of size 1, below 2e-5. */
 static void near(const json_t *expected, const float *got, size_t n, const char *what)
 {
     assert_int_equal(json_array_size(expected), n);
@@ -43,7 +43,7 @@ static void near(const json_t *expected, const float *got, size_t n, const char 
                      json_real_value(json_array_get(expected, i)));
 }
 
-/* All prompts, one behind the other. */
+/* All prompts, one after the other. */
 static rf_batch batch_of(const golden *g, int32_t *id, int32_t *start)
 {
     int32_t n = 0;
@@ -124,7 +124,7 @@ static void tokens_behind_prompts(void **state)
     forget(&g);
 }
 
-/* Prompts with what is written behind them, told apart by their token types, in one batch: the same vectors, and behind
+/* Prompts followed by generated text, distinguished by their token types, in one batch: the same vectors, and after
  * each token of the second parts the same logits. */
 static void texts_of_two_parts(void **state)
 {
@@ -219,7 +219,7 @@ static void refused(void **state)
     t_failed(&why, RF_EUNSUPPORTED, "pooler_activation: expected tanh or linear, got \"relu\"");
 }
 
-/* Texts as a whole, and the last of them token by token: behind each token the logits of the triangular mask. */
+/* Complete texts, and the last of them token by token: after each token the logits of the triangular mask. */
 static void a_gpt_is_causal(void **state)
 {
     (void)state;

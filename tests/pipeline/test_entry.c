@@ -112,7 +112,8 @@ static void every_door_asks_for_the_defaults(void **state)
     rf_ctx_free(ctx);
 }
 
-/* A program of an older header has a smaller struct: its own members begin as they do here, nothing behind it does. */
+/* A program with an older header has a smaller struct: its members are at the same offsets, and the rest does not
+ * exist. */
 static void every_struct_begins_within_its_size(void **state)
 {
     (void)state;
@@ -152,7 +153,7 @@ static void options_within_options_may_grow(void **state)
     rf_ctx_free(ctx);
 }
 
-/* The doors of the library: what must be there is named, and nothing is looked at behind NULL. */
+/* The public functions: missing arguments are named, and nothing is read through NULL. */
 static void nothing_is_read_behind_null(void **state)
 {
     (void)state;

@@ -107,7 +107,7 @@ static void sep_ends_a_text_of_a_silent_folder(void **state)
     end(&s);
 }
 
-/* What the folder asks for and is not there is told where the folder is asked, by name. */
+/* Missing things that the folder requires are reported by name when the folder is opened. */
 static void a_folder_that_cannot_be_followed(void **state)
 {
     (void)state;

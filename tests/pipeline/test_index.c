@@ -400,7 +400,7 @@ static void an_index_that_is_damaged_or_cut_short(void **state)
     t_free_all();
 }
 
-/* A vector that was made infinite behind the checks is not ranked. */
+/* A vector that became infinite after the checks is not ranked. */
 static void a_vector_that_is_not_finite(void **state)
 {
     (void)state;

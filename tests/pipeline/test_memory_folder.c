@@ -261,7 +261,7 @@ static void a_file_that_is_missing(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Values of weights that are read where they lie are never given back to the system: memory of the caller's stays. */
+/* Values of weights that are read in place are never released to the system: the caller's memory stays. */
 static void the_callers_memory_stays(void **state)
 {
     (void)state;
@@ -280,8 +280,8 @@ static void the_callers_memory_stays(void **state)
     rf_ctx_free(ctx);
 }
 
-/* A copy that ends where the next page cannot be read: a read behind its end stops the test.  Its address has no
- * alignment unless `size` has. */
+/* A copy that ends where the next page cannot be read, so that a read past its end stops the test.  Its address is only
+ * aligned if `size` is. */
 typedef struct fenced { char *page; size_t bytes; } fenced;
 
 static fenced fence(const void *data, size_t size, const void **copy)

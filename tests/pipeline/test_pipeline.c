@@ -359,8 +359,8 @@ static void text_goes_on_behind_the_prompt(void **state)
     end(&s);
 }
 
-/* Text is decoded word by word as tokens come: what was heard, and what is told at the end, is what decoding all tokens
- * at once gives, with pieces of words and with bytes that are no characters. */
+/* Text is decoded word by word as tokens arrive: the reported text and the final text equal the decoding of all tokens
+ * together, with pieces of words and with invalid bytes. */
 static void words_are_decoded_as_all_at_once(void **state)
 {
     (void)state;
@@ -544,7 +544,7 @@ static void many_prompts_are_one_each(void **state)
     end(&s);
 }
 
-/* A text is worth the sum of its tokens, each behind all before it. */
+/* The score of a text is the sum over its tokens, each given all earlier ones. */
 static void texts_are_worth_their_tokens(void **state)
 {
     (void)state;

@@ -135,7 +135,7 @@ static void threads_are_one(void **state)
     }
 }
 
-/* Nothing is handed out behind the call that said it was enough, by none of the threads. */
+/* After a call of the sink that stops, no thread passes on another result. */
 static void enough(void **state)
 {
     (void)state;

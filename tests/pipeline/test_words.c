@@ -78,7 +78,8 @@ static void a_word_is_worth_what_fill_mask_says(void **state)
     end(&s);
 }
 
-/* Fewer places are some of the same ones, however they lie in batches, and the context is text around the word. */
+/* A smaller number selects a subset of the same positions, whatever the batches, and the context is the text around the
+ * word. */
 static void which_words_follows_from_the_text_alone(void **state)
 {
     (void)state;

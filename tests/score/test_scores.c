@@ -164,7 +164,7 @@ static void compounds_are_split(void **state)
 
 /* ---- chance ------------------------------------------------------------------------------------------------------ */
 
-/* That numbers are numpy's is held against intervals and tests below; here, that they stay below and a seed decides. */
+/* The intervals and tests below compare the numbers with numpy; here, they are in range and determined by the seed. */
 static void random_numbers(void **state)
 {
     (void)state;

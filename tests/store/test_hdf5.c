@@ -127,7 +127,7 @@ static void other_files_are_refused(void **state)
     rf_weights_close(w);
 }
 
-/* Every byte changed in three ways, and every length: an error with a sentence, or tensors inside the file. */
+/* Every byte changed in three ways, and every length: an error with a message, or tensors inside the file. */
 static void bytes_lead_nowhere_else(void **state)
 {
     (void)state;

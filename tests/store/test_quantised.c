@@ -94,7 +94,7 @@ static void schemes_that_are_not(void **state)
 
 static const float codes[] = {-128, 0, 127, 1, -1, 64};
 
-/* a.weight [2,3] in int8 beside what `more` are. */
+/* a.weight [2,3] in int8, and the tensors in `more`. */
 static rf_weights *file_of(const rf_weight_out *more, size_t n)
 {
     char path[300];

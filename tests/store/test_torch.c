@@ -75,7 +75,7 @@ static void same_bits(void **state)
     t_free_all();
 }
 
-/* One behind the other: a model of each is the same model. */
+/* Several in one file: a model of each is the same model. */
 static void same_model(void **state)
 {
     (void)state;

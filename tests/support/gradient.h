@@ -42,7 +42,7 @@ rf_tensor *t_weighted(rf_graph *g, rf_tensor *x, const float *weight);
 /* keep(i) / (1 - p) of the dropout number `drop` of the step, as kernels.def defines it. */
 double t_kept(double p, uint32_t drop, uint64_t i);
 
-/* A tape, and angles of neighbouring columns with base 10000; the caller frees both. */
+/* A tape, and angles of adjacent columns with base 10000; the caller frees both. */
 static inline rf_graph *t_graph(rf_ctx *ctx)
 {
     rf_graph *g = NULL;

@@ -5,10 +5,10 @@
 #include "random_weights.h"
 #include "roformer/pipeline.h"
 
-/* path: of a text beside the model, or NULL. */
+/* path: of a text next to the model, or NULL. */
 typedef struct setup { rf_ctx *ctx; char *folder, *path; rf_pipeline *p; rf_error why; } setup;
 
-/* config.json of a vocabulary of `words`, with more keys behind the usual ones. */
+/* config.json with a vocabulary of `words`, and more keys after the usual ones. */
 static inline void write_config_of(const char *folder, int words, const char *more)
 {
     char config[1024];

@@ -87,7 +87,7 @@ static inline double held_by(rf_ctx *ctx, const rf__task *task, const rf_finetun
     return held;
 }
 
-/* From 1,000 pairs to 2,000 the arena grows by what is said of every two, beside what goes by the pair. */
+/* From 1,000 pairs to 2,000 the arena grows by the numbers for every two pairs, in addition to those for each pair. */
 static inline void check_cosines_held(rf_ctx *ctx, const rf__task *task, const rf_finetune_options *o,
                                       const rf__items *t)
 {

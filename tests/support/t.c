@@ -237,7 +237,7 @@ static void remove_folders(void)
     for (int i = 0; i < folders; i++) nftw(folder[i], remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Ctrl-C and CTest's limit leave no folder behind.  Not in a forked child: the folders are its parent's. */
+/* Ctrl-C and CTest's time limit leave no folder.  Not in a forked child: the folders belong to its parent. */
 static pid_t owner;
 
 static void interrupted(int signal_number)

@@ -215,8 +215,8 @@ static int is_length(void *user, const char *option)
     return !strcmp(option, "max_length");
 }
 
-/* Of U+200B and U+0001 the tokenizer leaves nothing: there is an answer for every word all the same, so that the others
- * stay beside theirs; so it is for words that were cut off. */
+/* The tokenizer removes U+200B and U+0001: there is a prediction for every word nevertheless, so that the others are at
+ * the right words; the same holds for truncated words. */
 static void every_word_has_its_tag(void **state)
 {
     (void)state;

@@ -233,7 +233,7 @@ static void labels_are_read_back(void **state)
     end(&s);
 }
 
-/* Among tags "-" is a word that has none: where that is a label, too, it is refused only beside such a word. */
+/* Among tags "-" is a word without one: if that is a label, too, it is rejected only together with such a word. */
 static void no_tag_is_told_from_a_dash(void **state)
 {
     (void)state;

@@ -47,7 +47,7 @@ static void fill_batch(bench *b)
                             .group = b->group, .target = b->target};
 }
 
-/* Vectors of another width, whose rows lie in another order than the batch's examples. */
+/* Vectors of another width, whose rows are in another order than the batch's examples. */
 static void teach(bench *b)
 {
     for (int i = 0; i < TEXTS * TAUGHT; i++) b->taught[i] = (float)sin(1.3 * i * i + 0.7 * i);
@@ -131,7 +131,7 @@ static double surprise(const float *z, int32_t token)
     return log_sum_exp(x, V) - x[token];
 }
 
-/* The tokens of text `other`, one after the other behind text s, which is seen as a whole. */
+/* The tokens of text `other`, one after the other, following text s, which has bidirectional attention. */
 static double written(rf_session *session, const bench *b, int s, int other, int *tokens)
 {
     const int32_t m = b->start[s + 1] - b->start[s], ends[] = {0, m}, one[] = {0, 1}, last = m - 1, zero = 0;

@@ -132,7 +132,7 @@ static void refused(void **state)
     }
 }
 
-/* The first merge again, behind itself. */
+/* The first merge again, after itself. */
 static void merged_twice(void **state)
 {
     (void)state;

@@ -121,7 +121,7 @@ static void what_is_listed_is_found(void **state)
     rf__dictionary_close(ctx, &d);
 }
 
-/* ---- files of before --------------------------------------------------------------------------------------------- */
+/* ---- files in the older format ----------------------------------------------------------------------------------- */
 
 /* The format as it was: a header, a row for each character below U+10000, a hash table. */
 typedef struct old_file {
@@ -223,7 +223,7 @@ static void damaged_files_of_before(void **state)
     t_failed(&why, RF_EDATA, "expected a compiled dictionary, got another or a truncated file");
 }
 
-/* A base, a number or a code that lies leads nowhere, and to no memory that is not the file's. */
+/* An invalid base, number or code leads nowhere, and never to memory outside the file. */
 static void lies(void **state)
 {
     (void)state;

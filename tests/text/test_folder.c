@@ -74,7 +74,7 @@ static void settings(void **state)
     rf_tokenizer_free(t);
 }
 
-/* It wins, as in transformers 5, except beside added_tokens_decoder: then it is not read at all. */
+/* It has priority, as in transformers 5, except with added_tokens_decoder: then it is not read at all. */
 static void special_tokens_map(void **state)
 {
     (void)state;

@@ -217,7 +217,7 @@ static size_t charsmap(int part, unsigned char to[8192])
     static const char texts[] = "x\0aa";
     enum { ROOT_OFFSET = 256 };
     trie[0] = ROOT_OFFSET << 10;
-    trie[ROOT_OFFSET ^ 'A'] = 'A' | 1 << 8 | 3 << 10; /* its value is in the unit beside it             */
+    trie[ROOT_OFFSET ^ 'A'] = 'A' | 1 << 8 | 3 << 10; /* its value is in the adjacent unit              */
     trie[ROOT_OFFSET ^ 'A' ^ 3] = UINT32_C(1) << 31 | 2;
     if (part == ROOT) trie[0] |= 1 << 8;
     if (part == FAR_OFFSET) trie[5] = 'A' | 0x1FFFFFu << 10;

@@ -318,8 +318,8 @@ static void threads_share_a_tokenizer(void **state)
     rf_tokenizer_free(t);
 }
 
-/* Words of Thue and Morse and their complements have the same polynomial hash modulo 2^64, for every base.  Of 512
- * tokens made of nine of those each, hashed well, no 64 lie side by side: a look-up ends after a few steps. */
+/* Thue-Morse words and their complements have the same polynomial hash modulo 2^64, for every base.  Of 512 tokens made
+ * of nine of those each, a good hash puts no 64 next to each other: a look-up ends after a few steps. */
 static void a_hostile_vocabulary(void **state)
 {
     (void)state;

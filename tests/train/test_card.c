@@ -88,7 +88,7 @@ static void says_what_the_hub_reads(void **state)
         "RoFormerForSequenceClassification.from_pretrained(",
     };
     for (size_t i = 0; i < RF_COUNT(parts); i++) has(text, parts[i]);
-    lacks(text, "secret");                                            /* names of files, not where they lie */
+    lacks(text, "secret");                                            /* names of files, not their paths */
     lacks(text, "somebody");
     lacks(text, "`save_steps`");                                           /* nobody chose it */
     assert_int_equal(rf__card_write(&card, NULL), RF_OK);             /* the same card, the same bytes */

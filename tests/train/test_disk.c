@@ -300,7 +300,7 @@ static void any_call_fails(void **state)
     end(&r);
 }
 
-/* No checkpoint after that tells of lines that may not be there; a run that is started again has them anew. */
+/* No later checkpoint records lines that may be lost; a restarted run writes them again. */
 static void the_log_is_lost(void **state)
 {
     (void)state;

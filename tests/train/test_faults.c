@@ -216,7 +216,7 @@ static bool spoil(pid_t pid, bool entering, int error)
 
 static struct { struct { ino_t inode; off_t safe; bool dirty; } file[1024]; int n, lost; } disk;
 
-/* A call that is about to be made.  What lies below `safe` was synced and not written again: it cannot be lost. */
+/* A call that is about to be made.  Data below `safe` was synced and not written again: it cannot be lost. */
 static void follow(pid_t pid, uint64_t call, const uint64_t *argument)
 {
     char path[64];
@@ -367,7 +367,7 @@ static void kills_at_calls(const char *steps, long first, enum whose whose, bool
     unmake(&f);
     print_message("           %ld of %ld calls, %d files lost\n", points, calls, disk.lost);
     assert_true(points > 2);
-    if (power_fails) assert_true(disk.lost > points / 2);          /* the log at least is nearly always behind */
+    if (power_fails) assert_true(disk.lost > points / 2);          /* the log at least is nearly always incomplete */
 }
 
 static void killed_at_a_call(void **state)

@@ -165,7 +165,8 @@ static void families_are_counted(void **state)
         }
 }
 
-/* Translators, of sides of other depth and lengths, norms behind and before; the vocabulary counts, or layers do. */
+/* Translation models with sides of different depth and lengths, norms after and before; the vocabulary dominates, or
+ * layers do. */
 static void two_sides_are_counted(void **state)
 {
     (void)state;

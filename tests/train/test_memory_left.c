@@ -59,7 +59,7 @@ static void nested_limits(void **state)
     expect(root, 5e8);
 }
 
-/* Version 1 has a tree for memory alone; beside it version 2's may have the rest.  The path may be the host's, which
+/* Version 1 has a separate tree for memory; version 2 may have the rest in addition.  The path may be the host's, which
  * a container does not see. */
 static void version_1(void **state)
 {
@@ -105,8 +105,8 @@ static int first_batch(void *user, const rf_train_progress *p)
     return strcmp(p->event, "batch") ? RF_TRAIN_GO : RF_TRAIN_STOP;
 }
 
-/* Four thousand micro-batches are packed before the first is computed; the step is given up then.  Beside what is
- * said there are the text, the tokenizer and the program. */
+/* Four thousand micro-batches are packed before the first is computed; the step is given up then.  In addition to the
+ * estimate there are the text, the tokenizer and the program. */
 static void micro_batches_are_counted(void **state)
 {
     (void)state;

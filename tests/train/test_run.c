@@ -189,7 +189,7 @@ static void a_step_is_given_up(void **state)
         must(&a, RF_OK);
         b.text[0] = b.corpus;
         b.o.text = b.text;
-        static const int64_t at[] = {0, 6, 8, 19};    /* before the first, between two saves, behind one, in the last */
+        static const int64_t at[] = {0, 6, 8, 19};    /* before the first, between two saves, after one, in the last */
         for (size_t i = 0; i < RF_COUNT(at); i++) {
             struct between stop = {.at = at[i]};
             assert_int_equal(rf_pretrain(b.ctx, &b.o, stop_between, &stop, &b.why), RF_ESTOPPED);
@@ -238,7 +238,7 @@ static void an_evaluation_is_given_up(void **state)
     end(&b);
 }
 
-/* What chooses by evaluations needs some: said before the first step, and nothing is left behind. */
+/* Options that select by evaluations need some: reported before the first step, and no files remain. */
 static void no_held_out_text(void **state)
 {
     (void)state;

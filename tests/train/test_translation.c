@@ -427,7 +427,7 @@ static void what_is_refused(void **state)
         must(&s, cases[i].code);
         t_failed(&s.why, cases[i].code, cases[i].part);
         assert_int_equal(s.steps, 0);
-        assert_int_not_equal(access(fresh, F_OK), 0);                /* nothing is left behind */
+        assert_int_not_equal(access(fresh, F_OK), 0);                /* nothing remains */
         free(fresh);
         end(&s);
     }

@@ -4,12 +4,12 @@
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
-needed='README.zh.md docs/finetuning.md docs/numerics.md docs/rope.md docs/rope.zh.md docs/training.md results/README.md
-    results/decay/README.md'
+needed="README.zh.md docs/finetuning.md docs/numerics.md docs/rope.md docs/rope.zh.md docs/training.md \
+results/README.md results/decay/README.md"
 for page in README*.md docs/*.md results/*.md results/*/README.md; do
     text=$(tr '\n' ' ' < "$page" | tr -s ' ')
     named=$(printf '%s' "$text" | grep -oE '`models/[a-z-]+`[ ,(（，]*sha256 `[0-9a-f]+`' || true)
-    case " $(echo $needed) " in
+    case " $needed " in
     *" $page "*) [ -n "$named" ] || { echo "$page: numbers of a shipped model: expected \`models/NAME\` (sha256 HEX), got no hash"; bad=1; } ;;
     esac
     printf '%s\n' "$named" | sed -n 's/^`models\/\([a-z-]*\)`.*sha256 `\([0-9a-f]*\)`$/\1 \2/p' | sort -u > "${TMPDIR:-/tmp}/models.$$"

@@ -1,12 +1,14 @@
 #!/bin/sh
 # words.sh — words that docs/glossary.md retires are neither in the code nor in the pages, and no two names differ by
-# one underscore (rf_x and rf__x).  Pages, headers and tables of options use American spelling; names in code,
-# paths and what stands in backquotes are not checked for that.  Data, results and golden files are not checked.
+# one underscore (rf_x and rf__x).  Pages, headers, tables of options and all comments use American spelling, and
+# comments use none of the words below that docs/style.md replaces; names in code, paths and text in backquotes are not
+# checked for that.  Data, outputs of benchmarks and golden files are not checked.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
-files=$(find include src docs README.md CONTRIBUTING.md examples -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.md' |
-    grep -v -e docs/glossary.md -e unicode_tables)
+files=$(find include src docs README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md examples \
+    -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.md' | grep -v -e docs/glossary.md -e unicode_tables)
+files="$files $(find models results experiments bench -name '*.md')"                # cards and pages of results
 
 # WORDS EXCEPTIONS INSTEAD: a line with one of the words that no exception explains
 retired() {
@@ -44,6 +46,39 @@ pages=$(ls ./*.md docs/*.md tests/golden/README.md $(find bench examples experim
 found=$(spelling $pages $(find include src -name '*.h' -o -name '*.def' | grep -v -e '^src/.*\.h$'))
 # A member of a public struct, which keeps its name.
 found=$(printf '%s\n' "$found" | grep -v -e 'int quantised;' || true)
+[ -z "$found" ] || { printf '%s\n' "$found"; bad=1; }
+
+# Comments.  The first list has words of docs/style.md with the replacement; identifiers and `...` are removed first.
+comments() {
+    awk 'FNR == 1 { inside = 0 }
+    {
+        line = $0
+        if (!inside) gsub(/"([^"\\\\]|\\\\.)*"/, "\"\"", line)
+        text = ""
+        while (line != "") {
+            if (inside) {
+                at = index(line, "*/")
+                if (!at) { text = text line; break }
+                text = text substr(line, 1, at - 1) " "; line = substr(line, at + 2); inside = 0
+            } else {
+                at = index(line, "/*")
+                if (!at) break
+                line = substr(line, at + 2); inside = 1
+            }
+        }
+        if (text != "") print FILENAME ":" FNR ":" text
+    }' "$@"
+}
+plain='told|held against|beside|behind|floor [0-9]|for who|whoever|go(es)? by|on (its|their) way|lies|anew|with a sentence|of before'
+# shellcheck disable=SC2046
+found=$(comments $(find include src tests bench experiments examples \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' \) |
+    grep -v -e unicode_tables -e tests/golden) | grep -iE -e "\<($plain)\>" -e "\<($british)" |
+    while IFS=: read -r file line text; do
+        text=$(printf '%s\n' "$text" | sed -E "s/\*[a-z]+//g; $code")
+        printf '%s\n' "$text" | grep -qiE -e "\<($plain)\>" -e "\<($british)" && echo "$file:$line: see docs/style.md: $text"
+    done || true)
+# sacreBLEU's smoothing method.
+found=$(printf '%s\n' "$found" | grep -v -e 'floor 1, add-k 2' || true)
 [ -z "$found" ] || { printf '%s\n' "$found"; bad=1; }
 
 names=$(find include src -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | xargs grep -hoE '\brf__?[a-z0-9_]+\b' | sort -u)

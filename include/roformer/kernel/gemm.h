@@ -70,7 +70,7 @@ void rf_packed_free(rf_packed *packed);
  *     y[m,n] = act(x w_g^T + b_g) * (x w_u^T + b_u)          Shazeer 2020 (GLU variants), Eq. 5; * by element
  *
  *   n       rows of each of the two
- *   w       [2n,k]: w_g and w_u, one behind the other; the bias of rf_packed_product is [2n] in the same order
+ *   w       [2n,k]: w_g and w_u, one after the other; the bias of rf_packed_product is [2n] in the same order
  *   order   which of the two is the first half
  *   other arguments and errors as for rf_pack and rf_pack_int8 */
 typedef enum rf_gate_order { RF_GATE_FIRST, RF_GATE_SECOND } rf_gate_order;

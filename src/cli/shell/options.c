@@ -74,7 +74,7 @@ rf_status cli_needs(const cli_parsed *p, const char *name, bool there, const cha
     return rf_fail(why, RF_EARG, "--%s: has no effect without %s; give both, or leave it out", name, with);
 }
 
-/* ---- hints: the distance of Damerau and Levenshtein (insert, delete, replace, swap neighbours: 1 each) ----------- */
+/* ---- hints: the distance of Damerau and Levenshtein (insert, delete, replace, swap neighbors: 1 each) ------------ */
 
 enum { WORD = 48 };
 

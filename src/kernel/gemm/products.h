@@ -1,4 +1,4 @@
-/* products.h — internal: the implementations of the matrix product behind the functions of gemm.c.
+/* products.h — internal: the implementations of the matrix product that gemm.c selects from.
  *
  *   ref    the triple loop, summed in double                              gemm_ref.c
  *   f32    blocked and packed (gemm_blocked.c), on gemm_panel             gemm_f32.c
