@@ -75,7 +75,7 @@ found=$(comments $(find include src tests bench experiments examples \( -name '*
     grep -v -e unicode_tables -e tests/golden) | grep -iE -e "\<($plain)\>" -e "\<($british)" |
     while IFS=: read -r file line text; do
         text=$(printf '%s\n' "$text" | sed -E "s/\*[a-z]+//g; $code")
-        printf '%s\n' "$text" | grep -qiE -e "\<($plain)\>" -e "\<($british)" && echo "$file:$line: see docs/style.md: $text"
+        printf '%s\n' "$text" | grep -qiE -e "\<($plain)\>" -e "\<($british)" && echo "$file:$line: comment with a word of \$plain in tools/check/words.sh, or a British one: $text"
     done || true)
 # sacreBLEU's smoothing method.
 found=$(printf '%s\n' "$found" | grep -v -e 'floor 1, add-k 2' || true)
