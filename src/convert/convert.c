@@ -134,7 +134,9 @@ static rf_status read_weights(struct conversion *c)
     if (!c->slab)
         return rf_fail(c->why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)c->params.total * 4e-6);
     for (size_t i = 0; i < c->params.n && !status; i++)
-        if (c->match[i]) status = rf_weights_read(c->w, c->match[i], c->slab + c->params.p[i].offset, 1, c->why);
+        if (c->match[i])
+            status = rf__param_read(&c->params, &c->params.p[i], c->w, c->match[i], c->slab + c->params.p[i].offset,
+                                    c->why);
     while (!head && c->params.n && c->params.p[c->params.n - 1].head) c->params.n--; /* an encoder without a head */
     return status;
 }
@@ -217,7 +219,7 @@ static rf_status read_back(const struct conversion *c, const char *path)
             status = t ? rf_fail(c->why, RF_ENOMEM, "out of memory: %zu numbers", p->count)
                        : rf_fail(c->why, RF_EDATA, "%s: expected %s in the file that was written, got none", path,
                                  p->name);
-        if (!status) status = rf_weights_read(w, t, x, 1, c->why);
+        if (!status) status = rf__param_read(&c->params, p, w, t, x, c->why);
         for (size_t k = 0; k < p->count && !status; k++)
             if (x[k] != expected(c, i, k))
                 status = rf_fail(c->why, RF_EDATA, "%s: %s: expected element %zu as it was written, got another value",

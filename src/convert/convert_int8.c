@@ -9,19 +9,13 @@
 /* In int8, and with the original size (the table of words may have been extended). */
 static bool is_whole(const rf_weight *t, const rf_param *p) { return rf__quantised(t) && t->count == p->count; }
 
-static rf_status own_codes(const rf_weights *w, const rf_weight *t, int8_t *q, float *scale, rf_error *why)
-{
-    rf__weights_codes(t, q);
-    return rf_weights_read(w, rf__quantised_scale(w, t), scale, 1, why);
-}
-
 static rf_status one_matrix(const rf_params *params, const rf_weights *w, const rf_weight *t, const rf_param *p,
                             float *x, float *scale, rf_error *why)
 {
     int8_t *q = rf__alloc(params->ctx, p->count);
     rf_error part = {0};
     if (!q) return rf_fail(why, RF_ENOMEM, "out of memory: %zu numbers", p->count);
-    const rf_status status = is_whole(t, p) ? own_codes(w, t, q, scale, &part)
+    const rf_status status = is_whole(t, p) ? rf__param_codes(params, p, w, t, q, scale, &part)
                                               : rf_quantise_int8(params->ctx, p->dim[0], p->dim[1], x, q, scale, &part);
     if (status) rf_fail(why, status, "tensor \"%s\": %s", p->name, part.text);
     for (size_t i = 0; i < p->count && !status; i++) x[i] = q[i];

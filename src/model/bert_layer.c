@@ -124,7 +124,8 @@ rf_footprint rf__bert_footprint(const rf_config *c, bool bf16)
     };
 }
 
-/* With a gate: both of its halves are kept, and their result; temporary are the adjoints of all three. */
+/* With a gate: both of its halves are kept, and their result; temporary are the adjoints of all three. With norms
+ * before the sub-layers: their results, too, and what dropout makes of the sub-layers'. */
 rf_footprint rf__gated_footprint(const rf_config *c, bool bf16)
 {
     const double F = (double)c->intermediate_size;
@@ -132,6 +133,10 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16)
     f.layer += 4 * 2 * F;
     f.passing += 4 * 2 * F;
     f.forward += 4 * 2 * F;
+    if (!c->normalize_before) return f;
+    const double C = (double)c->hidden_size;
+    f.layer += 4 * 2 * (c->hidden_dropout_prob > 0 ? 2 : 1) * C;
+    f.embeddings += 4 * C;
     return f;
 }
 

@@ -25,7 +25,8 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
 {
     if (from->file) {
         if (!from->match[i]) return RF_OK;                                   /* the head of a file without one */
-        const rf_status status = rf_weights_read(from->file, from->match[i], to, 1, why);
+        const rf_status status =
+            rf__param_read(&m->params, &m->params.p[i], from->file, from->match[i], to, why);
         if (!status) rf_weights_forget(from->file, from->match[i]);
         return status;
     }
@@ -82,9 +83,9 @@ static rf_status codes_of(const rf_model *m, const struct source *from, size_t i
     const rf_param *p = &m->params.p[i];
     if (is_int8(from, i)) {
         const rf_weight *t = from->match[i];
-        rf__weights_codes(t, q);
+        const rf_status status = rf__param_codes(&m->params, p, from->file, t, q, scale, why);
         rf_weights_forget(from->file, t);
-        return rf_weights_read(from->file, rf__quantised_scale(from->file, t), scale, 1, why);
+        return status;
     }
     float *w = rf__alloc(m->ctx, p->count * sizeof *w);
     if (!w) return out_of_memory(why, p->count * sizeof *w);

@@ -39,6 +39,7 @@ enum {
     RF_ROW_FLAT = 64,           /* [1,n] in files, a vector of n here                                                 */
     RF_ROW_POOLER = 128,        /* matrix of linear_pooler: part of the model, on its last layer                      */
     RF_ROW_MAY_LACK = 512,      /* zero if a file does not have it (for a head: a file that has the head)             */
+    RF_ROW_BY_HEAD = 1024,      /* queries, keys and values, in files head by head (by_head.c)                        */
     RF_ROW_GATED = 256,         /* gate and up of a gated feed-forward layer, in the family's order (family.h)        */
 };
 

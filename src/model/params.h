@@ -91,6 +91,17 @@ rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_w
 /* RF_EDATA: frequencies that files contain besides their parameters are not those of rope_theta (position_table.c). */
 rf_status rf__position_frequencies(const rf_params *p, const rf_weights *w, rf_error *why);
 
+/* Rows of RF_ROW_BY_HEAD (by_head.c): `row` bytes each, from the order of files to that of the slab, or back. Other
+ * parameters stay as they are. */
+rf_status rf__param_reorder(const rf_params *params, const rf_param *p, void *x, size_t row, bool to_file,
+                            rf_error *why);
+
+/* The numbers of a tensor, or the integers and scales of one in int8, in the order of the slab. */
+rf_status rf__param_read(const rf_params *params, const rf_param *p, const rf_weights *w, const rf_weight *t, float *to,
+                         rf_error *why);
+rf_status rf__param_codes(const rf_params *params, const rf_param *p, const rf_weights *w, const rf_weight *t,
+                          int8_t *q, float *scale, rf_error *why);
+
 /* Writes model.safetensors as transformers does: a head that is tied to the word embeddings is stored once.
  *
  *   scale    NULL, or for each parameter NULL or the scales of its rows: then the slab has its integers, which are

@@ -151,7 +151,7 @@ rf_status rf__params_load(const rf_params *params, const rf_weights *w, float *s
     rf_status status = rf__params_match(params, w, match, has_head, why);
     for (size_t i = 0; i < params->n && !status; i++) {
         const rf_param *p = &params->p[i];
-        if (match[i]) status = rf_weights_read(w, match[i], slab + p->offset, 1, why);
+        if (match[i]) status = rf__param_read(params, p, w, match[i], slab + p->offset, why);
         else if (p->flags & RF_ROW_MAY_LACK) memset(slab + p->offset, 0, p->count * sizeof *slab);
     }
     if (!status && ignored && !(*ignored = rf__params_ignored(params, w, match)))
@@ -178,7 +178,7 @@ rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, 
     for (size_t i = 0; i < params->n && !status; i++) {
         const rf_param *p = &params->p[i];
         const rf_weight *t = !p->head || p->flags & RF_ROW_PRETRAINED ? rf__params_find(params, w, p->name) : NULL;
-        if (t && fits(p, t)) status = rf_weights_read(w, t, slab + p->offset, 1, why);
+        if (t && fits(p, t)) status = rf__param_read(params, p, w, t, slab + p->offset, why);
     }
     return status;
 }

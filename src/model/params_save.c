@@ -22,6 +22,8 @@ static rf_weight_out as_output(const rf_param *p, const float *slab, rf_type typ
     return out;
 }
 
+typedef char scale_name[sizeof ((rf_param *)0)->name + 8];
+
 /* A matrix in int8 is followed by its scales, which are f32 whatever the type of the others. */
 static size_t add_scale(rf_weight_out *out, size_t n, size_t i, const float *scale, char *name, size_t size)
 {
@@ -31,26 +33,71 @@ static size_t add_scale(rf_weight_out *out, size_t n, size_t i, const float *sca
     return n + 1;
 }
 
+/* What is written, and a copy of the tensor whose rows are being put into the order of the file. */
+typedef struct writing {
+    const rf_params *params;
+    const float *slab;
+    float *const *scale;
+    rf_weight_out *out;
+    size_t *owner;                      /* [n] the parameter of each of them                                          */
+    float *copy;
+} writing;
+
+/* An rf__fetch: tensors of parameters with RF_ROW_BY_HEAD have no data before. */
+static const float *in_file_order(void *user, size_t i, rf_error *why)
+{
+    writing *w = user;
+    const size_t at = w->owner[i];
+    const rf_param *p = &w->params->p[at];
+    const float *from = w->out[i].type == RF_F32 && w->scale && w->scale[at] ? w->scale[at] : w->slab + p->offset;
+    const size_t row = (size_t)w->out[i].dim[1] * sizeof *from, bytes = (size_t)p->dim[0] * row;
+    rf__free(w->params->ctx, w->copy);
+    w->copy = rf__alloc(w->params->ctx, bytes);
+    if (!w->copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", bytes), NULL;
+    memcpy(w->copy, from, bytes);
+    return rf__param_reorder(w->params, p, w->copy, row, true, why) ? NULL : w->copy;
+}
+
+/* Lists all tensors; returns their number. */
+static size_t list(writing *w, rf_type type, scale_name *name)
+{
+    const rf_params *params = w->params;
+    size_t n = params->n;
+    for (size_t i = 0; i < params->n; i++) {
+        const char *second = second_name(params, &params->p[i]);
+        const size_t more = n;
+        w->owner[i] = i;
+        w->out[i] = as_output(&params->p[i], w->slab, type);
+        if (w->scale && w->scale[i]) n = add_scale(w->out, n, i, w->scale[i], name[i], sizeof name[i]);
+        if (params->p[i].flags & RF_ROW_BY_HEAD) w->out[i].data = NULL;
+        for (size_t k = more; k < n; k++) {
+            w->owner[k] = i;
+            if (params->p[i].flags & RF_ROW_BY_HEAD) w->out[k].data = NULL;
+        }
+        if (!second) continue;
+        w->owner[n] = i;
+        w->out[n] = w->out[i];
+        w->out[n++].name = second;
+    }
+    return n;
+}
+
 static rf_status write_all(const rf_params *params, const float *slab, float *const *scale, rf_type type,
                            const char *path, int *fd, rf_error *why)
 {
-    typedef char scale_name[sizeof params->p->name + 8];
-    rf_weight_out *out = rf__calloc(params->ctx, 3 * params->n, sizeof *out);
-    scale_name *name = rf__calloc(params->ctx, params->n, sizeof *name);
-    rf_status status = out && name ? RF_OK
-                                   : rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
-    size_t n = params->n;
-    for (size_t i = 0; i < params->n && !status; i++) {
-        const char *second = second_name(params, &params->p[i]);
-        out[i] = as_output(&params->p[i], slab, type);
-        if (scale && scale[i]) n = add_scale(out, n, i, scale[i], name[i], sizeof name[i]);
-        if (!second) continue;
-        out[n] = out[i];
-        out[n++].name = second;
-    }
-    if (!status) status = rf__weights_stream(params->ctx, path, out, n, NULL, NULL, NULL, fd, why);
-    rf__free(params->ctx, name);
-    rf__free(params->ctx, out);
+    const rf_ctx *ctx = params->ctx;
+    writing w = {params, slab, scale, rf__calloc(ctx, 3 * params->n, sizeof *w.out),
+                 rf__calloc(ctx, 3 * params->n, sizeof *w.owner), NULL};
+    scale_name *name = rf__calloc(ctx, params->n, sizeof *name);
+    rf_status status = w.out && w.owner && name
+                           ? RF_OK
+                           : rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
+    const size_t n = status ? 0 : list(&w, type, name);
+    if (!status) status = rf__weights_stream(ctx, path, w.out, n, NULL, in_file_order, &w, fd, why);
+    rf__free(ctx, w.copy);
+    rf__free(ctx, name);
+    rf__free(ctx, w.owner);
+    rf__free(ctx, w.out);
     return status;
 }
 

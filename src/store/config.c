@@ -226,7 +226,9 @@ rf_status rf__config_read_key(const char *file, const rf_config_key *k, const js
         set_at(c, k, json_number_value(v));
     } else {
         if (!json_is_integer(v)) return rf__wrong_type(file, k->name, v, "an integer", why);
-        *(int64_t *)(void *)((char *)c + k->at) = json_integer_value(v);
+        const int64_t n = json_integer_value(v);
+        const bool narrows = k->flags & RF_KEY_UNGATED && n > 0 && n <= INT32_MAX;
+        *(int64_t *)(void *)((char *)c + k->at) = narrows ? (2 * n / 3 + 7) / 8 * 8 : n;
     }
     return rf__config_check_key(c, k, file, why);
 }

@@ -14,6 +14,8 @@ static bool inside(const rf_config_key *k, double x)
 rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why)
 {
     const double x = rf__config_value(c, k);
+    if (k->flags & RF_KEY_UNGATED && inside(k, x) && (int64_t)x % 8)
+        return rf_fail(why, RF_EDATA, "%s: %s: expected a multiple of 8, got %.15g", name, k->name, x);
     if (inside(k, x)) return RF_OK;
     if (k->kind == RF_KEY_TRUTH && k->low >= k->high) {
         const bool expected = k->low > 0;

@@ -49,10 +49,11 @@ static bool put_key(writer *w, const rf_config *c, const rf_config_key *k)
         free(number);
         return fine;
     }
-    const int64_t more = k->flags & RF_KEY_AFTER_PAD ? rf__config_first_position(c) : 0;
+    int64_t n = *(const int64_t *)(const void *)((const char *)c + k->at);
+    if (k->flags & RF_KEY_AFTER_PAD) n += rf__config_first_position(c);
+    if (k->flags & RF_KEY_UNGATED) n = n / 2 * 3;
     char number[32];
-    snprintf(number, sizeof number, "%lld",
-             (long long)(*(const int64_t *)(const void *)((const char *)c + k->at) + more));
+    snprintf(number, sizeof number, "%lld", (long long)n);
     return put(w, k->name, number);
 }
 

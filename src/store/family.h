@@ -22,6 +22,8 @@ enum {
     RF_KEY_STATE = 16,          /* how far training is, not what is trained                                           */
     RF_KEY_AFTER_PAD = 32,      /* the file has a value larger by pad_token_id + 1: it counts rows of a table whose
                                    first rows belong to no token */
+    RF_KEY_UNGATED = 64,        /* the file has the width of a feed-forward layer without a gate and as many weights;
+                                   here it is two thirds of that, rounded up to a multiple of 8 */
 };
 
 #define RF_POOLER_KEY "pooler_activation"

@@ -230,16 +230,6 @@ static void write_config(const rf_config *c, json_t **more)
     rf__json_set(more, "classifier_pooling", json_string(c->summary == RF_SUMMARY_MEAN ? "mean" : "cls"));
 }
 
-/* As the norms before sub-layers in seq2seq.c, with a gate. */
-static rf_footprint footprint(const rf_config *c, bool bf16)
-{
-    const double C = (double)c->hidden_size;
-    rf_footprint f = rf__gated_footprint(c, bf16);
-    f.layer += 4 * 2 * (c->hidden_dropout_prob > 0 ? 2 : 1) * C;
-    f.embeddings += 4 * C;
-    return f;
-}
-
 static const rf_silent silent[] = {{"decoder.weight", "tie_word_embeddings"}, {0}};
 static const rf_spelling spelling[] = {{0}};
 static const char *const positions[] = {"rotary", NULL};
@@ -271,5 +261,5 @@ const rf_family rf__family_modernbert = {
     .norm = RF_NORM_LAYER,
     RF_BERT_LAYER,
     .finish = rf__bert_finish,
-    .footprint = footprint,
+    .footprint = rf__gated_footprint,
 };

@@ -1,0 +1,184 @@
+/* neobert.c — NeoBERT.                       Le Breton et al. 2025; the code of chandar-lab/NeoBERT, NeoBERTFor...
+ *
+ * Pre-norm layers (bert_layer.c) without biases, with RMS norms, rotary positions in pairs and a gated feed-forward.
+ *
+ *     norm(x) = x / sqrt(mean x^2 + eps) * gamma
+ *     h_0     = word[id]
+ *     h       = h + a W_o,                  a as in bert_layer.c of norm(h); the rows of W_qkv [3C,C] by head
+ *     [g | u] = norm(h) W_1,                W_1 [2F,C], the gate in its first half
+ *     h       = h + (silu(g) * u) W_2
+ *     logits  = norm(h_L) W + b             W [V,C] of its own
+ *     labels  = drop(tanh(drop(norm(h_L)_[CLS]) W_d + b_d)) W + b
+ *
+ * intermediate_size of the file is that of a feed-forward layer without a gate; F is two thirds of it, rounded up to a
+ * multiple of 8. */
+#include "model/bert_layer.h"
+#include "store/store.h"
+
+static const rf_family_row embedding[] = {
+    RF_TENSOR(rf_bert_embedding, word, "encoder.weight", "VE", NORMAL, true, RF_ROW_WORDS),
+    RF_TENSOR(rf_bert_embedding, last, "layer_norm.weight", "C", ONES, false, 0),
+    {{0}, 0},
+};
+
+static const rf_family_row layer[] = {
+    RF_BERT_ROW("attention_norm.weight", "C", ONES, false, 0, norm),
+    RF_BERT_ROW("qkv.weight", "QC", NORMAL, true, RF_ROW_BY_HEAD, qkv),
+    RF_BERT_ROW("wo.weight", "CC", NORMAL, true, 0, out),
+    RF_BERT_ROW("ffn_norm.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("ffn.w12.weight", "GC", NORMAL, true, RF_ROW_GATED, up),
+    RF_BERT_ROW("ffn.w3.weight", "CF", NORMAL, true, 0, down),
+    {{0}, 0},
+};
+
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
+static const rf_family_row masked[] = {
+    ROW("decoder.weight", "VC", NORMAL, true, 0, out),
+    ROW("decoder.bias", "V", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+#define DENSE                                               \
+    ROW("dense.weight", "CC", NORMAL, true, 0, dense),      \
+    ROW("dense.bias", "C", ZEROS, false, 0, dense_bias)
+static const rf_family_row labels[] = {
+    DENSE,
+    ROW("classifier.weight", "KC", NORMAL, true, 0, out),
+    ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+static const rf_family_row choice[] = {
+    DENSE,
+    ROW("classifier.weight", "1C", NORMAL, true, 0, out),
+    ROW("classifier.bias", "1", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+#undef DENSE
+#undef ROW
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_none},
+    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, labels, rf__head_dense_tanh},
+    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_dense_tanh},
+    RF_BERT_HEADS,
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    {RF_HEAD_MLM, "NeoBERTLMHead", false, false},
+    {RF_HEAD_SEQUENCE, "NeoBERTForSequenceClassification", false, false},
+    {RF_HEAD_TOKEN, "NeoBERTForTokenClassification", false, true},
+    {RF_HEAD_SPAN, "NeoBERTForQuestionAnswering", false, true},
+    {RF_HEAD_CHOICE, "NeoBERTForMultipleChoice", false, true},
+    {RF_HEAD_EMBED, "NeoBERTForSentenceEmbedding", false, true},
+    {RF_HEAD_MLM, "NeoBERT", false, false},
+    {0},
+};
+
+static const rf_config_key keys[] = {
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(type_vocab_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(layer_norm_eps, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(max_position_embeddings, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(hidden_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),
+    RF_CONFIG_KEY(attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),
+    RF_CONFIG_KEY(normalize_before, TRUTH, 1, 1, 1, RF_KEY_OURS),
+    RF_CONFIG_KEY(tie_word_embeddings, TRUTH, 0, 0, 0, RF_KEY_OURS),
+    RF_CONFIG_KEY(intermediate_size, WHOLE, 2048, 1, 1048576, RF_KEY_UNGATED),
+    RF_CONFIG_KEY(num_hidden_layers, WHOLE, 28, 1, 1024, 0),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 30522, 1, 16777216, 0),
+    RF_CONFIG_KEY(rope_theta, NUMBER, 10000, 10000, 10000, RF_KEY_OURS),
+    RF_CONFIG_KEY(rope_interleave, TRUTH, 1, 1, 1, RF_KEY_OURS),
+    RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),
+    RF_CONFIG_KEY_AS("norm_eps", layer_norm_eps, NUMBER, 1e-6, 0, 1, RF_KEY_OPEN_LOW),
+    RF_CONFIG_KEY_AS("max_length", max_position_embeddings, WHOLE, 1024, 2, 16777216, 0),
+    RF_CONFIG_KEY(classifier_dropout, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
+    {0},
+};
+
+#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
+#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
+static const rf_known_key known[] = {
+    ONLY("rope", "true", "positions are rotary"),
+    ONLY("rms_norm", "true", "norms are RMS norms"),
+    ONLY("ngpt", "false", "vectors are not normalized"),
+    IDLE("dim_head", "read by `read_config` below"),
+    IDLE("max_position_embeddings", "max_length is that of the texts"),
+    IDLE("embedding_init_range", "the first weights of the published class"),
+    IDLE("decoder_init_range", "the same"),
+    IDLE("classifier_init_range", "the same"),
+    IDLE("flash_attention", "speed alone"),
+    IDLE("kwargs", "what the class was called with"),
+    IDLE("pretrained_model_name_or_path", "the tokenizer of pre-training"),
+    IDLE("trust_remote_code", "of transformers' loading"),
+    {0},
+};
+#undef ONLY
+#undef IDLE
+
+static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *D = json_object_get(root, "dim_head");
+    if (c->hidden_act != RF_ACT_SILU)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: hidden_act: expected none or silu, the function of the gate, got %s",
+                       file, rf__config_act_name(c->hidden_act));
+    if (c->rope_scaling.rope_type != RF_ROPE_DEFAULT)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null, got %s", file,
+                       rf_rope_type_name(c->rope_scaling.rope_type));
+    if (!D || json_is_null(D)) return RF_OK;
+    if (!json_is_integer(D)) return rf__wrong_type(file, "dim_head", D, "an integer", why);
+    if (json_integer_value(D) == c->hidden_size / c->num_attention_heads) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: dim_head: expected hidden_size / num_attention_heads, %lld / %lld, got "
+                   "%lld", file, (long long)c->hidden_size, (long long)c->num_attention_heads,
+                   (long long)json_integer_value(D));
+}
+
+/* Of another width, if the model was changed here. */
+static void write_config(const rf_config *c, json_t **more)
+{
+    if (json_object_get(*more, "dim_head"))
+        rf__json_set(more, "dim_head", json_integer(c->hidden_size / c->num_attention_heads));
+}
+
+/* Without a transform, a label only needs its row and its adjoint. */
+static rf_footprint footprint(const rf_config *c, bool bf16)
+{
+    rf_footprint f = rf__gated_footprint(c, bf16);
+    f.label = 4 * 2 * (double)c->hidden_size;
+    return f;
+}
+
+static const rf_silent silent[] = {{"freqs_cis", NULL}, {0}};
+static const rf_spelling spelling[] = {{0}};
+static const char *const positions[] = {"rotary", NULL};
+
+const rf_family rf__family_neobert = {
+    .config = {.name = "neobert",
+               .model_type = "neobert",
+               .title = "NeoBERT",
+               .key = keys,
+               .known = known,
+               .read = read_config,
+               .write = write_config,
+               .class = classes,
+               .position = "rotary",
+               .usual_act = RF_ACT_SILU,
+               .one_width = true,
+               .elsewhere = "transformers has no class for model_type `neobert`; it needs the code that `auto_map` of "
+                            "a published folder names."},
+    .prefix = "model.",
+    .layers = "transformer_encoder.",
+    .gated = true,
+    .gate = RF_GATE_FIRST,
+    .embedding = embedding,
+    .layer = layer,
+    .head = heads,
+    .spelling = spelling,
+    .silent = silent,
+    .positions = positions,
+    .norm = RF_NORM_RMS,
+    RF_BERT_LAYER,
+    .finish = rf__bert_finish,
+    .footprint = footprint,
+};
