@@ -72,8 +72,10 @@ class BadInput(unittest.TestCase):
 
     def test_a_model_that_is_not_there(self):
         with mock.patch.dict(os.environ, {"HF_HUB_CACHE": "/nonexistent"}):
-            self.refused(FileError, "all-MiniLM", "/nonexistent", "huggingface-cli download",
+            self.refused(FileError, "all-MiniLM", "/nonexistent", "hf download",
                          call=SentenceTransformer, given="all-MiniLM-L6-v2")
+            for path in ("/nowhere/model", "../model", "./model", "a/b/c", "model/"):
+                self.refused(FileError, path, "no such folder", call=SentenceTransformer, given=path)
         for name in (None, 3, "", "a\0b"):
             self.refused(ArgumentError, "model", call=SentenceTransformer, given=name)
 

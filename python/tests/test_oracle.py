@@ -46,9 +46,10 @@ class SentenceTransformers(unittest.TestCase):
 
     def test_token_embeddings(self):
         ours, theirs = self.compare(support.SENTENCES)
-        for a, b in zip(ours.encode(self.lines[:20], output_value="token_embeddings"),
-                        theirs.encode(self.lines[:20], output_value="token_embeddings")):
-            np.testing.assert_allclose(a, b.numpy(), atol=TOLERANCE * 10)             # not normalized: |x| up to 10
+        for options in ({}, {"normalize_embeddings": True}):
+            for a, b in zip(ours.encode(self.lines[:20], output_value="token_embeddings", **options),
+                            theirs.encode(self.lines[:20], output_value="token_embeddings", **options)):
+                np.testing.assert_allclose(a, b.numpy(), atol=TOLERANCE * 10)             # not normalized: |x| up to 10
         e = theirs.tokenizer(self.lines[:20], padding=True, truncation=True, max_length=theirs.max_seq_length,
                              return_tensors="np")
         mine = ours.tokenize(self.lines[:20])

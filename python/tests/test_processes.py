@@ -2,6 +2,7 @@
 import concurrent.futures
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +33,40 @@ def run(code, **more):
                           **more)
 
 
+CYCLES = """
+import gc, os, tempfile
+import numpy as np
+from roformer_c import Index, SentenceTransformer, Tokenizer, pipeline, set_num_threads
+
+class Owner:
+    def __init__(self, owned):
+        self.owned, self.itself = owned, self
+
+def open_index():
+    folder = os.path.join(tempfile.mkdtemp(), "index")
+    return Index.build(folder, np.eye(4, dtype=np.float32))
+
+def begin_stream():
+    stream = pipeline("text-generation", %(causal)r).stream("a", max_new_tokens=20)
+    next(stream)
+    return stream
+
+gc.disable()
+for make in (lambda: SentenceTransformer(%(folder)r), lambda: Tokenizer.from_folder(%(folder)r), open_index, begin_stream):
+    for _ in range(3):
+        Owner(make())
+        gc.collect()
+for _ in range(3):
+    try:
+        SentenceTransformer(%(bad)r)
+        print("opened")
+    except Exception:
+        pass
+    gc.collect()
+print("freed")
+"""
+
+
 class Processes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -44,6 +79,20 @@ class Processes(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             found = list(pool.map(self.model.encode, self.lines))
         self.assertTrue(np.array_equal(np.stack(found), self.expected))
+
+    def test_the_garbage_collector_frees_cycles(self):
+        """A model, a tokenizer, an index and a stream that nothing but cycles refers to: freed in any order, without a crash."""
+        bad = shutil.copytree(support.folder("models/plain"), os.path.join(tempfile.mkdtemp(), "bad"))
+        self.addCleanup(shutil.rmtree, os.path.dirname(bad))
+        os.mkdir(os.path.join(bad, "1_Pooling"))
+        for name, text in (("modules.json", '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},'
+                            '{"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]'),
+                           ("1_Pooling/config.json", '{"pooling_mode_weightedmean_tokens": true}')):
+            with open(os.path.join(bad, name), "w") as f:
+                f.write(text)
+        done = run(CYCLES % {"folder": support.SENTENCES, "causal": support.folder("models/causal"), "bad": bad},
+                   env=dict(os.environ, MALLOC_PERTURB_="165"))
+        self.assertEqual((done.returncode, done.stdout.decode().strip()), (0, "freed"), done.stderr.decode()[-2000:])
 
     def test_calls_of_other_threads_go_on(self):
         """The GIL is free during a call: another thread counts meanwhile."""

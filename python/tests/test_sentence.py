@@ -111,6 +111,8 @@ class Vectors(unittest.TestCase):
         mean = tokens[1].astype(np.float64).mean(axis=0)
         # The folder pools by the mean and normalizes; float sums of at most 128 rows.
         np.testing.assert_allclose(mean / np.linalg.norm(mean), self.vectors[1], atol=1e-5)
+        again = self.model.encode(few[1], output_value="token_embeddings", normalize_embeddings=True)
+        self.assertTrue(np.array_equal(again, tokens[1]))       # as sentence-transformers, which normalizes texts only
 
     def test_precision(self):
         v = self.vectors[:50]

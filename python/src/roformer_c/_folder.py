@@ -55,6 +55,11 @@ def _snapshot(cache: str, name: str, revision: str) -> Optional[str]:
     return folder if os.path.isdir(folder) else None
 
 
+def _is_name(text: str) -> bool:
+    """Whether the text can be NAME or ORGANIZATION/NAME on the hub, and not only a path."""
+    return text.count("/") <= 1 and all(part.strip(".") for part in text.split("/"))
+
+
 def find(name: PathLike, cache_folder: Optional[PathLike] = None, revision: Optional[str] = None) -> str:
     """The folder that `name` means. Nothing is downloaded.
 
@@ -80,6 +85,8 @@ def find(name: PathLike, cache_folder: Optional[PathLike] = None, revision: Opti
         found = _snapshot(cache, candidate, revision or "main")
         if found:
             return found
+    if not _is_name(text):
+        raise errors.FileError("%s: expected a model folder, got no such folder" % text)
     raise errors.FileError(
         "%s: expected a model folder or a model in %s, got neither; fetch it on a machine with a network: "
-        "huggingface-cli download %s" % (text, cache, names[-1]))
+        "hf download %s" % (text, cache, names[-1]))

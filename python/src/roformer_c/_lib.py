@@ -59,15 +59,19 @@ def check(status: int, why: Any) -> None:
         raise error_of(status, why)
 
 
-def free_with(owner: Any, function: Any, address: Any) -> Any:
+def free_with(owner: Any, function: Any, address: Any, needs: Any = None) -> Any:
     """Calls function(address) when nothing refers to `owner` any more: in the process that made it, and not at the end of
-    the interpreter, where daemon threads may still use it and the system frees all memory."""
-    finalizer = weakref.finalize(owner, _free, function, address, os.getpid())
+    the interpreter, where daemon threads may still use it and the system frees all memory.
+
+    needs    what must outlive the address: its context. `owner` alone does not keep it alive, since the garbage collector
+             runs the finalizers of a cycle in any order
+    """
+    finalizer = weakref.finalize(owner, _free, function, address, os.getpid(), needs)
     finalizer.atexit = False
     return finalizer
 
 
-def _free(function: Any, address: Any, process: int) -> None:
+def _free(function: Any, address: Any, process: int, needs: Any) -> None:
     if os.getpid() == process:
         function(address)
 

@@ -77,7 +77,7 @@ class Job:
 
     def close(self) -> None:
         address, self.address = self.address, None
-        if address is not None and os.getpid() == self.process:
+        if address is not None and os.getpid() == self.process and self.engine.is_open():
             lib.rf_engine_job_free(address)
 
 
@@ -129,7 +129,11 @@ class _Engine:
     def __init__(self, ctx: Context, address: Optional[int]) -> None:
         self.context, self.address, self.lock = ctx, address, threading.Lock()
         self._parts: List[Optional[int]] = [address, None]
-        free_with(self, _close_parts, self._parts)
+        free_with(self, _close_parts, self._parts, ctx)
+
+    def is_open(self) -> bool:
+        """False: the garbage collector closed the engine before it ended a generator of the same cycle."""
+        return self._parts[0] is not None
 
     def pipeline(self) -> Optional[int]:
         """A pipeline on the engine's model for the thread that holds the lock."""
@@ -141,8 +145,10 @@ class _Engine:
 
 
 def _close_parts(parts: List[Optional[int]]) -> None:
-    lib.rf_pipeline_close(parts[1])
-    lib.rf_engine_close(parts[0])
+    engine, pipeline = parts
+    parts[:] = [None, None]
+    lib.rf_pipeline_close(pipeline)
+    lib.rf_engine_close(engine)
 
 
 class Model:

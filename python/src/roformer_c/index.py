@@ -52,7 +52,7 @@ class Index:
         out, why = ctypes.c_void_p(), Error()
         check(lib.rf_index_open(self._context.address, os.fsencode(self.folder), byref(out), byref(why)), why)
         self._address: Optional[int] = out.value
-        self._close = free_with(self, lib.rf_index_close, out.value)
+        self._close = free_with(self, lib.rf_index_close, out.value, self._context)
         made = struct(abi.rf_index_options, lib.rf_index_made_with(out.value))
         self.dimensions = int(made.dimensions)
         self.model_name: Optional[str] = made.model_name.decode() if made.model_name else None

@@ -170,7 +170,7 @@ class SentenceTransformer:
         lib.rf_embed_options_init(byref(o), ctypes.sizeof(o))
         o.prompt = prompt
         o.max_length = self._max_length
-        o.normalize = 1 if normalize else -1
+        o.normalize = 0 if tokens else 1 if normalize else -1
         o.dimensions = 0
         cut = truncate_dim if truncate_dim is not None else self._truncate_dim
         if cut is not None and positive("truncate_dim", cut) < self._model.width and not tokens:
@@ -195,7 +195,7 @@ class SentenceTransformer:
         output_value          "sentence_embedding", or "token_embeddings" for the vectors of all tokens
         precision             "float32"; "int8", "uint8" (scaled by the range of each column of the result), "binary",
                               "ubinary" (one bit a number, packed)
-        normalize_embeddings  True: vectors of length 1; False: as the folder says
+        normalize_embeddings  True: vectors of length 1; False: as the folder says. Vectors of tokens are not normalized
         truncate_dim          keep this many numbers; None: the attribute `truncate_dim`
 
         Returns float32 [n, D] for n texts, [D] for one text; with token_embeddings a list of [tokens, D], or one. No

@@ -141,7 +141,7 @@ class Tokenizer:
         out, why = ctypes.c_void_p(), Error()
         check(lib.rf_tokenizer_open(t._context.address, os.fsencode(t.folder), byref(out), byref(why)), why)
         t._address = out.value
-        free_with(t, lib.rf_tokenizer_free, out.value)
+        free_with(t, lib.rf_tokenizer_free, out.value, t._context)
         return t
 
     @classmethod
