@@ -70,7 +70,7 @@ def main():
     p.add_argument("--documents", type=int, default=500, help="of the text, for the loss")
     p.add_argument("--lines", type=int, default=2000, help="of the text, for embeddings")
     p.add_argument("--finetuned", help="a fine-tuned model of labels")
-    p.add_argument("--input", help="labelled examples for it")
+    p.add_argument("--input", help="labeled examples for it")
     o = p.parse_args()
     types = ["f32", "bf16", "int8"]
     file, n = some_lines(o)

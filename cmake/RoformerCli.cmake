@@ -24,7 +24,7 @@ else()
   execute_process(COMMAND git log -1 --format=%cs WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE rf_date
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
-set_source_files_properties(src/cli/shell/manual.c PROPERTIES COMPILE_DEFINITIONS "RF_DATE=\"${rf_date}\"")
+set_source_files_properties(src/cli/help/manual.c PROPERTIES COMPILE_DEFINITIONS "RF_DATE=\"${rf_date}\"")
 
 # The man pages and the completion scripts are what the program prints about itself.  When it is built for another machine, an
 # emulator runs it, or a roformer of this version that runs here answers for it.

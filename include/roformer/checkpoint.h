@@ -225,7 +225,7 @@ typedef struct rf_config {
     int64_t concat_width;        /* columns of the position vector next to the word; 0: embedding_size */
     /* 1: the folder's matrices are in int8 with scales (quantization_config). This describes the files, not the
        model, and is not written; rf_convert writes such folders. */
-    int quantised;
+    int quantized;
     /* RoFormer-Sim (pooler_activation "linear"): the vector of a text is W h_[CLS] + b. In generation, the tokens of
        the prompt attend to the whole prompt (UniLM's mask), and new tokens have token type 1. */
     int linear_pooler;

@@ -1,5 +1,5 @@
 /* masked.c — pieces of text as a batch, masked as in an evaluation: roformer/inspect/probe.h, based on batch.c. */
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 #include "roformer/inspect/probe.h"
 #include "train/evaluate.h"
 

@@ -2,7 +2,7 @@
  * roformer/inspect/probe.h. */
 #include <math.h>
 
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 #include "model/attention_probe.h"
 #include "train/evaluate.h"
 

@@ -1,6 +1,6 @@
 /* position_text.c — parts of documents that are long enough for every length to be compared. */
-#include "data/encode_corpus.h"
-#include "data/pieces.h"
+#include "data/corpus/encode_corpus.h"
+#include "data/corpus/pieces.h"
 #include "roformer/inspect/probe.h"
 
 enum { SIZES = RF_LENGTHS };

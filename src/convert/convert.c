@@ -69,7 +69,7 @@ static bool is_dropped(const struct conversion *c, const char *name, size_t size
 /* The parameter of a tensor, or of the matrix that it is the scale of; params.n: none. */
 static size_t param_of(const struct conversion *c, const rf_weight *t)
 {
-    const rf_weight *owner = rf__quantised_owner(c->w, t);
+    const rf_weight *owner = rf__quantized_owner(c->w, t);
     size_t i = 0;
     while (i < c->params.n && c->match[i] != t && !(owner && c->match[i] == owner)) i++;
     return i;
@@ -179,7 +179,7 @@ static rf_status read_source(struct conversion *c)
 static void report_rest(const struct conversion *c, const rf_weight *t, size_t i)
 {
     char name[sizeof c->params.p->name + 8];
-    const bool kept = i < c->params.n && c->scale && c->scale[i] && t == rf__quantised_scale(c->w, c->match[i]);
+    const bool kept = i < c->params.n && c->scale && c->scale[i] && t == rf__quantized_scale(c->w, c->match[i]);
     if (kept) snprintf(name, sizeof name, "%s_scale", c->params.p[i].name);
     c->o.report(c->o.user, t, kept ? name : NULL);
 }
@@ -232,12 +232,12 @@ static rf_status read_back(const struct conversion *c, const char *path)
 
 static rf_status write_config(struct conversion *c)
 {
-    json_t *quantised = c->scale ? rf__convert_int8_config(&c->params, c->scale) : NULL, *more = json_incref(c->keys);
-    if (c->scale && (!quantised || json_object_update(more, quantised))) {
+    json_t *quantized = c->scale ? rf__convert_int8_config(&c->params, c->scale) : NULL, *more = json_incref(c->keys);
+    if (c->scale && (!quantized || json_object_update(more, quantized))) {
         json_decref(more);
         more = NULL;
     }
-    json_decref(quantised);
+    json_decref(quantized);
     return rf__config_write_with(c->ctx, c->to, &c->config, more, c->why);
 }
 
@@ -323,7 +323,7 @@ static rf_status extend(struct conversion *c)
 static rf_status choose_types(struct conversion *c)
 {
     const rf_weight *word = c->match[c->params.word];
-    const bool as_they_are = c->o.keep_type && c->config.quantised;
+    const bool as_they_are = c->o.keep_type && c->config.quantized;
     const rf_type usual = word && word->readable ? word->type : RF_F32;
     const bool int8 = as_they_are || (!c->o.keep_type && c->o.type == RF_I8);
     c->rest = int8 || c->o.keep_type ? usual : c->o.type;

@@ -7,7 +7,7 @@
 #include "convert/convert_int8.h"
 
 /* In int8, and with the original size (the table of words may have been extended). */
-static bool is_whole(const rf_weight *t, const rf_param *p) { return rf__quantised(t) && t->count == p->count; }
+static bool is_whole(const rf_weight *t, const rf_param *p) { return rf__quantized(t) && t->count == p->count; }
 
 static rf_status one_matrix(const rf_params *params, const rf_weights *w, const rf_weight *t, const rf_param *p,
                             float *x, float *scale, rf_error *why)
@@ -99,7 +99,7 @@ json_t *rf__convert_int8_config(const rf_params *params, float *const *scale)
     }
     if (l.name && l.item) {
         add_tied(&l, params);
-        all = rf__quantised_json(l.item, l.n);
+        all = rf__quantized_json(l.item, l.n);
     }
     rf__free(params->ctx, (void *)l.item);
     rf__free(params->ctx, l.name);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "data/pieces.h"
+#include "data/corpus/pieces.h"
 #include "roformer/model.h"
 #include "roformer/tokenizer.h"
 

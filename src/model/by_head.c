@@ -36,7 +36,7 @@ rf_status rf__param_codes(const rf_params *params, const rf_param *p, const rf_w
                           int8_t *q, float *scale, rf_error *why)
 {
     rf__weights_codes(t, q);
-    rf_status status = rf_weights_read(w, rf__quantised_scale(w, t), scale, 1, why);
+    rf_status status = rf_weights_read(w, rf__quantized_scale(w, t), scale, 1, why);
     if (!status) status = rf__param_reorder(params, p, q, (size_t)p->dim[1], false, why);
     return status ? status : rf__param_reorder(params, p, scale, sizeof *scale, false, why);
 }

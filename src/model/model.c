@@ -74,7 +74,7 @@ static rf_status name_culprit(const rf_model *m, size_t i, const float *w, const
     return rf_fail(why, whole->code, "tensor \"%s\": %s", m->params.p[i].name, whole->text);
 }
 
-static bool is_int8(const struct source *from, size_t i) { return from->file && rf__quantised(from->match[i]); }
+static bool is_int8(const struct source *from, size_t i) { return from->file && rf__quantized(from->match[i]); }
 
 /* The integers and scales of one weight: those of the file, or computed as in packing. */
 static rf_status codes_of(const rf_model *m, const struct source *from, size_t i, int8_t *q, float *scale,

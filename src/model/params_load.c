@@ -67,12 +67,12 @@ static bool fits(const rf_param *p, const rf_weight *t)
 }
 
 /* For weights in int8, everything is checked before the first is read. */
-static rf_status check_quantised(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
+static rf_status check_quantized(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
                                  rf_error *why)
 {
     rf_status status = RF_OK;
     for (size_t i = 0; i < params->n && !status; i++)
-        status = rf__quantised_check(params->ctx, w, match[i], params->config.quantised, why);
+        status = rf__quantized_check(params->ctx, w, match[i], params->config.quantized, why);
     return status;
 }
 
@@ -99,7 +99,7 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
     if (!bad.all) {
         rf_status status = headless ? RF_OK : rf__params_tied(params, w, match, why);
         if (!status) status = rf__position_frequencies(params, w, why);
-        return status ? status : check_quantised(params, w, match, why);
+        return status ? status : check_quantized(params, w, match, why);
     }
     if (bad.more) return rf_fail(why, RF_EDATA, "%s: %s; and %zu more", rf__weights_name(w), bad.text, bad.more);
     return rf_fail(why, RF_EDATA, "%s: %s", rf__weights_name(w), bad.text);
@@ -131,7 +131,7 @@ char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_
     bool memory = true;
     list[0] = 0;
     for (size_t i = 0; i < rf_weights_count(w); i++) {
-        const rf_weight *named = rf_weights_at(w, i), *owner = rf__quantised_owner(w, named);
+        const rf_weight *named = rf_weights_at(w, i), *owner = rf__quantized_owner(w, named);
         const rf_weight *t = owner ? owner : named;
         bool used = is_known(params, w, t, &memory);
         for (size_t j = 0; !used && j < params->n; j++)         /* or its second name, if the first took precedence */
@@ -173,8 +173,8 @@ rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, 
         return rf_fail(why, RF_EDATA, "%s: %s%s", rf__weights_name(w), bad.text, bad.more ? "; and more" : "");
     status = rf__position_frequencies(params, w, why);
     for (size_t i = 0; i < params->n && !status; i++)
-        status = rf__quantised_check(params->ctx, w, rf__params_find(params, w, params->p[i].name),
-                                     params->config.quantised, why);
+        status = rf__quantized_check(params->ctx, w, rf__params_find(params, w, params->p[i].name),
+                                     params->config.quantized, why);
     for (size_t i = 0; i < params->n && !status; i++) {
         const rf_param *p = &params->p[i];
         const rf_weight *t = !p->head || p->flags & RF_ROW_PRETRAINED ? rf__params_find(params, w, p->name) : NULL;

@@ -4,16 +4,16 @@
  *     while (!stop && !srv_failed(server, &why)) ...
  *     srv_close(server);                            answers what was accepted, at most for drain_timeout
  *
- *     http.c          connections, headers, bodies and answers, with libmicrohttpd
- *     connections.c   deadlines, clients that left
- *     request.c       a request: its members, its answer, its errors
- *     fields.c        members of a JSON body: types and ranges from one table for each route
- *     api.def         every route; routes.c has their bodies
- *     workers.c       threads that read bodies and write answers
- *     models.c        the models, reloading
- *     shared_call.c   requests that a model computes together
- *     api_*.c         what the routes do
- *     server.c        opens and closes all of it
+ *     server.c             opens and closes all of it
+ *     models.c             the models, reloading
+ *     shared_call.c        requests that a model computes together
+ *     fields.c             members of a JSON body: types and ranges from one table for each route
+ *     http/http.c          connections, headers, bodies and answers, with libmicrohttpd
+ *     http/connections.c   deadlines, clients that left
+ *     http/request.c       a request: its members, its answer, its errors
+ *     http/workers.c       threads that read bodies and write answers
+ *     api/api.def          every route; api/routes.c has their bodies
+ *     api/api_*.c          what the routes do
  *
  * Nothing here prints or exits. Lines of the access log go to a function of the caller. */
 #ifndef SRV_SERVE_H

@@ -386,7 +386,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     if (!s) s = read_architecture(f, file, json_object_get(root, "architectures"), c, why);
     if (!s) s = read_pooler(f, file, root, c, why);
     if (!s) s = rf__task_read(file, root, c, why);
-    if (!s) s = rf__quantised_read_config(file, root, &c->quantised, why);
+    if (!s) s = rf__quantized_read_config(file, root, &c->quantized, why);
     if (!embedding) c->embedding_size = c->hidden_size;
     return s ? s : rf__config_check_all(c, file, why);
 }

@@ -90,23 +90,23 @@ void rf__config_named(const rf_ctx *ctx, const char *path, rf_error *why);
 /* Whether the two configs use positions in the same way. */
 bool rf__config_same_positions(const rf_config *a, const rf_config *b);
 
-/* Weights in int8 with scales (quantised.c). read_config: *out is 1 if quantization_config exists and is supported;
+/* Weights in int8 with scales (quantized.c). read_config: *out is 1 if quantization_config exists and is supported;
  * RF_EUNSUPPORTED names the key of another scheme. json: that key, for a folder in which the modules in `ignore` are
  * not quantized.
  *
- *   rf__quantised         whether the tensor is a matrix in int8; scale of its rows, NULL: none that matches
+ *   rf__quantized         whether the tensor is a matrix in int8; scale of its rows, NULL: none that matches
  *   owner                 the int8 matrix that `t` is a scale or zero point of; NULL: none
  *   check                 before weights are read: its scales exist and are positive; OK for other tensors.
  *                         promised: config.json has a quantization_config
  *   spread                converts the integers in `to` to weights, in place
  *   rf__weights_codes     the integers, contiguous */
-rf_status rf__quantised_read_config(const char *file, const json_t *root, int *out, rf_error *why);
-json_t *rf__quantised_json(const char *const *ignore, size_t n);
-bool rf__quantised(const rf_weight *t);
-const rf_weight *rf__quantised_scale(const rf_weights *w, const rf_weight *t);
-const rf_weight *rf__quantised_owner(const rf_weights *w, const rf_weight *t);
-rf_status rf__quantised_check(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t, bool promised, rf_error *why);
-rf_status rf__quantised_spread(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t, float *to, rf_error *why);
+rf_status rf__quantized_read_config(const char *file, const json_t *root, int *out, rf_error *why);
+json_t *rf__quantized_json(const char *const *ignore, size_t n);
+bool rf__quantized(const rf_weight *t);
+const rf_weight *rf__quantized_scale(const rf_weights *w, const rf_weight *t);
+const rf_weight *rf__quantized_owner(const rf_weights *w, const rf_weight *t);
+rf_status rf__quantized_check(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t, bool promised, rf_error *why);
+rf_status rf__quantized_spread(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t, float *to, rf_error *why);
 void rf__weights_codes(const rf_weight *t, int8_t *to);
 
 /* rf_config_write, followed by the members of `more` that it does not write itself. Takes ownership of `more` (may be

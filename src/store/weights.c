@@ -479,7 +479,7 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
 {
     if (!(w && t && to)) return rf__missing("rf_weights_read", "weights, tensor, to", why);
     const char *const digits = strpbrk(t->dtype, "0123456789");
-    const bool scaled = rf__quantised_scale(w, t) != NULL;
+    const bool scaled = rf__quantized_scale(w, t) != NULL;
     if (!t->readable && !scaled && (t->dtype[0] == 'I' || t->dtype[0] == 'U'))
         return rf_fail(why, RF_EUNSUPPORTED,
                        "tensor \"%s\": %sint%s weights: expected quantization_config, got none; save the model in "
@@ -507,7 +507,7 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
         return rf_fail(why, RF_ENUMERIC, "tensor \"%s\": element %zu of %zu: expected a finite number, got %s",
                        rf__printable(t->name).text, bad, t->count, isnan(to[bad]) ? "NaN" : "infinity");
     }
-    return scaled ? rf__quantised_spread(w->ctx, w, t, to, why) : RF_OK;
+    return scaled ? rf__quantized_spread(w->ctx, w, t, to, why) : RF_OK;
 }
 
 void rf_weights_forget(const rf_weights *w, const rf_weight *t)

@@ -272,7 +272,7 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **z, in
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }
 
-static void keep_reading(rf_answerer *a, const rf__labelled *l, const rf__items *t)
+static void keep_reading(rf_answerer *a, const rf__labeled *l, const rf__items *t)
 {
     a->reading = (rf_reading){.examples = (int64_t)rf__items_asked(t),
                               .cut = (int64_t)t->cut,
@@ -318,7 +318,7 @@ static const char *usual_task(const rf_answerer *a)
 }
 
 /* Opens examples with the preset and columns of a->o. */
-static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
+static rf_status open_examples(rf_answerer *a, rf__labeled *l, rf_error *why)
 {
     const rf_config *c = rf_model_config(a->model);
     const rf__task *task;
@@ -326,13 +326,13 @@ static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
     if (!status && task != a->task)
         status = rf_fail(why, RF_EARG, "task: expected %s, for which this model was fine-tuned, got %s",
                          rf_answerer_task(a), a->o.task);
-    if (!status) status = rf__labelled_labels(l, &a->labels, why);
+    if (!status) status = rf__labeled_labels(l, &a->labels, why);
     l->nothing = c->version_2_with_negative;
     l->prompt = a->prompt;
     l->layout.pairs = c->task_pairs;
-    if (!status && a->task->head == RF_HEAD_SEQUENCE && rf__labelled_outputs(l) != c->num_labels)
+    if (!status && a->task->head == RF_HEAD_SEQUENCE && rf__labeled_outputs(l) != c->num_labels)
         status = rf_fail(why, RF_EUNSUPPORTED, "model: expected %lld outputs for files of task %s, got %lld",
-                         (long long)rf__labelled_outputs(l), rf_answerer_task(a), (long long)c->num_labels);
+                         (long long)rf__labeled_outputs(l), rf_answerer_task(a), (long long)c->num_labels);
     return status;
 }
 
@@ -367,7 +367,7 @@ static rf_status settle(const rf_answerer *a, const rf_finetune_options *given, 
 }
 
 rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, const char *file, bool with_labels,
-                            rf__labelled *l, rf__items *t, rf__answers *z, rf_error *why)
+                            rf__labeled *l, rf__items *t, rf__answers *z, rf_error *why)
 {
     rf_finetune_options o;
     choose_task(a, given);
@@ -382,8 +382,8 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, co
                                                                                lengths below 1 */
     status = use_columns(&a->o, rf_model_config(a->model), why);
     if (!status) status = open_examples(a, l, why);
-    if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, with_labels, t, why);
-    if (!status) status = rf__labelled_check(l, &o, file, why);
+    if (!status) status = rf__labeled_read(l, rf_model_tokenizer(a->model), max_length, file, with_labels, t, why);
+    if (!status) status = rf__labeled_check(l, &o, file, why);
     if (!status) status = rf__items_fit_types(t, rf_model_config(a->model)->type_vocab_size, why);
     if (!status) keep_reading(a, l, t);
     return status ? status : rf__answers_fill(z, t, o.per_device_eval_batch_size, 1, logits, a, why);
@@ -393,7 +393,7 @@ rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, con
                                rf_error *why)
 {
     if (!(a && file && out)) return rf__missing("rf_answerer_evaluate", "answerer, file, out", why);
-    rf__labelled l = {.ctx = a->ctx};
+    rf__labeled l = {.ctx = a->ctx};
     rf__items t = {0};
     rf__answers z = {0};
     char path[4096];
@@ -409,6 +409,6 @@ rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, con
     a->graph = NULL;
     rf__answers_free(&z);
     rf__items_free(&t);
-    rf__labelled_close(&l);
+    rf__labeled_close(&l);
     return status;
 }

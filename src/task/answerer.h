@@ -2,7 +2,7 @@
 #ifndef RF_TRAIN_ANSWERER_H
 #define RF_TRAIN_ANSWERER_H
 
-#include "data/example_files.h"
+#include "data/examples/example_files.h"
 #include "task/task.h"
 
 struct rf_answerer {
@@ -52,6 +52,6 @@ void rf__answerer_remark_predictions(rf_answerer *a);
 
 /* The items of a file and their logits; the caller clears all three, also after an error. */
 rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, const char *file, bool with_labels,
-                            rf__labelled *l, rf__items *t, rf__answers *z, rf_error *why);
+                            rf__labeled *l, rf__items *t, rf__answers *z, rf_error *why);
 
 #endif

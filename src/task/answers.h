@@ -2,7 +2,7 @@
 #ifndef RF_TRAIN_ANSWERS_H
 #define RF_TRAIN_ANSWERS_H
 
-#include "data/items.h"
+#include "data/examples/items.h"
 
 /* Computes the logits of one batch: `rows` rows of `columns`, the same number in every batch. Valid until the next
  * call. */

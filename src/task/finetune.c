@@ -215,8 +215,8 @@ static rf_status prepare(rf__run *r, rf_error *why)
     rf_status status = rf__examples_open(&f->source, r->ctx, &f->o, &f->task, why);
     if (!status) status = rf__task_check_loss(f->task, f->o.loss, why);
     if (!status) status = rf__finetune_prompt(r, f, why);
-    if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
-    if (!status) status = rf__labelled_check(&f->source, &f->o, f->o.train, why);
+    if (!status) status = rf__labeled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
+    if (!status) status = rf__labeled_check(&f->source, &f->o, f->o.train, why);
     if (!status) status = name_outputs(f, why);
     if (!status) status = rf__finetune_check(r, f, why);
     f->least = status ? 1 : rf__task_least(f->task, &f->train, &f->o);
@@ -265,7 +265,7 @@ static int64_t longest_sequence(const rf__finetune_run *f)
 static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *why)
 {
     rf__finetune_run *f = r->task;
-    const char *const *labels = rf__labelled_names(&f->source);
+    const char *const *labels = rf__labeled_names(&f->source);
     if (rf__items_fit_types(&f->train, c->type_vocab_size, why)) return why->code;
     if (rf__items_fit_types(&f->dev, c->type_vocab_size, why)) return why->code;
     *head = f->head = rf__config_nearest_head(c, f->o.pooled && rf__task_has(f->task, "head") ? RF_HEAD_POOLED
@@ -326,7 +326,7 @@ static bool same_head(rf__run *r, const rf__finetune_run *f)
     bool same = !rf_config_read(r->ctx, r->o.model, &c, NULL) && rf_config_head(&c) == f->head &&
                 c.num_labels == r->params.config.num_labels && !rf_labels_read(r->ctx, r->o.model, &l, NULL);
     if (!same) return false;
-    const char *const *name = rf__labelled_names(&f->source);
+    const char *const *name = rf__labeled_names(&f->source);
     if (name) same = (size_t)l.n == f->source.n;
     for (int64_t k = 0; l.n > k && same && name; k++) same = !strcmp(l.name[k], name[k]);
     rf_labels_free(&l);
@@ -520,7 +520,7 @@ static void clear(rf__finetune_run *f)
     rf__answers_free(&f->answers);
     rf__items_free(&f->train);
     rf__items_free(&f->dev);
-    rf__labelled_close(&f->source);
+    rf__labeled_close(&f->source);
     rf__arena_clear(&f->strings);
     rf__free(f->ctx, f);
 }

@@ -8,7 +8,7 @@
 #ifndef RF_TRAIN_FINETUNE_H
 #define RF_TRAIN_FINETUNE_H
 
-#include "data/example_files.h"
+#include "data/examples/example_files.h"
 #include "task/objective.h"
 #include "train/run.h"
 
@@ -19,7 +19,7 @@ typedef struct rf__finetune_run {
     rf_arena strings;
     const char *base;                   /* the initial model, for the card; NULL: unknown */
     const rf__task *task;
-    rf__labelled source;                /* columns and labels                                                         */
+    rf__labeled source;                /* columns and labels                                                         */
     rf__items train, dev;
     rf_error failed;                    /* of gathering                                                               */
     rf_head head;

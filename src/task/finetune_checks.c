@@ -9,11 +9,11 @@
 #include "task/scoring.h"
 
 /* For example "3 labels: bad, fine, good", so that an unintended label is noticed before training. */
-static void report_labels(rf__run *r, const rf__task *task, const rf__labelled *l)
+static void report_labels(rf__run *r, const rf__task *task, const rf__labeled *l)
 {
     char all[600] = "";
     size_t n = 0, shown = 0;
-    const char *const *name = rf__labelled_names(l);
+    const char *const *name = rf__labeled_names(l);
     for (; name && shown < l->n && n + 80 < sizeof all; shown++)
         n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", shown ? ", " : "",
                               rf__show((rf__text){name[shown], strlen(name[shown])}, 50).text);
@@ -95,7 +95,7 @@ static void report_ineffective(rf__run *r, const rf__finetune_run *f)
 static rf_status check_names(const rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
     rf_labels l;
-    const char *const *name = rf__labelled_names(&f->source);
+    const char *const *name = rf__labeled_names(&f->source);
     if (!name || rf_labels_read(r->ctx, r->from, &l, why)) return name ? why->code : RF_OK;
     rf_status status = RF_OK;
     if ((size_t)l.n != f->source.n)

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "task/finetune.h"
-#include "data/pieces.h"
+#include "data/corpus/pieces.h"
 #include "task/scoring.h"
 
 /* ---- batches ---- */

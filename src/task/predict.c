@@ -235,7 +235,7 @@ rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, cons
                               rf_prediction_format format, rf_prediction_line *line, void *user, rf_error *why)
 {
     if (!(a && file && line)) return rf__missing("rf_answerer_predict", "answerer, file, line", why);
-    rf__labelled l = {.ctx = a->ctx};
+    rf__labeled l = {.ctx = a->ctx};
     rf__items t = {0};
     rf__answers z = {0};
     if (format == RF_PREDICTIONS_SQUAD && !a->task->answer)
@@ -246,6 +246,6 @@ rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, cons
         status = all_lines(&(rf__prediction){a->task, &a->labels, &t, &z, a->probability, format}, line, user, why);
     rf__answers_free(&z);
     rf__items_free(&t);
-    rf__labelled_close(&l);
+    rf__labeled_close(&l);
     return status;
 }

@@ -55,7 +55,7 @@ static bool next(const char **at, metric_name *out)
 }
 
 /* Some scores have requirements: F1 of classes needs two of them, that of entities needs tags of that form. */
-static bool has(const rf__task *task, const rf__labelled *l, const char *name)
+static bool has(const rf__task *task, const rf__labeled *l, const char *name)
 {
     return !task->has_metric || task->has_metric(l, name);
 }
@@ -72,7 +72,7 @@ bool rf__score_is_error(const char *name)
     return false;
 }
 
-const char *rf__score_metric(const rf__task *task, const rf__labelled *l, const rf_finetune_options *o)
+const char *rf__score_metric(const rf__task *task, const rf__labeled *l, const rf_finetune_options *o)
 {
     const char *usual = l->preset.metric;
     if (o->metric) return rf__metric_bare(o->metric);
@@ -80,7 +80,7 @@ const char *rf__score_metric(const rf__task *task, const rf__labelled *l, const 
     return task->other_metric ? task->other_metric : "accuracy";
 }
 
-rf_status rf__score_known(const rf__task *task, const rf__labelled *l, const char *name, rf_error *why)
+rf_status rf__score_known(const rf__task *task, const rf__labeled *l, const char *name, rf_error *why)
 {
     char all[200] = "loss";
     size_t n = strlen(all);
@@ -96,7 +96,7 @@ rf_status rf__score_known(const rf__task *task, const rf__labelled *l, const cha
                    because ? "; " : "", because ? because : "");
 }
 
-void rf__score_remark(const rf__task *task, const rf__labelled *l, char *out, size_t size)
+void rf__score_remark(const rf__task *task, const rf__labeled *l, char *out, size_t size)
 {
     *out = 0;
     if (task->remark) task->remark(l, out, size);

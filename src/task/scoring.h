@@ -5,14 +5,14 @@
 #include "task/task.h"
 
 /* Whether an evaluation with these labels reports a score of this name. RF_EARG lists the names that it reports. */
-rf_status rf__score_known(const rf__task *task, const rf__labelled *l, const char *name, rf_error *why);
+rf_status rf__score_known(const rf__task *task, const rf__labeled *l, const char *name, rf_error *why);
 
 /* The chosen metric, or the preset's; accuracy if the task's own metric does not exist: f1 for tags that name no
  * entities. */
-const char *rf__score_metric(const rf__task *task, const rf__labelled *l, const rf_finetune_options *o);
+const char *rf__score_metric(const rf__task *task, const rf__labeled *l, const rf_finetune_options *o);
 bool rf__score_is_error(const char *name);                              /* whether smaller is better                  */
 
 /* A sentence about scores that are not computed, or "". */
-void rf__score_remark(const rf__task *task, const rf__labelled *l, char *out, size_t size);
+void rf__score_remark(const rf__task *task, const rf__labeled *l, char *out, size_t size);
 
 #endif

@@ -8,8 +8,8 @@
 #ifndef RF_TASK_TASK_H
 #define RF_TASK_TASK_H
 
-#include "data/batch.h"
-#include "data/labelled.h"
+#include "data/corpus/batch.h"
+#include "data/examples/labeled.h"
 #include "model/encoder.h"
 #include "roformer/kernel/tensor.h"
 #include "task/answers.h"
@@ -59,11 +59,11 @@ typedef struct rf__task {
     /* scores, in the order of the row's metrics */
     const char *metric;                 /* selects the best model                                                     */
     const char *other_metric;           /* ... if the labels do not have that one; NULL: accuracy                     */
-    rf_status (*score)(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why);
-    bool (*has_metric)(const rf__labelled *l, const char *name);        /* whether these labels have the metric;
+    rf_status (*score)(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why);
+    bool (*has_metric)(const rf__labeled *l, const char *name);        /* whether these labels have the metric;
                                                                            NULL: always */
-    const char *(*why_not)(const rf__labelled *l);     /* why these labels do not have all metrics; NULL: no reason */
-    void (*remark)(const rf__labelled *l, char *out, size_t size);   /* a sentence about scores that are not
+    const char *(*why_not)(const rf__labeled *l);     /* why these labels do not have all metrics; NULL: no reason */
+    void (*remark)(const rf__labeled *l, char *out, size_t size);   /* a sentence about scores that are not
                                                                         computed, or "" */
 
     /* answers */
@@ -120,8 +120,8 @@ bool rf__task_accepts(const rf__task *task, const rf_config *c);
 /* A task or preset ("cls", "glue/mrpc"; NULL: the default task). RF_EARG lists the known names. */
 rf_status rf__preset_find(const char *name, rf__preset *out, const rf__task **task, rf_error *why);
 
-/* Opens examples of the task of `o`, with its columns (rf__labelled_open). *task receives that task. */
-rf_status rf__examples_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetune_options *o, const rf__task **task,
+/* Opens examples of the task of `o`, with its columns (rf__labeled_open). *task receives that task. */
+rf_status rf__examples_open(rf__labeled *l, const rf_ctx *ctx, const rf_finetune_options *o, const rf__task **task,
                             rf_error *why);
 
 /* The task of a fine-tuned folder. */

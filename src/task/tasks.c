@@ -124,12 +124,12 @@ rf_status rf__preset_find(const char *name, rf__preset *out, const rf__task **ta
     return no_such_task(name, why);
 }
 
-rf_status rf__examples_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetune_options *o, const rf__task **task,
+rf_status rf__examples_open(rf__labeled *l, const rf_ctx *ctx, const rf_finetune_options *o, const rf__task **task,
                             rf_error *why)
 {
     rf__preset preset;
     const rf_status status = rf__preset_find(o->task, &preset, task, why);
-    return status ? status : rf__labelled_open(l, ctx, &preset, o, why);
+    return status ? status : rf__labeled_open(l, ctx, &preset, o, why);
 }
 
 /* ---- folders ---- */

@@ -96,7 +96,7 @@ static double pair_cosine(const rf__answers *a, const rf__items *t, size_t i)
     return cosine(z, z + a->K, a->K);
 }
 
-static rf_status score_pairs(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
+static rf_status score_pairs(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out,
                              rf_error *why)
 {
     double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x);
@@ -156,7 +156,7 @@ static rf_status score_search(const rf__answers *a, const rf__items *t, rf_score
     return RF_OK;
 }
 
-bool rf__vectors_has_metric(const rf__labelled *l, const char *name)
+bool rf__vectors_has_metric(const rf__labeled *l, const char *name)
 {
     static const char *const of_classes[] = {"average_precision", "accuracy", "precision", "recall", "f1"};
     for (size_t i = 0; i < RF_COUNT(of_classes); i++)
@@ -165,19 +165,19 @@ bool rf__vectors_has_metric(const rf__labelled *l, const char *name)
     return l->scored == (!strcmp(name, "pearson") || !strcmp(name, "spearmanr"));
 }
 
-const char *rf__vectors_why_not(const rf__labelled *l)
+const char *rf__vectors_why_not(const rf__labeled *l)
 {
     return l->scored ? "the examples have scores, with which cosines are compared" : "the examples have no scores";
 }
 
-void rf__vectors_remark(const rf__labelled *l, char *out, size_t size)
+void rf__vectors_remark(const rf__labeled *l, char *out, size_t size)
 {
     if (l->o->similarity_threshold > 1 || (l->scored && !l->graded)) return;
     snprintf(out, size, "similarity_threshold has no effect: the examples %s",
              l->scored ? "have scores other than 0 and 1" : "have no scores");
 }
 
-rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
+rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out,
                             rf_error *why)
 {
     for (size_t i = 0; i < t->n; i++)

@@ -23,11 +23,11 @@ rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], con
 
 /* ---- hooks of rf__task that these tasks share ---- */
 
-rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
+rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out,
                             rf_error *why);
-bool rf__vectors_has_metric(const rf__labelled *l, const char *name);
-const char *rf__vectors_why_not(const rf__labelled *l);
-void rf__vectors_remark(const rf__labelled *l, char *out, size_t size);
+bool rf__vectors_has_metric(const rf__labeled *l, const char *name);
+const char *rf__vectors_why_not(const rf__labeled *l);
+void rf__vectors_remark(const rf__labeled *l, char *out, size_t size);
 json_t *rf__vectors_predict(const rf__prediction *p, size_t i);
 
 /* Members that tasks with compared vectors have in common; `taught_texts` is the number of teacher's vectors of an

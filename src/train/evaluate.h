@@ -3,7 +3,7 @@
 #define RF_EVALUATE_H
 
 #include "model/encoder.h"
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 #include "data/pairs.h"
 #include "dist/comm.h"
 #include "train/rtd.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "train/options.h"
-#include "data/pieces.h"
-#include "data/reader.h"
+#include "data/corpus/pieces.h"
+#include "data/documents/reader.h"
 #include "optim/schedule.h"
 
 _Static_assert(sizeof(rf_reader_options) <= RF_READER_OPTIONS_MOST && sizeof(rf_train_options) <= RF_TRAIN_OPTIONS_MOST,

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <math.h>
 
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 #include "train/options.h"
 
 typedef struct preparing {

@@ -2,7 +2,7 @@
 #ifndef RF_TRAIN_RTD_H
 #define RF_TRAIN_RTD_H
 
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 #include "model/encoder.h"
 #include "roformer/tokenizer.h"
 

@@ -79,7 +79,7 @@ static void carried_on(void **state)
     const char *from = "tests/golden/models/int8", *to = folder_of(from, 1, RF_F32), *f32 = folder_of(from, 0, RF_F32);
     rf_weights *a, *b, *c;
     rf_config config;
-    size_t quantised = 0;
+    size_t quantized = 0;
     rf_error why = {0};
     if (rf_weights_open(ctx, from, &a, &why) || rf_weights_open(ctx, to, &b, &why) ||
         rf_weights_open(ctx, f32, &c, &why))
@@ -91,18 +91,18 @@ static void carried_on(void **state)
         assert_int_equal(s->bytes, t->bytes);
         assert_string_equal(s->dtype, t->dtype);
         assert_memory_equal(s->data, t->data, s->bytes);
-        if (!rf__quantised(t)) continue;
+        if (!rf__quantized(t)) continue;
         float *x = t_floats((int64_t)t->count);
-        quantised++;
+        quantized++;
         if (rf_weights_read(b, t, x, 1, &why)) fail_msg("%s", why.text);
         assert_string_equal(plain->dtype, "F32");
         assert_memory_equal(plain->data, x, plain->bytes);
     }
-    assert_int_equal(quantised, 12);
+    assert_int_equal(quantized, 12);
     assert_int_equal(rf_config_read(ctx, to, &config, &why), RF_OK);
-    assert_int_equal(config.quantised, 1);
+    assert_int_equal(config.quantized, 1);
     assert_int_equal(rf_config_read(ctx, f32, &config, &why), RF_OK);
-    assert_int_equal(config.quantised, 0);
+    assert_int_equal(config.quantized, 0);
     rf_weights_close(a), rf_weights_close(b), rf_weights_close(c);
     t_free_all();
 }

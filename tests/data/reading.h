@@ -13,7 +13,7 @@ static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\ndog\n
 typedef struct reading {
     rf_ctx *ctx;
     rf_tokenizer *t;
-    rf__labelled l;
+    rf__labeled l;
     rf__records r;
     rf__items items;
     rf_error why;
@@ -32,7 +32,7 @@ static inline reading *read_as(const rf_finetune_options *o, const char *name, c
     g.status = rf__examples_open(&g.l, g.ctx, o, &task, &g.why);
     g.l.layout.with_labels = with_labels;
     if (!g.status) g.status = rf__records_from_memory(&g.r, g.ctx, data, size, name, &g.l.layout, &g.why);
-    if (!g.status) g.status = rf__labelled_items(&g.l, g.t, 32, &g.r, with_labels, &g.items, &g.why);
+    if (!g.status) g.status = rf__labeled_items(&g.l, g.t, 32, &g.r, with_labels, &g.items, &g.why);
     return &g;
 }
 
@@ -40,7 +40,7 @@ static inline void end(reading *g)
 {
     rf__records_free(&g->r);
     rf__items_free(&g->items);
-    rf__labelled_close(&g->l);
+    rf__labeled_close(&g->l);
     rf_tokenizer_free(g->t);
     rf_ctx_free(g->ctx);
 }

@@ -1,6 +1,6 @@
-/* test_batch.c — mirrors src/data/batch.c, pieces.c and vocab.c: order, cutting, packing, masking. */
+/* test_batch.c — mirrors src/data/corpus/batch.c, pieces.c and vocab.c: order, cutting, packing, masking. */
 #include "t.h"
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 
 /* A vocabulary of 1000: five special tokens, then every third one continues a word. */
 enum { V = 1000 };
@@ -155,10 +155,10 @@ static void shares_of_masking(void **state)
     binomial(masked, b.n, 0.8);
     binomial(other, b.n, 0.1 * (1 - 1.0 / (V - 5)));
     binomial(same, b.n, 0.1 + 0.1 / (V - 5));
-    int64_t labelled = 0;
+    int64_t labeled = 0;
     for (int64_t i = 0; i < b.N; i++) {                              /* tokens without a label are unchanged */
-        if (labelled < b.n && b.row[labelled] == i) {
-            labelled++;
+        if (labeled < b.n && b.row[labeled] == i) {
+            labeled++;
             continue;
         }
         const int64_t piece = i / 102, at = i % 102;
@@ -185,17 +185,17 @@ static void whole_words_are_whole(void **state)
     const rf__masking m = {rf__make_key(12, 3), 0.15, true, &v, false};
     rf__mlm_batch_clear(&b);
     rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, RF_COUNT(id), true, &m, 1);
-    unsigned char *labelled = calloc((size_t)b.N, 1);
-    for (int64_t i = 0; i < b.n; i++) labelled[b.row[i]] = 1;
+    unsigned char *labeled = calloc((size_t)b.N, 1);
+    for (int64_t i = 0; i < b.n; i++) labeled[b.row[i]] = 1;
     for (size_t i = 1; i < RF_COUNT(id); i++) {
         const bool joined = (v.kind[id[i]] & RF__CONTINUES) && !(v.kind[id[i - 1]] & RF__SPECIAL);
-        if (joined) assert_int_equal(labelled[i + 1], labelled[i]);
+        if (joined) assert_int_equal(labeled[i + 1], labeled[i]);
     }
     /* words are chosen, so the share of tokens is p; a word of k tokens counts k times: variance at most 3 times
      * more */
     t_near((double)b.n / (double)RF_COUNT(id), 0.15 * 0.98, 5 * sqrt(3 * 0.15 / (double)RF_COUNT(id)));
     assert_true(continues(&v, b.label, 0, b.n) > 0);
-    free(labelled);
+    free(labeled);
     rf__mlm_batch_free(ctx, &b);
     rf_ctx_free(ctx);
 }

@@ -1,6 +1,6 @@
-/* test_fasta.c — mirrors src/data/fasta.c; files of records are in test_reader.c. */
+/* test_fasta.c — mirrors src/data/documents/fasta.c; files of records are in test_reader.c. */
 #include "one_context.h"
-#include "data/fasta.h"
+#include "data/documents/fasta.h"
 #include "roformer/reader.h"
 
 static void names(void **state)

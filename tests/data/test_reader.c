@@ -1,4 +1,4 @@
-/* test_reader.c — mirrors src/data/reader.c, wiki.c and source.c. */
+/* test_reader.c — mirrors src/data/documents/reader.c, wiki.c and source.c. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 #include "roformer/reader.h"
 #include "one_context.h"
-#include "data/reader.h"
+#include "data/documents/reader.h"
 #include "roformer/inspect/source.h"
 #include "roformer/tokenizer.h"
 

@@ -1,5 +1,5 @@
-/* test_records.c — mirrors src/data/records.c: tables with and without a header, and files in a format other than the
- * expected one. */
+/* test_records.c — mirrors src/data/examples/records.c: tables with and without a header, and files in a format other
+ * than the expected one. */
 #include "reading.h"
 
 /* ---- a line for every row ---- */

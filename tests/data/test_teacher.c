@@ -1,11 +1,11 @@
-/* test_teacher.c — mirrors src/data/teacher.c: files of numpy.save in three types and versions; other and truncated
- * files are rejected with a message. */
+/* test_teacher.c — mirrors src/data/examples/teacher.c: files of numpy.save in three types and versions; other and
+ * truncated files are rejected with a message. */
 #define _GNU_SOURCE
 #include <math.h>
 
 #include "t.h"
 
-#include "data/teacher.h"
+#include "data/examples/teacher.h"
 
 typedef struct file { char at[1024]; size_t n; } file;
 

@@ -1,10 +1,10 @@
-/* test_tokens.c — mirrors src/data/tokens.c, src/data/content.c and src/data/encode_corpus.c. */
+/* test_tokens.c — mirrors src/data/corpus/tokens.c, src/data/corpus/content.c and src/data/corpus/encode_corpus.c. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <time.h>
 
 #include "tiny.h"
-#include "data/tokens.h"
+#include "data/corpus/tokens.h"
 #include "roformer/inspect/folder.h"
 
 typedef struct fixture {

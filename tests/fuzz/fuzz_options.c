@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shell/options.h"
+#include "cli/options/options.h"
 
 enum { ARGUMENTS = 256 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "text/unicode/unicode.h"
-#include "data/reader.h"
+#include "data/documents/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,7 +15,7 @@
 
 #include "folder.h"
 #include "text/unicode/unicode.h"
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

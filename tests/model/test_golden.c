@@ -219,7 +219,7 @@ static void int8_is_near(void **state)
 
 /* compressed-tensors computes with the same whole numbers and scales of weights, in floating point, and with scales of
  * activations that are 127 / 127.5 of ours: a product is off by 0.0076 of its size for that alone
- * (tests/store/test_quantised.c), and there are four in each of two layers; attention and head, which it leaves in f32,
+ * (tests/store/test_quantized.c), and there are four in each of two layers; attention and head, which it leaves in f32,
  * are bf16 here. */
 static void int8_of_a_folder_is_as_its_program_computes(void **state)
 {

@@ -218,7 +218,7 @@ static void a_threshold_decides_which_pairs_are_alike(void **state)
         rf_finetune_options o;
         rf_finetune_defaults(&o);
         o.similarity_threshold = expected[i].threshold;
-        const rf__labelled l = {.o = &o};
+        const rf__labeled l = {.o = &o};
         const double values[] = {5 / 6.0, expected[i].accuracy, expected[i].precision, expected[i].recall,
                                  expected[i].f1};
         rf_scores s = {.n = 0};

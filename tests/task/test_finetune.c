@@ -400,7 +400,7 @@ static void refuses(const char *name, const char *text, const char *task, rf_sta
     end(&s);
 }
 
-/* What is wrong with files: test_labelled.c. */
+/* What is wrong with files: test_labeled.c. */
 static void bad_files_are_refused(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@ static int32_t labels[] = {2, 0, 1, 2, 2, 0, 1, 2}, one[] = {2, 2}, holes[] = {1
 
 typedef struct pairs { const rf__task *task; int64_t n, K; int32_t *label; const float *weight; double alpha; } pairs;
 
-static int64_t labelled(const pairs *c)
+static int64_t labeled(const pairs *c)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < c->n; i++) n += c->label[i] >= 0;
@@ -26,7 +26,7 @@ static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
     const pairs *c = what;
     const rf__item_batch b = {.n = (size_t)(2 * c->n), .K = c->K, .label = c->label};
     const rf__task_objective o = {.task = c->task, .class_weight = c->weight, .r_drop = c->alpha};
-    return rf__task_objective_loss(g, in[0], &b, &o, 1 / (2.0 * (double)labelled(c)), NULL);
+    return rf__task_objective_loss(g, in[0], &b, &o, 1 / (2.0 * (double)labeled(c)), NULL);
 }
 
 static void log_softmax(const double *z, int64_t K, double *out)
@@ -39,7 +39,7 @@ static void log_softmax(const double *z, int64_t K, double *out)
 static void formula(double *y, const double *const in[], const void *what)
 {
     const pairs *c = what;
-    const double n = (double)labelled(c);
+    const double n = (double)labeled(c);
     *y = 0;
     for (int64_t i = 0; i < c->n; i++) {
         double p[8], q[8], there = 0, back = 0;

@@ -1,9 +1,9 @@
-/* test_questions.c — mirrors src/data/items.c, answers.c and scoring.c for question answering: windows of long contexts
- * and their labels as in transformers, the best answer of all windows, several correct answers. */
+/* test_questions.c — mirrors src/data/examples/items.c, answers.c and scoring.c for question answering: windows of long
+ * contexts and their labels as in transformers, the best answer of all windows, several correct answers. */
 #define _GNU_SOURCE
 #include "t.h"
 #include "task/answers.h"
-#include "data/labelled.h"
+#include "data/examples/labeled.h"
 #include "task/scoring.h"
 
 typedef struct golden {
@@ -56,7 +56,7 @@ static void read_question(const golden *g, rf__items *t)
 {
     const rf_finetune_options o = {.task = "qa",
                                    .doc_stride = json_integer_value(json_object_get(g->line, "doc_stride"))};
-    rf__labelled l;
+    rf__labeled l;
     rf__records r;
     rf_error why = {0};
     char *text = json_dumps(g->line, JSON_COMPACT);
@@ -64,7 +64,7 @@ static void read_question(const golden *g, rf__items *t)
     assert_int_equal(rf__examples_open(&l, g->ctx, &o, &task, NULL), RF_OK);
     l.layout.with_labels = true;
     assert_int_equal(rf__records_from_memory(&r, g->ctx, text, strlen(text), "q.jsonl", &l.layout, NULL), RF_OK);
-    if (rf__labelled_items(&l, g->t, json_integer_value(json_object_get(g->line, "max_length")), &r, true, t, &why))
+    if (rf__labeled_items(&l, g->t, json_integer_value(json_object_get(g->line, "max_length")), &r, true, t, &why))
         fail_msg("%s", why.text);
     rf__records_free(&r);
     free(text);
@@ -139,7 +139,7 @@ static void scores_are_those_of_squad(void **state)
         const char *context = json_string_value(json_object_get(g.line, "context"));
         const json_t *said = json_object_get(g.line, "said");
         rf__items t = {0};
-        rf__labelled l = {0};
+        rf__labeled l = {0};
         rf_scores s = {.n = 0};
         read_question(&g, &t);
         rf__answers a = {.ctx = g.ctx, .K = 2, .rows = t.tokens, .logit = t_floats(2 * (int64_t)t.tokens)};
@@ -249,13 +249,13 @@ static void batches_are_at_most_as_large_as_asked(void **state)
     char *all = calloc(1000, strlen(text) + 1);
     for (int i = 0; i < 1000; i++) memcpy(all + (size_t)i * strlen(text), text, strlen(text));
     const rf_finetune_options o = {.task = "qa"};
-    rf__labelled l;
+    rf__labeled l;
     rf__records r;
     rf__items t = {0};
     const rf__task *task;
     assert_int_equal(rf__examples_open(&l, g.ctx, &o, &task, NULL), RF_OK);
     assert_int_equal(rf__records_from_memory(&r, g.ctx, all, strlen(all), "q.jsonl", &l.layout, NULL), RF_OK);
-    assert_int_equal(rf__labelled_items(&l, g.t, 32, &r, false, &t, NULL), RF_OK);
+    assert_int_equal(rf__labeled_items(&l, g.t, 32, &r, false, &t, NULL), RF_OK);
     for (size_t i = 0; i < RF_COUNT(sizes); i++) {
         rf__answers a = {0};
         batches c = {0};

@@ -8,7 +8,7 @@
 
 #include "one_context.h"
 #include "roformer/tokenizer.h"
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 #include "text/chinese/dictionary.h"
 #include "text/tokenizer.h"
 

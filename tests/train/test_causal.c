@@ -4,7 +4,7 @@
 #include "whole_run.h"
 
 #include "model/encoder.h"
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 
 static const char causal[] =
     "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 32, \"hidden_size\": 32, "

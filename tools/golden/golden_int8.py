@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/models/int8: a small RoFormer whose layers compressed-tensors has quantised (W8A8: a scale for each
+"""Makes tests/golden/models/int8: a small RoFormer whose layers compressed-tensors has quantized (W8A8: a scale for each
 row of weights, one for each token of activations), and what transformers computes with it: golden.txt with the weights
 that the numbers stand for, int8.txt with activations in int8, too.  Or loads what roformer wrote and compares.
 

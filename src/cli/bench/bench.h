@@ -11,7 +11,7 @@
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 typedef struct bench {
     cli_io *io;

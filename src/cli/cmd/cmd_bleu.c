@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 #include "roformer/inspect/mt_score.h"
 
 struct args {

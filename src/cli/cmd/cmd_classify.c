@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/finetune_options.h"
+#include "cli/options/finetune_options.h"
 
 typedef struct classify_args { const char *model, *pair; int64_t top; int dtype; cli_list text; } classify_args;
 

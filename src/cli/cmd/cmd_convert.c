@@ -1,6 +1,6 @@
 /* cmd_convert.c — roformer convert: converts a published folder to current names and formats. */
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 #include "roformer/convert.h"
 
 struct args {

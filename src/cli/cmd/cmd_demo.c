@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 struct args { const char *model, *sentence_model, *lines; };
 

@@ -1,6 +1,6 @@
 /* cmd_dictionary.c — roformer dictionary: compiles words and their frequencies for tokenizers of Chinese text. */
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 #include "roformer/tokenizer.h"
 
 struct args {

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/embedding.h"
-#include "cli/shell/io.h"
-#include "cli/shell/records.h"
+#include "cli/shared/embedding.h"
+#include "cli/io/io.h"
+#include "cli/shared/records.h"
 #include "roformer/pipeline.h"
 
 struct args {

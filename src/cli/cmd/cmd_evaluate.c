@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/finetune_options.h"
-#include "cli/shell/train_options.h"
+#include "cli/options/finetune_options.h"
+#include "cli/options/train_options.h"
 #include "roformer/pipeline.h"
 
 typedef struct evaluate_args {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 struct args {
     const char *model;

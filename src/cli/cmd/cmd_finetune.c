@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/finetune_options.h"
+#include "cli/options/finetune_options.h"
 #include "cli/plot/report.h"
-#include "cli/shell/train_options.h"
-#include "cli/shell/training.h"
+#include "cli/options/train_options.h"
+#include "cli/shared/training.h"
 #include "roformer/inspect/files.h"
 
 typedef struct finetune_args {

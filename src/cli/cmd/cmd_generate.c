@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/generating.h"
-#include "cli/shell/io.h"
+#include "cli/shared/generating.h"
+#include "cli/io/io.h"
 #include "roformer/pipeline.h"
 #include "roformer/sequence.h"
 

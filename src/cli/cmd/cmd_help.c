@@ -1,7 +1,7 @@
 /* cmd_help.c — roformer help [COMMAND], roformer completion SHELL. */
 #include "cli/shell/commands.h"
-#include "cli/shell/help.h"
-#include "cli/shell/io.h"
+#include "cli/help/help.h"
+#include "cli/io/io.h"
 
 struct args { cli_list word; int markdown, man; };
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/embedding.h"
-#include "cli/shell/io.h"
-#include "cli/shell/records.h"
+#include "cli/shared/embedding.h"
+#include "cli/io/io.h"
+#include "cli/shared/records.h"
 #include "roformer/index.h"
 
 struct args {

@@ -11,7 +11,7 @@
 
 #include "cli/cmd/info_units.h"
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 #include "roformer/inspect/folder.h"
 #include "roformer/inspect/positions.h"
 
@@ -313,7 +313,7 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     json_int_t in_int8 = 0;
     for (size_t i = 0; i < rf_weights_count(w); i++) {
         bytes += rf_weights_at(w, i)->bytes;
-        in_int8 += c.quantised && !strcmp(rf_weights_at(w, i)->dtype, "I8");
+        in_int8 += c.quantized && !strcmp(rf_weights_at(w, i)->dtype, "I8");
     }
     cli_json_set(&weights, "file", cli_text_json(path, strlen(path)));
     cli_json_set(&weights, "tensors", json_integer((json_int_t)rf_weights_count(w)));

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/finetune_options.h"
-#include "cli/shell/train_options.h"
+#include "cli/options/finetune_options.h"
+#include "cli/options/train_options.h"
 
 typedef struct predict_args {
     rf_finetune_options f;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/train_options.h"
+#include "cli/options/train_options.h"
 
 struct args {
     rf_train_options t;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/train_options.h"
-#include "cli/shell/training.h"
+#include "cli/options/train_options.h"
+#include "cli/shared/training.h"
 
 void train_prepare(void *args)
 {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/embedding.h"
-#include "cli/shell/finetune_options.h"
-#include "cli/shell/vectors.h"
+#include "cli/shared/embedding.h"
+#include "cli/options/finetune_options.h"
+#include "cli/shared/vectors.h"
 
 struct args {
     const char *model, *query_prompt, *query_prompt_name;

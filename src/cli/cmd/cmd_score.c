@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
-#include "cli/shell/records.h"
+#include "cli/io/io.h"
+#include "cli/shared/records.h"
 #include "roformer/pipeline.h"
 
 struct args {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 #ifdef RF_SERVE
 #include "serve/serve.h"
 #else

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/embedding.h"
-#include "cli/shell/vectors.h"
+#include "cli/shared/embedding.h"
+#include "cli/shared/vectors.h"
 
 struct args {
     const char *model;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 struct args {
     const char *model;

@@ -1,7 +1,7 @@
 /* cmd_train_translation.c — roformer train-translation: trains a translation model on parallel text. */
 #include "cli/shell/commands.h"
-#include "cli/shell/train_options.h"
-#include "cli/shell/training.h"
+#include "cli/options/train_options.h"
+#include "cli/shared/training.h"
 
 typedef struct translation_args {
     rf_train_options t;

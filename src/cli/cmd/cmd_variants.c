@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/records.h"
+#include "cli/shared/records.h"
 #include "roformer/variants.h"
 
 struct args {

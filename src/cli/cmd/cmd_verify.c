@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 #include "roformer/inspect/folder.h"
 
 struct args { cli_list folder; int json, verbose; };

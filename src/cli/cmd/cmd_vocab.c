@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/train_options.h"
+#include "cli/options/train_options.h"
 #include "roformer/checkpoint.h"
 #include "roformer/inspect/folder.h"
 

@@ -18,7 +18,7 @@
 #include <mpi.h>
 
 #include "cli/shell/comm.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 typedef struct pending { MPI_Request *at; int *peer; int n, capacity; } pending;
 typedef struct person { char host[64]; long pid; } person;

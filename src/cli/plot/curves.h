@@ -2,7 +2,7 @@
 #ifndef CLI_CURVES_H
 #define CLI_CURVES_H
 
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 /* What can be drawn, and in which panel. */
 typedef struct curve_kind { const char *key; int panel; bool measured; } curve_kind;     /* measured: not smoothed    */

@@ -2,7 +2,7 @@
 #ifndef CLI_GNUPLOT_H
 #define CLI_GNUPLOT_H
 
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 /* A name inside '...' of a script. */
 void cli_gnuplot_quote(const char *text, char *out, size_t size);

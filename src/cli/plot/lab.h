@@ -2,8 +2,8 @@
 #ifndef CLI_LAB_H
 #define CLI_LAB_H
 
-#include "cli/shell/io.h"
-#include "cli/shell/train_options.h"
+#include "cli/io/io.h"
+#include "cli/options/train_options.h"
 #include "roformer/inspect/positions.h"
 #include "roformer/inspect/probe.h"
 

@@ -2,7 +2,7 @@
 #ifndef CLI_POSITION_CURVES_H
 #define CLI_POSITION_CURVES_H
 
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 #include "roformer/kernel/kernels.h"
 
 enum { CLI_CURVE_COLUMNS = 6 };

@@ -2,7 +2,7 @@
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 /* Writes `path`, completely or not at all, from the output folder of a run.  `samples`: texts with masks to predict; if
  * empty, pieces of held-out text from the run's token cache if it exists.

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/plot/svg.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 enum { WIDTH = 760, HEIGHT = 240, LEFT = 64, RIGHT = 12, TOP = 10, BOTTOM = 30 };
 

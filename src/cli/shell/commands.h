@@ -2,7 +2,7 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include "cli/shell/options.h"
+#include "cli/options/options.h"
 #include "roformer/kernel/gemm.h"
 
 #define CLI_COMMAND(name) extern const cli_command cmd_##name;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "roformer/inspect/files.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 
 #define RF_MODEL_NAME "roformer-small-en"
 #define RF_SENTENCE_MODEL_NAME "roformer-small-en-sentences"

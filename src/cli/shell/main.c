@@ -9,8 +9,8 @@
 
 #include "cli/shell/comm.h"
 #include "cli/shell/commands.h"
-#include "cli/shell/help.h"
-#include "cli/shell/io.h"
+#include "cli/help/help.h"
+#include "cli/io/io.h"
 
 static const char *environment(const char *name) { return getenv(name); }
 

@@ -1,6 +1,6 @@
 /* rung.c — notes about the rung of kernels, for commands that compute: those with --dtype or --bf16. */
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
+#include "cli/io/io.h"
 #include "roformer/kernel/kernels.h"
 
 /* The command's option with that name and kind; for --dtype, the one for the type of computation, not of output. */

@@ -23,7 +23,7 @@ static bool recognise(const rf_config *c)
            (c->num_labels > 1 || *c->problem_type);
 }
 
-static bool has_metric(const rf__labelled *l, const char *name) { return l->n == 2 || strcmp(name, "f1"); }
+static bool has_metric(const rf__labeled *l, const char *name) { return l->n == 2 || strcmp(name, "f1"); }
 
 static void add_scores(const int32_t gold[], const int32_t predicted[], size_t n, int32_t K, const rf_class_score c[],
                        rf_scores *out)
@@ -34,7 +34,7 @@ static void add_scores(const int32_t gold[], const int32_t predicted[], size_t n
     rf__score_add(out, "matthews_correlation", rf_matthews(c, K, n));
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     int32_t *gold, *predicted;

@@ -222,18 +222,18 @@ static const char *const of_lists[] = {"map", "mrr_at_10", "ndcg_at_10", NULL},
                          *const of_pairs[] = {"pearson", "spearmanr", NULL},
                          *const of_classes[] = {"average_precision", "accuracy", "precision", "recall", "f1", NULL};
 
-static bool has_metric(const rf__labelled *l, const char *name)
+static bool has_metric(const rf__labeled *l, const char *name)
 {
     if (rf__is_among(of_lists, name)) return !l->scored;
     return l->scored && (rf__is_among(of_pairs, name) || (!l->graded && rf__is_among(of_classes, name)));
 }
 
-static const char *why_not(const rf__labelled *l)
+static const char *why_not(const rf__labeled *l)
 {
     return l->scored ? "the examples are pairs of texts" : "the examples are lists of documents";
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     const size_t n = t->sequences;

@@ -8,7 +8,7 @@
 #include "task/task.h"
 
 /* "a, b", or in JSON a list. */
-static rf_status labels(const rf__labelled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why)
+static rf_status labels(const rf__labeled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why)
 {
     const json_t *list = rf__record_member(r->json, l->layout.label);
     rf_status status = RF_OK;
@@ -41,7 +41,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return rf_binary_loss(g, z, b->target, weight, sum);
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     const size_t K = (size_t)t->K, all = t->n * K;

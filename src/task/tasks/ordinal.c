@@ -59,7 +59,7 @@ static rf_status add_scores(const rf__items *t, const int32_t gold[], const int3
     return RF_OK;
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     int32_t *gold, *predicted;

@@ -131,7 +131,7 @@ static rf_status score_question(const rf__answers *a, const rf__items *t, size_t
     return status;
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     double exact = 0, f1 = 0;

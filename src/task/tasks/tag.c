@@ -8,7 +8,7 @@
 #include "task/scores.h"
 #include "task/task.h"
 
-static rf_status labels(const rf__labelled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why)
+static rf_status labels(const rf__labeled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why)
 {
     static const char *const members[] = {"tags", "ner_tags", "labels"};
     for (size_t i = 0; i < RF_COUNT(members); i++) {
@@ -48,15 +48,15 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
 
 /* ---- scores ---- */
 
-static bool has_entities(const rf__labelled *l) { return rf__tags_are_entities(rf__labelled_names(l), (int64_t)l->n); }
-static bool has_metric(const rf__labelled *l, const char *name) { return !strcmp(name, "accuracy") || has_entities(l); }
+static bool has_entities(const rf__labeled *l) { return rf__tags_are_entities(rf__labeled_names(l), (int64_t)l->n); }
+static bool has_metric(const rf__labeled *l, const char *name) { return !strcmp(name, "accuracy") || has_entities(l); }
 
-static const char *why_not(const rf__labelled *l)
+static const char *why_not(const rf__labeled *l)
 {
     return has_entities(l) ? NULL : "its tags name no entities (B-TYPE, I-TYPE, ...)";
 }
 
-static void remark(const rf__labelled *l, char *out, size_t size)
+static void remark(const rf__labeled *l, char *out, size_t size)
 {
     size_t numbers = 0, other = 0, first = 0;
     *out = 0;
@@ -79,7 +79,7 @@ static void remark(const rf__labelled *l, char *out, size_t size)
 typedef struct counts { double right, all; rf__entity_count entities; } counts;
 
 /* Counts the tags of the words of example i, by their first pieces; words that the model does not see do not count. */
-static void count(const rf__answers *a, const rf__items *t, const rf__labelled *l, size_t i, const char **gold,
+static void count(const rf__answers *a, const rf__items *t, const rf__labeled *l, size_t i, const char **gold,
                   counts *to)
 {
     const size_t K = (size_t)t->K, from = t->start[t->first[i]], end = from + rf__item_size(t, i);
@@ -96,7 +96,7 @@ static void count(const rf__answers *a, const rf__items *t, const rf__labelled *
     rf__count_entities(gold, predicted, n, &to->entities);
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     const char **gold = rf__calloc(t->ctx, 2 * (size_t)t->max_length, sizeof *gold);
     counts c = {0};

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 
-#include "data/batch.h"
+#include "data/corpus/batch.h"
 #include "roformer/train.h"
 
 enum { RF__KERNELS = 32, RF__STAGES = 64 };

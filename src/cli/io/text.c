@@ -1,0 +1,78 @@
+/* text.c — a growing text; see io.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/io/io.h"
+
+bool cli_text_add(cli_text *t, const char *text, size_t n)
+{
+    if (t->capacity - t->n < n) {
+        const size_t more = 2 * (t->n + n) + 64;
+        char *fresh = realloc(t->at, more);
+        if (!fresh) return false;
+        t->at = fresh;
+        t->capacity = more;
+    }
+    if (n) memcpy(t->at + t->n, text, n);
+    t->n += n;
+    return true;
+}
+
+bool cli_text_add_json(cli_text *t, json_t *value, size_t flags)
+{
+    char *dumped = value ? cli_json_dump(value, flags) : NULL;
+    const bool good = dumped && cli_text_add(t, dumped, strlen(dumped));
+    free(dumped);
+    json_decref(value);
+    return good;
+}
+
+bool cli_text_print(cli_text *t)
+{
+    const bool good = cli_put_text(t->at, t->n);
+    t->n = 0;
+    return good;
+}
+
+/* Length of the character at p, and whether a terminal only displays it. */
+static size_t character(const unsigned char *p, size_t left, bool lines, bool *shows)
+{
+    size_t n = 1;
+    *shows = *p >= 32 && *p < 127;
+    if (*p < 0x80) {
+        if (lines) *shows |= *p == '\n' || *p == '\t' || (*p == '\r' && left > 1 && p[1] == '\n');
+        return 1;
+    }
+    const size_t size = *p < 0xC2 ? 1 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 1;
+    while (n < size && n < left && (p[n] & 0xC0) == 0x80) n++;
+    *shows = size > 1 && n == size && !(*p == 0xC2 && p[1] < 0xA0);     /* U+0080 to U+009F begin sequences, too      */
+    return n;
+}
+
+size_t cli_shown(const char *text, size_t size, bool lines, size_t *control)
+{
+    bool shows = true;
+    *control = 0;
+    for (size_t at = 0, n; at < size; at += n) {
+        n = character((const unsigned char *)text + at, size - at, lines, &shows);
+        if (!shows) return *control = n, at;
+    }
+    return size;
+}
+
+bool cli_put_text(const char *text, size_t size)
+{
+    static int terminal = -1;
+    if (terminal < 0) terminal = isatty(1);
+    if (!terminal) return !size || fwrite(text, 1, size, stdout) == size;
+    for (size_t n, control; size; text += n + control, size -= n + control) {
+        n = cli_shown(text, size, true, &control);
+        if (fwrite(text, 1, n, stdout) != n || (control && putchar('?') == EOF)) return false;
+    }
+    return true;
+}
+
+void cli_put_name(const char *name) { cli_put_text(name, strlen(name)); }
+
+rf_status cli_no_memory(cli_io *io) { return rf_fail(&io->why, RF_ENOMEM, "out of memory"); }

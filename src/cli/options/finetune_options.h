@@ -1,0 +1,15 @@
+/* finetune_options.h — shared by finetune, predict and evaluate. */
+#ifndef CLI_FINETUNE_OPTIONS_H
+#define CLI_FINETUNE_OPTIONS_H
+
+#include "cli/io/io.h"
+#include "roformer/finetune.h"
+
+/* Prints what the results do not show: truncated texts, skipped lines, omitted metrics, or metrics that other programs
+ * define differently. */
+void cli_report_reading(const cli_io *io, const rf_reading *r);
+
+/* One line for each metric, or one JSON object. */
+int cli_show_scores(const rf_scores *s, bool json, rf_error *why);
+
+#endif

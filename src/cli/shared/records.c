@@ -1,0 +1,97 @@
+/* records.c — lines or proteins; see records.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/shared/records.h"
+
+enum { MOST_RESIDUES = 1 << 26, LEAST_NUCLEOTIDES = 30 };
+
+rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int format)
+{
+    *r = (cli_records){.io = io, .file = strcmp(path, "-") ? path : "standard input"};
+    if (format == CLI_INPUT_LINES || (format == CLI_INPUT_AUTO && rf_text_format_of(path) != RF_TEXT_FASTA))
+        return cli_lines_open(io->ctx, &r->lines, path, &io->why);
+    rf_reader_options o;
+    rf_reader_defaults(&o);
+    o.format = RF_TEXT_FASTA;
+    o.max_document = MOST_RESIDUES;
+    return rf_reader_open(io->ctx, &path, 1, &o, &r->proteins, &io->why);
+}
+
+/* A sequence of 30 residues that are all A, C, G, T, U and N is not a protein. */
+static void look_for_nucleotides(cli_records *r, const rf_document *d)
+{
+    if (r->warned || d->size < LEAST_NUCLEOTIDES) return;
+    for (size_t i = 0; i < d->size; i++)
+        if (!strchr("ACGTUN", d->text[i])) return;
+    cli_note(r->io,
+             "%s: record %llu, '%.100s', has only the letters A, C, G, T, U and N: expected the amino acids of a "
+             "protein, got what looks like nucleotides; translate them first",
+             r->file, (unsigned long long)r->number, d->name);
+    r->warned = true;
+}
+
+rf_status cli_records_next(cli_records *r, const char **text, size_t *size, const char **name)
+{
+    *name = "";
+    if (!r->proteins) {
+        const rf_status status = cli_lines_next(&r->lines, text, size, &r->io->why);
+        r->number = r->lines.number;
+        return status;
+    }
+    rf_document d = {0};
+    *text = NULL;
+    *size = 0;
+    if (cli_stopped()) return RF_OK;
+    const rf_status status = rf_reader_next(r->proteins, &d, &r->io->why);
+    if (status || !d.text) return status;
+    r->number++;
+    if (d.continues)
+        return rf_fail(&r->io->why, RF_EDATA, "%s: record %llu, '%.100s': expected at most %d residues, got more",
+                       r->file, (unsigned long long)r->number - 1, d.name, MOST_RESIDUES);
+    look_for_nucleotides(r, &d);
+    *text = d.text;
+    *size = d.size;
+    *name = d.name;
+    return RF_OK;
+}
+
+void cli_records_close(cli_records *r)
+{
+    if (r->proteins) rf_reader_close(r->proteins);
+    else cli_lines_close(&r->lines);
+    r->proteins = NULL;
+}
+
+const char *cli_records_title(const cli_records *r, const char *name, char buffer[32])
+{
+    if (!r->proteins) return NULL;
+    if (*name) return name;
+    snprintf(buffer, 32, "record %llu", (unsigned long long)r->number);
+    return buffer;
+}
+
+rf_status cli_records_read(cli_io *io, const char *path, int format, cli_window *text, cli_window *name)
+{
+    cli_records in;
+    const char *one, *called;
+    char buffer[32];
+    size_t size;
+    rf_status status = cli_records_open(io, &in, path, format);
+    while (!status && !(status = cli_records_next(&in, &one, &size, &called)) && one) {
+        const char *title = cli_records_title(&in, called, buffer);
+        status = cli_window_add(text, one, size, &io->why);
+        if (!status && title) status = cli_window_add(name, title, strlen(title), &io->why);
+    }
+    cli_records_close(&in);
+    return status;
+}
+
+bool cli_records_ready(const cli_records *r) { return r->proteins || cli_lines_ready(&r->lines); }
+
+rf_status cli_records_fail(const cli_records *r, uint64_t number, const rf_error *inner)
+{
+    if (!r->proteins) return cli_at_line(&r->io->why, r->file, number, inner);
+    const rf_error e = *inner;
+    return rf_fail(&r->io->why, e.code, "%.300s: record %llu: %.600s", r->file, (unsigned long long)number, e.text);
+}

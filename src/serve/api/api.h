@@ -1,0 +1,29 @@
+/* api.h — what the routes share. */
+#ifndef SRV_API_H
+#define SRV_API_H
+
+#include "base/json.h"
+#include "serve/fields.h"
+#include "serve/server.h"
+
+/* Steps of the routes. */
+#define SRV_ROUTE(method, path, dialect, access, where, step, field, what) void step(srv_request *r);
+#include "serve/api/api.def"
+
+/* For POST /, whose body has been read: what the model's head can. */
+void srv_features(srv_request *r);
+void srv_similarity(srv_request *r);
+void srv_predict(srv_request *r);
+void srv_fill_mask(srv_request *r);
+void srv_generate_text(srv_request *r);
+void srv_translate_text(srv_request *r);
+void srv_tag(srv_request *r);
+void srv_answer_question(srv_request *r);
+
+/* [size + 1] how many characters of UTF-8 begin before each byte, freed with free(); NULL: no memory. */
+uint32_t *srv_characters(const char *text, size_t size);
+
+/* Bounds the work of the tokenizer: a text of more than 250 bytes for each token that the model takes is cut there. */
+void srv_cut_texts(const srv_request *r, srv_texts *texts);
+
+#endif

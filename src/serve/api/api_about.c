@@ -1,0 +1,180 @@
+/* api_about.c — what the server says of itself: health, models, limits, metrics, documentation. */
+#include <stdlib.h>
+
+#include "roformer/version.h"
+#include "serve/api/api.h"
+
+/* ---- health ------------------------------------------------------------------------------------------------------ */
+
+/* A batch has been computed for longer than the watchdog allows. */
+static bool is_stuck(srv_server *s)
+{
+    bool stuck = false;
+    for (int i = 0; i < s->o.models && !stuck; i++) {
+        srv_model *m = srv_model_take(s, i);
+        if (!m) continue;
+        rf_engine_state state = {.running = 0};
+        rf_engine_look(m->engine, &state);
+        stuck = state.running && state.running_seconds > (double)s->o.limits.watchdog;
+        srv_model_give(m);
+    }
+    return stuck;
+}
+
+static void unhealthy(srv_request *r, const char *text) { srv_error(r, 503, "Unhealthy", "%s", text); }
+
+void srv_api_health(srv_request *r)
+{
+    const int ready = srv_ready(r->s, NULL);
+    if (atomic_load(&r->s->draining)) unhealthy(r, "the server is shutting down");
+    else if (ready < 0) unhealthy(r, "a model cannot be loaded");
+    else if (!ready) unhealthy(r, "the model is being loaded");
+    else if (is_stuck(r->s)) unhealthy(r, "a batch takes longer than --watchdog");
+    else srv_answer(r, 200, NULL);
+}
+
+/* The process answers, whatever the models do: for a liveness probe. */
+void srv_api_ping(srv_request *r) { srv_answer(r, 200, NULL); }
+
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+static void put_pooling(srv_text *t, const srv_model *m)
+{
+    static const char *const names[] = {[RF_POOL_CLS] = "cls", [RF_POOL_MEAN] = "mean", [RF_POOL_MAX] = "max"};
+    const size_t how = (size_t)m->embed.pooling;
+    srv_printf(t, "{\"embedding\":{\"pooling\":\"%s\"}}", how < RF_COUNT(names) && names[how] ? names[how] : "other");
+}
+
+static void put_labels(srv_text *t, const rf_labels *l)
+{
+    srv_puts(t, "{\"classifier\":{\"id2label\":{");
+    for (int64_t i = 0; l && i < l->n; i++) {
+        srv_printf(t, "%s\"%lld\":", i ? "," : "", (long long)i);
+        srv_put_string(t, l->name[i], strlen(l->name[i]));
+    }
+    srv_puts(t, "},\"label2id\":{");
+    for (int64_t i = 0; l && i < l->n; i++) {
+        if (i) srv_puts(t, ",");
+        srv_put_string(t, l->name[i], strlen(l->name[i]));
+        srv_printf(t, ":%lld", (long long)i);
+    }
+    srv_puts(t, "}}}");
+}
+
+static void put_type(srv_text *t, const srv_model *m)
+{
+    const rf_labels *l = rf_engine_labels(m->engine);
+    if (!m->no_vectors.code) put_pooling(t, m);
+    else if (l) put_labels(t, l);
+    else {
+        srv_puts(t, "{\"other\":");
+        srv_put_string(t, srv_model_kind(m), strlen(srv_model_kind(m)));
+        srv_puts(t, "}");
+    }
+}
+
+static void put_member(srv_text *t, const char *name, const char *text)
+{
+    srv_printf(t, "\"%s\":", name);
+    srv_put_string(t, text, strlen(text));
+    srv_puts(t, ",");
+}
+
+static void put_limits(srv_text *t, const srv_limits *l)
+{
+#define SRV_LIMIT(member, option, variable, initial, least, most, unit, what) \
+    srv_printf(t, "\"%s\":%lld,", #member, (long long)l->member);
+#include "serve/limits.def"
+}
+
+void srv_api_info(srv_request *r)
+{
+    const srv_options *o = &r->s->o;
+    srv_text *t = &r->out;
+    if (!srv_need_model(r, NULL)) return;
+    const srv_model *m = r->model;
+    srv_puts(t, "{");
+    put_member(t, "model_id", o->model[m->slot].name);
+    srv_puts(t, "\"model_sha\":null,");
+    put_member(t, "model_dtype", srv_dtype(o->model[m->slot].type));
+    put_member(t, "served_model_name", o->model[m->slot].name);
+    srv_puts(t, "\"model_type\":");
+    put_type(t, m);
+    srv_puts(t, ",");
+    put_member(t, "model_kind", srv_model_kind(m));
+    srv_printf(t, "\"hidden_size\":%lld,\"max_input_length\":%lld,\"max_batch_requests\":null,",
+               (long long)m->config->hidden_size, (long long)m->max_length);
+    put_limits(t, &o->limits);
+    srv_printf(t, "\"auto_truncate\":%s,\"tokenization_workers\":%d,", o->auto_truncate ? "true" : "false",
+               r->s->workers.threads);
+    put_member(t, "isa", rf_ctx_isa(o->ctx));
+    srv_printf(t, "\"threads\":%d,\"version\":\"%s\",\"sha\":null,\"docker_label\":null}", rf_ctx_threads(o->ctx),
+               ROFORMER_VERSION);
+    srv_answer_json(r);
+}
+
+static void put_model(srv_text *t, srv_server *s, const char *name, int slot)
+{
+    srv_puts(t, "{\"id\":");
+    srv_put_string(t, name, strlen(name));
+    pthread_rwlock_rdlock(&s->slots);
+    const long long created = (long long)s->slot[slot].created;
+    pthread_rwlock_unlock(&s->slots);
+    srv_printf(t, ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"roformer\"}", created);
+}
+
+void srv_api_models(srv_request *r)
+{
+    const srv_options *o = &r->s->o;
+    srv_puts(&r->out, "{\"object\":\"list\",\"data\":[");
+    for (int i = 0; i < o->models; i++) {
+        if (i) srv_puts(&r->out, ",");
+        put_model(&r->out, r->s, o->model[i].name, i);
+    }
+    for (int i = 0; i < o->aliases; i++) {
+        srv_puts(&r->out, ",");
+        put_model(&r->out, r->s, o->alias[i].name, srv_model_slot(r->s, o->alias[i].name));
+    }
+    srv_puts(&r->out, "]}");
+    srv_answer_json(r);
+}
+
+/* ---- documentation ----------------------------------------------------------------------------------------------- */
+
+void srv_api_metrics(srv_request *r)
+{
+    srv_metrics_write(r->s, &r->out);
+    srv_answer(r, 200, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+void srv_api_openapi(srv_request *r)
+{
+    srv_put_openapi(r->s, &r->out);
+    srv_answer_json(r);
+}
+
+static void put_fields(srv_text *t, const srv_field *f)
+{
+    for (; f && f->kind != SRV_END; f++)
+        if (f->kind != SRV_IGNORED)
+            srv_printf(t, "<li><code>%s</code>%s: %s</li>", f->name, f->required ? " (required)" : "",
+                       f->what ? f->what : "");
+}
+
+void srv_api_docs(srv_request *r)
+{
+    srv_text *t = &r->out;
+    srv_puts(t, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>roformer serve</title>"
+                "<style>body{font-family:"
+                "sans-serif;max-width:50em;margin:2em auto;padding:0 1em}h2{font-size:1em;margin-bottom:0}</style>"
+                "<h1>roformer serve</h1><p>The same as JSON: <a href=\"/api-doc/openapi.json\">openapi.json</a>.</p>");
+    for (const srv_route *x = srv_routes; x->path; x++) {
+        srv_printf(t, "<h2><code>%s %s</code></h2><p>%s</p>", x->method, x->path, x->what);
+        if (!x->field) continue;
+        srv_puts(t, "<ul>");
+        put_fields(t, x->field);
+        srv_puts(t, "</ul>");
+    }
+    srv_puts(t, "</html>\n");
+    srv_answer(r, 200, "text/html; charset=utf-8");
+}

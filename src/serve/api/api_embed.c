@@ -1,0 +1,350 @@
+/* api_embed.c — vectors of texts: routes of text-embeddings-inference and of OpenAI. */
+#include "serve/api/api.h"
+#include "serve/shared_call.h"
+
+#include <stdlib.h>
+
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
+
+typedef enum style { TEI, OPENAI, SIMILARITY } style;
+
+typedef struct embedding {
+    style style;
+    bool base64;
+    srv_texts texts;
+    rf_embed_options o;
+    int32_t *id; /* of inputs that are tokens, or are made tokens here                         */
+    int64_t *start;
+    size_t ids, starts;
+    int64_t n;
+} embedding;
+
+static void free_embedding(void *own)
+{
+    embedding *x = own;
+    srv_texts_clear(&x->texts);
+    free(x->id);
+    free(x->start);
+    free(x);
+}
+
+static bool no_memory(srv_request *r)
+{
+    srv_error(r, 503, "Overloaded", "out of memory: tokens");
+    return false;
+}
+
+/* Space for an input of `more` tokens. */
+static bool reserve(srv_request *r, embedding *x, size_t more)
+{
+    const size_t have = x->n ? (size_t)x->start[x->n] : 0;
+    if (have + more > x->ids) {
+        const size_t ids = 2 * x->ids + more;
+        int32_t *id = realloc(x->id, ids * sizeof *id);
+        if (!id) return no_memory(r);
+        x->id = id;
+        x->ids = ids;
+    }
+    if ((size_t)x->n + 2 > x->starts) {
+        const size_t starts = 2 * x->starts + 8;
+        int64_t *start = realloc(x->start, starts * sizeof *start);
+        if (!start) return no_memory(r);
+        x->start = start;
+        x->starts = starts;
+        x->start[0] = 0;
+    }
+    return true;
+}
+
+/* An input as tokens, of which the first `head` and last `tail` were added by the tokenizer. If it is too long, it is
+ * refused, or loses its first or last other tokens. */
+static bool add_ids(srv_request *r, embedding *x, const int32_t *id, size_t n, size_t head, size_t tail, bool truncate,
+                    bool left)
+{
+    const size_t most = r->model->max_length > 0 ? (size_t)r->model->max_length : SIZE_MAX;
+    const size_t kept = n < most ? n : most, cut = n - kept;
+    if (cut && !truncate) {
+        srv_error(r, 422, "Validation", "`inputs` must have at most %zu tokens. Given: %zu", most, n);
+        return false;
+    }
+    if (kept < head + tail || !reserve(r, x, kept)) return r->status ? false : no_memory(r);
+    int32_t *out = x->id + x->start[x->n];
+    for (size_t i = 0; i < kept; i++) {
+        const size_t from = i < head ? i : i >= kept - tail ? i + cut : left ? i + cut : i;
+        out[i] = id[from];
+    }
+    x->start[x->n + 1] = x->start[x->n] + (int64_t)kept;
+    x->n++;
+    return true;
+}
+
+static size_t added_at(const rf_encoding *e, bool end)
+{
+    size_t n = 0;
+    while (n < e->n && e->added[end ? e->n - 1 - n : n]) n++;
+    return n;
+}
+
+/* The texts as tokens, where they may not simply be cut at their end. */
+static bool tokenize(srv_request *r, embedding *x, bool truncate, bool left)
+{
+    rf_encoding e;
+    rf_error why = {0};
+    srv_text joined = {0};
+    rf_encoding_init(&e, r->s->o.ctx);
+    for (int64_t i = 0; i < x->texts.n && !r->status; i++) {
+        joined.n = 0;
+        if (x->o.prompt) srv_puts(&joined, x->o.prompt);
+        srv_put(&joined, x->texts.text[i], x->texts.bytes[i]);
+        if (joined.failed) no_memory(r);
+        else if (rf_encode(r->model->tokenizer, joined.at, joined.n, NULL, 0, 0, 0, &e, NULL, &why)) srv_fail(r, &why);
+        else add_ids(r, x, e.id, e.n, added_at(&e, false), added_at(&e, true), truncate, left);
+    }
+    srv_text_clear(&joined);
+    rf_encoding_clear(&e);
+    return !r->status;
+}
+
+/* Token ids of a client: [CLS] and [SEP] are added unless they are there. */
+static bool read_ids(srv_request *r, embedding *x, const json_t *list, bool truncate, bool left)
+{
+    const size_t n = json_array_size(list);
+    rf_encoding e;
+    rf_error why = {0};
+    rf_encoding_init(&e, r->s->o.ctx);
+    int32_t *id = calloc(n + 16, sizeof *id);
+    if (!id || rf_encode(r->model->tokenizer, "a", 1, NULL, 0, 0, 0, &e, NULL, &why)) {
+        rf_encoding_clear(&e);
+        free(id);
+        return no_memory(r);
+    }
+    size_t head = added_at(&e, false), tail = added_at(&e, true), all = 0;
+    if (head > 8 || tail > 8) head = tail = 0;
+    const bool whole = !head || json_integer_value(json_array_get(list, 0)) == e.id[0];
+    for (size_t i = 0; i < head && !whole; i++) id[all++] = e.id[i];
+    for (size_t i = 0; i < n; i++) id[all++] = (int32_t)json_integer_value(json_array_get(list, i));
+    for (size_t i = 0; i < tail && !whole; i++) id[all++] = e.id[e.n - tail + i];
+    rf_encoding_clear(&e);
+    r->characters += (int64_t)n;
+    const bool good = add_ids(r, x, id, all, head, tail, truncate, left);
+    free(id);
+    return good;
+}
+
+static bool read_inputs(srv_request *r, embedding *x, const json_t *list, bool truncate, bool left)
+{
+    const json_t *first = json_array_get(list, 0);
+    if (json_is_integer(first)) return read_ids(r, x, list, truncate, left);
+    if (json_is_array(list) && !srv_check_count(r, "inputs", json_array_size(list))) return false;
+    bool ids = false, texts = false;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (json_is_string(json_array_get(list, i))) texts = true;
+        else ids = true;
+    if (ids && texts)
+        return srv_error(r, 422, "Validation", "`inputs`: expected either texts or token ids, got both"), false;
+    for (size_t i = 0; ids && i < json_array_size(list); i++)
+        if (!read_ids(r, x, json_array_get(list, i), truncate, left)) return false;
+    return ids || srv_read_texts(r, list, "inputs", &x->texts);
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static bool settle(srv_request *r, embedding *x, const json_t *in)
+{
+    rf_error why = {0};
+    const int64_t D = r->model->config->hidden_size, dimensions = srv_int(in, "dimensions", -1);
+    if (!dimensions || dimensions > D)
+        return srv_error(r, 422, "Validation", "`dimensions`: expected 1 to %lld, got %lld", (long long)D,
+                         (long long)dimensions),
+               false;
+    rf_embed_defaults(&x->o);
+    x->o.dimensions = dimensions;
+    x->o.normalize = x->style == OPENAI || x->style == SIMILARITY || srv_bool(in, "normalize", true);
+    x->o.prompt_name = srv_string(in, "prompt_name");
+    if (x->o.prompt_name && !*x->o.prompt_name) x->o.prompt_name = NULL;
+    if (!rf_embed_settle(r->model->pipeline, &x->o, &x->o, &why)) return true;
+    return srv_fail(r, &why), false;
+}
+
+static bool cuts_left(const json_t *in)
+{
+    const char *word = srv_string(in, "truncation_direction");
+    return word && (*word == 'L' || *word == 'l');
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+static void put_openai(srv_request *r, const embedding *x, const float *v, int64_t n, int64_t D)
+{
+    srv_text *t = &r->out;
+    srv_puts(t, "{\"object\":\"list\",\"data\":[");
+    for (int64_t i = 0; i < n; i++) {
+        srv_printf(t, "%s{\"object\":\"embedding\",\"index\":%lld,\"embedding\":", i ? "," : "", (long long)i);
+        if (x->base64) srv_put_base64(t, v + i * D, (size_t)D);
+        else srv_put_floats(t, v + i * D, (size_t)D);
+        srv_puts(t, "}");
+    }
+    srv_puts(t, "],\"model\":");
+    const char *name = r->s->o.model[r->model->slot].name;
+    srv_put_string(t, name, strlen(name));
+    srv_printf(t, ",\"usage\":{\"prompt_tokens\":%lld,\"total_tokens\":%lld}}", (long long)r->tokens,
+               (long long)r->tokens);
+}
+
+static void put_vectors(srv_text *t, const float *v, int64_t n, int64_t D)
+{
+    srv_puts(t, "[");
+    for (int64_t i = 0; i < n; i++) {
+        if (i) srv_puts(t, ",");
+        srv_put_floats(t, v + i * D, (size_t)D);
+    }
+    srv_puts(t, "]");
+}
+
+/* The cosine of the first text and each of the others, whose vectors have length 1. */
+static void put_cosines(srv_text *t, const float *v, int64_t n, int64_t D)
+{
+    srv_puts(t, "[");
+    for (int64_t i = 1; i < n; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < D; k++) sum += (double)v[k] * (double)v[i * D + k];
+        if (i > 1) srv_puts(t, ",");
+        srv_put_float(t, (float)sum);
+    }
+    srv_puts(t, "]");
+}
+
+static void finish(srv_request *r)
+{
+    const embedding *x = r->own;
+    int64_t n, D;
+    if (srv_job_end(r)) return;
+    const float *v = rf_engine_result(r->job, &n, &D);
+    switch (x->style) {
+    case TEI: put_vectors(&r->out, v, n, D); break;
+    case OPENAI: put_openai(r, x, v, n, D); break;
+    case SIMILARITY: put_cosines(&r->out, v, n, D); break;
+    }
+    srv_job_free(r);
+    srv_answer_json(r);
+}
+
+static void submit(srv_request *r, embedding *x)
+{
+    rf_error why = {0};
+    const int64_t n = x->n ? x->n : x->texts.n;
+    if (!srv_hold(r, n)) return;
+    const rf_engine_job_options o = srv_job_options(r, finish);
+    const rf_status status =
+        x->n ? rf_engine_embed_ids(r->model->engine, x->id, x->start, n, &x->o, &o, &r->job, &why)
+             : rf_engine_embed(r->model->engine, x->texts.text, x->texts.bytes, n, &x->o, &o, &r->job, &why);
+    srv_submitted(r, status, &why);
+}
+
+/* `list`: the inputs; `options`: the object that has the options. */
+static void embed(srv_request *r, style how, const json_t *list, const json_t *options, const char *model)
+{
+    if (!srv_need_model(r, model) || !srv_need_vectors(r)) return;
+    embedding *x = srv_own(r, sizeof *x, free_embedding);
+    if (!x) return;
+    x->style = how;
+    const bool truncate = srv_bool(options, "truncate", r->s->o.auto_truncate), left = cuts_left(options);
+    if (!settle(r, x, options) || !read_inputs(r, x, list, truncate, left)) return;
+    if (x->texts.n && (!truncate || left) && !tokenize(r, x, truncate, left)) return;
+    srv_cut_texts(r, &x->texts);
+    const char *format = srv_string(options, "encoding_format");
+    x->base64 = format && !strcmp(format, "base64");
+    submit(r, x);
+}
+
+void srv_api_embed(srv_request *r)
+{
+    if (srv_read_body(r)) embed(r, TEI, json_object_get(r->in, "inputs"), r->in, NULL);
+}
+
+void srv_api_openai_embeddings(srv_request *r)
+{
+    if (srv_read_body(r)) embed(r, OPENAI, json_object_get(r->in, "input"), r->in, srv_string(r->in, "model"));
+}
+
+void srv_features(srv_request *r) { embed(r, TEI, json_object_get(r->in, "inputs"), r->in, NULL); }
+
+/* ---- similarity -------------------------------------------------------------------------------------------------- */
+
+void srv_similarity(srv_request *r)
+{
+    const json_t *in = json_object_get(r->in, "inputs"), *options = srv_member(r->in, "parameters");
+    json_t *all = json_array();
+    json_t *source = json_object_get(in, "source_sentence"), *sentences = json_object_get(in, "sentences");
+    rf__json_add(&all, json_incref(source));
+    for (size_t i = 0; i < json_array_size(sentences); i++)
+        rf__json_add(&all, json_incref(json_array_get(sentences, i)));
+    if (!all) {
+        srv_error(r, 503, "Overloaded", "out of memory: a request");
+        return;
+    }
+    json_object_set_new(r->in, "all", all); /* the texts are in r->in until the answer */
+    if (!json_array_size(sentences)) srv_error(r, 400, "Empty", "`sentences` cannot be empty");
+    else embed(r, SIMILARITY, all, options ? options : in, NULL);
+}
+
+void srv_api_similarity(srv_request *r)
+{
+    if (srv_read_body(r)) srv_similarity(r);
+}
+
+/* ---- vectors of tokens ------------------------------------------------------------------------------------------- */
+
+typedef struct all_tokens {
+    srv_call call; /* first: a call is one of these                                              */
+    srv_texts texts;
+    rf_embed_options o;
+} all_tokens;
+
+static void free_all(void *own)
+{
+    all_tokens *x = own;
+    srv_texts_clear(&x->texts);
+    srv_text_clear(&x->call.out);
+    free(x);
+}
+
+static void compute_all(srv_call *c, rf_pipeline *p)
+{
+    all_tokens *x = (all_tokens *)c;
+    const int64_t *row, D = x->o.dimensions > 0 ? x->o.dimensions : c->r->model->config->hidden_size;
+    const float *v;
+    rf_error why = {0};
+    if (rf_embed_tokens(p, x->texts.text, x->texts.bytes, x->texts.n, &x->o, &v, &row, NULL, &why)) {
+        srv_call_end(c, &why);
+        return;
+    }
+    srv_puts(&x->call.out, "[");
+    for (int64_t i = 0; i < x->texts.n; i++) {
+        if (i) srv_puts(&x->call.out, ",");
+        put_vectors(&x->call.out, v + row[i] * D, row[i + 1] - row[i], D);
+    }
+    srv_puts(&x->call.out, "]");
+    c->r->tokens += row[x->texts.n];
+    srv_call_end(c, NULL);
+}
+
+void srv_api_embed_all(srv_request *r)
+{
+    embedding y = {.style = TEI};
+    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !srv_need_vectors(r) || !settle(r, &y, r->in)) return;
+    all_tokens *x = srv_own(r, sizeof *x, free_all);
+    if (!x) return;
+    x->call = (srv_call){.r = r, .compute = compute_all};
+    x->o = y.o;
+    x->o.normalize = srv_bool(r->in, "normalize", false);
+    const json_t *list = json_object_get(r->in, "inputs");
+    if (!json_is_string(list) && !json_is_string(json_array_get(list, 0)))
+        srv_error(r, 422, "Validation", "`inputs`: expected texts, got token ids");
+    else if (!srv_bool(r->in, "truncate", true) || cuts_left(r->in))
+        srv_error(r, 422, "Validation", "`truncate`: only truncation at the right end is supported here");
+    else if (srv_read_texts(r, list, "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
+        srv_cut_texts(r, &x->texts);
+        srv_call_submit(&x->call, srv_call_answer);
+    }
+}

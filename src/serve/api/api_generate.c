@@ -1,0 +1,358 @@
+/* api_generate.c — text by a causal model: OpenAI's completions and the text-generation pipeline.
+ *
+ * Requests with the same options are written in one running batch: each joins it when there is space and leaves it when
+ * its text ends (rf_generate_texts_from). Others wait until the batch has ended; a batch takes no more requests when
+ * another one has waited for WAIT seconds. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "serve/api/api.h"
+#include "serve/shared_call.h"
+#include "serve/http/stream.h"
+
+enum { STOPS = 4 }; /* stop strings of a request                                                  */
+#define WAIT 1.0
+
+typedef struct writing {
+    srv_call call;        /* first: a call is a writing                                                 */
+    struct writing *next; /* in the batch                                                               */
+    bool openai, stream, begun, with_prompt;
+    const char *prompt;
+    size_t bytes;
+    rf_generate_options o;
+    const char *stop[STOPS];
+    int64_t number; /* of the text in the batch                                                   */
+    int64_t most, tokens, prompt_tokens;
+    srv_text text;
+    bool stopped, full; /* by a stop string; at `most` tokens                                         */
+} writing;
+
+static void free_writing(void *own)
+{
+    writing *x = own;
+    srv_text_clear(&x->text);
+    free(x);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+static const char *finish_reason(const writing *x) { return x->stopped ? "stop" : "length"; }
+
+static void put_head(srv_text *t, const srv_request *r)
+{
+    const char *name = r->s->o.model[r->model->slot].name;
+    srv_printf(t, "{\"id\":\"cmpl-%s\",\"object\":\"text_completion\",\"created\":%lld,\"model\":", r->id,
+               (long long)time(NULL));
+    srv_put_string(t, name, strlen(name));
+}
+
+/* A server-sent event with a piece of text, or with the end. false: the client has left. */
+static bool send_piece(writing *x, const char *piece, size_t size, const char *reason)
+{
+    srv_request *r = x->call.r;
+    srv_text t = {0};
+    srv_puts(&t, "data: ");
+    put_head(&t, r);
+    srv_puts(&t, ",\"choices\":[{\"index\":0,\"text\":");
+    srv_put_string(&t, piece, size);
+    srv_puts(&t, ",\"logprobs\":null,\"finish_reason\":");
+    if (reason) srv_printf(&t, "\"%s\"", reason);
+    else srv_puts(&t, "null");
+    srv_puts(&t, "}]");
+    if (reason)
+        srv_printf(&t, ",\"usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld}",
+                   (long long)x->prompt_tokens, (long long)x->tokens, (long long)(x->prompt_tokens + x->tokens));
+    srv_puts(&t, "}\n\n");
+    const bool good = !t.failed && srv_stream_write(r, t.at, t.n);
+    srv_text_clear(&t);
+    return good;
+}
+
+static void send_end(writing *x, const rf_error *why)
+{
+    srv_request *r = x->call.r;
+    if (!why) send_piece(x, "", 0, finish_reason(x));
+    else {
+        srv_text t = {0};
+        srv_puts(&t, "data: {\"error\":{\"message\":");
+        srv_put_string(&t, why->text, strlen(why->text));
+        srv_puts(&t, ",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n");
+        if (!t.failed) srv_stream_write(r, t.at, t.n);
+        srv_text_clear(&t);
+    }
+    srv_stream_write(r, "data: [DONE]\n\n", 14);
+    srv_stream_end(r);
+}
+
+/* ---- the batch, in the engine's thread --------------------------------------------------------------------------- */
+
+typedef struct batch {
+    rf_pipeline *p;
+    writing *first, *all; /* all: those whose text is being written                                     */
+    writing *waiting;     /* the first one, until it has been given to the model                        */
+    int64_t n;            /* prompts given                                                              */
+    double begun;
+} batch;
+
+static writing *find(const batch *b, int64_t number)
+{
+    writing *x = b->all;
+    while (x && x->number != number) x = x->next;
+    return x;
+}
+
+static void leave(batch *b, writing *x, const rf_error *why)
+{
+    writing **at = &b->all;
+    while (*at && *at != x) at = &(*at)->next;
+    if (*at) *at = x->next;
+    if (x->stream && x->begun) send_end(x, why);
+    srv_call_end(&x->call, why);
+}
+
+/* Another kind of job waits. */
+static bool others_wait(const batch *b)
+{
+    rf_engine_state state = {.waiting = 0};
+    int64_t own = srv_call_waiting(&b->first->call);
+    rf_engine_look(b->first->call.r->model->engine, &state);
+    for (const writing *x = b->all; x; x = x->next) own += !x->call.leads; /* their jobs wait */
+    return state.waiting > own && rf__seconds() > b->begun + WAIT;
+}
+
+static int next_prompt(void *user, int idle, rf_text_prompt *out)
+{
+    batch *b = user;
+    writing *x = b->waiting;
+    (void)idle;
+    b->waiting = NULL;
+    if (!x && b->n && others_wait(b)) return 0;
+    if (!x && !(x = (writing *)srv_call_next(&b->first->call))) return 0;
+    x->number = b->n++;
+    x->next = b->all;
+    b->all = x;
+    *out = (rf_text_prompt){.text = x->prompt, .bytes = x->bytes, .occurrence = x->o.occurrence};
+    return 1;
+}
+
+/* New text; its end at a stop string or at the request's own number of tokens. */
+static int sink(void *user, int64_t number, const char *piece, size_t size)
+{
+    batch *b = user;
+    writing *x = find(b, number);
+    if (!x) return 1;
+    srv_request *r = x->call.r;
+    if (srv_call_is_late(&x->call, rf__seconds())) return 1;
+    x->tokens++;
+    srv_put(&x->text, piece, size);
+    if (x->stream && !x->begun) {
+        if (!srv_stream_begin(r, "text/event-stream; charset=utf-8")) return 1;
+        x->begun = true;
+    }
+    if (x->stream && size && !send_piece(x, piece, size, NULL)) return 1;
+    x->full = x->tokens >= x->most;
+    return x->full;
+}
+
+static int done(void *user, int64_t number, const rf_generation *g, const rf_error *why)
+{
+    batch *b = user;
+    writing *x = find(b, number);
+    if (!x) return 0;
+    rf_error own = {0};
+    if (why) own = *why;
+    if (g) {
+        x->stopped = g->end == RF_GENERATE_STOP || (g->end == RF_GENERATE_SINK && x->full && g->n < x->most);
+        x->tokens = g->n;
+        x->prompt_tokens = g->prompt_tokens;
+        if (!x->stream) {
+            x->text.n = 0;
+            srv_put(&x->text, g->text, g->bytes);
+        }
+    }
+    if (!why && g && g->end == RF_GENERATE_SINK && !x->full) own = srv_call_late(&x->call);
+    if (!own.code && x->stream && !x->begun) x->begun = srv_stream_begin(x->call.r, "text/event-stream; charset=utf-8");
+    leave(b, x, own.code ? &own : NULL);
+    return 0;
+}
+
+static void compute(srv_call *first, rf_pipeline *p)
+{
+    writing *x = (writing *)first;
+    rf_error why = {0};
+    /* The first request may end before the batch does; it is asked for its options and its model until then. */
+    srv_request *r = x->call.r;
+    atomic_fetch_add(&r->users, 1);
+    batch b = {.p = p, .first = x, .waiting = x, .begun = rf__seconds()};
+    rf_generate_options o = x->o;
+    const rf_status status = rf_generate_texts_from(p, next_prompt, &o, sink, done, &b, &why);
+    if (!status && b.all) rf_fail(&why, RF_ECANCELED, "canceled: the batch ended");
+    if (b.waiting && status) srv_call_end(&b.waiting->call, &why);
+    while (b.all) leave(&b, b.all, &why);
+    srv_request_release(r);
+}
+
+static bool same_stops(const writing *x, const writing *y)
+{
+    if (x->o.stop_strings != y->o.stop_strings) return false;
+    for (int64_t i = 0; i < x->o.stop_strings; i++)
+        if (strcmp(x->stop[i], y->stop[i])) return false;
+    return true;
+}
+
+static bool same(const srv_call *first, const srv_call *second)
+{
+    const writing *x = (const writing *)first, *y = (const writing *)second;
+    const rf_generate_options *a = &x->o, *b = &y->o;
+    return a->do_sample == b->do_sample && a->temperature == b->temperature && a->top_k == b->top_k &&
+           a->top_p == b->top_p && a->repetition_penalty == b->repetition_penalty && a->seed == b->seed &&
+           a->max_new_tokens >= y->most && same_stops(x, y);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static void put_openai(srv_request *r, const writing *x)
+{
+    srv_text *t = &r->out;
+    put_head(t, r);
+    srv_puts(t, ",\"choices\":[{\"index\":0,\"text\":");
+    srv_put_string(t, x->text.at ? x->text.at : "", x->text.n);
+    srv_printf(
+        t,
+        ",\"logprobs\":null,\"finish_reason\":\"%s\"}],\"usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,"
+        "\"total_tokens\":%lld}}",
+        finish_reason(x), (long long)x->prompt_tokens, (long long)x->tokens, (long long)(x->prompt_tokens + x->tokens));
+}
+
+static void put_pipeline(srv_request *r, const writing *x)
+{
+    srv_text whole = {0};
+    if (x->with_prompt) srv_put(&whole, x->prompt, x->bytes);
+    srv_put(&whole, x->text.at ? x->text.at : "", x->text.n);
+    srv_puts(&r->out, "[{\"generated_text\":");
+    srv_put_string(&r->out, whole.at ? whole.at : "", whole.n);
+    srv_puts(&r->out, "}]");
+    srv_text_clear(&whole);
+}
+
+static void finish(srv_request *r)
+{
+    const writing *x = r->own;
+    r->tokens = x->prompt_tokens + x->tokens;
+    if (x->stream) return; /* all of it has been written */
+    if (x->openai) put_openai(r, x);
+    else put_pipeline(r, x);
+    srv_answer_json(r);
+}
+
+static bool is_causal(srv_request *r)
+{
+    if (rf_model_task(rf_engine_model(r->model->engine)) == RF_HEAD_MLM && r->model->config->is_decoder) return true;
+    srv_wrong_model(r, "continues no text");
+    return false;
+}
+
+/* false: answered. */
+static bool read_stops(srv_request *r, writing *x, const json_t *list)
+{
+    const size_t n = json_is_string(list) ? 1 : json_array_size(list);
+    if (n > STOPS)
+        return srv_error(r, 422, "Validation", "`stop`: expected at most %d strings, got %zu", STOPS, n), false;
+    for (size_t i = 0; i < n; i++) {
+        x->stop[i] = json_string_value(json_is_string(list) ? list : json_array_get(list, i));
+        if (!*x->stop[i]) return srv_error(r, 422, "Validation", "`stop`: expected strings that are not empty"), false;
+    }
+    x->o.stop_string = x->stop;
+    x->o.stop_strings = (int64_t)n;
+    return true;
+}
+
+static writing *new_writing(srv_request *r, const char *model)
+{
+    rf_error why = {0};
+    if (!srv_need_model(r, model) || !is_causal(r)) return NULL;
+    writing *x = srv_own(r, sizeof *x, free_writing);
+    if (!x) return NULL;
+    x->call = (srv_call){.r = r, .compute = compute, .same = same};
+    if (!rf_generate_defaults_of(r->model->pipeline, &x->o, &why)) return x;
+    srv_fail(r, &why);
+    return NULL;
+}
+
+/* Requests without a seed get other random numbers each time; of one batch, too. */
+static void set_sampling(srv_request *r, writing *x, const json_t *in)
+{
+    x->o.seed = (uint64_t)srv_int(in, "seed", (int64_t)x->o.seed);
+    x->o.occurrence = srv_member(in, "seed") ? 0 : (uint64_t)atomic_fetch_add(&r->s->serial, 1);
+    x->o.top_p = srv_real(in, "top_p", x->o.top_p);
+    x->o.repetition_penalty = srv_real(in, "repetition_penalty", x->o.repetition_penalty);
+    const double temperature = srv_real(in, "temperature", x->o.temperature);
+    if (temperature > 0) x->o.temperature = temperature;
+    else x->o.do_sample = 0;
+    if (!x->o.do_sample) x->o.temperature = x->o.top_p = 1, x->o.top_k = 0, x->o.occurrence = x->o.seed = 0;
+    x->most = srv_int(in, "max_tokens", srv_int(in, "max_new_tokens", x->most));
+    x->o.max_new_tokens = x->most;
+}
+
+static void submit(srv_request *r, writing *x)
+{
+    if (x->most > r->s->o.limits.max_new_tokens) {
+        srv_error(r, 422, "Validation", "`max_tokens`: expected at most %lld, got %lld",
+                  (long long)r->s->o.limits.max_new_tokens, (long long)x->most);
+        return;
+    }
+    r->characters = (int64_t)x->bytes;
+    if (srv_hold(r, 1)) srv_call_submit(&x->call, finish);
+}
+
+static bool one_string(srv_request *r, const json_t *v, const char *name, const char **text, size_t *bytes)
+{
+    if (json_is_array(v) && json_array_size(v) == 1) v = json_array_get(v, 0);
+    if (!json_is_string(v)) return srv_error(r, 422, "Validation", "`%s`: expected one string", name), false;
+    *text = json_string_value(v);
+    *bytes = json_string_length(v);
+    return true;
+}
+
+void srv_api_completions(srv_request *r)
+{
+    writing *x = srv_read_body(r) ? new_writing(r, srv_string(r->in, "model")) : NULL;
+    if (!x || !one_string(r, json_object_get(r->in, "prompt"), "prompt", &x->prompt, &x->bytes) ||
+        !read_stops(r, x, srv_member(r->in, "stop")))
+        return;
+    x->openai = true;
+    x->stream = srv_bool(r->in, "stream", false);
+    x->most = 16; /* OpenAI's default */
+    x->o.do_sample = 1;
+    x->o.temperature = 1;
+    set_sampling(r, x, r->in);
+    submit(r, x);
+}
+
+/* The text-generation pipeline, whose defaults are the folder's. */
+void srv_generate_text(srv_request *r)
+{
+    const json_t *in = srv_member(r->in, "parameters");
+    writing *x = new_writing(r, NULL);
+    if (!x || !one_string(r, json_object_get(r->in, "inputs"), "inputs", &x->prompt, &x->bytes) ||
+        !read_stops(r, x, srv_member(in, "stop")))
+        return;
+    x->with_prompt = srv_bool(in, "return_full_text", true);
+    x->most = x->o.max_new_tokens;
+    x->o.do_sample = srv_bool(in, "do_sample", x->o.do_sample);
+    x->o.top_k = srv_int(in, "top_k", x->o.top_k);
+    set_sampling(r, x, in);
+    submit(r, x);
+}
+
+void srv_api_generate(srv_request *r)
+{
+    if (srv_read_body(r)) srv_generate_text(r);
+}
+
+void srv_api_chat(srv_request *r)
+{
+    srv_error(r, 404, "NotFound",
+              "chat is not served: the models are language models without a chat template; use "
+              "/v1/completions");
+}

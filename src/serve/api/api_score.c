@@ -1,0 +1,267 @@
+/* api_score.c — labels of texts, and scores of texts for a query. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "serve/api/api.h"
+
+typedef struct scores {
+    bool one, flat; /* /predict: a single input, and its labels are not in a list of lists        */
+    srv_texts texts;
+    const char **pair; /* [texts.n], or NULL                                                         */
+    size_t *pair_bytes;
+    bool raw, return_text;
+    int64_t top;
+    const json_t *documents;
+} scores;
+
+static void free_scores(void *own)
+{
+    scores *x = own;
+    srv_texts_clear(&x->texts);
+    free(x->pair);
+    free(x->pair_bytes);
+    free(x);
+}
+
+/* Rows in order of falling score; of equal scores the earlier row first. */
+typedef struct ranked {
+    float score;
+    int64_t row;
+} ranked;
+
+static int compare(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->score < y->score || x->score > y->score) return x->score < y->score ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static ranked *rank(srv_request *r, const float *score, int64_t n)
+{
+    ranked *list = calloc((size_t)n, sizeof *list);
+    if (!list) return srv_error(r, 503, "Overloaded", "out of memory: %lld scores", (long long)n), NULL;
+    for (int64_t i = 0; i < n; i++) list[i] = (ranked){score[i], i};
+    qsort(list, (size_t)n, sizeof *list, compare);
+    return list;
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+/* false: no memory, answered. */
+static bool put_labels(srv_request *r, const float *score, int64_t K, int64_t top)
+{
+    const rf_labels *l = rf_engine_labels(r->model->engine);
+    ranked *list = rank(r, score, K);
+    if (!list) return false;
+    srv_puts(&r->out, "[");
+    for (int64_t k = 0; k < K && k < top; k++) {
+        const char *name = l->name[list[k].row];
+        srv_puts(&r->out, k ? ",{\"score\":" : "{\"score\":");
+        srv_put_float(&r->out, list[k].score);
+        srv_puts(&r->out, ",\"label\":");
+        srv_put_string(&r->out, name, strlen(name));
+        srv_puts(&r->out, "}");
+    }
+    srv_puts(&r->out, "]");
+    free(list);
+    return true;
+}
+
+static void finish_labels(srv_request *r)
+{
+    const scores *x = r->own;
+    int64_t n, K;
+    if (srv_job_end(r)) return;
+    const float *score = rf_engine_result(r->job, &n, &K);
+    const bool list = !x->one || !x->flat;
+    if (list) srv_puts(&r->out, "[");
+    for (int64_t i = 0; i < n; i++) {
+        if (i) srv_puts(&r->out, ",");
+        if (!put_labels(r, score + i * K, K, x->top)) return;
+    }
+    if (list) srv_puts(&r->out, "]");
+    srv_job_free(r);
+    srv_answer_json(r);
+}
+
+static bool add_input(srv_request *r, scores *x, int64_t i, const json_t *v)
+{
+    const json_t *text = json_is_string(v) ? v : json_array_get(v, 0),
+                 *pair = json_is_string(v) ? NULL : json_array_get(v, 1);
+    x->texts.text[i] = json_string_value(text);
+    x->texts.bytes[i] = json_string_length(text);
+    x->pair[i] = json_string_value(pair);
+    x->pair_bytes[i] = json_string_length(pair);
+    r->characters += (int64_t)(x->texts.bytes[i] + x->pair_bytes[i]);
+    if (x->texts.bytes[i]) return true;
+    return srv_error(r, 400, "Empty", "`inputs` cannot be empty"), false;
+}
+
+/* A string, or two of them, is one input; a list of lists is a batch. */
+static bool read_pairs(srv_request *r, scores *x, const json_t *list)
+{
+    x->one = json_is_string(list) || json_is_string(json_array_get(list, 0));
+    const size_t n = x->one ? 1 : json_array_size(list);
+    if (!srv_check_count(r, "inputs", n)) return false;
+    x->texts = (srv_texts){
+        .text = calloc(n, sizeof *x->texts.text), .bytes = calloc(n, sizeof *x->texts.bytes), .n = (int64_t)n};
+    x->pair = calloc(n, sizeof *x->pair);
+    x->pair_bytes = calloc(n, sizeof *x->pair_bytes);
+    if (!x->texts.text || !x->texts.bytes || !x->pair || !x->pair_bytes)
+        return srv_error(r, 503, "Overloaded", "out of memory: %zu inputs", n), false;
+    int64_t pairs = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!add_input(r, x, (int64_t)i, x->one ? list : json_array_get(list, i))) return false;
+        pairs += x->pair[i] != NULL;
+    }
+    if (r->model->config->task_pairs && pairs < (int64_t)n)
+        return srv_error(r, 422, "Validation",
+                         "`inputs`: expected pairs of texts, on which this model was fine-tuned, got a "
+                         "single text"),
+               false;
+    return true;
+}
+
+static bool labels_texts(const srv_model *m)
+{
+    const rf_head head = rf_model_task(rf_engine_model(m->engine));
+    return head == RF_HEAD_SEQUENCE || head == RF_HEAD_POOLED;
+}
+
+/* The labels of the inputs of a body that has been read; `flat`: those of a single one as TEI has them. */
+static void predict(srv_request *r, bool flat)
+{
+    rf_error why = {0};
+    const json_t *options = srv_member(r->in, "parameters");
+    scores *x = srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_scores) : NULL;
+    if (!x) return;
+    if (!labels_texts(r->model)) {
+        srv_wrong_model(r, "gives no labels of texts");
+        return;
+    }
+    x->flat = flat;
+    if (!read_pairs(r, x, json_object_get(r->in, "inputs"))) return;
+    srv_cut_texts(r, &x->texts);
+    x->top = srv_int(options, "top_k", INT64_MAX);
+    if (!srv_hold(r, x->texts.n)) return;
+    const rf_engine_job_options o = srv_job_options(r, finish_labels);
+    const rf_status status = rf_engine_classify(r->model->engine, x->texts.text, x->texts.bytes, x->pair, x->pair_bytes,
+                                                x->texts.n, &o, &r->job, &why);
+    srv_submitted(r, status, &why);
+}
+
+/* Hugging Face's inference API. */
+void srv_predict(srv_request *r) { predict(r, false); }
+
+void srv_api_predict(srv_request *r)
+{
+    if (srv_read_body(r)) predict(r, true);
+}
+
+/* ---- scores for a query ------------------------------------------------------------------------------------------ */
+
+static float sigmoid(float z) { return (float)(1 / (1 + exp(-(double)z))); }
+
+static void put_document(srv_request *r, const scores *x, int64_t row)
+{
+    const json_t *document = json_array_get(x->documents, (size_t)row);
+    if (json_is_object(document)) {
+        srv_put_json(&r->out, document);
+        return;
+    }
+    srv_puts(&r->out, "{\"text\":");
+    srv_put_json(&r->out, document);
+    srv_puts(&r->out, "}");
+}
+
+/* Cohere's and Jina's members in one answer. */
+static void put_cohere(srv_request *r, const scores *x, const ranked *list, int64_t n)
+{
+    srv_text *t = &r->out;
+    const char *name = r->s->o.model[r->model->slot].name;
+    srv_printf(t, "{\"id\":\"%s\",\"object\":\"list\",\"model\":", r->id);
+    srv_put_string(t, name, strlen(name));
+    srv_puts(t, ",\"results\":[");
+    for (int64_t i = 0; i < n; i++) {
+        srv_printf(t, "%s{\"index\":%lld,\"relevance_score\":", i ? "," : "", (long long)list[i].row);
+        srv_put_float(t, list[i].score);
+        if (x->return_text) {
+            srv_puts(t, ",\"document\":");
+            put_document(r, x, list[i].row);
+        }
+        srv_puts(t, "}");
+    }
+    srv_printf(t,
+               "],\"usage\":{\"prompt_tokens\":%lld,\"total_tokens\":%lld},"
+               "\"meta\":{\"api_version\":{\"version\":\"%c\"},"
+               "\"billed_units\":{\"search_units\":1}}}",
+               (long long)r->tokens, (long long)r->tokens, r->path[2] == '2' ? '2' : '1');
+}
+
+static void put_tei(srv_request *r, const scores *x, const ranked *list, int64_t n)
+{
+    srv_text *t = &r->out;
+    srv_puts(t, "[");
+    for (int64_t i = 0; i < n; i++) {
+        srv_printf(t, "%s{\"index\":%lld", i ? "," : "", (long long)list[i].row);
+        if (x->return_text) {
+            srv_puts(t, ",\"text\":");
+            srv_put_string(t, x->texts.text[list[i].row], x->texts.bytes[list[i].row]);
+        }
+        srv_puts(t, ",\"score\":");
+        srv_put_float(t, list[i].score);
+        srv_puts(t, "}");
+    }
+    srv_puts(t, "]");
+}
+
+static void finish_rerank(srv_request *r)
+{
+    const scores *x = r->own;
+    int64_t n;
+    if (srv_job_end(r)) return;
+    const float *score = rf_engine_result(r->job, &n, NULL);
+    ranked *list = rank(r, score, n);
+    if (!list) return;
+    for (int64_t i = 0; i < n && !x->raw; i++) list[i].score = sigmoid(list[i].score);
+    if (n > x->top) n = x->top;
+    if (r->dialect == SRV_COHERE) put_cohere(r, x, list, n);
+    else put_tei(r, x, list, n);
+    free(list);
+    srv_job_free(r);
+    srv_answer_json(r);
+}
+
+static void rerank(srv_request *r, const char *model, const char *member)
+{
+    rf_error why = {0};
+    const char *query = srv_string(r->in, "query");
+    scores *x = srv_need_model(r, model) ? srv_own(r, sizeof *x, free_scores) : NULL;
+    if (!x) return;
+    x->documents = json_object_get(r->in, member);
+    if (!*query) {
+        srv_error(r, 400, "Empty", "`query` cannot be empty");
+        return;
+    }
+    if (!srv_read_texts(r, x->documents, member, &x->texts)) return;
+    srv_cut_texts(r, &x->texts);
+    x->raw = srv_bool(r->in, "raw_scores", false);
+    x->return_text = srv_bool(r->in, "return_text", false) || srv_bool(r->in, "return_documents", false);
+    x->top = srv_int(r->in, "top_n", INT64_MAX);
+    r->characters += (int64_t)strlen(query);
+    if (!srv_hold(r, x->texts.n)) return;
+    const rf_engine_job_options o = srv_job_options(r, finish_rerank);
+    const rf_status status = rf_engine_cross(r->model->engine, query, RF_STRING, x->texts.text, x->texts.bytes,
+                                             x->texts.n, 1, &o, &r->job, &why);
+    srv_submitted(r, status, &why);
+}
+
+void srv_api_rerank(srv_request *r)
+{
+    if (srv_read_body(r)) rerank(r, NULL, "texts");
+}
+
+void srv_api_cohere_rerank(srv_request *r)
+{
+    if (srv_read_body(r)) rerank(r, srv_string(r->in, "model"), "documents");
+}

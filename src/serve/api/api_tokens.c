@@ -1,0 +1,91 @@
+/* api_tokens.c — texts to tokens and back. */
+#include <stdlib.h>
+
+#include "serve/api/api.h"
+
+static void put_token(srv_request *r, const char *text, size_t size, const rf_encoding *e, size_t i)
+{
+    srv_text *t = &r->out;
+    const char *token = rf_tokenizer_token(r->model->tokenizer, e->id[i]);
+    const bool special = e->added[i] || rf_tokenizer_is_special(r->model->tokenizer, e->id[i]);
+    const uint32_t from = e->start[i], to = e->end[i];
+    srv_printf(t, "%s{\"id\":%d,\"text\":", i ? "," : "", e->id[i]);
+    if (special || to <= from || to > size) srv_put_string(t, token ? token : "", token ? strlen(token) : 0);
+    else srv_put_string(t, text + from, to - from);
+    srv_printf(t, ",\"special\":%s", special ? "true" : "false");
+    if (special) srv_puts(t, ",\"start\":null,\"stop\":null}");
+    else srv_printf(t, ",\"start\":%u,\"stop\":%u}", from, to);
+}
+
+static void put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t size, int flags)
+{
+    rf_error why = {0};
+    if (rf_encode(r->model->tokenizer, text, size, NULL, 0, 0, flags, e, NULL, &why)) {
+        srv_fail(r, &why);
+        return;
+    }
+    srv_puts(&r->out, "[");
+    for (size_t i = 0; i < e->n; i++) put_token(r, text, size, e, i);
+    srv_puts(&r->out, "]");
+}
+
+void srv_api_tokenize(srv_request *r)
+{
+    srv_texts texts = {0};
+    if (!srv_read_body(r) || !srv_need_model(r, NULL)) return;
+    const int flags = srv_bool(r->in, "add_special_tokens", true) ? 0 : RF_ENCODE_PLAIN;
+    if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &texts)) {
+        rf_encoding e;
+        rf_encoding_init(&e, r->s->o.ctx);
+        srv_puts(&r->out, "[");
+        for (int64_t i = 0; i < texts.n && !r->status; i++) {
+            if (i) srv_puts(&r->out, ",");
+            put_tokens(r, &e, texts.text[i], texts.bytes[i], flags);
+        }
+        rf_encoding_clear(&e);
+        if (!r->status) {
+            srv_puts(&r->out, "]");
+            srv_answer_json(r);
+        }
+    }
+    srv_texts_clear(&texts);
+}
+
+/* false: answered. */
+static bool put_text(srv_request *r, const json_t *list, bool skip)
+{
+    const size_t n = json_array_size(list);
+    const int32_t V = rf_tokenizer_size(r->model->tokenizer);
+    size_t size;
+    int32_t *id = calloc(n + 1, sizeof *id);
+    if (!id) return srv_error(r, 503, "Overloaded", "out of memory: %zu ids", n), false;
+    for (size_t i = 0; i < n; i++) {
+        const json_int_t one = json_integer_value(json_array_get(list, i));
+        if (one >= V) {
+            free(id);
+            srv_error(r, 422, "Validation", "`ids`: expected ids from 0 to %d, got %lld", V - 1, (long long)one);
+            return false;
+        }
+        id[i] = (int32_t)one;
+    }
+    char *text = rf_decode(r->model->tokenizer, id, n, skip, 0, &size);
+    free(id);
+    if (!text) return srv_error(r, 503, "Overloaded", "out of memory: a text"), false;
+    srv_put_string(&r->out, text, size);
+    rf_text_free(r->model->tokenizer, text);
+    return true;
+}
+
+void srv_api_decode(srv_request *r)
+{
+    if (!srv_read_body(r) || !srv_need_model(r, NULL)) return;
+    const json_t *ids = json_object_get(r->in, "ids");
+    const bool skip = srv_bool(r->in, "skip_special_tokens", true), one = json_is_integer(json_array_get(ids, 0));
+    srv_puts(&r->out, "[");
+    for (size_t i = 0; i < (one ? 1 : json_array_size(ids)); i++) {
+        if (i) srv_puts(&r->out, ",");
+        if (!put_text(r, one ? ids : json_array_get(ids, i), skip)) return;
+    }
+    srv_puts(&r->out, "]");
+    srv_answer_json(r);
+}

@@ -1,0 +1,199 @@
+/* api_translate.c — translations: LibreTranslate's routes and the translation pipeline. */
+#include <stdlib.h>
+
+#include "serve/api/api.h"
+#include "serve/shared_call.h"
+
+enum { MOST = 64 }; /* texts that are translated together */
+
+typedef struct translating {
+    srv_call call; /* first: a call is a translating                                             */
+    bool pipeline;
+    srv_texts texts;
+    char **out; /* [texts.n]                                                                  */
+    size_t *bytes;
+    rf_error why;
+} translating;
+
+static void free_translating(void *own)
+{
+    translating *x = own;
+    for (int64_t i = 0; x->out && i < x->texts.n; i++) free(x->out[i]);
+    free(x->out);
+    free(x->bytes);
+    srv_texts_clear(&x->texts);
+    free(x);
+}
+
+/* ---- the batch, in the engine's thread --------------------------------------------------------------------------- */
+
+typedef struct batch {
+    const char *text[MOST];
+    size_t bytes[MOST];
+    translating *of[MOST]; /* whose text it is                                                           */
+    int64_t at[MOST], n;   /* and which of its texts                                                     */
+} batch;
+
+static bool same(const srv_call *a, const srv_call *b)
+{
+    (void)a, (void)b;
+    return true;
+}
+
+static int done(void *user, int64_t text, const rf_text_translation *t, const rf_error *why)
+{
+    const batch *b = user;
+    translating *x = b->of[text];
+    const int64_t i = b->at[text];
+    if (why && !x->why.code) x->why = *why;
+    if (!t || t->of.rank) return 0;
+    x->out[i] = malloc(t->bytes + 1);
+    if (!x->out[i]) return rf_fail(&x->why, RF_ENOMEM, "out of memory: a translation"), 0;
+    memcpy(x->out[i], t->text, t->bytes);
+    x->bytes[i] = t->bytes;
+    return 0;
+}
+
+static void compute_texts(batch *b, rf_pipeline *p, rf_error *why)
+{
+    if (b->n && !why->code) rf_translate_texts(p, b->text, b->bytes, b->n, NULL, done, b, why);
+    b->n = 0;
+}
+
+/* All texts of all requests that wait, MOST at a time. */
+static void compute(srv_call *first, rf_pipeline *p)
+{
+    enum { CALLS = 64 };
+    translating *taken[CALLS];
+    batch b = {.n = 0};
+    rf_error why = {0};
+    int64_t calls = 0;
+    for (srv_call *c = first; c; c = calls < CALLS ? srv_call_next(first) : NULL) {
+        translating *x = taken[calls++] = (translating *)c;
+        for (int64_t i = 0; i < x->texts.n; i++) {
+            b.text[b.n] = x->texts.text[i];
+            b.bytes[b.n] = x->texts.bytes[i];
+            b.of[b.n] = x;
+            b.at[b.n++] = i;
+            if (b.n == MOST) compute_texts(&b, p, &why);
+        }
+    }
+    compute_texts(&b, p, &why);
+    for (int64_t k = calls; k--;)
+        srv_call_end(&taken[k]->call, why.code ? &why : taken[k]->why.code ? &taken[k]->why : NULL);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static void finish(srv_request *r)
+{
+    const translating *x = r->own;
+    srv_text *t = &r->out;
+    srv_puts(t, x->pipeline ? "[" : x->texts.one ? "{\"translatedText\":" : "{\"translatedText\":[");
+    for (int64_t i = 0; i < x->texts.n; i++) {
+        if (i) srv_puts(t, ",");
+        if (x->pipeline) srv_puts(t, "{\"translation_text\":");
+        srv_put_string(t, x->out[i] ? x->out[i] : "", x->bytes[i]);
+        if (x->pipeline) srv_puts(t, "}");
+    }
+    srv_puts(t, x->pipeline ? "]" : x->texts.one ? "}" : "]}");
+    srv_answer_json(r);
+}
+
+static bool is_translator(srv_request *r)
+{
+    if (rf_model_task(rf_engine_model(r->model->engine)) == RF_HEAD_SEQ2SEQ) return true;
+    srv_wrong_model(r, "does not translate");
+    return false;
+}
+
+static void translate(srv_request *r, const json_t *list, const char *name, bool pipeline)
+{
+    translating *x = srv_own(r, sizeof *x, free_translating);
+    if (!x) return;
+    x->call = (srv_call){.r = r, .compute = compute, .same = same};
+    x->pipeline = pipeline;
+    if (!srv_read_texts(r, list, name, &x->texts)) return;
+    x->out = calloc((size_t)x->texts.n, sizeof *x->out);
+    x->bytes = calloc((size_t)x->texts.n, sizeof *x->bytes);
+    if (!x->out || !x->bytes) srv_error(r, 503, "Overloaded", "out of memory: a request");
+    else if (srv_hold(r, x->texts.n)) srv_call_submit(&x->call, finish);
+}
+
+void srv_translate_text(srv_request *r)
+{
+    if (srv_need_model(r, NULL) && is_translator(r)) translate(r, json_object_get(r->in, "inputs"), "inputs", true);
+}
+
+/* ---- LibreTranslate ---------------------------------------------------------------------------------------------- */
+
+/* false: answered. */
+static bool right_language(srv_request *r, const char *name, const char *own, bool automatic)
+{
+    const char *got = srv_string(r->in, name);
+    if (!strcmp(got, own) || (automatic && !strcmp(got, "auto"))) return true;
+    srv_error(r, 400, "Validation", "`%s`: expected %s, which the model knows, got %.20s", name, own, got);
+    return false;
+}
+
+static bool languages_are_known(srv_request *r)
+{
+    if (*r->model->source_language && *r->model->target_language) return true;
+    srv_error(r, 424, "Backend",
+              "the model's folder does not name its languages; start the server with --languages SOURCE:TARGET");
+    return false;
+}
+
+void srv_api_translate(srv_request *r)
+{
+    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !is_translator(r) || !languages_are_known(r) ||
+        !right_language(r, "source", r->model->source_language, true) ||
+        !right_language(r, "target", r->model->target_language, false))
+        return;
+    translate(r, json_object_get(r->in, "q"), "q", false);
+}
+
+/* The one language that the model reads, with the percentage of the text's tokens that are in its vocabulary. */
+static bool put_language(srv_request *r, const char *text, size_t size)
+{
+    rf_encoding e;
+    rf_error why = {0};
+    rf_encoding_init(&e, r->s->o.ctx);
+    const rf_status status = rf_encode(r->model->tokenizer, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why);
+    size_t known = 0;
+    for (size_t i = 0; i < e.n && !status; i++) known += e.id[i] != rf_tokenizer_unk(r->model->tokenizer);
+    if (status) srv_fail(r, &why);
+    else
+        srv_printf(&r->out, "{\"confidence\":%.1f,\"language\":\"%s\"}", e.n ? 100.0 * (double)known / (double)e.n : 0,
+                   r->model->source_language);
+    rf_encoding_clear(&e);
+    return !status;
+}
+
+void srv_api_detect(srv_request *r)
+{
+    srv_texts texts = {0};
+    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !is_translator(r) || !languages_are_known(r)) return;
+    bool good = srv_read_texts(r, json_object_get(r->in, "q"), "q", &texts);
+    if (good) srv_puts(&r->out, texts.one ? "[" : "[[");
+    for (int64_t i = 0; i < texts.n && good; i++) {
+        if (i) srv_puts(&r->out, "],[");
+        good = put_language(r, texts.text[i], texts.bytes[i]);
+    }
+    if (good) {
+        srv_puts(&r->out, texts.one ? "]" : "]]");
+        srv_answer_json(r);
+    }
+    srv_texts_clear(&texts);
+}
+
+void srv_api_languages(srv_request *r)
+{
+    if (!srv_need_model(r, NULL) || !is_translator(r) || !languages_are_known(r)) return;
+    const srv_model *m = r->model;
+    srv_printf(&r->out,
+               "[{\"code\":\"%s\",\"name\":\"%s\",\"targets\":[\"%s\"]},"
+               "{\"code\":\"%s\",\"name\":\"%s\",\"targets\":[]}]",
+               m->source_language, m->source_language, m->target_language, m->target_language, m->target_language);
+    srv_answer_json(r);
+}

@@ -1,0 +1,145 @@
+/* openapi.c — the description of all routes: OpenAPI 3.0, from the tables of routes.c. */
+#include <stdlib.h>
+
+#include "roformer/version.h"
+#include "serve/api/api.h"
+
+static json_t *schema_of(const srv_field *f);
+
+static json_t *text(const char *type) { return json_pack("{s:s}", "type", type); }
+
+static json_t *list_of(json_t *item) { return json_pack("{s:s, s:o}", "type", "array", "items", item); }
+
+static json_t *either(json_t *a, json_t *b) { return json_pack("{s:[o, o]}", "oneOf", a, b); }
+
+static json_t *choice(const char *words)
+{
+    json_t *list = json_array();
+    for (const char *at = words; at;) {
+        const size_t n = strcspn(at, "|");
+        rf__json_add(&list, json_stringn(at, n));
+        at = at[n] ? at + n + 1 : NULL;
+    }
+    return json_pack("{s:s, s:o}", "type", "string", "enum", list);
+}
+
+static json_t *number(const srv_field *f)
+{
+    if (f->kind == SRV_INT)
+        return json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)f->low, "maximum",
+                         (json_int_t)f->high);
+    return json_pack("{s:s, s:f, s:f}", "type", "number", "minimum", f->low, "maximum", f->high);
+}
+
+static json_t *only(const char *value)
+{
+    json_t *v = json_loads(value, JSON_DECODE_ANY, NULL), *list = json_array();
+    rf__json_add(&list, v);
+    return json_pack("{s:o}", "enum", list);
+}
+
+static json_t *ids(void) { return list_of(json_pack("{s:s, s:i}", "type", "integer", "minimum", 0)); }
+
+static json_t *kind_of(const srv_field *f)
+{
+    switch (f->kind) {
+    case SRV_BOOL: return text("boolean");
+    case SRV_INT:
+    case SRV_REAL: return number(f);
+    case SRV_STRING: return text("string");
+    case SRV_CHOICE: return choice(f->choices);
+    case SRV_STRINGS: return either(text("string"), list_of(text("string")));
+    case SRV_TEXTS: return list_of(text("string"));
+    case SRV_INPUTS:
+        return json_pack("{s:[o, o, o, o]}", "oneOf", text("string"), list_of(text("string")), ids(), list_of(ids()));
+    case SRV_PAIRS:
+        return json_pack("{s:[o, o, o]}", "oneOf", text("string"), list_of(text("string")),
+                         list_of(list_of(text("string"))));
+    case SRV_IDS: return either(ids(), list_of(ids()));
+    case SRV_OBJECT: return f->members ? schema_of(f->members) : text("object");
+    case SRV_DOCUMENTS: return list_of(either(text("string"), text("object")));
+    case SRV_ONLY: return only(f->choices);
+    case SRV_ANY:
+    case SRV_IGNORED:
+    case SRV_END: break;
+    }
+    return json_object();
+}
+
+/* An object with these members. */
+static json_t *schema_of(const srv_field *f)
+{
+    json_t *members = json_object(), *required = json_array();
+    for (; f->kind != SRV_END; f++) {
+        json_t *one = kind_of(f);
+        if (f->what) rf__json_set(&one, "description", json_string(f->what));
+        if (!f->required) rf__json_set(&one, "nullable", json_true());
+        rf__json_set(&members, f->name, one);
+        if (f->required) rf__json_add(&required, json_string(f->name));
+    }
+    json_t *out = json_pack("{s:s, s:o}", "type", "object", "properties", members);
+    if (json_array_size(required)) rf__json_set(&out, "required", required);
+    else json_decref(required);
+    return out;
+}
+
+static json_t *responses(const srv_route *x)
+{
+    static const struct {
+        const char *code, *what;
+        bool body, model;
+    } rows[] = {
+        {"200", "the answer", false, false},
+        {"400", "the body is not valid JSON, or an input is empty", true, false},
+        {"401", "the API key is missing or wrong", false, false},
+        {"404", "there is no such model", true, false},
+        {"413", "the body is too large", true, false},
+        {"422", "a member of the body has the wrong type or value", true, false},
+        {"424", "the model cannot answer this", false, true},
+        {"429", "too much is waiting; see Retry-After", true, false},
+        {"503", "a model is being loaded, or the server is shutting down", false, false},
+        {"504", "no result within --request-timeout", true, false},
+    };
+    json_t *out = json_object();
+    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+        const bool keyed = strcmp(rows[i].code, "401") || x->access == SRV_KEYED;
+        if (!keyed || (rows[i].body && !x->field) || (rows[i].model && x->access == SRV_PUBLIC)) continue;
+        rf__json_set(&out, rows[i].code, json_pack("{s:s}", "description", rows[i].what));
+    }
+    return out;
+}
+
+static json_t *operation(const srv_route *x)
+{
+    json_t *out = json_pack("{s:s, s:o}", "summary", x->what, "responses", responses(x));
+    if (!x->field) return out;
+    json_t *schema = schema_of(x->field);
+    rf__json_set(&out, "requestBody",
+                 json_pack("{s:b, s:{s:{s:o}}}", "required", 1, "content", "application/json", "schema", schema));
+    return out;
+}
+
+void srv_put_openapi(const srv_server *s, srv_text *out)
+{
+    json_t *paths = json_object();
+    for (const srv_route *x = srv_routes; x->path; x++) {
+        json_t *path = json_object_get(paths, x->path);
+        if (path) json_incref(path);
+        else path = json_object();
+        rf__json_set(&path, strcmp(x->method, "GET") ? "post" : "get", operation(x));
+        rf__json_set(&paths, x->path, path);
+    }
+    json_t *all = json_pack("{s:s, s:{s:s, s:s, s:s}, s:o}", "openapi", "3.0.3", "info", "title", "roformer serve",
+                            "description", "Embeddings, reranking, labels, masked tokens, text and translations.",
+                            "version", ROFORMER_VERSION, "paths", paths);
+    if (all && s->keys) {
+        rf__json_set(&all, "components",
+                     json_pack("{s:{s:{s:s, s:s}}}", "securitySchemes", "key", "type", "http", "scheme", "bearer"));
+        rf__json_set(&all, "security", json_pack("[{s:[]}]", "key"));
+    }
+    char *text = rf__json_dump(all, JSON_INDENT(1));
+    if (text) srv_puts(out, text);
+    else out->failed = true;
+    free(text);
+    json_decref(all);
+}

@@ -1,0 +1,331 @@
+/* routes.c — the table of routes, and the members of their bodies. */
+#include <stdlib.h>
+
+#include "serve/api/api.h"
+
+#define END \
+    { \
+        NULL, SRV_END, false, 0, 0, NULL, NULL, NULL \
+    }
+#define MODEL \
+    { \
+        "model", SRV_STRING, false, 0, 0, NULL, NULL, "name of a model or an alias; default: the first model" \
+    }
+#define USER \
+    { \
+        "user", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL \
+    }
+#define TRUNCATE \
+    {"truncate", SRV_BOOL, false, 0, 0, NULL, NULL, "truncate inputs that are too long; default: --auto-truncate"}, \
+    { \
+        "truncation_direction", SRV_CHOICE, false, 0, 0, "Right|right|Left|left", NULL, \
+            "the end that is cut; default: Right" \
+    }
+#define PROMPT \
+    { \
+        "prompt_name", SRV_STRING, false, 0, 0, NULL, NULL, "name of a prompt of the model's folder" \
+    }
+#define DIMENSIONS \
+    { \
+        "dimensions", SRV_INT, false, 0, RF_MAX_INDEX_DIMENSIONS, NULL, NULL, \
+            "keep only the first components, before normalization" \
+    }
+#define RIGHT_TRUNCATE \
+    {"truncate", SRV_ONLY, false, 0, 0, "true", NULL, "inputs that are too long are truncated"}, \
+    { \
+        "truncation_direction", SRV_CHOICE, false, 0, 0, "Right|right", NULL, "the end that is cut" \
+    }
+#define TOP_K \
+    { \
+        "top_k", SRV_INT, false, 1, 1000000, NULL, NULL, "number of results" \
+    }
+#define SAMPLING \
+    {"temperature", SRV_REAL, false, 0, RF_TEMPERATURE_MOST, NULL, NULL, "0: the most likely token"}, \
+        {"top_p", SRV_REAL, false, RF_TOP_P_LEAST, \
+         1,       NULL,     NULL,  "sample among the most likely tokens of this probability"}, \
+        {"repetition_penalty",       SRV_REAL, false, RF_REPETITION_PENALTY_LEAST, \
+         RF_REPETITION_PENALTY_MOST, NULL,     NULL,  "penalty of tokens that the text has; 1: none"}, \
+        {"seed", \
+         SRV_INT, \
+         false, \
+         0, \
+         9007199254740992.0, \
+         NULL, \
+         NULL, \
+         "the same seed gives the same text; without it, each request samples anew"}, \
+    { \
+        "stop", SRV_STRINGS, false, 0, 0, NULL, NULL, "at most 4 strings that end the text" \
+    }
+
+static const srv_field srv_root_fields[] = {
+    {"inputs", SRV_ANY, true, 0, 0, NULL, NULL, "as the task of the model has them"},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, NULL, "options of the task"},
+    {"options", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    END,
+};
+
+static const srv_field srv_embed_fields[] = {
+    {"inputs", SRV_INPUTS, true, 0, 0, NULL, NULL, "a text, texts, token ids, or lists of these"},
+    {"normalize", SRV_BOOL, false, 0, 0, NULL, NULL, "vectors of length 1; default: true"},
+    TRUNCATE,
+    PROMPT,
+    DIMENSIONS,
+    END,
+};
+
+static const srv_field srv_predict_fields[] = {
+    {"inputs", SRV_PAIRS, true, 0, 0, NULL, NULL, "a text, a pair of texts, or a list of lists of one or two texts"},
+    {"raw_scores", SRV_ONLY, false, 0, 0, "false", NULL, "scores are probabilities"},
+    RIGHT_TRUNCATE,
+    END,
+};
+
+static const srv_field srv_rerank_fields[] = {
+    {"query", SRV_STRING, true, 0, 0, NULL, NULL, "the query"},
+    {"texts", SRV_TEXTS, true, 0, 0, NULL, NULL, "the texts"},
+    {"raw_scores", SRV_BOOL, false, 0, 0, NULL, NULL, "the model's outputs in place of their sigmoids; default: false"},
+    {"return_text", SRV_BOOL, false, 0, 0, NULL, NULL, "return the texts, too; default: false"},
+    RIGHT_TRUNCATE,
+    END,
+};
+
+static const srv_field sentence_fields[] = {
+    {"source_sentence", SRV_STRING, true, 0, 0, NULL, NULL, "the sentence that others are compared with"},
+    {"sentences", SRV_TEXTS, true, 0, 0, NULL, NULL, "the others"},
+    END,
+};
+static const srv_field sentence_options[] = {TRUNCATE, PROMPT, END};
+
+static const srv_field srv_similarity_fields[] = {
+    {"inputs", SRV_OBJECT, true, 0, 0, NULL, sentence_fields, "source_sentence and sentences"},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, sentence_options, "truncate, truncation_direction, prompt_name"},
+    END,
+};
+
+static const srv_field srv_tokenize_fields[] = {
+    {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
+    {"add_special_tokens", SRV_BOOL, false, 0, 0, NULL, NULL, "with [CLS] and [SEP]; default: true"},
+    {"prompt_name", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    END,
+};
+
+static const srv_field srv_decode_fields[] = {
+    {"ids", SRV_IDS, true, 0, 0, NULL, NULL, "token ids, or lists of them"},
+    {"skip_special_tokens", SRV_BOOL, false, 0, 0, NULL, NULL, "without [CLS], [SEP] and the like; default: true"},
+    END,
+};
+
+static const srv_field fill_options[] = {
+    TOP_K,
+    {"targets", SRV_STRINGS, false, 0, 0, NULL, NULL, "words to choose from"},
+    END,
+};
+static const srv_field srv_fill_mask_fields[] = {
+    {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts with at least one mask token"},
+    TOP_K,
+    {"targets", SRV_STRINGS, false, 0, 0, NULL, NULL, "words to choose from"},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, fill_options, "top_k and targets may also be here"},
+    END,
+};
+
+static const srv_field generate_options[] = {
+    {"max_new_tokens", SRV_INT, false, 1, RF_NEW_TOKENS_MOST, NULL, NULL, "number of new tokens"},
+    {"do_sample", SRV_BOOL, false, 0, 0, NULL, NULL, "sample; default: as the model's folder says"},
+    TOP_K,
+    {"return_full_text", SRV_BOOL, false, 0, 0, NULL, NULL, "with the prompt; default: true"},
+    {"num_return_sequences", SRV_ONLY, false, 0, 0, "1", NULL, "one text for each request"},
+    {"best_of", SRV_ONLY, false, 0, 0, "1", NULL, "one text for each request"},
+    {"details", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
+    {"typical_p", SRV_ONLY, false, 0, 0, "1", NULL, "not supported"},
+    {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
+    {"watermark", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
+    {"truncate", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    {"grammar", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    SAMPLING,
+    END,
+};
+static const srv_field srv_generate_fields[] = {
+    {"inputs", SRV_STRING, true, 0, 0, NULL, NULL, "the text to continue"},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, generate_options, "options of the generation"},
+    {"stream", SRV_ONLY, false, 0, 0, "false", NULL, "see /v1/completions for streams"},
+    END,
+};
+
+static const srv_field srv_search_fields[] = {
+    {"query", SRV_STRING, true, 0, 0, NULL, NULL, "the query"},
+    TOP_K,
+    END,
+};
+
+static const srv_field srv_openai_embedding_fields[] = {
+    {"input", SRV_INPUTS, true, 0, 0, NULL, NULL, "a text, texts, token ids, or lists of these"},
+    MODEL,
+    {"encoding_format", SRV_CHOICE, false, 0, 0, "float|base64", NULL, "default: float"},
+    DIMENSIONS,
+    USER,
+    TRUNCATE,
+    PROMPT,
+    END,
+};
+
+static const srv_field srv_completion_fields[] = {
+    {"prompt", SRV_STRINGS, true, 0, 0, NULL, NULL, "one text to continue"},
+    MODEL,
+    {"max_tokens", SRV_INT, false, 1, RF_NEW_TOKENS_MOST, NULL, NULL, "number of new tokens; default: 16"},
+    {"stream", SRV_BOOL, false, 0, 0, NULL, NULL, "send text as server-sent events; default: false"},
+    SAMPLING,
+    {"n", SRV_ONLY, false, 0, 0, "1", NULL, "one text for each request"},
+    {"best_of", SRV_ONLY, false, 0, 0, "1", NULL, "one text for each request"},
+    {"echo", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
+    {"logprobs", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    {"logit_bias", SRV_ONLY, false, 0, 0, "{}", NULL, "not supported"},
+    {"suffix", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    {"presence_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
+    {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
+    {"stream_options", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    USER,
+    END,
+};
+
+static const srv_field srv_no_fields[] = {END};
+
+static const srv_field srv_cohere_fields[] = {
+    {"query", SRV_STRING, true, 0, 0, NULL, NULL, "the query"},
+    {"documents", SRV_DOCUMENTS, true, 0, 0, NULL, NULL, "texts, or objects with a member \"text\""},
+    MODEL,
+    {"top_n", SRV_INT, false, 1, 1000000, NULL, NULL, "number of results; default: all"},
+    {"return_documents", SRV_BOOL, false, 0, 0, NULL, NULL, "return the documents, too; default: false"},
+    {"max_chunks_per_doc", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    {"max_tokens_per_doc", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    {"rank_fields", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    END,
+};
+
+static const srv_field srv_translate_fields[] = {
+    {"q", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
+    {"source", SRV_STRING, true, 0, 0, NULL, NULL, "the model's source language, or auto"},
+    {"target", SRV_STRING, true, 0, 0, NULL, NULL, "the model's target language"},
+    {"format", SRV_ONLY, false, 0, 0, "\"text\"", NULL, "texts are not HTML"},
+    {"alternatives", SRV_ONLY, false, 0, 0, "0", NULL, "one translation for each text"},
+    {"api_key", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    END,
+};
+
+static const srv_field srv_detect_fields[] = {
+    {"q", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
+    {"api_key", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    END,
+};
+
+const srv_route srv_routes[] = {
+#define SRV_ROUTE(method, path, dialect, access, where, step, field, what) \
+    {method, path, dialect, access, where, step, field, what},
+#include "serve/api/api.def"
+    {0},
+};
+
+const srv_route *srv_route_find(const char *method, const char *path, size_t size, char allowed[32])
+{
+    size_t n = 0;
+    *allowed = 0;
+    for (const srv_route *x = srv_routes; x->path; x++) {
+        if (strlen(x->path) != size || memcmp(x->path, path, size)) continue;
+        if (!strcmp(x->method, method)) return x;
+        n += (size_t)snprintf(allowed + n, 32 - n, "%s%s", n ? ", " : "", x->method);
+    }
+    return NULL;
+}
+
+/* ---- POST / ------------------------------------------------------------------------------------------------------ */
+
+static const srv_field root_embed[] = {
+    {"inputs", SRV_INPUTS, true, 0, 0, NULL, NULL, NULL},
+    {"normalize", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
+    TRUNCATE,
+    PROMPT,
+    DIMENSIONS,
+    END,
+};
+static const srv_field root_label_options[] = {
+    TOP_K,
+    {"function_to_apply", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    END,
+};
+static const srv_field root_label[] = {
+    {"inputs", SRV_PAIRS, true, 0, 0, NULL, NULL, NULL},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, root_label_options, NULL},
+    END,
+};
+static const srv_field no_options[] = {
+    {"src_lang", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"tgt_lang", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"generate_parameters", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    END,
+};
+static const srv_field root_translate[] = {
+    {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, NULL},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, no_options, NULL},
+    END,
+};
+
+static const srv_field tag_options[] = {
+    {"aggregation_strategy", SRV_CHOICE, false, 0, 0, "none|simple", NULL, NULL},
+    {"ignore_labels", SRV_ONLY, false, 0, 0, "[\"O\"]", NULL, NULL},
+    {"stride", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    END,
+};
+static const srv_field root_tag[] = {
+    {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, NULL},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, tag_options, NULL},
+    END,
+};
+static const srv_field question_inputs[] = {
+    {"question", SRV_STRING, true, 0, 0, NULL, NULL, NULL},
+    {"context", SRV_STRING, true, 0, 0, NULL, NULL, NULL},
+    END,
+};
+static const srv_field question_options[] = {
+    {"max_answer_len", SRV_INT, false, 1, 1000, NULL, NULL, NULL},
+    {"handle_impossible_answer", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
+    {"top_k", SRV_ONLY, false, 0, 0, "1", NULL, NULL},
+    {"doc_stride", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"max_question_len", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"max_seq_len", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"align_to_words", SRV_ONLY, false, 0, 0, "true", NULL, NULL},
+    END,
+};
+static const srv_field root_question[] = {
+    {"inputs", SRV_OBJECT, true, 0, 0, NULL, question_inputs, NULL},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, question_options, NULL},
+    END,
+};
+
+static void no_task(srv_request *r)
+{
+    rf_error why = {0};
+    rf_fail(&why, RF_EUNSUPPORTED, "the model is %s, for which there is no route", srv_model_kind(r->model));
+    srv_fail(r, &why);
+}
+
+void srv_api_root(srv_request *r)
+{
+    if (!srv_read_body(r) || !srv_need_model(r, NULL)) return;
+    const bool sentences = json_is_object(json_object_get(r->in, "inputs"));
+    const srv_field *field = NULL;
+    srv_step *step = no_task;
+    switch (rf_model_task(rf_engine_model(r->model->engine))) {
+    case RF_HEAD_MLM:
+        field = r->model->config->is_decoder ? srv_generate_fields : srv_fill_mask_fields;
+        step = r->model->config->is_decoder ? srv_generate_text : srv_fill_mask;
+        break;
+    case RF_HEAD_EMBED: field = root_embed, step = srv_features; break;
+    case RF_HEAD_SEQUENCE:
+    case RF_HEAD_POOLED: field = root_label, step = srv_predict; break;
+    case RF_HEAD_TOKEN: field = root_tag, step = srv_tag; break;
+    case RF_HEAD_SPAN: field = root_question, step = srv_answer_question; break;
+    case RF_HEAD_SEQ2SEQ: field = root_translate, step = srv_translate_text; break;
+    default: break;
+    }
+    if (sentences && !r->model->no_vectors.code) field = srv_similarity_fields, step = srv_similarity;
+    if (!field || srv_check(r, r->in, field)) step(r);
+}

@@ -1,0 +1,493 @@
+/* http.c — connections, headers, bodies and answers, with libmicrohttpd.
+ *
+ * libmicrohttpd parses HTTP. What it accepts and a proxy in front of it may read in another way is refused here: a body
+ * with two lengths, or with a length and chunks. Its time limits concern only silence; connections.c has absolute
+ * ones. */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "serve/server.h"
+#include "serve/http/stream.h"
+
+/* ---- headers ----------------------------------------------------------------------------------------------------- */
+
+static const char *header_of(const srv_request *r, const char *name)
+{
+    return MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, name);
+}
+
+typedef struct framing {
+    int lengths, codings, hosts;
+} framing;
+
+static enum MHD_Result count_framing(void *user, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    framing *f = user;
+    (void)kind;
+    (void)value;
+    f->lengths += !strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    f->codings += !strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    f->hosts += !strcasecmp(key, MHD_HTTP_HEADER_HOST);
+    return MHD_YES;
+}
+
+static void refuse(srv_request *r, int status, const char *error_type, const char *text)
+{
+    r->close = true;
+    srv_error(r, status, error_type, "%s", text);
+}
+
+static bool framing_is_clear(srv_request *r, const char *version)
+{
+    framing f = {0};
+    const char *coding = header_of(r, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_framing, &f);
+    if (f.lengths > 1 || f.codings > 1 || (f.lengths && f.codings))
+        return refuse(r, 400, "Validation", "header: expected one Content-Length or Transfer-Encoding, got several"),
+               false;
+    if (coding && strcasecmp(coding, "chunked"))
+        return refuse(r, 400, "Validation", "header: expected Transfer-Encoding: chunked, got another coding"), false;
+    if (f.hosts > 1 || (!f.hosts && !strcmp(version, MHD_HTTP_VERSION_1_1)))
+        return refuse(r, 400, "Validation", "header: expected one Host"), false;
+    return true;
+}
+
+/* A body that is too large is read to its end, within bounds, so that a client that sends before it reads gets the
+ * answer. One that waits for "100 Continue" gets the answer at once. */
+static int64_t most_swallowed(const srv_request *r, int64_t limit)
+{
+    return header_of(r, MHD_HTTP_HEADER_EXPECT) ? limit : 8 * limit;
+}
+
+static bool size_is_allowed(srv_request *r)
+{
+    const srv_limits *l = &r->s->o.limits;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(r->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    const char *length = header_of(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (strlen(r->path) > (size_t)l->max_uri_bytes)
+        return refuse(r, 414, "Validation", "the path of the request is too long"), false;
+    if (info && info->header_size > (size_t)l->max_header_bytes)
+        return refuse(r, 431, "Validation", "the header of the request is too long"), false;
+    if (length && strtoull(length, NULL, 10) > (unsigned long long)most_swallowed(r, l->payload_limit))
+        return refuse(r, 413, "Validation", "the body of the request is above --payload-limit"), false;
+    return true;
+}
+
+static bool key_is_right(srv_request *r)
+{
+    const char *value = header_of(r, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (!r->s->keys || r->route->access == SRV_PUBLIC) return true;
+    if (value && !strncasecmp(value, "Bearer ", 7) && srv_key_matches(r->s, value + 7)) return true;
+    snprintf(r->header, sizeof r->header, MHD_HTTP_HEADER_WWW_AUTHENTICATE);
+    snprintf(r->header_value, sizeof r->header_value, "Bearer");
+    return refuse(r, 401, "Unauthorized", "expected the header \"Authorization: Bearer KEY\" with a valid API key"),
+           false;
+}
+
+/* Letters, digits and .-_ of a request id that a client gives; others get a number. */
+static void set_id(srv_request *r)
+{
+    const char *id = header_of(r, "x-request-id");
+    const size_t n = id ? strlen(id) : 0;
+    const char *good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    if (n && n < sizeof r->id && strspn(id, good) == n) memcpy(r->id, id, n + 1);
+    else
+        snprintf(r->id, sizeof r->id, "%08llx-%llx", (unsigned long long)r->s->begun,
+                 (unsigned long long)atomic_fetch_add(&r->s->serial, 1));
+}
+
+static bool find_route(srv_request *r)
+{
+    char allowed[32];
+    const size_t n = strcspn(r->path, "?");
+    r->route = srv_route_find(!strcmp(r->method, MHD_HTTP_METHOD_HEAD) ? "GET" : r->method, r->path, n, allowed);
+    if (r->route) {
+        r->dialect = r->route->dialect;
+        return true;
+    }
+    if (!*allowed) return refuse(r, 404, "NotFound", "there is no such path; GET /docs lists them"), false;
+    snprintf(r->header, sizeof r->header, MHD_HTTP_HEADER_ALLOW);
+    snprintf(r->header_value, sizeof r->header_value, "%s", allowed);
+    return refuse(r, 405, "MethodNotAllowed", "the path does not have this method"), false;
+}
+
+/* A browser asks before it sends a request of a page from elsewhere. */
+static bool is_preflight(srv_request *r)
+{
+    if (!r->s->o.cors_origin || strcmp(r->method, "OPTIONS")) return false;
+    srv_answer(r, 204, NULL);
+    return true;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+static ssize_t read_stream(void *user, uint64_t at, char *out, size_t most)
+{
+    srv_request *r = user;
+    int64_t n = srv_stream_read(r, out, most);
+    (void)at;
+    if (!n) {
+        pthread_mutex_lock(&r->lock);
+        n = srv_stream_read(r, out, most); /* what came before a writer could see `suspended` */
+        if (!n) {
+            r->suspended = true;
+            MHD_suspend_connection(r->mhd);
+        }
+        pthread_mutex_unlock(&r->lock);
+    }
+    const double seconds = n ? (double)r->s->o.limits.write_timeout : 1e9;
+    srv_connection_enter(r->s, r->connection, n ? SRV_SENDS : SRV_WORKS, seconds, r);
+    if (n > 0) r->sent += n;
+    return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
+}
+
+static void add(struct MHD_Response *a, const char *name, const char *value)
+{
+    MHD_add_response_header(a, name, value);
+}
+
+static void add_milliseconds(struct MHD_Response *a, const char *name, double seconds)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", seconds > 0 ? 1e3 * seconds : 0.0);
+    add(a, name, text);
+}
+
+/* TEI's headers. */
+static void add_times(struct MHD_Response *a, const srv_request *r)
+{
+    char text[32];
+    add(a, "x-compute-type", "cpu");
+    add_milliseconds(a, "x-compute-time", r->answered);
+    snprintf(text, sizeof text, "%lld", (long long)r->characters);
+    add(a, "x-compute-characters", text);
+    snprintf(text, sizeof text, "%lld", (long long)r->tokens);
+    add(a, "x-compute-tokens", text);
+    add_milliseconds(a, "x-total-time", r->answered);
+    add_milliseconds(a, "x-tokenization-time", r->parsed);
+    add_milliseconds(a, "x-queue-time", r->waited);
+    add_milliseconds(a, "x-inference-time", r->computed);
+}
+
+static void add_cors(struct MHD_Response *a, const srv_request *r)
+{
+    if (!r->s->o.cors_origin) return;
+    add(a, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, r->s->o.cors_origin);
+    if (strcmp(r->method, "OPTIONS")) return;
+    add(a, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, OPTIONS");
+    add(a, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS, "Authorization, Content-Type, x-request-id, traceparent");
+}
+
+static void add_headers(struct MHD_Response *a, const srv_request *r)
+{
+    const char *trace = header_of(r, "traceparent");
+    if (r->type) add(a, MHD_HTTP_HEADER_CONTENT_TYPE, r->type);
+    add(a, "x-request-id", r->id);
+    add(a, MHD_HTTP_HEADER_X_CONTENT_TYPE_OPTIONS, "nosniff");
+    if (trace && strlen(trace) < 256) add(a, "traceparent", trace);
+    if (*r->header) add(a, r->header, r->header_value);
+    if (!r->stream && r->inference) add_times(a, r);
+    add_cors(a, r);
+    if (r->close || atomic_load(&r->s->draining) ||
+        (r->connection && r->connection->requests >= r->s->o.limits.max_connection_requests))
+        add(a, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (r->type && !strncmp(r->type, "text/html", 9))
+        add(a, "Content-Security-Policy",
+            "default-src 'self'; "
+            "style-src 'unsafe-inline'");
+    if (r->stream) add(a, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+}
+
+static enum MHD_Result send_answer(srv_request *r)
+{
+    struct MHD_Response *a;
+    r->phase = SRV_ANSWERED;
+    srv_connection_enter(r->s, r->connection, SRV_SENDS, (double)r->s->o.limits.write_timeout, r->stream ? r : NULL);
+    if (r->stream) a = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1 << 14, read_stream, r, NULL);
+    else {
+        r->sent = (int64_t)r->out.n;
+        a = MHD_create_response_from_buffer(r->out.n, r->out.at ? r->out.at : (void *)"", MHD_RESPMEM_PERSISTENT);
+    }
+    if (!a) return MHD_NO;
+    add_headers(a, r);
+    const enum MHD_Result queued = MHD_queue_response(r->mhd, (unsigned)r->status, a);
+    MHD_destroy_response(a);
+    return queued;
+}
+
+void srv_http_resume(srv_request *r)
+{
+    pthread_mutex_lock(&r->lock);
+    if (r->mhd && r->suspended) {
+        r->suspended = false;
+        MHD_resume_connection(r->mhd);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- a request --------------------------------------------------------------------------------------------------- */
+
+static void *on_path(void *user, const char *path, struct MHD_Connection *mhd)
+{
+    (void)mhd;
+    return srv_request_new(user, path);
+}
+
+static srv_connection *connection_of(struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void set_address(srv_request *r)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(r->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *a = info ? info->client_addr : NULL;
+    const size_t size = !a ? 0 : a->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    if (a && (a->sa_family == AF_INET || a->sa_family == AF_INET6) &&
+        !getnameinfo(a, (socklen_t)size, r->address, sizeof r->address, NULL, 0, NI_NUMERICHOST))
+        return;
+    snprintf(r->address, sizeof r->address, "-");
+}
+
+/* Escaped for a log. */
+static void set_method(srv_request *r, const char *method)
+{
+    snprintf(r->method, sizeof r->method, "%.15s", method);
+    for (char *c = r->method; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_') *c = '?';
+}
+
+/* The header is there. */
+static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const char *method, const char *version)
+{
+    srv_server *s = r->s;
+    r->mhd = mhd;
+    r->connection = connection_of(mhd);
+    r->phase = SRV_BODY;
+    set_method(r, method);
+    set_address(r);
+    set_id(r);
+    if (r->connection) r->connection->requests++;
+    if (srv_connection_is_above(s, r->connection)) refuse(r, 503, "Overloaded", "too many connections");
+    else if (framing_is_clear(r, version) && size_is_allowed(r) && !is_preflight(r) && find_route(r) &&
+             key_is_right(r) && atomic_load(&s->draining) && r->route->access != SRV_PUBLIC)
+        refuse(r, 503, "Unhealthy", "the server is shutting down");
+    if (r->status) return send_answer(r);
+    const char *type = header_of(r, MHD_HTTP_HEADER_CONTENT_TYPE);
+    if (r->route->where == SRV_WORKER) {
+        r->counted = true;
+        atomic_fetch_add(&s->active, 1);
+    }
+    r->form = r->dialect == SRV_LIBRE && type && !strncasecmp(type, MHD_HTTP_POST_ENCODING_FORM_URLENCODED, 33);
+    srv_connection_enter(s, r->connection, SRV_WAITS_BODY, (double)s->o.limits.body_timeout, NULL);
+    return MHD_YES;
+}
+
+static enum MHD_Result take_body(srv_request *r, const char *data, size_t *size)
+{
+    const size_t n = *size, most = (size_t)r->s->o.limits.payload_limit;
+    *size = 0;
+    r->swallowed += (int64_t)n;
+    if (r->status)
+        return r->swallowed < 8 * (int64_t)most ? MHD_YES : MHD_NO; /* the rest of a body that is too large */
+    if (n > most - r->size) {
+        refuse(r, 413, "Validation", "the body of the request is above --payload-limit");
+        return MHD_YES;
+    }
+    if (r->size + n > r->capacity) {
+        const size_t twice = 2 * r->capacity + n, capacity = twice < most ? twice : most;
+        char *more = realloc(r->body, capacity);
+        if (!more) return refuse(r, 503, "Overloaded", "out of memory: a body"), MHD_YES;
+        r->body = more;
+        r->capacity = capacity;
+    }
+    memcpy(r->body + r->size, data, n);
+    r->size += n;
+    return MHD_YES;
+}
+
+/* The body is there. */
+static enum MHD_Result compute(srv_request *r)
+{
+    if (r->status) return send_answer(r);
+    if (r->route->where == SRV_INLINE) r->route->step(r);
+    else if (atomic_load(&r->s->permits) >= r->s->o.limits.max_concurrent_requests) srv_refuse_full(r);
+    if (r->status) return send_answer(r);
+    pthread_mutex_lock(&r->lock);
+    r->phase = SRV_WORK;
+    r->suspended = true;
+    MHD_suspend_connection(r->mhd);
+    pthread_mutex_unlock(&r->lock);
+    srv_connection_enter(r->s, r->connection, SRV_WORKS, 1e9, r);
+    atomic_fetch_add(&r->users, 1); /* until srv_answer */
+    srv_later(r, r->route->step, 0);
+    return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *user, struct MHD_Connection *mhd, const char *url, const char *method,
+                                  const char *version, const char *data, size_t *size, void **own)
+{
+    srv_request *r = *own;
+    (void)user;
+    (void)url;
+    if (!r) return MHD_NO; /* no memory */
+    if (r->phase == SRV_HEADER) return begin(r, mhd, method, version);
+    if (r->phase == SRV_BODY && *size) return take_body(r, data, size);
+    if (r->phase == SRV_BODY) return compute(r);
+    return r->status && r->phase == SRV_WORK ? send_answer(r) : MHD_YES;
+}
+
+static void on_completed(void *user, struct MHD_Connection *mhd, void **own, enum MHD_RequestTerminationCode code)
+{
+    srv_request *r = *own;
+    srv_server *s = user;
+    (void)mhd;
+    if (!r) return;
+    *own = NULL;
+    srv_connection_enter(s, r->connection, SRV_IDLE, (double)s->o.limits.idle_timeout, NULL);
+    pthread_mutex_lock(&r->lock);
+    r->mhd = NULL;
+    r->suspended = false;
+    pthread_mutex_unlock(&r->lock);
+    if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK) atomic_store(&r->gone, true);
+    r->complete = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    if (*r->method && !r->stream) srv_log(r, r->complete);
+    srv_request_release(r);
+}
+
+static void on_connection(void *user, struct MHD_Connection *mhd, void **own, enum MHD_ConnectionNotificationCode code)
+{
+    srv_server *s = user;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        srv_connection_end(s, *own);
+        *own = NULL;
+        return;
+    }
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info) *own = srv_connection_new(s, info->connect_fd);
+}
+
+/* ---- sockets ----------------------------------------------------------------------------------------------------- */
+
+/* A socket file of a server that has ended is replaced. */
+static bool is_dead(const char *path, const struct sockaddr_un *a)
+{
+    struct stat st;
+    if (stat(path, &st) || !S_ISSOCK(st.st_mode)) return false;
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool dead = fd >= 0 && connect(fd, (const struct sockaddr *)a, sizeof *a) && errno == ECONNREFUSED;
+    if (fd >= 0) close(fd);
+    return dead;
+}
+
+static rf_status open_unix(srv_server *s, int *out, rf_error *why)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    const char *path = s->o.unix_path;
+    if (strlen(path) >= sizeof a.sun_path)
+        return rf_fail(why, RF_EARG, "--unix: expected a path of less than %zu bytes, got %zu", sizeof a.sun_path,
+                       strlen(path));
+    memcpy(a.sun_path, path, strlen(path) + 1);
+    if (is_dead(path, &a)) unlink(path);
+    *out = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    s->bound = *out >= 0 && !bind(*out, (const struct sockaddr *)&a, sizeof a);
+    if (s->bound && !listen(*out, SOMAXCONN)) return RF_OK;
+    return rf_fail(why, RF_EIO, "%s: expected to open this socket, got: %s", path, strerror(errno));
+}
+
+static rf_status open_port(srv_server *s, int *out, rf_error *why)
+{
+    char port[16];
+    struct addrinfo *list = NULL, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    const int one = 1;
+    int failed = 0;
+    snprintf(port, sizeof port, "%d", s->o.port);
+    const int code = getaddrinfo(s->o.host, port, &hints, &list);
+    if (code)
+        return rf_fail(why, RF_EARG, "--host %.200s: expected an address, got: %s", s->o.host, gai_strerror(code));
+    *out = -1;
+    for (const struct addrinfo *a = list; a && *out < 0; a = a->ai_next) {
+        const int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0) continue;
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        if (!bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, SOMAXCONN)) *out = fd;
+        else failed = errno, close(fd);
+    }
+    freeaddrinfo(list);
+    if (*out >= 0) return RF_OK;
+    return rf_fail(why, RF_EIO, "%.200s port %d: expected a free port, got: %s; choose another one with --port",
+                   s->o.host, s->o.port, strerror(failed ? failed : errno));
+}
+
+static void find_port(srv_server *s, int fd)
+{
+    struct sockaddr_storage a = {.ss_family = AF_UNIX};
+    socklen_t size = sizeof a;
+    char port[16];
+    if (!getsockname(fd, (struct sockaddr *)&a, &size) && a.ss_family != AF_UNIX &&
+        !getnameinfo((struct sockaddr *)&a, size, NULL, 0, port, sizeof port, NI_NUMERICSERV))
+        s->port = (int)strtol(port, NULL, 10);
+}
+
+static rf_status check_inherited(int fd, rf_error *why)
+{
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) && listens) return RF_OK;
+    return rf_fail(why, RF_EARG, "descriptor %d: expected a socket that listens, got another file", fd);
+}
+
+rf_status srv_http_listen(srv_server *s, rf_error *why)
+{
+    int fd = s->o.inherited;
+    const rf_status status = fd >= 0          ? check_inherited(fd, why)
+                             : s->o.unix_path ? open_unix(s, &fd, why)
+                                              : open_port(s, &fd, why);
+    if (!status) {
+        s->listener = fd;
+        find_port(s, fd);
+    } else if (fd >= 0) close(fd);
+    return status;
+}
+
+/* libmicrohttpd's own limits are wider than ours, which have answers. It prints nothing: there is no error log. */
+rf_status srv_http_start(srv_server *s, rf_error *why)
+{
+    const srv_limits *l = &s->o.limits;
+    const int fd = s->listener;
+    s->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
+                         on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+                         MHD_OPTION_URI_LOG_CALLBACK, on_path, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(l->max_connections + 64),
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(l->max_header_bytes + l->max_uri_bytes + 8192),
+                         MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (s->daemon) return RF_OK;
+    return rf_fail(why, RF_EIO, "server: expected libmicrohttpd to start, got: %s", strerror(errno));
+}
+
+void srv_http_quiesce(srv_server *s)
+{
+    const MHD_socket fd = s->daemon ? MHD_quiesce_daemon(s->daemon) : MHD_INVALID_SOCKET;
+    if (fd != MHD_INVALID_SOCKET) s->listener = -1, close(fd);
+}
+
+void srv_http_stop(srv_server *s)
+{
+    if (s->daemon) MHD_stop_daemon(s->daemon);
+    s->daemon = NULL;
+    if (s->listener >= 0) close(s->listener);
+    s->listener = -1;
+    if (s->bound) unlink(s->o.unix_path);
+    s->bound = false;
+}

@@ -1,0 +1,249 @@
+/* request.c — a request from its first byte to its answer. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/server.h"
+#include "serve/http/stream.h"
+
+srv_request *srv_request_new(srv_server *s, const char *path)
+{
+    srv_request *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->path = strdup(path);
+    if (!r->path) {
+        free(r);
+        return NULL;
+    }
+    r->s = s;
+    atomic_init(&r->users, 1);
+    pthread_mutex_init(&r->lock, NULL);
+    r->arrived = rf__seconds();
+    r->type = "application/json";
+    return r;
+}
+
+void srv_request_release(srv_request *r)
+{
+    if (atomic_fetch_sub(&r->users, 1) != 1) return;
+    if (r->stream && *r->method) srv_log(r, r->complete); /* its writer has ended only now */
+    srv_job_free(r);
+    srv_let_go(r);
+    if (r->free_own) r->free_own(r->own);
+    if (r->model) srv_model_give(r->model);
+    srv_stream_free(r->stream);
+    json_decref(r->in);
+    srv_text_clear(&r->out);
+    free(r->body);
+    free(r->path);
+    pthread_mutex_destroy(&r->lock);
+    if (r->counted) atomic_fetch_sub(&r->s->active, 1);
+    free(r);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+void srv_answer(srv_request *r, int status, const char *type)
+{
+    if (r->out.failed && status < 400) {
+        srv_text_clear(&r->out);
+        srv_error(r, 503, "Overloaded", "out of memory: the answer");
+        return;
+    }
+    r->status = status;
+    r->type = type;
+    r->answered = rf__seconds() - r->arrived;
+    if (r->phase != SRV_WORK) return;
+    srv_http_resume(r);
+    srv_request_release(r); /* the user that http.c added when it gave the request away */
+}
+
+void srv_answer_json(srv_request *r) { srv_answer(r, 200, "application/json"); }
+
+/* OpenAI's names. */
+static const char *openai_type(int status)
+{
+    return status == 401   ? "authentication_error"
+           : status == 404 ? "not_found_error"
+           : status == 429 ? "rate_limit_error"
+           : status >= 500 ? "server_error"
+                           : "invalid_request_error";
+}
+
+static void put_error(srv_request *r, int status, const char *error_type, const char *text)
+{
+    srv_text *t = &r->out;
+    srv_text_clear(t);
+    switch (r->dialect) {
+    case SRV_OPENAI: srv_puts(t, "{\"error\":{\"message\":"); break;
+    case SRV_COHERE: srv_puts(t, "{\"message\":"); break;
+    case SRV_TEI:
+    case SRV_LIBRE: srv_puts(t, "{\"error\":"); break;
+    }
+    srv_put_string(t, text, strlen(text));
+    if (r->dialect == SRV_OPENAI)
+        srv_printf(t, ",\"type\":\"%s\",\"param\":null,\"code\":\"%s\"}", openai_type(status), error_type);
+    if (r->dialect == SRV_TEI) srv_printf(t, ",\"error_type\":\"%s\"", error_type);
+    srv_puts(t, "}");
+}
+
+static const char *failure_of(const char *error_type)
+{
+    static const struct {
+        const char *type, *failure;
+    } rows[] = {
+        {"Overloaded", "overloaded"}, {"Validation", "validation"}, {"Tokenizer", "tokenization"},
+        {"Empty", "validation"},      {"Backend", "inference"},     {"Timeout", "inference"},
+    };
+    for (size_t i = 0; i < RF_COUNT(rows); i++)
+        if (!strcmp(rows[i].type, error_type)) return rows[i].failure;
+    return NULL;
+}
+
+void srv_error(srv_request *r, int status, const char *error_type, const char *format, ...)
+{
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    put_error(r, status, error_type, text);
+    if (!r->failure) r->failure = failure_of(error_type);
+    r->inference = false;
+    srv_answer(r, status, "application/json");
+}
+
+static void retry_after(srv_request *r, double seconds)
+{
+    snprintf(r->header, sizeof r->header, "Retry-After");
+    snprintf(r->header_value, sizeof r->header_value, "%.0f", seconds < 1 ? 1 : seconds > 3600 ? 3600 : seconds + 0.5);
+}
+
+void srv_fail(srv_request *r, const rf_error *why)
+{
+    switch (why->code) {
+    case RF_EBUSY: {
+        rf_engine_state state = {.wait = 1};
+        if (r->model) rf_engine_look(r->model->engine, &state);
+        retry_after(r, state.wait - (double)r->s->o.limits.max_wait);
+        srv_error(r, 429, "Overloaded", "the model is overloaded: %.300s", why->text);
+        return;
+    }
+    case RF_ECANCELED:
+        if (atomic_load(&r->gone)) r->failure = "dropped";
+        srv_error(r, 504, "Timeout", "%.400s", why->text);
+        return;
+    case RF_ENOMEM: srv_error(r, 503, "Overloaded", "%.400s", why->text); return;
+    case RF_EUNSUPPORTED:
+        r->failure = "model_type";
+        srv_error(r, 424, "Backend", "%.400s", why->text);
+        return;
+    case RF_ENUMERIC:
+        r->failure = "missing_values";
+        srv_error(r, 424, "Backend", "%.400s", why->text);
+        return;
+    case RF_EDATA: srv_error(r, 422, "Tokenizer", "%.400s", why->text); return;
+    case RF_EARG:
+    case RF_ERANGE: srv_error(r, 422, "Validation", "%.400s", why->text); return;
+    default: srv_error(r, 424, "Backend", "%.400s", why->text); return;
+    }
+}
+
+void srv_refuse_full(srv_request *r)
+{
+    retry_after(r, 1);
+    srv_error(r, 429, "Overloaded", "the server is overloaded: %lld inputs are being answered",
+              (long long)r->s->o.limits.max_concurrent_requests);
+}
+
+bool srv_hold(srv_request *r, int64_t inputs)
+{
+    const int64_t most = r->s->o.limits.max_concurrent_requests;
+    if (atomic_fetch_add(&r->s->permits, inputs) + inputs > most && inputs <= most) {
+        atomic_fetch_sub(&r->s->permits, inputs);
+        srv_refuse_full(r);
+        return false;
+    }
+    r->permits += inputs;
+    r->held += inputs;
+    return true;
+}
+
+void srv_let_go(srv_request *r)
+{
+    atomic_fetch_sub(&r->s->permits, r->held);
+    r->held = 0;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+void *srv_own(srv_request *r, size_t size, void (*free_own)(void *own))
+{
+    r->own = calloc(1, size);
+    if (r->own) r->free_own = free_own;
+    else srv_error(r, 503, "Overloaded", "out of memory: a request");
+    return r->own;
+}
+
+static void job_done(void *user, rf_engine_job *job)
+{
+    srv_request *r = user;
+    (void)job;
+    srv_later(r, r->finish, 0);
+}
+
+rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish)
+{
+    rf_engine_job_options o;
+    rf_engine_job_defaults(&o);
+    o.timeout = (double)r->s->o.limits.request_timeout - (rf__seconds() - r->arrived);
+    if (o.timeout < 0.001) o.timeout = 0.001;
+    o.done = job_done;
+    o.user = r;
+    r->finish = finish;
+    r->parsed = rf__seconds() - r->arrived;
+    return o;
+}
+
+void srv_submitted(srv_request *r, rf_status status, const rf_error *why)
+{
+    if (status) {
+        srv_fail(r, why);
+        return;
+    }
+    pthread_mutex_lock(&r->lock);
+    r->submitted = true;
+    pthread_mutex_unlock(&r->lock);
+    if (atomic_load(&r->gone)) srv_request_cancel(r, false);
+}
+
+void srv_request_cancel(srv_request *r, bool every)
+{
+    pthread_mutex_lock(&r->lock);
+    if (r->submitted && r->job && (every || !r->shared)) rf_engine_cancel(r->job);
+    pthread_mutex_unlock(&r->lock);
+}
+
+rf_status srv_job_end(srv_request *r)
+{
+    rf_error why = {0};
+    double total = 0;
+    const rf_status status = rf_engine_wait(r->job, -1, &why);
+    const rf_texts_report *report = rf_engine_report(r->job);
+    rf_engine_times(r->job, &r->waited, &total);
+    r->computed = total - r->waited;
+    if (report) r->tokens += report->tokens;
+    if (status) srv_fail(r, &why);
+    else r->inference = true;
+    return status;
+}
+
+void srv_job_free(srv_request *r)
+{
+    pthread_mutex_lock(&r->lock);
+    rf_engine_job *job = r->job;
+    r->job = NULL;
+    pthread_mutex_unlock(&r->lock);
+    rf_engine_job_free(job);
+}
