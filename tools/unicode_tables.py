@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode/unicode_tables.inc: what the two BERT normalisers think of every Unicode scalar.
+"""Writes src/text/unicode/unicode_tables.inc: what the two BERT normalizers think of every Unicode scalar.
 
     python tools/unicode_tables.py > src/text/unicode/unicode_tables.inc
 

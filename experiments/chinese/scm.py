@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scm.py FILE [SEED] — the 500 triples of CAIL2019-SCM that its organisers give away (input.txt, .gz too), as `roformer evaluate
+"""scm.py FILE [SEED] — the 500 triples of CAIL2019-SCM that its organizers give away (input.txt, .gz too), as `roformer evaluate
 --dev` reads them.  They have no label: A is nearer to B than to C in each, and a coin of SEED (1) decides which of the two comes
 first.  They share 227 texts, so that they are a test set only; who reads nothing and knows which text is usually B is right in
 69 % of them."""

@@ -27,7 +27,7 @@ def rows_of(data, folder, name):
 
 
 def pairs_of(data):
-    """Each pair, in order of the alphabet, normalised."""
+    """Each pair, in order of the alphabet, normalized."""
     return {tuple(sorted((normal(a), normal(b)))) for f in FILES for a, b, _ in rows_of(data, f[0], f[1])}
 
 

@@ -19,7 +19,7 @@ What was done to a caption says more than t:
     less       one of them, and one without a phrase or some words                                 (t + LESS) / 2
     negated    one of them, and one that is denied                                                 min(t, NEGATED)
     exchanged  one of them, and one with a word or two for which other captions have another one
-               between the same two neighbours                                                     (t + EXCHANGED) / 2
+               between the same two neighbors                                                     (t + EXCHANGED) / 2
 
 A translation with a word that fewer than three captions have is left out, and so is a pair with a sentence of STS-B, SICK
 or MRPC.  It needs NumPy.  The same bytes each time.
@@ -94,7 +94,7 @@ def less(text, draw):
 
 
 class Exchange:
-    """Words by their two neighbours."""
+    """Words by their two neighbors."""
     def __init__(self, texts):
         self.between = collections.defaultdict(collections.Counter)
         for text in texts:

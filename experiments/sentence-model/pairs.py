@@ -10,7 +10,7 @@
     answers     QNLI: a question and the sentence that answers it              words       a sentence, words left out
     titles      an article's title and how it begins, some without the title's words
     mentions    a name and the paragraph that it stands in
-    neighbours  two sentences behind one another, two paragraphs of one article
+    neighbors  two sentences behind one another, two paragraphs of one article
 
 What a row of STS-B, SICK or MRPC has as a sentence is in none of them (check_pairs.py says so of any file).  Nine
 tenths of QQP and QNLI are taken, by a hash; the rest is for evaluation (pairs.py DATA TEXT --rest).  The same bytes
@@ -29,7 +29,7 @@ import sys
 
 from evaluated import normal, sentences_of
 
-TITLES, NAMELESS, MENTIONS, NEIGHBOURS, PARAGRAPHS, CAPTIONS, SPOKEN = 32000, 8000, 32000, 14000, 4000, 16000, 8000
+TITLES, NAMELESS, MENTIONS, NEIGHBORS, PARAGRAPHS, CAPTIONS, SPOKEN = 32000, 8000, 32000, 14000, 4000, 16000, 8000
 TEXTS = ("recent.txt", "2015-AA.txt", "2015-AB.txt", "2015-AC.txt")
 
 
@@ -95,7 +95,7 @@ def answers(data, rest):
 
 
 def without_words(text, draw):
-    """Without a quarter of the words, and with two neighbours exchanged."""
+    """Without a quarter of the words, and with two neighbors exchanged."""
     words = text.split()
     kept = [w for w in words if draw.random() > 0.25] or words[:1]
     if len(kept) > 3:
@@ -141,7 +141,7 @@ def split(paragraph):
 
 
 def mention(paragraph, draw):
-    """A name of two to four capitalised words, not at the paragraph's beginning; None: there is none."""
+    """A name of two to four capitalized words, not at the paragraph's beginning; None: there is none."""
     names = re.findall(r"(?<=[a-z,] )[A-Z]\w+(?: (?:of |the )?[A-Z]\w+){1,3}", paragraph)
     return draw.choice(names) if names else None
 
@@ -165,7 +165,7 @@ def of_articles(text, draw):
             if len(body) > 1:
                 i = draw.randrange(len(body) - 1)
                 paragraphs.append((cut(body[i], 160), cut(body[i + 1], 160), []))
-    for found, n in ((titles, TITLES), (nameless, NAMELESS), (mentions, MENTIONS), (near, NEIGHBOURS),
+    for found, n in ((titles, TITLES), (nameless, NAMELESS), (mentions, MENTIONS), (near, NEIGHBORS),
                      (paragraphs, PARAGRAPHS)):
         yield from draw.sample(found, min(n, len(found)))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """deeper.py MODEL OUT: a model of twice the layers, to go on training with: layer i of MODEL is layer i and layer n + i.
 
-Gong et al., "Efficient Training of BERT by Progressively Stacking" (ICML 2019): attention of neighbouring layers looks
+Gong et al., "Efficient Training of BERT by Progressively Stacking" (ICML 2019): attention of neighboring layers looks
 alike, so that a trained stack, put on top of itself, is a better beginning than random weights.
 """
 import json

@@ -90,7 +90,7 @@ static rf_status codes_of(const rf_model *m, const struct source *from, size_t i
     float *w = rf__alloc(m->ctx, p->count * sizeof *w);
     if (!w) return out_of_memory(why, p->count * sizeof *w);
     rf_status status = read_one(m, from, i, w, why);
-    if (!status) status = rf_quantise_int8(m->ctx, p->dim[0], p->dim[1], w, q, scale, why);
+    if (!status) status = rf_quantize_int8(m->ctx, p->dim[0], p->dim[1], w, q, scale, why);
     rf__free(m->ctx, w);
     return status;
 }

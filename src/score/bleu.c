@@ -16,7 +16,7 @@ static int counts(const rf_mt_options *o) { return 2 + 2 * o->max_order; }
 static rf__mt_symbols words_of(rf__mt_scratch *s, const rf__mt_line *line)
 {
     rf__mt_load(s, line->text, line->size, s->options->lowercase > 0);
-    rf__mt_tokenise(s, s->options->words);
+    rf__mt_tokenize(s, s->options->words);
     return rf__mt_words_of(s, false);
 }
 

@@ -218,7 +218,7 @@ static void compounds(rf__mt_scratch *s)
 static void characters(rf__mt_scratch *s) { set_apart(s, any); }
 static void nothing(rf__mt_scratch *s) { (void)s; }
 
-static const struct { const char *name; void (*apply)(rf__mt_scratch *s); } tokeniser[] = {
+static const struct { const char *name; void (*apply)(rf__mt_scratch *s); } tokenizer[] = {
     [RF_MT_13A] = {"13a", mteval_13a},
     [RF_MT_INTL] = {"intl", international},
     [RF_MT_ZH] = {"zh", chinese_words},
@@ -227,9 +227,9 @@ static const struct { const char *name; void (*apply)(rf__mt_scratch *s); } toke
     [RF_MT_COMPOUNDS] = {"compounds", compounds},
 };
 
-void rf__mt_tokenise(rf__mt_scratch *s, rf_mt_words words)
+void rf__mt_tokenize(rf__mt_scratch *s, rf_mt_words words)
 {
-    if (s->x.n) tokeniser[words].apply(s);
+    if (s->x.n) tokenizer[words].apply(s);
 }
 
-const char *rf__mt_words_name(rf_mt_words words) { return tokeniser[words].name; }
+const char *rf__mt_words_name(rf_mt_words words) { return tokenizer[words].name; }

@@ -88,11 +88,11 @@ static rf_mt_interval interval_of(double *x, int64_t n)
     return (rf_mt_interval){mean_of(x, n), 0.5 * (x[n - 1 - n / 40] - x[n / 40])};
 }
 
-static double p_of(const double *x, const double *y, int64_t n, double real, bool centred)
+static double p_of(const double *x, const double *y, int64_t n, double real, bool centered)
 {
     int64_t above = 0;
     double mean = 0;
-    for (int64_t i = 0; i < n && centred; i++) mean += fabs(y[i] - x[i]) / (double)n;
+    for (int64_t i = 0; i < n && centered; i++) mean += fabs(y[i] - x[i]) / (double)n;
     for (int64_t i = 0; i < n; i++) above += fabs(y[i] - x[i]) - mean > real;
     return (double)(above + 1) / (double)(n + 1);
 }

@@ -25,7 +25,7 @@ typedef struct rf__task {
     const char *problem_type;           /* in transformers, or ""                                                     */
     const char *const *options;       /* of the options that only some tasks have, those of this one; NULL at the end */
     const rf_loss *losses;              /* values of --loss, RF_LOSS_AUTO at the end; NULL: there is no choice       */
-    bool (*recognise)(const rf_config *c);             /* whether a folder without finetuning_task, or with another
+    bool (*recognize)(const rf_config *c);             /* whether a folder without finetuning_task, or with another
                                                           program's, is of this task */
     void (*name_output)(const char *label, char *out,
                         size_t size); /* names of outputs that are not the labels */

@@ -142,7 +142,7 @@ static bool same_head(const rf__task *task, rf_head head)
 
 bool rf__task_accepts(const rf__task *task, const rf_config *c)
 {
-    return same_head(task, rf_config_head(c)) && task->recognise && task->recognise(c);
+    return same_head(task, rf_config_head(c)) && task->recognize && task->recognize(c);
 }
 
 rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error *why)

@@ -42,7 +42,7 @@ sed -n 2p out | grep -qE '^other: .* \(p = 0\.[0-9]{4}\) ' || fail "the system: 
 expect 0 '' "$program" bleu --paired-bs --json --metrics chrf ref -i sys other sys
 sed -n 3p out | grep -q '"p_value":0.000999' || fail "a system against itself: $(cat out)"
 
-# BLEU of tokenised text is another thing, and says so.
+# BLEU of tokenized text is another thing, and says so.
 printf 'a well-known two-by-two test\n' > tok
 expect 0 '' "$program" bleu --tokenized tok -i tok
 grep -qE '^tokenized BLEU\|.*\|tok:compounds\|smooth:none\|program.* = 100\.00 .*hyp_len = 10 ' out || fail "tokenized: $(cat out)"

@@ -26,7 +26,7 @@ head -c 128 a.npy | tail -c +11 | grep -qF "{'descr': '<f4', 'fortran_order': Fa
 [ "$(head -c 10 a.npy | tail -c 2 | od -An -tu2 | tr -d ' ')" -eq 118 ] || fail "length of the header"
 tail -c +129 a.npy > rows && same all.f32 rows "rows of npy"
 
-# Order, batch, threads and neighbours change nothing.
+# Order, batch, threads and neighbors change nothing.
 for how in '--batch-tokens 1' '--batch-tokens 100000' '--threads 1' '--threads 3'; do
     # shellcheck disable=SC2086
     "$program" embed -q -m model --format f32 $how < lines > got && same all.f32 got "$how"
@@ -83,7 +83,7 @@ sentence() { rm -rf st; cp -r model st; cp -r "$folders/$1/." st; }
 sentence cls-unit
 "$program" embed -q -m st --format f32 < lines > got || fail "a folder with modules.json"
 "$program" embed -q -m model --pooling cls --normalize --format f32 < lines > expected
-same expected got "pooling and normalisation of the folder"
+same expected got "pooling and normalization of the folder"
 "$program" embed -q -m st --pooling mean --normalize=false --format f32 < lines > got
 same all.f32 got "options before the folder"
 sentence max

@@ -47,13 +47,13 @@ grep -q "[$escape$bell]" got && fail "an escape sequence is printed"
 "$program" tokenize -m dirty "${escape}[2J" > got || fail "tokenize: a dirty vocabulary"
 grep -q "$escape" got && fail "tokenize prints an escape sequence"
 
-# For people: a table with as many rows as asked for, no colour unless asked for.
+# For people: a table with as many rows as asked for, no color unless asked for.
 expect 0 '' "$program" fill-mask -m model -k 3 'the [MASK]' 'a [MASK] [MASK]'
 [ "$(grep -c ' %' out)" -eq 9 ] || fail "rows: $(cat out)"
 holds out 'mask 2 of 2'
-grep -q "$(printf '\033')" out && fail "colours in a file"
+grep -q "$(printf '\033')" out && fail "colors in a file"
 expect 0 '' "$program" fill-mask -m model --color always -k 3 'the [MASK]'
-grep -q "$(printf '\033')" out || fail "no colours with --color always"
+grep -q "$(printf '\033')" out || fail "no colors with --color always"
 expect 0 '' "$program" fill-mask -m model -k 100000 --json 'the [MASK]'
 [ "$(grep -o '"score"' out | wc -l)" -eq "$(wc -l < model/vocab.txt)" ] || fail "top-k beyond the vocabulary"
 

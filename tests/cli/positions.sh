@@ -216,7 +216,7 @@ if command -v gnuplot > /dev/null; then
     for word in 'alibi (alibi): ' 'layer 0, head 3' query key; do holds bias.svg "$word"; done
     expect 0 'drawn' "$program" positions plot score -m model --text long.txt --max_length 16 --layer 1 --head 2 -o score.svg
     for word in 'layer 1: keys before the query' 'layer 1: keys after the query' 'head 2' 'distance (tokens)'; do holds score.svg "$word"; done
-    ! grep -q 'layer 0\|head 1' score.svg || fail "--layer and --head are not honoured"
+    ! grep -q 'layer 0\|head 1' score.svg || fail "--layer and --head are not honored"
     expect 0 'drawn' "$program" positions plot extrapolation -m model --text long.txt --max_length 16 --stretches 2 -o length.png
     expect 2 'FILE.svg' "$program" positions plot attention -m model --text x -o x.jpg
 fi

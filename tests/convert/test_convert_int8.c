@@ -222,7 +222,7 @@ static void a_row_of_zeros(void **state)
     float scale[2], y[2], z[2];
     rf_packed *a, *b;
     rf_error why = {0};
-    if (rf_quantise_int8(ctx, 2, 3, w, q, scale, &why) || rf_pack(ctx, RF_I8, 2, 3, w, &a, &why) ||
+    if (rf_quantize_int8(ctx, 2, 3, w, q, scale, &why) || rf_pack(ctx, RF_I8, 2, 3, w, &a, &why) ||
         rf_pack_int8(ctx, 2, 3, q, scale, &b, &why))
         fail_msg("%s", why.text);
     assert_true(scale[1] > 0);
@@ -230,7 +230,7 @@ static void a_row_of_zeros(void **state)
     assert_int_equal(rf_packed_product(ctx, b, 1, x, 3, NULL, RF_ACT_NONE, z, 2, &why), RF_OK);
     assert_memory_equal(y, z, sizeof y);
     rf_packed_free(a), rf_packed_free(b);
-    assert_int_equal(rf_quantise_int8(ctx, 0, 3, w, q, scale, &why), RF_EARG);
+    assert_int_equal(rf_quantize_int8(ctx, 0, 3, w, q, scale, &why), RF_EARG);
 }
 
 static rf_status convert_both_ways(const rf_ctx *c, void *arg, rf_error *why)

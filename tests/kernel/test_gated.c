@@ -64,7 +64,7 @@ static void one(const rf_ctx *ctx, rf_type type, const problem *p, rf_gate_order
 
     int8_t *q = (int8_t *)(void *)t_floats((2 * half + 3) / 4);
     float *scale = t_floats(2 * p->n);
-    if (rf_quantise_int8(ctx, 2 * p->n, p->k, w, q, scale, &why)) fail_msg("%s", why.text);
+    if (rf_quantize_int8(ctx, 2 * p->n, p->k, w, q, scale, &why)) fail_msg("%s", why.text);
     if (rf_pack_gated_int8(ctx, p->n, p->k, q, scale, order, &packed, &why)) fail_msg("%s", why.text);
     product(ctx, packed, p, x, bias, p->act, y, ldy);
     compare(ctx, type, p, "from int8", y, ldy, want);

@@ -294,7 +294,7 @@ static void lengths(const rf_ctx *ctx, const rf__products *by, int64_t n, int64_
     for (int64_t i = 0; i < 333 * k; i++)                        /* other neighbors for the odd rows, including NaN */
         if (i / k % 2 == 0) x[i] = i % 5 ? 3 : NAN;
     product(ctx, p, 333, x, k, bias, y, n);
-    for (int64_t i = 1; i < 333; i += 2) same_rows(by->name, y + i * n, all + i * n, 1, n, "neighbours of row", i);
+    for (int64_t i = 1; i < 333; i += 2) same_rows(by->name, y + i * n, all + i * n, 1, n, "neighbors of row", i);
     rf_packed_free(p);
     t_check_fences();
     t_free_all();

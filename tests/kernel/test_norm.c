@@ -1,6 +1,6 @@
 /* test_norm.c — mirrors src/kernel/norm.inc and src/kernel/ref/norm.c.
  *
- * Both norms use the same checks, selected by `centred`.  A mean is a sum of at most d/16 + 8 terms in a lane and a
+ * Both norms use the same checks, selected by `centered`.  A mean is a sum of at most d/16 + 8 terms in a lane and a
  * quotient, each with an error of half an ulp.  This bounds the error of the mean in units of the row's spread, and the
  * relative error of rstd. */
 #include "rungs.h"
@@ -8,7 +8,7 @@
 #define SLACK(d) (((double)(d) / 16 + 12) * EPS)
 
 typedef struct problem {
-    bool centred;
+    bool centered;
     int64_t rows, d;
     double eps;
     const float *x, *gamma, *beta, *dy;
@@ -19,7 +19,7 @@ static void printed(const problem *p, const double *x, double *xh, double *stat)
 {
     for (int64_t row = 0; row < p->rows; row++, x += p->d, xh += p->d) {
         double mean = 0, variance = 0;
-        for (int64_t i = 0; p->centred && i < p->d; i++) mean += x[i];
+        for (int64_t i = 0; p->centered && i < p->d; i++) mean += x[i];
         mean /= (double)p->d;
         for (int64_t i = 0; i < p->d; i++) variance += (x[i] - mean) * (x[i] - mean);
         const double rstd = 1 / sqrt(variance / (double)p->d + p->eps);
@@ -29,10 +29,10 @@ static void printed(const problem *p, const double *x, double *xh, double *stat)
     }
 }
 
-static void forward(const rfk_table *k, bool centred, float *y, float *sum, float *stat, const float *x,
+static void forward(const rfk_table *k, bool centered, float *y, float *sum, float *stat, const float *x,
                     const float *residual, const float *gamma, const float *beta, float eps, int64_t rows, int64_t d)
 {
-    (centred ? k->layer_norm : k->rms_norm)(y, sum, stat, x, residual, gamma, beta, eps, rows, d);
+    (centered ? k->layer_norm : k->rms_norm)(y, sum, stat, x, residual, gamma, beta, eps, rows, d);
 }
 
 static double *doubles(const float *x, int64_t n)
@@ -48,7 +48,7 @@ static void check_forward(const rfk_table *k, const problem *p)
     double *xh = t_bytes((size_t)n * sizeof *xh), *stat = t_bytes((size_t)p->rows * 2 * sizeof *stat);
     printed(p, doubles(p->x, n), xh, stat);
     float *y = t_floats(n), *got = t_floats(2 * p->rows);
-    forward(k, p->centred, y, NULL, got, p->x, NULL, p->gamma, p->beta, (float)p->eps, p->rows, p->d);
+    forward(k, p->centered, y, NULL, got, p->x, NULL, p->gamma, p->beta, (float)p->eps, p->rows, p->d);
     for (int64_t i = 0; i < n; i++) {
         const double g = p->gamma ? p->gamma[i % p->d] : 1, b = p->beta ? p->beta[i % p->d] : 0;
         t_near(y[i], g * xh[i] + b, SLACK(p->d) * fabs(g) * (fabs(xh[i]) + 1) + EPS * fabs(b));
@@ -67,13 +67,13 @@ static void rows_are_as_printed(void **state)
     static const float offset[] = {0, 100, -1e4f};
     for (size_t z = 1; z < RF_COUNT(sizes); z++)
         for (size_t o = 0; o < 4; o++)
-            for (int centred = 0; centred < 2; centred++)
+            for (int centered = 0; centered < 2; centered++)
                 for (int weights = 0; weights < 2; weights++) {
                     const int64_t d = sizes[z], rows = 3;
                     float *x = t_normal(rows * d);
                     for (int64_t i = 0; i < rows * d; i++) x[i] = o < 3 ? offset[o] + x[i] : 1e18f * x[i];
                     const problem p = {
-                        centred, rows, d, 1e-6f, x, weights ? t_normal(d) : NULL, weights ? t_normal(d) : NULL, NULL};
+                        centered, rows, d, 1e-6f, x, weights ? t_normal(d) : NULL, weights ? t_normal(d) : NULL, NULL};
                     rfk_table k;
                     if (d < 3 && o > 0) continue;      /* the spread of two numbers may be as small as their rounding */
                     for (EACH_RUNG(k)) check_forward(&k, &p);
@@ -105,19 +105,19 @@ static void what_norms_are_for(void **state)
     const int64_t d = 768;
     rfk_table k;
     for (EACH_RUNG(k))
-        for (int centred = 0; centred < 2; centred++) {
+        for (int centered = 0; centered < 2; centered++) {
             const float *x = t_normal(d);
             float *y = t_floats(d), *z = t_floats(d), *moved = t_floats(d);
-            forward(&k, centred, y, NULL, NULL, x, NULL, NULL, NULL, 1e-12f, 1, d);
+            forward(&k, centered, y, NULL, NULL, x, NULL, NULL, NULL, 1e-12f, 1, d);
             double mean = 0, square = 0;
             for (int64_t i = 0; i < d; i++) {
                 mean += y[i] / (double)d;
                 square += (double)y[i] * y[i] / (double)d;
-                moved[i] = 64 * x[i] + (centred ? 16 : 0);
+                moved[i] = 64 * x[i] + (centered ? 16 : 0);
             }
-            if (centred) t_near(mean, 0, 4 * EPS);
+            if (centered) t_near(mean, 0, 4 * EPS);
             t_near(square, 1, 2 * SLACK(d));
-            forward(&k, centred, z, NULL, NULL, moved, NULL, NULL, NULL, 1e-12f, 1, d);
+            forward(&k, centered, z, NULL, NULL, moved, NULL, NULL, NULL, 1e-12f, 1, d);
             t_close(z, y, d, 8 * EPS, 4 * SLACK(d));
             t_free_all();
         }
@@ -128,7 +128,7 @@ static void the_residual_is_added_first(void **state)
 {
     (void)state;
     for (size_t z = 1; z < RF_COUNT(sizes); z++)
-        for (int centred = 0; centred < 2; centred++) {
+        for (int centered = 0; centered < 2; centered++) {
             const int64_t d = sizes[z], rows = 3, n = rows * d;
             const float *x = t_normal(n), *residual = t_normal(n), *gamma = t_normal(d), *beta = t_normal(d);
             rfk_table k;
@@ -137,21 +137,21 @@ static void the_residual_is_added_first(void **state)
                       *at_x = copied(x, n, 1);
                 float *at_residual = copied(residual, n, 0), *sum_at_x = copied(x, n, 0), stat[6], stat2[6];
                 k.add(added, x, residual, n);
-                forward(&k, centred, expected, NULL, stat, added, NULL, gamma, beta, 1e-5f, rows, d);
-                forward(&k, centred, y, sum, stat2, x, residual, gamma, beta, 1e-5f, rows, d);
+                forward(&k, centered, expected, NULL, stat, added, NULL, gamma, beta, 1e-5f, rows, d);
+                forward(&k, centered, y, sum, stat2, x, residual, gamma, beta, 1e-5f, rows, d);
                 same_bits(y, expected, n, "norm of a sum");
                 same_bits(sum, added, n, "sum");
                 same_bits(stat, stat2, 6, "stat");
-                forward(&k, centred, y, NULL, NULL, x, residual, gamma, beta, 1e-5f, rows, d);
+                forward(&k, centered, y, NULL, NULL, x, residual, gamma, beta, 1e-5f, rows, d);
                 same_bits(y, expected, n, "norm of a sum that is not kept");
-                forward(&k, centred, at_x, NULL, NULL, at_x, residual, gamma, beta, 1e-5f, rows, d);
+                forward(&k, centered, at_x, NULL, NULL, at_x, residual, gamma, beta, 1e-5f, rows, d);
                 same_bits(at_x, expected, n, "in place of x");
-                forward(&k, centred, at_residual, NULL, NULL, x, at_residual, gamma, beta, 1e-5f, rows, d);
+                forward(&k, centered, at_residual, NULL, NULL, x, at_residual, gamma, beta, 1e-5f, rows, d);
                 same_bits(at_residual, expected, n, "in place of the residual");
-                forward(&k, centred, y, sum_at_x, NULL, sum_at_x, residual, gamma, beta, 1e-5f, rows, d);
+                forward(&k, centered, y, sum_at_x, NULL, sum_at_x, residual, gamma, beta, 1e-5f, rows, d);
                 same_bits(y, expected, n, "sum in place of x");
                 same_bits(sum_at_x, added, n, "sum in place of x");
-                forward(&k, centred, y, sum, NULL, x, NULL, NULL, NULL, 1e-5f, rows, d);
+                forward(&k, centered, y, sum, NULL, x, NULL, NULL, NULL, 1e-5f, rows, d);
                 same_bits(sum, x, n, "sum without residual");
             }
             t_free_all();
@@ -165,14 +165,14 @@ static void rows_do_not_see_each_other(void **state)
     const float *x = t_normal(rows * d), *gamma = t_normal(d), *beta = t_normal(d), *dy = t_normal(rows * d);
     rfk_table k;
     for (EACH_RUNG(k))
-        for (int centred = 0; centred < 2; centred++) {
+        for (int centered = 0; centered < 2; centered++) {
             float *y = t_floats(rows * d), *one = t_floats(d), *dx = t_floats(rows * d), stat[10];
-            forward(&k, centred, y, NULL, stat, x, NULL, gamma, beta, 1e-5f, rows, d);
-            (centred ? k.layer_norm_back : k.rms_norm_back)(dx, NULL, NULL, dy, x, stat, gamma, rows, d);
+            forward(&k, centered, y, NULL, stat, x, NULL, gamma, beta, 1e-5f, rows, d);
+            (centered ? k.layer_norm_back : k.rms_norm_back)(dx, NULL, NULL, dy, x, stat, gamma, rows, d);
             for (int64_t r = 0; r < rows; r++) {
-                forward(&k, centred, one, NULL, NULL, copied(x + r * d, d, r), NULL, gamma, beta, 1e-5f, 1, d);
+                forward(&k, centered, one, NULL, NULL, copied(x + r * d, d, r), NULL, gamma, beta, 1e-5f, 1, d);
                 same_bits(one, y + r * d, d, "one row");
-                (centred ? k.layer_norm_back : k.rms_norm_back)(one, NULL, NULL, dy + r * d, x + r * d, stat + 2 * r,
+                (centered ? k.layer_norm_back : k.rms_norm_back)(one, NULL, NULL, dy + r * d, x + r * d, stat + 2 * r,
                                                                 gamma, 1, d);
                 same_bits(one, dx + r * d, d, "one row's adjoint");
             }
@@ -187,14 +187,14 @@ static void adjoints_are_as_printed(void **state)
 {
     (void)state;
     for (size_t z = 1; z < RF_COUNT(sizes); z++)
-        for (int centred = 0; centred < 2; centred++) {
+        for (int centered = 0; centered < 2; centered++) {
             const int64_t d = sizes[z], rows = 4, n = rows * d;
             const float *x = t_normal(n), *dy = t_normal(n), *gamma = t_normal(d), *dg0 = t_normal(d),
                         *db0 = t_normal(d);
             rfk_table k;
             assert_true(rfk_rung(0, &k));
             float *y = t_floats(n), *stat = t_floats(2 * rows);
-            forward(&k, centred, y, NULL, stat, x, NULL, gamma, NULL, 1e-5f, rows, d);
+            forward(&k, centered, y, NULL, stat, x, NULL, gamma, NULL, 1e-5f, rows, d);
 
             double *expected = t_bytes((size_t)n * sizeof *expected), *slack = t_bytes((size_t)n * sizeof *slack);
             double *dg = doubles(dg0, d), *db = doubles(db0, d), *size = doubles(dg0, d);
@@ -213,20 +213,20 @@ static void adjoints_are_as_printed(void **state)
                 }
                 for (int64_t i = 0; i < d; i++) {
                     const double xh = (x[row * d + i] - mean) * rstd, g = (double)dy[row * d + i] * gamma[i];
-                    expected[row * d + i] = rstd * (g - (centred ? level : 0) - xh * along);
+                    expected[row * d + i] = rstd * (g - (centered ? level : 0) - xh * along);
                     slack[row * d + i] = rstd * SLACK(d) * (fabs(g) + (1 + fabs(xh)) * total);
                 }
             }
             for (EACH_RUNG(k)) {
                 float *dx = t_floats(n), *position = copied(dy, n, 1), *dgamma = copied(dg0, d, 1),
                       *dbeta = copied(db0, d, 3);
-                (centred ? k.layer_norm_back : k.rms_norm_back)(dx, dgamma, dbeta, dy, x, stat, gamma, rows, d);
+                (centered ? k.layer_norm_back : k.rms_norm_back)(dx, dgamma, dbeta, dy, x, stat, gamma, rows, d);
                 for (int64_t i = 0; i < n; i++) t_near(dx[i], expected[i], slack[i]);
                 for (int64_t i = 0; i < d; i++) {
                     t_near(dgamma[i], dg[i], (double)(rows + 3) * EPS * size[i]);
                     t_near(dbeta[i], db[i], (double)(rows + 3) * EPS * size[i]);
                 }
-                (centred ? k.layer_norm_back : k.rms_norm_back)(position, NULL, NULL, position, x, stat, gamma, rows,
+                (centered ? k.layer_norm_back : k.rms_norm_back)(position, NULL, NULL, position, x, stat, gamma, rows,
                                                                 d);
                 same_bits(position, dx, n, "adjoint in place, without the parameters'");
             }
@@ -250,16 +250,16 @@ static void adjoints_are_derivatives(void **state)
     (void)state;
     const int64_t rows = 2, d = 37, n = rows * d;
     const double h = 1e-5;
-    for (int centred = 0; centred < 2; centred++) {
+    for (int centered = 0; centered < 2; centered++) {
         const float *gamma = t_normal(d);
-        const problem p = {centred, rows, d, 1e-3f, t_normal(n), gamma, NULL, t_normal(n)};
+        const problem p = {centered, rows, d, 1e-3f, t_normal(n), gamma, NULL, t_normal(n)};
         double *x = doubles(p.x, n), *g = doubles(gamma, d);
         rfk_table k;
         for (EACH_RUNG(k)) {
             float *y = t_floats(n), *stat = t_floats(2 * rows), *dx = t_floats(n), *dgamma = t_floats(d);
             memset(dgamma, 0, (size_t)d * sizeof *dgamma);
-            forward(&k, centred, y, NULL, stat, p.x, NULL, gamma, NULL, 1e-3f, rows, d);
-            (centred ? k.layer_norm_back : k.rms_norm_back)(dx, dgamma, NULL, p.dy, p.x, stat, gamma, rows, d);
+            forward(&k, centered, y, NULL, stat, p.x, NULL, gamma, NULL, 1e-3f, rows, d);
+            (centered ? k.layer_norm_back : k.rms_norm_back)(dx, dgamma, NULL, p.dy, p.x, stat, gamma, rows, d);
             for (int64_t i = 0; i < n + d; i++) {
                 double *at = i < n ? &x[i] : &g[i - n], kept = *at;
                 *at = kept + h;

@@ -123,10 +123,10 @@ static void crowds_are_told_apart(void **state)
     enum { N = 4000, D = 96 };
     for (int outlier = 0; outlier < 2; outlier++) {
         rf_ctx *ctx = t_ctx(2, NULL);
-        float *v = t_normal((int64_t)N * D), *centre = t_normal(D);
+        float *v = t_normal((int64_t)N * D), *center = t_normal(D);
         for (int i = 0; i < N; i++)
             for (int c = 0; c < D; c++)
-                v[i * D + c] = (outlier && c == 5 ? 40.0f : centre[c]) + 1e-4f * (float)(1 + i % 3) * v[i * D + c];
+                v[i * D + c] = (outlier && c == 5 ? 40.0f : center[c]) + 1e-4f * (float)(1 + i % 3) * v[i * D + c];
         const made m = make(N, D, v);
         rf_index *x = opened(ctx, place("index"), &m);
         for (int k = 0; k < 5; k++) {

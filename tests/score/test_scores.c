@@ -143,7 +143,7 @@ static void compounds_are_split(void **state)
     (void)state;
     json_t *all = golden("scores.json"), *e;
     size_t i;
-    json_array_foreach(json_object_get(all, "tokenised"), i, e) {
+    json_array_foreach(json_object_get(all, "tokenized"), i, e) {
         const char *name = json_string_value(json_object_get(e, "corpus"));
         corpus c;
         rf_mt_options o;

@@ -77,7 +77,7 @@ static void r_drop_is_its_formula(void **state)
 }
 
 /* The sum that the log divides by the labels of both passes is that of the same loss. */
-static void the_loss_that_is_logged_is_the_one_that_is_minimised(void **state)
+static void the_loss_that_is_logged_is_the_one_that_is_minimized(void **state)
 {
     (void)state;
     const pairs c = {&rf__task_cls, 4, 3, labels, three, 4};
@@ -132,7 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(r_drop_is_its_formula),
-        cmocka_unit_test(the_loss_that_is_logged_is_the_one_that_is_minimised),
+        cmocka_unit_test(the_loss_that_is_logged_is_the_one_that_is_minimized),
         cmocka_unit_test(r_drop_doubles_the_batch),
     };
     return cmocka_run_group_tests_name("train/objective", tests, NULL, NULL);

@@ -57,7 +57,7 @@ static void every_row_is_whole(void **state)
         if (f->labels && !f->least_labels) fail_msg("%s: labels without a least number", f->name);
         if ((f->outputs && f->labels) != (t->name_output != NULL))
             fail_msg("%s: outputs that are not labels have names", f->name);
-        if (!t->recognise && !f->labels) fail_msg("%s: no folder is known as of this task", f->name);
+        if (!t->recognize && !f->labels) fail_msg("%s: no folder is known as of this task", f->name);
         snprintf(start, sizeof start, "\n| `%s` |", f->name);
         char *line = strstr(text, start);
         if (!line) fail_msg("docs/training.md has no row of %s", f->name);

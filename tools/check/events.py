@@ -45,7 +45,7 @@ def check(run):
                 want.setdefault(tag(key), []).append((line["step"], struct.unpack("f", struct.pack("f", value))[0]))
     events = EventAccumulator(str(run), size_guidance={"scalars": 0}).Reload()
     got = {t: [(e.step, e.value) for e in events.Scalars(t)] for t in events.Tags()["scalars"]}
-    # metrics.jsonl keeps 9 digits, the events come from the number itself: the two may round to neighbours
+    # metrics.jsonl keeps 9 digits, the events come from the number itself: the two may round to neighbors
     for t in sorted(set(want) | set(got)):
         a, b = want.get(t, []), got.get(t, [])
         if [x[0] for x in a] != [x[0] for x in b] or any(abs(x[1] - y[1]) > 2e-7 * abs(x[1]) for x, y in zip(a, b)):

@@ -25,7 +25,7 @@ for dir in /usr/include /usr/local/include; do
     [ -e "$dir/xxhash.h" ] && ln -sf "$dir/xxhash.h" "$build/include/xxhash.h"
 done
 
-# Rungs at -O3 with their flags of rungs.def and the rest at -O2, as they ship; the tests at -O1, because gcc 12.2 for AArch64 fails on some of them when it vectorises.
+# Rungs at -O3 with their flags of rungs.def and the rest at -O2, as they ship; the tests at -O1, because gcc 12.2 for AArch64 fails on some of them when it vectorizes.
 flags="-std=c11 -pthread -static -Iinclude -Isrc -Itests/support/neon -Itests/support -I$build/include -DROFORMER_VERSION=\"neon\"
        -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wvla -Werror
        -fno-math-errno -fno-trapping-math -ffp-contract=off"

@@ -23,7 +23,7 @@ for page in "$@"; do
     HOME=$work "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/user" --dump-dom "file://$path" > "$work/dom" 2> "$work/log" || fail "$page: $(tail -1 "$work/log")"
     for part in '<polyline' '<h1>' '<figcaption>' '<td>'; do grep -q "$part" "$work/dom" || fail "$page: no $part in what is drawn"; done
     HOME=$work "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/user" --window-size=1000,1600 --screenshot="$work/page.png" "file://$path" > /dev/null 2>&1 || fail "$page: no screenshot"
-    # a page that is not drawn is one colour, whose PNG is a few kilobytes
+    # a page that is not drawn is one color, whose PNG is a few kilobytes
     size=$(wc -c < "$work/page.png" 2> /dev/null || echo 0)
     [ "$size" -gt 10000 ] || fail "$page: the screenshot has $size bytes"
     if [ -n "${KEEP_SCREENSHOT:-}" ]; then cp "$work/page.png" "$KEEP_SCREENSHOT"; fi

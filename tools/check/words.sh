@@ -1,7 +1,7 @@
 #!/bin/sh
 # words.sh — words that docs/glossary.md retires are neither in the code nor in the pages, and no two names differ by
-# one underscore (rf_x and rf__x).  Pages, headers, tables of options and all comments use American spelling, and
-# comments use none of the words below that docs/style.md replaces; names in code, paths and text in backquotes are not
+# one underscore (rf_x and rf__x).  Pages, code, all comments and names of files use American spelling, and
+# comments use none of the words below that docs/style.md replaces; paths and text in backquotes are not
 # checked for that.  Data, outputs of benchmarks and golden files are not checked.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -78,6 +78,18 @@ found=$(comments $(find include src tests bench experiments examples \( -name '*
 # sacreBLEU's smoothing method.
 found=$(printf '%s\n' "$found" | grep -v -e 'floor 1, add-k 2' || true)
 [ -z "$found" ] || { printf '%s\n' "$found"; bad=1; }
+
+# Identifiers and names of files, whose parts are words ("_" becomes a blank).  "normalised" is a value that
+# position_embedding_type may have.
+code_files() {
+    find include src tests bench examples experiments tools cmake python .ci CMakeLists.txt Makefile -type f |
+        grep -v -e '^tests/golden/' -e '^tests/fuzz/corpus/' -e '^tools/roformer.abi' -e '^tools/check/words.sh' -e __pycache__
+}
+found=$(code_files | grep -E '\.(c|h|inc|def|cc|py|sh|cmake|txt|in)$|^Makefile' | xargs grep -niE "(\<|_)($british|centres?\>|centre_)" |
+    sed 's/_/ /g' | grep -iE -e ":.*\<($british|centres?\>)" | grep -v '{"normalised", "unit"}' || true)
+[ -z "$found" ] || { printf '%s\n' "$found" | sed 's/^/British spelling: /'; bad=1; }
+found=$(code_files | sed 's/_/ /g' | grep -iE -e "\<($british|centres?\>)" || true)
+[ -z "$found" ] || { printf '%s\n' "$found" | sed 's/^/British spelling in the name of a file: /'; bad=1; }
 
 names=$(find include src -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | xargs grep -hoE '\brf__?[a-z0-9_]+\b' | sort -u)
 for name in $(printf '%s\n' "$names" | sed 's/^rf__/rf_/' | sort | uniq -d); do

@@ -98,11 +98,11 @@ def corpora(r):
     return out
 
 
-TOKENISERS = ["13a", "intl", "zh", "char", "none"]
+TOKENIZERS = ["13a", "intl", "zh", "char", "none"]
 
 
 def bleu_options():
-    for tok in TOKENISERS:
+    for tok in TOKENIZERS:
         for lc in (False, True):
             yield dict(tokenize=tok, lowercase=lc)
     for smooth, value in (("floor", None), ("floor", 0.5), ("add-k", None), ("add-k", 2.0), ("none", None)):
@@ -199,17 +199,17 @@ def main():
     os.makedirs(folder, exist_ok=True)
     r = random.Random(5)
     names = corpora(r)
-    tokenised = []
+    tokenized = []
     for name, system, refs in names:
         if not name.startswith(("en", "de", "odd")):
             continue
         s = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(
             [compounds(x) for x in system], [[compounds(x) for x in k] for k in refs])
-        tokenised.append({"corpus": name, "score": s.score, "sys_len": s.sys_len, "ref_len": s.ref_len})
+        tokenized.append({"corpus": name, "score": s.score, "sys_len": s.sys_len, "ref_len": s.ref_len})
     write(folder, "scores.json", {
         "version": sacrebleu.__version__,
         "corpora": {n: {"system": s, "references": k} for n, s, k in names},
-        "cases": list(all_entries(names)), "tokenised": tokenised})
+        "cases": list(all_entries(names)), "tokenized": tokenized})
     write(folder, "tests.json", {"cases": tests(r, names)})
     write(folder, "groups.json", {"ranges": groups()})
     if len(sys.argv) > 2:
@@ -238,7 +238,7 @@ def compare(program, r):
             for args, m in [(["--metrics", "chrf"], CHRF()), (["--metrics", "chrf++", "--lowercase"], CHRF(word_order=2, lowercase=True)),
                             (["--metrics", "ter"], TER())] + [
                                (["--tokenize", tok, *(["--lowercase"] if lc else [])], BLEU(tokenize=tok, lowercase=lc, force=True))
-                               for tok in TOKENISERS for lc in (False, True)]:
+                               for tok in TOKENIZERS for lc in (False, True)]:
                 expected = m.corpus_score(system, refs).score
                 got = run(program, [*args, *files[1:], "-i", files[0]])[0]["score"]
                 n += 1

@@ -141,7 +141,7 @@ def write_scores(path):
 
 
 def write_folders(out, model):
-    """Its own way of saying what ours say: pooling, normalisation, prompts."""
+    """Its own way of saying what ours say: pooling, normalization, prompts."""
     from sentence_transformers.sentence_transformer.modules import Pooling
     from sentence_transformers.base.modules import Dense, Normalize, Transformer
     shutil.rmtree(out, ignore_errors=True)

@@ -41,7 +41,7 @@ SCHEME = {
 }
 
 
-def quantise(model):
+def quantize(model):
     """The package's own scales (127.5 steps to the largest) and its own rounding."""
     config = QuantizationConfig.model_validate(SCHEME)
     apply_quantization_config(model, config)
@@ -85,7 +85,7 @@ def products(path, model, generator):
 def write():
     folder = ROOT / "int8"
     model = make(CONFIG, golden.seeded(SEED))
-    quantise(model)
+    quantize(model)
     golden.save(model, folder)
     config = json.loads((folder / "config.json").read_text())
     config["quantization_config"] = dict(QuantizationConfig.model_validate(SCHEME).to_dict())

@@ -81,7 +81,7 @@ rf_status rf_pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8
 
 /* Computes the int8 numbers q [n,k] and scales [n] that rf_pack uses for w[n,k] with RF_I8. rf_pack_int8 of them gives
  * the same bits. A row of zeros has scale 1. RF_ENUMERIC as for rf_pack. */
-rf_status rf_quantise_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
+rf_status rf_quantize_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
                            rf_error *why);
 
 /* y[m,n] = act(x[m,k] w^T + bias), or what rf_pack_gated says for its weights. ldx and ldy are the distances between

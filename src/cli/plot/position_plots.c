@@ -120,7 +120,7 @@ static void put_maps(const positions_args *a, lab_script *s, const lab_bench *b,
 {
     put_map_data(a, s, m);
     lab_panels(s, b, rows * columns, columns,
-               m->bare ? "what position adds to scores, in nats beside the query''s own place; grey: not seen"
+               m->bare ? "what position adds to scores, in nats beside the query''s own place; gray: not seen"
                        : "attention of queries (rows) to keys (columns); white 0, darkest 1");
     lab_put(s, "unset key\nset xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (double)m->T - 0.5, (double)m->T - 0.5);
     if (m->bare)

@@ -71,7 +71,7 @@ static void put_distance(lab_script *s, const position_report *r)
         }
         lab_put(s, "EOD\n");
     }
-    lab_panels(s, r->bench, a->L, wide(a), "mean attention to a token over its distance; grey: the same everywhere");
+    lab_panels(s, r->bench, a->L, wide(a), "mean attention to a token over its distance; gray: the same everywhere");
     lab_put(s,
             "set grid\nset logscale y\nset format y '%%g'\nset yrange [1e-6:1]\nset xrange [0:%lld]\nset xlabel "
             "'distance (tokens)'\n"

@@ -106,7 +106,7 @@ rf_status rf_source_wide(const char *name, const char *data, size_t size, rf_err
                 : RF_OK;
 }
 
-static rf_status recognise(rf_source *s, rf_error *why)
+static rf_status recognize(rf_source *s, rf_error *why)
 {
     while (s->end < 6 && !s->ended) {                              /* a pipe may give single bytes */
         const rf_status status = take(s, why);
@@ -234,7 +234,7 @@ static rf_status begin_after(const rf_ctx *ctx, int fd, const char *head, size_t
         s->memory_size = size;
         s->taken = s->end = seen;
         if (seen) memcpy(s->in, head, seen);
-        status = recognise(s, why);
+        status = recognize(s, why);
         if (!status) *out = s;
         else rf_source_close(s);
         return status;

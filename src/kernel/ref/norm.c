@@ -10,14 +10,14 @@
  * number. */
 static double at(const float *x, const float *residual, int64_t i) { return residual ? x[i] + residual[i] : x[i]; }
 
-static void norm(bool centred, float *y, float *sum, float *stat, const float *x, const float *residual,
+static void norm(bool centered, float *y, float *sum, float *stat, const float *x, const float *residual,
                  const float *gamma, const float *beta, float eps, int64_t rows, int64_t d)
 {
     for (int64_t row = 0; row < rows; row++) {
         const int64_t o = row * d;
         const float *r = residual ? residual + o : NULL;
         double mean = 0, variance = 0;
-        for (int64_t i = 0; centred && i < d; i++) mean += at(x + o, r, i);
+        for (int64_t i = 0; centered && i < d; i++) mean += at(x + o, r, i);
         mean /= (double)d;
         for (int64_t i = 0; i < d; i++) {
             const double t = at(x + o, r, i) - mean;
@@ -48,7 +48,7 @@ void rfk_ref_rms_norm(float *y, float *sum, float *stat, const float *x, const f
     norm(false, y, sum, stat, x, residual, gamma, beta, eps, rows, d);
 }
 
-static void norm_back(bool centred, float *dx, float *dgamma, float *dbeta, const float *dy, const float *x,
+static void norm_back(bool centered, float *dx, float *dgamma, float *dbeta, const float *dy, const float *x,
                       const float *stat, const float *gamma, int64_t rows, int64_t d)
 {
     for (int64_t row = 0; row < rows; row++, dx += d, dy += d, x += d) {
@@ -61,7 +61,7 @@ static void norm_back(bool centred, float *dx, float *dgamma, float *dbeta, cons
             if (dgamma) dgamma[i] = (float)(dgamma[i] + dy[i] * xh);
             if (dbeta) dbeta[i] += dy[i];
         }
-        level = centred ? level / (double)d : 0;
+        level = centered ? level / (double)d : 0;
         along /= (double)d;
         for (int64_t i = 0; i < d; i++) {
             const double xh = (x[i] - mean) * rstd, g = (double)dy[i] * (gamma ? gamma[i] : 1);

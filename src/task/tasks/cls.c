@@ -17,7 +17,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
 }
 
 /* The rule of transformers: a single output without a problem_type is a number. */
-static bool recognise(const rf_config *c)
+static bool recognize(const rf_config *c)
 {
     return strcmp(c->problem_type, "regression") && strcmp(c->problem_type, "multi_label_classification") &&
            (c->num_labels > 1 || *c->problem_type);
@@ -90,7 +90,7 @@ const rf__task rf__task_cls = {
     .head = RF_HEAD_SEQUENCE,
     .problem_type = "single_label_classification",
     .options = options,
-    .recognise = recognise,
+    .recognize = recognize,
     .loss = rf__task_row_loss,
     .metric = "accuracy",
     .score = score,

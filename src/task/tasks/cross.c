@@ -255,7 +255,7 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
 /* ---- answers ---- */
 
 /* For a folder of another program only if this task is requested, because `reg` comes first. */
-static bool recognise(const rf_config *c) { return c->num_labels == 1 && !*c->problem_type; }
+static bool recognize(const rf_config *c) { return c->num_labels == 1 && !*c->problem_type; }
 
 /* {"score": x}, or {"scores": [..]} for a list of documents. */
 static json_t *predict(const rf__prediction *p, size_t i)
@@ -285,7 +285,7 @@ const rf__task rf__task_cross = {
     .problem_type = "",
     .options = options,
     .losses = accepted,
-    .recognise = recognise,
+    .recognize = recognize,
     .check = check,
     .loss = loss,
     .function_of = function_of,

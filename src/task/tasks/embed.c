@@ -329,7 +329,7 @@ static double square(const rf__items *t, const rf_finetune_options *o)
 
 /* ---- answers ---- */
 
-static bool recognise(const rf_config *c)
+static bool recognize(const rf_config *c)
 {
     (void)c;                                                             /* the head is sufficient */
     return true;
@@ -347,7 +347,7 @@ const rf__task rf__task_embed = {
     .head = RF_HEAD_EMBED,
     .options = options,
     .losses = losses,
-    .recognise = recognise,
+    .recognize = recognize,
     .check = check,
     .loss = loss,
     .least = least,

@@ -64,7 +64,7 @@ const rf__task rf__task_mc = {
     },
     .head = RF_HEAD_CHOICE,
     .problem_type = "",
-    .recognise = rf__task_any,
+    .recognize = rf__task_any,
     .loss = loss,
     .metric = "accuracy",
     .score = score,

@@ -32,7 +32,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     return status ? status : rf__items_end(out, -1, m->target, why);
 }
 
-static bool recognise(const rf_config *c) { return !strcmp(c->problem_type, "multi_label_classification"); }
+static bool recognize(const rf_config *c) { return !strcmp(c->problem_type, "multi_label_classification"); }
 
 static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
                        double *sum)
@@ -86,7 +86,7 @@ const rf__task rf__task_multilabel = {
     .head = RF_HEAD_SEQUENCE,
     .problem_type = "multi_label_classification",
     .options = options,
-    .recognise = recognise,
+    .recognize = recognize,
     .loss = loss,
     .metric = "f1_micro",
     .score = score,

@@ -16,7 +16,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     return status ? status : rf__items_end(out, -1, &number, why);
 }
 
-static bool recognise(const rf_config *c)
+static bool recognize(const rf_config *c)
 {
     return !strcmp(c->problem_type, "regression") || (c->num_labels == 1 && !*c->problem_type);
 }
@@ -71,7 +71,7 @@ const rf__task rf__task_reg = {
     .head = RF_HEAD_SEQUENCE,
     .problem_type = "regression",
     .options = options,
-    .recognise = recognise,
+    .recognize = recognize,
     .loss = loss,
     .metric = "pearson",
     .score = score,

@@ -260,7 +260,7 @@ static double square(const rf__items *t, const rf_finetune_options *o)
 
 /* ---- a folder is recognized by its pooler ---- */
 
-static bool recognise(const rf_config *c) { return c->linear_pooler && c->is_decoder; }
+static bool recognize(const rf_config *c) { return c->linear_pooler && c->is_decoder; }
 
 static const char *const options[] = {"similarity_scale", "score_max", "similarity_threshold",
                                       "source_mask_probability", "teacher", "dimensions", NULL};
@@ -269,7 +269,7 @@ const rf__task rf__task_sim = {
     .examples = RF__VECTORS_EXAMPLES("sim", 2),
     .head = RF_HEAD_MLM,
     .options = options,
-    .recognise = recognise,
+    .recognize = recognize,
     .configure = configure,
     .check = check,
     .loss = loss,

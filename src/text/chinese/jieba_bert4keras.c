@@ -47,7 +47,7 @@ static bool lower(rf_words *w, const rf_normal *n, const rf_passage *p)
     return true;
 }
 
-static bool normalise(rf_jieba_slow *s, const rf_normal *n, const rf_passage *p)
+static bool normalize(rf_jieba_slow *s, const rf_normal *n, const rf_passage *p)
 {
     rf_words *w = &s->words;
     w->normal = n;
@@ -113,5 +113,5 @@ bool rf__jieba_bert4keras_encode(const jieba *t, rf_encoding *e, const rf_passag
                                  rf_piecer *piecer, rf_jieba_cutter *cut)
 {
     if (p->from == p->to) return true;
-    return normalise(s, &t->pieces.normal, p) && rf__jieba_slow_cut(t, e, s, piecer, cut, put_pieces);
+    return normalize(s, &t->pieces.normal, p) && rf__jieba_slow_cut(t, e, s, piecer, cut, put_pieces);
 }
