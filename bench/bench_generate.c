@@ -28,7 +28,7 @@
 #include "median.h"
 #include "peak.h"
 #include "roformer/generate.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 #include "roformer/kernel/work.h"
 
 enum { PROMPTS = 64, LONGEST = 256, MOST = 99, VOCABULARY = 32000, TEXTS = 8, LENGTH = 128 };

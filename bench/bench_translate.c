@@ -20,7 +20,7 @@
 #include "clock.h"
 #include "median.h"
 #include "roformer/pipeline.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 #include "roformer/kernel/work.h"
 
 enum { LINES = 100000, ROUNDS = 99, STEPS = 20 };

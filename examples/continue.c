@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <roformer/sequence.h>
+#include <roformer/model.h>
 
 enum { MOST = 64, NEW = 12 };
 

@@ -115,7 +115,7 @@ typedef enum rf_generate_end {
 /* Continues id[0..n), n at least 1, until there are max_new_tokens, a stop token is generated, or the sink returns a
  * value other than 0.
  *
- *   session     its sequences (sequence.h) are not changed
+ *   session     its sequences (model.h) are not changed
  *   options     NULL: rf_generate_model_defaults, with the errors of rf_generate_model_check
  *   end         receives why the text ended; may be NULL
  *   cost        one forward pass of one token and attention to the earlier tokens, for each token. With position

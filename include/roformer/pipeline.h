@@ -19,7 +19,7 @@
 #include "roformer/finetune.h"
 #include "roformer/generate.h"
 #include "roformer/model.h"
-#include "roformer/reader.h"
+#include "roformer/inspect/reader.h"
 #include "roformer/translate.h"
 
 #ifdef __cplusplus
@@ -29,7 +29,7 @@ extern "C" {
 typedef struct rf_pipeline rf_pipeline;
 
 /* Opens a model folder. The model's head decides which of the calls below it can answer. To open a folder that is in
- * memory, see memory_folder.h.
+ * memory, see inspect/memory_folder.h.
  *
  *   ctx        NULL: the pipeline creates its own context with default settings
  *   type       type in which matrices are stored and multiplied: RF_F32, RF_BF16 or RF_I8 (rf_model_open_as)
@@ -58,7 +58,7 @@ rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why
 
 void rf_pipeline_close(rf_pipeline *p);                         /* NULL is allowed */
 
-/* From now on, the pipeline's calls and its answerer check the flag `cancel` (cancel.h). The caller owns the flag.
+/* From now on, the pipeline's calls and its answerer check the flag `cancel` (context.h). The caller owns the flag.
  * NULL: no flag is checked. */
 void rf_pipeline_set_cancel(rf_pipeline *p, const rf_cancel *cancel);
 

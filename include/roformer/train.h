@@ -12,7 +12,7 @@
 #include "roformer/inspect/comm.h"
 #include "roformer/model.h"
 #include "roformer/inspect/options.h"
-#include "roformer/reader.h"
+#include "roformer/inspect/reader.h"
 #include "roformer/inspect/mt_score.h"
 #include "roformer/inspect/train_options.def"         /* the lists of words */
 

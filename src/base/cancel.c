@@ -1,5 +1,5 @@
-/* cancel.c — a flag that long calls check; see include/roformer/cancel.h. */
-#include "roformer/cancel.h"
+/* cancel.c — a flag that long calls check; see include/roformer/context.h. */
+#include "roformer/context.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -1,12 +1,12 @@
 /* memory_folder.c — folders in memory. A context lists them by path, and functions that read files look there first
- * (files.c). See include/roformer/memory_folder.h. */
+ * (files.c). See include/roformer/inspect/memory_folder.h. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/context.h"
-#include "roformer/memory_folder.h"
+#include "roformer/inspect/memory_folder.h"
 
 static const char prefix[] = "memory:";
 

@@ -7,7 +7,7 @@
 #include "convert/convert_int8.h"
 #include "convert/extend.h"
 #include "convert/other_files.h"
-#include "roformer/convert.h"
+#include "roformer/inspect/convert.h"
 #include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 #include "store/generation.h"

@@ -8,7 +8,7 @@
 #include "model/positions.h"
 #include "decode/writer.h"
 #include "roformer/generate.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 
 enum { PIECE = 256 };                   /* tokens whose logits are in memory together                                 */
 

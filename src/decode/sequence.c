@@ -1,5 +1,5 @@
-/* sequence.c — a session's sequences, one by one; see include/roformer/sequence.h.  Their cache is in cache.c. */
-#include "roformer/sequence.h"
+/* sequence.c — a session's sequences, one by one; see include/roformer/model.h.  Their cache is in cache.c. */
+#include "roformer/model.h"
 
 #include "model/model.h"
 #include "model/positions.h"

@@ -12,7 +12,7 @@
 #define RF_GRAPH_H
 
 #include "base/base.h"
-#include "roformer/cancel.h"
+#include "roformer/context.h"
 #include "roformer/kernel/kernels.h"
 #include "roformer/kernel/tensor.h"
 

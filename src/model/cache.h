@@ -18,7 +18,7 @@
 #define RF_CACHE_H
 
 #include "graph/graph.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 
 typedef struct rf_cache rf_cache;
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "model/encoder.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 #include "store/generation.h"
 
 struct rf_model {

@@ -1,5 +1,5 @@
-/* variants.c — scores of mutations; see include/roformer/variants.h. */
-#include "roformer/variants.h"
+/* variants.c — scores of mutations; see include/roformer/inspect/variants.h. */
+#include "roformer/inspect/variants.h"
 
 #include <math.h>
 #include <stdlib.h>

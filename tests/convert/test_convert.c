@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "one_context.h"
-#include "roformer/convert.h"
+#include "roformer/inspect/convert.h"
 #include "roformer/model.h"
 #include "model/params.h"
 #include "roformer/tokenizer.h"

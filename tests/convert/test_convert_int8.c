@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "one_context.h"
-#include "roformer/convert.h"
+#include "roformer/inspect/convert.h"
 #include "roformer/inspect.h"
 #include "roformer/model.h"
 #include "store/store.h"

@@ -5,7 +5,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "roformer/reader.h"
+#include "roformer/inspect/reader.h"
 #include "one_context.h"
 #include "data/documents/reader.h"
 #include "roformer/inspect/source.h"

@@ -3,7 +3,7 @@
 #include "t.h"
 
 #include "decode/choose.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 
 /* ---- transformers: tests/golden/generate.txt --------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 
 #include "t.h"
 
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 #include "../model/work.h"
 
 static rf_config small(void)

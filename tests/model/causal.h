@@ -3,7 +3,7 @@
 #define TESTS_MODEL_CAUSAL_H
 
 #include "model/positions.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 #include "work.h"
 
 enum { T = 100, V = 97 };

@@ -5,7 +5,7 @@
 #include "model/encoder.h"
 #include "model/family.h"
 #include "model/model.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 
 typedef struct pairs { int64_t N[2], B; int32_t id[2][256], start[2][16], row[256]; } pairs;
 

@@ -6,7 +6,7 @@
 #include "model/family.h"
 #include "model/model.h"
 #include "model/positions.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 
 /* ---- the equations in double ---- */
 

@@ -6,7 +6,7 @@
 
 #include "one_context.h"
 #include "roformer/pipeline.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 
 #define SIM "tests/golden/sim"
 #define GPT "tests/golden/gpt"

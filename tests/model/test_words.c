@@ -3,7 +3,7 @@
 #include "t.h"
 
 #include "model/model.h"
-#include "roformer/convert.h"
+#include "roformer/inspect/convert.h"
 #include "roformer/kernel/tensor.h"
 
 enum { N = 9 };

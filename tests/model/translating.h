@@ -5,7 +5,7 @@
 #include "model/encoder.h"
 #include "model/family.h"
 #include "model/positions.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 #include "translated.h"
 
 enum { V = 23, C = 16, HEADS = 2, EOS = 0, PAD = 22 };

@@ -8,7 +8,7 @@
 
 #include "model/model.h"
 #include "model/position.h"
-#include "roformer/cancel.h"
+#include "roformer/context.h"
 #include "small_pipeline.h"
 
 enum { C = 32, TEXTS = 40, NEW = 20, PROMPTS = 3 };

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "roformer/index.h"
-#include "roformer/memory_folder.h"
+#include "roformer/inspect/memory_folder.h"
 #include "small_pipeline.h"
 
 enum { FILES = 64, FOLDERS = 400, PATH = 1024 };

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "roformer/pipeline.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 #include "small_task.h"
 #include "task/objective.h"
 #include "train/memory.h"

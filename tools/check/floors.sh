@@ -9,20 +9,20 @@ awk '
 BEGIN {
     split("base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 dist:5 optim:6 train:7 task:8 measure:8 analysis:8 convert:9 pipeline:9 serve:10 cli:11", pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
-    belongs("base", "cancel.h context.h memory_folder.h status.h version.h inspect/files.h kernel/random.h")
+    belongs("base", "context.h status.h version.h inspect/files.h inspect/memory_folder.h kernel/random.h")
     belongs("kernel", "kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def kernel/work.h")
     belongs("graph", "kernel/tensor.h")
     belongs("text", "tokenizer.h inspect/tokenizers.def")
     belongs("store", "checkpoint.h")
     belongs("score", "inspect/mt_score.h")
-    belongs("model", "model.h sequence.h inspect/folder.h inspect/positions.h inspect/probe.h")
+    belongs("model", "model.h inspect/folder.h inspect/positions.h inspect/probe.h")
     belongs("decode", "generate.h translate.h")
-    belongs("data", "finetune.h reader.h train.h inspect/finetune_options.def inspect/options.h inspect/source.h inspect/train_options.def")
+    belongs("data", "finetune.h train.h inspect/finetune_options.def inspect/options.h inspect/reader.h inspect/source.h inspect/train_options.def")
     belongs("dist", "inspect/comm.h")
     belongs("task", "inspect/metrics.def inspect/metrics.h inspect/tasks.def")
     belongs("measure", "inspect/steps.h")
-    belongs("convert", "convert.h")
-    belongs("pipeline", "engine.h index.h pipeline.h variants.h")
+    belongs("convert", "inspect/convert.h")
+    belongs("pipeline", "engine.h index.h pipeline.h inspect/variants.h")
     belongs("cli", "inspect.h roformer.h")
 }
 function belongs(folder, headers,   name, i) { split(headers, name, " "); for (i in name) home[name[i]] = folder }

@@ -9,7 +9,7 @@
 #define ROFORMER_PROBE_H
 
 #include "roformer/model.h"
-#include "roformer/reader.h"
+#include "roformer/inspect/reader.h"
 #include "roformer/kernel/rope.h"
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@
 #include "cli/shared/generating.h"
 #include "cli/io/io.h"
 #include "roformer/pipeline.h"
-#include "roformer/sequence.h"
+#include "roformer/model.h"
 
 struct args {
     const char *model, *score;

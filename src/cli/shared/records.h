@@ -3,7 +3,7 @@
 #define CLI_RECORDS_H
 
 #include "cli/io/io.h"
-#include "roformer/reader.h"
+#include "roformer/inspect/reader.h"
 
 typedef struct cli_records {
     cli_io *io;

@@ -2,7 +2,7 @@
 #ifndef RF_READER_INTERNAL_H
 #define RF_READER_INTERNAL_H
 
-#include "roformer/reader.h"
+#include "roformer/inspect/reader.h"
 
 /* Copies the given options (NULL: none) over the defaults. */
 rf_status rf__reader_options_read(rf_reader_options *own, const rf_reader_options *given, rf_error *why);
