@@ -1,4 +1,4 @@
-/* test_reader.c — mirrors src/data/documents/reader.c, wiki.c and source.c. */
+/* test_reader.c — mirrors src/data/documents/reader.c, reader_formats.c, wiki.c and source.c. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>

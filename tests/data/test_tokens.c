@@ -1,4 +1,4 @@
-/* test_tokens.c — mirrors src/data/corpus/tokens.c, src/data/corpus/content.c and src/data/corpus/encode_corpus.c. */
+/* test_tokens.c — mirrors src/data/corpus/tokens.c and encode_corpus.c, and src/data/documents/content.c. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <time.h>

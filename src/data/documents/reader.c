@@ -14,60 +14,19 @@
 
 #include "base/path.h"
 #include "data/documents/reader.h"
-#include "data/corpus/content.h"
-#include "data/documents/fasta.h"
+#include "data/documents/reader_state.h"
 #include "data/documents/source.h"
-#include "data/documents/wiki.h"
-#include "store/store.h"
 #include "text/unicode/unicode.h"
 
-enum { LINE = 256 << 10, MAX_JSON_LINE = 64 << 20 };
-
-struct file { char *path; rf__content is; };                       /* state when the reader was opened                */
-
-struct rf_reader {
-    const rf_ctx *ctx;
-    rf_reader_options o;
-    char *field;
-    struct file *file;
-    int files;
-    const void *memory;                 /* the only file, if it is in memory                                         */
-    size_t memory_size;
-
-    int now;                            /* the file that is being read                                               */
-    int64_t index;                      /* of its next document                                                      */
-    rf_source *source;                 /* NULL: not open                                                            */
-    rf_text_format format;
-    bool used_stdin;
-    rf_error stuck;                     /* the error that ended the reading                                          */
-
-    char *line;                         /* bytes [at, end) are not used yet                                          */
-    size_t line_capacity, at, end;
-    int64_t number;                     /* of the line, from 1                                                       */
-    size_t column;                      /* bytes of this line in earlier pieces                                      */
-    bool cr;                            /* the first line has a CR that does not end it                              */
-    bool ended;                         /* the source has no more                                                    */
-
-    char *doc;                          /* bytes [from, size) have not been returned yet                             */
-    size_t doc_capacity, from, size;
-    bool complete;                      /* the document ends at `size`                                               */
-    bool file_done;                     /* ... and the file with it                                                  */
-    bool continues;
-    bool inside;                        /* wiki: between <doc> and </doc>                                            */
-    bool title_next;                    /* wiki: the next line may repeat the title                                  */
-    char title[512];                    /* wiki: of the document; FASTA: the record's name                           */
-    bool stop;                          /* FASTA: the residues so far end with '*'                                   */
-};
-
-static const char *name_of(const rf_reader *r)
+const char *rf__reader_name(const rf_reader *r)
 {
     const char *path = r->file[r->now].path;
     return strcmp(path, "-") ? path : "standard input";
 }
 
-static rf_status no_memory(const rf_reader *r, rf_error *why)
+rf_status rf__reader_no_memory(const rf_reader *r, rf_error *why)
 {
-    return rf_fail(why, RF_ENOMEM, "%s:%lld: out of memory", name_of(r), (long long)r->number);
+    return rf_fail(why, RF_ENOMEM, "%s:%lld: out of memory", rf__reader_name(r), (long long)r->number);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -80,7 +39,7 @@ static rf_status fill(rf_reader *r, rf_error *why)
     r->end -= r->at;
     r->at = 0;
     if (r->end == r->line_capacity && !rf__grow(r->ctx, &r->line, &r->line_capacity, 2 * r->line_capacity, 1))
-        return no_memory(r, why);
+        return rf__reader_no_memory(r, why);
     const rf_status s = rf_source_read(r->source, r->line + r->end, r->line_capacity - r->end, &got, why);
     r->end += got;
     r->ended = !got && !s;
@@ -101,7 +60,7 @@ static size_t cut_line(const char *p, size_t n)
 /* The next piece, valid until the next call. *whole: the line ends with it. *p NULL: the file has ended. */
 static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole, rf_error *why)
 {
-    const size_t most = r->format == RF_TEXT_JSONL ? MAX_JSON_LINE : LINE;
+    const size_t most = r->format == RF_TEXT_JSONL ? RF__READER_JSON_LINE : RF__READER_LINE;
     size_t seen = 0;
     const char *newline;
     for (;;) {
@@ -115,8 +74,8 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
     *whole = newline || r->ended;
     *n = newline ? (size_t)(newline - *p) : *whole ? seen : cut_line(*p, seen);
     if (!*whole && r->format == RF_TEXT_JSONL)
-        return rf_fail(why, RF_EDATA, "%s:%lld: expected a line of at most %d bytes, got a longer one", name_of(r),
-                       (long long)r->number, MAX_JSON_LINE);
+        return rf_fail(why, RF_EDATA, "%s:%lld: expected a line of at most %d bytes, got a longer one",
+                       rf__reader_name(r), (long long)r->number, RF__READER_JSON_LINE);
     if (r->ended && !seen && !r->column) {
         *p = NULL;
         return RF_OK;
@@ -124,36 +83,15 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
     r->at += *n + (newline != NULL);
     const size_t bad = rf_utf8_check(*p, *n);
     if (bad < *n)
-        return rf_fail(why, RF_EDATA, "%s:%lld: byte %zu of the line (0x%02X) is not UTF-8%s", name_of(r),
+        return rf_fail(why, RF_EDATA, "%s:%lld: byte %zu of the line (0x%02X) is not UTF-8%s", rf__reader_name(r),
                        (long long)r->number, r->column + bad + 1, (unsigned char)(*p)[bad], rf_utf8_advice(*p, *n));
     r->column += *n;
     if (*whole && *n && (*p)[*n - 1] == '\r') --*n;
     if (r->number == 1 && memchr(*p, '\r', *n)) r->cr = true;
-    return !newline && *whole && r->number == 1 && r->cr ? rf_source_no_lines(name_of(r), why) : RF_OK;
+    return !newline && *whole && r->number == 1 && r->cr ? rf_source_no_lines(rf__reader_name(r), why) : RF_OK;
 }
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
-
-static rf_status append(rf_reader *r, const char *p, size_t n, rf_error *why)
-{
-    if (!n) return RF_OK;
-    if (r->from) {
-        memmove(r->doc, r->doc + r->from, r->size - r->from);
-        r->size -= r->from;
-        r->from = 0;
-    }
-    if (!rf__grow(r->ctx, &r->doc, &r->doc_capacity, r->size + n, 1)) return no_memory(r, why);
-    memcpy(r->doc + r->size, p, n);
-    r->size += n;
-    return RF_OK;
-}
-
-/* Appends a piece of text, and the end of its line if it is complete. */
-static rf_status append_line(rf_reader *r, const char *p, size_t n, bool whole, rf_error *why)
-{
-    const rf_status s = append(r, p, n, why);
-    return s || !whole ? s : append(r, "\n", 1, why);
-}
 
 /* Where to cut a text of more than `max` bytes: after a line or a word that ends in the last eighth, otherwise before a
  * character. */
@@ -189,190 +127,11 @@ static bool slice(rf_reader *r, rf_document *out)
     }
 }
 
-/* ---- plain text -------------------------------------------------------------------------------------------------- */
-
-/* " = Title = ", but not " = = Section = = ". */
-static bool heading(const char *p, size_t n)
-{
-    while (n && rf__white(p[n - 1])) n--;
-    while (n && rf__white(*p)) p++, n--;
-    return n >= 5 && !memcmp(p, "= ", 2) && p[2] != '=' && !memcmp(p + n - 2, " =", 2) && p[n - 3] != '=';
-}
-
-static rf_status plain(rf_reader *r, const char *p, size_t n, bool first, bool whole, rf_error *why)
-{
-    const bool empty = first && whole && rf__blank(p, n);
-    switch (r->o.split) {
-    case RF_SPLIT_LINE:
-        if (whole) r->complete = true;
-        return append(r, p, n, why);
-    case RF_SPLIT_BLANK:
-        if (!empty) return append_line(r, p, n, whole, why);
-        r->complete = true;
-        return RF_OK;
-    case RF_SPLIT_HEADING:
-        if (empty) return RF_OK;
-        if (!first || !whole || !heading(p, n)) return append_line(r, p, n, whole, why);
-        if (r->size > r->from || r->continues) {                  /* this line again, after the document before it */
-            r->at = (size_t)(p - r->line);
-            r->number--;
-            r->complete = true;
-            return RF_OK;
-        }
-        return r->o.keep_titles ? append_line(r, p, n, whole, why) : RF_OK;
-    case RF_SPLIT_FILE: break;
-    }
-    return append_line(r, p, n, whole, why);
-}
-
-/* ---- JSON lines -------------------------------------------------------------------------------------------------- */
-
-static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
-{
-    char where[400];
-    if (rf__blank(p, n)) return RF_OK;
-    snprintf(where, sizeof where, "%.300s:%lld", name_of(r), (long long)r->number);
-    json_t *root = rf__json_parse(p, n, JSON_ALLOW_NUL, where, why);
-    if (!root) return why->code;
-    const json_t *text = json_object_get(root, r->field);
-    rf_status s = RF_OK;
-    if (!json_is_string(text))
-        s = rf_fail(why, RF_EDATA, "%s: \"%s\": expected a string, got another value or none", where,
-                    rf__printable(r->field).text);
-    else if (!(s = append(r, json_string_value(text), json_string_length(text), why)))
-        r->complete = true;
-    json_decref(root);
-    return s;
-}
-
-/* ---- WikiExtractor ----------------------------------------------------------------------------------------------- */
-
-static bool starts(const char *p, size_t n, const char *with)
-{
-    return n >= strlen(with) && !memcmp(p, with, strlen(with));
-}
-
-static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool whole, rf_error *why)
-{
-    if (first && whole && starts(p, n, "<doc ") && p[n - 1] == '>') {
-        if (r->inside)
-            return rf_fail(why, RF_EDATA, "%s:%lld: expected </doc> before the next <doc>, got <doc>",
-                           name_of(r), (long long)r->number);
-        r->inside = r->title_next = true;
-        rf__wiki_title(p, n, r->title, sizeof r->title);
-        return RF_OK;
-    }
-    if (first && whole && n == 6 && starts(p, n, "</doc>")) {
-        r->inside = false;
-        r->complete = true;
-        return RF_OK;
-    }
-    if (first && whole && rf__blank(p, n)) return RF_OK;
-    if (!r->inside)
-        return rf_fail(why, RF_EDATA, "%s:%lld: expected text inside <doc> ... </doc>, got text outside", name_of(r),
-                       (long long)r->number);
-    if (r->from == r->size) r->from = r->size = 0;
-    const size_t before = r->size - r->from;
-    rf_status s = append(r, p, n, why);
-    if (s) return s;
-    r->size = before + rf__wiki_unescape(r->doc + before, n);
-    const bool title = r->title_next && first && whole && r->size == before + strlen(r->title) &&
-                       !memcmp(r->doc + before, r->title, r->size - before);
-    r->title_next = false;
-    if (title && !r->o.keep_titles) {
-        r->size = before;
-        return RF_OK;
-    }
-    return whole ? append(r, "\n", 1, why) : RF_OK;
-}
-
-/* ---- FASTA ------------------------------------------------------------------------------------------------------- */
-
-/* Ends the record: a '*' at its end, which marks the end of a translation, is not a residue. */
-static rf_status end_record(rf_reader *r, rf_error *why)
-{
-    if (r->size == r->from && !r->continues)
-        return rf_fail(why, RF_EDATA, "%s:%lld: '%.200s': expected residues, got none", name_of(r),
-                       (long long)r->number, r->title);
-    r->stop = false;
-    r->complete = true;
-    return RF_OK;
-}
-
-static rf_status header(rf_reader *r, const char *p, size_t n, bool whole, rf_error *why)
-{
-    if (!whole)
-        return rf_fail(why, RF_EDATA, "%s:%lld: expected a header of at most %d bytes, got a longer one", name_of(r),
-                       (long long)r->number, LINE);
-    if (r->inside) {                                              /* this line again, after the record before it */
-        const rf_status s = end_record(r, why);
-        r->inside = false;
-        r->at = (size_t)(p - r->line);
-        r->number--;
-        return s;
-    }
-    r->inside = true;
-    rf__fasta_name(p, n, r->title, sizeof r->title);
-    return RF_OK;
-}
-
-static rf_status fasta(rf_reader *r, const char *p, size_t n, bool first, bool whole, rf_error *why)
-{
-    rf_error inner = {0};
-    size_t used;
-    if (first && n && *p == '>') return header(r, p, n, whole, why);
-    if ((first && n && *p == ';') || rf__blank(p, n)) return RF_OK;
-    if (!r->inside)
-        return rf_fail(why, RF_EDATA, "%s:%lld: expected a line that begins with '>', got residues without a name",
-                       name_of(r), (long long)r->number);
-    char *residues = rf__alloc(r->ctx, n);
-    if (!residues) return no_memory(r, why);
-    rf_status s = rf__fasta_residues(p, n, residues, &used, &inner);
-    if (s) rf_fail(why, s, "%s:%lld: %s", name_of(r), (long long)r->number, inner.text);
-    const char *stop = s ? NULL : memchr(residues, '*', used);
-    if (!s && (r->stop ? used : stop && stop + 1 < residues + used))
-        s = rf_fail(why, RF_EDATA, "%s:%lld: '%.200s': expected '*' only at the end of a protein, got residues behind "
-                    "it", name_of(r), (long long)r->number, r->title);
-    if (!s) s = append(r, residues, stop ? used - 1 : used, why);
-    r->stop |= stop != NULL;
-    rf__free(r->ctx, residues);
-    return s;
-}
-
 /* ---- files ------------------------------------------------------------------------------------------------------- */
-
-rf_text_format rf_text_format_of(const char *path)
-{
-    static const struct { const char *suffix; rf_text_format format; } row[] = {
-        {".jsonl", RF_TEXT_JSONL}, {".ndjson", RF_TEXT_JSONL}, {".fasta", RF_TEXT_FASTA}, {".fa", RF_TEXT_FASTA},
-        {".faa", RF_TEXT_FASTA},   {".fas", RF_TEXT_FASTA},
-    };
-    size_t n = path ? strlen(path) : 0;
-    for (const char *const *packed = (const char *const[]){".gz", ".zst", NULL}; *packed; packed++)
-        if (n >= strlen(*packed) && !memcmp(path + n - strlen(*packed), *packed, strlen(*packed))) {
-            n -= strlen(*packed);
-            break;
-        }
-    for (size_t i = 0; i < RF_COUNT(row); i++) {
-        const size_t s = strlen(row[i].suffix);
-        if (n >= s && !memcmp(path + n - s, row[i].suffix, s)) return row[i].format;
-    }
-    return RF_TEXT_AUTO;
-}
-
-static rf_text_format format_of(const rf_reader *r)
-{
-    const rf_text_format named = rf_text_format_of(r->file[r->now].path);
-    const char *p = r->line + r->at;
-    size_t left = r->end - r->at;
-    if (r->o.format != RF_TEXT_AUTO || named != RF_TEXT_AUTO) return r->o.format ? r->o.format : named;
-    while (left && rf__white(*p)) p++, left--;
-    return starts(p, left, "<doc ") ? RF_TEXT_WIKI : RF_TEXT_PLAIN;
-}
 
 static rf_status open_file(rf_reader *r, rf_error *why)
 {
-    const struct file *f = &r->file[r->now];
+    const struct rf__reader_file *f = &r->file[r->now];
     struct stat st;
     r->number = 1;
     if (f->is.size >= 0 && !r->memory && !stat(f->path, &st) && st.st_size != f->is.size)
@@ -391,21 +150,18 @@ static rf_status open_file(rf_reader *r, rf_error *why)
     while (!s && !r->ended && r->end < 4096) s = fill(r, why);     /* enough to recognize the format */
     if (s) return s;
     if (r->end >= 3 && !memcmp(r->line, "\xEF\xBB\xBF", 3)) r->at = 3;
-    r->format = format_of(r);
+    r->format = rf__reader_format(r);
     return RF_OK;
 }
 
 static rf_status end_of_file(rf_reader *r, rf_error *why)
 {
-    const struct file *f = &r->file[r->now];
+    const struct rf__reader_file *f = &r->file[r->now];
     const uint64_t used = rf__source_used(r->source);
     if (f->is.size >= 0 && used != (uint64_t)f->is.size)
         return rf_fail(why, RF_EDATA, "%s: expected %lld bytes, got %llu", f->path, (long long)f->is.size,
                        (unsigned long long)used);
-    if (r->format == RF_TEXT_FASTA && r->inside && end_record(r, why)) return why->code;
-    if (r->format == RF_TEXT_WIKI && r->inside)
-        return rf_fail(why, RF_EDATA, "%s:%lld: expected </doc>, got the end of the file", f->path,
-                       (long long)r->number);
+    if (rf__reader_end(r, why)) return why->code;
     r->complete = r->file_done = true;
     return RF_OK;
 }
@@ -428,10 +184,7 @@ static rf_status advance(rf_reader *r, rf_error *why)
     rf_status s = next_piece(r, &p, &n, &whole, why);
     if (s) return s;
     if (!p) return end_of_file(r, why);
-    s = r->format == RF_TEXT_JSONL  ? jsonl(r, p, n, why)
-        : r->format == RF_TEXT_WIKI ? wiki(r, p, n, first, whole, why)
-        : r->format == RF_TEXT_FASTA ? fasta(r, p, n, first, whole, why)
-                                    : plain(r, p, n, first, whole, why);
+    s = rf__reader_apply(r, p, n, first, whole, why);
     if (whole) {
         r->number++;
         r->column = 0;
@@ -591,15 +344,15 @@ static rf_status make(const rf_ctx *ctx, int n, const rf_reader_options *options
     r->o = o;
     r->field = rf__strdup(ctx, o.field ? o.field : "text");
     r->file = rf__calloc(ctx, (size_t)n, sizeof *r->file);
-    r->line = rf__alloc(ctx, LINE);
-    r->line_capacity = LINE;
+    r->line = rf__alloc(ctx, RF__READER_LINE);
+    r->line_capacity = RF__READER_LINE;
     *out = r;
     return r->field && r->file && r->line ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory for a reader");
 }
 
 static rf_status add(rf_reader *r, const char *path, rf_error *why)
 {
-    struct file *f = &r->file[r->files];
+    struct rf__reader_file *f = &r->file[r->files];
     if (!path) return rf__missing("a reader", "each path", why);
     for (int i = 0; i < r->files; i++)
         if (!strcmp(path, "-") && !strcmp(r->file[i].path, "-"))

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/corpus/content.h"
+#include "data/documents/content.h"
 
 enum { BLOCK = 1 << 20, YOUNG = 2 };                    /* seconds: the coarsest clock of a file system has 2 (FAT) */
 

@@ -1,0 +1,47 @@
+/* tokenizer_json.h — a tokenizer that is read from tokenizer.json:
+ *
+ *     tokenizer_json.c          opens a folder; ids to text
+ *     tokenizer_json_parts.c    reads pre_tokenizer and post_processor
+ *     tokenizer_json_encode.c   text to ids */
+#ifndef RF_TOKENIZER_JSON_H
+#define RF_TOKENIZER_JSON_H
+
+#include "byte_level.h"
+#include "normalizer.h"
+#include "pieces.h"
+#include "subwords.h"
+
+#define BLANK "\xE2\x96\x81"
+#define SPACE "\xC4\xA0"               /* a blank in byte-level BPE                                                  */
+
+typedef enum scheme { ALWAYS, FIRST, NEVER } scheme;
+
+typedef struct hf_tokenizer {
+    rf_tokenizer base;
+    rf__normalizer normal;
+    rf__pieces pieces;
+    bool white;                         /* words end at white space, which is dropped                                 */
+    bool metaspace, split;              /* blanks become U+2581, before which words end                               */
+    scheme before;                      /* which words get a leading one                                              */
+    const rf__split *level;             /* byte-level: where words end; NULL: not byte-level                          */
+    bool blank_first;                   /* byte-level: a passage without a leading blank gets one                     */
+    struct { char at[2]; uint8_t n; } visible[256];
+    rf__piece_trie normalized;          /* added tokens matched in normalized text, by their index among all          */
+    char *file;                         /* as read                                                                    */
+    size_t bytes;
+} hf_tokenizer;
+
+static inline const hf_tokenizer *as_hf(const rf_tokenizer *t) { return (const hf_tokenizer *)(const void *)t; }
+
+/* Members of the tokenizer's row. */
+void *rf__hf_scratch(const rf_ctx *ctx, void *own, bool others);
+void rf__hf_scratch_free(const rf_ctx *ctx, void *own);
+bool rf__hf_encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *own);
+
+/* pre_tokenizer: where words end. RF_EUNSUPPORTED: it gives words that the program does not. */
+rf_status rf__hf_read_splitter(const rf_tokenizer_folder *f, hf_tokenizer *t, const json_t *x);
+
+/* post_processor: the tokens around one text and between two. RF_EUNSUPPORTED: a form that the program has not. */
+rf_status rf__hf_read_frame(rf_tokenizer_folder *f, hf_tokenizer *t, const json_t *x);
+
+#endif
