@@ -1,7 +1,9 @@
 """Vectors: those of the program, bit by bit; forms of input; settings."""
 import copy
+import gc
 import io
 import itertools
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -13,7 +15,7 @@ import numpy as np
 
 import roformer_c
 import support
-from roformer_c import ArgumentError, SentenceTransformer
+from roformer_c import ArgumentError, DataError, FileError, SentenceTransformer, TextTypeError
 
 
 class Vectors(unittest.TestCase):
@@ -187,6 +189,42 @@ class Vectors(unittest.TestCase):
         for name in roformer_c.__all__:
             self.assertTrue(hasattr(roformer_c, name), name)
         self.assertNotIn("roformer", sys.modules)            # PyPI's package of that name is another one
+
+
+class Memory(unittest.TestCase):
+    """A model from memory is that of the folder."""
+
+    def files(self):
+        root = pathlib.Path(support.SENTENCES)
+        return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file() and p.stat().st_size}
+
+    def test_same_bits(self):
+        texts = support.lines(20)
+        expected = SentenceTransformer(support.SENTENCES).encode(texts)
+        files = self.files()
+        files["vocab.txt"] = memoryview(bytearray(files["vocab.txt"]))
+        model = SentenceTransformer(files)
+        del files
+        gc.collect()
+        self.assertTrue(np.array_equal(model.encode(texts), expected))
+        self.assertEqual(model.max_seq_length, 128)
+        model.close()
+
+    def test_pickled(self):
+        model = pickle.loads(pickle.dumps(SentenceTransformer(self.files())))
+        self.assertEqual(model.encode("a dog").shape, (256,))
+
+    def test_bad_files(self):
+        files = self.files()
+        for change, error, message in (({"config.json": b"{"}, DataError, "config.json"), ({"config.json": 3}, ArgumentError, "config.json"),
+                                       ({"/x": b"a"}, ArgumentError, "/x"), ({"../x": b"a"}, ArgumentError, "x"),
+                                       ({"vocab.txt": b""}, DataError, "vocab.txt"), ({7: b"a"}, TextTypeError, "name of a file")):
+            with self.subTest(change=change), self.assertRaisesRegex(error, message):
+                SentenceTransformer({**files, **change})
+        with self.assertRaises(ArgumentError):
+            SentenceTransformer({})
+        with self.assertRaises(FileError):
+            SentenceTransformer({"config.json": files["config.json"]})
 
 
 if __name__ == "__main__":

@@ -42,6 +42,54 @@ static void frequencies_of_transformers(void **state)
     for (int t = RF_ROPE_LINEAR; t <= RF_ROPE_LLAMA3; t++) assert_int_equal(seen[t], 8);
 }
 
+/* The table for positions of the caller: gain cos and sin of the position times transformers' frequency. Angles are up
+ * to 5 here, so that the goldens' relative 1e-6 is 5e-6 of them; one rounding to float more. */
+static void tables_of_positions(void **state)
+{
+    (void)state;
+    const int32_t position[] = {0, 5, -3, 1};
+    for (size_t i = 0; i < RF_COUNT(goldens); i++)
+        for (int layout = RF_ROPE_PAIRS; layout <= RF_ROPE_HALVES; layout++) {
+            const struct golden *t = &goldens[i];
+            const rf_config c = parsed(t->config);
+            rf_error why = {0};
+            rf_rope *rope = NULL;
+            if (rf_rope_scaled(t_shared(), &c, 0, t->length, (rf_rope_layout)layout, position, 4, &rope, &why))
+                fail_msg("%s: %s", t->config, why.text);
+            assert_int_equal(rf_rope_rows(rope), 4);
+            assert_int_equal(rf_rope_spec_of(rope)->layout, layout);
+            for (int64_t m = 0; m < 4; m++)
+                for (int64_t j = 0; j < t->planes; j++) {
+                    const double angle = position[m] * t->theta[j], near = 6e-6 * t->gain;
+                    t_near(rf_rope_cos(rope)[m * t->planes + j], t->gain * cos(angle), near);
+                    t_near(rf_rope_sin(rope)[m * t->planes + j], t->gain * sin(angle), near);
+                }
+            rf_rope_free(rope);
+        }
+}
+
+static void tables_of_positions_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "{\"hidden_size\":8,\"num_attention_heads\":1,\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":0.5}}",
+        "{\"hidden_size\":8,\"num_attention_heads\":1,\"rope_scaling\":{\"mrope_section\":[2,1,1]}}",
+    };
+    static const rf_status expected[] = {RF_EDATA, RF_EUNSUPPORTED};
+    const int32_t position = 0;
+    rf_rope *rope = NULL;
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        const rf_config c = parsed(bad[i]);
+        rf_error why = {0};
+        assert_int_equal(rf_rope_scaled(t_shared(), &c, 0, 0, RF_ROPE_PAIRS, &position, 1, &rope, &why), expected[i]);
+        assert_non_null(strstr(why.text, i ? "mrope_section" : "factor"));
+    }
+    const rf_config c = parsed("{\"hidden_size\":8,\"num_attention_heads\":1}");
+    assert_int_equal(rf_rope_scaled(t_shared(), &c, 0, 0, RF_ROPE_PAIRS, NULL, 1, &rope, NULL), RF_EARG);
+    assert_int_equal(rf_rope_scaled(t_shared(), &c, 0, 0, RF_ROPE_PAIRS, &position, 0, &rope, NULL), RF_EARG);
+    assert_null(rope);
+}
+
 /* Information for tools: the base of the layer, and no plane beyond the last. */
 static void frequencies_of_layers(void **state)
 {
@@ -386,7 +434,8 @@ static void configs_survive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frequencies_of_transformers),
+        cmocka_unit_test(frequencies_of_transformers), cmocka_unit_test(tables_of_positions),
+        cmocka_unit_test(tables_of_positions_are_refused),
         cmocka_unit_test(frequencies_of_layers), cmocka_unit_test(ntk_is_its_formula),
         cmocka_unit_test(tables_are_their_formulas),   cmocka_unit_test(rotations_are_a_group),
         cmocka_unit_test(bad_configs_are_refused),     cmocka_unit_test(configs_survive),

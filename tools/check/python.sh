@@ -1,7 +1,7 @@
 #!/bin/sh
 # python.sh WHEELS — the wheels in this folder (tools/wheel.sh) install without a compiler on python3 and on every other
-# CPython from 3.9 on that is on PATH or among pyenv's, and pass their tests there; mypy --strict finds nothing.
-# Missing versions of Python are listed.
+# CPython from 3.9 on that is on PATH or among pyenv's, and pass their tests there; mypy --strict and pyright find
+# nothing.  Missing versions of Python are listed.
 set -eu
 wheels=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
@@ -30,14 +30,19 @@ size=$(stat -c %s "$wheels"/roformer_c-*.whl)
 [ "$size" -le 8388608 ] || fail "$wheels/roformer_c-*.whl: expected at most 8 MB, got $size bytes"
 echo "check_python: $own: all tests"
 (cd python/tests && "$work/own/bin/python" -W error::ResourceWarning -m unittest -q 2>&1) || fail "$own: a test failed"
-quietly "$work/own/bin/pip" install -q --only-binary :all: mypy
+# basedpyright is pyright with all that it runs on in one wheel; "standard" is pyright's own mode.
+quietly "$work/own/bin/pip" install -q --only-binary :all: mypy basedpyright pyarrow
 quietly "$work/own/bin/mypy" --strict -p roformer_c
+package=$("$work/own/bin/python" -c 'import os, roformer_c; print(os.path.dirname(roformer_c.__file__))')
+printf '{"include": ["%s"], "typeCheckingMode": "standard"}' "$package" > "$work/pyrightconfig.json"
+quietly "$work/own/bin/basedpyright" -p "$work" --level error --pythonpath "$work/own/bin/python"
+(cd python/tests && "$work/own/bin/python" -m unittest -q test_arrow 2>&1) || fail "$own: a test with pyarrow failed"
 for version in 3.9 3.10 3.11 3.12 3.13; do
     [ "$version" != "$own" ] || continue
     python=$(find_python "$version")
     [ -n "$python" ] || { echo "check_python: $version: not here, skipped"; continue; }
     install "$version" "$python"
-    (cd python/tests && "$work/$version/bin/python" -m unittest -q test_sentence test_pipelines test_tokenizer test_index test_numbers test_docs 2>&1) ||
+    (cd python/tests && "$work/$version/bin/python" -m unittest -q test_sentence test_pipelines test_tokenizer test_index test_numbers test_training test_docs 2>&1) ||
         fail "$version: a test failed"
     echo "check_python: $version: ok"
 done

@@ -8,6 +8,7 @@
 #define ROFORMER_POSITIONS_H
 
 #include "roformer/checkpoint.h"
+#include "roformer/kernel/rope.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +60,16 @@ double rf_rope_base(const rf_config *c, int64_t layer);         /* rope_theta, o
 /* theta_i = base^(-2i/r), scaled as rope_scaling says, in radians per token. length: tokens of the text, for types that
  * depend on it, else 0. */
 double rf_rope_frequency(const rf_config *c, int64_t layer, int64_t length, int64_t i);
+
+/* Creates the table of these frequencies: row i holds the rotation by position[i], multiplied by the gain that yarn and
+ * longrope have (attention_factor).
+ *
+ *   out              freed with rf_rope_free; unchanged on error
+ *   RF_EDATA         as rf_rope_check
+ *   RF_EUNSUPPORTED  the config has mrope_section, whose positions are triples
+ *   RF_EARG          n is below 1, or a pointer is NULL */
+rf_status rf_rope_scaled(const rf_ctx *ctx, const rf_config *c, int64_t layer, int64_t length, rf_rope_layout layout,
+                         const int32_t position[], int64_t n, rf_rope **out, rf_error *why);
 
 #ifdef __cplusplus
 }

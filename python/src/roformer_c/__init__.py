@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .errors import (ArgumentError, BusyError, CanceledError, ClosedError, DataError, FileError, NumericError,
                          OutOfMemoryError, ProcessError, RoformerError, TextTypeError, UnsupportedError)
     from .index import Index
+    from .linear import linear_attention, linear_attention_backward
     from .pipelines import pipeline
     from .rope import attention, attention_backward
     from .scores import Score, bleu, chrf, ter
@@ -30,8 +31,8 @@ __all__ = [
     "ArgumentError", "BusyError", "CanceledError", "ClosedError", "CrossEncoder", "DataError", "Encoding", "Encodings",
     "FileError", "Index", "NumericError", "OutOfMemoryError", "ProcessError", "Progress", "RoformerError", "Score",
     "SentenceTransformer", "TextTypeError", "Tokenizer", "TrainingResult", "UnsupportedError", "__version__",
-    "attention", "attention_backward", "bleu", "chrf", "finetune", "get_num_threads", "pipeline", "pretrain",
-    "processor", "rope", "set_dictionary", "set_num_threads", "ter",
+    "attention", "attention_backward", "bleu", "chrf", "finetune", "get_num_threads", "linear_attention",
+    "linear_attention_backward", "pipeline", "pretrain", "processor", "rope", "set_dictionary", "set_num_threads", "ter",
 ]
 
 # Modules are imported when a name of theirs is used first: who computes vectors does not wait for the rest.
@@ -41,6 +42,7 @@ _MODULES = {
     "errors": ("ArgumentError", "BusyError", "CanceledError", "ClosedError", "DataError", "FileError", "NumericError",
                "OutOfMemoryError", "ProcessError", "RoformerError", "TextTypeError", "UnsupportedError"),
     "index": ("Index",),
+    "linear": ("linear_attention", "linear_attention_backward"),
     "pipelines": ("pipeline",),
     "rope": ("attention", "attention_backward"),
     "scores": ("Score", "bleu", "chrf", "ter"),

@@ -4,17 +4,18 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _abi as abi
-from . import _folder, errors
+from . import _folder, _texts, errors
 from ._lib import Context, Error, byref, check, context, error_of, free_with, lib, rows, struct
 from ._texts import Block
 
 T = TypeVar("T")
+Source = Union[_folder.PathLike, Mapping[str, Any]]       # a folder or name; or files by name, as bytes
 Floats = NDArray[np.float32]
 TYPES = {"float32": abi.RF_F32, "bfloat16": abi.RF_BF16, "int8": abi.RF_I8}
 FEW, FEW_BYTES = 8, 1000
@@ -121,13 +122,34 @@ def encode_texts(tokenizer: Any, ctx: Any, texts: Block, pairs: Optional[Block],
         lib.rf_encoding_clear(byref(e))
 
 
+class _Memory:
+    """rf_memory_folder: the files of a model folder in memory, for one context."""
+
+    def __init__(self, ctx: Context, files: Mapping[str, Any]) -> None:
+        n, out, why = len(files), ctypes.c_void_p(), Error()
+        self.context = ctx
+        self.keep: List[Any] = []                         # the library reads the caller's bytes
+        array = (abi.rf_memory_file * max(n, 1))()
+        for row, (name, data) in zip(array, files.items()):
+            try:
+                data = np.frombuffer(data, np.uint8)
+            except (TypeError, ValueError, BufferError) as e:
+                raise errors.ArgumentError("model: file %r: expected bytes, got %s"
+                                           % (name, type(data).__name__)) from e
+            row.name, row.data, row.size = _texts.encode_one(name, "model: name of a file"), data.ctypes.data, data.size
+            self.keep.append(data)
+        check(lib.rf_memory_folder_new(ctx.address, array, n, byref(out), byref(why)), why)
+        self.path: str = lib.rf_memory_folder_path(out).decode()
+        free_with(self, lib.rf_memory_folder_free, out.value)
+
+
 class _Engine:
     """rf_engine, closed when the model and all of its jobs have let go of it."""
 
-    __slots__ = ("address", "context", "lock", "_parts", "__weakref__")
+    __slots__ = ("address", "context", "lock", "memory", "_parts", "__weakref__")
 
-    def __init__(self, ctx: Context, address: Optional[int]) -> None:
-        self.context, self.address, self.lock = ctx, address, threading.Lock()
+    def __init__(self, ctx: Context, address: Optional[int], memory: Optional[_Memory]) -> None:
+        self.context, self.address, self.lock, self.memory = ctx, address, threading.Lock(), memory
         self._parts: List[Optional[int]] = [address, None]
         free_with(self, _close_parts, self._parts, ctx)
 
@@ -156,15 +178,19 @@ class Model:
 
     After a fork, a child must open the model again: calls raise ProcessError there. Pickling stores the folder and the
     settings, and opens it again.
+
+    folder    a folder or name; or the files of a folder, {"config.json": b"...", ...}, which are read where they are
     """
 
-    def __init__(self, folder: _folder.PathLike, dtype: str = "float32", threads: Optional[int] = None,
+    def __init__(self, folder: Source, dtype: str = "float32", threads: Optional[int] = None,
                  cache_folder: Optional[_folder.PathLike] = None, revision: Optional[str] = None) -> None:
         if dtype not in TYPES:
             raise errors.ArgumentError("dtype: expected one of %s, got %r" % (", ".join(TYPES), dtype))
-        self.folder = _folder.find(folder, cache_folder, revision)
         self.dtype, self.threads = dtype, threads
         self.context = context(threads)
+        memory = _Memory(self.context, folder) if isinstance(folder, Mapping) else None
+        self.folder = memory.path if memory else _folder.find(folder, cache_folder, revision)  # type: ignore[arg-type]
+        self.source: Source = folder if memory else self.folder
         self.process = os.getpid()
         options, why, out = abi.rf_engine_options(), Error(), ctypes.c_void_p()
         lib.rf_engine_options_init(byref(options), ctypes.sizeof(options))
@@ -172,7 +198,7 @@ class Model:
         options.max_queue_tokens = 0                      # callers of this package wait for their results
         check(lib.rf_engine_open(self.context.address, os.fsencode(self.folder), byref(options), byref(out), byref(why)),
               why)
-        self._engine: Optional[_Engine] = _Engine(self.context, out.value)
+        self._engine: Optional[_Engine] = _Engine(self.context, out.value, memory)
         model = lib.rf_engine_model(out.value)
         self._tokenizer = lib.rf_model_tokenizer(model)               # only used while the engine is held
         self.task = int(lib.rf_model_task(model))
@@ -182,7 +208,7 @@ class Model:
         self.architecture: str = config.architecture.decode()
 
     def __reduce__(self) -> Any:
-        return Model, (self.folder, self.dtype, self.threads)
+        return Model, (self.source, self.dtype, self.threads)
 
     @property
     def engine(self) -> _Engine:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import _abi as abi
 from . import _folder, _texts, errors
-from ._model import Floats, Job, Model
+from ._model import Floats, Job, Model, Source
 from ._progress import Progress
 from .sentence import only_cpu, positive
 
@@ -24,7 +24,7 @@ class CrossEncoder:
     Any thread may call any method at any time. After a fork, a child opens the model again.
     """
 
-    def __init__(self, model_name_or_path: _folder.PathLike, *, device: Optional[str] = None,
+    def __init__(self, model_name_or_path: Source, *, device: Optional[str] = None,
                  cache_folder: Optional[_folder.PathLike] = None, revision: Optional[str] = None,
                  dtype: str = "float32", threads: Optional[int] = None) -> None:
         only_cpu(device)

@@ -10,7 +10,7 @@ from . import _abi as abi
 from . import _folder, _texts, errors
 from ._lib import Error, byref, check, lib
 from ._lib import rows as rows_of
-from ._model import Model
+from ._model import Model, Source
 from .answers import QuestionAnsweringPipeline
 from .cross import softmax_rows
 from .generation import TextGenerationPipeline, TranslationPipeline
@@ -161,14 +161,14 @@ PIPELINES: Dict[str, Type[Pipeline]] = {c.task: c for c in (
 PIPELINES["sentiment-analysis"], PIPELINES["ner"] = TextClassificationPipeline, TokenClassificationPipeline
 
 
-def pipeline(task: str, model: Union[_folder.PathLike, Model], *, device: Optional[str] = None,
+def pipeline(task: str, model: Union[Source, Model], *, device: Optional[str] = None,
              cache_folder: Optional[_folder.PathLike] = None, revision: Optional[str] = None, dtype: str = "float32",
              threads: Optional[int] = None) -> Any:
     """A pipeline for a task, whose results have the form of transformers' pipelines.
 
     task    "fill-mask", "text-classification", "token-classification", "question-answering", "feature-extraction",
             "translation", "text-generation"
-    model   a model folder or name; others as for SentenceTransformer
+    model   a model folder or name, or files in memory; others as for SentenceTransformer
 
     >>> import roformer_c
     >>> features = roformer_c.pipeline("feature-extraction", "roformer-small-en-sentences")

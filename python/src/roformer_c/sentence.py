@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import itertools
 from typing import Any, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from . import _abi as abi
 from . import _folder, _texts, errors
 from ._lib import Error, byref, check, lib, struct
-from ._model import Floats, Job, Model, floats, integers
+from ._model import Floats, Job, Model, Source, floats, integers
 from ._progress import Progress
 
 AHEAD = 2                   # blocks that are submitted before the result of the first is taken
@@ -43,7 +44,8 @@ class SentenceTransformer:
     """Computes sentence vectors with a model folder, as sentence-transformers' class of this name does.
 
     model_name_or_path   a model folder; the name of a model of the package roformer-c-models; or a name in the local
-                         cache of Hugging Face. Nothing is downloaded
+                         cache of Hugging Face. Nothing is downloaded. Or the files of a folder in memory by name,
+                         {"config.json": b"...", "1_Pooling/config.json": ...}, which must not change afterwards
     device               None or "cpu"
     prompts              texts to put before sentences, by name; added to those of the folder
     default_prompt_name  the prompt that `encode` uses without another; None: as the folder says
@@ -70,7 +72,7 @@ class SentenceTransformer:
     True
     """
 
-    def __init__(self, model_name_or_path: _folder.PathLike, *, device: Optional[str] = None,
+    def __init__(self, model_name_or_path: Source, *, device: Optional[str] = None,
                  prompts: Optional[Mapping[str, str]] = None, default_prompt_name: Optional[str] = None,
                  similarity_fn_name: Optional[str] = None, cache_folder: Optional[_folder.PathLike] = None,
                  truncate_dim: Optional[int] = None, revision: Optional[str] = None, dtype: str = "float32",
@@ -261,6 +263,49 @@ class SentenceTransformer:
         options = self._options(self._prompt(prompt_name, prompt), normalize_embeddings, truncate_dim, False)
         texts = [sentences] if _texts.is_one(sentences) else _texts.listed(sentences, "sentences")
         return self._blocks(texts, 64 * positive("batch_size", batch_size), options)
+
+    def encode_to(self, path: _folder.PathLike, sentences: _texts.Texts, *, ids: Optional[Iterable[Any]] = None,
+                  texts: bool = True, prompt_name: Optional[str] = None, prompt: Optional[str] = None, batch_size: int = 32,
+                  normalize_embeddings: bool = False, truncate_dim: Optional[int] = None) -> int:
+        """Writes the vectors of texts to a file with the columns "id" (if given), "text" and "embedding" (a list of D
+        float32), in bounded memory; returns the number of rows. Needs pyarrow: pip install "roformer-c[arrow]".
+
+        path      a Parquet file (.parquet) or an Arrow file (.arrow, .feather). It appears when it is whole; a file of that
+                  name is replaced
+        ids       an iterable of numbers or texts, one for each text
+        texts     False: leave the column "text" out
+        others    as for `encode`
+
+        Raises ImportError (no pyarrow), ArgumentError (too few or too many ids), FileError, and what `encode` raises.
+        """
+        from . import arrow
+        options = self._options(self._prompt(prompt_name, prompt), normalize_embeddings, truncate_dim, False)
+        size, width = 64 * positive("batch_size", batch_size), int(options.dimensions) or self._model.width
+        given = [sentences] if _texts.is_one(sentences) else _texts.listed(sentences, "sentences")
+        about = {"model": self._model.folder, "similarity": str(self._similarity)}
+        return arrow.write(path, width, texts, about, lambda: self._rows(given, ids, size, options))
+
+    def _rows(self, texts: Iterable[Any], ids: Optional[Iterable[Any]], size: int,
+              options: Any) -> Iterator[Tuple[List[str], Optional[List[Any]], Floats]]:
+        """Blocks of texts with their ids and vectors."""
+        taken: Deque[List[str]] = collections.deque()
+
+        def remembered() -> Iterator[str]:
+            for block in _texts.blocks(texts, size):
+                taken.append(block)
+                yield from block
+        names = None if ids is None else iter(ids)
+        rows = 0
+        for vectors in self._blocks(remembered(), size, options):
+            block = taken.popleft()
+            found = None if names is None else list(itertools.islice(names, len(block)))
+            rows += len(block)
+            if found is not None and len(found) != len(block):
+                raise errors.ArgumentError("ids: expected one for each text, got %d for %d texts or more"
+                                           % (rows - len(block) + len(found), rows))
+            yield block, found, vectors
+        if names is not None and next(names, self) is not self:
+            raise errors.ArgumentError("ids: expected one for each of %d texts, got more" % rows)
 
     def _blocks(self, texts: Iterable[Any], size: int, options: Any) -> Iterator[Floats]:
         jobs: Deque[Job] = collections.deque()

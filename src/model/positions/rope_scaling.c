@@ -127,6 +127,28 @@ double rf_rope_frequency(const rf_config *c, int64_t layer, int64_t length, int6
     return i >= 0 && i < r / 2 ? rf__rope_theta(c, rf_rope_base(c, layer), r, length, i) : 0;
 }
 
+struct scaled { const rf_config *c; int64_t layer, length; double gain; const int32_t *position; };
+
+static void scaled_angle(const void *what, int64_t row, int64_t i, double *angle, double *gain)
+{
+    const struct scaled *s = what;
+    *angle = (double)s->position[row] * rf_rope_frequency(s->c, s->layer, s->length, i);
+    *gain = s->gain;
+}
+
+rf_status rf_rope_scaled(const rf_ctx *ctx, const rf_config *c, int64_t layer, int64_t length, rf_rope_layout layout,
+                         const int32_t position[], int64_t n, rf_rope **out, rf_error *why)
+{
+    if (!ctx || !c || !position || !out) return rf__missing("rf_rope_scaled", "ctx, config, position, out", why);
+    const rf_status status = rf_rope_check(c, why);
+    if (status) return status;
+    if (c->rope_scaling.sections)
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: mrope_section: expected none, since positions are single "
+                       "numbers here, got %lld sections", (long long)c->rope_scaling.sections);
+    const struct scaled s = {c, layer, length, rf__rope_gain(c), position};
+    return rf_rope_make(ctx, rf_rope_width(c), layout, n, scaled_angle, &s, out, why);
+}
+
 /* ---- checking ---- */
 
 static rf_status check_list(const char *name, const double *x, int64_t n, int64_t half, rf_error *why)
