@@ -1,6 +1,6 @@
 #!/bin/sh
-# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients] — installs the missing Debian packages that
-# building and testing need.  It works as root or through sudo.  If nothing is missing it does nothing and needs no
+# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients|deb|static] — installs the missing Debian packages
+# that building and testing need.  It works as root or through sudo.  If nothing is missing it does nothing and needs no
 # network.  --check prints what is missing and fails if there is something.
 set -eu
 cd "$(dirname "$0")/.."
@@ -29,6 +29,10 @@ elif [ "${1:-}" = python ]; then                # wheels are built with what pip
     packages="python3-venv python3-pip"
 elif [ "${1:-}" = clients ]; then
     packages="python3-venv python3-pip curl"
+elif [ "${1:-}" = deb ]; then                   # all else is installed in the new Debian
+    packages="mmdebstrap dpkg-dev"
+elif [ "${1:-}" = static ]; then
+    packages="musl-tools dpkg-dev"
 elif [ "${1:-}" = ci ]; then
     packages="clang clang-tidy cppcheck libclang-rt-14-dev abigail-tools gcovr git"
 fi

@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import sys
 from typing import List, Optional, Union
 
 from . import errors
@@ -13,18 +14,23 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 @functools.lru_cache(maxsize=None)
 def shipped() -> Optional[str]:
-    """The folder of the package roformer-c-models; None: it is not installed."""
+    """The folder of the package roformer-c-models, or of the models beside the program under the interpreter's prefix
+    (Debian: roformer-models); None: neither is installed."""
     spec = importlib.util.find_spec("roformer_c_models")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    return list(spec.submodule_search_locations)[0]
+    if spec is not None and spec.submodule_search_locations:
+        return list(spec.submodule_search_locations)[0]
+    folder = os.path.join(sys.base_prefix, "share", "roformer", "models")
+    return folder if os.path.isdir(folder) else None
 
 
 def shipped_dictionary() -> Optional[str]:
-    """The dictionary of Chinese words of roformer-c-models; None: there is none."""
+    """The dictionary of Chinese words of roformer-c-models or beside shipped models; None: there is none."""
     folder = shipped()
-    path = os.path.join(folder, "jieba.words") if folder else ""
-    return path if path and os.path.isfile(path) else None
+    for parent in (folder, os.path.dirname(folder)) if folder else ():
+        path = os.path.join(parent, "jieba.words")
+        if os.path.isfile(path):
+            return path
+    return None
 
 
 def hub(cache_folder: Optional[PathLike] = None) -> str:

@@ -11,8 +11,13 @@ from . import _abi as abi
 from . import errors
 
 
+SONAME = "libroformer.so.3"                                     # of a system's package; a wheel has its own file
+
+
 def _load() -> Any:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native", "libroformer.so")
+    if not os.path.exists(path):
+        path = SONAME
     try:
         lib = ctypes.CDLL(path)
     except OSError as e:

@@ -1,0 +1,63 @@
+#!/bin/sh
+# static.sh [OUT] — builds the program for any Linux on this kind of processor into the folder OUT (build/static): linked with musl and,
+# statically, with the libraries that it needs, which are built from Debian's sources.  It has the server, and learns no subwords
+# (SentencePiece).  Needs musl-tools, dpkg-dev and the network (sh tools/setup.sh static).
+set -eu
+cd "$(dirname "$0")/.."
+command -v musl-gcc > /dev/null && command -v dpkg-source > /dev/null || { echo "static: musl-gcc or dpkg-source is not installed (sh tools/setup.sh static)" >&2; exit 77; }
+out=${1:-build/static}
+folder=$PWD/build/static-libraries
+mkdir -p "$folder/apt/lists/partial" "$folder/sources" "$out"
+
+# Sources from where the machine's packages come from.
+if [ ! -d "$folder/sources/done" ]; then
+    . /etc/os-release
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 2> /dev/null | grep -m 1 '/debian/*$' || echo http://deb.debian.org/debian)
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $VERSION_CODENAME main" > "$folder/apt/sources.list"
+    options="-qq -o Dir::Etc::SourceList=$folder/apt/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$folder/apt/lists"
+    # shellcheck disable=SC2086
+    apt-get $options update
+    # shellcheck disable=SC2086
+    (cd "$folder/sources" && apt-get $options -o APT::Sandbox::User=root --download-only source jansson utf8proc zlib libzstd libmicrohttpd > ../source.log 2>&1 &&
+        for dsc in *.dsc; do dpkg-source --no-check -x "$dsc" "${dsc%%_*}" >> ../source.log 2>&1; done) || { tail -5 "$folder/source.log" >&2; exit 1; }
+    mkdir "$folder/sources/done"
+fi
+
+logged() {              # NAME COMMAND...: its output goes to $folder/NAME.log
+    name=$1
+    shift
+    "$@" >> "$folder/$name.log" 2>&1 || { tail -20 "$folder/$name.log" >&2; echo "static: failed: $*" >&2; exit 1; }
+}
+build() {               # NAME SOURCE OPTION...
+    name=$1 from=$2
+    shift 2
+    : > "$folder/$name.log"
+    logged "$name" cmake -S "$from" -B "$folder/$name" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=musl-gcc -DCMAKE_INSTALL_LIBDIR=lib \
+        -DCMAKE_FIND_ROOT_PATH="$folder/root" -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY -DBUILD_SHARED_LIBS=OFF "$@"
+    logged "$name" cmake --build "$folder/$name" -j "$(nproc)"
+}
+configured() {          # NAME OPTION...: a source with a script `configure`, into $folder/root
+    name=$1
+    shift
+    : > "$folder/$name.log"
+    (cd "$folder/sources/$name" && CC=musl-gcc logged "$name" ./configure --prefix="$folder/root" "$@" && logged "$name" make -j "$(nproc)" install)
+}
+
+if [ ! -f "$folder/root/done" ]; then
+    sources=$folder/sources root=-DCMAKE_INSTALL_PREFIX=$folder/root
+    build jansson "$sources/jansson" $root -DJANSSON_BUILD_DOCS=OFF -DJANSSON_WITHOUT_TESTS=ON -DJANSSON_EXAMPLES=OFF
+    build utf8proc "$sources/utf8proc" $root
+    build zstd "$sources/libzstd/build/cmake" $root -DZSTD_BUILD_SHARED=OFF -DZSTD_BUILD_PROGRAMS=OFF -DZSTD_BUILD_TESTS=OFF
+    for library in jansson utf8proc zstd; do logged $library cmake --install "$folder/$library" --prefix "$folder/root"; done
+    configured zlib --static                            # Debian's source lacks a file that its CMakeLists.txt names
+    configured libmicrohttpd --disable-shared --disable-https --disable-doc --disable-examples --disable-curl --disable-tools
+    rm -f "$folder"/root/lib/*.so*
+    touch "$folder/root/done"
+fi
+mkdir -p "$folder/include" && ln -sf /usr/include/xxhash.h "$folder/include/"             # a header, the same everywhere
+
+export PKG_CONFIG_LIBDIR="$folder/root/lib/pkgconfig"
+build roformer . -DBUILD_TESTING=OFF -DRF_SENTENCEPIECE=OFF -DRF_SERVE=ON -DRF_MPI=OFF -DRF_DICTIONARY=OFF \
+    -DXXHASH_INCLUDE="$folder/include" -DCMAKE_EXE_LINKER_FLAGS=-static
+strip -o "$out/roformer" "$folder/roformer/roformer"
+echo "static: $out/roformer: $(wc -c < "$out/roformer") bytes"
