@@ -28,8 +28,8 @@ expect 0 'step 30/30' "$program" train-translation --resume latest -o parts
 same whole/model.safetensors parts/model.safetensors "resumed"
 same whole/spiece.model parts/spiece.model "sub-words learned twice"
 holds whole/config.json '"is_encoder_decoder": true'
-holds whole/README.md 'A model that translates: a Transformer of'
-holds whole/README.md '| texts to translate from | train.en |'
+holds whole/README.md 'A translation model: a Transformer of'
+holds whole/README.md '| source texts | train.en |'
 expect 0 '' "$program" verify whole whole/checkpoint-30
 expect 0 '' "$program" info -m whole
 holds out 'decoder_layers'

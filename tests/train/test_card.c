@@ -73,12 +73,12 @@ static void says_what_the_hub_reads(void **state)
         "glue\nmetrics:\n- f1\n- matthews_correlation\nmodel-index:\n",
         ("  - task:\n      type: text-classification\n    dataset:\n      name: \"dev.tsv\"\n      type: \"dev.tsv\"\n"
          "    metrics:\n    - type: loss\n      value: 0.500000\n"
-         /* what is not a number is no result */
+         /* NaN is not a result */
          "    - type: f1\n      value: 0.875000\n---\n<!-- roformer wrote this card"),
-        "Fine-tuned for glue/mrpc, beginning with my&#95;base.\n",
+        "Fine-tuned for glue/mrpc, starting from my&#95;base.\n",
         "On dev.tsv, after 345 updates:\n",
         "\n| `f1` | 0.8750 |\n",
-        "\n| `matthews_correlation` | not a number |\n",
+        "\n| `matthews_correlation` | not defined |\n",
         "\n| training data | train.tsv |\n",
         "\n| `learning_rate` | 2e-5 |\n",
         "\n| `bf16` | true |\n",
@@ -155,7 +155,7 @@ static void what_transformers_has_not_is_not_promised(void **state)
         char *text = read_card(ctx, folder);
         has(text, i < 3 ? "library_name: roformer\n" : "library_name: transformers\n");
         has(text,
-            i < 3 ? "there the same weights would compute something else" : "RoFormerForCausalLM.from_pretrained(");
+            i < 3 ? "would compute other results with these weights" : "RoFormerForCausalLM.from_pretrained(");
         has(text, i == 1 ? "text-classification" : i == 3 ? "text-generation" : "fill-mask");
         rf__free(ctx, text);
     }

@@ -100,17 +100,17 @@ static kind kind_of(const rf_config *c)
 {
     static const kind kinds[] = {
         [RF_HEAD_MLM] = {"fill-mask", "a masked language model"},
-        [RF_HEAD_SEQUENCE] = {"text-classification", "a model that labels texts"},
-        [RF_HEAD_POOLED] = {"text-classification", "a model that labels texts"},
-        [RF_HEAD_TOKEN] = {"token-classification", "a model that labels words"},
-        [RF_HEAD_SPAN] = {"question-answering", "a model that finds answers in a text"},
-        [RF_HEAD_CHOICE] = {"multiple-choice", "a model that chooses among candidates"},
-        [RF_HEAD_SEQ2SEQ] = {"translation", "a model that translates"},
-        [RF_HEAD_EMBED] = {"sentence-similarity", "a model that makes vectors of texts"},
+        [RF_HEAD_SEQUENCE] = {"text-classification", "a text classification model"},
+        [RF_HEAD_POOLED] = {"text-classification", "a text classification model"},
+        [RF_HEAD_TOKEN] = {"token-classification", "a token classification model"},
+        [RF_HEAD_SPAN] = {"question-answering", "a question answering model"},
+        [RF_HEAD_CHOICE] = {"multiple-choice", "a multiple-choice model"},
+        [RF_HEAD_SEQ2SEQ] = {"translation", "a translation model"},
+        [RF_HEAD_EMBED] = {"sentence-similarity", "an embedding model"},
         [RF_HEAD_DETECT] = {"feature-extraction", "an encoder that detects replaced tokens"},
     };
     static const kind causal = {"text-generation", "a causal language model"},
-                      sim = {"sentence-similarity", "a model that makes vectors of texts, and writes others like them"};
+                      sim = {"sentence-similarity", "a model that embeds texts and generates similar ones"};
     const rf_head head = rf_config_head(c);
     return head != RF_HEAD_MLM || !c->is_decoder ? kinds[head] : c->linear_pooler ? sim : causal;
 }
@@ -242,7 +242,7 @@ static void first_words(FILE *f, const rf__card *c, const char *name)
         fprintf(f, "Fine-tuned for ");
         plain(f, g->finetuning_task);
         if (c->base) {
-            fprintf(f, ", beginning with ");
+            fprintf(f, ", starting from ");
             plain(f, last_part(c->base).text);
         }
         fprintf(f, ".\n");
@@ -264,13 +264,13 @@ static void results(FILE *f, const rf__card *c)
     if (files(c, "dev", file)) plain(f, file[0].text);
     else
         fprintf(f, member(c, "k_fold") && json_integer_value(member(c, "k_fold")) > 1
-                       ? "the part of the training file that was held out"
-                       : "text that was held out");
+                       ? "the held-out part of the training file"
+                       : "held-out text");
     fprintf(f, ", after %lld update%s:\n\n| | |\n|---|---:|\n", (long long)c->steps, c->steps == 1 ? "" : "s");
     for (int i = 0; i < c->scores.n; i++) {
         fprintf(f, "| `%s` | ", c->scores.score[i].name);
         if (isfinite(c->scores.score[i].value)) fprintf(f, "%.4f |\n", c->scores.score[i].value);
-        else fprintf(f, "not a number |\n");
+        else fprintf(f, "not defined |\n");
     }
 }
 
@@ -280,7 +280,8 @@ static void stages(FILE *f, const rf__card *c)
     size_t i;
     json_t *row;
     if (!json_array_size(c->stages)) return;
-    fprintf(f, "\n## Stages\n\nLoss and accuracy of held-out text, cut to the stage's length, at the end of each.\n\n"
+    fprintf(f, "\n## Stages\n\nLoss and accuracy on held-out text, truncated to the stage's length, at the end of each "
+               "stage.\n\n"
                "| stage | length | batch | steps | loss | accuracy |\n|---:|---:|---:|---:|---:|---:|\n");
     json_array_foreach((json_t *)(uintptr_t)c->stages, i, row) {
         const json_t *loss = json_object_get(row, "loss"), *accuracy = json_object_get(row, "accuracy");
@@ -327,14 +328,14 @@ static void list_options(FILE *f, const json_t *options, const json_t *usual, bo
 static void training(FILE *f, const rf__card *c)
 {
     const json_t *own = json_object_get(c->options, "finetune");
-    fprintf(f, "\n## Training\n\nBy roformer %s, %lld update%s, %.2f passes over the data.\n\n| | |\n|---|---|\n",
+    fprintf(f, "\n## Training\n\nTrained with roformer %s: %lld update%s, %.2f epochs.\n\n| | |\n|---|---|\n",
             rf_version(), (long long)c->steps, c->steps == 1 ? "" : "s", c->epochs);
     list_files(f, c, "train", "| training data | ");
     list_files(f, c, "text", "| text | ");
-    list_files(f, c, "source", "| texts to translate from | ");
-    list_files(f, c, "target", "| their translations | ");
-    list_files(f, c, "validation_source", "| held-out texts | ");
-    list_files(f, c, "validation_target", "| their translations | ");
+    list_files(f, c, "source", "| source texts | ");
+    list_files(f, c, "target", "| target texts | ");
+    list_files(f, c, "validation_source", "| held-out source texts | ");
+    list_files(f, c, "validation_target", "| held-out target texts | ");
     list_files(f, c, "data", "| token caches | ");
     list_files(f, c, "validation_text", "| held-out text | ");
     list_files(f, c, "dev", "| evaluated on | ");
@@ -377,14 +378,14 @@ static void use(FILE *f, const rf__card *c, const char *name)
     else if (elsewhere(c->config))
         fprintf(f,
                 "\n```python\nfrom transformers import %s\nmodel = %s.from_pretrained(\"%s\")\n```\n\n"
-                "transformers has no class for its tokenizer, so ids have to be made by roformer.\n",
+                "transformers has no class for this tokenizer: encode texts with roformer.\n",
                 class.text, class.text, name);
     else if (family && family->elsewhere)
         fprintf(f, "\n%s\n", family->elsewhere);
     else
         fprintf(f,
-                "\nconfig.json holds keys, or a head, that transformers' %s classes do not have: there the same "
-                "weights would compute something else.\n",
+                "\nDo not load this folder in transformers: its %s classes lack the head, or keys of config.json, and "
+                "would compute other results with these weights.\n",
                 title_of(c->config));
 }
 
