@@ -28,7 +28,7 @@ extern "C" {
 
 typedef struct rf_pipeline rf_pipeline;
 
-/* Opens a model folder. The model's head decides which of the calls below it can answer. To open a folder that is in
+/* Opens a model folder. The model's head determines which of the calls below are possible. To open a folder that is in
  * memory, see inspect/memory_folder.h.
  *
  *   ctx        NULL: the pipeline creates its own context with default settings
@@ -78,7 +78,7 @@ rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf
  * at its terminating zero. */
 #define RF_STRING ((size_t)-1)
 
-/* How far a call got. The call ends at the first text that cannot be read (not UTF-8, no mask token). The results of
+/* Progress of a call. The call ends at the first text that cannot be read (not UTF-8, no mask token). The results of
  * the texts before it are valid, and `bad` is its index. If a report is requested, `why` describes the problem without
  * the number of the text; otherwise it includes the number. A failed call also returns a report, except if the pipeline
  * is NULL. */
@@ -180,7 +180,7 @@ typedef struct rf_mask_word {
 typedef struct rf_mask {
     int64_t text;               /* index of the text */
     int64_t number, of;         /* index of this mask among the masks of the text, from 0, and how many there are */
-    const rf_mask_word *word;   /* [words] in order of falling score; ties in order of rising id */
+    const rf_mask_word *word;   /* [words] by descending score; ties by ascending id */
     int64_t words;
 } rf_mask;
 
