@@ -8,7 +8,7 @@
 
 struct bench { char *folder; rf_ctx *ctx; rf_model *model; rf_session *session; rf_stretches text; rf_probe lab; };
 
-/* A tiny model, two steps old, with stretches of its own corpus. */
+/* A tiny model, trained for two steps, with parts of its own corpus. */
 static struct bench begin_as(const char *type, bool causal, int64_t length, int64_t most)
 {
     char json[512], *model = tiny_model(), *corpus = tiny_path(model, "corpus.txt");
@@ -119,8 +119,8 @@ static void attention_adds_up(void **state)
     check_attention("xpos", true);
 }
 
-/* Losses of one length once more: each piece alone, its tokens masked as the documentation says, or seen up to the one
- * before. */
+/* Losses of one length recomputed: each piece alone, with tokens masked as documented, or visible up to the previous
+ * one. */
 static double alone(struct bench *b, int64_t length, int64_t *labels)
 {
     rf__token_kinds vocab;
@@ -269,7 +269,7 @@ static void memory_may_run_out(void **state)
     t_write(b.folder, "text.txt", text, n);
     rf_error first = {0};
     if (all_measures(ctx, &b, corpus, &first)) fail_msg("%s", first.text);
-    const long before = memory.live;                            /* with what the context keeps for products */
+    const long before = memory.live;                            /* including the context's memory for products */
     rf_status status = RF_ENOMEM;
     long fail = 1;
     for (; status && fail < 3000; fail++) {
@@ -287,7 +287,7 @@ static void memory_may_run_out(void **state)
     end(&b);
 }
 
-/* Maps of one sequence are what the report sums up; bare, nothing but what position adds is left. */
+/* Maps of one sequence agree with the sums of the report; with `bare`, only the contribution of positions remains. */
 static void maps_are_attention(void **state)
 {
     (void)state;
@@ -324,7 +324,7 @@ static void maps_are_attention(void **state)
     end(&b);
 }
 
-/* The same tokens are masked as an evaluation's batch masks them, whatever else is in the batch. */
+/* The same tokens are masked as in an evaluation's batch, whatever else is in the batch. */
 static void masked_as_evaluations_are(void **state)
 {
     (void)state;

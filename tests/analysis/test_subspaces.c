@@ -12,7 +12,7 @@
 
 enum { E = 12, N = 40 };
 
-/* Planes (0,1) and (0 turned by `first` to 4, 1 turned by `second` to 5) in a rotated coordinate system. */
+/* Planes (0,1) and (0 rotated by `first` to 4, 1 rotated by `second` to 5) in a rotated coordinate system. */
 static void fill(float *a, float *b, double first, double second)
 {
     double q[E][E];
@@ -27,7 +27,7 @@ static void fill(float *a, float *b, double first, double second)
         }
 }
 
-/* Principal angles of two planes that are turned against each other by 0.3 and 1.1; identical; orthogonal. */
+/* Principal angles of two planes that are rotated against each other by 0.3 and 1.1; identical; orthogonal. */
 static void angles_are_those_put_in(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void angles_are_those_put_in(void **state)
     t_free_all();
 }
 
-/* The fewest directions that hold the share: sums of squares 8, 4, 2, 1, 1 in five columns. */
+/* The smallest number of directions with the given share: sums of squares 8, 4, 2, 1, 1 in five columns. */
 static void dimensions_hold_their_share(void **state)
 {
     (void)state;
@@ -83,8 +83,8 @@ static void dimensions_hold_their_share(void **state)
     t_free_all();
 }
 
-/* Random subspaces of j and k dimensions of E: the expectation of their overlap is max(j, k) / E, and 32 draws are
- * within four of their own standard errors of it (a chance of 6e-5, with a fixed seed). */
+/* Random subspaces of j and k dimensions of E: the expected overlap is max(j, k) / E, and the mean of 32 draws is
+ * within four standard errors of it (a chance of 6e-5, with a fixed seed). */
 static void random_ones_overlap_by_dimension(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static rf_model *model_of(const rf_ctx *ctx, const char *type, const char *keys)
     return m;
 }
 
-/* All encodings that say so have vectors, and no other; those of a table are its rows. */
+/* Exactly the encodings with that flag have vectors; those of a table are its rows. */
 static void vectors_are_what_is_added(void **state)
 {
     (void)state;
@@ -170,7 +170,7 @@ static void vectors_are_what_is_added(void **state)
     t_free_all();
 }
 
-/* Positions of a model in the columns that its words have, and in those that they have not. */
+/* Positions of a model in the columns that its words use, and in the other columns. */
 static void a_model_is_measured(void **state)
 {
     (void)state;

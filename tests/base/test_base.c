@@ -42,7 +42,7 @@ static void crc32c_known_answers(void **state)
     assert_int_equal(rf__crc32c(rf__crc32c(0, b, 13), b + 13, 19), 0x46dd794e);
 }
 
-/* Every bf16 and f16 value survives the way to f32 and back; rounding is to nearest even. */
+/* Every bf16 and f16 value survives conversion to f32 and back; rounding is to nearest even. */
 static void halves_round_trip(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void *replace_often(void *arg)
     return NULL;
 }
 
-/* Threads that replace the same file at once: each of them succeeds, and what is there is one of theirs as a whole. */
+/* Threads that replace the same file at the same time: each succeeds, and the file is a complete one of theirs. */
 static void many_replace_the_same_file(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void many_replace_the_same_file(void **state)
     for (int i = 0; i < WRITERS; i++) rf_ctx_free(w[i].ctx);
 }
 
-/* A file of this process's number and the next n's, left by one that died, is in nobody's way and stays. */
+/* A file with the number of this process and of the next n, left by a dead process, does not interfere and is kept. */
 static void names_of_dead_processes_are_passed_over(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void only_files_are_opened(void **state)
     rf_ctx_free(ctx);
 }
 
-/* What the user names may be a pipe, and is bounded like a file. */
+/* A path given by the user may be a pipe, with the same size limit as a file. */
 static void a_named_pipe_is_read(void **state)
 {
     (void)state;
@@ -266,7 +266,7 @@ static void every_index_runs_once(void **state)
     }
 }
 
-/* A child has no workers: it computes alone, and frees the context.  One that hangs is ended by its alarm. */
+/* A forked child has no workers: it computes alone, and frees the context.  An alarm ends a child that hangs. */
 static void a_forked_child_computes_and_frees(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void a_forked_child_computes_and_frees(void **state)
         int64_t seen[1000] = {0};
         assert_int_equal(rf_ctx_threads(ctx), 3);
         if (jobs) rf__parallel(ctx, 1000, body_adds, seen);
-        if (jobs) usleep(20000);                                     /* they sleep, as condition variables remember */
+        if (jobs) usleep(20000);                                     /* asleep, as condition variables remember */
         const pid_t child = fork();
         assert_true(child >= 0);
         if (!child) {

@@ -47,7 +47,7 @@ static void asks_the_system_when_the_set_is_refused(void **state)
     assert_int_equal(rf_processors(), sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* Groups of version 1 and 2, where a parent allows less than the group itself, or nothing is limited. */
+/* Groups of version 1 and 2, where a parent allows less than the group, or nothing is limited. */
 static void the_quota_of_a_container_counts(void **state)
 {
     static const struct {

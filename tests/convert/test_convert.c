@@ -44,7 +44,7 @@ static void reports_and_writes(void **state)
     o.drop = NULL;
     assert_int_equal(rf_convert(ctx, "tests/golden/torch/old", folder, &o, NULL), RF_EARG);
     why = (rf_error){0};
-    o.drop = drop + 1;                  /* of a RoFormer's pooler one would do: both are left out */
+    o.drop = drop + 1;                  /* a RoFormer's pooler needs both: so both are left out */
     if (rf_convert(ctx, "tests/golden/torch/old", folder, &o, &why)) fail_msg("%s", why.text);
     assert_int_equal(told.renamed, 13); /* two of each of six norms, and the bias by its second name */
     assert_int_equal(told.left, 5);     /* positions, pooler, a copy of the embeddings, the first name of the bias */
@@ -57,7 +57,7 @@ static void reports_and_writes(void **state)
     assert_int_equal(rf_convert(ctx, "tests/golden/torch/old", folder, &o, &why), RF_EIO);
 }
 
-/* A head that is said to be tied, and is not. */
+/* A head that is declared as tied but is not. */
 static void heads_that_differ(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void memory_ends(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, convert_old, NULL), 0);
 }
 
-/* A model of characters becomes one of words: 今天 is the mean of 今 and 天, of embeddings and of the bias. */
+/* A model of characters becomes one of words: 今天 gets the mean of 今 and 天, for embeddings and the bias. */
 static void random_folder(const char *folder, int tokens)
 {
     char config[512], path[300];
@@ -200,7 +200,7 @@ static void vocabularies(void **state)
     (void)state;
     static const char *const names[] = {"roformer.embeddings.word_embeddings.weight", "cls.predictions.bias",
                                         "roformer.embeddings.LayerNorm.weight"};
-    /* token of the new vocabulary: one or two of the old, of which it is the mean */
+    /* token of the new vocabulary: the mean of one or two tokens of the old one */
     static const int of[][2] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {6, 6}, {5, 6}, {8, 9}, {1, 1}, {8, 8}};
     struct extended x = {0};
     rf_convert_options o;

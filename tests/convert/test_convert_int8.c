@@ -72,7 +72,7 @@ static void same_bits(void **state)
     }
 }
 
-/* A folder of another program's, with its own scales, to the byte of each tensor; and back to f32. */
+/* A folder of another program, with its own scales, to the byte of each tensor; and back to f32. */
 static void carried_on(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static bool among(const json_t *list, const char *name)
     return false;
 }
 
-/* What a program that makes the model first must leave alone, by both names that a class may give it. */
+/* Modules that a program which creates the model first must not quantize, by both names that a class may use. */
 static void modules_that_are_left_alone(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void copy_config(const char *from, const char *to)
     if (rf_config_read(ctx, from, &c, &why) || rf_config_write(ctx, to, &c, &why)) fail_msg("%s", why.text);
 }
 
-/* models/plain with one matrix whose numbers are all x, but the first, which is `first`. */
+/* models/plain with one matrix whose numbers are all x, except the first, which is `first`. */
 static const char *spoilt(float first, float x)
 {
     static char folder[300];
@@ -174,7 +174,7 @@ static const char *spoilt(float first, float x)
     return folder;
 }
 
-/* Puts a NaN where the value 1234.5 stands in a file of f32. */
+/* Replaces the value 1234.5 in a file of f32 by NaN. */
 static void put_nan(const char *folder)
 {
     char path[320];
@@ -213,7 +213,7 @@ static void without_a_scale(void **state)
     }
 }
 
-/* A row of zeros in a matrix that has others keeps a positive scale, and the same bits. */
+/* A row of zeros in a matrix with other rows gets a positive scale, and the same bits. */
 static void a_row_of_zeros(void **state)
 {
     (void)state;

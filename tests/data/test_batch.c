@@ -2,7 +2,7 @@
 #include "t.h"
 #include "data/corpus/batch.h"
 
-/* A vocabulary of 1000: five special tokens, then every third one continues a word. */
+/* A vocabulary of 1000: five special tokens, then every third token continues a word. */
 enum { V = 1000 };
 
 static rf__token_kinds vocabulary(void)
@@ -191,8 +191,8 @@ static void whole_words_are_whole(void **state)
         const bool joined = (v.kind[id[i]] & RF__CONTINUES) && !(v.kind[id[i - 1]] & RF__SPECIAL);
         if (joined) assert_int_equal(labeled[i + 1], labeled[i]);
     }
-    /* words are chosen, so the share of tokens is p; a word of k tokens counts k times: variance at most 3 times
-     * more */
+    /* words are selected, so the fraction of tokens is p; a word of k tokens counts k times: variance at most 3 times
+     * larger */
     t_near((double)b.n / (double)RF_COUNT(id), 0.15 * 0.98, 5 * sqrt(3 * 0.15 / (double)RF_COUNT(id)));
     assert_true(continues(&v, b.label, 0, b.n) > 0);
     free(labeled);
@@ -200,7 +200,7 @@ static void whole_words_are_whole(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Pieces of one word each: where words are masked whole, all of it is chosen or nothing. */
+/* Pieces of one word each: with whole-word masking, all of it is selected or nothing. */
 static void whole_words_in_a_share(void **state)
 {
     (void)state;
@@ -222,13 +222,13 @@ static void whole_words_in_a_share(void **state)
     /* Token by token, twelve draws agree once in 2^11. */
     const double expected = share + (1 - share) * ldexp(1, 1 - TOKENS);
     t_near((double)whole / PIECES, expected, 5 * sqrt(expected * (1 - expected) / PIECES));
-    /* A piece's count has a variance of 12^2 / 4 where it is a word, and of 12 / 4 elsewhere. */
+    /* A piece's count has a variance of 12^2 / 4 if it is a word, and of 12 / 4 otherwise. */
     const double variance = p * (1 - p) * (share * TOKENS * TOKENS + (1 - share) * TOKENS);
     t_near((double)masked / PIECES, p * TOKENS, 5 * sqrt(variance / PIECES));
     rf_ctx_free(ctx);
 }
 
-/* The masks of a piece are its own: what else is in the batch does not show. */
+/* The masks of a piece do not depend on the rest of the batch. */
 static void masks_belong_to_the_piece(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void a_batch_has_something_to_predict(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Every token but the last of a piece is asked for the next one; [SEP] is an answer only where a document ends. */
+/* Every token of a piece but the last predicts the next one; [SEP] is a label only where a document ends. */
 static void next_tokens(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static void next_tokens(void **state)
     rf_ctx_free(ctx);
 }
 
-/* The last piece of a document is known as such. */
+/* The last piece of a document is marked as such. */
 static void pieces_know_the_end(void **state)
 {
     (void)state;
@@ -327,7 +327,7 @@ static void pieces_know_the_end(void **state)
 
 /* ---- packing ---- */
 
-/* Documents of a geometric mixture of lengths, as text has them. */
+/* Documents with a geometric mixture of lengths, as in text. */
 static void packing(int64_t tokens_per_batch, int64_t max_length, double mean, double *efficiency, int *misses)
 {
     rf_ctx *ctx = t_ctx(1, NULL);
@@ -387,8 +387,8 @@ static void batches_are_full(void **state)
     }
 }
 
-/* Three corpora of other sizes and lengths, mixed 0.6, 0.3, 0.1: the drawn tokens keep to it within a piece at all
- * times, and a copied position goes on in the same way. */
+/* Three corpora of different sizes and lengths, mixed 0.6, 0.3, 0.1: the drawn tokens follow these fractions within a
+ * piece at all times, and a copied position continues in the same way. */
 static void corpora_are_mixed(void **state)
 {
     (void)state;
@@ -447,7 +447,7 @@ static void corpora_are_mixed(void **state)
     rf_ctx_free(ctx);
 }
 
-/* What packing foretells is what batches hold. */
+/* The predicted packing is that of the batches. */
 static void packing_is_foretold(void **state)
 {
     (void)state;

@@ -276,7 +276,7 @@ static void labels_that_are_given(void **state)
     end(g);
 }
 
-/* Integers are places among labels that are given, and names where labels are numbers or not given. */
+/* Integers are indexes of given labels, and names if labels are numbers or not given. */
 static void numbers_of_tags(void **state)
 {
     (void)state;
@@ -331,7 +331,7 @@ static void a_line_without_end(void **state)
 
 /* ---- folds ---- */
 
-/* 47 texts of as many lengths as there are texts, so that a text is known by its length; classes of 29, 11, 6 and 1. */
+/* 47 texts with distinct lengths, so that a text is identified by its length; classes of 29, 11, 6 and 1. */
 enum { FOLD_TEXTS = 47, FOLD_CLASSES = 4 };
 static int class_of_text(int i) { return i % 8 < 5 && i < 46 ? 0 : i == 46 ? 3 : i % 8 == 7 ? 2 : 1; }
 
@@ -349,7 +349,7 @@ static char *fold_file(char *folder)
     return path;
 }
 
-/* part[i]: the fold that holds out text i, by what each of K runs reads. */
+/* part[i]: the fold that holds out text i, from what each of K runs reads. */
 static void parts_of(const char *path, const char *task, int K, uint64_t seed, int part[])
 {
     for (int i = 0; i < FOLD_TEXTS; i++) part[i] = -1;
@@ -380,7 +380,7 @@ static void parts_of(const char *path, const char *task, int K, uint64_t seed, i
     }
 }
 
-/* Numbers in each of K parts of those texts that belong to `class` (-1: all) differ by one at most. */
+/* The numbers in each of K parts of those texts that belong to `class` (-1: all) differ by at most one. */
 static void dealt_evenly(const int part[], int K, int class)
 {
     int count[16] = {0}, all = 0;
@@ -453,7 +453,7 @@ static uint32_t add_to_crc(uint32_t crc, rf__text t, char end)
     return (uint32_t)crc32(crc, (const unsigned char *)&end, 1);
 }
 
-/* "text,pair,label" or "-" into three options. */
+/* Splits "text,pair,label" or "-" into three options. */
 static void columns_of(char *given, rf_finetune_options *o)
 {
     const char **const to[] = {&o->text_column, &o->pair_column, &o->label_column};
@@ -466,7 +466,7 @@ static void columns_of(char *given, rf_finetune_options *o)
     }
 }
 
-/* One line of the golden file; false: the data are not there. */
+/* One line of the golden file; false: the data are not available. */
 static bool as_golden(char *line)
 {
     char *word[256], path[4096];
@@ -533,7 +533,7 @@ static void real_files_are_read_as_python_reads_them(void **state)
     assert_true(files + absent > 20);
 }
 
-/* The folders of GLUE as the data has them. */
+/* The folders of GLUE as in the data. */
 static void folders_of_glue(void **state)
 {
     (void)state;
@@ -550,7 +550,7 @@ static void folders_of_glue(void **state)
     }
 }
 
-/* Every allocation may fail: one status, nothing lost (the sanitizer sees the leaks). */
+/* Every allocation may fail: one status, and nothing leaks (the sanitizer detects leaks). */
 static rf_status read_examples(const rf_ctx *ctx, void *file, rf_error *why)
 {
     char *const *f = file;                                               /* task, name, text */

@@ -32,7 +32,7 @@ static rf_status read(const rf_ctx *ctx, const rf_tokenizer *t, const char *sour
     return rf__pairs_read(ctx, t, &files, limits, NULL, NULL, out, why);
 }
 
-/* The text of a side of pair i is that of the line that it came from. */
+/* The text of a side of pair i is that of the line that it comes from. */
 static void side_is(const rf_tokenizer *t, const rf__pairs *p, int side, size_t i, const char *text)
 {
     char *got = rf_decode(t, p->id[side] + p->start[side][i], rf__pair_length(p, side, i), 0, 0, NULL);
@@ -261,7 +261,7 @@ static void each_side_has_its_sub_words(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Lines longer than what is read at once, and as many of them. */
+/* Lines longer than one read, and as many of them. */
 static void long_lines(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void long_lines(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Memory may end anywhere: nothing is lost. */
+/* Any allocation may fail: nothing leaks. */
 static rf_status read_three(const rf_ctx *ctx, void *arg, rf_error *why)
 {
     (void)arg;
@@ -312,8 +312,8 @@ static void memory_that_ends(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, read_three, NULL), 0);
 }
 
-/* Every pair once an epoch, whole, with its marks, in another order each time; a batch stays within its tokens and
- * leaves no pair out that would have fitted; and the place alone says what comes. */
+/* Every pair once per epoch, complete, with its special tokens, in a different order each time; a batch stays within
+ * its tokens and leaves out no pair that would fit; and the position alone determines what follows. */
 static void batches(void **state)
 {
     (void)state;
@@ -403,8 +403,8 @@ static rf_tokenizer *sub_words(const rf_ctx *ctx, const char *text)
     return t;
 }
 
-/* Whatever is drawn is the text, and not longer than a side may be; another epoch draws another; a batch is a function
- * of its place. */
+/* All samples decode to the text and are within the limit of a side; another epoch has other samples; a batch is a
+ * function of its position. */
 static void sub_words_are_drawn(void **state)
 {
     (void)state;

@@ -19,7 +19,7 @@ static rf_reader *reader(const void *data, size_t size, const char *name, const 
     return r;
 }
 
-/* All documents, each between brackets; a piece that goes on opens with '+'. */
+/* All documents, each in brackets; a piece that continues one begins with '+'. */
 static const char *all(rf_reader *r, rf_error *why)
 {
     static char text[1 << 16];
@@ -87,7 +87,7 @@ static void plain_text(void **state)
     gives("= a\n= b =\nx", "f", &by_heading, "[= a][x]");
 }
 
-/* A text with CR and no LF is one line to every reader of lines: nobody means that. */
+/* A text with CR and no LF would be one line to every reader of lines, which is never intended. */
 static void ends_of_lines_of_old_macs(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void cuts(void **state)
     assert_int_equal(total, 240);
     rf_reader_close(r);
 
-    /* Without words: before a character, so that every piece is UTF-8; nothing is lost. */
+    /* Without words: split before a character, so that every piece is UTF-8; no text is lost. */
     memset(text, 0, sizeof text);
     for (int i = 0; i < 100; i++) strcat(text, "\xE4\xB8\xAD");
     strcat(text, "\n\nb");
@@ -286,7 +286,7 @@ static void memory_is_bounded(void **state)
     assert_int_equal(m.live, 0);
 }
 
-/* Random plain text against the rule said another way: split at blank lines, all in memory. */
+/* Random plain text compared with another formulation of the rule: split at blank lines, all in memory. */
 static void random_text(void **state)
 {
     (void)state;
@@ -345,7 +345,7 @@ static void *zstandard(const char *text, size_t n, size_t *size)
     return to;
 }
 
-/* Every prefix of a compressed file is refused, its whole is read; two of them in a row are one text. */
+/* Every prefix of a compressed file is rejected, the whole file is read; two of them in a row are one text. */
 static void compressed(void **state)
 {
     (void)state;
@@ -403,7 +403,7 @@ static void parts_without_text(void **state)
         rf_reader *r = reader(file, at, "anything", NULL);
         assert_string_equal(all(r, &why), "[one][one]");
         rf_reader_close(r);
-        r = reader(file, at - 1, "anything", NULL);                /* and a last one that is not whole                */
+        r = reader(file, at - 1, "anything", NULL);                /* and a last one that is incomplete               */
         all(r, &why);
         assert_non_null(strstr(why.text, "the compressed data is cut off at byte"));
         rf_reader_close(r);
@@ -531,7 +531,7 @@ static void several_files(void **state)
     t_near(rf_reader_share(r), 1, 0);
     assert_int_equal(rf_reader_tell(r).file, 3);
 
-    /* Going back to each place gives what came from there before. */
+    /* Returning to each position gives the documents from there again. */
     const char *const from[] = {"[a0][a1][a2][b0][b1]", "[a1][a2][b0][b1]", "[a2][b0][b1]", "[b0][b1]", "[b1]", ""};
     assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, 0}, &why), RF_OK);
     for (size_t i = 0; i < RF_COUNT(from); i++) {
@@ -548,7 +548,7 @@ static void several_files(void **state)
     const uint64_t before = fingerprint(r);
     rf_reader_close(r);
 
-    /* The fingerprint: the same when opened again, another when anything that matters differs. */
+    /* The fingerprint: the same after reopening, a different one if anything relevant differs. */
     assert_int_equal(rf_reader_open(ctx, paths, 3, NULL, &r, NULL), RF_OK);
     assert_true(fingerprint(r) == before);
     rf_reader_close(r);
@@ -591,7 +591,7 @@ static void doors(void **state)
     assert_int_equal(rf_reader_open(ctx, (const char *const[]){"-"}, 1, &small, &r, NULL), RF_EARG);
     assert_null(r);
 
-    /* A named pipe is opened once and read as it comes. */
+    /* A named pipe is opened once and read sequentially. */
     snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
     const pid_t child = fork();
@@ -611,7 +611,7 @@ static void doors(void **state)
     if (why.code) fail_msg("%s", why.text);
 }
 
-/* Standard input is read once, whatever it is. */
+/* Standard input is read once, whatever kind of file it is. */
 static void standard_input(void **state)
 {
     (void)state;
@@ -652,7 +652,7 @@ static void allocations_fail(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, read_from_memory, NULL), 0);
 }
 
-/* The numbers of documents that the data's own description gives; four articles of the last file have only a title. */
+/* The numbers of documents in the data's own description; four articles of the last file have only a title. */
 static void real_files(void **state)
 {
     (void)state;

@@ -51,7 +51,7 @@ static int64_t inode(const fixture *f)
     return (int64_t)st.st_ino;
 }
 
-/* The cache holds what the tokenizer says, document by document. */
+/* The cache has the tokenizer's ids, document by document. */
 static void ids_are_the_tokenizers(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void ids_are_the_tokenizers(void **state)
     close_fixture(&f);
 }
 
-/* The same documents one after the other, as tools read them. */
+/* The same documents one after the other, in the way of tools. */
 static void documents_for_tools(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void is_used_again_and_made_again(void **state)
     rf__tokens_close(f.ctx, &k);
     assert_int_equal(tiny_count(f.folder, ".tmp"), 0);
 
-    f.x.split = 0.2;                                                 /* another split, other held-out documents */
+    f.x.split = 0.2;                                                 /* another split, with other held-out documents */
     k = make(&f);
     assert_true(k.hash != hash);
     rf__tokens_close(f.ctx, &k);
@@ -173,7 +173,7 @@ static void is_used_again_and_made_again(void **state)
     const uint64_t second = k.hash;
     rf__tokens_close(f.ctx, &k);
 
-    unlink(f.corpus);                                             /* the text is gone; the ids are what was asked for */
+    unlink(f.corpus);                                             /* the text was removed; only the ids are needed */
     rf_error why = {0};
     assert_int_equal(rf__tokens_open(f.ctx, f.t, &f.x, f.folder, second, NULL, NULL, &k, &why), RF_OK);
     rf__tokens_close(f.ctx, &k);
@@ -183,7 +183,7 @@ static void is_used_again_and_made_again(void **state)
     close_fixture(&f);
 }
 
-/* Bytes that this process has read from files by now. */
+/* Number of bytes that this process has read from files. */
 static int64_t bytes_read(void)
 {
     long long n = 0;
@@ -194,7 +194,7 @@ static int64_t bytes_read(void)
     return n;
 }
 
-/* Another word in the middle, of the same length, and the same time of modification. */
+/* Another word of the same length in the middle, with the same modification time. */
 static void edit_in_place(const char *path)
 {
     struct stat st;
@@ -247,7 +247,7 @@ static void every_byte_of_the_text_counts(void **state)
     close_fixture(&f);
 }
 
-/* Files that are older than the clock's tick are not read again to know them; edited, they are. */
+/* Files that are older than the clock's tick are not read again to detect changes; edited ones are. */
 static void old_files_are_known_by_their_times(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static int edit_while_reading(void *user, double share, size_t tokens, size_t do
     return 0;
 }
 
-/* What is in the cache is what its key says, or there is none. */
+/* The cache has what its key says, or it does not exist. */
 static void text_that_changes_under_the_reader_is_refused(void **state)
 {
     (void)state;
@@ -296,7 +296,7 @@ static void text_that_changes_under_the_reader_is_refused(void **state)
     close_fixture(&f);
 }
 
-/* Documents stay on their side when others join. */
+/* Documents stay training or held-out documents when others are added. */
 static void held_out_by_their_text(void **state)
 {
     (void)state;

@@ -3,11 +3,11 @@
 #include "decode/choose.h"
 #include "../model/translating.h"
 
-/* Tokens that may come, and texts of at most LONG of them. */
+/* The allowed tokens, and texts of at most LONG of them. */
 enum { CHOICES = 4, LONG = 4, ALL = 3 * 3 * 3 * 4 + 3 * 3 + 3 + 1, BEAMS = 40, WIDE = 2 * BEAMS + 3 };
 typedef struct exhaustive { int32_t id[ALL][LONG]; int n[ALL], texts; double total[ALL]; } exhaustive;
 
-/* All texts that begin with id[0..n): of each the sum of log softmax, in double. */
+/* All texts that begin with id[0..n): the sum of log softmax of each, in double. */
 static void extend(const work *w, const rf_batch *source, const int32_t allowed[], int32_t id[], int n, double total,
                    exhaustive *x)
 {
@@ -38,8 +38,8 @@ static double norm(rf_length_norm how, double n, double alpha)
     return how == RF_LENGTH_GNMT ? pow(5 + n, alpha) / pow(5 + 1, alpha) : pow(n, alpha);
 }
 
-/* The best `each` by the printed formula are those of a search whose beams hold everything; 40 beams choose among 80
- * tokens and more, of which all but four are excluded. */
+/* The best `each` by the formula are those of a search whose beams include everything; 40 beams choose among 80 tokens
+ * and more, of which all but four are excluded. */
 static void check_best(const work *w, const rf_batch *source, const int32_t allowed[], const exhaustive *x,
                        rf_length_norm how, double alpha)
 {
@@ -95,7 +95,7 @@ static void a_wide_search_finds_the_best_of_all(void **state)
     close_work(&w);
 }
 
-/* The best by their largest blocks are the best of all, ties and what is excluded among them. */
+/* The best by the largest logits of blocks are the best of all, including ties and excluded tokens. */
 static void the_best_are_found_in_blocks(void **state)
 {
     (void)state;

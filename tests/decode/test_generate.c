@@ -145,7 +145,7 @@ static void check_stride(FILE *f)
     rf_ctx_free(ctx);
 }
 
-/* Both in double from the same scores: 40 exponentials and a sum leave some 1e-15. */
+/* Both in double from the same scores: 40 exponentials and a sum have errors of some 1e-15. */
 static void check_warp(FILE *f)
 {
     enum { MOST = 64 };
@@ -175,7 +175,7 @@ static void check_warp(FILE *f)
     for (int i = 0; i < V; i++) t_near(got[i], real(f), 1e-12);
 }
 
-/* Greedy: the first of the largest scores, after a penalty that raises or lowers those of tokens that were there. */
+/* Greedy: the first of the largest scores, after a penalty that changes those of earlier tokens. */
 static void the_likeliest(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ static void the_likeliest(void **state)
     }
 }
 
-/* At the lowest temperature and with the largest logits only the largest has a share; nothing becomes infinite. */
+/* At the lowest temperature and with the largest logits only the largest has a probability; nothing is infinite. */
 static void extremes(void **state)
 {
     (void)state;
@@ -236,7 +236,7 @@ static int likelier(const void *a, const void *b)
     return x->p != y->p ? (x->p > y->p ? -1 : 1) : x->id - y->id;
 }
 
-/* All tokens sorted, then the options' definitions; how many are left. */
+/* All tokens sorted, then the definitions of the options; returns how many remain. */
 static int64_t all_in_order(const rf_generate_options *o, const float *logits, rf__candidate *c)
 {
     double sum = 0, left = 0;
@@ -341,7 +341,7 @@ static struct text go(const struct work *w, const rf_generate_options *o, int st
     return x;
 }
 
-/* The same seed gives the same tokens with any number of threads, another seed others. */
+/* The same seed gives the same tokens with any number of threads; other seeds give others. */
 static void seeds(void **state)
 {
     (void)state;
@@ -360,7 +360,7 @@ static void seeds(void **state)
     end_work(&two);
 }
 
-/* Draws come from the seed, the prompt and how often it has come before. */
+/* Random numbers depend on the seed, the prompt and the number of its earlier occurrences. */
 static void occurrences(void **state)
 {
     (void)state;
@@ -368,7 +368,7 @@ static void occurrences(void **state)
     rf_generate_defaults(&o);
     o.do_sample = 1;
     o.max_new_tokens = 40;
-    o.temperature = 1000;                               /* all but even shares: the tokens are the draws themselves */
+    o.temperature = 1000;                               /* nearly uniform: the tokens are the random numbers */
     struct work w = begin("", 1);
     struct text other = {0};
     rf_error why = {0};
@@ -381,13 +381,13 @@ static void occurrences(void **state)
     assert_int_equal(rf_session_generate(w.session, another, 3, &o, take, &other, NULL, &why), RF_OK);
     int equal = 0;
     for (int i = 0; i < 40; i++) equal += first.id[i] == other.id[i];
-    assert_true(equal < 10);                            /* of 61 tokens; draws of the seed alone gave nearly 40 */
+    assert_true(equal < 10);                            /* of 61 tokens; with the seed alone it was nearly 40 */
     const struct text again = go(&w, &o, 0, NULL);
     assert_memory_equal(first.id, again.id, 40 * sizeof *first.id);
     end_work(&w);
 }
 
-/* The first token of 4000 seeds: each share is within five deviations of its probability, which is the model's own. */
+/* The first token for 4000 seeds: each frequency is within five deviations of the model's probability. */
 static void draws_have_their_shares(void **state)
 {
     (void)state;
@@ -456,7 +456,7 @@ static void ends(void **state)
     end_work(&w);
 }
 
-/* Where keys cannot be kept, the text is computed again: the model's own answers all the same. */
+/* If keys cannot be cached, the text is recomputed: the results are the model's nevertheless. */
 static void without_a_cache(void **state)
 {
     (void)state;

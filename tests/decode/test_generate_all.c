@@ -28,7 +28,7 @@ static int ended(void *user, int64_t number, rf_generate_end end, const rf_error
     return 0;
 }
 
-/* Prompts of 1 to 120 tokens; many begin alike, some are equal. */
+/* Prompts of 1 to 120 tokens; many have a common beginning, some are equal. */
 static void make_prompts(rf_prompt p[PROMPTS], int32_t id[PROMPTS][T + 20])
 {
     rf_rng r;
@@ -59,7 +59,8 @@ static void same(const texts *a, const texts *b, int n, const char *name)
     }
 }
 
-/* Greedy and sampled, in batches of any size, with stops in some: the tokens and the bits of their probabilities. */
+/* Greedy and sampled, in batches of any size, with stop tokens in some: the same tokens, and the same bits of their
+ * probabilities. */
 static void as_alone(void **state)
 {
     (void)state;
@@ -151,7 +152,7 @@ static void beams_as_alone(void **state)
     }
 }
 
-/* As many beams as there are texts of two tokens find the likeliest of all: 12 tokens are allowed, 144 texts. */
+/* With as many beams as texts of two tokens the search finds the likeliest of all: 12 allowed tokens, 144 texts. */
 static void many_beams_find_the_best(void **state)
 {
     (void)state;
@@ -184,7 +185,7 @@ static void many_beams_find_the_best(void **state)
     end(&w);
 }
 
-/* The first text of a prompt is that of a call for it alone; its other samples are others. */
+/* The first sample of a prompt is that of a call for it alone; its other samples differ. */
 static void samples(void **state)
 {
     (void)state;
@@ -211,7 +212,7 @@ static void samples(void **state)
     end(&w);
 }
 
-/* No sequence of so many tokens comes twice, prompt included. */
+/* No sequence of that many tokens occurs twice, including the prompt. */
 static void no_ngram_comes_twice(void **state)
 {
     (void)state;
@@ -243,7 +244,7 @@ static void no_ngram_comes_twice(void **state)
     end(&w);
 }
 
-/* A text that fails, for its ids or for the end of a learned table, or that its sink ends, stops alone. */
+/* A text that fails, by its ids or the end of a learned table, or that its sink stops, ends alone. */
 static void failures_are_the_texts_own(void **state)
 {
     (void)state;
@@ -303,7 +304,7 @@ static void texts_wait_for_memory(void **state)
     end(&w);
 }
 
-/* The n-th allocation fails: a status, and nothing is left. */
+/* The n-th allocation fails: a status, and nothing leaks. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;

@@ -115,7 +115,7 @@ static void what_cannot_be_followed(void **state)
     rf_ctx_free(ctx);
 }
 
-/* max_length counts the prompt; one that is as long has no text. */
+/* max_length includes the prompt; a prompt of that length gets no text. */
 static void a_prompt_as_long_as_max_length(void **state)
 {
     (void)state;

@@ -2,8 +2,8 @@
 #include "../model/causal.h"
 #include "roformer/generate.h"
 
-/* Sums in double, in another order: log softmax of the row before each token, of the first window that holds it, which
- * is computed alone. */
+/* Sums in double, in another order: log softmax of the row before each token, in the first window that contains it,
+ * computed alone. */
 static double expected_of(const struct work *w, const int32_t *id, int n, int window, int stride, int i)
 {
     int begin = 0;
@@ -45,7 +45,7 @@ static void windows(void **state)
     }
 }
 
-/* Longer than the pieces whose logits are there together. */
+/* Longer than the pieces whose logits are in memory together. */
 static void long_texts(void **state)
 {
     (void)state;

@@ -8,7 +8,7 @@ enum { PROMPTS = 9, MOST = 12, SAMPLES = 2, TEXTS = PROMPTS * SAMPLES };
 typedef struct feed {
     int32_t id[PROMPTS][20], lent[20];
     int64_t n[PROMPTS];
-    int given, waits, asked_busy, asked_idle;           /* `waits`: times it says "none now" between two prompts      */
+    int given, waits, asked_busy, asked_idle;           /* `waits`: how often it returns "none now" in between */
     int64_t heard, heard_before_last;                   /* tokens                                                     */
     int32_t text[TEXTS][MOST];
     double logprob[TEXTS][MOST];

@@ -5,7 +5,7 @@
 
 /* ---- any schedule ------------------------------------------------------------------------------------------------ */
 
-/* TEXTS texts; text i has the first `shares[i]` tokens in common with the one before it. */
+/* TEXTS texts; text i shares its first `shares[i]` tokens with the previous one. */
 enum { TEXTS = 6, LIVE = 12, LENGTH = 180, STEPS = 200 };
 
 typedef struct kept { rf_sequence number; int text; int32_t n; } kept;
@@ -34,7 +34,7 @@ static rf_sequence new_as(const struct work *w, rf_type type)
     return q;
 }
 
-/* All logits of a text: of one that sees it at once; where keys are rounded and products are not, of one call. */
+/* All logits of a text computed in one pass; or, if keys are rounded and products are not, in one call. */
 static const float *expected_of(const schedule *s, const int32_t *id)
 {
     static int32_t row[LENGTH];
@@ -60,7 +60,7 @@ static void take_away(schedule *s, int i)
     s->live[i] = s->live[--s->lives];
 }
 
-/* A fork goes on with another text that begins with what is there, if there is one. */
+/* A fork continues with another text that begins with the existing tokens, if there is one. */
 static void fork_one(schedule *s)
 {
     rf_error why = {0};
@@ -75,7 +75,7 @@ static void fork_one(schedule *s)
     s->live[s->lives++] = k;
 }
 
-/* Some of those that are there, in any order, get some tokens each. */
+/* Some of the existing ones, in any order, get some tokens each. */
 static void continue_some(schedule *s)
 {
     rf_sequence which[LIVE];
@@ -173,8 +173,8 @@ static rf_status go_on(const struct work *w, rf_sequence q, int32_t n, rf_error 
     return rf_session_continue(w->session, &q, &b, row, 1, &v, why);
 }
 
-/* What a sequence keeps is said beforehand, exactly where there are no states; a fork keeps nothing of its own until it
- * goes on, and then one page for each layer. */
+/* The memory of a sequence is predicted, exactly if there are no states; a fork has no memory of its own until it
+ * continues, and then one page per layer. */
 static void memory_is_said_beforehand(void **state)
 {
     (void)state;
@@ -214,7 +214,8 @@ static void memory_is_said_beforehand(void **state)
     }
 }
 
-/* A call beyond the limit is refused before anything is computed, and leaves all as it was; within it, it goes. */
+/* A call beyond the limit is rejected before anything is computed, and changes nothing; a call within the limit
+ * succeeds. */
 static void a_limit_of_memory(void **state)
 {
     (void)state;

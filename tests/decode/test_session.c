@@ -31,7 +31,7 @@ static void fill(int text, int32_t *id, int32_t n, int32_t vocabulary)
     for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf_rng_below(&r, (uint32_t)vocabulary);
 }
 
-/* The promise of the project: same text, same bits, whatever else is in the batch and however many threads. */
+/* The main guarantee: same text, same bits, whatever else is in the batch and however many threads are used. */
 static void same_text_same_bits(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void positions_may_be_shifted(void **state)
     t_free_all();
 }
 
-/* Positions beyond max_position_embeddings just work. */
+/* Positions beyond max_position_embeddings are valid. */
 static void long_texts_work(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void long_texts_work(void **state)
     end(&w);
 }
 
-/* The reference rung is the printed mathematics: the fast rungs agree with it. */
+/* The reference rung is the formula: the fast rungs agree with it. */
 static void rungs_agree(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void what_is_missing_is_named(void **state)
     end(&w);
 }
 
-/* Sines of positions that a caller chose far away: those of a table that reaches so far, bit for bit, without it. */
+/* Sines of large positions chosen by the caller are those of a table of that length, bit for bit, without the table. */
 static void far_sines_need_no_table(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void far_sines_need_no_table(void **state)
     }
 }
 
-/* The n-th allocation fails, for n = 1, 2, ... until everything passes: a status each time, nothing leaked. */
+/* The n-th allocation fails, for n = 1, 2, ... until none does: a status each time, and nothing leaks. */
 static rf_status score_a_random_model(const rf_ctx *ctx, void *config, rf_error *why)
 {
     const int32_t id[3] = {1, 2, 3}, start[2] = {0, 3}, row[1] = {1};
@@ -272,7 +272,7 @@ static void opening_may_find_no_memory(void **state)
     assert_int_equal(t_fail_allocations(1, "ref", open_a_folder, NULL), 0);
 }
 
-/* Two threads with a session each, one context: nobody waits for good, and the bits are those of a session alone. */
+/* Two threads with a session each, one context: no deadlock, and the bits are those of a single session. */
 typedef struct racer { rf_model *model; float v[TEXTS][32]; rf_error why; } racer;
 
 static void *race(void *arg)

@@ -5,7 +5,7 @@
 #include "decode/generation_options.h"
 #include "../model/translating.h"
 
-/* Logits [SOURCES, TARGET, V] of all pairs seen at once. */
+/* Logits [SOURCES, TARGET, V] of all pairs computed in one pass. */
 static const float *at_once(const work *w)
 {
     static int32_t row[SOURCES * TARGET], start[SOURCES + 1];
@@ -148,7 +148,7 @@ static void many_are_as_each_alone(void **state)
 
 /* ---- scores ---- */
 
-/* What a translation is said to be worth is what it is worth. */
+/* The reported score of a translation is its score. */
 static void scores_are_those_of_the_texts(void **state)
 {
     (void)state;
@@ -186,7 +186,7 @@ static void scores_are_those_of_the_texts(void **state)
     t_free_all();
 }
 
-/* Shares of many pairs are those of each alone, of every layer, and add up to 1. */
+/* The attention to sources for many pairs is that of each pair alone, in every layer, and sums to 1. */
 static void shares_of_sources(void **state)
 {
     (void)state;
@@ -225,7 +225,7 @@ static void shares_of_sources(void **state)
     t_free_all();
 }
 
-/* A model that is being trained translates as one that was opened. */
+/* A model in training translates like an opened one. */
 static void a_slab_translates(void **state)
 {
     (void)state;

@@ -44,7 +44,7 @@ static void everybody_hears(void **state)
     }
 }
 
-/* The first rank that fails says it for all; without a failure nobody does. */
+/* The first rank that fails reports the error for all; without a failure nobody does. */
 static rf_status disagree(rf_comm *c, void *arg, rf_error *why)
 {
     const unsigned who = *(const unsigned *)arg;

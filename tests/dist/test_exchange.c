@@ -10,7 +10,7 @@
 
 /* ---- who keeps what ---- */
 
-/* Every span has one owner; slots do not overlap; buckets cover the slab in order; nobody has much more than his
+/* Every span has one owner; slots do not overlap; buckets cover the slab in order; no rank has much more than its fair
  * share. */
 static void spans_are_shared_out(void **state)
 {
@@ -57,8 +57,8 @@ static void spans_are_shared_out(void **state)
             rf__shares_free(ctx, &s);
         }
         for (size_t i = 0; i < o.spans; i++) assert_int_equal(owner[i], 1);
-        /* a span more than the fair share in each of the buckets would be the worst; one in all is what shifting
-         * leaves */
+        /* the worst case would be one span more than the fair share in each of the buckets; shifting leaves one in
+         * total */
         assert_true((double)most <= (double)all / ranks * 1.1 + 3 * 65536);
         free(owner);
         rf__optimizer_free(&o);
@@ -72,7 +72,7 @@ static void spans_are_shared_out(void **state)
 typedef struct member {
     rf_train_options o;
     const char *isa;                    /* its rung, NULL: the best                                                   */
-    int stop_at;                        /* this rank asks to stop after that step                                     */
+    int stop_at;                        /* this rank requests a stop after that step                                  */
     int64_t nan_after, nan_until;       /* its gradients after this step are not finite; 0: they are                  */
     bool armed;                         /* the next of them to be sent                                                */
     char notes[2048];
@@ -158,7 +158,7 @@ static void same(result a, result b, const char *what)
     if (a.metrics != b.metrics) fail_msg("%s: other metrics", what);
 }
 
-/* Six micro-batches as 1 x 6, 2 x 3, 3 x 2 and 6 x 1, under every rule, and with a moving mean. */
+/* Six micro-batches as 1 x 6, 2 x 3, 3 x 2 and 6 x 1, with every optimizer, and with a moving average. */
 static void every_split_trains_the_same(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static void every_split_trains_the_same(void **state)
     end_world(&w);
 }
 
-/* Half of a run on `before` ranks, the rest on `after`: the bits of a run that was never stopped. */
+/* Half of a run on `before` ranks, the rest on `after`: the bits of an uninterrupted run. */
 static void any_number_resumes(void **state)
 {
     (void)state;
@@ -271,8 +271,8 @@ static void refusals_are_shared(void **state)
     end_world(&w);
 }
 
-/* One rank's gradient has a number that is not one, in a share that another rank sums: all of them skip that update,
- * and only that one.  Ten in a row end all. */
+/* The gradient of one rank has a NaN, in a part that another rank sums: all of them skip that update, and only that
+ * one. Ten in a row end the run. */
 static member *ill;
 
 static rf_status send_nan(rf_comm *c, int number, int to, const void *data, size_t bytes, rf_error *why)
@@ -335,7 +335,7 @@ static void one_that_is_not_finite(void **state)
     end_world(&w);
 }
 
-/* A rank that fails alone, in the middle: the others do not wait for ever. */
+/* A rank fails alone in the middle: the others do not wait forever. */
 static rf_status fall(rf_comm *c, void *arg, rf_error *why)
 {
     member *m = arg;

@@ -34,7 +34,7 @@ static void share_sum(rf__tree *t, int64_t first, int64_t count, int64_t n)
     }
 }
 
-/* All micro-batches at once, and in every split into equal shares: what the definition says, bit by bit. */
+/* All micro-batches on one rank, and every equal division: the sum by its definition, bit by bit. */
 static void every_split_has_the_same_bits(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void every_split_has_the_same_bits(void **state)
     rf_ctx_free(ctx);
 }
 
-/* 1 slab for one micro-batch, and one for each level more. */
+/* 1 slab for one micro-batch, and one more for each level. */
 static void slabs_are_few(void **state)
 {
     (void)state;

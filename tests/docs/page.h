@@ -28,7 +28,7 @@ typedef struct page {
     int lines;
 } page;
 
-/* A number as it is printed: its value, half a unit of its last digit, whether it has a fraction. */
+/* A printed number: its value, half a unit of its last digit, whether it has a fraction. */
 typedef struct page_number {
     double value, half;
     bool fraction;
@@ -69,7 +69,7 @@ static inline page *page_open(const char *path)
     return p;
 }
 
-/* The number that begins at s, NULL: none does; how far it goes. */
+/* The number that begins at s, NULL: none; and its end. */
 static const char *page_number_at(const char *s, page_number *out)
 {
     const char *at = s + (*s == '-');
@@ -87,7 +87,7 @@ static const char *page_number_at(const char *s, page_number *out)
     return at;
 }
 
-/* All numbers between from and to; those that continue a word (x1, v2) are part of it. */
+/* All numbers between from and to; those that continue a word (x1, v2) belong to it. */
 static int page_numbers(const char *from, const char *to, page_number *out, int most)
 {
     int n = 0;
@@ -107,7 +107,7 @@ static bool page_has(const page_number *known, int n, const page_number *x)
     return false;
 }
 
-/* Blanks out what is no statement of the page: `code`, addresses of links, <tags>. */
+/* Blanks out everything that is not a statement of the page: `code`, addresses of links, <tags>. */
 static void page_strip(char *s)
 {
     for (char *at = s; *at; at++) {
@@ -119,7 +119,7 @@ static void page_strip(char *s)
     }
 }
 
-/* Numbers that name something instead of stating it: years, equations, sections, tables, figures. */
+/* Numbers that are names: years, equations, sections, tables, figures. */
 static bool page_names(const char *line, const char *at, const page_number *x)
 {
     if (!x->fraction && (x->value < 10 || (x->value >= 1900 && x->value < 2100))) return true;
@@ -141,7 +141,7 @@ static char *page_squeezed(const char *from, char *to)
     return to;
 }
 
-/* In prose, a fraction or a number of two digits is one of its section's blocks; in formulas, a fraction is. */
+/* In prose, a fraction or a number of two digits must be in the blocks of its section; in formulas, a fraction must. */
 static void page_line_repeats(const page *p, int i, const page_number *known, int n)
 {
     char *text = p->line[i].text, *end;
@@ -173,7 +173,7 @@ static void page_repeats(const page *p)
         for (int i = first; i < next; i++) page_line_repeats(p, i, known, n);
     }
 }
-/* Up to a remark, which is in the page's language. */
+/* Up to a remark, which is in the language of the page. */
 static bool page_same_line(const page_line *a, const page_line *b)
 {
     size_t n = strlen(a->text), k = strlen(b->text);
@@ -181,8 +181,8 @@ static bool page_same_line(const page_line *a, const page_line *b)
     return a->section == b->section && n == k && !strncmp(a->text, b->text, n);
 }
 
-/* What GitHub shows as a formula: $...$ with blanks or ASCII punctuation around it, without what Markdown would read
- * otherwise in it (\, * <); ```math always. */
+/* GitHub shows these as formulas: $...$ with blanks or ASCII punctuation around it, without characters that Markdown
+ * interprets (\, * <); and ```math always. */
 static void page_formulas_render(const page *p, int i)
 {
     const char *text = p->line[i].text;

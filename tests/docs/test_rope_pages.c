@@ -139,7 +139,7 @@ static int rotate_query(const double *a, int n, double *out)
     return out[0] = dot(q, a + 2, 2), 1;
 }
 
-/* The formula of a write-up that has sin in place of cos: r (sin t + i sin t) */
+/* The formula of an article with sin instead of cos: r (sin t + i sin t) */
 SCALAR(sines_only, hypot(sin(a[0]), sin(a[0])))
 SCALAR(arctan, atan(a[1] / a[0]))
 SCALAR(arctan2, atan2(a[1], a[0]))
@@ -172,7 +172,7 @@ static int halves(const double *a, int n, double *out)
     return rotate(out, a, n - 1, a[n - 1], RF_ROPE_HALVES), n - 1;
 }
 
-/* What torch.cat([even, odd]) leaves in place of stack: the same numbers, sorted. */
+/* The result of torch.cat([even, odd]) instead of stack: the same numbers, sorted. */
 static int cat(const double *a, int n, double *out)
 {
     double y[D_MOST];
@@ -181,7 +181,7 @@ static int cat(const double *a, int n, double *out)
     return d;
 }
 
-/* The matrix whose last row repeats its last but one (sin, cos in place of cos, -sin). */
+/* The matrix whose last row repeats the one before it (sin, cos instead of cos, -sin). */
 static int repeated_row(const double *a, int n, double *out)
 {
     const int d = pairs(a, n, out);
@@ -226,7 +226,7 @@ static int in_bf16(const double *a, int n, double *out)
     return out[0] = f, 1;
 }
 
-/* How far m theta_i is off when it is formed in float32, in the worst plane. */
+/* The error of m theta_i computed in float32, in the worst plane. */
 static int float32_error(const double *a, int n, double *out)
 {
     (void)n;
@@ -240,7 +240,7 @@ static int float32_error(const double *a, int n, double *out)
 
 /* ---- 10: values ---- */
 
-/* The mean of R(s) v and R(s + 1) v, which attention that looks at both alike gives the first token; rotated back. */
+/* The mean of R(s) v and R(s + 1) v, which attention with equal weights gives the first token; rotated back. */
 static int value_mean(const double *a, int n, double *out)
 {
     (void)n;
@@ -287,7 +287,7 @@ static int aimed(const double *a, int n, double *out)
     return out[0] = dot(q, k, d), 1;
 }
 
-/* How many of the first 250 steps of the bound go up. */
+/* In how many of the first 250 steps the bound increases. */
 static int decay_rises(const double *a, int n, double *out)
 {
     (void)n;

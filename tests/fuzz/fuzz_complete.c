@@ -34,7 +34,7 @@ static void prepare(void)
     if (mkdir(in("folder"), 0777) || mkfifo(in("pipe"), 0666) || symlink("loop", in("loop"))) abort();
 }
 
-/* The list with the CRC that it would have, had the program written it; NULL when it is not a list at all. */
+/* The list with the CRC that the program would have written; NULL if it is not a list. */
 static char *with_crc(const uint8_t *data, size_t size)
 {
     char hex[16];
@@ -62,7 +62,7 @@ static void report(void *user, const char *file, const char *damage)
     if (strcmp(file, "five") && strcmp(file, "none") && strcmp(file, "COMPLETE")) abort();
 }
 
-/* Whatever a list holds is shown on a terminal. */
+/* The contents of a list are printed on a terminal. */
 static void check_words(const char *text)
 {
     for (; *text; text++)

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char path[96];
 
-/* header, and so many bytes of data that are 1.0f */
+/* header, and this many bytes of data that are 1.0f */
 static void put_shard(const char *name, const char *header, size_t bytes)
 {
     unsigned char file[512];
@@ -47,7 +47,7 @@ static void prepare(void)
     put_shard("cut.safetensors", "{\"d\":{\"dtype\":\"F32\",\"shape\":[9],\"data_offsets\":[0,36]}}", 0);
 }
 
-/* What was accepted keeps its promises: each name of the map is a tensor, and what it holds can be read. */
+/* An accepted file is consistent: each name of the map is a tensor, and its contents can be read. */
 static void visit(const rf_weights *w, const uint8_t *data, size_t size)
 {
     rf_error why = {0};

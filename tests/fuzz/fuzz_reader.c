@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ENOUGH = 4 << 20 };              /* bytes of text after which an input has said what it had to say             */
+enum { ENOUGH = 4 << 20 };              /* bytes of text that are enough for one input                                */
 
 static uint64_t read_all(rf_reader *r, size_t max, int64_t *documents)
 {

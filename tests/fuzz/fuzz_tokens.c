@@ -37,7 +37,7 @@ static rf_tokenizer *tokenizer;
 static rf__token_kinds vocab;
 static unsigned char ours[HEADER];      /* the header of a cache that was made with this tokenizer                    */
 
-/* A cache of one line of text, whose header is the pattern of what can be set right. */
+/* A cache of one line of text, whose header has the correct values of the fields. */
 static void prepare(void)
 {
     char text[96], path[96];

@@ -20,7 +20,7 @@ static int feed(const char *path)
         perror(path);
         return 1;
     }
-    uint8_t *data = malloc(size ? (size_t)size : 1);         /* of exactly this size: a sanitizer sees a byte too far */
+    uint8_t *data = malloc(size ? (size_t)size : 1);         /* exactly this size: a sanitizer detects overreads */
     if (!data || fread(data, 1, (size_t)size, f) != (size_t)size) {
         perror(path);
         return 1;

@@ -24,7 +24,7 @@ static float *zeros(int64_t n) { return memset(t_floats(n), 0, (size_t)n * sizeo
 
 enum { N = 37, K = 45, M = 50 };
 
-/* y = x w^T + b, dx = dy w, dw = dy^T x with every operand rounded; and a copy of w that was rounded otherwise. */
+/* y = x w^T + b, dx = dy w, dw = dy^T x with every operand rounded; and a copy of w that was rounded differently. */
 static void linear_of_rounded_numbers(void **state)
 {
     (void)state;
@@ -95,7 +95,8 @@ static void an_activation_sees_the_rounded_sum(void **state)
     t_free_all();
 }
 
-/* act(x w1^T) w2^T with the middle kept, and spent and made again: the same bits in both types, and less memory. */
+/* act(x w1^T) w2^T with the middle tensor kept, or spent and recomputed: the same bits in both types, and less
+ * memory. */
 static void what_is_spent_is_made_again(void **state)
 {
     (void)state;
@@ -128,8 +129,8 @@ static void what_is_spent_is_made_again(void **state)
     }
 }
 
-/* Spending what an earlier operation's backward reads, or what is the caller's, has no effect; a later look is
- * refused. */
+/* Spending a tensor that an earlier operation's backward pass reads, or that belongs to the caller, has no effect; a
+ * later read is rejected. */
 static void spending_is_safe(void **state)
 {
     (void)state;
@@ -195,10 +196,9 @@ static void loss_over_the_vocabulary(void **state)
     t_free_all();
 }
 
-/* Attention of two texts, rotated: each head is what the kernel gives (test_attention_bf16.c), for any number of
- * threads and recorded or not; the gradient is that in f32 but for the rounding, half a unit each, of q and k, which
- * make a score of size 1, of v and the result's adjoint, of powers and the scores' adjoints: 4 units allow for that and
- * once more. */
+/* Attention of two texts, rotated: each head is the kernel's result (test_attention_bf16.c), for any number of threads
+ * and recorded or not.  The gradient is that in f32 up to rounding, half a unit each, of q and k, which form a score of
+ * size 1, of v and the result's adjoint, of exponentials and the scores' adjoints: 4 units allow for twice that. */
 static void attention_of_rounded_numbers(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static void attention_of_rounded_numbers(void **state)
     t_free_all();
 }
 
-/* The same with tables of offsets and further columns, for their adjoints, too: what is rounded is as above, and the
+/* The same with tables of offsets and additional columns, and their adjoints: the same values are rounded, and the
  * tables are not. */
 static void relative_attention_of_rounded_numbers(void **state)
 {

@@ -210,8 +210,9 @@ static double net_in_double(const net *e, double *const w[WEIGHTS], const space 
     return loss;
 }
 
-/* <dL/dw, u> against (L(w + h u) - L(w - h u)) / 2h for one random direction u in each weight alone.  The chain has
- * about 40 operations of up to C + F terms; rounding errors of L's gradient below 1000 roundings of its own size. */
+/* <dL/dw, u> compared with (L(w + h u) - L(w - h u)) / 2h for one random direction u in each single weight.  The chain
+ * has about 40 operations of up to C + F terms; rounding errors of L's gradient are below 1000 roundings of its
+ * size. */
 static void check_directions(const net *e, double *const w[WEIGHTS], const space *s)
 {
     for (int i = 0; i < WEIGHTS; i++)
@@ -301,7 +302,7 @@ static void workers_do_not_change_bits(void **state)
     }
 }
 
-/* All gradients, side by side; *memory gets the arena's peak in bytes. */
+/* All gradients, concatenated; *memory gets the arena's peak in bytes. */
 static float *gradients(const net *e, int threads, float *loss, size_t *memory)
 {
     rf_ctx *ctx = t_ctx(threads, NULL);
@@ -329,7 +330,7 @@ static int64_t gradient_size(const net *e)
     return n;
 }
 
-/* What is computed again is computed the same way: dropout of three kinds, several layers, both types, workers. */
+/* Recomputation gives the same bits: dropout of three kinds, several layers, both types, workers. */
 static void recomputation_does_not_change_bits(void **state)
 {
     (void)state;
@@ -396,7 +397,7 @@ static void a_step_of_known_shape_allocates_nothing(void **state)
     for (int lap = 0; lap < 8; lap++) {
         e.again = lap >= 4;
         if (lap == 4) calls = 0;
-        assert_int_equal(rf_graph_reset(g), RF_OK);              /* the second merges the first lap's blocks */
+        assert_int_equal(rf_graph_reset(g), RF_OK);              /* the second pass merges the first one's blocks */
         if (lap % 4 == 1) calls = memory.calls;
         assert_int_equal(step_net(g, &e, NULL, &why), RF_OK);
         if (lap % 4 >= 1) assert_int_equal(memory.calls, calls);
@@ -408,8 +409,8 @@ static void a_step_of_known_shape_allocates_nothing(void **state)
     t_free_all();
 }
 
-/* Allocation n of the first two steps fails, alone or with all later ones: a status (or, alone, a smaller block in its
- * place), no leak, and the same graph works afterwards. */
+/* Allocation n of the first two steps fails, alone or with all later ones: a status (or, alone, a smaller block
+ * instead), no leak, and the same graph works afterwards. */
 static bool fails_cleanly(net *e, long n, bool forever)
 {
     t_memory memory = {.forever = forever};
@@ -452,7 +453,7 @@ static void every_allocation_may_fail(void **state)
 
 /* ---- inference --------------------------------------------------------------------------------------------------- */
 
-/* Nothing is dropped unless the graph records, and packed weights give the same product. */
+/* Dropout only applies when the graph records, and packed weights give the same product. */
 static void inference_is_the_same_network(void **state)
 {
     (void)state;

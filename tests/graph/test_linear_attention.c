@@ -120,7 +120,7 @@ static void refusals(void **state)
     t_free_all();
 }
 
-/* Queries that see nothing are counted, one for each head. */
+/* Queries without visible keys are counted, one for each head. */
 static void denominators_are_counted(void **state)
 {
     (void)state;

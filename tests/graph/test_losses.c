@@ -399,7 +399,7 @@ static void list_losses(void **state)
     }
 }
 
-/* Labels that a loss does not accept are named by their list and place. */
+/* Labels that a loss does not accept are reported with their list and index. */
 static void labels_without_a_loss(void **state)
 {
     (void)state;
@@ -425,7 +425,7 @@ static void labels_without_a_loss(void **state)
     rf_ctx_free(ctx);
 }
 
-/* A row of zeros has no direction; triplets are three rows each; a and b have rows of one length. */
+/* A row of zeros has no direction; triplets are three rows each; a and b have rows of the same length. */
 static void vectors_without_an_answer(void **state)
 {
     (void)state;

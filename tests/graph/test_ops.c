@@ -109,7 +109,7 @@ static void add_formula(double *y, const double *const in[], const void *what)
     for (int64_t i = 0; i < ((const struct flat *)what)->n; i++) y[i] = in[0][i] + in[1][i];
 }
 
-/* x + (x + x): three adjoints meet in x, one by copy, one by adoption, one by addition. */
+/* x + (x + x): x gets three adjoints, one by copy, one by adoption, one by addition. */
 static rf_tensor *thrice_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
@@ -433,7 +433,7 @@ static void norm(void **state)
     }
 }
 
-/* The residual path that is the input itself: both adjoints reach one tensor. */
+/* The residual is the input itself: one tensor gets both adjoints. */
 static rf_tensor *twice_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
@@ -566,7 +566,7 @@ static void attention(void **state)
 
 /* ---- recompute --------------------------------------------------------------------------------------------------- */
 
-/* y = dropout(tanh(x w^T)) + x, of which x and w needs a gradient: one is the argument, the other is met inside. */
+/* y = dropout(tanh(x w^T)) + x, where x and w need gradients: x is the argument, w is used inside. */
 static rf_tensor *stretch(rf_graph *g, rf_tensor *x, const void *arg)
 {
     rf_tensor *const *w = arg;

@@ -457,7 +457,8 @@ static void near_far_by_rows(void **state)
 enum { BIG_N = 640, BIG_H = 2, BIG_D = 16, BIG_C = BIG_H * BIG_D, BIG_TEXTS = 2, BIG_WINDOW = 21 };
 static const int32_t big_start[BIG_TEXTS + 1] = {0, 600, BIG_N};
 
-/* Of query m and head h, which sees the tokens [first, end): the result's row, and what it adds to the gradients. */
+/* For query m and head h, which sees the tokens [first, end): the row of the result, and its contribution to the
+ * gradients. */
 static void far_row(float *const x[3], const float *dy, int64_t m, int64_t h, int64_t first, int64_t end, double *y,
                     double *const dx[3])
 {
@@ -493,8 +494,8 @@ static void far_row(float *const x[3], const float *dy, int64_t m, int64_t h, in
     }
 }
 
-/* What the operation gives, against the formula: scores are off by a few times 2^-24 |middle|, and a probability by as
- * much of itself. */
+/* The operation's result compared with the formula: the error of scores is a few times 2^-24 |middle|, and the relative
+ * error of a probability is as large. */
 static void far_compare(rf_graph *g, float *const x[3], const float *by, int causal)
 {
     enum { ALL = BIG_N * 3 * BIG_C };

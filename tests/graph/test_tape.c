@@ -419,7 +419,7 @@ static void vocab_loss_in_chunks(void **state)
     t_free_all();
 }
 
-/* No tokens, no labels: nothing to do is not an error. */
+/* No tokens, no labels: an empty computation is not an error. */
 static void emptiness(void **state)
 {
     (void)state;

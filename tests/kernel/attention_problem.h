@@ -39,7 +39,7 @@ static inline void tables(rfk_attention *a, int64_t rotary)
     a->cos = cosines, a->sin = sines, a->q_row = q_row, a->k_row = k_row, a->rotary = rotary;
 }
 
-/* Fresh random rows; the last row of each array ends with the array, so that a step too far meets a fence. */
+/* New random rows; the last row of each array ends with the array, so that an access past it hits a fence. */
 static inline problem make(shape s)
 {
     if (!s.keys) s.keys = s.queries;
@@ -139,7 +139,7 @@ static inline void a_query_that_sees_nothing_gives_zeros(void **state)
     t_free_all();
 }
 
-/* Without a place for the log-sum-exp, and the same bits. */
+/* Without memory for the log-sum-exp, and the same bits. */
 static inline void the_log_sum_exp_is_optional(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static inline void the_log_sum_exp_is_optional(void **state)
     t_free_all();
 }
 
-/* What is fetched for the problem that comes next changes nothing. */
+/* Prefetching for the next problem changes nothing. */
 static inline void the_next_head_may_be_known(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static inline void the_next_head_may_be_known(void **state)
     t_free_all();
 }
 
-/* A sick number is seen in every row that sees its key, and in no other. */
+/* A NaN appears in every row that sees its key, and in no other. */
 static inline void a_sick_key_is_not_hidden(void **state)
 {
     (void)state;
@@ -194,8 +194,8 @@ static inline void a_sick_key_is_not_hidden(void **state)
     t_free_all();
 }
 
-/* Equal values, of few digits, come out as they are, whatever the scores: the weights that are summed are those that
- * the values are multiplied by.  Two roundings at most, and those of a sum. */
+/* Equal values with few digits are returned exactly, whatever the scores: the weights that are summed are those that
+ * multiply the values.  At most two roundings, and those of a sum. */
 static inline void weights_sum_to_one(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static inline void weights_sum_to_one(void **state)
     }
 }
 
-/* The future is not seen, and what is not seen may change: not a bit. */
+/* The future is not seen, and changes of it do not change a bit. */
 static inline void the_future_changes_nothing(void **state)
 {
     (void)state;
@@ -243,9 +243,9 @@ static inline void the_future_changes_nothing(void **state)
 
 enum { ANY_KEYS = 150, ANY_WIDTH = 8 };              /* two blocks of the backward, the second one with a tail */
 
-/* Scores that f32 can hold: q_t = (c_t, 0, ...), the first column of keys 1/2, then 1, then 3/4, the others random.  So
- * many keys tie for the largest score, also when `size` is negative, and P is exact whatever the size: BFDOT, which
- * rounds to odd, would see any number other than 0 in the columns of q beyond the first. */
+/* Scores that f32 can represent: q_t = (c_t, 0, ...), the first column of keys 1/2, then 1, then 3/4, the others
+ * random.  So many keys tie for the largest score, also if `size` is negative, and P is exact for any size: BFDOT,
+ * which rounds to odd, would be affected by nonzero numbers in the columns of q beyond the first. */
 static inline problem of_size(double size, int causal)
 {
     problem p = make((shape){.queries = ANY_KEYS, .width = ANY_WIDTH, .causal = causal});

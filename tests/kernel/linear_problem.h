@@ -25,7 +25,7 @@ typedef struct linear_printed {
     int64_t T, D, f;
     const double *w;                    /* [f, D] random features                                                     */
     double epsilon;
-    const double *query_top, *key_top;  /* [T] maxima held constant, or NULL                                          */
+    const double *query_top, *key_top;  /* [T] maxima kept constant, or NULL                                          */
     double base;
 } linear_printed;
 

@@ -136,7 +136,7 @@ static inline double largest(const float *x, int64_t n)
 typedef void forward_kernel(const rfk_attention *a, int64_t first, int64_t last, void *scratch);
 typedef void back_kernel(const rfk_attention *a, const rfk_attention_grad *g, void *scratch);
 
-/* Queries, query_r and key_r of zeros, the same bias everywhere: every P is 1 over the number of keys that are seen. */
+/* Queries, query_r and key_r of zeros, the same bias everywhere: every P is 1 over the number of visible keys. */
 static inline void make_even(problem *p, double bias)
 {
     make(p, (shape){.queries = 150, .width = 16, .clip = 40, .tables = ALL, .causal = 1});

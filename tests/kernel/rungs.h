@@ -27,8 +27,8 @@ static inline void same_bits(const void *a, const void *b, int64_t n, const char
     if (n && memcmp(a, b, (size_t)n * sizeof(float))) fail_msg("%s: bits differ", what);
 }
 
-/* Runs `f` again and again on a context of a rung (NULL: the best), each time with the next of its allocations failing,
- * until none does: RF_ENOMEM, and nothing is kept. */
+/* Runs `f` repeatedly on a context of a rung (NULL: the best), each time with the next of its allocations failing,
+ * until none does: RF_ENOMEM, and nothing leaks. */
 typedef rf_status attempt(const rf_ctx *ctx, const void *what, rf_error *why);
 static inline void fail_every_allocation(const char *rung, attempt *f, const void *what)
 {

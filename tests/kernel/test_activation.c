@@ -31,7 +31,7 @@ static double silu(double x) { return x * sigmoid(x); }
 static double silu_slope(double x) { return sigmoid(x) * (1 + x * sigmoid(-x)); }
 static double tanh_slope(double x) { return 1 / cosh(x) / cosh(x); }
 
-/* How far a result may be off, in EPS; for slopes that are a difference, of the larger part. */
+/* Allowed error of a result in EPS; for derivatives that are a difference, of the larger term. */
 static double gelu_slack(double x) { return (8 + x * x / 2) * fabs(gelu(x)); }
 static double gelu_slope_slack(double x) { return (8 + x * x / 2) * (phi(x) + fabs(x) * density(x)); }
 static double gelu_tanh_slack(double x) { return (6 + 1.5 * fabs(twice_u(x))) * fabs(gelu_tanh(x)); }
@@ -103,7 +103,7 @@ static void values_and_slopes(void **state)
             for (int64_t i = 0; i < n; i++) {
                 const double rounding = 0.5;
                 const double f = row[a].f(x[i]), s = row[a].slope(x[i]);
-                if (fabsf(x[i]) < 1e15f || a == 2) {          /* beyond, x^3 in double is as far as these formulas go */
+                if (fabsf(x[i]) < 1e15f || a == 2) {          /* beyond this, x^3 overflows in double */
                     check(k.isa, row[a].name, x[i], y[i], f, row[a].slack(x[i]) + rounding * fabs(f));
                     check(k.isa, "slope", x[i], dx[i], s, row[a].slope_slack(x[i]) + rounding * fabs(s));
                 } else {                                       /* all of them are 0, x or 1 there */
@@ -116,8 +116,8 @@ static void values_and_slopes(void **state)
     t_free_all();
 }
 
-/* Numbers far from 0 cost what others cost: GELU's forms meet no subnormal number, which Intel's processors take 150
- * cycles for. */
+/* Numbers far from 0 are not slower than others: GELU's formulas have no subnormal intermediate results, which take 150
+ * cycles on Intel processors. */
 static void no_step_of_gelu_is_subnormal(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void no_step_of_gelu_is_subnormal(void **state)
     t_free_all();
 }
 
-/* The slopes above belong to the values above: central differences in double, wrong by h^2/6 f''' and rounding / h. */
+/* The derivatives belong to the values: central differences in double, with errors of h^2/6 f''' and rounding / h. */
 static void slopes_are_derivatives(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void every_number_stands_alone(void **state)
     }
 }
 
-/* The adjoint is slope times dy: one more rounding than with dy = 1. */
+/* The adjoint is derivative times dy: one rounding more than with dy = 1. */
 static void adjoints_are_slopes_times_dy(void **state)
 {
     (void)state;

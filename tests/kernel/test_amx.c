@@ -85,7 +85,7 @@ static float *panel_of(const rfk_table *t, const operands *x, int64_t rows, int6
     return c;
 }
 
-/* Numbers around 1; with `wide`, of all sizes, so that products overflow, vanish and are subnormal. */
+/* Numbers around 1; with `wide`, of all sizes, so that products overflow, underflow and are subnormal. */
 static operands numbers(int64_t rows, int64_t n, int64_t k, bool wide)
 {
     const float *a = t_normal(rows * k), *b = t_normal(k * n);
@@ -166,7 +166,7 @@ static void the_processor_agrees(void **state)
 
 typedef struct meeting { _Atomic int here; int threads; rf_tile_counts count[8]; } meeting;
 
-/* Bodies that wait for one another are run by as many threads. */
+/* Bodies that wait for each other are run by as many threads. */
 static void look(void *arg, int64_t i, int worker)
 {
     (void)i;
@@ -182,7 +182,7 @@ static void everyone(const rf_ctx *ctx, meeting *m)
     assert_int_equal(rf_ctx_run(ctx, m->threads, look, m, NULL), RF_OK);
 }
 
-/* A worker has its tiles from its start; the caller's thread has none when a product is done. */
+/* A worker has its tiles configured from its start; the caller's thread has none after a product. */
 static void tiles_are_configured_once_a_thread(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void tiles_are_configured_once_a_thread(void **state)
     t_free_all();
 }
 
-/* Kernels need no preparation: one that finds no tiles configures them, and so does one after who took them away. */
+/* Kernels need no preparation: a kernel configures tiles if there are none, also after other code released them. */
 static void kernels_do_not_need_the_hook(void **state)
 {
     (void)state;
@@ -226,8 +226,8 @@ static void kernels_do_not_need_the_hook(void **state)
     }
 }
 
-/* What bench_amx predicts times from: a product of 64 x 64 x 96 is 4 x 4 x 3 products of tiles; each 32 x 32 of the
- * result loads 2 + 2 tiles a step and stores 4. */
+/* The numbers that bench_amx predicts times from: a product of 64 x 64 x 96 is 4 x 4 x 3 products of tiles; each 32 x
+ * 32 of the result loads 2 + 2 tiles per step and stores 4. */
 static void tiles_are_counted(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static rf_tile_counts attended(const rfk_attention *a)
 }
 
 /* 70 queries are 32 + 32 + 6, 100 keys four panels of 32, 40 columns two; a step of 32 x 32 is four products and four
- * loads, one of 16 x 32 two and three.  That results are right is asked by test_attention_bf16.c, of every rung. */
+ * loads, one of 16 x 32 two and three.  test_attention_bf16.c tests the results on every rung. */
 static void attention_is_in_tiles_where_it_pays(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static void what_is_lacking_is_named(void **state)
     }
 }
 
-/* --isa amx where it cannot be had: what is missing, and the rung that would be taken. */
+/* --isa amx where it is not available: the missing condition, and the rung that would be used instead. */
 static void a_context_says_what_is_lacking(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@ static const shape shapes[] = {
 
 static void same(const float *x, const float *y, int64_t n) { assert_memory_equal(x, y, (size_t)n * sizeof *x); }
 
-/* Everything that the kernel writes, with the library's scratch and with scratch of one's own. */
+/* All outputs of the kernel, with the library's scratch and with the caller's. */
 static void bits_are_the_kernels(void **state)
 {
     (void)state;

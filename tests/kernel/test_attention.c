@@ -192,7 +192,7 @@ static void one(shape s)
         compare(k.isa, "out", got, out, T * D, share(a, S) * largest(out, T * D));
         compare(k.isa, "lse", got_lse, lse, T, share(a, S));
         compare(k.isa, "dv", v, dv, S * D, 2 * share(a, T) * largest(dv, S * D));
-        /* dP - delta may cancel altogether: what is left is the rounding of <o, v>, made larger by dropout, over all
+        /* dP - delta may cancel completely: the rest is the rounding of <o, v>, amplified by dropout, over all
          * queries */
         const double left = 4 * sqrt((double)D) * EPS / (1 - (double)s.drop);
         compare(k.isa, "dq", q, dq, T * D, 2 * share(a, S) * largest(dq, T * D) + left);
@@ -351,8 +351,8 @@ static void large_scores(void **state)
     t_free_all();
 }
 
-/* Eq. 16: all positions moved by as much give the same scores; the tables' and the rotations' roundings remain, EPS
- * each of a term, and the probability is off by its score's error. */
+/* Eq. 16: moving all positions equally gives the same scores; the roundings of the tables and the rotations remain, EPS
+ * each of a term, and the relative error of the probability is the error of its score. */
 static void only_distances_matter(void **state)
 {
     (void)state;
@@ -372,7 +372,7 @@ static void only_distances_matter(void **state)
     t_free_all();
 }
 
-/* One row of a text longer than any table of scores could be; scratch grows as the text does, not as its square. */
+/* One row of a text longer than any table of scores could be; scratch grows linearly with the text. */
 static void long_texts(void **state)
 {
     (void)state;
@@ -392,8 +392,8 @@ static void long_texts(void **state)
     t_free_all();
 }
 
-/* A score is exact here, P has the error of 2^x and of a sum, and a product its own: 1e-6; allowed are ten
- * times as much. */
+/* A score is exact here; P has the error of 2^x and of a sum, and a product its own: 1e-6.  Ten times that is
+ * allowed. */
 static void scores_of_any_size(void **state)
 {
     (void)state;

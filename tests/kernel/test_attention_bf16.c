@@ -8,7 +8,7 @@
 #define BACK attention_bf16_back
 #include "attention_problem.h"
 
-/* Half a unit of f32 and of bf16, as shares of a number, and what the fit of v_exp2_near is off by. */
+/* Half a unit of f32 and of bf16, relative to a number, and the error of the fit of v_exp2_near. */
 static const double U = 0x1p-24, H = 0x1p-8, FIT = 2.7e-6;
 
 /* ---- the formula, with intervals --------------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static void within(const char *isa, const char *what, const float *got, const do
                      expected[i], e[i]);
 }
 
-/* <x, z> of D columns: what their intervals give, and D roundings, two after each other. */
+/* <x, z> of D columns: their intervals, and D roundings, two per term. */
 static about inner(const about *x, const about *z, int64_t D)
 {
     about y = {0};
@@ -147,7 +147,7 @@ static about inner(const about *x, const about *z, int64_t D)
     return y;
 }
 
-/* Sums of n products in f32; `size` is that of what was added. */
+/* Sums of n products in f32; `size` is the sum of absolute values. */
 typedef struct total { double *x, *e, *size; } total;
 
 static total total_of(int64_t n) { return (total){doubles(n), doubles(n), doubles(n)}; }
@@ -183,7 +183,7 @@ static void rotate_back(const rfk_attention *a, total y, int64_t rows, const int
     for (int64_t i = 0; i < rows * D; i++) y.e[i] += 4 * U * fabs(y.x[i]);
 }
 
-/* From what the forward left in out and lse. */
+/* From the forward pass's out and lse. */
 static void adjoints(const problem *p, total *dq, total *dk, total *dv)
 {
     const rfk_attention *a = &p->a;
@@ -342,7 +342,7 @@ static void values_may_be_rotated(void **state)
     one((shape){.queries = 21, .width = 64, .rotary = 32, .rotate_value = 1, .layout = RF_ROPE_HALVES, .gap = 1});
 }
 
-/* A running largest score that rises from block to block, and scores far apart. */
+/* A running maximum that rises from block to block, and scores far apart. */
 static void scores_of_every_size(void **state)
 {
     (void)state;
@@ -393,8 +393,8 @@ static void large_scores(void **state)
     t_free_all();
 }
 
-/* Rounded to bf16 (2^-9 at most) are v and o in dS = P (<o, v> - delta), dS itself, and scale log2(e) q in the scores
- * and in dk: six of these where the difference leaves half of its terms. */
+/* Rounded to bf16 (at most 2^-9) are v and o in dS = P (<o, v> - delta), dS itself, and scale log2(e) q in the scores
+ * and in dk: six of these, if the difference leaves half of its terms. */
 static void scores_of_any_size(void **state)
 {
     (void)state;

@@ -8,10 +8,10 @@ enum { ROWS, PAGES, ALONE, BESIDE, HOWS };
 
 typedef struct problem {
     int64_t width, width2, stride;
-    float *q, *q2, *key_value;          /* [KEYS, stride]: keys, values and further columns of all heads              */
+    float *q, *q2, *key_value;          /* [KEYS, stride]: keys, values and additional columns of all heads           */
     float *table;                       /* [2 * 5 + 1, width]                                                         */
     const void *page[(KEYS + RFK_PAGE - 1) / RFK_PAGE];
-    bool bf16;                          /* numbers that bf16 has, and pages of bf16                                   */
+    bool bf16;                          /* numbers that bf16 can represent, and pages of bf16                         */
 } problem;
 
 static problem problem_of(int64_t width, int64_t width2, bool bf16)

@@ -68,8 +68,8 @@ static double *doubles(const float *x, int64_t n)
     return y;
 }
 
-/* The reference sums in double and rounds once; the differences (h = 1e-4) are good to h^2 times a third derivative,
- * below 1e-6 here; adjoints of tables are rounded once for each pair, of at most 81. */
+/* The reference sums in double and rounds once; the error of finite differences (h = 1e-4) is h^2 times a third
+ * derivative, below 1e-6 here; adjoints of tables are rounded once per pair, at most 81 times. */
 static void the_reference_is_the_formula(void **state)
 {
     (void)state;
@@ -106,7 +106,7 @@ static void the_reference_is_the_formula(void **state)
 
 /* ---- rungs against the reference --------------------------------------------------------------------------------- */
 
-/* As in test_attention.c: a share of the largest result; a score is now four products and a number, and adjoints of
+/* As in test_attention.c: a fraction of the largest result; a score now has four products and a number, and adjoints of
  * tables sum over all pairs of a run. */
 static double share(const rfk_attention *a, int64_t terms)
 {
@@ -220,7 +220,7 @@ static void a_row_does_not_see_the_partition(void **state)
     }
 }
 
-/* A table of zeros is no table, and one that is longer than the text may be cut. */
+/* A table of zeros is equivalent to none, and a table longer than the text can be truncated. */
 static void what_is_not_met_changes_nothing(void **state)
 {
     (void)state;

@@ -3,11 +3,11 @@
  * can represent, with bounds for the roundings. */
 #include "relate_problem.h"
 
-/* Half a unit of f32 and of bf16, as shares of a number, and what the fit of v_exp2_near is off by. */
+/* Half a unit of f32 and of bf16, relative to a number, and the error of the fit of v_exp2_near. */
 static const double U = 0x1p-24, H = 0x1p-8, FIT = 2.7e-6;
 
-/* q, k, v, the further columns, the tables of queries and keys and the result's adjoint become numbers that bf16 has,
- * and the scale one that keeps q such a number when it is in units of log 2: then nothing that is packed is rounded. */
+/* q, k, v, the additional columns, the tables of queries and keys and the result's adjoint are rounded to bf16, and the
+ * scale is one that keeps q representable in units of log 2: then packing rounds nothing. */
 static void make_halves(problem *p)
 {
     for (int i = 0; i < 7; i++)
@@ -43,7 +43,7 @@ static double keeps(const rfk_attention *a, int64_t t, int64_t s)
 /* A pair of a query and a key: its row of the tables, its score's size and P(t,s). */
 typedef struct pair { int64_t r; double size, P; } pair;
 
-/* Row t; returns how far a power may be off, as a share: its fit, and the roundings of a score of so many terms. */
+/* Row t; returns the relative error of an exponential: its fit, and the roundings of a score with that many terms. */
 static double pairs_of(const problem *p, int64_t t, pair *y)
 {
     const rfk_attention *a = &p->a;
@@ -72,7 +72,8 @@ static double pairs_of(const problem *p, int64_t t, pair *y)
     return FIT + ((double)(3 * D + E + 12) + 2 * most) * U * (1 + most);
 }
 
-/* What rounding powers, K P and dS to bf16, and sums in f32, may do to the result, e[9], and to the adjoints. */
+/* The effect of rounding exponentials, K P and dS to bf16, and of sums in f32, on the result, e[9], and on the
+ * adjoints. */
 static void allowances(const problem *p, double *e[INPUTS + 1])
 {
     const rfk_attention *a = &p->a;
@@ -171,7 +172,7 @@ static void everything_in_bf16(void **state)
                          width[] = {1, 5, 24, 72};
     for (size_t n = 0; n < RF_COUNT(small); n++) {
         shape s = small[n];
-        s.rotary = 0;                                             /* a rotated number is not one that bf16 has */
+        s.rotary = 0;                                             /* a rotated number is not representable in bf16 */
         one_in_bf16(s);
     }
     for (size_t i = 0; i < RF_COUNT(length); i++)
@@ -199,8 +200,8 @@ static void everything_in_bf16(void **state)
     one_in_bf16((shape){.queries = 400, .width = 16, .clip = 100, .tables = ALL, .causal = 1});
 }
 
-/* Rotated queries and keys meet the tables rotated: to bf16's digits, the result is that of f32.  Scores have sizes
- * below 8 here, so that what is rounded moves a score by less than 2 H 8, and a mean of values below 8 by twice
+/* Rotated queries and keys are multiplied with rotated tables: to the accuracy of bf16, the result is that of f32.
+ * Scores are below 8 here, so that rounding changes a score by less than 2 H 8, and a mean of values below 8 by twice
  * that. */
 static void rotated_rows_in_bf16(void **state)
 {

@@ -86,7 +86,7 @@ static void ties_go_to_even(void **state)
         }
 }
 
-/* Any bits, among them subnormals, infinities and NaN: the same as one number at a time in src/base/half.c. */
+/* Arbitrary bits, including subnormals, infinities and NaN: the same as one number at a time in src/base/half.c. */
 static void any_bits_as_in_plain_c(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void any_bits_as_in_plain_c(void **state)
             if (f[i] != rf__f16(x[i]))
                 fail_msg("%s: f16 of %g is %#x, expected %#x", k.isa, (double)x[i], f[i], rf__f16(x[i]));
         }
-        /* NaN is quiet: the highest bit of the mantissa is set, so that arithmetic on it raises nothing */
+        /* NaN is quiet: the highest bit of the mantissa is set, so that arithmetic with it raises no exception */
         for (int i = 0; i < 5; i++) assert_true((b[i] & 0x7fc0) == 0x7fc0 && (f[i] & 0x7e00) == 0x7e00);
     }
     t_free_all();

@@ -39,7 +39,7 @@ static void sums_of_every_length(void **state)
     }
 }
 
-/* The largest numbers there are, as long as their sum is one of 32 bits. */
+/* The largest numbers, as long as their sum fits 32 bits. */
 static void the_ends_of_the_range(void **state)
 {
     (void)state;

@@ -37,7 +37,7 @@ static void sums_and_products(void **state)
     }
 }
 
-/* A lane adds at most n/16 + 8 terms one after another, each with half an ulp of what is there so far. */
+/* A lane adds at most n/16 + 8 terms one after another, each with half an ulp of the current sum. */
 static double order_error(int64_t n, double magnitude) { return ((double)n / 16 + 8) * EPS / 2 * magnitude; }
 
 static void reductions(void **state)
@@ -134,7 +134,7 @@ static void finite_finds_the_one_that_is_not(void **state)
     }
 }
 
-/* In double, so that squares of large floats neither overflow nor swallow the small ones. */
+/* In double, so that squares of large floats neither overflow nor absorb the small ones. */
 static void squares_are_summed_in_double(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void squares_are_summed_in_double(void **state)
     }
 }
 
-/* The power is right to 4 roundings of its own size, and of its argument's; tails as elsewhere. */
+/* The error of the exponential is 4 roundings of its size and of its argument; tails as elsewhere. */
 static void powers(void **state)
 {
     (void)state;

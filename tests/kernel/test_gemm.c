@@ -77,7 +77,7 @@ static void one(const rf_ctx *ctx, const rf__products *by, int64_t m, int64_t n,
 
 typedef void body(const rf_ctx *, const rf__products *);
 
-/* The built-in way differs from rung to rung; the reference does not, and is tried on one. */
+/* The built-in product differs from rung to rung; the reference does not, and is tested on one. */
 static bool worth_trying(const rf_ctx *ctx, const rf__products *by)
 {
     rfk_table table;
@@ -88,7 +88,7 @@ static bool worth_trying(const rf_ctx *ctx, const rf__products *by)
     return !strcmp(ctx->isa, by == &rf__products_ref ? "ref" : best);
 }
 
-/* Runs `f` for every rung of this machine and every way to multiply on it. */
+/* Runs `f` for every rung of this machine and every implementation of the product on it. */
 static void everywhere(body *f, int threads)
 {
     rfk_table table;
@@ -119,7 +119,7 @@ static float *as_panel(const rfk_panel_shape *s, const float *b, int64_t k, int6
     return panel;
 }
 
-/* One rung at rows x n x k: c, bias or nothing to begin with. */
+/* One rung at rows x n x k: initial sums from c, bias or zero. */
 static void one_panel(const rfk_table *t, int64_t rows, int64_t n, int64_t k, int what)
 {
     const rfk_panel_shape *s = t->gemm_panel_shape();
@@ -428,7 +428,7 @@ static rf_status product_and_packed(const rf_ctx *ctx, const void *what, rf_erro
     return s;
 }
 
-/* Every allocation that goes through the context, failed once: a clear refusal, nothing kept. */
+/* Every allocation through the context fails once: RF_ENOMEM, and nothing leaks. */
 static void no_memory(void **state)
 {
     (void)state;

@@ -29,7 +29,7 @@ static int64_t filled(const rfk_panel_shape *s, int64_t k)
     return (k + s->interleave - 1) / s->interleave * s->interleave;
 }
 
-/* a [rows,k] and b [k,n] as gemm_panel_bf16 takes them: k is filled up with zeros to whole words. */
+/* a [rows,k] and b [k,n] as gemm_panel_bf16 expects them: k is padded with zeros to whole words. */
 static const uint16_t *as_block(const rfk_panel_shape *s, const uint16_t *a, int64_t rows, int64_t k)
 {
     uint16_t *block = t_bytes((size_t)(rf__rows_read(s, rows) * s->stride) * sizeof *block);
@@ -48,14 +48,15 @@ static const uint16_t *as_panel(const rfk_panel_shape *s, const uint16_t *b, int
     return panel;
 }
 
-/* Rungs whose sums take one term after the other, each rounded to nearest: the same bits on all of them.  The reference
- * sums in double, BFMMLA four terms at a time, tiles (those with a step of rows) as test_amx.c has it. */
+/* Rungs whose sums add one term after the other, each rounded to nearest: all of them have the same bits.  The
+ * reference sums in double, BFMMLA adds four terms at a time, tiles (those with a step of rows) are as in
+ * test_amx.c. */
 static bool adds_in_order(const char *isa, const rfk_panel_shape *s)
 {
     return strcmp(isa, "ref") && strcmp(isa, "neonbf16") && !s->row_step;
 }
 
-/* The same product on every rung: near the sum in double, and with the same bits where sums are taken in order. */
+/* The same product on every rung: close to the sum in double, and with the same bits if sums are in order. */
 static void one_panel(int64_t rows, int64_t n, int64_t k, int what)
 {
     const int64_t ldc = n + what % 5;
@@ -89,7 +90,7 @@ static void one_panel(int64_t rows, int64_t n, int64_t k, int what)
     t_free_all();
 }
 
-/* The least of what the rungs take at once. */
+/* The smallest number of steps that the rungs process at a time. */
 static int64_t least_depth(void)
 {
     rfk_table t;
@@ -185,7 +186,7 @@ static double activate(rf_act act, double x)
     return act == RF_ACT_GELU ? 0.5 * x * (1 + erf(x / sqrt(2))) : act == RF_ACT_TANH ? tanh(x) : x;
 }
 
-/* g->a and g->b hold the numbers whether or not they are given as bf16. */
+/* g->a and g->b have the numbers whether or not they are passed as bf16. */
 static void check(const char *isa, const rf_gemm_call *g, const float *before)
 {
     for (int64_t i = 0; i < g->m; i++) {
@@ -391,7 +392,7 @@ static void one_row_sees_itself_alone(const char *isa, int most_threads)
     t_free_all();
 }
 
-/* On the best rung, and on those that are emulated. */
+/* On the best rung, and on emulated ones. */
 static void a_row_sees_itself_alone(void **state)
 {
     (void)state;

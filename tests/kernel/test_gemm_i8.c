@@ -18,7 +18,7 @@
 typedef struct problem {
     int64_t m, n, k;
     const float *x, *w, *bias;
-    const int8_t *given;                /* weights in int8 with `scale`, in place of w */
+    const int8_t *given;                /* weights in int8 with `scale`, instead of w */
     const float *scale;
 } problem;
 
@@ -79,7 +79,7 @@ static void as_printed(const problem *p, const float *want, const rf_ctx *ctx, c
     rf_packed_free(w);
 }
 
-/* The kernels of avxvnni, on processors that have their instruction in AVX-512's encoding alone. */
+/* The kernels of avxvnni, on processors that have their instruction only in AVX-512's encoding. */
 #ifdef T_AVXVNNI
 extern const rfk_table rfk_avxvnni_evex;
 
@@ -137,7 +137,7 @@ static void rungs_have_the_bits_of_the_formula(void **state)
         everywhere(&(problem){m, 35, 3101, t_normal(m * 3101), t_normal(35 * 3101), t_normal(35), NULL, NULL});
 }
 
-/* Against sums in double of what came in. */
+/* Compared with sums in double of the inputs. */
 static void results_are_as_near_as_the_scales_allow(void **state)
 {
     (void)state;

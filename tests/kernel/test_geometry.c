@@ -15,8 +15,9 @@ static size_t row_of(const rfk_panel_shape *s, rf_type type)
     return (size_t)s->stride * (type == RF_I8 ? (size_t)s->code : type == RF_BF16 ? 2 : 4);
 }
 
-/* A quarter of the cache, whole rows of tiles; as the rung has it where there is 1 MB a thread, or nothing is known. */
-/* Where all cuts of k are held together, they take 5/8 of the cache. */
+/* A quarter of the cache, whole rows of tiles; the rung's own size if there is 1 MB per thread, or if nothing is
+ * known. */
+/* If all cuts of k are kept together, they take 5/8 of the cache. */
 static void held_rows_fit_the_cache(const rfk_panel_shape *s, size_t row)
 {
     static const size_t enough[] = {0, 4 * MB, 64 * MB};
@@ -100,7 +101,7 @@ static const rfk_panel_shape *low_i8(void) { return &low[2]; }
 
 enum { M = 201, N = 70, K = 900 };
 
-/* x W^T packed, and, where it is not int8, x W and x^T W from numbers as they come. */
+/* x W^T packed, and, except for int8, x W and x^T W from unpacked matrices. */
 static void products_of(const rf_ctx *ctx, rf_type type, const float *x, const float *w, float *y)
 {
     rf_packed *p = NULL;
@@ -115,7 +116,7 @@ static void products_of(const rf_ctx *ctx, rf_type type, const float *x, const f
 }
 
 /* Products in blocks of 1 to 3 tiles, by `threads` threads, have the bits of products in blocks that fit the caches.
- * Each has a new context, whose scratch is no larger than it asks for: a sanitizer sees what is written beyond it. */
+ * Each has a new context with scratch of exactly the requested size, so that a sanitizer detects writes beyond it. */
 static void low_blocks(const rfk_table *k, int threads, rf_type type, int t)
 {
     rf_ctx *ctx = t_ctx(threads, k->isa);
@@ -152,7 +153,7 @@ static void bits_do_not_follow_them(void **state)
             for (int threads = 1; threads < 3; threads++) low_blocks(&k, threads, type[t], t);
 }
 
-/* k is summed in nearly equal pieces, each added to c in its turn: two products over the halves give the same bits. */
+/* k is summed in nearly equal pieces, each added to c in order: two products over the halves give the same bits. */
 static void pieces_are_added_in_turn(void **state)
 {
     (void)state;

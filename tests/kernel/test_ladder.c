@@ -26,7 +26,7 @@ static void every_rung_has_every_kernel(void **state)
     assert_false(rfk_rung(rungs, &k));
 }
 
-/* What the blocked driver takes for granted of every rung's geometry. */
+/* What the blocked driver assumes of every rung's geometry. */
 static void panels_have_a_shape_that_blocks_can_have(void **state)
 {
     (void)state;
@@ -52,7 +52,7 @@ static void the_lowest_rung_is_the_reference(void **state)
     assert_string_equal(k.isa, "ref");
 }
 
-/* The list names each rung once, and those that lack nothing are the ones that there are tables for. */
+/* The list names each rung once, and exactly those without missing features have tables. */
 static void the_list_is_the_ladder(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void an_unknown_rung_is_refused_by_name(void **state)
     assert_int_equal(rf_ctx_new(&o, &ctx, &why), RF_EARG);
     t_failed(&why, RF_EARG, "\"abacus\"");
     const char *name, *lacks;
-    /* one that there is, but not here, says what is missing */
+    /* a rung of this architecture that the processor lacks: the missing feature is reported */
     for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
         if (!lacks) continue;
         why = (rf_error){0};
@@ -127,7 +127,7 @@ static void an_unknown_rung_is_refused_by_name(void **state)
     assert_null(ctx);
 }
 
-/* What everything is measured against: a finite rate, whatever the machine. */
+/* The limit that everything is compared with: a finite rate on any machine. */
 static void the_peak_is_a_rate(void **state)
 {
     (void)state;

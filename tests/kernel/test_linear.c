@@ -10,8 +10,8 @@ static int64_t run(const struct head *h, const rfk_table *k, float *out)
     return a.underflows;
 }
 
-/* A feature's exponent is a sum of D products, |W x| <= 30 here, and its own size; a weight is f products and a result
- * T of them: roundings of sizes that the formula adds up. */
+/* A feature's exponent is a sum of D products, |W x| <= 30 here, and its square norm; a weight is f products and a
+ * result T of them: the formula adds up the sizes that are rounded. */
 static double tolerance(const struct head *h) { return (64 + (double)h->p.D + (double)h->p.f / 4) * EPS; }
 
 static void formula_of(const char *name, int64_t T, int64_t D, int64_t f, bool causal, enum linear_order order)
@@ -22,7 +22,7 @@ static void formula_of(const char *name, int64_t T, int64_t D, int64_t f, bool c
     rfk_table k;
     for (EACH_RUNG(k)) {
         float *out = t_floats(T * D);
-        int64_t nothing = 0;                                /* tokens whose denominator is 0: 0 / 0 as printed */
+        int64_t nothing = 0;                                /* tokens whose denominator is 0: 0 / 0 in the formula */
         for (int64_t t = 0; t < T; t++) nothing += isnan(expected[t * D]) != 0;
         assert_int_equal(run(&h, &k, out), nothing);
         for (int64_t t = 0; t < T; t++)
@@ -65,7 +65,7 @@ static void decay_goes_on_across_chunks(void **state)
             formula_of((*m)->name, lengths[i], i % 2 ? 8 : 20, i % 3 ? 40 : 22, true, LINEAR_XPOS);
 }
 
-/* More features than one product is deep, heads of other widths. */
+/* More features than the depth of one product, and heads of other widths. */
 static void features_beyond_one_product(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void tokens_come_as_they_like(void **state)
     }
 }
 
-/* What follows, however large, leaves no trace. */
+/* Later tokens, however large, have no effect. */
 static void a_prefix_does_not_see_what_follows(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void a_prefix_does_not_see_what_follows(void **state)
         }
 }
 
-/* Weights without rotation are probabilities: values that are all one stay one. */
+/* Weights without rotation are probabilities: if all values are 1, so is the result. */
 static void weights_sum_to_one(void **state)
 {
     (void)state;
@@ -153,8 +153,8 @@ static void weights_sum_to_one(void **state)
         }
 }
 
-/* Keys that are nowhere positive have no weight at all, and powers that are too far below the largest key's neither:
- * zeros, counted, and nothing else is touched. */
+/* Keys without any positive feature have no weight, and neither have exponentials too far below the largest key's:
+ * zeros, counted, and nothing else changes. */
 static void no_denominator_gives_zeros(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void no_denominator_gives_zeros(void **state)
         end_head(&h);
         h = head_of("exp", 3, 8, 0, true, LINEAR_NONE);
         memset(h.qkv, 0, 72 * sizeof *h.qkv);
-        h.qkv[24 + 8] = 300;                                /* token 1's key; its query sees feature 5 alone */
+        h.qkv[24 + 8] = 300;                                /* token 1's key; its query only sees feature 5 */
         h.qkv[24 + 5] = h.qkv[48 + 5] = 400;
         assert_int_equal(run(&h, &k, out), 2);
         assert_true(k.finite(out, 24));
@@ -180,7 +180,7 @@ static void no_denominator_gives_zeros(void **state)
     }
 }
 
-/* bf16: what the kernel makes of numbers is what it makes of them rounded. */
+/* bf16: the kernel's result is that of rounded inputs. */
 static void half_inputs_are_rounded_inputs(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void a_decayed_million(void **state)
     for (int i = 0; rfk_rung(i, &k); i++) {}
     rfk__linear a = call_of(&h, &k, t_floats(PERIOD * D), 0, PERIOD);
     a.state = t_bytes(rfk__linear_state_bytes(&k, D, D));
-    memset(h.row, 0, PERIOD * sizeof *h.row);               /* all at angle 0: what rotates is another test's */
+    memset(h.row, 0, PERIOD * sizeof *h.row);               /* all at angle 0: rotation is tested elsewhere */
     rfk__linear_begin(&k, a.state, D, D);
     for (int i = 0; i < CALLS; i++) rfk__linear_forward(&a, h.scratch);
     double num[D] = {0}, den = 0, size = 0, worst = 0;
@@ -236,8 +236,8 @@ static void a_decayed_million(void **state)
     t_free_all();
 }
 
-/* A million tokens in calls of 1000, against sums in double.  The text repeats after 1000 tokens, so what its
- * sums make is what those of 1000 make. */
+/* A million tokens in calls of 1000, compared with sums in double.  The text repeats after 1000 tokens, so the sums are
+ * multiples of those of 1000. */
 static void a_million_tokens(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void random_features_are_orthogonal(void **state)
     t_free_all();
 }
 
-/* FAVOR+ estimates softmax: with many features its weights are those of attention. */
+/* FAVOR+ approximates softmax: with many features its weights are those of attention. */
 static void favor_estimates_softmax(void **state)
 {
     (void)state;

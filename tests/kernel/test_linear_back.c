@@ -4,7 +4,7 @@
 
 struct problem { struct head h; double *weight, *query_top, *key_top, *out; };
 
-/* L = sum_i weight_i out_i, with the maxima of the features held at those of the problem. */
+/* L = sum_i weight_i out_i, with the maxima of the features kept constant. */
 static double loss(const struct problem *p)
 {
     linear_printed is = p->h.p;
@@ -42,8 +42,8 @@ static float *adjoints(const struct head *h, const rfk_table *k, const float *d_
     return d;
 }
 
-/* A gradient is a sum over the tokens that see one another, of terms that the forward's roundings and those of two more
- * products reach: relative to the largest gradient, 4 (D + f / 4 + T / 16 + 64) roundings. */
+/* A gradient is a sum over pairs of tokens, of terms with the roundings of the forward pass and of two more products:
+ * relative to the largest gradient, 4 (D + f / 4 + T / 16 + 64) roundings. */
 static void gradients_of(const char *name, int64_t T, int64_t D, int64_t f, bool causal, enum linear_order order,
                          int64_t samples, double size)
 {
@@ -116,7 +116,7 @@ static void other_sizes(void **state)
     gradients_of("elu", 150, 64, 0, true, LINEAR_EQ19, 6, 1);
 }
 
-/* Maxima that rise from chunk to chunk: sums are brought from unit to unit. */
+/* Maxima that rise from chunk to chunk: sums are converted from unit to unit. */
 static void rising_maxima(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void rising_maxima(void **state)
     gradients_of("shen", 300, 6, 0, true, LINEAR_BEFORE, 12, 3);
 }
 
-/* A token without a denominator has no gradient, and the others have theirs. */
+/* A token without a denominator has no gradient, and the others have correct ones. */
 static void no_denominator_no_gradient(void **state)
 {
     (void)state;

@@ -98,7 +98,7 @@ static void a_constant_row_gives_beta(void **state)
             }
 }
 
-/* mean 0 and variance 1 come out; scaling the row or (for layer norm) shifting it changes nothing. */
+/* The result has mean 0 and variance 1; scaling the row or (for layer norm) shifting it changes nothing. */
 static void what_norms_are_for(void **state)
 {
     (void)state;
@@ -123,7 +123,7 @@ static void what_norms_are_for(void **state)
         }
 }
 
-/* x + residual is what is normed, bit for bit, wherever the sum is kept. */
+/* x + residual is normalized, bit for bit, wherever the sum is stored. */
 static void the_residual_is_added_first(void **state)
 {
     (void)state;

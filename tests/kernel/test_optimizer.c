@@ -9,8 +9,8 @@ static const setting settings[] = {
     {0.1f, 0.5f, 0.75f, 1e-3f, 0.1f, 3},
 };
 
-/* One step from a given state against the formula in double.  m and v round three times; the step is made of a square
- * root, a quotient and six products and sums; p rounds once more. */
+/* One step from a given state compared with the formula in double.  m and v round three times; the step consists of a
+ * square root, a quotient and six products and sums; p rounds once more. */
 static void a_step_is_as_printed(void **state)
 {
     (void)state;
@@ -43,7 +43,7 @@ static void a_step_is_as_printed(void **state)
             }
 }
 
-/* From rest, bias correction makes the first step exactly lr in the gradient's direction, whatever its size. */
+/* From zero moments, bias correction makes the first step exactly lr in the gradient's direction, whatever its size. */
 static void the_first_step_is_lr(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void the_first_step_is_lr(void **state)
     }
 }
 
-/* Decay alone shrinks the parameters and leaves the moments alone: it is not part of the gradient. */
+/* Decay alone shrinks the parameters and does not change the moments: it is not part of the gradient. */
 static void decay_is_decoupled(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void decay_is_decoupled(void **state)
     t_free_all();
 }
 
-/* (x - 3)^2 is minimized: a run of steps ends where it must. */
+/* (x - 3)^2 is minimized: a series of steps reaches the minimum. */
 static void it_finds_a_minimum(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void it_finds_a_minimum(void **state)
 
 /* ---- the others ---- */
 
-/* LAMB's direction: m and v as in AdamW, and u in place of the gradient; p is only read. */
+/* LAMB's direction: m and v as in AdamW, and u replaces the gradient; p is only read. */
 static void lamb_makes_a_direction(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void lamb_makes_a_direction(void **state)
         }
 }
 
-/* The sign may fall either way where b1 m + (1-b1) g is within its own rounding of zero. */
+/* The sign is arbitrary if b1 m + (1-b1) g is within its own rounding error of zero. */
 static void lion_follows_the_sign(void **state)
 {
     (void)state;

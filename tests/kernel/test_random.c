@@ -1,7 +1,7 @@
 /* test_random.c — mirrors src/kernel/random.inc and src/kernel/ref/random.c. */
 #include "rungs.h"
 
-/* What is kept, from the generator itself, one number at a time. */
+/* The kept elements, from the generator itself, one number at a time. */
 static bool kept(rf_key key, uint64_t stream, uint64_t at, double p)
 {
     uint32_t word[4];
@@ -9,8 +9,8 @@ static bool kept(rf_key key, uint64_t stream, uint64_t at, double p)
     return word[at % 4] >= (uint64_t)(p * 4294967296.0);
 }
 
-/* Exactly the numbers that Philox keeps, on every rung, also where the counter passes 32 bits; each times 1/(1-p),
- * which is a difference, a quotient and a product. */
+/* Exactly the elements that Philox keeps, on every rung, also if the counter exceeds 32 bits; each times 1/(1-p), which
+ * is a difference, a quotient and a product. */
 static void the_generator_decides(void **state)
 {
     (void)state;
@@ -40,7 +40,7 @@ static void the_generator_decides(void **state)
         }
 }
 
-/* A whole and its pieces: workers may cut at multiples of 16. */
+/* The whole and its parts: workers may divide at multiples of 16. */
 static void pieces_make_the_whole(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void the_share_is_right(void **state)
     t_free_all();
 }
 
-/* What is dropped is 0 even if it was not a number. */
+/* A dropped element is 0 even if it was NaN. */
 static void dropped_numbers_are_zero(void **state)
 {
     (void)state;

@@ -75,7 +75,7 @@ static double inner(const float *a, const float *b, int64_t n)
     return sum;
 }
 
-/* Rotation keeps lengths, and rotating back undoes it: both to a few roundings of numbers of size 1. */
+/* Rotation preserves lengths, and rotating back inverts it: both to a few roundings of numbers of size 1. */
 static void length_is_kept_and_back_is_back(void **state)
 {
     (void)state;
@@ -122,8 +122,8 @@ static void rotations_add_up(void **state)
     t_free_all();
 }
 
-/* Eq. 16: <R(m) q, R(n) k> depends on n - m alone, also 1000 positions further on.  64 products of numbers of size 1,
- * each with three roundings of half an ulp. */
+/* Eq. 16: <R(m) q, R(n) k> depends only on n - m, also 1000 positions later.  64 products of numbers of size 1, each
+ * with three roundings of half an ulp. */
 static void scores_see_only_distance(void **state)
 {
     (void)state;

@@ -48,7 +48,7 @@ static double loss_of(rf_train_step *s)
     return loss;
 }
 
-/* The gradient is that of the mean loss, by differences of it. */
+/* The gradient is that of the mean loss, by finite differences. */
 static void gradients_are_differences(void **state)
 {
     (void)state;
@@ -75,7 +75,7 @@ static void gradients_are_differences(void **state)
     t_free_all();
 }
 
-/* SGD without momentum: value - rate gradient, the gradient cut to the norm that is allowed, and zero afterwards. */
+/* SGD without momentum: value - rate gradient, the gradient clipped to the allowed norm, and zero afterwards. */
 static void updates_are_their_rule(void **state)
 {
     (void)state;

@@ -83,7 +83,7 @@ static inline void fill(int text, int32_t *id, int32_t n)
     for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf_rng_below(&r, V);
 }
 
-/* Logits of every token of one text, seen at once. */
+/* Logits of every token of one text, computed in one pass. */
 static inline float *whole(const struct work *w, const int32_t *id, int32_t n)
 {
     int32_t row[T];

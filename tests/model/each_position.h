@@ -8,7 +8,7 @@
 #include "model/positions.h"
 #include "roformer/model.h"
 
-/* The smallest model that has everything, with more keys of config.json. */
+/* The smallest model with all parts, with additional keys of config.json. */
 static inline rf_config small(const char *keys)
 {
     char text[1024];
@@ -47,7 +47,7 @@ static const struct { const char *keys; bool moves; } variants[] = {
      "\"original_max_position_embeddings\":64}", false},
 };
 
-/* Configuration i: first a row of the registry (in an encoder, or in a causal model when it needs one), then the
+/* Configuration i: first a row of the registry (in an encoder, or in a causal model if it requires one), then the
  * variants.  false: there is none. */
 struct config { rf_config c; const char *name; const rf_position *is; bool moves; };
 

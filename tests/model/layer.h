@@ -68,7 +68,7 @@ static inline void close_layer(struct layer *l)
     rf_ctx_free(l->ctx);
 }
 
-/* What the encoder asks of the row, and then attention; dqkv NULL: without a backward. */
+/* The encoding's hooks as the encoder calls them, and then attention; dqkv NULL: without a backward pass. */
 static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const rf_batch *b, rf_attention_spec *spec)
 {
     const rf_config *c = &l->params.config;
@@ -106,7 +106,7 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
 /* Query m and key n of text b, which has T tokens, in head h. */
 struct pair { int b, m, n, h, T; };
 
-/* What an encoding makes of a score and of a value, and what these need to know. */
+/* The change of a score and of a value by an encoding, and the data for it. */
 struct printed {
     double (*score)(const void *of, const double *q, const double *k, const struct pair *at);
     void (*value)(const void *of, double *out, const double *v, const struct pair *at);

@@ -22,7 +22,7 @@ static rf_config small(const char *keys)
     return c;
 }
 
-/* Runs a random model of these keys on T words and shows its layers; returns a copy of the hidden states. */
+/* Runs a random model with these keys on T words and shows its layers; returns a copy of the hidden states. */
 static float *watch(const char *keys, rf__observer *observer, void *user)
 {
     const rf_config c = small(keys);
@@ -50,7 +50,7 @@ static float *watch(const char *keys, rf__observer *observer, void *user)
 
 /* ---- P V is what attention gives ---- */
 
-/* What attention adds to the value of a key r places on. */
+/* The term that attention adds to the value of a key at offset r. */
 static double offset_value(const rf_attention_spec *s, int64_t r, int64_t h, int64_t i)
 {
     if (!s->relative_value) return 0;
@@ -120,7 +120,7 @@ static void probabilities_reproduce_attention(void **state)
     t_free_all();
 }
 
-/* With tables of offsets and further columns: out_m = sum_n P(m,n) (v_n + W[clamp(n - m)]). */
+/* With tables of offsets and additional columns: out_m = sum_n P(m,n) (v_n + W[clamp(n - m)]). */
 static void offsets_are_seen(void **state)
 {
     (void)state;
@@ -190,8 +190,8 @@ static void check_formula(void *user, rf_graph *g, const rf__view *v)
                 sum += expected[n] = exp(score / sqrt(D));
             }
             for (int64_t n = 0; n < T; n++)
-                /* a score below 30 in f32 is off by less than 30 * 2^-22, and a probability by that share of itself,
-                 * twice */
+                /* the error of a score below 30 in f32 is below 30 * 2^-22, and the relative error of a probability
+                 * twice that */
                 t_near((double)p[(h * T + m) * T + n], expected[n] / sum, 2e-5);
         }
 }

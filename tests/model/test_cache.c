@@ -7,9 +7,8 @@
 
 enum { SEQUENCES = 3 };
 
-/* Tokens [from, to) of one text, which are the next ones.  The rung ref rotates in double and rounds nothing: a key
- * that is kept is rounded to f32 once, which moves scores, and after two layers logits, by some tens of roundings of
- * numbers near 10. */
+/* The next tokens [from, to) of one text.  The rung ref rotates in double without rounding, but a cached key is rounded
+ * to f32 once; this changes scores, and after two layers logits, by a few tens of roundings of numbers near 10. */
 static void more(const struct work *w, rf_sequence q, const char *name, const int32_t *id, int32_t from, int32_t to,
                  const float *expected)
 {
@@ -32,7 +31,7 @@ static void more(const struct work *w, rf_sequence q, const char *name, const in
                      (double)v[(i - from) * V], (double)expected[i * V]);
 }
 
-/* A text's first n tokens together, then one after the other; and in pieces. */
+/* The first n tokens of a text together, then one after the other; and in parts. */
 static void tokens_one_by_one(void **state)
 {
     (void)state;
@@ -65,7 +64,7 @@ static void tokens_one_by_one(void **state)
     assert_true(checked >= 25);
 }
 
-/* Beyond one block of keys (512) and one of queries. */
+/* More than one block of keys (512) and one of queries. */
 static void long_texts(void **state)
 {
     (void)state;
@@ -92,7 +91,7 @@ static void long_texts(void **state)
     t_free_all();
 }
 
-/* Several sequences side by side, of unequal lengths, with unequal numbers of new tokens. */
+/* Several sequences of different lengths in one batch, with different numbers of new tokens. */
 static void sequences_side_by_side(void **state)
 {
     (void)state;
@@ -154,7 +153,7 @@ static void rungs_and_types(void **state)
         }
 }
 
-/* Every encoding, where products are in bf16. */
+/* Every encoding, with products in bf16. */
 static void tokens_in_bf16(void **state)
 {
     (void)state;
@@ -231,7 +230,7 @@ static void refusals(void **state)
     end(&w);
 }
 
-/* A text, then a fork of it, then a token for both; a call that fails for want of memory is made again. */
+/* A text, then a fork of it, then a token for both; a call that fails for lack of memory is repeated. */
 enum { BEGUN = 90, CALLS = 5 };
 struct attempt { rf_session *session; t_memory *memory; rf_sequence a, b; const int32_t *id; const float *v; };
 
@@ -271,8 +270,7 @@ static bool attempt_all(struct attempt *t, long n)
     return failed;
 }
 
-/* The n-th allocation fails, for n = 1, 2, ... until all pass: a status, nothing leaked, and all sequences as they
- * were. */
+/* The n-th allocation fails, for n = 1, 2, ... until none does: a status, no leak, and all sequences are unchanged. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;

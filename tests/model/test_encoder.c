@@ -4,7 +4,7 @@
 #include "model/encoder.h"
 #include "model/params.h"
 
-/* The last layer of a small model with sinusoidal positions, its words multiplied by `times` before. */
+/* The last layer of a small model with sinusoidal positions, with words multiplied by `times` in advance. */
 static float *hidden(int scale_embedding, float times)
 {
     enum { N = 7, C = 16 };
@@ -39,7 +39,7 @@ static float *hidden(int scale_embedding, float times)
     return kept;
 }
 
-/* The root of 16 is a power of two: words multiplied before or within have the same bits. */
+/* The root of 16 is a power of two: words multiplied in advance or by the encoder have the same bits. */
 static void scale_embedding_multiplies_words_by_the_root_of_their_width(void **state)
 {
     (void)state;

@@ -31,8 +31,8 @@ static rf_config small(const char *family)
     return c;
 }
 
-/* Rows name members inside their structs, each of them once (joined rows share one), and the word embeddings are
- * there. */
+/* Rows name members of their structs, each of them once (joined rows share one), and the word embeddings are among
+ * them. */
 static void check_rows(const rf_family_row *row, size_t size, int *words)
 {
     for (const rf_family_row *r = row; r && r->row.name; r++) {
@@ -70,7 +70,7 @@ static void rows_are_bound_to_members(void **state)
     }
 }
 
-/* The count that needs no list of parameters is that of the list, for every head. */
+/* The count that needs no list of parameters equals that of the list, for every head. */
 static void parameters_are_counted(void **state)
 {
     (void)state;
@@ -114,8 +114,8 @@ static bool may_lack(const rf_params *p, const char *name)
     return false;
 }
 
-/* But for tables that are computed; the prefix is the newer one, and norms have the names that the hub has, where
- * transformers writes TensorFlow's. */
+/* Except for computed tables; the prefix is the newer one, and norms have the names of the hub, where transformers
+ * writes TensorFlow's. */
 static bool is_written(const rf_family *f, const rf_weights *back, const char *name)
 {
     char hub[160], now[160];
@@ -129,8 +129,8 @@ static bool is_written(const rf_family *f, const rf_weights *back, const char *n
            strstr(name, "position_ids");
 }
 
-/* What is written of a golden folder has the names, shapes and bytes that the other program wrote, but for tables that
- * are computed, spellings, and the pooler and sentence pairs of a pre-training folder. */
+/* A golden folder that is read and written has the names, shapes and bytes of the other program's, except for computed
+ * tables, spellings, and the pooler and sentence pairs of a pre-training folder. */
 static void folders_come_back(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static double loss_of(const rf_params *p, float *slab, float *grad, const rf_bat
 }
 
 /* Every tensor of every head has its gradient, which is the slope of the loss along it: in f32, with steps whose
- * curvature leaves 5 %, of losses of size 10 whose rounding leaves 1e-5. */
+ * curvature causes up to 5 %, and losses of size 10 whose rounding is 1e-5. */
 static const double STEP = 0.01;
 static void check_gradients(const rf_ctx *ctx, const rf_config *c, rf_head head)
 {
@@ -223,8 +223,8 @@ static void check_gradients(const rf_ctx *ctx, const rf_config *c, rf_head head)
         const rf_param *q = &p.p[i];
         double square = 0, two[2];
         for (size_t j = 0; j < q->count; j++) square += (double)grad[q->offset + j] * (double)grad[q->offset + j];
-        /* a softmax does not see one number for all keys; BERT has positions that the texts do not reach; ESM-2's
-         * contacts are not computed */
+        /* softmax is invariant to one number for all keys; BERT has positions beyond the texts; ESM-2's contacts are
+         * not computed */
         if (strstr(q->name, "key.bias")) continue;
         if (strstr(q->name, "contact_head")) {
             assert_true(square <= 0);

@@ -62,7 +62,7 @@ static golden read_golden(const char *folder)
     return g;
 }
 
-/* The largest distance of a logit, of a model whose matrices have this type. */
+/* The largest difference of a logit, for a model whose matrices have this type. */
 static double distance(const rf_ctx *ctx, const char *folder, rf_type type, rf_head head, const golden *g)
 {
     double worst = 0;
@@ -107,7 +107,7 @@ static void agree_with_transformers(void **state)
         }
 }
 
-/* Those of the other families; in bf16 and int8 as near as logits of words (test_golden.c). */
+/* Those of the other families; in bf16 and int8 with the tolerance of logits of words (test_golden.c). */
 static void so_do_all_families(void **state)
 {
     (void)state;
@@ -129,7 +129,8 @@ static void so_do_all_families(void **state)
     }
 }
 
-/* Read, written by us, read again: the same logits, and the encoder on a slab, as training has it, gives them too. */
+/* Read, written by this library, read again: the same logits; the encoder on a slab, as in training, gives them,
+ * too. */
 static void survive_our_own_folder(void **state)
 {
     (void)state;
@@ -210,7 +211,7 @@ static void answer(const rf_ctx *ctx, const rf_params *p, float *slab, float *gr
     rf__encoder_free(e);
 }
 
-/* The same bits forward; backward the same sums but for the order of terms that are zero: 1e-6 of the largest. */
+/* The same bits forward; backward the same sums except for the order of terms that are zero: 1e-6 of the largest. */
 static void work_is_done_where_the_answer_is(void **state)
 {
     (void)state;

@@ -77,14 +77,14 @@ static void matrices_of_layers_are_int8_and_others_bf16(void **state)
         if (in_layer) eight++;
         else sixteen++;
     }
-    assert_int_equal(eight, 2 * 4);                 /* of each layer: query, key and value as one; output; two more */
+    assert_int_equal(eight, 2 * 4);                 /* of each layer: query, key and value combined; output; two more */
     assert_true(sixteen >= 2);                      /* embeddings_project, the head's transform                     */
     end(&w);
 }
 
 /* ---- folders that cannot be opened so ---------------------------------------------------------------------------- */
 
-/* A folder with this model's weights, `size` times as large in the matrix of the first layer's output. */
+/* A folder with this model's weights, multiplied by `size` in the matrix of the first layer's output. */
 static const char *folder_with(const rf_ctx *ctx, const rf_config *c, const char *name, float factor)
 {
     const char *folder = t_folder();
@@ -145,7 +145,7 @@ static void other_types_are_refused(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Every allocation of opening and of a forward, failed once. */
+/* Every allocation of opening and of a forward pass fails once. */
 static void no_memory(void **state)
 {
     (void)state;

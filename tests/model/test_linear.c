@@ -57,7 +57,7 @@ static void only_distances_count(void **state)
         }
 }
 
-/* xPos: an own weight of 1, and a text that is far longer than softmax attention's powers reach. */
+/* xPos: a weight of its own of 1, and a text far longer than the range of softmax attention's exponentials. */
 static void xpos_has_no_end(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void xpos_has_no_end(void **state)
     t_free_all();
 }
 
-/* Without rotation the order of earlier tokens is nothing; with it, either way, it counts. */
+/* Without rotation the order of earlier tokens has no effect; with either kind of rotation it has. */
 static void rotation_tells_order(void **state)
 {
     (void)state;
@@ -106,7 +106,7 @@ static void rotation_tells_order(void **state)
     t_free_all();
 }
 
-/* Features are those of seed and draw, and of nothing else. */
+/* Features depend only on seed and draw. */
 static void features_are_seed_and_draw(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void refusals(void **state)
     assert_int_equal(rf__position_find(&c, &fine, NULL), RF_OK);
 }
 
-/* A length that is announced: the angles of a text of that length, for its beginnings, too; and no token beyond it. */
+/* An announced length: the angles of a text of that length, also for its beginnings; and no token beyond it. */
 static void final_lengths(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void final_lengths(void **state)
     t_free_all();
 }
 
-/* What a sequence keeps does not grow with it. */
+/* The memory of a sequence does not grow with it. */
 static void states_have_one_size(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@ static rf_config small(void)
     rf_config_defaults(&c);
     c.vocab_size = 211;
     c.embedding_size = 40;
-    c.hidden_size = 72;                 /* heads of 24, no multiple of what instructions take */
+    c.hidden_size = 72;                 /* heads of 24, not a multiple of a vector width */
     c.num_hidden_layers = 2;
     c.num_attention_heads = 3;
     c.intermediate_size = 130;
@@ -55,7 +55,7 @@ static void alone(rf_session *s, uint64_t *hash)
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* In an order of its own (by a step that has no divisor with the number of texts), in batches of 1 to MOST. */
+/* In a different order (by a stride that is coprime to the number of texts), in batches of 1 to MOST. */
 static int among_others(rf_session *s, const uint64_t *hash)
 {
     rf_rng r;

@@ -69,7 +69,7 @@ static double differs(const char *folder, const char *isa, rf_type type)
     return worst;
 }
 
-/* 1e-4 as in test_golden.c; bf16 as there. */
+/* 1e-4 as in test_golden.c; bf16, too. */
 static void marian_is_transformers(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void marian_is_transformers(void **state)
     }
 }
 
-/* config.json comes back with the same meaning, and is written the same the second time. */
+/* config.json is read back with the same meaning, and is written identically the second time. */
 static void folders_are_written(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void folders_are_written(void **state)
 
 typedef struct trained { rf_params p; float *slab, *grad; double loss; } trained;
 
-/* A folder's weights, and the gradient of the pairs that it came with: every token is predicted, then the end. */
+/* A folder's weights, and the gradient of its pairs: every token is predicted, then the end. */
 static void train_golden(const rf_ctx *ctx, const char *folder, double share, bool again, trained *out)
 {
     static pairs p;

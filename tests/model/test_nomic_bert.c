@@ -4,7 +4,7 @@
 
 #include "roformer/checkpoint.h"
 
-/* Of the folder nomic-embed-text-v1.5, in so far as it says anything of the model. */
+/* The keys of the folder nomic-embed-text-v1.5 that describe the model. */
 #define PUBLISHED \
     "\"model_type\": \"nomic_bert\", \"architectures\": [\"NomicBertModel\"], \"n_embd\": 768, \"n_head\": 12, " \
     "\"n_inner\": 3072, \"n_layer\": 12, \"layer_norm_epsilon\": 1e-12, \"max_trained_positions\": 2048, " \

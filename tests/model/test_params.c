@@ -92,7 +92,7 @@ static void initial_values(void **state)
     t_free_all();
 }
 
-/* The head alone has the numbers that it has among all, and the rest is not touched. */
+/* The head initialized alone has the numbers that it has among all, and nothing else changes. */
 static void a_head_is_drawn_alone(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void what_is_saved_is_loaded(void **state)
     assert_string_equal(ignored, "");
     rf__free(ctx, ignored);
 
-    const rf_config other = shape(31, 6, 10, 2, 5, 16);                  /* every misshapen tensor is named at once */
+    const rf_config other = shape(31, 6, 10, 2, 5, 16);                  /* one message names all wrong shapes */
     rf_params q;
     assert_int_equal(rf__params_new(ctx, &other, &q, NULL), RF_OK);
     float *d = t_floats((int64_t)q.total);

@@ -2,9 +2,8 @@
  * registry, compared with finite differences and with recomputed layers. */
 #include "each_position.h"
 
-/* Every parameter of an encoding takes part: its gradient is there, and the step is as long as the gradient says.  The
- * loss along the gradient is measured in f32 with steps that move it by about 1e-2; its rounding (1e-6) and curvature
- * leave 5 %. */
+/* Every parameter of an encoding has a gradient, and the loss along it changes by the gradient's norm.  The loss is
+ * measured in f32 with steps that change it by about 1e-2; rounding (1e-6) and curvature cause up to 5 %. */
 static void every_parameter_has_its_gradient(void **state)
 {
     (void)state;

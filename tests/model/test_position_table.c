@@ -8,7 +8,7 @@
 
 static const char table[] = "roformer.encoder.embed_positions.weight";
 
-/* What is listed of a golden folder with its config changed. */
+/* The tensors listed as unused for a golden folder with a changed config. */
 static bool listed(rf_ctx *ctx, const char *name, void (*change)(rf_config *))
 {
     char path[256];
@@ -45,7 +45,7 @@ static void tables_of_transformers_are_those_computed(void **state)
     rf_ctx_free(ctx);
 }
 
-/* 24 positions as MarianSinusoidalPositionalEmbedding fills it, `off` added to one number: is it the same? */
+/* 24 positions as in MarianSinusoidalPositionalEmbedding, with `off` added to one number: is it recognized? */
 static bool same_of_marian(rf_ctx *ctx, float off)
 {
     enum { ROWS = 24 };
@@ -60,7 +60,7 @@ static bool same_of_marian(rf_ctx *ctx, float off)
     const int64_t D = c.hidden_size;
     float *x = t_floats(ROWS * D);
     for (int m = 0; m < ROWS; m++)
-        for (int64_t j = 0; j < D; j++) {                           /* sin of even, cos of odd columns j, apart */
+        for (int64_t j = 0; j < D; j++) {                           /* sines of even, cosines of odd columns j */
             const double angle = m / pow(10000, 2.0 * (double)(j / 2) / (double)D);
             x[m * D + (j % 2 ? D / 2 : 0) + j / 2] = (float)(j % 2 ? cos(angle) : sin(angle));
         }
@@ -87,7 +87,7 @@ static void so_are_those_of_marian(void **state)
     t_free_all();
 }
 
-/* Frequencies that ESM-2 holds: of each layer in f16, or once under the name that transformers 5.24 writes. */
+/* Frequencies in ESM-2 files: of each layer in f16, or once with the name that transformers 5.24 writes. */
 static void frequencies_are_those_of_rope_theta(void **state)
 {
     (void)state;

@@ -40,7 +40,7 @@ static void packed_is_alone(void **state)
     }
 }
 
-/* Parameters of the encoding leave their initial values, which for some are zeros that see nothing. */
+/* Changes the parameters of the encoding from their initial values, which are zero for some. */
 static void stir(const rf_model *m)
 {
     for (size_t i = 0; i < m->params.n; i++)
@@ -48,9 +48,9 @@ static void stir(const rf_model *m)
             m->value[i][j] += 0.1f * (float)sin(1.7 * (double)j + (double)i);
 }
 
-/* The order of tokens changes the answer, but for encodings that see distances alone, or nothing.  For those the mean
- * over a text and over its reverse are sums of the same numbers in another order: 130 terms and two layers, below 1000
- * roundings. */
+/* The order of tokens changes the result, except for encodings that only use distances, or nothing.  For those the
+ * means over a text and over its reverse are sums of the same numbers in another order: 130 terms and two layers, below
+ * 1000 roundings. */
 static void order_is_seen(void **state)
 {
     (void)state;
@@ -83,8 +83,8 @@ static void order_is_seen(void **state)
     }
 }
 
-/* m -> m + s changes nothing but rounding, for those that say so.  Angles are formed in double, so the size of s does
- * not matter; products of two layers of width 32 stay within a few hundred ulp of values near 1. */
+/* m -> m + s changes only roundings, for encodings with that property.  Angles are computed in double, so the size of s
+ * does not matter; products of two layers of width 32 stay within a few hundred ulp of values near 1. */
 static void check_shifts(const struct config *t, bool causal)
 {
     rf_config c = t->c;
@@ -121,9 +121,9 @@ static void shift_invariant_ones_are(void **state)
         for (int causal = t.c.is_decoder; causal < 2 && !t.moves; causal++) check_shifts(&t, causal);
 }
 
-/* Products in bf16 round operands to 2^-9 of themselves.  Two layers have some ten of them after each other, with
- * scores of size 3 among them: 3 sqrt(10) 2^-9, 2 % of outputs of size 1, and never more than 8 %.  A text's bits are
- * its own there, too. */
+/* Products in bf16 round operands with a relative error of 2^-9.  Two layers have some ten products in sequence,
+ * including scores of size 3: 3 sqrt(10) 2^-9, 2 % of outputs of size 1, and never more than 8 %.  The bits of a text
+ * do not depend on the batch there, either. */
 static void check_bf16(const struct config *t, bool causal)
 {
     enum { LONG = 64, SHORT = 17 };
@@ -190,7 +190,7 @@ static void rotated_values_leak(void **state)
     t_free_all();
 }
 
-/* Those that extrapolate answer for texts longer than max_position_embeddings; the others name the position. */
+/* Encodings that extrapolate accept texts longer than max_position_embeddings; the others name the position. */
 static void beyond_the_trained_length(void **state)
 {
     (void)state;
@@ -216,8 +216,8 @@ static void beyond_the_trained_length(void **state)
     }
 }
 
-/* ReRoPE without a far key is RoPE; with a leak of 1 its distances are the true ones.  Two layers of width 32 stay
- * within a few hundred ulp of values near 1. */
+/* ReRoPE without a far key is RoPE; with a leak of 1 its distances are unchanged.  Two layers of width 32 stay within a
+ * few hundred ulp of values near 1. */
 static void rerope_begins_at_rope(void **state)
 {
     (void)state;
@@ -261,7 +261,7 @@ static void slope(double *out, const double *p, double t, const double *a, const
     }
 }
 
-/* p_m of the encodings whose positions follow from each other. */
+/* p_m of the recurrent encodings. */
 static void follow(const char *name, double *p, int32_t m, double *const w[])
 {
     memcpy(p, w[0], E * sizeof *p);
@@ -286,7 +286,7 @@ static void follow(const char *name, double *p, int32_t m, double *const w[])
     }
 }
 
-/* y[n] from x and the weights; false: this encoding leaves the words alone. */
+/* y[n] from x and the weights; false: this encoding does not change the words. */
 static bool formula(const char *name, double b, double *y, const double *x, double *const w[], const int32_t id[])
 {
     double state[E] = {0}, p[E];
@@ -404,7 +404,7 @@ static void words_are_their_formulas(void **state)
     check_formulas(30);
 }
 
-/* Positions that end where the bits of 24 columns do, or those that there are; a text of one token is at 0 of [0,1]. */
+/* Positions that end with the bits of 24 columns, or with the existing ones; a text of one token is at 0 of [0,1]. */
 static void numbers_have_ends(void **state)
 {
     (void)state;
@@ -435,7 +435,7 @@ static void numbers_have_ends(void **state)
     t_free_all();
 }
 
-/* The count of the listing is that of the table. */
+/* The count of the listing equals that of the table. */
 static void parameters_are_counted(void **state)
 {
     (void)state;
@@ -454,8 +454,8 @@ static void parameters_are_counted(void **state)
     }
 }
 
-/* With is_decoder, what a text begins with is all that its states depend on: to the last bit whatever follows, and not
- * before the first token that differs.  Angles of dynamic and longrope are those of the whole text's length. */
+/* With is_decoder, states depend only on the beginning of a text: they have the same bits for any continuation, up to
+ * the first token that differs.  Angles of dynamic and longrope are those of the whole text's length. */
 static void causal_models_do_not_look_ahead(void **state)
 {
     (void)state;

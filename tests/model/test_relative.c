@@ -15,7 +15,7 @@ static const double u[C] = {0.3,  -0.7, 0.2,  0.9, -0.4, 0.1, -0.8, 0.5,  0.6,
                             -0.2, 0.7,  -0.3, 0.4, -0.9, 0.8, -0.1, -0.6, 0.5};
 static const double theta_1[H] = {0.7, -1.1, 0.4};
 
-/* Vectors that one evaluation needs more than once. */
+/* Vectors that one evaluation uses more than once. */
 struct projected { double a[64][C], b[64][C]; };
 
 static void times_matrix(double *y, const double *x, const double *w, const double *bias)     /* y = W x + b */
@@ -55,7 +55,7 @@ static int t5_bucket(int r, bool two_sided, int buckets, int farthest)
                             buckets - 1);
 }
 
-/* He et al.'s row delta for the distance d = query - key: of version 1, or with buckets that of version 2. */
+/* He et al.'s row delta for the distance d = query - key: of version 1, or with buckets of version 2. */
 static int deberta_row(int d, int buckets, int farthest)
 {
     const int span = buckets > 0 ? buckets : farthest, middle = buckets / 2;
@@ -116,7 +116,7 @@ static void project(const rf_config *c, double *const w[], struct projected *p)
     }
 }
 
-/* score(m,n) of head h; q and k are the head's columns, `same` tells whether both are of one segment. */
+/* score(m,n) of head h; q and k are the head's columns, `same`: both are in the same segment. */
 static double score(const rf_config *c, double *const w[], const struct projected *p, const double *q, const double *k,
                     int m, int n, int h, bool same)
 {
@@ -156,7 +156,7 @@ static double score(const rf_config *c, double *const w[], const struct projecte
         return (inner(q, k) + inner(q, p->a[row] + h * D) + inner(k, p->b[row] + h * D)) / sqrt(3.0 * D);
     }
     assert_true(is(c, "transformer_xl") || is(c, "xlnet"));
-    double q_u[D], q_v[D], q_s[D], sum;     /* the query's bias here holds u, relative_bias v - u, segment_bias s - u */
+    double q_u[D], q_v[D], q_s[D], sum;     /* the query's bias here has u, relative_bias v - u, segment_bias s - u */
     for (int i = 0; i < D; i++) {
         const double bare = q[i] - u[h * D + i], v = w[1][h * D + i] + u[h * D + i],
                      s = is(c, "xlnet") ? w[2][h * D + i] + u[h * D + i] : 0;
@@ -197,7 +197,7 @@ static void formula(const rf_config *c, double *y, const double *qkv, double *co
     attend_as_printed(c, &(struct printed){pair_score, pair_value, &of}, TEXTS, start, y, qkv);
 }
 
-/* Distances go past every limit: texts have 13 tokens. */
+/* Distances exceed every limit: texts have 13 tokens. */
 static const char *const cases[] = {
     "\"position_embedding_type\":\"alibi\"",
     "\"position_embedding_type\":\"t5\",\"relative_attention_num_buckets\":8,\"relative_attention_max_distance\":9",
@@ -236,9 +236,9 @@ static double loss(const rf_config *c, double *y, const double *qkv, double *con
     return sum;
 }
 
-/* Central differences of the formula by each of n numbers, and the library's gradient of them: a gradient passes chains
- * of 3 C products and a sum over all pairs of a text, forwards and backwards: 600 roundings of numbers not larger than
- * the largest.  Differences with a step of 1e-5 are right to 1e-8. */
+/* Central differences of the formula with respect to each of n numbers, and the library's gradient of them: a gradient
+ * passes chains of 3 C products and a sum over all pairs of a text, forward and backward: 600 roundings of numbers not
+ * larger than the largest.  The error of differences with a step of 1e-5 is 1e-8. */
 static void compare(const char *what, const rf_config *c, const float *got, double *at, size_t n, const double *qkv,
                     double *const w[], const float *weight)
 {
@@ -259,7 +259,7 @@ static void compare(const char *what, const rf_config *c, const float *got, doub
                      c->is_decoder ? ", causal" : "", (int)i, what, (double)got[i], expected[i]);
 }
 
-/* Values are the end of scores of size 10, each a sum of up to 3 C products, and of a softmax: 200 roundings of the
+/* Values depend on scores of size 10, each a sum of up to 3 C products, and on a softmax: 200 roundings of the
  * largest. */
 static void check(const rf_config *c)
 {
@@ -310,8 +310,8 @@ static void formulas_and_gradients(void **state)
         }
 }
 
-/* What a session keeps of one batch for the next changes no bit, whatever lengths come after each other; and it is
- * kept: parameters that are overwritten (which nobody may do) are not looked at again. */
+/* What a session caches from one batch for the next changes no bit, for any sequence of lengths; and it is cached:
+ * parameters that are overwritten (which is not allowed) are not read again. */
 static void kept_tables_are_the_same(void **state)
 {
     (void)state;

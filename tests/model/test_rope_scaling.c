@@ -108,7 +108,7 @@ static void frequencies_of_layers(void **state)
     assert_string_equal(rf_rope_type_name(RF_ROPE_YARN), "yarn");
 }
 
-/* By the printed formula, too, for transformers has it only as a point of its dynamic one: base b f^(r/(r-2)), at every
+/* Also by the formula, because transformers has it only as a point of its dynamic one: base b f^(r/(r-2)), at every
  * length. */
 static void ntk_is_its_formula(void **state)
 {
@@ -124,8 +124,7 @@ static void ntk_is_its_formula(void **state)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* The angle and the gain of plane i at position m in a text of L tokens; part 0 queries, 1 keys; written from the
- * papers. */
+/* The angle and the gain of plane i at position m in a text of L tokens; part 0 queries, 1 keys; from the papers. */
 typedef void formula(double m, double L, int64_t i, int part, int64_t layer, double *angle, double *gain);
 
 static void plain(double m, double L, int64_t i, int part, int64_t layer, double *angle, double *gain)
@@ -190,8 +189,8 @@ static void yarn(double m, double L, int64_t i, int part, int64_t layer, double 
     *gain = 0.1 * log(4) + 1;
 }
 
-/* The angle is formed in double and its cosine rounded once: half an ulp of a number not above its gain, and as much
- * again for the gain's own rounding in the formula's other order. */
+/* The angle is computed in double and its cosine rounded once: half an ulp of a number not above its gain, and as much
+ * again for the gain's rounding in the formula's other order. */
 static void tables_are_their_formulas(void **state)
 {
     (void)state;
@@ -253,8 +252,8 @@ static void tables_are_their_formulas(void **state)
     rf_ctx_free(ctx);
 }
 
-/* R_a R_b = R_(a+b), R_a^T R_a = 1, R_a^-1 = R_-a, and the halves layout is the pairs layout with columns exchanged;
- * for a table that was stretched.  Two rotations of numbers below 1: 4 roundings. */
+/* R_a R_b = R_(a+b), R_a^T R_a = 1, R_a^-1 = R_-a, and the halves layout is the pairs layout with permuted columns, for
+ * a scaled table.  Two rotations of numbers below 1: 4 roundings. */
 static void rotations_are_a_group(void **state)
 {
     (void)state;
@@ -390,7 +389,7 @@ static void bad_configs_are_refused(void **state)
     }
 }
 
-/* What is written is read back: every key of positions. */
+/* Every key of positions is read back as written. */
 static void configs_survive(void **state)
 {
     (void)state;

@@ -56,7 +56,7 @@ static double position_angle(const rf_config *c, int m, int L, int i)
     return m * theta(c, r, L, i);
 }
 
-/* Made once for a config: central differences ask for them a million times. */
+/* Computed once for a config, because central differences use them a million times. */
 static double made[LONGEST + 1][LONGEST + 1][D / 2];                /* [L][m][i] */
 static bool learned;
 
@@ -71,7 +71,7 @@ static void make_angles(const rf_config *c)
 
 static double angle(double *const w[], int m, int L, int i) { return made[L][m][i] * (learned ? 1 + w[0][i] : 1); }
 
-/* What plane i of query m is rotated by against key n, and multiplied with. */
+/* The angle and the factor of plane i for query m and key n. */
 static double rotation(const rf_config *c, double *const w[], int m, int n, int L, int i)
 {
     if (!is(c, "rerope")) return angle(w, m, L, i) - angle(w, n, L, i);
@@ -118,7 +118,7 @@ static double score(const void *of, const double *q, const double *k, const stru
     return sum / sqrt(D);
 }
 
-/* v_n as query m meets it: rotated to its place, and with rotary_value_inverse back by the query's. */
+/* v_n for query m: rotated to its position, and with rotary_value_inverse back by the query's. */
 static void value(const void *of, double *out, const double *v, const struct pair *at)
 {
     const rf_config *const c = ((const struct encoding *)of)->c;
@@ -192,9 +192,9 @@ static double loss(const rf_config *c, double *y, const double *qkv, double *con
     return sum;
 }
 
-/* Central differences of the formula with a step of 1e-5 are right to 1e-8; the library's gradient is at the end of 600
- * roundings of numbers not larger than the largest, and those of learned frequencies enter with the position as a
- * factor.  Of the queries, keys and values every thirteenth number: all columns, heads and parts come up. */
+/* The error of central differences of the formula with a step of 1e-5 is 1e-8; the library's gradient has 600 roundings
+ * of numbers not larger than the largest, and those of learned frequencies have the position as a factor.  Every
+ * thirteenth number of queries, keys and values is tested: all columns, heads and parts occur. */
 static void compare(const char *what, const rf_config *c, const float *got, double *at, int n, int step,
                     const double *qkv, double *const w[], const float *weight)
 {

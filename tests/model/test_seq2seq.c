@@ -129,7 +129,7 @@ static void attend(const model *m, int side, const char *how, bool causal, doubl
         }
 }
 
-/* Attention and what it is projected by; `to` NULL: to x itself. */
+/* Attention and its projection; `to` NULL: to x itself. */
 static void attention(const model *m, int side, int l, const char *name, double *y, const double *x, int T,
                       const double *to, int S)
 {
@@ -304,7 +304,7 @@ static void for_all(each *what)
         }
 }
 
-/* A pair by itself has the bits that it has among others, and so have the first words of a target. */
+/* A pair alone has the bits that it has among others, and so do the first words of a target. */
 static void alone_and_cut(const rf_ctx *ctx, const shape *s)
 {
     model m;
@@ -317,7 +317,7 @@ static void alone_and_cut(const rf_ctx *ctx, const shape *s)
     memcpy(all, scores(g, e, &SOURCE, &TARGET)->f32, sizeof all);
     for (int b = 0; b < PAIRS; b++) {
         const int32_t S = source_start[b + 1] - source_start[b], T = target_start[b + 1] - target_start[b];
-        /* where positions are shares of the whole text, a target that ends earlier is another one */
+        /* if positions are fractions of the whole text, a target that ends earlier is a different one */
         const bool whole = m.p.stack[1].position->flags & RF_POSITION_LENGTH;
         for (int32_t cut = whole ? T : 1; cut <= T; cut++) {
             const int32_t from[] = {0, S}, to[] = {0, cut};
@@ -350,7 +350,7 @@ static double loss_of(const rf_params *p, float *slab, float *grad, bool again)
     double sum = 0;
     if (rf__encoder_new(p, slab, grad, &e, &why) || rf_graph_new(p->ctx, &g, &why)) fail_msg("%s", why.text);
     rf__encoder_recompute(e, again);
-    rf_graph_record(g, 1, 1, 1);                    /* with grad NULL, too: an encoding may shift texts in training */
+    rf_graph_record(g, 1, 1, 1);                    /* also with grad NULL: an encoding may shift texts in training */
     rf_tensor *loss = rf__mlm_loss(g, e, rf__pair_forward(g, e, &SOURCE, &TARGET), rows, label, N, 1, &sum, NULL);
     if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
     if (grad && rf_backward(g, loss, &why)) fail_msg("%s", why.text);
@@ -359,8 +359,8 @@ static double loss_of(const rf_params *p, float *slab, float *grad, bool again)
     return sum;
 }
 
-/* As in test_family.c: every tensor moves the loss by its gradient, along which a step's curvature leaves 5 %, and
- * rounding of a loss of size 30 1e-4. */
+/* As in test_family.c: every tensor changes the loss by its gradient, along which a step's curvature causes up to 5 %,
+ * and rounding of a loss of size 30 1e-4. */
 static const double STEP = 0.002;
 static void has_gradients(const rf_ctx *ctx, const shape *s)
 {
@@ -446,7 +446,7 @@ static void what_is_refused(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Questions of one text to a model of pairs, and the other way round. */
+/* Calls for single texts on a model of pairs, and vice versa. */
 static void the_other_kind_of_question(void **state)
 {
     (void)state;

@@ -94,7 +94,7 @@ static const json_t *logits_of(const golden *g, int i, int written)
     return json_array_get(json_object_get(g->line[i], "logits"), (size_t)written);
 }
 
-/* The prompts in one batch, then a token of each in one batch, again and again. */
+/* The prompts in one batch, then a token of each in one batch, repeatedly. */
 static void tokens_behind_prompts(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static int keep(void *user, const rf_generated *token)
     return 0;
 }
 
-/* Texts that are generated side by side are those that are generated alone, the likeliest token by the logits. */
+/* Texts generated in one batch equal those generated alone, by the likeliest token of the logits. */
 static void generated(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void a_gpt_is_causal(void **state)
     forget(&g);
 }
 
-/* A folder that is written is one that is read: the pooler and the key. */
+/* A written folder is read back: the pooler and the key. */
 static void written_again(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ static void answers_are_those_of_the_widened_folder(void **state)
     t_free_all();
 }
 
-/* Opening one of them takes hardly more memory than opening the other: neither has a copy of its words. */
+/* Opening one of them takes hardly more memory than opening the other: neither copies its words. */
 static void words_are_not_copied(void **state)
 {
     (void)state;
@@ -81,8 +81,7 @@ static void words_are_not_copied(void **state)
     if (peak[1] >= peak[0] + words / 2) fail_msg("words in bf16 take %zu bytes, in f32 %zu", peak[1], peak[0]);
 }
 
-/* Looked up in bf16, alone and as weighted sums, rows have the bits of their widened copy; gradients have none to go
- * to. */
+/* Rows looked up in bf16, alone and as weighted sums, have the bits of their widened copy; they have no gradient. */
 static void rows_of_halves(void **state)
 {
     (void)state;

@@ -11,9 +11,9 @@ static float draw(uint32_t *x)
     return (float)(*x >> 8) * 0x1p-24F - 0.5F;
 }
 
-/* Sums of squares of a column are in f32, over at most a thousand rows: 1e-5 of the number is far above their
- * rounding, and steps of about 1e-2, which may cancel, are off by 1e-6 of themselves each.  A factor of the wrong
- * row or column is off by a power of two. */
+/* Sums of squares of a column are in f32, over at most a thousand rows: a relative tolerance of 1e-5 is far above their
+ * rounding.  Steps are about 1e-2 and may cancel; each has a relative error of 1e-6.  A factor of the wrong row or
+ * column is wrong by a power of two. */
 static void matrix_case(FILE *f, rf_ctx *ctx)
 {
     int rows, columns;
@@ -89,7 +89,7 @@ static void formula(const rf_param *p, const float *grad, double scale, double *
     free(fresh);
 }
 
-/* |a - b| / |b|: what "directions differ" means. */
+/* |a - b| / |b|: the difference of directions. */
 static double apart(const float *a, const double *b, size_t n)
 {
     double away = 0, all = 0;
@@ -97,8 +97,8 @@ static double apart(const float *a, const double *b, size_t n)
     return sqrt(away / all);
 }
 
-/* Every tensor of a model whose feed-forward is cut for several threads, and whose rows have gradients of very
- * different sizes, moves as printed: nothing of one tensor's factors is another's. */
+/* Every tensor of a model whose feed-forward is divided among several threads, and whose rows have gradients of very
+ * different sizes, follows the formula: factors of tensors do not mix. */
 static void all_tensors_move_as_printed(void **state)
 {
     (void)state;

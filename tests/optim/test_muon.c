@@ -50,7 +50,7 @@ static void newton_schulz(double *x, int r, int c)
     for (int i = 0; i < r * c; i++) norm += x[i] * x[i];
     for (int i = 0; i < r * c; i++) x[i] /= sqrt(norm) + 1e-7;
     for (int step = 0; step < 5; step++) {
-        for (int i = 0; i < r; i++)                              /* X X^T, whatever the shape: (X X^T) X = X (X^T X) */
+        for (int i = 0; i < r; i++)                              /* X X^T, for any shape: (X X^T) X = X (X^T X) */
             for (int j = 0; j < r; j++) {
                 gram[i * r + j] = 0;
                 for (int k = 0; k < c; k++) gram[i * r + j] += x[i * c + k] * x[j * c + k];
@@ -95,9 +95,8 @@ static void expected_update(const rf_param *p, double *value, double *m, double 
     for (int i = 0; i < n; i++) value[i] = (1 - 0.1 * rate) * value[i] - 0.2 * sqrt(r > c ? r : c) * rate * u[i];
 }
 
-/* In f32 a step of Newton and Schulz rounds sums of at most 40 products of numbers below 1.3, by 2^-24 of their
- * absolute sum each, and makes what was off before at most 3.4445 times as large: sum of 3.4445^k to k = 4 is 197,
- * times some 40 2^-24. */
+/* In f32 a Newton-Schulz step rounds sums of at most 40 products of numbers below 1.3, by 2^-24 of their absolute sum
+ * each, and multiplies earlier errors by at most 3.4445: the sum of 3.4445^k to k = 4 is 197, times some 40 2^-24. */
 static void follows_the_formula(void **state)
 {
     (void)state;
@@ -184,7 +183,7 @@ static void zeros_stay(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Second moments are kept of what AdamW updates alone, and said to be. */
+/* Only parameters that AdamW updates have second moments, and their number is reported. */
 static void keeps_what_it_says(void **state)
 {
     (void)state;

@@ -37,9 +37,9 @@ static void random_grad(rf__optimizer *o, unsigned step)
         for (size_t i = 0; i < o->span[s].n; i++) o->grad[o->span[s].at + i] = 0.01f * rf_rng_normal(&r);
 }
 
-/* 100 updates against the published formula in double.  Each update rounds p, m and v once or twice in f32: relative
- * 2^-24 each, so after 100 updates p is off by at most about 100 * (2 ulp of p) + 100 * (8 ulp of a step of size
- * 1e-3). */
+/* 100 updates compared with the published formula in double.  Each update rounds p, m and v once or twice in f32:
+ * relative 2^-24 each, so after 100 updates the error of p is at most about 100 * (2 ulp of p) + 100 * (8 ulp of a step
+ * of size 1e-3). */
 static void follows_the_formula(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void follows_the_formula(void **state)
 
 enum { ROWS = 5, COLUMNS = 3, VECTOR = 7, NUMBERS = ROWS * COLUMNS + VECTOR, UPDATES = 6 };
 
-/* A matrix that decays and, a cache line further, a vector that does not. */
+/* A matrix with weight decay and, one cache line later, a vector without. */
 static void two_params(const rf_ctx *ctx, rf_param p[2], rf_params *out)
 {
     p[0] = (rf_param){
@@ -106,8 +106,8 @@ static rf_optim optim_named(const char *name)
     return RF_OPTIM_ADAMW;
 }
 
-/* Of an update about twenty operations round, each by 2^-24 of a number no larger than a step or the value; the
- * constants are rounded to f32, which is one more.  `size`: of the largest step so far, all of them adding up. */
+/* About twenty operations of an update round, each by 2^-24 of a number no larger than a step or the value; the
+ * constants are rounded to f32, which is one more.  `size`: the largest step so far; the errors add up. */
 static void golden_case(FILE *f, const char *name, const char *optim, const char *isa)
 {
     double k[14], p[NUMBERS], g[NUMBERS], expected[NUMBERS], size = 0;
@@ -276,7 +276,8 @@ static void norm_is_that_of_all_parameters(void **state)
     assert_memory_equal(&norm[0], &norm[1], sizeof norm[0]);
 }
 
-/* Three updates, saved, loaded into another, two more on both: the same bits; another rule's file is refused. */
+/* Three updates, saved, loaded into another optimizer, two more on both: the same bits; the file of a different
+ * optimizer is rejected. */
 static void file_keeps_every_bit(void **state)
 {
     (void)state;

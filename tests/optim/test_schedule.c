@@ -108,7 +108,8 @@ static void as_others_compute(void **state)
     fclose(f);
 }
 
-/* RoFormerV2's schedule in small: up to 1 at 32, down to .5 at 320, .1 at 1280, .01 at 2560, and there it stays. */
+/* RoFormerV2's schedule scaled down: up to 1 at 32, down to .5 at 320, .1 at 1280, .01 at 2560, and constant from
+ * there. */
 static void straight_lines(void **state)
 {
     (void)state;
@@ -132,7 +133,7 @@ static void straight_lines(void **state)
     assert_false(rf__schedule_valid(NULL));
 }
 
-/* Down to its share of the peak and no further; a share of 1 is a constant, one of 0 the cosine alone. */
+/* Down to its fraction of the peak and no further; a fraction of 1 is constant, one of 0 is the plain cosine. */
 static void a_cosine_above_a_floor(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ static void canceled(rf_status status, rf_error *why)
     *why = (rf_error){0};
 }
 
-/* A time limit sets the flag by itself, and is gone when the flag is cleared. */
+/* A time limit sets the flag, and is removed when the flag is cleared. */
 static void after_a_time(void **state)
 {
     (void)state;
@@ -78,7 +78,7 @@ static void set_at_a_layer(void *user, rf_graph *g, const rf__view *view)
     x->seen++;
 }
 
-/* Set while a layer computes, the next one is not begun. */
+/* If it is set while a layer computes, the next one does not begin. */
 static void between_two_layers(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static int hear_end(void *user, int64_t text, rf_generate_end end, const rf_erro
     return 0;
 }
 
-/* Set at every token in turn, greedily and with beams: what is written side by side may still finish its step. */
+/* Set at every token, greedily and with beams: texts generated in the same batch may finish their step. */
 static void while_texts_are_written(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static rf_status embed(setup *s, const float **v)
     return rf_embed_texts(s->p, text, NULL, TEXTS, &o, v, NULL, &s->why);
 }
 
-/* From another thread, somewhere within the call, in all workers. */
+/* From another thread, at some point of the call, in all workers. */
 static void from_another_thread(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@ enum { C = 32, TEXTS = 3 };
 static const char *const text[TEXTS] = {"the old river is big and the red cat is shy .", "the dog", ""};
 static const char prompt[] = "the big ";
 
-/* What modules.json and the files that it names say. */
+/* The settings in modules.json and the files that it names. */
 typedef struct says { rf_pooling pooling; int normalize, prompt, length, cut; } says;
 
 static void write_text(const char *folder, const char *name, const char *all)
@@ -43,7 +43,7 @@ static setup folder_of(const says *x)
     return s;
 }
 
-/* One text's vector, of `width` numbers, step by step; `before` is put before it. */
+/* The vector of one text, of `width` numbers, computed step by step; `before` is put before it. */
 static void alone(const setup *s, const says *x, const char *before, const char *one, int width, double *v)
 {
     const rf_model *m = rf_pipeline_model(s->p);
@@ -79,8 +79,8 @@ static void check_vectors(setup *s, const says *x, const rf_embed_options *o, co
     }
 }
 
-/* Every combination: no options, the defaults, and what rf_embed_defaults_of shows, give the same; a member that is
- * given goes before the folder, and leaves the others to it. */
+/* Every combination: no options, the defaults, and the result of rf_embed_defaults_of give the same; a given member
+ * overrides the folder, and the others are the folder's. */
 static void the_folder_says_how_vectors_are_made(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void the_folder_says_how_vectors_are_made(void **state)
     }
 }
 
-/* A folder that says nothing of vectors: means. */
+/* A folder without settings of vectors: means. */
 static void without_a_word_of_the_folder(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static rf_embed_options options_of(int kind)
     return o;
 }
 
-/* Vectors by the pipeline, [TEXTS,D] for each kind of options. */
+/* Vectors of the pipeline, [TEXTS,D] for each kind of options. */
 static float *expected[6];
 
 static void expect_vectors(const engine_setup *s)
@@ -71,7 +71,7 @@ static void expect_vectors(const engine_setup *s)
 
 typedef struct caller { const engine_setup *s; unsigned number; int bad; } caller;
 
-/* Several jobs at once, of 0 to 5 texts, with options that differ between them. */
+/* Several jobs at the same time, of 0 to 5 texts, with different options. */
 static void *call(void *user)
 {
     caller *c = user;
@@ -168,7 +168,7 @@ static void labels_are_those_of_the_answerer(void **state)
         tiny_sentence(text[i], sizeof text[i], (unsigned)i, 1);
         list[i] = text[i];
     }
-    for (int i = 0; i < 4; i++)                                           /* computed together, with pairs among them */
+    for (int i = 0; i < 4; i++)                                           /* computed together, including pairs */
         if (rf_engine_classify(e, list + i, NULL, i % 2 ? list : NULL, NULL, N - 4, NULL, &job[i], &why))
             fail_msg("%s", why.text);
     for (int i = 0; i < 4; i++) {
@@ -300,7 +300,7 @@ static void count_slowly(void *user, rf_engine_job *job)
     atomic_fetch_add((atomic_int *)user, 1);
 }
 
-/* A job is over for other threads when its `done` has returned: they may free it, and what `done` uses. */
+/* A job is finished for other threads when its `done` has returned: they may free it, and what `done` uses. */
 static void done_returns_before_wait(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void done_returns_before_wait(void **state)
     finish(&s);
 }
 
-/* Freed at any moment, `done` is either not called or has returned. */
+/* If a job is freed at any moment, `done` is either not called or has returned. */
 static void done_is_not_called_after_free(void **state)
 {
     (void)state;
@@ -375,7 +375,7 @@ static void waiting_jobs_end_at_once(void **state)
     assert_int_equal(atomic_load(&done), 2);
 
     rf_engine_job *kept = submit(&s, 3, NULL), *late;
-    late = submit(&s, 3, &o); /* nobody waits for it: it ends when its turn comes */
+    late = submit(&s, 3, &o); /* nobody waits for it: it ends when it reaches the front */
     rf_engine_job_free(submit(&s, 3, NULL));
     rf_engine_state now;
     rf_engine_look(s.e, &now);
@@ -391,7 +391,7 @@ static void waiting_jobs_end_at_once(void **state)
     assert_int_equal(atomic_load(&done), 3);
 }
 
-/* A function sees the flag; a job that is freed while it is computed is gone afterwards. */
+/* A function sees the flag; a job that is freed during its computation disappears afterwards. */
 static rf_status until_canceled(void *user, rf_pipeline *p, rf_error *why)
 {
     static const char *const text[] = {"the river is", "a house"};
@@ -478,7 +478,7 @@ static void what_cannot_be_computed_is_refused(void **state)
         rf_engine_job_free(job);
     }
 
-    /* A queue that is full: the first may be as large as it wants. */
+    /* A full queue: the first job may have any size. */
     gate *g = close_gate(&s, &first);
     second = submit(&s, 12, NULL);
     why = (rf_error){0};
@@ -520,7 +520,7 @@ static void a_long_wait_is_refused(void **state)
     finish(&s);
 }
 
-/* Jobs that wait end with the engine, and are there as long as their owner wants. */
+/* Waiting jobs end with the engine, and exist until their owner frees them. */
 static void closing_ends_what_waits(void **state)
 {
     (void)state;
@@ -598,7 +598,7 @@ static void a_child_is_told(void **state)
     finish(&s);
 }
 
-/* Allocations that fail while jobs are made and computed: RF_ENOMEM, and the engine goes on. */
+/* Allocations fail while jobs are created and computed: RF_ENOMEM, and the engine continues. */
 static void memory_ends(void **state)
 {
     (void)state;

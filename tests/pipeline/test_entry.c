@@ -67,7 +67,7 @@ INIT(rf_tokenizer_options)
 INIT(rf_train_options)
 INIT(rf_finetune_options)
 
-/* What a struct begins as, and a function that takes it; the first thing that is wrong with the defaults, or NULL. */
+/* Initial contents of a struct, and a function that takes it; returns the first error in the defaults, or NULL. */
 #define STRUCT(type) #type, sizeof(type), type##_begin
 static const struct door {
     const char *type;
@@ -131,7 +131,7 @@ static void every_struct_begins_within_its_size(void **state)
     }
 }
 
-/* Structs that others hold: what follows them stays where it is when they grow. */
+/* Structs embedded in others: the members after them keep their offsets when they grow. */
 static void options_within_options_may_grow(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ static int remember(void *user, const rf_generated *token)
     return 0;
 }
 
-/* The same by the session, with every list given: id[0] of them. */
+/* The same through the session, with every list given: id[0] of them. */
 static void by_hand(setup *s, rf_generate_options o, const int32_t *stop, int32_t forbidden, int32_t *id)
 {
     const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(s->p));
@@ -53,7 +53,7 @@ static void expect(setup *s, const rf_generate_options *o, const int32_t *id)
     assert_memory_equal(g->id, id + 1, (size_t)id[0] * sizeof *id);
 }
 
-/* Of every token that the text of no settings has: it ends the text, and then it is forbidden. */
+/* For every token of the text without settings: it ends the text, and then it is suppressed. */
 static void lists_are_the_folders(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void lists_are_the_folders(void **state)
     }
 }
 
-/* Where it says nothing, [SEP] ends a text, and the query shows it. */
+/* Without settings, [SEP] ends a text, and the query reports it. */
 static void sep_ends_a_text_of_a_silent_folder(void **state)
 {
     (void)state;

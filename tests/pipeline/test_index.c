@@ -12,7 +12,7 @@
 
 enum { TEXT = 32 };
 
-/* n vectors of length 1 and texts that say their numbers. */
+/* n vectors of length 1, and texts with their numbers. */
 typedef struct made { int64_t n, D; float *v; const char **text; char *bytes; } made;
 
 static made make(int64_t n, int64_t D, const float *v)
@@ -116,7 +116,7 @@ static void what_comparing_all_finds(void **state)
         }
 }
 
-/* Vectors so alike that int8 cannot tell them apart, and with one large number, which makes its steps coarse. */
+/* Vectors so similar that int8 cannot distinguish them, with one large component, which makes its steps coarse. */
 static void crowds_are_told_apart(void **state)
 {
     (void)state;
@@ -196,8 +196,8 @@ static void texts_come_back(void **state)
     int64_t hits;
     const float q[] = {0.6f, 0.8f};
     assert_int_equal(rf_index_search(x, q, 10, &hit, &hits, &why), RF_OK);
-    assert_int_equal(hits, 2);                          /* texts of white space are not found, whatever is asked */
-    assert_int_equal(hit[0].row, 3);                    /* 1e-20 long: its direction counts                      */
+    assert_int_equal(hits, 2);                          /* texts of white space are never found */
+    assert_int_equal(hit[0].row, 3);                    /* length 1e-20: its direction counts                    */
     t_near(hit[0].score, 0.8, 1e-7);
     t_near(hit[1].score, 0.6, 1e-7);
     assert_int_equal(rf_checksums_verify(ctx, folder, rf_checksums_found(folder), NULL, NULL, &why), RF_OK);
@@ -266,7 +266,7 @@ static void the_files_are_what_formats_says(void **state)
 
 /* ---- what is refused ---- */
 
-/* As t_failed, and the next failure is another one. */
+/* Like t_failed, and clears the failure. */
 static void refused(rf_error *why, rf_status code, const char *part)
 {
     t_failed(why, code, part);
@@ -468,7 +468,7 @@ static void memory_that_ends(void **state)
     const made m = make(40, 8, t_normal(320));
     round_trip r = {&m, folder};
     t_fail_allocations(1, NULL, go_round, &r);
-    assert_int_equal(entries(above), 1);                        /* the last one; of those that failed nothing is left */
+    assert_int_equal(entries(above), 1);                        /* the last one; the failed ones leave nothing */
     t_free_all();
 }
 

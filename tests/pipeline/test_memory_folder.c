@@ -64,7 +64,7 @@ static rf_memory_folder *folder_of(const rf_ctx *ctx, const files *f)
 
 /* ---- the same answers -------------------------------------------------------------------------------------------- */
 
-/* What a folder says: of its model, its tokenizer, and as a pipeline. */
+/* The properties of a folder: its model, its tokenizer, and as a pipeline. */
 typedef struct said {
     rf_status model, tokenizer, pipeline, sentence;
     float hidden[8 * 64];
@@ -157,7 +157,8 @@ static void every_folder_is_the_same_in_memory(void **state)
     for (int i = 0; i < f.n; i++) {
         files all = {.n = 0};
         read_all(&all, f.path[i], "");
-        /* A folder of folders, too many for a list; or one whose name says what it is, which memory has not. */
+        /* A folder with too many subfolders for a list; or one whose name determines its type, which memory does not
+         * have. */
         if (all.n == FILES || strstr(f.path[i], "/chinese_roformer-")) {
             forget(&all);
             continue;
@@ -180,7 +181,7 @@ static void every_folder_is_the_same_in_memory(void **state)
     assert_true(models > 50 && tokenizers >= 5 && pipelines >= 4);
 }
 
-/* tokenizer.json and SentencePiece models, each under the names by which folders have them. */
+/* tokenizer.json and SentencePiece models, each with the names that folders use. */
 static void every_kind_of_tokenizer(void **state)
 {
     (void)state;
@@ -223,7 +224,7 @@ static void every_kind_of_tokenizer(void **state)
     assert_true(opened >= 8);
 }
 
-/* The shipped model of sentences without each of its files in turn. */
+/* The shipped sentence model without each single one of its files. */
 static void a_file_that_is_missing(void **state)
 {
     (void)state;
@@ -296,8 +297,8 @@ static fenced fence(const void *data, size_t size, const void **copy)
     return f;
 }
 
-/* The same answer as on disk from each file of a small model, cut after each of its first bytes, some later ones, and
- * the last but one. */
+/* The same result as on disk for each file of a small model, truncated after each of its first bytes, some later ones,
+ * and the last but one. */
 static void a_file_that_is_cut(void **state)
 {
     (void)state;
@@ -353,7 +354,7 @@ static void what_is_refused(void **state)
     assert_int_equal(rf_memory_folder_new(ctx, twice, 0, &folder, NULL), RF_EARG);
     assert_null(folder);
 
-    /* two folders of one context are two; a message names the file; a closed one is none */
+    /* two folders of one context are separate; a message names the file; a closed one is none */
     const rf_memory_file one = {"config.json", "{\"vocab_size\": \"many\"}", 22}, none = {"other.json", "{}", 2};
     if (rf_memory_folder_new(ctx, &one, 1, &folder, NULL) || rf_memory_folder_new(ctx, &none, 1, &other, NULL)) fail();
     why = (rf_error){0};

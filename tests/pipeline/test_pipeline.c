@@ -81,7 +81,7 @@ static void vectors_are_those_of_each_text_alone(void **state)
     end(&s);
 }
 
-/* A character that no token has makes its word one unknown token. */
+/* A character without a token makes its word one unknown token. */
 static void unknown_tokens_are_counted(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void unknown_tokens_are_counted(void **state)
     end(&s);
 }
 
-/* More texts than a window holds: the last ones, too, and in their order. */
+/* More texts than a window: including the last ones, in order. */
 static void any_number_of_texts(void **state)
 {
     (void)state;
@@ -328,7 +328,7 @@ static void text_goes_on_behind_the_prompt(void **state)
     assert_int_equal(strlen(g->text), g->bytes);
     rf_session *session;
     const int32_t prompt[] = {2, 5, 10}, stop = 3;
-    int32_t never[34] = {0, 1, 2, 4};                                /* and what the tokenizer has no token for */
+    int32_t never[34] = {0, 1, 2, 4};                                /* and text for which the tokenizer has no token */
     assert_int_equal(rf_tokenizer_id(t, "old"), 10);
     rf_generate_options by_hand = o;
     by_hand.stop = &stop;
@@ -408,7 +408,7 @@ static void words_are_decoded_as_all_at_once(void **state)
     }
 }
 
-/* A model with more ids than the tokenizer has tokens, as where a vocabulary was padded: they would be no text. */
+/* A model with more ids than the tokenizer has tokens, for example with a padded vocabulary: these ids have no text. */
 static void ids_without_a_token_are_not_written(void **state)
 {
     (void)state;
@@ -432,7 +432,7 @@ static void ids_without_a_token_are_not_written(void **state)
     end(&s);
 }
 
-/* Many prompts: what is heard of each is what it has alone; the stop strings end what they are in. */
+/* Many prompts: the reports for each are those of the prompt alone; stop strings end only their own texts. */
 enum { PROMPTS = 5 };
 typedef struct many {
     heard of[PROMPTS];
@@ -456,7 +456,8 @@ static int note(void *user, int64_t text, const rf_generation *g, const rf_error
     return ++m->done == m->most;
 }
 
-/* A source that gives two prompts at once and each further one when a text has ended; its text goes after each call. */
+/* A source that gives two prompts at first and another one whenever a text has ended; the text becomes invalid after
+ * each call. */
 typedef struct arrivals {
     many m;
     const char *const *prompt;
@@ -612,7 +613,7 @@ static void what_is_missing_is_refused(void **state)
     end(&s);
 }
 
-/* Every allocation of open, vectors, masks and closing fails once: RF_ENOMEM, and nothing is left. */
+/* Every allocation of opening, vectors, masks and closing fails once: RF_ENOMEM, and nothing leaks. */
 static rf_status ask_a_folder(const rf_ctx *ctx, void *folder, rf_error *why)
 {
     const char *text[] = {"the [MASK] cat is [MASK]", "the [MASK]"};

@@ -12,7 +12,7 @@ enum { THREADS = 4, TEXTS = 24, C = 32, LAPS = 6 };
 static const char *const word[] = {"the old river is big .", "a shy dog", "the [MASK] cat is [MASK]", "red"};
 static const char *text_of(int i) { return word[i % 4]; }
 
-/* What one pipeline says: vectors, and words for masks. */
+/* The results of one pipeline: vectors, and words for masks. */
 typedef struct said { float vector[TEXTS * C]; int32_t id[10]; float score[10]; } said;
 
 static rf_status ask(rf_pipeline *p, said *s, rf_error *why)
@@ -36,7 +36,7 @@ static rf_status ask(rf_pipeline *p, said *s, rf_error *why)
 
 typedef struct server { const rf_model *model; const said *expected; int bad; rf_error why; } server;
 
-/* Opens a pipeline, asks, and closes it, again and again. */
+/* Opens a pipeline, uses it, and closes it, repeatedly. */
 static void *serve(void *arg)
 {
     server *x = arg;

@@ -94,7 +94,8 @@ static void same(const taken *a, const taken *b)
     assert_memory_equal(a->id, b->id, sizeof a->id);
 }
 
-/* No options are the folder's; options that know of no model (rf_generate_defaults) still end where its texts end. */
+/* Without options the folder's apply; options made without a model (rf_generate_defaults) still end where its texts
+ * end. */
 static void texts_end_as_the_folder_says(void **state)
 {
     (void)state;
@@ -115,7 +116,7 @@ static void texts_end_as_the_folder_says(void **state)
     end(s);
 }
 
-/* Greedily and with beams, twice by the same pipeline. */
+/* Greedily and with beams, twice with the same pipeline. */
 static void threads_are_one(void **state)
 {
     (void)state;
@@ -150,7 +151,7 @@ static void enough(void **state)
     end(s);
 }
 
-/* Allocations that fail, one or all that come: all texts, or RF_ENOMEM; and afterwards the pipeline is what it was. */
+/* Allocations fail, one or all later ones: all texts, or RF_ENOMEM; and afterwards the pipeline is unchanged. */
 static void memory_ends(void **state)
 {
     (void)state;

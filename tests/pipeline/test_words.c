@@ -23,7 +23,7 @@ static rf_word_scores prediction(setup *s, const rf_word_options *o)
     return *out;
 }
 
-/* log p of the word's tokens where n masks stand, and whether all of them are the likeliest. */
+/* log p of the word's tokens at n masks, and whether all of them are the likeliest. */
 static double by_hand(setup *s, const char *text, const char *const token[], int n, bool *right)
 {
     const rf_mask *mask;
@@ -43,7 +43,7 @@ static double by_hand(setup *s, const char *text, const char *const token[], int
     return sum;
 }
 
-/* "don't" and "b2" are no words, "zebra" is none that the vocabulary can spell, "Walking" is two tokens. */
+/* "don't" and "b2" are not words, "zebra" cannot be spelled by the vocabulary, "Walking" is two tokens. */
 static void a_word_is_worth_what_fill_mask_says(void **state)
 {
     (void)state;
@@ -95,11 +95,11 @@ static void which_words_follows_from_the_text_alone(void **state)
     o.batch_tokens = 1;
     const rf_word_scores alone = prediction(&s, &o);
     assert_memory_equal(&alone, &some, sizeof some);
-    o.context = 0;                                            /* nothing but the masks: some of them are as many      */
+    o.context = 0;                                            /* only the masks: some of them are as many             */
     const rf_word_scores bare = prediction(&s, &o);
     assert_int_equal(bare.characters, some.characters);
     assert_true(fabs(bare.nats - some.nats) > 1e-3);
-    o.context = 1 << 20;                                      /* more text than positions: what is around is kept     */
+    o.context = 1 << 20;                                      /* more text than positions: keeps the nearest text */
     const rf_word_scores whole = prediction(&s, &o);
     assert_int_equal(whole.characters, some.characters);
     end(&s);

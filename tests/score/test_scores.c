@@ -65,7 +65,7 @@ static int one_of(const json_t *x, const char *const names[])
     return 0;
 }
 
-/* The options of a case, as sacreBLEU calls them. */
+/* The options of a case, with sacreBLEU's names. */
 static void take_options(const json_t *e, rf_mt_options *o)
 {
     static const char *const metrics[] = {"BLEU", "CHRF", "TER", NULL};
@@ -190,7 +190,7 @@ static void same_interval(const rf_mt_interval *i, double mean, double half)
     t_near(i->half, half, 2e-4);
 }
 
-/* Resampled in single precision there and summed in whole numbers here, so p may differ by one sample of 1000. */
+/* Resampling is in single precision there and with integer sums here, so p may differ by one sample of 1000. */
 static void chance_is_sacrebleus(void **state)
 {
     (void)state;
@@ -232,8 +232,8 @@ static void chance_is_sacrebleus(void **state)
 
 /* ---- characters -------------------------------------------------------------------------------------------------- */
 
-/* Numbers, punctuation and symbols among all code points, as the module regex has them.  A small letter: Unicode 14 did
- * not have it, and where utf8proc's Unicode has not, either, it is nothing here. */
+/* Numbers, punctuation and symbols among all code points, as in the module regex.  One small letter is not in Unicode
+ * 14; if utf8proc's Unicode does not have it either, it has no class here. */
 static void groups_of_characters(void **state)
 {
     (void)state;

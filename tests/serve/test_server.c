@@ -88,7 +88,7 @@ static int dial(const srv_server *s)
     return fd;
 }
 
-/* Status and body of an answer to one request on a connection of its own; -1: no answer. */
+/* Status and body of the answer to one request on a new connection; -1: no answer. */
 static int ask(const srv_server *s, const char *method, const char *path, const char *body, char *out, size_t size)
 {
     char *text = malloc(size);
@@ -232,7 +232,7 @@ static void no_request_is_lost_while_models_are_loaded_again(void **state)
     finish(&s);
 }
 
-/* Token ids, with and without [CLS] and [SEP], are the text that has these tokens. */
+/* Token ids, with and without [CLS] and [SEP], give the result of the text with these tokens. */
 static void ids_are_texts(void **state)
 {
     served s = begin();

@@ -41,7 +41,7 @@ static void defaults(void **state)
     assert_string_equal(c.architecture, "RoFormerForMaskedLM");
 }
 
-/* Counts of published checkpoints, as their weight files give them. */
+/* Counts of published checkpoints, from their weight files. */
 static void parameters(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void round_trip(void **state)
     assert_int_equal(rf_config_write(ctx, "/nowhere", &bad, &why), RF_EIO);
 }
 
-/* Configs made in memory whose lists are said to be longer than their arrays, or whose texts have no end. */
+/* Configs in memory whose lists claim to be longer than their arrays, or whose texts are not terminated. */
 static void arrays_are_not_left(void **state)
 {
     (void)state;

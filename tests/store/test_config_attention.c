@@ -29,7 +29,7 @@ static void layers_have_their_type(void **state)
     assert_false(rf__config_linear_attention(&c, -1));
 }
 
-/* What is written reads back as it was; what is as usual is not written. */
+/* What is written is read back; defaults are not written. */
 static void comes_back(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void refusals(void **state)
     }
 }
 
-/* How far training is does not make another model; all else does. */
+/* Progress of training does not change the model; everything else does. */
 static void same_models(void **state)
 {
     (void)state;

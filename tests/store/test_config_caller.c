@@ -18,8 +18,8 @@ static rf_config parsed(const rf_ctx *ctx)
     return c;
 }
 
-/* Two thirds of it were lists that few models have; 112 bytes are a decoder's, 40 those of ESM-2 and ModernBERT,
- * 8 those of GAU-alpha. */
+/* Two thirds of it were lists that few models have; 112 bytes belong to decoders, 40 to ESM-2 and ModernBERT, 8 to
+ * GAU-alpha. */
 static void it_is_small(void **state)
 {
     (void)state;
@@ -47,7 +47,7 @@ static void copies_outlive_what_they_were_made_of(void **state)
     assert_int_equal(memory.live, 0);
 }
 
-/* The lists of a program are looked at during the call alone. */
+/* The lists of a program are only read during the call. */
 static void a_model_keeps_lists_of_its_own(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void a_model_keeps_lists_of_its_own(void **state)
     rf_ctx_free(ctx);
 }
 
-/* A program of a header whose struct ended `less` bytes earlier has this much of it, and a fence. */
+/* A program with a header whose struct ended `less` bytes earlier has this much of it, followed by a fence. */
 static void an_older_header_has_less(void **state)
 {
     (void)state;

@@ -62,7 +62,7 @@ static void what_means_nothing_is_listed(void **state)
     assert_string_equal(strange, "");
 }
 
-/* Folders that transformers, other libraries and we ourselves wrote hold no key that looks like a slip. */
+/* Folders written by transformers, other libraries and this one have no key that looks misspelled. */
 static void what_is_published_is_no_slip(void **state)
 {
     (void)state;

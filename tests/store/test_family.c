@@ -20,7 +20,7 @@ static void refused(const char *json, rf_status code, const char *part)
     t_failed(&why, code, part);
 }
 
-/* Every row, by its defaults in memory and by what is written of them; every class leads to its head and back. */
+/* Every row, by its defaults in memory and as written; every class selects its head and vice versa. */
 static void every_row_comes_back(void **state)
 {
     (void)state;

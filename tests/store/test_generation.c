@@ -11,7 +11,7 @@ static rf_status read_as(const rf_ctx *ctx, const char *name, const char *json, 
     return rf__generation_read(ctx, folder, 40, x, why);
 }
 
-/* As opus-mt's folders have it, and as those before the file, in config.json. */
+/* As in opus-mt's folders, and in older ones in config.json. */
 static const char opus[] =
     "{\"bad_words_ids\": [[40]], \"bos_token_id\": 0, \"decoder_start_token_id\": 40, \"eos_token_id\": 0,"
     " \"forced_eos_token_id\": 0, \"max_length\": 512, \"num_beams\": 6, \"pad_token_id\": 40,"
@@ -57,7 +57,7 @@ static void what_a_file_says(void **state)
     rf_ctx_free(ctx);
 }
 
-/* A file that is wrong is refused; one that asks for what is not there is kept with the reason. */
+/* An invalid file is rejected; one with unsupported settings is kept with the reason. */
 static void what_is_refused(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void what_is_refused(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Allocation after allocation fails: a sentence, nothing lost. */
+/* Each allocation fails once: a message, and nothing leaks. */
 static void memory_ends(void **state)
 {
     (void)state;

@@ -48,7 +48,7 @@ static void tensors_have_the_same_bits(void **state)
     }
 }
 
-/* The logits of both folders are the same bits. */
+/* The logits of both folders have the same bits. */
 static void answers_are_the_same(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void bytes_lead_nowhere_else(void **state)
     }
 }
 
-/* A group that is its own part ends at its depth. */
+/* A group that contains itself ends at its maximum depth. */
 static void circles_end(void **state)
 {
     (void)state;

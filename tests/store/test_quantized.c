@@ -181,7 +181,7 @@ static void scales_that_cannot_be(void **state)
     rf_weights_close(w);
 }
 
-/* What is no whole number of 8 bits is not written as one. */
+/* Numbers that are not integers of 8 bits are not written as such. */
 static void numbers_that_are_not_whole(void **state)
 {
     (void)state;
@@ -216,8 +216,8 @@ static float *tensor(const rf_weights *w, const char *name, const char *ending, 
     return x;
 }
 
-/* Scales of activations are 127 / 127.5 of ours, so that they are rounded at other places: an eighth of a step of 1/127
- * of the largest in the mean, 0.0076 of the size of rows of 64 to 160 normal numbers. */
+/* Scales of activations are 127 / 127.5 of ours, so that they are rounded differently: on average by an eighth of a
+ * step of 1/127 of the largest, 0.0076 of the size of rows of 64 to 160 normal numbers. */
 static void products_as_compressed_tensors_computes_them(void **state)
 {
     (void)state;

@@ -63,7 +63,7 @@ static void tensors_have_the_same_bits(void **state)
             found++;
         }
         if (found != models[i].tensors) fail_msg("%s: %d tensors, not %d", models[i].name, found, models[i].tensors);
-        for (size_t k = 0; k < rf_weights_count(w); k++) /* nothing of the optimizer, nor of sentence pairs */
+        for (size_t k = 0; k < rf_weights_count(w); k++) /* nothing of the optimizer or of sentence pairs */
             if (strstr(rf_weights_at(w, k)->name, "adam") || strstr(rf_weights_at(w, k)->name, "seq_relationship") ||
                 strstr(rf_weights_at(w, k)->name, "global_step"))
                 fail_msg("%s: %s", models[i].name, rf_weights_at(w, k)->name);
@@ -99,7 +99,7 @@ static void folders_say_what_they_are(void **state)
     }
 }
 
-/* A model of each is the same model where the file says what norms add. */
+/* Each of them is the same model if the file says what norms add. */
 static void answers_are_the_same(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void load(const char *path, file *f)
     fclose(from);
 }
 
-/* Every bit of a block is under its checksum; of the footer, zeros fill it up. */
+/* A checksum covers every bit of a block; the footer is padded with zeros. */
 static void every_byte_of_an_index_counts(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void put_file(const char *folder, const char *name, const void *data, siz
     t_write(folder, name, data, size);
 }
 
-/* A copy of the golden folder `name` whose file `which` is `f`; NULL: without it. */
+/* A copy of the golden folder `name` whose file `which` is `f`; NULL: without that file. */
 static void copy(const char *name, const char *folder, const char *which, const file *f)
 {
     static const char *const files[] = {"bert_config.json", "bert_model.ckpt.index",
@@ -182,7 +182,7 @@ static void copy(const char *name, const char *folder, const char *which, const 
     }
 }
 
-/* The folder has a name of its own: its bert_config.json says what it is. */
+/* The name of the folder does not matter: its bert_config.json says what it is. */
 static void say(const char *folder)
 {
     static const char says[] = "{\"architectures\": [\"RoFormerForMaskedLM\"],";
@@ -214,7 +214,7 @@ static void damaged_values_are_named(void **state)
     assert_int_equal(damaged, 1);
     rf_weights_close(w);
 
-    /* Words that a model uses where they are in the file. */
+    /* Words that a model uses directly from the file. */
     rf__bundle b;
     rf_model *m = NULL;
     rf_error why = {0};

@@ -18,7 +18,7 @@ static rf_weights *opened(const char *folder)
     return w;
 }
 
-/* The tensor of a name as files before transformers have it. */
+/* The tensor of a name in files older than transformers. */
 static const rf_weight *find(const rf_weights *w, const char *name)
 {
     char old[160];
@@ -209,7 +209,7 @@ static void pickles(void **state)
         {OLD(DICT("X\1\0\0\0\xff", GOOD), KEYS SIX), RF_EDATA, "name: expected UTF-8"},
         {OLD(DICT("X\2\0\0\0a\0", GOOD), KEYS SIX), RF_EDATA, "name: expected UTF-8"},
         {OLD(DICT(NAME, GOOD NAME GOOD), KEYS SIX), RF_EDATA, "\"a\": expected it once"},
-        /* a dict that holds itself, under two names */
+        /* a dict that contains itself, under two names */
         {OLD("\x80\2}q\0" NAME "h\0s.", "\x80\2]."), RF_EDATA,
          "\"a\": expected a tensor of a state dict, as torch.save(model.state_dict()"},
     };
@@ -342,7 +342,7 @@ static void number(unsigned char **to, uint64_t x, int bytes)
     for (int i = 0; i < bytes; i++, x >>= 8) *(*to)++ = (unsigned char)x;
 }
 
-/* A zip of these entries; `at` (or -1) is where the list says that the last one is. */
+/* A zip of these entries; `at` (or -1) is the position of the last one in its directory. */
 static struct bytes zip_of(const struct part *p, size_t n, long at)
 {
     unsigned char *all = t_bytes(65536), *to = all;
@@ -374,7 +374,7 @@ static struct bytes zip_of(const struct part *p, size_t n, long at)
     return (struct bytes){(char *)all, (size_t)(to - all)};
 }
 
-/* The same with sizes and places in 64 bits, as files above 4 GB have them; `extra` bytes of each field are there. */
+/* The same with sizes and positions in 64 bits, as in files above 4 GB; `extra` bytes of each field are present. */
 static struct bytes zip64_of(const struct part *p, size_t n, size_t extra)
 {
     const struct bytes narrow = zip_of(p, n, -1);
@@ -456,7 +456,7 @@ static void zips(void **state)
     t_free_all();
 }
 
-/* An end that promises more entries than the file can hold, with and without zip64. */
+/* An end record that announces more entries than the file can have, with and without zip64. */
 static void zip_lies(void **state)
 {
     (void)state;

@@ -89,7 +89,7 @@ static void headers(void **state)
 static void shapes(void **state)
 {
     (void)state;
-    /* 4194305 * 4194305 * 211106198978564 = 4 modulo 2^64: a product that is not checked takes this for one float. */
+    /* 4194305 * 4194305 * 211106198978564 = 4 modulo 2^64: an unchecked product would be the size of one float. */
     refused("{" T("a", "F32", "[4194305,4194305,211106198978564]", "[0,16]") "}", 16, RF_EDATA, "does not fit 64 bits");
     refused("{" T("a", "F32", "[4611686018427387904]", "[0,0]") "}", 0, RF_EDATA, "size in bits does not fit");
     refused("{" T("a", "F32", "[-1]", "[0,4]") "}", 4, RF_EDATA, "a dimension is not a whole number >= 0 (-1)");
@@ -192,7 +192,7 @@ static void halves(void **state)
     t_free_all();
 }
 
-/* 65,536 tensors open and are found; one more is refused, also as 100,000 entries. */
+/* 65,536 tensors open and are found; one more is rejected, also as 100,000 entries. */
 static char *crowd(size_t n)
 {
     char *header = t_bytes(80 * n + 16), *at = header;
@@ -309,7 +309,7 @@ static void files(void **state)
     t_free_all();
 }
 
-/* Folders that transformers wrote: all of them open, and hold as many numbers as their configuration says. */
+/* Folders written by transformers: all of them open, and have as many numbers as their configuration requires. */
 static void of_others(void **state)
 {
     (void)state;
@@ -336,7 +336,7 @@ static void of_others(void **state)
     t_free_all();
 }
 
-/* The n-th allocation fails: an error, nothing kept. */
+/* The n-th allocation fails: an error, and nothing leaks. */
 typedef struct bytes { const unsigned char *at; size_t size; } bytes;
 
 static rf_status read_weights(const rf_ctx *c, void *arg, rf_error *why)

@@ -23,7 +23,7 @@ static char *slurp(const char *path, size_t *size)
     return data;
 }
 
-/* The format as it is specified, byte for byte: keys and data ordered by width and name, header padded with spaces. */
+/* The format as specified, byte for byte: keys and data ordered by width and name, header padded with spaces. */
 static void bytes(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ static void round_trip(void **state)
         assert_int_equal((uintptr_t)rf_weights_at(w, i)->data % (rf_weights_at(w, i)->type == RF_F32 ? 4 : 2), 0);
     rf_weights_close(w);
 
-    /* The order in which tensors are given does not show in the file. */
+    /* The file does not depend on the order in which tensors are given. */
     size_t n1, n2;
     char *first = slurp(path, &n1);
     const rf_weight_out transposed[] = {t[2], t[3], t[0], t[1]};
@@ -116,7 +116,7 @@ static void arguments(void **state)
     refused((rf_weight_out[]){{"a", RF_BF16, 1, {1}, larger}}, 1, RF_ENUMERIC, "too large for BF16");
 }
 
-/* A file size limit stands in for a full disk: at any byte the old file stays, and no temporary file is left. */
+/* A file size limit simulates a full disk: at any byte the old file is kept, and no temporary file remains. */
 static void disk_full(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void *write_often(void *arg)
     return NULL;
 }
 
-/* Each save succeeds, and what is there is one of them as a whole. */
+/* Each save succeeds, and the result is one of them as a whole. */
 static void two_threads_save_the_same_path(void **state)
 {
     (void)state;

@@ -96,8 +96,8 @@ static void measure(const t_gradient_case *c, float *const value[], const float 
         }
 }
 
-/* Scratch that was released is written over first, piece by piece, so that it is the same memory: an adjoint that was
- * left there does not survive (AddressSanitizer sees it without). */
+/* Released scratch is overwritten first, piece by piece, so that it is the same memory: an adjoint left there does not
+ * survive (AddressSanitizer detects it without this). */
 static void copied_back(rf_graph *g, rf_node *n)
 {
     enum { PIECES = 2048, FLOATS = 16 };
@@ -112,8 +112,8 @@ static void copied_back(rf_graph *g, rf_node *n)
 
 static const rf_op copied = {"copied", "y = x", copied_back};
 
-/* What an operation is given: the tensor around the test's numbers itself, or another operation's result of the same
- * values, whose adjoint is the graph's own. */
+/* The input of an operation: the tensor around the test's numbers, or the result of another operation with the same
+ * values, whose adjoint belongs to the graph. */
 static rf_tensor *feed(rf_graph *g, const t_shape *s, float *value, float *grad, bool computed)
 {
     rf_tensor *x = rf_input(g, value, grad, s->rank, s->dim);
@@ -123,7 +123,7 @@ static rf_tensor *feed(rf_graph *g, const t_shape *s, float *value, float *grad,
     return rf__record(g, &copied, y, RF_IN(x), NULL, 0);
 }
 
-/* Inputs in `computed`, a set of bits, are results of another operation. */
+/* Inputs in the bit set `computed` are results of another operation. */
 static void compare(const t_gradient_case *c, rf_ctx *ctx, float *const value[], const float *weight,
                     const struct goal *w, unsigned computed)
 {
@@ -132,7 +132,7 @@ static void compare(const t_gradient_case *c, rf_ctx *ctx, float *const value[],
     float *grad[T_INPUTS] = {0};
     if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
 
-    /* Twice: the second lap must add the same to what the first one left, and nothing else. */
+    /* Twice: the second pass must add the same to the result of the first, and nothing else. */
     for (int lap = 1; lap <= 2; lap++) {
         rf_tensor *in[T_INPUTS] = {0};
         assert_int_equal(rf_graph_reset(g), RF_OK);

@@ -20,7 +20,7 @@
 
 enum { T_INPUTS = 8 };
 
-typedef struct t_shape { int rank; int64_t dim[4]; } t_shape;    /* rank 0: this input is not given                   */
+typedef struct t_shape { int rank; int64_t dim[4]; } t_shape;    /* rank 0: this input is omitted                     */
 
 typedef struct t_gradient_case {
     rf_op_id op;
@@ -29,14 +29,14 @@ typedef struct t_gradient_case {
     double depth;
     rf_tensor *(*run)(rf_graph *g, rf_tensor *const in[], const void *what);
     void (*formula)(double *y, const double *const in[], const void *what);
-    const void *what;                                            /* handed to both                                    */
+    const void *what;                                            /* passed to both                                    */
 } t_gradient_case;
 
 enum { T_SEED = 7, T_STEP = 3 };                                 /* of the recording that the cases run in            */
 
 void t_gradient(const t_gradient_case *c);
 
-/* L = sum_i weight[i] x[i] as the last operation of a tape; weight lives until reset. */
+/* L = sum_i weight[i] x[i] as the last operation of a tape; weight must be valid until reset. */
 rf_tensor *t_weighted(rf_graph *g, rf_tensor *x, const float *weight);
 
 /* keep(i) / (1 - p) of the dropout number `drop` of the step, as kernels.def defines it. */

@@ -23,7 +23,7 @@ typedef struct ranks_team {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     ranks_message *first;               /* sent, not yet received; oldest first                                       */
-    bool gone[RANKS_MOST];              /* ended with a failure: who waits for it fails too                           */
+    bool gone[RANKS_MOST];              /* ended with a failure: ranks that wait for it fail, too                     */
     int sent;
 } ranks_team;
 
@@ -59,8 +59,8 @@ static inline rf_status ranks_receive(rf_comm *c, int number, int from, void *da
     return RF_OK;
 }
 
-/* With the lock held: takes what has come; how much is still to come, *gone: from a rank that is gone; -1: a message of
- * another size than was expected. */
+/* With the lock held: takes what has arrived; returns how much is missing; *gone: from a rank that has ended; -1: a
+ * message of an unexpected size. */
 static inline int ranks_match(ranks_comm *c, int number, bool *gone)
 {
     int open = 0;
@@ -137,7 +137,7 @@ static inline void *ranks_main(void *arg)
     return NULL;
 }
 
-/* Runs body(comm, arg + rank * step) on n ranks; out (or NULL) receives how each ended. */
+/* Runs body(comm, arg + rank * step) on n ranks; out (or NULL) receives the result of each. */
 static inline rf_status ranks_run(int n, ranks_body *body, void *arg, size_t stride, ranks_one out[RANKS_MOST])
 {
     ranks_team team = {.first = NULL, .sent = 0};

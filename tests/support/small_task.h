@@ -40,7 +40,7 @@ static inline rf_finetune_options task_options(const setup *s, const char *task,
     return o;
 }
 
-/* n rows of C numbers as numpy.save writes them; the texts that are alike in a noun or an adjective are near. */
+/* n rows of C numbers in the format of numpy.save; texts with the same noun or adjective have similar rows. */
 static inline char *write_teacher(const setup *s, const char *name, int n, int C)
 {
     char head[128 + 1];
@@ -60,7 +60,7 @@ static inline char *write_teacher(const setup *s, const char *name, int n, int C
     return path;
 }
 
-/* Of batches of `pairs` pairs, whose vectors have 4 numbers: the arena's bytes. */
+/* Bytes of the arena for batches of `pairs` pairs, whose vectors have 4 numbers. */
 static inline double held_by(rf_ctx *ctx, const rf__task *task, const rf_finetune_options *o, const rf__items *t, int n)
 {
     enum { C = 4 };

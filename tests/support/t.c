@@ -27,7 +27,7 @@ const rf_ctx *t_shared(void)
     return ctx;
 }
 
-/* A context's memory may be asked for by several threads at once. */
+/* Several threads may allocate from a context at the same time. */
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 
 static void *counting_alloc(void *user, size_t size)

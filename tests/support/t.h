@@ -22,33 +22,34 @@
 
 #include <cmocka.h>
 
-/* fail and fail_msg end a test, which cmocka.h does not say: compilers took what follows for reachable. */
+/* fail and fail_msg end a test, which cmocka.h does not declare: compilers would consider the code after them
+ * reachable. */
 _Noreturn void _fail(const char *file, int line);
 
 #include "base/base.h"
 #include "roformer/context.h"
 #include "roformer/kernel/kernels.h"
 
-/* The rung of what names none, from the environment: T_ISA.  NULL: the best. */
+/* The default rung from the environment variable T_ISA.  NULL: the best. */
 const char *t_isa(void);
 
 /* A context of `threads` workers on rung `isa` (NULL: t_isa()); freed by the caller. */
 rf_ctx *t_ctx(int threads, const char *isa);
 const rf_ctx *t_shared(void);                   /* one of a single thread, which ends with the program */
 
-/* A context whose allocator counts from when the context is there, and fails allocation number `fail` (1 is the first;
- * 0: none), and all later ones when `forever`. */
+/* A context whose allocator counts allocations after its creation, and fails allocation number `fail` (1 is the first;
+ * 0: none), and all later ones if `forever`. */
 typedef struct t_memory { long calls, live; size_t bytes, peak; long fail; bool forever; } t_memory;
 rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory);
 
-/* Calls `body` with contexts whose n-th allocation fails, alone or with all after it, for n = 1, 2, ... until a call
- * has fewer.  A call whose allocations fail returns RF_ENOMEM; one of which a single one fails may do without it, and
- * return RF_OK.  Each gives back all it took.  Returns how many did without. */
+/* Calls `body` with contexts whose n-th allocation fails, alone or with all later ones, for n = 1, 2, ... until a call
+ * has fewer.  A call whose allocations fail returns RF_ENOMEM; if only one fails, it may do without it and return
+ * RF_OK.  Each call frees everything.  Returns how many succeeded without it. */
 typedef rf_status t_body(const rf_ctx *ctx, void *arg, rf_error *why);
 long t_fail_allocations(int threads, const char *isa, t_body *body, void *arg);
 
-/* Buffers whose ends are fenced: t_check_fences fails the test when something was written outside one.  t_free_all
- * gives all of them back (call it last in a test). */
+/* Buffers with fences at their ends: t_check_fences fails the test if something was written outside of one.  t_free_all
+ * frees all of them (call it last in a test). */
 float *t_floats(int64_t n);                                   /* filled with NaN                                    */
 float *t_uniform(int64_t n, float low, float high);           /* a new deterministic stream for every call          */
 float *t_normal(int64_t n);
@@ -61,16 +62,16 @@ void t_close(const float *got, const float *expected, int64_t n, double absolute
 void t_close_to(const float *got, const double *expected, int64_t n, double absolute, double relative);
 void t_near(double got, double expected, double absolute);
 
-/* A failure with this code whose sentence contains `part`. */
+/* A failure with this code whose message contains `part`. */
 void t_failed(const rf_error *why, rf_status code, const char *part);
 
-/* UTF-8 of one scalar, written out of the standard (Unicode 15, table 3-6); the bytes that it took. */
+/* UTF-8 of one scalar by the standard (Unicode 15, table 3-6); returns its length. */
 size_t t_put_scalar(uint32_t c, char *to);
 
-/* The folder of real data, or NULL (then the test says that it is skipped). */
+/* The folder of real data, or NULL (then the test prints that it is skipped). */
 const char *t_data(void);
 
-/* A fresh folder below the build's temporary folder, removed at exit; static storage until the next call. */
+/* A new folder in the build's temporary folder, removed at exit; static storage until the next call. */
 const char *t_folder(void);
 void t_write(const char *folder, const char *name, const void *data, size_t size);
 

@@ -39,7 +39,7 @@ static inline void tiny_write_corpus(const char *folder, const char *name, unsig
     free(text);
 }
 
-/* vocab.txt, config.json and corpus.txt in a fresh folder; the caller frees the name. */
+/* vocab.txt, config.json and corpus.txt in a new folder; the caller frees the name. */
 static inline char *tiny_model(void)
 {
     char *folder = strdup(t_folder()), vocab[2048];

@@ -9,7 +9,7 @@ typedef struct run {
     char *model, *out, *corpus;
     const char *text[1];
     rf_train_options o;
-    int64_t stop_at;                    /* the report asks to stop at this step, or with -1 at the first event        */
+    int64_t stop_at;                    /* the report requests a stop at this step, or with -1 at the first event     */
     int64_t save_at;                    /* and for a checkpoint at this one                                           */
     char notes[4096];
     int steps, evals, saves;
@@ -80,7 +80,7 @@ static inline void same(result a, result b)
     assert_int_equal(a.metrics, b.metrics);
 }
 
-/* The run that all others are compared with: 20 steps, one thread, never stopped. */
+/* The run that all others are compared with: 20 steps, one thread, uninterrupted. */
 static inline result straight(void)
 {
     static result kept;

@@ -26,7 +26,8 @@ static rf_list_loss_kind kind_of(const char *name)
     return RF_LIST_BCE;
 }
 
-/* Outputs are multiples of 1/128 and so floats; the file has doubles, of which a gradient is rounded to a float. */
+/* Outputs are multiples of 1/128, so they are exact floats; the file has doubles, of which gradients are rounded to
+ * float. */
 static void losses_are_those_of_sentence_transformers(void **state)
 {
     (void)state;
@@ -79,7 +80,7 @@ static void rankings_are_those_of_sentence_transformers(void **state)
         assert_int_equal(rf__score_lists(ctx, (size_t[]){0, (size_t)n}, 1, label, z, &s, NULL), RF_OK);
         assert_string_equal(s.score[0].name, "map");
         assert_string_equal(s.score[2].name, "ndcg_at_10");
-        for (int i = 0; i < 3; i++)                                   /* -1: equal outputs, of which argsort is free */
+        for (int i = 0; i < 3; i++)                                   /* -1: equal outputs, in arbitrary order */
             if (expected[i] >= 0) t_near(s.score[i].value, expected[i], 1e-12);
     }
     fclose(f);
@@ -87,7 +88,8 @@ static void rankings_are_those_of_sentence_transformers(void **state)
     rf_ctx_free(ctx);
 }
 
-/* By hand: graded labels; a query without a relevant document is left out, and of none there is no score. */
+/* By hand: graded labels; a query without a relevant document is left out; without any other query there is no
+ * score. */
 static void rankings_by_hand(void **state)
 {
     (void)state;
@@ -106,7 +108,7 @@ static void rankings_by_hand(void **state)
 
 /* ---- runs ---- */
 
-/* Pairs of which the label is 1 if both texts have the same noun. */
+/* Pairs with the label 1 if both texts have the same noun. */
 static char *write_pairs(const setup *s)
 {
     char text[1 << 14];
@@ -120,7 +122,7 @@ static char *write_pairs(const setup *s)
     return tiny_path(s->data, "pairs.tsv");
 }
 
-/* Lists of three documents, of which the one with the first adjective is relevant. `form`: how they are written. */
+/* Lists of three documents; the one with the first adjective is relevant. `form`: the file format. */
 enum form { DOCUMENTS, NEGATIVES, POSITIVES };
 
 static char *write_lists(const setup *s, enum form form, const char *name)
@@ -184,7 +186,7 @@ static json_t *function_of(const char *folder)
     return all;
 }
 
-/* Learned, resumed with the same bits; the folder answers as CrossEncoder does, and is one. */
+/* It learns and resumes with the same bits; the folder predicts like CrossEncoder, and is one. */
 static void pairs_are_learned(void **state)
 {
     (void)state;
@@ -230,7 +232,7 @@ static void pairs_are_learned(void **state)
     end(&s);
 }
 
-/* Three forms of the same lists lead to the same bits; every loss learns them. */
+/* Three forms of the same lists give the same bits; every loss learns them. */
 static void lists_are_learned(void **state)
 {
     (void)state;

@@ -30,7 +30,7 @@ static void set_options(const golden *c, rf_finetune_options *o)
     o->matryoshka = strcmp(c->dims, "-") ? c->dims : NULL;
 }
 
-/* Floats of size 1 at the end of some hundred roundings, times a scale of 20. */
+/* Floats of size 1 after some hundred roundings, times a scale of 20. */
 static void check_loss(rf_ctx *ctx, const golden *c, const double *z, const double *score, double value,
                        const double *dz)
 {
@@ -158,7 +158,7 @@ static void losses_are_those_of_sentence_transformers(void **state)
 
 /* ---- scores ---- */
 
-/* The file's numbers are floats; ranks are theirs, and a tie of ranks there is none. */
+/* The file's numbers are floats; ranks are theirs, and there are no ties. */
 static void scores_are_those_of_sentence_transformers(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void a_threshold_decides_which_pairs_are_alike(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Of the second example one vector has no direction. */
+/* One vector of the second example is zero. */
 static void a_cosine_that_is_not_defined_is_refused(void **state)
 {
     (void)state;
@@ -286,7 +286,8 @@ static rf_finetune_options options_of(const setup *s, const char *train, const c
     return o;
 }
 
-/* Learned, resumed with the same bits, and the folder says what it is, to us and to sentence-transformers. */
+/* It learns and resumes with the same bits, and the folder has the settings for this library and for
+ * sentence-transformers. */
 static void a_run_learns_resumes_and_answers(void **state)
 {
     (void)state;
@@ -335,7 +336,7 @@ static int count_divergence(void *user, const rf_train_progress *p)
     return RF_TRAIN_GO;
 }
 
-/* The last batch has two pairs, and so a loss near ln 2; that of a whole one is near ln 46.  Every second logged loss
+/* The last batch has two pairs, so its loss is near ln 2; that of a full one is near ln 46.  Every second logged loss
  * is far above the lowest. */
 static void a_small_last_batch_is_no_divergence(void **state)
 {
@@ -355,8 +356,8 @@ static void a_small_last_batch_is_no_divergence(void **state)
     end(&s);
 }
 
-/* Both texts of a pair learn one vector, so that each finds the other; a resumed run ends with the same bits, one of
- * other vectors is not resumed. */
+/* Both texts of a pair learn one vector, so that each finds the other; a resumed run ends with the same bits, and a run
+ * with other vectors is not resumed. */
 static void a_teacher_is_learned_and_resumed(void **state)
 {
     (void)state;
@@ -409,9 +410,9 @@ static float *weights_of(const setup *s, const char *folder, size_t *n)
     return all;
 }
 
-/* A batch of 40 in parts is the plain batch, to the bit, with dropout, too; parts of fewer than 16 examples have other
- * dropouts and sums, so that without dropout gradients differ by how sums over tokens are rounded: after 12 steps of
- * SGD of size 0.05, by no more than 1e-4 of weights of size 0.1. */
+/* A batch of 40 in parts gives the bits of the plain batch, with dropout, too.  Parts of fewer than 16 examples have
+ * other dropout masks and sums: without dropout, gradients differ by the rounding of sums over tokens, after 12 steps
+ * of SGD of size 0.05 by at most 1e-4 of weights of size 0.1. */
 static void a_batch_in_parts_is_the_whole_one(void **state)
 {
     (void)state;

@@ -118,7 +118,7 @@ static result whole_run(int threads, void (*change)(rf_finetune_options *o), int
     return r;
 }
 
-/* A batch of one short text has fewer tokens than a text may have: the checkpoint does not keep that as a limit. */
+/* A batch of one short text has fewer tokens than a text may have: the checkpoint does not store that as a limit. */
 static void few_tokens(rf_finetune_options *o)
 {
     o->per_device_train_batch_size = 1;
@@ -161,7 +161,7 @@ static void everything_longer(rf_finetune_options *o)
 
 /* ---- learning, bits ---- */
 
-/* 234 updates tell two adjectives from two others; one answer for all is right for half of the examples. */
+/* 234 updates separate two adjectives from two others; a constant prediction is right for half of the examples. */
 static void it_learns(void **state)
 {
     (void)state;
@@ -289,7 +289,7 @@ static rf_status keep_line(void *user, const char *line, size_t size, rf_error *
     return RF_OK;
 }
 
-/* A few examples are learned by heart: the folder's own answers are then the labels. */
+/* A few examples are memorized: the folder's predictions are then the labels. */
 static void every_task_learns_by_heart(void **state)
 {
     (void)state;
@@ -356,7 +356,7 @@ static void class_weights_balance(void **state)
 
 /* ---- memory ---- */
 
-/* Dev examples of 5, 9, 3 and 2 tokens: at most two at once make batches of 14 and 5. */
+/* Dev examples of 5, 9, 3 and 2 tokens: at most two at a time make batches of 14 and 5. */
 static void what_a_run_needs_besides_is_counted(void **state)
 {
     (void)state;
@@ -400,7 +400,7 @@ static void refuses(const char *name, const char *text, const char *task, rf_sta
     end(&s);
 }
 
-/* What is wrong with files: test_labeled.c. */
+/* test_labeled.c tests errors in files. */
 static void bad_files_are_refused(void **state)
 {
     (void)state;
@@ -411,7 +411,7 @@ static void bad_files_are_refused(void **state)
     refuses("e.tsv", "text\tlabel\na\tb\n", "glue/none", RF_EARG, "task: expected one of cls");
 }
 
-/* A folder of files stands for the one to train on and the one to evaluate on. */
+/* A folder of files selects the training file and the evaluation file. */
 static void a_folder_of_files(void **state)
 {
     (void)state;
@@ -430,7 +430,7 @@ static void a_folder_of_files(void **state)
     end(&s);
 }
 
-/* Lines of metrics.jsonl that are evaluations: one an epoch, also where the final model is another one. */
+/* Lines of metrics.jsonl with evaluations: one per epoch, also if the final model is a different one. */
 static int evaluations(const char *folder)
 {
     char *path = tiny_path(folder, "metrics.jsonl"), line[4096];
@@ -456,7 +456,7 @@ static void the_same_model_is_not_evaluated_twice(void **state)
         const rf_scores scores = must(&s, &o, RF_OK);
         if (other == 2) assert_null(strstr(s.notes, "the model is that of checkpoint-39"));
         assert_int_equal(evaluations(s.out), 3);
-        /* the scores are those of the folder, whichever way */
+        /* the scores are those of the folder in either case */
         if (rf_answerer_open(s.ctx, s.out, &a, &s.why) || rf_answerer_evaluate(a, NULL, s.dev, &again, &s.why))
             fail_msg("%s", s.why.text);
         assert_true(fabs(score_of(&again, "accuracy") - score_of(&scores, "accuracy")) < 1e-9);
@@ -465,8 +465,8 @@ static void the_same_model_is_not_evaluated_twice(void **state)
     }
 }
 
-/* A run that was stopped, or had ended, and is resumed without naming its model, leaves the page and the evaluations of
- * one that was left alone: with the model that it began with, and the scores of the one that it ends with. */
+/* A run that was stopped, or had ended, and is resumed without naming its model, writes the card and the evaluations of
+ * an uninterrupted one: with the model that it started from, and the scores of the final one. */
 static void a_resumed_run_leaves_the_same_page(void **state)
 {
     (void)state;

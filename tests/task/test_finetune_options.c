@@ -92,7 +92,7 @@ static int checkpoints(const char *folder)
     return n;
 }
 
-/* Resumed with nothing but defaults: everything is the checkpoint's, and nothing is said to differ. */
+/* Resumed with defaults only: everything comes from the checkpoint, and no difference is reported. */
 static void defaults_are_not_chosen(void **state)
 {
     (void)state;
@@ -117,7 +117,8 @@ static void defaults_are_not_chosen(void **state)
     end(&s);
 }
 
-/* What differs from the defaults is the caller's, also texts: over a checkpoint's it counts and is named. */
+/* Options that differ from the defaults are the caller's, including texts: they override the checkpoint and are
+ * reported. */
 static void what_is_chosen_counts(void **state)
 {
     (void)state;
@@ -151,7 +152,7 @@ static int64_t length_of(setup *s, rf_finetune_options *o, const char *name)
     return c.task_max_length;
 }
 
-/* 128 is chosen where it is set, although it is what other tasks have by default. */
+/* 128 counts as chosen if it is set, although it is the default of other tasks. */
 static void a_length_of_128_is_a_choice(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
 #include "random_weights.h"
 #include "task/finetune.h"
 
-/* A run of one micro-batch, as far as a gradient needs one: a model of two layers, six texts of two classes. */
+/* The parts of a run that a gradient needs, with one micro-batch: a model of two layers, six texts of two classes. */
 typedef struct bench { rf_ctx *ctx; rf__run r; rf__finetune_run f; rf__item_batch batch; rf_error why; } bench;
 
 enum { TEXTS = 6, TOKENS = 34, V = 40, E = 16 };
@@ -78,7 +78,7 @@ static const float *gradient(bench *b, uint64_t stream, double *loss)
     return leaf;
 }
 
-/* The same without anything of the trainer but model and loss: at weights `value`, into `grad`. */
+/* The same using only model and loss: at weights `value`, into `grad`. */
 static double plain(const bench *b, float *value, float *grad, uint64_t stream)
 {
     rf_encoder *e;
@@ -106,9 +106,9 @@ static double length_of(const float *x, size_t n)
     return sqrt(sum);
 }
 
-/* Tolerance: one f32 rounding of each moved word (6e-8 of it) reaches the gradient through a network whose second
- * derivatives are of size 10 here; both ways add up the same products in the same order, so that nothing else differs:
- * 1e-5 of the largest. */
+/* Tolerance: one f32 rounding of each changed word (6e-8 of it) reaches the gradient through a network whose second
+ * derivatives are of size 10 here; both computations add the same products in the same order, so that nothing else
+ * differs: 1e-5 of the largest. */
 static void fgm_is_the_gradient_at_words_that_are_moved_along_theirs(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void fgm_is_the_gradient_at_words_that_are_moved_along_theirs(void **stat
     }
 }
 
-/* L(E + delta) - L(E) = eps |g| + O(eps^2): along no other direction of this length does the loss rise faster. */
+/* L(E + delta) - L(E) = eps |g| + O(eps^2): the loss does not rise faster in any other direction of this length. */
 static void fgm_raises_the_loss_by_epsilon_times_the_norm(void **state)
 {
     (void)state;
@@ -161,8 +161,7 @@ static void fgm_raises_the_loss_by_epsilon_times_the_norm(void **state)
     end(b);
 }
 
-/* Words that have no gradient (a batch of no labels, a model that is frozen) have no direction: nothing moves, nothing
- * is lost. */
+/* Words without a gradient (a batch without labels, a frozen model) have no direction: nothing changes or leaks. */
 static void fgm_without_a_gradient_moves_nothing(void **state)
 {
     (void)state;
@@ -192,7 +191,7 @@ static void r_drop_is_two_passes_under_two_dropouts(void **state)
     const size_t n = b->r.params.total;
     float *single = t_floats((int64_t)n);
     memcpy(single, gradient(b, 9, &one), n * sizeof *single);
-    bench *d = begin(0, alpha, 0);                               /* without dropout both answers are one, and KL is 0 */
+    bench *d = begin(0, alpha, 0);                               /* without dropout both passes are equal: KL is 0 */
     const float *twice = gradient(d, 9, &two);
     t_near(two / 2, one, 1e-5 * one);
     double largest = 0;
@@ -240,9 +239,8 @@ static int layer_of(const char *name)
     return l ? atoi(l + 7) : strstr(name, "classifier") ? 2 : -1;
 }
 
-/* The first update of AdamW moves an element by rate g / (|g| + 1e-15), of Lion by rate sign(g): where gradients are,
- * the largest move
- * of a tensor is its rate.  f32 weights up to 1 are rounded by 6e-8, 2e-5 of a move. */
+/* The first update of AdamW changes an element by rate g / (|g| + 1e-15), that of Lion by rate sign(g): the largest
+ * change of a tensor with gradients is its rate.  f32 weights up to 1 are rounded by 6e-8, 2e-5 of a change. */
 static void layers_learn_at_decayed_rates(void **state)
 {
     (void)state;
@@ -339,9 +337,9 @@ static rf_finetune_options compared_options(const compared *c, const char *model
     return o;
 }
 
-/* N mod batch = 1: the example that would be alone, with nothing to tell it from and the loss 0, is in the batch
- * before.  No step has the loss 0, an epoch has floor(N / batch) steps, and a run that stops after any of them ends
- * with the same bits. */
+/* N mod batch = 1: a single last example, with nothing to compare it with and the loss 0, is added to the batch before.
+ * No step has the loss 0, an epoch has floor(N / batch) steps, and a run that stops after any of them ends with the
+ * same bits. */
 static void nobody_is_alone_in_a_batch(void **state)
 {
     (void)state;
@@ -380,8 +378,8 @@ static void nobody_is_alone_in_a_batch(void **state)
     t_free_all();
 }
 
-/* A run of 3 epochs that goes on with batches of another size, twice, ends with epoch 3; it is evaluated at the end of
- * each epoch, and one that stops between ends with the same bits. */
+/* A run of 3 epochs that continues with batches of another size, twice, ends with epoch 3; it is evaluated at the end
+ * of each epoch, and one that stops in between ends with the same bits. */
 typedef struct places { int evals, whole; double last; } places;
 
 static int note_places(void *user, const rf_train_progress *p)
@@ -438,7 +436,7 @@ static void other_batches_end_with_the_last_epoch(void **state)
     t_free_all();
 }
 
-/* The loss of an evaluation of N in batches of N - 1 is that of all N at once: not that of N - 1, and of one, 0. */
+/* The loss of an evaluation of N in batches of N - 1 is that of all N together: not that of N - 1, and of one, 0. */
 static void nobody_is_alone_in_an_evaluation(void **state)
 {
     (void)state;
@@ -497,8 +495,8 @@ static int skips(void *user, const rf_train_progress *p)
     return RF_TRAIN_GO;
 }
 
-/* Exit code 6 instead of a model; the last good checkpoint is named, and there, though only two are to be kept and
- * later ones were saved. */
+/* Exit code 6 instead of a model; the last good checkpoint is named and exists, though only two are kept and later ones
+ * were saved. */
 static void a_lost_run_leaves_no_model(void **state)
 {
     (void)state;

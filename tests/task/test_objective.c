@@ -20,7 +20,7 @@ static int64_t labeled(const pairs *c)
     return n;
 }
 
-/* As the trainer calls it: `weight` is one over the labels of both passes. */
+/* As the trainer calls it: `weight` is one over the number of labels of both passes. */
 static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const pairs *c = what;
@@ -56,8 +56,8 @@ static void formula(double *y, const double *const in[], const void *what)
     }
 }
 
-/* depth 12: sums are in double; rounded are the logits, both losses, their sum, and the gradients of both, which are
- * added. */
+/* depth 12: sums are in double; the logits, both losses, their sum, and the gradients of both, which are added, are
+ * rounded. */
 static void r_drop_is_its_formula(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void the_loss_that_is_logged_is_the_one_that_is_minimized(void **state)
     t_free_all();
 }
 
-/* A batch that is laid out twice: the same tokens and labels, in the order that the halves of the rows are in. */
+/* A batch with every example twice: the same tokens and labels, in the order of the halves of the rows. */
 static void r_drop_doubles_the_batch(void **state)
 {
     (void)state;

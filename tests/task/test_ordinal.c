@@ -25,7 +25,7 @@ static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
     return rf__task_objective_loss(g, in[0], &b, &(rf__task_objective){.task = &rf__task_ordinal}, 1.0 / (N * K), NULL);
 }
 
-/* Of each example: it is above as many labels as it has below it, and not above the rest.  Mean over all of these. */
+/* For each example: above as many labels as are below it, and not above the others.  Mean over all of these. */
 static void formula(double *y, const double *const in[], const void *what)
 {
     (void)what;
@@ -119,7 +119,7 @@ static rf_status count_right(void *user, const char *line, size_t size, rf_error
     return RF_OK;
 }
 
-/* Learned, resumed with the same bits, and the folder says by itself what it is, to us and to transformers. */
+/* It learns and resumes with the same bits, and the folder identifies its task, to this library and to transformers. */
 static void a_run_learns_resumes_and_answers(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@
 
 typedef struct setup { rf_ctx *ctx; char *data, *out; rf_answerer *a; rf_error why; } setup;
 
-/* A model for `task`, which learned from `text` for one step. */
+/* A model for `task`, trained on `text` for one step. */
 static setup begin(const char *task, const char *name, const char *text)
 {
     setup s = {.ctx = t_ctx(1, NULL), .data = tiny_model(), .out = strdup(t_folder())};
@@ -103,8 +103,7 @@ static const char squad[] =
     "{\"id\": \"a \\\"b\\\"\", \"question\": \"dog\", \"is_impossible\": true, \"answers\": []}]},"
     "{\"context\": \"a \\\"red\\\" dog\", \"qas\": [{\"id\": \"77\", \"question\": \"who\", \"answers\": []}]}]}]}";
 
-/* What SQuAD's script does: one JSON object, looked up by each question's id; the answers are those of the other
- * formats. */
+/* As SQuAD's script: one JSON object, looked up by each question's id; the answers are those of the other formats. */
 static void squad_reads_the_answers_by_their_ids(void **state)
 {
     (void)state;
@@ -155,7 +154,7 @@ static void choices_say_which_example_they_are_of(void **state)
     lines_start(&l, (const char *const[]){"{\"id\": 7, \"label\": ", "{\"id\": -12, \"label\": "}, 2);
     must(&s, NULL, "a.jsonl", choices, RF_PREDICTIONS_TSV, &l);
     lines_start(&l, (const char *const[]){"id\tlabel", "7\t", "-12\t"}, 3);
-    must(&s, NULL, "a.jsonl",                                          /* whole numbers, as a data frame writes them */
+    must(&s, NULL, "a.jsonl",                                          /* whole numbers as a data frame writes them */
          "{\"id\": 7.0, \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"]}\n", RF_PREDICTIONS_JSONL, &l);
     lines_start(&l, (const char *const[]){"{\"id\": 7, \"label\": "}, 1);
     must(&s, "question_id", "a.jsonl",
@@ -260,7 +259,7 @@ static rf_status predict_with(setup *s, const rf_finetune_options *o, const char
     return predict_as(s, o, name, text, RF_PREDICTIONS_TSV, &l);
 }
 
-/* Options of tables say that they are none, where the file is one of JSON or of words. */
+/* Options of tables have no effect for JSON and files of words, and are reported. */
 static void options_of_columns_that_are_not_there(void **state)
 {
     (void)state;
@@ -283,7 +282,7 @@ static void options_of_columns_that_are_not_there(void **state)
     end(&s);
 }
 
-/* A model of pairs knows that it is one, also where their columns had usual names. */
+/* A model of pairs stores that it is one, also if their columns had the usual names. */
 static void a_model_of_pairs_reads_pairs(void **state)
 {
     (void)state;

@@ -16,7 +16,7 @@ typedef struct setup { rf_ctx *ctx; char *data, *out; rf_answerer *a; rf_error w
 
 static setup begin(void) { return (setup){.ctx = t_ctx(1, NULL), .data = tiny_model(), .out = NULL}; }
 
-/* A model of its own for each file; false: what the file has is refused, and the reason is an end of its own. */
+/* A separate model for each file; false: the contents of the file are rejected, for an acceptable reason. */
 static void learn(setup *s, const char *task, const char *text)
 {
     rf_finetune_options o;
@@ -94,8 +94,8 @@ static json_t *objects_of(const lines *l)
     return list;
 }
 
-/* What Python's csv has with QUOTE_NONE, or line.rstrip("\n").split("\t"): fields between tabs, lines at line ends; and
- * of a list its elements. */
+/* As Python's csv with QUOTE_NONE, or line.rstrip("\n").split("\t"): fields between tabs, lines at line ends; and the
+ * elements of a list. */
 static json_t *field_of(const char *at, size_t size, const json_t *like, char between)
 {
     if (json_is_integer(like)) return json_integer(strtoll(at, NULL, 10));
@@ -143,7 +143,7 @@ static bool blank_around(const char *text)
     return !n || text[0] == ' ' || text[n - 1] == ' ';
 }
 
-/* Does anything of these lines have no place in a table? */
+/* Whether a table cannot represent something in these lines. */
 static bool is_strange(const json_t *list, char between)
 {
     const char separator[] = {between, 0};
@@ -174,7 +174,7 @@ static json_t *two_columns(const json_t *list)
     return two;
 }
 
-/* All formats of the answers to `asked`; how many tables were written, and refused. */
+/* All formats of the answers to `asked`; counts of tables written and rejected. */
 static void read_back(setup *s, const char *asked, char between, int *written, int *refused)
 {
     static const rf_prediction_format tables[] = {RF_PREDICTIONS_TSV, RF_PREDICTIONS_GLUE};
@@ -273,7 +273,7 @@ static void ids_are_read_back(void **state)
     end(&s);
 }
 
-/* SQuAD's object holds every id and answer, but not two answers for one id. */
+/* SQuAD's object has every id and answer, but not two answers for one id. */
 static void answers_are_read_back(void **state)
 {
     (void)state;

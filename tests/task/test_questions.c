@@ -113,7 +113,7 @@ static uint32_t bytes(const char *text, json_int_t characters)
     return (uint32_t)(at - text);
 }
 
-/* Logits that say bytes from .. to of the context wherever a window holds all of them; from = to: that there is no
+/* Logits for the answer from .. to, in bytes of the context, in every window that contains all of it; from = to: no
  * answer. */
 static void say(rf__answers *a, const rf__items *t, uint32_t from, uint32_t to)
 {
@@ -198,7 +198,7 @@ static void the_best_of_all_windows(void **state)
     close_golden(&g);
 }
 
-/* Whether "no answer" may be said follows from the training file. */
+/* Whether "no answer" is allowed follows from the training file. */
 static void nothing_is_an_answer_where_it_was_learned(void **state)
 {
     (void)state;

@@ -69,7 +69,7 @@ static void scores_are_those_of_single_pairs(void **state)
             assert_memory_equal(&score[i], &one, sizeof one);
         }
     }
-    /* truncated pairs are counted, and 5 tokens are others than all */
+    /* truncated pairs are counted, and 5 tokens give other scores than all */
     const char *const longest[] = {text[4]};
     if (rf_answerer_cross(a, query, strlen(query), longest, &size[4], 1, 8, &one, &why)) fail_msg("%s", why.text);
     assert_true(rf_answerer_reading(a)->cut == 1 && rf_answerer_reading(a)->max_length == 8);

@@ -99,7 +99,7 @@ static void end_bench(bench *b)
     t_free_all();
 }
 
-/* The mean over the examples, by its value and by its sum; the gradient is added. */
+/* The mean over the examples, as value and as sum; the gradient is added. */
 static double loss_of(bench *b, const rf__masking *masking, uint64_t stream)
 {
     double sum = 0;
@@ -162,7 +162,7 @@ static double cosine(const float *x, const float *y, int64_t n)
     return xy / sqrt(xx * yy);
 }
 
-/* The second stage's: 100 mean((similarities - the teacher's)^2). */
+/* The loss of the second stage: 100 mean((similarities - the teacher's)^2). */
 static double as_taught(const bench *b, const float *v)
 {
     const int64_t C = b->p.config.hidden_size;
@@ -176,8 +176,8 @@ static double as_taught(const bench *b, const float *v)
     return 100 * sum / (TEXTS * TEXTS);
 }
 
-/* Su's loss as he prints it: similarities of all 2 n vectors, the diagonal at -1e12, the label of row i is
- * i + 1 - 2 (i mod 2). */
+/* Su's loss by its formula: similarities of all 2 n vectors, the diagonal at -1e12, the label of row i is i + 1 - 2 (i
+ * mod 2). */
 static double alike(rf_session *session, const bench *b, double scale)
 {
     const float *v;
@@ -233,8 +233,8 @@ static void the_loss_is_the_formula(void **state)
     }
 }
 
-/* Of every parameter: along its gradient the loss rises by the gradient's square, by steps that move it some 1e-2;
- * rounding (1e-6) and curvature leave 5 %. */
+/* For every parameter: along its gradient the loss rises by the gradient's square, with steps that change it by some
+ * 1e-2; rounding (1e-6) and curvature cause up to 5 %. */
 static void check_gradient(bench *b)
 {
     for (size_t i = 0; i < b->p.n; i++) {
@@ -269,8 +269,8 @@ static void the_gradient_is_the_loss_s(void **state)
     check_gradient(b);
 }
 
-/* A batch of one pair, of m words each: with probability ((1 - p) + p (1 - 0.15 r)^m)^2 nothing of it is masked, r the
- * share of chosen tokens that become another, 0.8 + 0.1 (1 - 1 / 29).  300 batches: five deviations are 0.15. */
+/* A batch of one pair, of m words each: with probability ((1 - p) + p (1 - 0.15 r)^m)^2 nothing of it is masked, where
+ * r is the fraction of selected tokens that change, 0.8 + 0.1 (1 - 1 / 29).  300 batches: five deviations are 0.15. */
 static void half_of_the_sources_are_masked(void **state)
 {
     (void)state;
@@ -303,7 +303,7 @@ static void half_of_the_sources_are_masked(void **state)
     end_bench(b);
 }
 
-/* What the estimate counts on is what a step holds, within 5 % and a few kilobytes; a layer at a time, too. */
+/* The estimate agrees with the memory of a step, within 5 % and a few kilobytes; also one layer at a time. */
 static void memory_is_said_beforehand(void **state)
 {
     (void)state;
@@ -381,7 +381,7 @@ static void memory_of_the_cosines_is_said(void **state)
 
 /* ---- runs ---- */
 
-/* 24 texts and what is like them: the words in another order, another verb's form. */
+/* 24 texts and similar ones: the words in another order, another form of the verb. */
 static void a_pair(unsigned i, char first[64], char second[64])
 {
     const char *adjective = tiny_adjectives[i / 12], *noun = tiny_nouns[i % 12],
@@ -424,7 +424,8 @@ static int listen(void *user, const rf_train_progress *p)
     return RF_TRAIN_GO;
 }
 
-/* From each text its partner is written, and is the nearest of all 48 vectors; of chance none would be, and one. */
+/* From each text its partner is generated, and it is the nearest of all 48 vectors; by chance this would hold for none,
+ * and for one. */
 static void check_partners(const setup *s, const char *folder)
 {
     enum { ALL = 2 * LINES, C = 32 };
@@ -505,7 +506,7 @@ static void a_run_learns_to_write_and_to_find(void **state)
     for (int i = 0; i < scores.n; i++) t_near(on_file.score[i].value, scores.score[i].value, 1e-5);
     rf_answerer_close(a);
 
-    told on = {.first = 0};                                 /* it goes on from where it was, with its pooler */
+    told on = {.first = 0};                                 /* it continues from there, with its pooler */
     rf_finetune_options more = options_of(&s, train, t_folder());
     more.t.model = s.out;
     more.t.max_steps = 2;
@@ -557,7 +558,7 @@ static double from_teacher(const setup *s, const char *folder, const char *teach
     return sum / (ALL * ALL);
 }
 
-/* The second stage: cosines of another width's vectors, two rows an example. */
+/* The second stage: cosines of vectors of another width, two rows per example. */
 static void a_teacher_says_what_is_alike(void **state)
 {
     (void)state;
@@ -586,7 +587,7 @@ static void a_teacher_says_what_is_alike(void **state)
     end(&s);
 }
 
-/* Layers computed again: the same bits.  bf16, gradients accumulated, a step on the words: a model all the same. */
+/* Recomputed layers: the same bits.  bf16, accumulated gradients, a step on the words: still a valid model. */
 static void it_goes_with_other_options(void **state)
 {
     (void)state;
@@ -616,7 +617,7 @@ static void it_goes_with_other_options(void **state)
     assert_string_equal(scores.score[1].name, "pearson");
     assert_true(isfinite(scores.score[0].value));
 
-    o.fgm = 0, o.dev = NULL, o.layer_wise_lr_decay = 1;     /* layers that stay: the pooler is above them */
+    o.fgm = 0, o.dev = NULL, o.layer_wise_lr_decay = 1;     /* frozen layers: the pooler is above them */
     o.frozen_layers = 2;
     o.t.output_dir = t_folder();
     if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);

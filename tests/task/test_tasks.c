@@ -21,7 +21,7 @@ static char *page(const char *path)
     return text;
 }
 
-/* The metric is one of the row's, and the row's are known: less or more is better. */
+/* The metric is one of the row's, and the row's metrics are known: whether smaller or larger is better. */
 static void check_metrics(const char *metrics, const char *usual, const char *line)
 {
     static const char *const known[] = {
@@ -91,7 +91,8 @@ static void names_find_presets(void **state)
     assert_string_equal(list, "qa");
 }
 
-/* By the name of the task where head and problem_type agree, else by these alone, as transformers' classes do. */
+/* By the name of the task if head and problem_type agree with it, otherwise by these alone, as transformers' classes
+ * do. */
 static void folders_find_their_task(void **state)
 {
     (void)state;

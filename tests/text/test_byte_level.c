@@ -20,7 +20,7 @@ static char *read_whole(const char *name, const char *ending, size_t *size)
     return data;
 }
 
-/* A folder with a tokenizer.json in which the first `from` is `to`. */
+/* A folder with a tokenizer.json in which the first `from` is replaced by `to`. */
 static const char *folder_with(const char *name, const char *from, const char *to)
 {
     size_t size;
@@ -157,7 +157,8 @@ static double seconds_of(const rf_tokenizer *t, rf_encoding *e, const char *text
     return (double)(clock() - from) / CLOCKS_PER_SEC;
 }
 
-/* A million of one kind, and mixtures on which regexes go back: time is linear, which the test's own limit sees. */
+/* A million characters of one kind, and mixtures on which regexes backtrack: time is linear, which the test's time
+ * limit checks. */
 static void hostile(void **state)
 {
     (void)state;

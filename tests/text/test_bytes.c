@@ -60,7 +60,7 @@ static void ids_names_and_offsets(void **state)
     rf_tokenizer_free(t);
 }
 
-/* Decodes to what was encoded, and every byte is covered by its character alone. */
+/* Decodes to the encoded text, and every byte has the offsets of its character. */
 static void comes_back(const rf_tokenizer *t, rf_encoding *e, const char *text, size_t size)
 {
     encode(t, text, size, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, e);
@@ -101,7 +101,8 @@ static void every_scalar_comes_back(void **state)
     rf_tokenizer_free(t);
 }
 
-/* The UTF-8 decoder of the WHATWG's Encoding Standard, with U+FFFD for errors: bytes needed, and bounds of the next. */
+/* The UTF-8 decoder of the WHATWG's Encoding Standard, with U+FFFD for errors: bytes needed, and bounds of the next
+ * one. */
 static size_t whatwg(const unsigned char *p, size_t n, char *to)
 {
     uint32_t c = 0;
@@ -136,8 +137,8 @@ static size_t whatwg(const unsigned char *p, size_t n, char *to)
     return size;
 }
 
-/* Random bytes of which many begin or continue characters: refused as text unless they are UTF-8; as ids they decode,
- * and what is decoded begins what one byte more decodes to, but for U+FFFD at its end. */
+/* Random bytes, many of which begin or continue characters: rejected as text unless they are UTF-8; as ids they are
+ * decoded, and the result is a prefix of that for one byte more, except for U+FFFD at its end. */
 static void any_bytes_decode(void **state)
 {
     (void)state;
@@ -263,7 +264,7 @@ static void bad_folders_are_refused(void **state)
     }
 }
 
-/* One encoding goes from words to bytes and back; no memory at any moment is RF_ENOMEM and leaves nothing. */
+/* One encoding is used with words, then bytes, then words; any failing allocation gives RF_ENOMEM and no leak. */
 static rf_status one_encoding_for_both(const rf_ctx *c, void *arg, rf_error *why)
 {
     (void)arg;

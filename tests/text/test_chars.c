@@ -94,7 +94,7 @@ static void what_is_learned(void **state)
     }
 }
 
-/* All scalars are a vocabulary, which comes back from its folder, and all text of them decodes to itself. */
+/* All scalars are a vocabulary, which is read back from its folder, and all text of them decodes to itself. */
 static void every_scalar_comes_back(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ static size_t put_utf8(char *to, const uint32_t *c, uint32_t n)
     return size;
 }
 
-/* Different words in order, as a list that is compiled; how many. */
+/* Distinct words in order, as a list to compile; returns their number. */
 static size_t compile_drawn(word *w, const char *path)
 {
     uint64_t state = 5;
@@ -123,7 +123,7 @@ static void what_is_listed_is_found(void **state)
 
 /* ---- files in the older format ----------------------------------------------------------------------------------- */
 
-/* The format as it was: a header, a row for each character below U+10000, a hash table. */
+/* The older format: a header, a row for each character below U+10000, a hash table. */
 typedef struct old_file {
     char magic[8];
     uint64_t words, total, sum, hash;
@@ -147,7 +147,7 @@ static void put_old(old_file *f, uint32_t parent, uint32_t c, uint32_t id, doubl
     f->slot[at].value = value;
 }
 
-/* "ab" 6, "a" 3, "abc" 2, "bc" 5, U+20BB7 U+91CE 9, by the numbers of their beginnings. */
+/* "ab" 6, "a" 3, "abc" 2, "bc" 5, U+20BB7 U+91CE 9, by the numbers of their prefixes. */
 static old_file *old(void)
 {
     static old_file f;
@@ -183,7 +183,7 @@ static void files_of_before(void **state)
     if (open_old(old(), &d, &why)) fail_msg("%s", why.text);
     assert_true(d.header->words == 5 && d.header->total == 25 && d.header->sum == 26 && d.header->hash == 123);
     assert_string_equal(d.header->name, "before");
-    assert_int_equal(d.map.size, sizeof(old_file));                   /* what a folder that is saved takes along      */
+    assert_int_equal(d.map.size, sizeof(old_file));                   /* what is saved with a folder                  */
     for (size_t i = 0; i < RF_COUNT(listed); i++) {
         const uint32_t at = rf__dictionary_find(&d, listed[i].text, strlen(listed[i].text));
         assert_true(at && d.value[rf_dictionary_value(d.unit[at])] == log(listed[i].frequency));
@@ -203,17 +203,17 @@ static void damaged_files_of_before(void **state)
     rf_dictionary d = {0};
     rf_error why = {0};
     old_file *f = old();
-    put_old(f, 1, 'z', 2, log(2));                                    /* two beginnings have number 2                 */
+    put_old(f, 1, 'z', 2, log(2));                                    /* two prefixes have number 2                   */
     assert_int_equal(open_old(f, &d, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "damaged dictionary; compile it again with `roformer dictionary`");
     f = old();
-    put_old(f, 4, 'c', 0, log(2));                                    /* a beginning twice                            */
+    put_old(f, 4, 'c', 0, log(2));                                    /* a prefix twice                               */
     assert_int_equal(open_old(f, &d, &why), RF_EDATA);
     f = old();
     put_old(f, 4, 0x110000, 0, log(2));                               /* no character                                 */
     assert_int_equal(open_old(f, &d, &why), RF_EDATA);
     f = old();
-    put_old(f, 9, 'a', 9, log(2));                                    /* begun by itself: never reached               */
+    put_old(f, 9, 'a', 9, log(2));                                    /* its own prefix: never reached                */
     assert_int_equal(open_old(f, &d, &why), RF_OK);
     rf__dictionary_close(ctx, &d);
     f = old();

@@ -9,7 +9,7 @@ static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\n##b\
 
 typedef struct set { rf_ctx *ctx; rf_tokenizer *t; char *text[TEXTS], *pair[TEXTS]; size_t bytes[TEXTS]; } set;
 
-/* Text i: i % 37 words; every seventh has no second text; sizes of every third are left to the terminating zero. */
+/* Text i: i % 37 words; every seventh has no second text; every third has no size and ends at its terminating zero. */
 static set make(int threads)
 {
     set s = {.ctx = t_ctx(threads, NULL)};

@@ -68,7 +68,7 @@ static void settings(void **state)
     rf_tokenizer *t = opened(folder);
     assert_int_equal(first_id(t, "A"), 7);
     assert_int_equal(first_id(t, "\xC3\xA9"), 8);
-    assert_int_equal(first_id(t, "\xE6\xBC\xA2z"), 1);      /* not cut at the Han character: no such word           */
+    assert_int_equal(first_id(t, "\xE6\xBC\xA2z"), 1);      /* not split at the Han character: no such word         */
     assert_int_equal(rf_tokenizer_mask(t), 9);
     assert_int_equal(rf_tokenizer_options_of(t)->rules, RF_RULES_PYTHON);
     rf_tokenizer_free(t);
@@ -200,7 +200,7 @@ static void other_parts_are_refused_by_name(void **state)
     }
 }
 
-/* Added tokens that follow vocab.txt are found whole in raw text and are no pieces. */
+/* Added tokens that follow vocab.txt are matched as a whole in raw text and are not pieces. */
 static void added_tokens_follow_the_vocabulary(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void added_tokens_follow_the_vocabulary(void **state)
         assert_int_equal(rf_tokenizer_id(t, "ab"), 11);
         assert_string_equal(rf_tokenizer_token(t, 11), "ab");
         assert_int_equal(first_id(t, "ab"), 11);
-        assert_int_equal(first_id(t, "AB"), 5);            /* lowered after the search: a and ##b                     */
+        assert_int_equal(first_id(t, "AB"), 5);            /* lower case after the search: a and ##b                  */
         assert_int_equal(first_id(t, "<m>"), 12);
         assert_int_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
         rf_tokenizer_free(t);
@@ -267,7 +267,7 @@ static void saved_folders_open_again(void **state)
     rf_tokenizer_free(u);
 }
 
-/* A folder with these changes to the good tokenizer.json. */
+/* A folder with these changes to the valid tokenizer.json. */
 static const char *changed(const char *from, const char *to)
 {
     const char *folder = t_folder();
@@ -315,7 +315,8 @@ static void what_saving_cannot_keep_is_refused(void **state)
     }
 }
 
-/* Of a BERT class tokenizer.json is read before vocab.txt: one of other tokens must not answer for those saved. */
+/* With a BERT class tokenizer.json is read before vocab.txt: a stale one with other tokens must not be used after
+ * saving. */
 static void an_older_tokenizer_json_is_set_aside(void **state)
 {
     (void)state;
@@ -337,7 +338,7 @@ static void an_older_tokenizer_json_is_set_aside(void **state)
     assert_string_equal(third, "[]");
     rf__free(ctx, second);
     rf__free(ctx, third);
-    /* vocab.txt cannot be written: all is as it was */
+    /* vocab.txt cannot be written: nothing changes */
     put(to, "tokenizer.json", "{}");
     snprintf(path, sizeof path, "%s/vocab.txt", to);
     assert_int_equal(unlink(path), 0);
@@ -349,7 +350,8 @@ static void an_older_tokenizer_json_is_set_aside(void **state)
     rf_tokenizer_free(t);
 }
 
-/* The same tokens, one of them a piece here and found only as a whole there; one cache of words for both. */
+/* The same tokens, one of them a piece in one tokenizer and matched only as a whole in the other; one cache of words
+ * for both. */
 static void an_encoding_goes_from_one_tokenizer_to_another(void **state)
 {
     (void)state;
@@ -371,7 +373,7 @@ static void an_encoding_goes_from_one_tokenizer_to_another(void **state)
     rf_tokenizer_free(u);
 }
 
-/* What others ask of a tokenizer, in place of knowing its files. */
+/* Properties that other code queries instead of reading a tokenizer's files. */
 static void a_tokenizer_says_what_it_is(void **state)
 {
     (void)state;
@@ -410,7 +412,7 @@ static void a_tokenizer_says_what_it_is(void **state)
     assert_int_not_equal(rf_tokenizer_fingerprint(t, 4), print);
     assert_string_equal(rf_tokenizer_displaces(t, folder), "tokenizer.json");
     assert_int_equal(rf_tokenizer_savable(t, folder, NULL), RF_OK);
-    assert_int_equal(rf_tokenizer_save(t, folder, NULL), RF_OK);        /* nothing is left that would be read instead */
+    assert_int_equal(rf_tokenizer_save(t, folder, NULL), RF_OK);        /* no file remains that would be read instead */
     assert_null(rf_tokenizer_displaces(t, folder));
     assert_string_equal(rf_tokenizer_found(ctx, folder), "vocab.txt");
     rf_tokenizer_free(t);

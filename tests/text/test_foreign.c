@@ -6,7 +6,7 @@
 #include "roformer/tokenizer.h"
 #include "t.h"
 
-/* `text` in another encoding; 0: it has not all of its characters. */
+/* `text` in another encoding; 0: the encoding lacks a character of it. */
 static size_t convert(const char *to, const char *text, size_t size, char *out, size_t most)
 {
     iconv_t c = iconv_open(to, "UTF-8");
@@ -56,7 +56,7 @@ static void what_it_cannot_say(void **state)
     assert_string_equal(rf_utf8_advice(NULL, 0), "");
 }
 
-/* Of the paragraphs of Chinese Wikipedia of at least 20 bytes, in GB18030, 99 of 100 are known as that. */
+/* Of the paragraphs of Chinese Wikipedia with at least 20 bytes, in GB18030, 99 of 100 are detected. */
 static void articles(void **state)
 {
     (void)state;

@@ -110,7 +110,7 @@ static void words_as_jieba(void **state)
     assert_int_equal(k.d.header->words, 45);
     assert_int_equal(k.d.header->sum, k.d.header->total + 600); /* of the word that is there twice */
     assert_string_equal(k.d.header->name, "small");
-    assert_true(k.d.header->hash == 0x13261bd75175c915); /* which folders name, whatever the layout */
+    assert_true(k.d.header->hash == 0x13261bd75175c915); /* by which folders identify it, in either format */
     every_case(cut_one, &k);
     rf__jieba_cut_clear(&k.c);
     rf__dictionary_close(ctx, &k.d);
@@ -150,7 +150,7 @@ static void tokens_as_transformers(void **state)
     rf_tokenizer_free(k.t);
 }
 
-/* The slow class of transformers 4.57, in lower case and not, with both cutters. */
+/* The slow class of transformers 4.57, in lower case and not, with both segmenters. */
 struct slow_case {
     const json_t *ids;
     rf_tokenizer *t;
@@ -223,7 +223,7 @@ static void tokens_as_the_slow_class(void **state)
     t_failed(&why, RF_EDATA, "word_segmenter: expected \"jieba-rs\" or \"jieba\", got another value");
 }
 
-/* 今天 and 天气 are words of two tokens each, 研究生 of three; a piece of Latin letters goes on by its name. */
+/* 今天 and 天气 are words of two tokens each, 研究生 of three; a piece of Latin letters is continued by its name. */
 static void words_of_tokens(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void words_of_tokens(void **state)
     rf_tokenizer_free(t);
 }
 
-/* Masks fall on whole words: of both tokens of 今天 or of neither. */
+/* Masks cover whole words: both tokens of 今天 or neither. */
 static void masks_on_words(void **state)
 {
     (void)state;
@@ -291,7 +291,7 @@ static void masks_on_words(void **state)
     rf_tokenizer_free(t);
 }
 
-/* Saved and opened again: the same tokenizer, whose dictionary goes with it. */
+/* Saved and opened again: the same tokenizer, saved with its dictionary. */
 static void folders(void **state)
 {
     (void)state;
@@ -431,7 +431,7 @@ static void tokens_as_bert4keras(void **state)
     }
 }
 
-/* WoBertTokenizer by its class, and as it is saved; each setting has a line for every text. */
+/* WoBertTokenizer by its class, and after saving; each setting has a line for every text. */
 static void tokens_as_wobert(void **state)
 {
     (void)state;
@@ -495,7 +495,7 @@ static void bert4keras_refused(void **state)
     }
 }
 
-/* No memory at any moment is RF_ENOMEM and leaves nothing. */
+/* Any failing allocation gives RF_ENOMEM and no leak. */
 static rf_status open_and_encode(const rf_ctx *c, void *folder, rf_error *why)
 {
     static const char text[] = "\xE4\xBB\x8A\xE5\xA4\xA9 \xE5\xA4\xA9\xE6\xB0\x94"
@@ -523,7 +523,7 @@ static void memory_ends(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, open_and_encode, folder), 0);
 }
 
-/* Learned from words that are counted by hand: 我们 2, ab 2; 北京大学 天气 在 的 。 x 1. */
+/* Trained on words counted by hand: 我们 2, ab 2; 北京大学 天气 在 的 。 x 1. */
 #define TEXT "我们在北京大学。我们的天气 AB\nabx"
 
 static rf_tokenizer *learned(const rf_ctx *c, const rf_tokenizer_train_options *o, rf_error *why)

@@ -104,7 +104,7 @@ static void as_sentencepiece_has_it(void **state)
     rf__spm_work_free(w);
 }
 
-/* A folder with a model of words or characters is a tokenizer that says so and is saved as it was. */
+/* A folder with a model of words or characters is a tokenizer of that type and is saved unchanged. */
 static void folders_of_words_and_characters(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void put_piece(bytes *b, const void *name, size_t size, float score, unsi
     put_text(b, 1, one.at, one.n);
 }
 
-/* A whole model: <unk>, <s>, U+2581, a, b. */
+/* A complete model: <unk>, <s>, U+2581, a, b. */
 static void put_pieces(bytes *b)
 {
     put_piece(b, "<unk>", 5, 0, 2);
@@ -195,7 +195,7 @@ static void put_pieces(bytes *b)
     put_piece(b, "b", 1, -4, 1);
 }
 
-/* A charsmap by which "A" becomes "aa"; `part` is what is wrong with it. */
+/* A charsmap that replaces "A" by "aa"; `part` is the error in it. */
 enum {
     FINE,
     NO_TRIE,
@@ -248,7 +248,7 @@ static void refused(const bytes *b, rf_status status, const char *part)
 {
     rf__spm *m = NULL;
     rf_error why = {0};
-    unsigned char *exact = malloc(b->n ? b->n : 1); /* a sanitizer sees a byte too far                */
+    unsigned char *exact = malloc(b->n ? b->n : 1); /* a sanitizer detects a read past the end        */
     assert_non_null(exact);
     memcpy(exact, b->at, b->n);
     const rf_status got = rf__spm_load(ctx, exact, b->n, "x/spiece.model", &m, &why);
@@ -259,7 +259,7 @@ static void refused(const bytes *b, rf_status status, const char *part)
     assert_null(m);
 }
 
-/* A good model and one thing more, which is refused. */
+/* A valid model with one addition, which is rejected. */
 static void damaged_files(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void damaged_files(void **state)
     refused(&b, RF_EDATA, "expected pieces that text becomes, got none");
 }
 
-/* A piece of 150,000 letters; 65 user-defined symbols that begin one another. */
+/* A piece of 150,000 letters; 65 user-defined symbols that are prefixes of each other. */
 static void long_pieces(void **state)
 {
     (void)state;
@@ -432,7 +432,7 @@ static void charsmaps(void **state)
     rf__spm_free(m);
 }
 
-/* Messages are joined, of values the last one counts, others' fields and self_test_data have no effect. */
+/* Messages are merged, the last value of a field counts, and extension fields and self_test_data have no effect. */
 static void as_protobuf_has_it(void **state)
 {
     (void)state;

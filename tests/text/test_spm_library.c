@@ -157,7 +157,7 @@ static void same_text(const char *model, char *library_text, size_t size)
     free(library_text);
 }
 
-/* Texts of pieces, of random ids, and of names that are of other models. */
+/* Texts of pieces, of random ids, and of names from other models. */
 static void same_decoded(const char *model, const rf__spm *m, const library *l, rf_rng *random)
 {
     static const char *const foreign[] = {"\xE2\x96\x81", "\xE2\x96\x81quux", "nothing", "\xE2\x96\x81the", "<s>",
@@ -178,7 +178,7 @@ static void same_decoded(const char *model, const rf__spm *m, const library *l, 
     same_text(model, text, size);
 }
 
-/* Whether both know the text: the library fails on one that is a control piece's (see docs/formats.md). */
+/* Whether both know the text: the library fails for the text of a control piece (see docs/formats.md). */
 static bool both(const char *model, const rf__spm *m, rf__spm_work *w, const library *l, const char *text, size_t size,
                  rf__spm_sample s)
 {
@@ -201,7 +201,7 @@ static bool both(const char *model, const rf__spm *m, rf__spm_work *w, const lib
 
 static size_t models, texts, others;
 
-/* nbest of a model of words or characters has no sample. */
+/* A model of words or characters cannot sample with nbest. */
 static void compare(const char *model, const void *data, size_t size, int rounds)
 {
     rf__spm *m = NULL;

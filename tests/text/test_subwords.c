@@ -213,7 +213,7 @@ static void learned_and_saved(void **state)
     }
 }
 
-/* The same seed, the same tokens, in any order; other seeds, others; all of them decode to the text. */
+/* The same seed gives the same tokens, in any order; other seeds give others; all of them decode to the text. */
 static void sampled(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void sampled(void **state)
     }
 }
 
-/* With bytes nothing is unknown, and what a whole character's bytes are decodes to it. */
+/* With bytes nothing is unknown, and the bytes of a character decode to it. */
 static void bytes_for_unknown_characters(void **state)
 {
     (void)state;
@@ -301,8 +301,8 @@ static void too_little_text_to_learn_from(void **state)
     rf_tokenizer_trainer_free(trainer);
 }
 
-/* Texts that made SentencePiece crash, end its process or take minutes: a status and a sentence, or a tokenizer, soon;
- * this process goes on, has no child left and wrote nothing of its own twice. */
+/* Texts that made SentencePiece crash, end its process or take minutes: a status and a message, or a tokenizer, soon;
+ * this process continues, has no child left and wrote none of its output twice. */
 static void hostile_texts_are_a_status(void **state)
 {
     (void)state;

@@ -203,7 +203,7 @@ static void lines_end_as_in_the_rules(void **state)
     rf_tokenizer_free(python);
 }
 
-/* Long words, long runs of marks, nothing but spaces: the answers, and that they come at all. */
+/* Long words, long runs of marks, only spaces: the results, and that they arrive at all. */
 static void hostile_texts(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void hostile_texts(void **state)
     rf_tokenizer_free(t);
 }
 
-/* A token may stand in its cache line for one tokenizer and mean another id for the next. */
+/* A token may be in its cache line for one tokenizer and have another id in the next. */
 static void one_encoding_serves_several_tokenizers(void **state)
 {
     (void)state;

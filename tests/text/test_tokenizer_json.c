@@ -19,7 +19,7 @@ static char *read_whole(const char *name, const char *ending, size_t *size)
     return data;
 }
 
-/* A folder with nothing but a tokenizer.json. */
+/* A folder with only a tokenizer.json. */
 static const char *folder_of(const char *name)
 {
     size_t size;
@@ -56,7 +56,7 @@ static void same_ids(const rf_encoding *e, const json_t *ids, const char *name, 
     if (!good) fail_msg("%s %zu: %zu tokens, expected %zu, or other ones", name, i, e->n, json_array_size(ids));
 }
 
-/* Offsets do not cut characters and do not go back. */
+/* Offsets do not split characters and never decrease. */
 static void whole_characters(const rf_encoding *e, const char *text, size_t size)
 {
     for (size_t k = 0; k < e->n; k++) {
@@ -96,7 +96,7 @@ static void as_tokenizers_has_it(void **state)
     rf_encoding_clear(&e);
 }
 
-/* Known words come back as they were, with the blanks that a tokenizer keeps. */
+/* Known words decode to themselves, with the blanks that a tokenizer keeps. */
 static void text_again(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void text_again(void **state)
     rf_encoding_clear(&e);
 }
 
-/* What is saved is the file that was read, and a folder that opens as the same tokenizer, whatever its class. */
+/* Saving writes the file that was read, and a folder that opens as the same tokenizer, whatever its class. */
 static void saved(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void refused_by_name(void **state)
     }
 }
 
-/* A template of two texts that is not known makes pairs an error, not another template. */
+/* An unknown template of two texts makes pairs an error instead of using another template. */
 static void pairs_of_another_kind(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void pairs_of_another_kind(void **state)
     rf_tokenizer_free(t);
 }
 
-/* A word of a million letters, marks without end, blanks: time is linear, which the test's own limit sees. */
+/* A word of a million letters, many marks, blanks: time is linear, which the test's time limit checks. */
 static void long_texts(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@ static void feed(rf_vocab_trainer *v, const char *text)
     if (rf_vocab_trainer_feed(v, text, strlen(text), &why)) fail_msg("%s", why.text);
 }
 
-/* The vocabulary as text of the test's own. */
+/* The vocabulary as a text that the test owns. */
 static char *learned(rf_vocab_trainer *v, int32_t size, int32_t alphabet, uint64_t least)
 {
     char *text = NULL;
@@ -184,7 +184,7 @@ static void the_order_of_texts_does_not_matter(void **state)
     rf_vocab_trainer_free(u);
 }
 
-/* More different words than are kept: frequent ones survive, memory stays. */
+/* More distinct words than are kept: frequent ones survive, memory is bounded. */
 static void rare_words_are_forgotten(void **state)
 {
     (void)state;

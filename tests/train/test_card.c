@@ -101,8 +101,7 @@ static void says_what_the_hub_reads(void **state)
     rf_ctx_free(ctx);
 }
 
-/* In the body, letters that mean something are entities; in the header they stand between quotes, one value on a
- * line. */
+/* In the body, letters with a meaning are entities; in the header they are quoted, one value per line. */
 static void text_of_others_is_no_markup(void **state)
 {
     (void)state;

@@ -33,7 +33,7 @@ static rf_mlm_score score(run *r, const char *folder)
 
 /* A sentence is "the ADJECTIVE NOUN is VERBing the NOUN ." and follows from its first adjective and noun, which are
  * free: 4 x 12 choices, ln 48 = 3.87 nats for some nine tokens and whether another sentence follows (below 0.7 nats).
- * So the best mean is near 0.5 nats; what looks at nothing but the frequency of tokens stays above 2.4. */
+ * So the best mean is near 0.5 nats; a model that uses only the frequency of tokens stays above 2.4. */
 static void it_learns(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void seen_in_the_log(void **state)
     end(&r);
 }
 
-/* With dropout and accumulation, stopped twice, other threads: the same bits; also in bf16. */
+/* With dropout and accumulation, stopped twice, with other threads: the same bits; also in bf16. */
 static void stopped_and_resumed(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void stopped_and_resumed(void **state)
     }
 }
 
-/* How the text is packed does not show: sums of floats in another order. */
+/* The packing of the text has no effect: sums of floats in another order. */
 static void evaluation_does_not_see_the_packing(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void objectives(void **state)
     end(&m);
 }
 
-/* The loss that is trained is transformers' own: tests/golden/models/causal, whose golden.txt has it for each case. */
+/* The training loss is that of transformers: golden.txt of tests/golden/models/causal has it for each case. */
 static void the_loss_of_transformers(void **state)
 {
     (void)state;

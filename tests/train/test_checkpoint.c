@@ -161,7 +161,7 @@ static void change_byte(const char *path, long at)
     fclose(f);
 }
 
-/* Every kind of damage is seen, named, and passed over for the newest intact one. */
+/* Every kind of damage is detected and reported, and the newest intact checkpoint is used. */
 static void damage_is_seen(void **unused)
 {
     (void)unused;
@@ -215,7 +215,7 @@ static void tell(void *user, const char *file, const char *damage)
     if (damage) snprintf(t->text + n, sizeof t->text - n, "%s %s;", file, damage);
 }
 
-/* With a report the comparison goes to the end, and names every damaged file. */
+/* With a report the comparison continues to the end, and names every damaged file. */
 static void all_damage_is_told(void **unused)
 {
     (void)unused;
@@ -327,7 +327,7 @@ static void one_run_at_a_time(void **unused)
     close(second);
 }
 
-/* Of a process on another machine its log says whether it runs. */
+/* For a process on another machine, its log shows whether it runs. */
 static void a_run_elsewhere(void **unused)
 {
     (void)unused;
@@ -345,7 +345,7 @@ static void a_run_elsewhere(void **unused)
     assert_int_equal(rf_run_alive(NULL), 0);
 }
 
-/* What is in the folder of a run, by the names that a tool asks for. */
+/* The contents of a run's folder, by the names that a tool uses. */
 static void folders_say_what_they_hold(void **unused)
 {
     (void)unused;
@@ -420,7 +420,7 @@ static void metrics_are_cut_to_what_counts(void **unused)
     rf__journal_close(&m);
 }
 
-/* A line that does not fit is taken back as a whole. */
+/* A line that does not fit is removed completely. */
 static void a_full_disk_leaves_no_half_line(void **unused)
 {
     (void)unused;

@@ -47,7 +47,7 @@ static struct {
     _Atomic int plan;
     _Atomic long space;                 /* FULL: bytes of the checkpoint that still fit                               */
     _Atomic long n, seen;               /* NTH_FAILS: the n-th call fails; calls so far                               */
-    _Atomic int hits;                   /* calls that were answered badly                                             */
+    _Atomic int hits;                   /* number of calls that failed                                                */
     long size[WRITES];                  /* COUNT_WRITES: sizes of the writes of a checkpoint                          */
     _Atomic int writes;
     char unsynced[FAILED][512];         /* files whose sync failed                                                    */
@@ -171,7 +171,7 @@ static void end(run *r)
     free(r->out);
 }
 
-/* A checkpoint that could not be saved: those that are there are whole, and then there is space again. */
+/* A checkpoint could not be saved: the existing ones are complete, and then there is space again. */
 static int heard(void *user, const rf_train_progress *p)
 {
     run *r = user;
@@ -368,8 +368,8 @@ static rf_status train(rf_comm *c, void *arg, rf_error *why)
     return status;
 }
 
-/* Moments of the second rank come to the first one while it writes: a disk that is full in between must not part
- * them. */
+/* Moments of the second rank are sent to the first one while it writes: a disk that is full in between must not
+ * separate them. */
 static void full_at_the_first_rank(void **state)
 {
     (void)state;
@@ -407,7 +407,7 @@ static void full_at_the_first_rank(void **state)
     end(&r);
 }
 
-/* Times of a run are differences of the monotonic clock: they stay positive, and the bits do not see the clock. */
+/* Times of a run are differences of the monotonic clock: they are positive, and the bits do not depend on the clock. */
 static void the_clock_runs_backwards(void **state)
 {
     (void)state;

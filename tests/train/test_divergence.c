@@ -30,10 +30,11 @@ static double falls(int i, int n) { return 2 + 5 * exp(-10.0 * i / n); }
 
 static double batches(int i, int n) { return falls(i, n) + 0.3 * normal(); }
 static double small_batches(int i, int n) { return fabs(falls(i, n) + 1.5 * normal()); }
-/* The last batch of an epoch of 13 updates has one pair and nothing to tell it from: its loss is 0, or it is hard. */
+/* The last batch of an epoch of 13 updates has one pair and nothing to compare it with: its loss is 0, or it is
+ * hard. */
 static double one_pair(int i, int n) { return i % 13 == 12 ? 0 : falls(i, n) + 0.3 * normal(); }
 static double one_hard_pair(int i, int n) { return i % 13 == 12 ? 30 * uniform() : 0.1 * falls(i, n) * uniform(); }
-/* Examples of which one in five is wrong, one at a time. */
+/* Examples of which one in five has a wrong label, one at a time. */
 static double right_or_wrong(int i, int n) { return (void)i, (void)n, uniform() < 0.2 ? 6 : 0.02 * uniform(); }
 static double heavy_tails(int i, int n) { return exp(log(falls(i, n)) + normal() - 1); }
 static double restarts(int i, int n) { return falls(i % (n / 4), n / 4) * 0.2 + 1 + 0.2 * normal(); }
@@ -64,7 +65,7 @@ static void healthy_runs_are_left_alone(void **state)
         }
 }
 
-/* One number, however large, is not a run that diverged; ten in a row are not either. */
+/* A single number, however large, is not a diverged run; ten in a row are not either. */
 static void spikes_are_left_alone(void **state)
 {
     (void)state;
@@ -76,9 +77,8 @@ static void spikes_are_left_alone(void **state)
         }
 }
 
-/* From step 300 on the loss is that of predicting by frequency, with the noise of the batches that it had before.  Two
- * blocks of 16 that follow the first whole one are enough: it is found within 48 updates, and never again, whatever
- * follows. */
+/* From step 300 on the loss is that of predicting by frequency, with the noise of the earlier batches.  Two blocks of
+ * 16 after the first complete one are enough: it is reported within 48 updates, and never again, whatever follows. */
 static void diverged_runs_are_found_once(void **state)
 {
     (void)state;

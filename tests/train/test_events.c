@@ -55,7 +55,7 @@ static void the_bytes_of_tensorboard(void **state)
     assert_memory_equal(got, expected, n);
 }
 
-/* Cut to what a checkpoint knew, the file goes on without a doubled or missing record. */
+/* Truncated to the length in a checkpoint, the file continues without a duplicate or missing record. */
 static void goes_on_where_it_was(void **state)
 {
     (void)state;
@@ -77,8 +77,7 @@ static void goes_on_where_it_was(void **state)
     assert_memory_equal(got, expected, n);
 }
 
-/* "123456789" gives e3069283: the check value of CRC-32C.  Masked as the record format says, in arithmetic of its
- * own. */
+/* "123456789" gives e3069283: the check value of CRC-32C.  Masked as in the record format, computed separately here. */
 static void frames_are_masked_crcs(void **state)
 {
     (void)state;

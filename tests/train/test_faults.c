@@ -28,10 +28,10 @@
 
 /* ---- the process that trains ---- */
 
-/* Six steps with all their checkpoints; from the second one once more, at another rate. */
+/* Six steps with all their checkpoints; then again from the second one, with another learning rate. */
 static const char first_future[] = "6 first", second_future[] = "6 second";
 
-/* Back, until there is no other future to go on with. */
+/* Goes back, until no later checkpoints remain. */
 static void go_back(const char *out, const char *second_step, rf_train_options *o)
 {
     if (tiny_count(out, "abandoned-checkpoint-") < 2) o->resume_from_checkpoint = second_step;
@@ -195,7 +195,7 @@ static bool changes_the_disk(uint64_t call, const uint64_t *argument)
     }
 }
 
-/* Lets the call fail instead of being made: its number becomes one that does not exist, then its result is set. */
+/* Makes the call fail instead of executing it: its number is replaced by an invalid one, then its result is set. */
 static bool spoil(pid_t pid, bool entering, int error)
 {
 #if defined(__x86_64__)
@@ -235,7 +235,7 @@ static void follow(pid_t pid, uint64_t call, const uint64_t *argument)
     disk.file[i].dirty = writes;
 }
 
-/* They become zeros, or half of them is there, or none. */
+/* They become zeros, or half of the data exists, or none. */
 static int lose(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
     static int how;
@@ -254,20 +254,20 @@ static int lose(const char *path, const struct stat *st, int kind, struct FTW *f
 
 enum { KILLED = 1000, CANNOT_TRACE = 1001 };
 
-/* Whose calls count: those of all threads; those of the one that writes checkpoints in the background; the same, and
- * the moment that is meant is not the call itself but when training can go no further without it. */
+/* Whose calls count: those of all threads; those of the thread that writes checkpoints; the same, but the moment is not
+ * the call itself but when training cannot continue without it. */
 enum whose { EVERYBODY, WRITER, WRITER_HELD };
 
-/* One run, all of whose threads are seen. */
+/* One run with all of its threads traced. */
 typedef struct watched {
-    pid_t leader, spoiling, held;       /* threads: the first one; who is in a call that fails; who is kept in one    */
+    pid_t leader, spoiling, held;       /* threads: the first one; one in a failing call; one held in a call */
     long n, calls;
     int error;
     enum whose whose;
     bool waiting;                       /* the first thread, for another one                                          */
 } watched;
 
-/* A call that thread `pid` is about to make.  false: it is not to be made now. */
+/* A call that thread `pid` is about to make.  false: it must not be made now. */
 static bool entered(watched *s, pid_t pid, uint64_t call, const uint64_t *argument)
 {
     if (pid == s->leader) s->waiting = call == SYS_futex || call == SYS_exit_group;
@@ -287,7 +287,7 @@ static bool entered(watched *s, pid_t pid, uint64_t call, const uint64_t *argume
     return !s->held;
 }
 
-/* A thread that stopped.  false: it is not to go on; *pass is the signal it gets. */
+/* A thread that stopped.  false: it must not continue; *pass is the signal that it gets. */
 static bool stopped(watched *s, pid_t pid, int status, intptr_t *pass)
 {
     struct ptrace_syscall_info info;
@@ -306,7 +306,7 @@ static bool stopped(watched *s, pid_t pid, int status, intptr_t *pass)
     return info.op != PTRACE_SYSCALL_INFO_ENTRY || entered(s, pid, info.entry.nr, (const uint64_t *)info.entry.args);
 }
 
-/* One run.  Its n-th call that changes the disk (0: none) is the moment of its death, or fails with `error`.  Returns
+/* One run.  Its n-th call that changes the disk (0: none) is the moment of the kill, or fails with `error`.  Returns
  * its exit status; *calls counts them. */
 static int traced(const fixture *f, long n, int error, enum whose whose, long *calls)
 {
@@ -382,15 +382,15 @@ static void power_fails_at_a_call(void **state)
     kills_at_calls("6", 11, EVERYBODY, true);
 }
 
-/* Wherever it is killed, it ends with the new future, and the old one is whole. */
+/* Wherever it is killed, it ends with the new results, and the old ones are complete. */
 static void going_back_is_killed(void **state)
 {
     (void)state;
     kills_at_calls(second_future, 7, EVERYBODY, true);
 }
 
-/* The writer is as slow as it can be: training is as far ahead of the checkpoint as it ever gets, and nobody synced its
- * log. */
+/* The writer is as slow as possible: training is as far ahead of the checkpoint as it ever gets, and its log is not
+ * synced. */
 static void power_fails_ahead_of_the_writer(void **state)
 {
     (void)state;
@@ -415,7 +415,7 @@ static void calls_fail(enum whose whose)
         const int status = traced(&f, n, n % 2 ? ENOSPC : EIO, whose, &seen);
         if (status != RF_OK && status != RF_EIO) fail_msg("call %ld of %ld failed: status %d", n, calls, status);
         ended += status != RF_OK;
-        /* what could not be removed is swept by the next start */
+        /* files that could not be removed are removed by the next start */
         if (status || !tiny_has(f.out, "checkpoint-6") || tiny_count(f.out, ".tmp")) finish(&f);
         const result got = left(&f);
         if (got.model != expected.model || got.optimizer != expected.optimizer)

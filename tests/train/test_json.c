@@ -18,9 +18,9 @@
 
 static struct { atomic_long calls; long fail; bool forever, reads; } memory;
 
-/* While it reads, jansson (2.14) does not survive that its buffer for a token cannot grow, to 32, 64, 128, ... bytes:
- * it goes on without a byte, and when that was the closing quote it reads and writes beyond the token.  These are
- * granted. */
+/* While reading, jansson (2.14) does not handle that its buffer for a token cannot grow, to 32, 64, 128, ... bytes: it
+ * continues without a byte, and if that was the closing quote it accesses memory beyond the token.  These allocations
+ * are granted. */
 static void *counted(size_t size)
 {
     if (memory.reads && size >= 32 && !(size & (size - 1))) return malloc(size);
@@ -125,7 +125,7 @@ static void what_is_not_whole_is_nothing(void **state)
 
 static rf_ctx *ctx;
 static const char *folder;
-static uint64_t answer;                 /* what the last call gave, besides files                                     */
+static uint64_t answer;                 /* results of the last call besides files                                     */
 
 static uint64_t mixed(uint64_t h, const void *data, size_t size) { return rf__hash64(data, size, h); }
 
@@ -421,8 +421,7 @@ static void every_allocation(void **state)
     rf_ctx_free(ctx);
 }
 
-/* A run of training whose n-th allocation fails ends with RF_ENOMEM, or with the model of the run that nothing
- * disturbed. */
+/* A training run whose n-th allocation fails ends with RF_ENOMEM, or with the model of the undisturbed run. */
 static void while_training(void **state)
 {
     (void)state;

@@ -63,7 +63,7 @@ static void recomputed_layers_have_the_same_bits(void **state)
     t_free_all();
 }
 
-/* Loss of the last steps, in f32 and in bf16, well below that of words drawn by chance (ln 34 = 3.5). */
+/* Loss of the last steps, in f32 and in bf16, well below that of random words (ln 34 = 3.5). */
 static void it_learns(void **state)
 {
     (void)state;

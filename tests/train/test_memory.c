@@ -9,7 +9,7 @@
 
 typedef struct shape { int64_t V, E, C, L, H, F, B, T; int bf16, again; double dropped; } shape;
 
-/* Texts or, with two sides, pairs of B pieces; row and labels: what is predicted. */
+/* Texts or, with two sides, pairs of B pieces; row and labels: the predicted tokens. */
 typedef struct packed { int64_t labels; int sides; rf_batch side[2]; int32_t *row; } packed;
 
 static rf_batch side(int64_t B, int64_t T, int64_t V)
@@ -48,7 +48,7 @@ static double arena(const rf_ctx *ctx, const rf_params *p, const rf_train_option
     return bytes;
 }
 
-/* With as many labels as the estimate counts on. */
+/* With as many labels as the estimate assumes. */
 static double held(const rf_ctx *ctx, const rf_params *p, const rf_train_options *o, const shape *s)
 {
     const int64_t N = s->B * s->T, labels = (int64_t)ceil(o->mlm_probability * (double)N);
@@ -101,8 +101,9 @@ static void the_estimate_is_what_a_step_holds(void **state)
     }
 }
 
-/* Causal linear attention keeps states: all layers', some's, those of a layer that is computed again.  What it takes
- * beyond softmax attention is compared, up to its scratch, which the estimate adds to what passes at another moment. */
+/* Causal linear attention stores states: of all layers, of some, of a recomputed layer.  The additional memory compared
+ * with softmax attention is tested, up to its scratch, which the estimate adds to temporary memory of another
+ * moment. */
 static void states_of_linear_layers_are_counted(void **state)
 {
     static const unsigned char mixed[6] = {RF_ATTENTION_LINEAR, 0, RF_ATTENTION_LINEAR, 0, 0, RF_ATTENTION_LINEAR};
@@ -138,7 +139,7 @@ static void states_of_linear_layers_are_counted(void **state)
     }
 }
 
-/* Every family, of masked tokens, most of what is held being their labels or the layers. */
+/* Every family, with masked tokens; labels or layers dominate the memory. */
 static void families_are_counted(void **state)
 {
     (void)state;
@@ -207,7 +208,7 @@ static void two_sides_are_counted(void **state)
     }
 }
 
-/* The model and the options of every config.json and command line that say nothing. */
+/* The model and the options of an empty config.json and command line. */
 static void usual_run(const rf_ctx *ctx, rf_config *c, rf_params *p, rf_train_options *o)
 {
     rf_train_defaults(o);
@@ -215,7 +216,7 @@ static void usual_run(const rf_ctx *ctx, rf_config *c, rf_params *p, rf_train_op
     assert_int_equal(rf__params_new(ctx, c, p, NULL), RF_OK);
 }
 
-/* What it says when there is not enough would fit, and twice of it would not. */
+/* The suggested size would fit if memory is short, and twice that would not. */
 static void the_batch_that_would_fit_fits(void **state)
 {
     (void)state;
@@ -251,8 +252,8 @@ static void the_batch_that_would_fit_fits(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Where cosines of 4,096 examples with each other take the memory, fewer of them fit, with as many encoded at once; one
- * example has nobody to be compared with. */
+/* If cosines of 4,096 examples with each other take the memory, fewer of them fit, with as many encoded at a time; one
+ * example has none to be compared with. */
 static void fewer_examples_fit_as_well_as_fewer_tokens(void **state)
 {
     (void)state;
@@ -361,7 +362,7 @@ static double evaluated(const rf_ctx *ctx, const rf_params *p, int64_t B, int64_
     return bytes;
 }
 
-/* Heads of fine-tuning: no vocabulary's scores, however large it is; logits of every token for tags. */
+/* Heads of fine-tuning: no logits of the vocabulary, however large it is; logits of every token for tags. */
 static void heads_are_counted(void **state)
 {
     (void)state;
@@ -394,7 +395,7 @@ static void heads_are_counted(void **state)
     }
 }
 
-/* An evaluation records nothing: one layer at a time, and what a task adds is a handful of rows. */
+/* An evaluation records nothing: one layer at a time, and a task adds a handful of rows. */
 static void evaluations_are_counted(void **state)
 {
     (void)state;
@@ -422,7 +423,7 @@ static void evaluations_are_counted(void **state)
     }
 }
 
-/* "needs X GB": of the note, in bytes; a digit is 10 MB, so models are made large enough. */
+/* "needs X GB" of the note, in bytes; a digit is 10 MB, so models are large enough. */
 static double needed(const rf_params *p, const rf_train_options *o, const rf__memory_job *job)
 {
     char note[256];
@@ -432,7 +433,7 @@ static double needed(const rf_params *p, const rf_train_options *o, const rf__me
     return gb * 1e9;
 }
 
-/* What an option costs moves the printed estimate by so many bytes. P parameters, W of them word embeddings. */
+/* An option changes the printed estimate by this many bytes. P parameters, W of them word embeddings. */
 static void options_move_the_estimate(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ static void expect(const char *root, double expected)
     t_near(rf__memory_left_in(root), expected, 0.5);
 }
 
-/* Version 2: limits of the group, of its parents and of the root that a container sees; the least of them counts. */
+/* Version 2: limits of the group, of its parents and of the root that a container sees; the smallest counts. */
 static void nested_limits(void **state)
 {
     (void)state;
@@ -52,7 +52,7 @@ static void nested_limits(void **state)
     put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.max", "150000000\n");
     expect(root, 150e6 - 123456);
     put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.current", "160000000\n");
-    expect(root, 1);                                            /* nothing is left, which is not "unknown" */
+    expect(root, 1);                                            /* nothing is available, which is not "unknown" */
     put(root, "/proc/self", "cgroup", "0::/\n");
     expect(root, 8192e6);
     put(root, "/sys/fs/cgroup", "memory.max", "500000000\n");        /* what a container sees as the root */

@@ -16,7 +16,7 @@ static int words(const rf_option *o)
     return n;
 }
 
-/* Every row says what it is, within its own limits, and no name means two things to one command. */
+/* Every row has a description and a default within its limits, and no name has two meanings in one command. */
 static void rows_are_whole(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static bool lists_are(const rf_option *row, const void *a, const void *b)
     return true;
 }
 
-/* Each option alone, and all of them: what is not of one run alone comes back from a checkpoint as it was. */
+/* Each option alone, and all of them: options that belong to more than one run are restored from a checkpoint. */
 static void every_row_comes_back(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void every_row_comes_back(void **state)
     rf_ctx_free(ctx);
 }
 
-/* What the caller chose stays and is named; who names a source takes none from the checkpoint. */
+/* Options of the caller are kept and reported; a given source replaces that of the checkpoint. */
 static void chosen_ones_stay(void **state)
 {
     (void)state;

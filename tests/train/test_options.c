@@ -76,7 +76,7 @@ static void limits_name_the_option(void **state)
 
 static int is_it(void *user, const char *option) { return !strcmp(*(const char **)user, option); }
 
-/* Every option that is not of one run alone goes into a checkpoint and comes back. */
+/* Every option that belongs to more than one run is stored in a checkpoint and restored. */
 static void checkpoint_keeps_them(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void checkpoint_keeps_them(void **state)
     assert_string_equal(changed, "max_steps, learning_rate");
 
     const char *only = "learning_rate";
-    back = defaults();                                               /* chosen, although it is the default's value */
+    back = defaults();                                               /* chosen, although it equals the default */
     back.given = is_it;
     back.given_user = &only;
     assert_int_equal(rf__options_restore(&back, &usual, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
@@ -144,7 +144,7 @@ static int among(void *user, const char *option)
     return 0;
 }
 
-/* Of two options for one thing the chosen one counts, at the start and over a checkpoint's. */
+/* Of two options for the same thing the chosen one counts, at the start and over a checkpoint's. */
 static void what_is_given_wins(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void what_is_given_wins(void **state)
     assert_string_equal(note, "lr_schedule (lr_scheduler_type is linear)");
 }
 
-/* Chosen, and it has no effect: named with what it would need. */
+/* A chosen option without effect is reported with the option that it requires. */
 static void what_has_no_effect_is_named(void **state)
 {
     (void)state;

@@ -64,7 +64,7 @@ static void checkpointing_changes_nothing(void **state)
     }
 }
 
-/* Rounding at random is a function of the step: a stopped run sees the same numbers. */
+/* Stochastic rounding is a function of the step: a stopped run sees the same numbers. */
 static void bf16_resumes_to_the_same_bits(void **state)
 {
     (void)state;

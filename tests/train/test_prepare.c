@@ -79,7 +79,7 @@ static void counts_and_packing(void **state)
     end(&f);
 }
 
-/* One word in the middle of the text is another of the same length. */
+/* Replaces one word in the middle of the text by another of the same length. */
 static void text_edited_in_place(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void text_edited_in_place(void **state)
     end(&f);
 }
 
-/* One cache is the text it was made of: the same weights. */
+/* A cache is equivalent to its text: the same weights. */
 static void a_cache_is_its_text(void **state)
 {
     (void)state;

@@ -3,8 +3,8 @@
 
 #include "train/pairs/translation_job.h"
 
-/* Every recipe is whole: its model can be made, its options are known and within their limits, and what the caller
- * chose comes first. */
+/* Every recipe is complete: its model can be created, its options are known and within their limits, and options of the
+ * caller take precedence. */
 static void recipes_are_whole(void **state)
 {
     (void)state;

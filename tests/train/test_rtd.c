@@ -117,7 +117,7 @@ static void embeddings_are_shared(void **state)
 
 /* ---- the loss ---- */
 
-/* Logits of the generator at the masked places, and of the discriminator at all tokens of a text. */
+/* Logits of the generator at the masked positions, and of the discriminator at all tokens of a text. */
 static float *generator_logits(pair *p)
 {
     const rf__mlm_batch b = batch_of();
@@ -146,7 +146,7 @@ static void the_loss_is_as_printed(void **state)
     }
     t_near(sums.generator, expected, 1e-4);
 
-    /* the same draws, and the discriminator on the text with them */
+    /* the same samples, and the discriminator on the text with them */
     const rf__mlm_batch b = batch_of();
     rf_batch view = rf__mlm_batch_view(&b);
     int32_t text[N], drawn[MASKED], replaced = 0, right = 0, detected = 0;
@@ -178,7 +178,7 @@ static void the_loss_is_as_printed(void **state)
     end(&p);
 }
 
-/* The slope along every tensor's own gradient; a step is so small that no draw changes, which is looked at. */
+/* The slope along every tensor's own gradient; a step is so small that no sample changes, which is checked. */
 static void every_tensor_has_its_gradient(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void every_tensor_has_its_gradient(void **state)
 
 /* ---- draws ---- */
 
-/* Of 20,000 draws the number of each token is within 5 deviations of its expectation. */
+/* For 20,000 samples the count of each token is within 5 deviations of its expectation. */
 static void draws_have_their_probabilities(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void draws_have_their_probabilities(void **state)
     end(&p);
 }
 
-/* What a step holds is what both models are said to need, up to the draws' logits, which are gone before the rest. */
+/* The memory of a step is the estimate for both models, up to the samples' logits, which are freed before the rest. */
 static void memory_is_counted(void **state)
 {
     (void)state;

@@ -108,7 +108,7 @@ static void the_mean_moves_as_printed(void **state)
     end(&r);
 }
 
-/* What is evaluated at the end is what is saved at the end. */
+/* The evaluation at the end is that of the saved model. */
 static void the_mean_is_evaluated(void **state)
 {
     (void)state;
@@ -182,8 +182,8 @@ static void losses(const run *r, double loss[5])
     free(path);
 }
 
-/* The two of five checkpoints with the smallest held-out loss, or the largest, where larger is said to be better: they
- * stay, whatever else is removed. */
+/* The two of five checkpoints with the smallest held-out loss, or the largest if larger is declared better: they are
+ * kept, whatever else is removed. */
 static void the_best_checkpoints_are_averaged(void **state)
 {
     (void)state;
@@ -219,7 +219,8 @@ static void the_best_checkpoints_are_averaged(void **state)
 
 /* ---- spikes ---- */
 
-/* Which updates are skipped follows from the losses in the log: a limit of half a deviation is crossed now and then. */
+/* Which updates are skipped follows from the losses in the log: a limit of half a deviation is exceeded now and
+ * then. */
 static void spikes_are_skipped(void **state)
 {
     (void)state;
@@ -293,9 +294,9 @@ static int times_noted(const run *r, const char *part)
     return n;
 }
 
-/* A learning rate that jumps from small to absurd.  What then happens is chaotic, and differs by processor: the run
- * may end with skipped updates (T9); the loss may stay high, or come back; the note is there when the log says so,
- * once.  test_divergence.c shows the series that must be found. */
+/* A learning rate that jumps from small to absurd.  The result is chaotic, and differs by processor: the run may end
+ * with skipped updates (T9); the loss may stay high, or recover; the note is printed once if the log shows divergence.
+ * test_divergence.c has the series that must be detected. */
 static void divergence_is_noted(void **state)
 {
     (void)state;

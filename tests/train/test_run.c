@@ -59,7 +59,7 @@ static void it_learns(void **state)
     end(&r);
 }
 
-/* What is predicted, and how well, does not depend on how the text is packed: sums of floats in another order. */
+/* The predicted tokens, and their losses, do not depend on how the text is packed: sums of floats in another order. */
 static void evaluation_does_not_see_the_packing(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void stopped_and_resumed(void **state)
     end(&r);
 }
 
-/* A checkpoint says it all: no option, no model folder. */
+/* A checkpoint is complete: no option, no model folder. */
 static void resumed_with_nothing_but_the_checkpoint(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void stopped_before_the_first_step(void **state)
     end(&r);
 }
 
-/* Asks to stop between the micro-batches of the step after `at`. */
+/* Requests a stop between the micro-batches of the step after `at`. */
 struct between { int64_t at; int batches, steps; };
 static int stop_between(void *user, const rf_train_progress *p)
 {
@@ -177,8 +177,8 @@ static int stop_between(void *user, const rf_train_progress *p)
     return now ? RF_TRAIN_STOP : RF_TRAIN_GO;
 }
 
-/* A step of four micro-batches ends after the first; resumed, the run ends with the bits of one that was never
- * stopped. */
+/* A step of four micro-batches ends after the first; when resumed, the run ends with the bits of an uninterrupted
+ * one. */
 static void a_step_is_given_up(void **state)
 {
     (void)state;
@@ -204,8 +204,8 @@ static void a_step_is_given_up(void **state)
     }
 }
 
-/* Two evaluations end after their first batch, and one of them so again when it is resumed: at the end the log, the
- * choice of the best and the bits are those of a run that was never stopped. */
+/* Two evaluations end after their first batch, and one of them again when it is resumed: at the end the log, the
+ * selection of the best and the bits are those of an uninterrupted run. */
 static void an_evaluation_is_given_up(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static int64_t best_of(const char *folder, const char *key, double sign)
     return step;
 }
 
-/* Which one is best is read from the log: of equal numbers the first counts, in both. */
+/* The best checkpoint is determined from the log: of equal numbers the first counts, in both. */
 /* all_results.json has the evaluation of that step's weights. */
 static void results_are_those_of(const char *folder, int64_t step)
 {
@@ -380,7 +380,7 @@ static void ends_with_the_best(void **state)
     }
 }
 
-/* The loss falls, and more of it is called better: the first evaluation stays the best.  Patience survives a stop. */
+/* The loss falls, and larger is declared better: the first evaluation stays the best.  Patience survives a stop. */
 static void patience_ends_a_run(void **state)
 {
     (void)state;
@@ -424,7 +424,7 @@ static void a_damaged_best_is_not_taken(void **state)
     end(&r);
 }
 
-/* Asked for a checkpoint in between, the run saves it and goes on to the same end. */
+/* If a checkpoint is requested in between, the run saves it and continues to the same end. */
 static void saves_when_asked(void **state)
 {
     (void)state;
@@ -438,7 +438,7 @@ static void saves_when_asked(void **state)
     end(&r);
 }
 
-/* The list that comes with the model tells whether it is as it was written. */
+/* The list saved with the model shows whether it is unchanged. */
 static void the_model_has_checksums(void **state)
 {
     (void)state;
