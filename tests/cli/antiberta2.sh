@@ -1,6 +1,6 @@
 #!/bin/sh
-# antiberta2.sh — AntiBERTa2, a RoFormer of antibodies: residues are words between blanks.  Ids, answers to masks and scores of mutations
-# are transformers'.
+# antiberta2.sh — AntiBERTa2, a RoFormer of antibodies, whose tokens are residues separated by blanks.  Ids, predictions
+# for masks and scores of mutations are those of transformers.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/antiberta2
 sed 's/.*"text": "\(.*\)", "ids".*/\1/' "$golden/ids.jsonl" > texts.txt

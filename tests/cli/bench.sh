@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench.sh — every case runs and reports; the numbers themselves are nobody's test.
+# bench.sh — every benchmark runs and prints a report; the numbers are not tested.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 expect 0 '' "$program" bench forward train attention rope gemm kernels -c model/config.json --shape 2x16 --seconds 0.01

@@ -1,5 +1,6 @@
 #!/bin/sh
-# bleu.sh — roformer bleu: files, metrics, output, tests of significance, and what is refused.  Scores: tests/translation.
+# bleu.sh — roformer bleu: files, metrics, output, significance tests, and rejected input.  tests/score tests the
+# scores.
 . "$(dirname "$0")/lib"
 
 printf '%s\n' 'Call me Ishmael.' 'There now is your insular city of the Manhattoes, belted round by wharves.' '' > ref

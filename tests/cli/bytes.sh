@@ -1,5 +1,5 @@
 #!/bin/sh
-# bytes.sh — a tokenizer of bytes through every command: made of nothing, trained, fine-tuned, asked, written, measured.
+# bytes.sh — a byte tokenizer with every command: created, trained with, fine-tuned, used, saved, measured.
 . "$(dirname "$0")/lib"
 
 # The folder: of nothing, and of nothing else.

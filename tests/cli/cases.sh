@@ -1,5 +1,6 @@
 #!/bin/sh
-# cases.sh — small inputs made after public reports about other programs; they lie outside the repository, in ../shared/cases.
+# cases.sh — small inputs modeled on public bug reports about other programs; they are outside the repository, in
+# ../shared/cases.
 script=$(cd "$(dirname "$0")" && pwd)/cases.sh
 cases=${ROFORMER_CASES:-$(dirname "$0")/../../../shared/cases}
 [ ! -d "$cases" ] || cases=$(cd "$cases" && pwd)

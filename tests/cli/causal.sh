@@ -1,5 +1,6 @@
 #!/bin/sh
-# causal.sh — a causal language model from text to perplexity: trained, resumed, measured, refused where it makes no sense.
+# causal.sh — a causal language model from text to perplexity: trained, resumed, measured, rejected where it does not
+# apply.
 . "$(dirname "$0")/lib"
 sentences 600 > text.txt
 "$program" vocab -q --text text.txt --size 120 -o base || exit 1

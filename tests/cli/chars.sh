@@ -1,5 +1,5 @@
 #!/bin/sh
-# chars.sh — a tokenizer of characters through every command: learned, trained, fine-tuned, asked, written, measured.
+# chars.sh — a character tokenizer with every command: trained, trained with, fine-tuned, used, saved, measured.
 . "$(dirname "$0")/lib"
 
 # The folder: the characters of a text in the order of code points; unknown ones are rarer than was asked for.

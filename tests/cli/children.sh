@@ -1,5 +1,5 @@
 #!/bin/sh
-# children.sh — a script of this folder that is interrupted, or fails, leaves no process and no folder behind.
+# children.sh — a script of this folder that is interrupted or fails leaves no process and no folder.
 . "$(dirname "$0")/lib"
 sentences 40 > text.txt
 "$program" vocab -q --text text.txt --size 60 -o base || exit 1

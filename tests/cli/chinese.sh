@@ -1,5 +1,6 @@
 #!/bin/sh
-# chinese.sh — words by a dictionary through every command: compiled, named in the settings, refused when it is another, trained and asked.
+# chinese.sh — Chinese words from a dictionary with every command: compiled, named in the settings, rejected if it is
+# another one, trained with and used.
 golden=$(cd "$(dirname "$0")/../golden/text/jieba" && pwd)
 . "$(dirname "$0")/lib"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# chinese_model.sh — the script that makes the shipped Chinese model: what is held out is not trained on, and a run that
-# is stopped goes on.
+# chinese_model.sh — the script that makes the shipped Chinese model: held-out text is not trained on, and a stopped run
+# continues.
 . "$(dirname "$0")/lib"
 bin=$(dirname "$program")
 if [ ! -x "$bin/experiments/hold_out" ]; then echo "SKIPPED: no $bin/experiments/hold_out"; exit 0; fi

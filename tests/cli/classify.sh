@@ -1,6 +1,7 @@
 #!/bin/sh
-# classify.sh — scores of classify are those of transformers' text-classification pipeline (tools/golden/golden_classify.py); where
-# sentence-transformers' CrossEncoder shows other scores of the same folder, a note says so.
+# classify.sh — scores of classify are those of transformers' text-classification pipeline
+# (tools/golden/golden_classify.py); if sentence-transformers' CrossEncoder would show other scores for a folder, a note
+# says so.
 script=$(cd "$(dirname "$0")" && pwd)/classify.sh
 golden=$(dirname "$script")/../golden/classify
 . "$(dirname "$0")/lib"

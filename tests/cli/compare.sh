@@ -1,6 +1,7 @@
 #!/bin/sh
-# compare.sh — bench/compare.py prints and keeps each measurement as it is made, goes on where it was stopped, and leaves out peers that are
-# not installed.  Programs and times are made up: what is tested is who is asked, in which order, and what is written.
+# compare.sh — bench/compare.py prints and saves each measurement immediately, continues after an interruption, and
+# leaves out programs that are not installed.  Programs and times are simulated: the test checks which are called, in
+# which order, and what is written.
 . "$(dirname "$0")/lib"
 command -v python3 > /dev/null || { echo "  skipped: no python3"; exit 0; }
 compare=$here/../../bench/compare.py

@@ -1,6 +1,6 @@
 #!/bin/sh
-# completion.sh — Tab, as bash and fish themselves do it: keys are typed to an interactive bash, where a function that notes its arguments is in
-# the program's place.
+# completion.sh — Tab completion in bash and fish: keys are typed to an interactive bash, where a function that records
+# its arguments replaces the program.
 . "$(dirname "$0")/lib"
 
 if command -v fish > /dev/null; then

@@ -1,5 +1,6 @@
 #!/bin/sh
-# convert.sh — folders as torch.save left them become today's: what is left over is refused, what is written is what was read.
+# convert.sh — converts folders of torch.save to the current format: unused tensors are rejected, and what is written
+# equals what was read.
 golden=$(cd "$(dirname "$0")/../golden" && pwd)
 . "$(dirname "$0")/lib"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# convert_files.sh — what convert does with files and keys of which the program knows nothing: kept as they are, or named.
+# convert_files.sh — files and keys that convert does not know: they are copied or reported.
 golden=$(cd "$(dirname "$0")/../golden" && pwd)
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# convert_tasks.sh — a fine-tuned model of every task of include/roformer/inspect/tasks.def, before and after convert: the same config.json,
-# weights, answers and scores.  tools/check/convert.py asks transformers the same.
+# convert_tasks.sh — a fine-tuned model for every task of include/roformer/inspect/tasks.def, before and after convert:
+# the same config.json, weights, predictions and scores.  tools/check/convert.py does the same with transformers.
 . "$(dirname "$0")/lib"
 tasks=$(sed -n 's/^RFT(\([a-z0-9_]*\),.*/\1/p' "$here/../../include/roformer/inspect/tasks.def")
 [ "$(echo "$tasks" | wc -w)" -ge 9 ] || fail "tasks: $tasks"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# cross.sh — rank --cross gives the scores and the order of sentence-transformers' CrossEncoder, by the activation that the
-# folder names; models of other kinds are refused.
+# cross.sh — rank --cross gives the scores and the order of sentence-transformers' CrossEncoder, with the activation in
+# the folder's settings; models of other kinds are rejected.
 . "$(dirname "$0")/lib"
 golden=$here/../golden
 printf '%s\n' 'to the sea' 'a small house?' '' 'hello world' 'the river runs to the sea and to the sea, to the sea' 'the river runs' > lines.txt

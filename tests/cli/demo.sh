@@ -1,5 +1,5 @@
 #!/bin/sh
-# demo.sh — the demonstration shows its commands and their answers.
+# demo.sh — the demonstration shows its commands and their output.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 mkdir tmp && TMPDIR=$PWD/tmp && export TMPDIR

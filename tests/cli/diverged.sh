@@ -1,5 +1,6 @@
 #!/bin/sh
-# diverged.sh — runs whose losses are not finite: an exit code of 6, no model, the last good checkpoint by its name, and numbers as words.
+# diverged.sh — runs with non-finite losses: exit code 6, no model, the last good checkpoint is named, and NaN is
+# printed as a word.
 . "$(dirname "$0")/lib"
 awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 40; i++) print "the cat " i "\tgood\nthe dog " i "\tbad" }' > train.tsv
 cut -f1 train.tsv | sed 1d > text.txt

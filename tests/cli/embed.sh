@@ -1,5 +1,5 @@
 #!/bin/sh
-# embed.sh — vectors in order, in every format, with the same bits however they are computed.
+# embed.sh — vectors in order, in every format, with the same bits for any way of computing them.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 width=32

@@ -1,6 +1,6 @@
 #!/bin/sh
-# esm.sh — ESM-2 folders with their tokenizer answer as transformers does: ids, tokens for a mask, vectors of proteins and
-# residues, scores of mutations.  What would be another model is refused.
+# esm.sh — ESM-2 folders with their tokenizer agree with transformers: ids, predictions for a mask, vectors of proteins
+# and residues, scores of mutations.  Other models are rejected.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/esm/whole
 cp -r "$golden" model

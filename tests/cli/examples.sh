@@ -1,6 +1,6 @@
 #!/bin/sh
-# examples.sh — the examples of --help work as they stand, one after the other in one folder, with the shipped model's place taken by a small one.
-# Left out are those that name data of one's own, expected a terminal, or take long: own.
+# examples.sh — the examples of --help work as printed, one after the other in one folder, with a small model instead of
+# the shipped one. Examples that need the user's data, a terminal, or much time are left out: own.
 . "$(dirname "$0")/lib"
 if grep -q __asan_init "$program"; then echo "SKIPPED: takes minutes under a sanitizer, where the tests of each command run, too"; exit 0; fi
 "$make_model" small || exit 1

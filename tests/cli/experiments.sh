@@ -1,5 +1,6 @@
 #!/bin/sh
-# experiments.sh — the programs of experiments/ from a tiny text to a table of GLUE, killed on the way, resumed.
+# experiments.sh — the programs of experiments/, from a tiny text to a table of GLUE, with runs that are killed and
+# resumed.
 . "$(dirname "$0")/lib"
 experiment=$(dirname "$program")/experiments/experiment
 glue=$(dirname "$program")/experiments/glue

@@ -1,5 +1,5 @@
 #!/bin/sh
-# families.sh — every family beside RoFormer through every command, beginning with the config.json of its golden folder.
+# families.sh — every family except RoFormer with every command, starting from the config.json of its golden folder.
 . "$(dirname "$0")/lib"
 golden=$here/../golden
 sentences 400 > text.txt

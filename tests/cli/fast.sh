@@ -1,5 +1,5 @@
 #!/bin/sh
-# fast.sh — sub-words of a tokenizer.json through every command; what is refused by its name.
+# fast.sh — sub-words of a tokenizer.json with every command; unsupported parts are rejected by name.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/fast
 for name in bpe llama t5; do

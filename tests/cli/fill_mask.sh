@@ -1,5 +1,5 @@
 #!/bin/sh
-# fill_mask.sh — the shape, keys, texts and scores of transformers' fill-mask pipeline (golden).
+# fill_mask.sh — the format, keys, texts and scores of transformers' fill-mask pipeline (golden).
 . "$(dirname "$0")/lib"
 golden=$here/../golden/cli
 "$make_model" model || exit 1

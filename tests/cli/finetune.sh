@@ -1,5 +1,5 @@
 #!/bin/sh
-# finetune.sh — from labeled lines to a folder that answers; stopped, resumed, refused.
+# finetune.sh — from labeled lines to a folder that predicts; stopped, resumed, rejected.
 . "$(dirname "$0")/lib"
 awk 'BEGIN { srand(3); split("good great fine happy lovely", p); split("bad awful sad poor ugly", n); split("film book day cat town", w); print "text\tlabel";
     for (i = 0; i < 240; i++) { y = int(rand() * 2); print "the " w[1 + int(rand() * 5)] " is " (y ? p[1 + int(rand() * 5)] : n[1 + int(rand() * 5)]) " .\t" (y ? "pos" : "neg") } }' > all.tsv

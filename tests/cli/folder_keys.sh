@@ -1,6 +1,6 @@
 #!/bin/sh
-# folder_keys.sh — keys beside the weights (src/base/folder_keys.def): a value that is not honored is refused by name, a slip is named, limits
-# are found wherever sentence-transformers finds them.
+# folder_keys.sh — keys of files next to the weights (src/base/folder_keys.def): unsupported values are rejected by
+# name, a misspelled key is reported, and limits are found wherever sentence-transformers finds them.
 . "$(dirname "$0")/lib"
 "$make_model" plain || exit 1
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 8; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv

@@ -1,5 +1,6 @@
 #!/bin/sh
-# gte.sh — GTE folders under the names that were published first (model_type "new"), their own ntk, and what is refused.
+# gte.sh — GTE folders with the names that were published first (model_type "new"), their variant of ntk, and rejected
+# ones.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/gte
 copy() { rm -rf "$2"; cp -r "$golden/$1" "$2"; chmod -R u+w "$2"; }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# help.sh — help, manual page and completion come from one table and are complete.
+# help.sh — help, man pages and completion come from one table and are complete.
 . "$(dirname "$0")/lib"
 
 expect 0 '' "$program" --help

@@ -1,5 +1,5 @@
 #!/bin/sh
-# input.sh — unreadable inputs, folders, FIFOs, "-" (C3); bare surroundings and strange names (C6).
+# input.sh — unreadable inputs, folders, FIFOs, "-" (C3); empty environments and unusual names (C6).
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 printf 'the city\nthe river\n' > lines

@@ -1,5 +1,6 @@
 #!/bin/sh
-# jina_bert.sh — folders of jina-embeddings-v2: tensors without a prefix, keys that tell them from BERT, and what is refused.
+# jina_bert.sh — folders of jina-embeddings-v2: tensors without a prefix, keys that distinguish them from BERT, and
+# rejected ones.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/jina_bert
 copy() { rm -rf "$2"; cp -r "$golden/$1" "$2"; chmod -R u+w "$2"; rm -f "$2/golden.txt"; }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# linear.sh — linear attention at the command line: trained, killed and resumed while features are drawn anew, every command on the
-# result, and what is wrong with a config is said.
+# linear.sh — linear attention on the command line: trained, killed and resumed while features are redrawn, every
+# command with the result, and errors in a config.
 . "$(dirname "$0")/lib"
 sentences 400 > text.txt
 "$program" vocab -q --text text.txt --size 120 -o base || exit 1

@@ -1,5 +1,6 @@
 #!/bin/sh
-# model.sh — broken model folders: exit 3 and the name of what is wrong; a file that shrinks while mapped: exit 4 (P6).
+# model.sh — broken model folders: exit 3 and the name of the broken part; a file that shrinks while it is mapped: exit
+# 4 (P6).
 . "$(dirname "$0")/lib"
 "$make_model" good || exit 1
 fresh() { rm -rf model; cp -r good model; }

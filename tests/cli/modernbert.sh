@@ -1,6 +1,6 @@
 #!/bin/sh
-# modernbert.sh — ModernBERT folders with their tokenizer answer as transformers does: tokens for masks, vectors.  Keys of
-# both versions of transformers must agree; what would be another model is refused.
+# modernbert.sh — ModernBERT folders with their tokenizer agree with transformers: predictions for masks, vectors.  Keys
+# of both versions of transformers must agree; other models are rejected.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/modernbert
 cp -r "$golden/whole" model

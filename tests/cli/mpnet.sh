@@ -1,6 +1,6 @@
 #!/bin/sh
-# mpnet.sh — MPNet folders with their tokenizer answer as transformers does: ids, tokens for a mask, vectors,
-# scores of pairs; from tokenizer.json, from vocab.txt, and without a class.  What cannot be computed is refused.
+# mpnet.sh — MPNet folders with their tokenizer agree with transformers: ids, predictions for a mask, vectors, scores of
+# pairs; from tokenizer.json, from vocab.txt, and without a class.  Unsupported models are rejected.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/mpnet/whole
 cp -r "$golden" model

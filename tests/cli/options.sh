@@ -1,5 +1,5 @@
 #!/bin/sh
-# options.sh — every mistake on the command line costs one sentence and exit 2, and makes no file (C1).
+# options.sh — every error on the command line gives one message and exit 2, and creates no file (C1).
 . "$(dirname "$0")/lib"
 
 expect 2 'unknown option --learning_rat; did you mean --learning_rate\?' "$program" pretrain --learning_rat 1e-5

@@ -1,5 +1,5 @@
 #!/bin/sh
-# output.sh — full, closed and vanished outputs (C2); outputs that cannot be written (C4); nothing half-written.
+# output.sh — full, closed and removed outputs (C2); outputs that cannot be written (C4); no incomplete files.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 yes 'the city is [MASK] of the river' | head -2000 > lines

@@ -1,6 +1,6 @@
 #!/bin/sh
-# paper.sh — each preset of experiments/paper for three updates, on stand-in data in its layout and with small models; and what is said
-# of data that are absent or of another layout.
+# paper.sh — each preset of experiments/paper for three updates, on synthetic data in its format and with small models;
+# and the messages about missing data and other formats.
 . "$(dirname "$0")/lib"
 experiment=$(dirname "$program")/experiments/experiment
 glue=$(dirname "$program")/experiments/glue

@@ -1,6 +1,7 @@
 #!/bin/sh
-# pipes.sh — what a folder holds must be files: a pipe, a device or a folder in the place of one is refused and not waited for.  What the
-# user names may be a pipe, as <(zcat text.gz) is; where it is needed more than once, that is said before anything is done.
+# pipes.sh — files in a folder must be regular files: a pipe, a device or a folder is rejected and not waited for.  A
+# path given by the user may be a pipe, such as <(zcat text.gz); if it is needed more than once, the command reports
+# that first.
 . "$(dirname "$0")/lib"
 awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 60; i++) print "the king sees the " (i % 2 ? "cat" : "dog") "\t" (i % 2 ? "a" : "b") }' > train.tsv
 sentences 40 > text.txt

@@ -1,5 +1,5 @@
 #!/bin/sh
-# plot.sh — plots of runs, the script beside them, and plain words about what is wrong.
+# plot.sh — plots of runs, the scripts next to them, and error messages.
 . "$(dirname "$0")/lib"
 mkdir run-a run-b
 awk 'BEGIN { for (i = 1; i <= 50; i++) { printf "{\"step\": %d, \"loss\": %f, \"learning_rate\": %g}\n", i, 5 / i + 1, i * 1e-6;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# position_report.sh — what a model does with positions: the table, JSON, plots, and plain words about what is wrong.
+# position_report.sh — how a model uses positions: the table, JSON, plots, and error messages.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 awk 'BEGIN { split("the old city of paris is in france , red house river water town london green sky was new", w, " ");

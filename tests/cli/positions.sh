@@ -1,5 +1,5 @@
 #!/bin/sh
-# positions.sh — the list of encodings, the curves of rotary ones, and plain words about what is wrong.
+# positions.sh — the list of encodings, the curves of rotary ones, and error messages.
 . "$(dirname "$0")/lib"
 
 expect 0 '' "$program" positions

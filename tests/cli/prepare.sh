@@ -1,5 +1,5 @@
 #!/bin/sh
-# prepare.sh — text to a cache, caches to a run; what is typed wrongly is told before anything is made.
+# prepare.sh — text to a cache, caches to a run; wrong arguments are reported before anything is created.
 . "$(dirname "$0")/lib"
 tales 600 > a.txt
 sed 's/sees/hears/' a.txt > b.txt

@@ -1,5 +1,5 @@
 #!/bin/sh
-# pretrain.sh — from text to a model that answers; stopped, resumed, refused.
+# pretrain.sh — from text to a model that predicts; stopped, resumed, rejected.
 . "$(dirname "$0")/lib"
 sentences 1500 > text.txt
 "$program" vocab -q --text text.txt --size 120 -o base || exit 1

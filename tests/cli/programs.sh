@@ -1,5 +1,5 @@
 #!/bin/sh
-# programs.sh — the programs of examples/ and the one that README.md prints: each does with the shipped model what it says.
+# programs.sh — the programs of examples/ and the one in README.md: each works as described with the shipped model.
 . "$(dirname "$0")/lib"
 if grep -q __asan_init "$program"; then echo "SKIPPED: takes minutes under a sanitizer, where the tests of each command run, too"; exit 0; fi
 examples=$(dirname "$program")/examples

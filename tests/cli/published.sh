@@ -1,5 +1,6 @@
 #!/bin/sh
-# published.sh — what `make check-published` runs, on stand-ins: each kind of step holds, differs, and says what it would need.
+# published.sh — the checks of `make check-published` with substitutes: each kind of step passes, fails, and reports
+# what it requires.
 . "$(dirname "$0")/lib"
 published=$(dirname "$program")/experiments/published
 if [ ! -x "$published" ]; then echo "SKIPPED: no $published"; exit 0; fi

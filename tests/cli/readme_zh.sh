@@ -1,5 +1,5 @@
 #!/bin/sh
-# readme_zh.sh — the commands of README.zh.md, its blocks of ```sh: each of them does what it says there.
+# readme_zh.sh — the commands of README.zh.md, in its ```sh blocks: each does what the page says.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$(dirname "$0")/lib"
 "$program" vocab --lang zh --text "$root/docs/rope.zh.md" --size 1200 -o try > /dev/null 2> why || {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# roberta.sh — RoBERTa folders with vocab.json and merges.txt answer as transformers does: ids and offsets under each
-# setting, tokens for a mask, scores of pairs.  What cannot be read is refused.
+# roberta.sh — RoBERTa folders with vocab.json and merges.txt agree with transformers: ids and offsets with each
+# setting, predictions for a mask, scores of pairs.  Unsupported folders are rejected.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/roberta/whole
 for name in masked pairs; do

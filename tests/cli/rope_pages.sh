@@ -1,6 +1,6 @@
 #!/bin/sh
-# rope_pages.sh ROFORMER — docs/rope.md: its plots are what the program draws, its Python runs, and docs/paper-to-code.md has a row for everything
-# that the paper numbers.
+# rope_pages.sh ROFORMER — docs/rope.md: the program draws its plots, its Python code runs, and docs/paper-to-code.md
+# has a row for everything that is numbered in the paper.
 . "$(dirname "$0")/lib"
 docs=$here/../../docs
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# rtd.sh — replaced token detection (ELECTRA): a discriminator and its generator are trained, stopped, resumed and used.
+# rtd.sh — replaced-token detection (ELECTRA): a discriminator and its generator are trained, stopped, resumed and used.
 . "$(dirname "$0")/lib"
 sentences 600 > text.txt
 "$program" vocab -q --text text.txt --size 120 -o base || exit 1

@@ -1,5 +1,5 @@
-# What the program says of the rung that computes: bf16 where no instruction multiplies it takes longer than f32.  (That a processor without
-# any rung is told so: tools/check/processors.sh.)
+# rungs.sh — notes about the rung in use: bf16 without an instruction for it is slower than f32.
+# (tools/check/processors.sh tests a processor without any rung.)
 . "$(dirname "$0")/lib" "$1"
 "$make_model" model || exit 1
 note='has no bf16 instructions'

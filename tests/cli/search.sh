@@ -1,5 +1,6 @@
 #!/bin/sh
-# search.sh — index and search: what rank prints of the same lines; whose model an index is; damage; nothing half made.
+# search.sh — index and search: they agree with rank on the same lines; the model of an index; damaged indexes; no
+# incomplete files.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 width=$(sed -n 's/.*"hidden_size": *\([0-9]*\).*/\1/p' model/config.json)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# sentence_folder.sh — what a folder of sentence vectors says stays with the model: in checkpoints, in runs that are resumed,
-# trained on, converted and verified; runs that are resumed see the data and the options as a new run does.
+# sentence_folder.sh — the settings of sentence vectors stay with the model: in checkpoints, in resumed runs, after
+# further training, convert and verify; resumed runs check data and options like new runs.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 8; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv

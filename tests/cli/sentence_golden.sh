@@ -1,6 +1,7 @@
 #!/bin/sh
-# sentence_golden.sh — vectors and similarities of folders are sentence-transformers' (tools/golden/golden_sentences.py), also of folders
-# without modules.json and after `convert`; a folder whose vectors are not compared by cosines is refused by what compares them.
+# sentence_golden.sh — vectors and similarities of folders are sentence-transformers'
+# (tools/golden/golden_sentences.py), also for folders without modules.json and after `convert`; commands that compare
+# by cosine reject folders with another similarity.
 script=$(cd "$(dirname "$0")" && pwd)/sentence_golden.sh
 golden=$(dirname "$script")/../golden/sentences
 . "$(dirname "$0")/lib"

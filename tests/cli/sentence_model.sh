@@ -1,6 +1,7 @@
 #!/bin/sh
-# sentence_model.sh — the pairs that a model of sentences is trained on, the check that none is evaluated on, vectors that
-# keep the words, Spearman's correlation, BM25, and titles asked of articles, on some rows of each file; and models of twice the layers, and between two others.
+# sentence_model.sh — the training of the sentence model on some rows of each file: its pairs, the check that none is in
+# the evaluation, vectors that reflect words, Spearman's correlation, BM25, and search by title; also models with
+# doubled layers, and averages of two models.
 . "$(dirname "$0")/lib"
 python=${PYTHON:-python3}
 command -v "$python" > /dev/null && command -v zstd > /dev/null || { echo "SKIPPED: no $python or no zstd"; exit 0; }

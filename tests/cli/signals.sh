@@ -1,5 +1,5 @@
 #!/bin/sh
-# signals.sh — a signal while lines come: what was written is whole, the exit code tells the signal (C5).
+# signals.sh — a signal while lines arrive: written output is complete, and the exit code shows the signal (C5).
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sim.sh — RoFormer-Sim and RoFormer-GPT through the commands: vectors, texts that are written, folders converted, what is refused.
+# sim.sh — RoFormer-Sim and RoFormer-GPT with the commands: vectors, generated texts, converted folders, rejected input.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/sim
 cp -r "$golden" sim; chmod -R u+w sim

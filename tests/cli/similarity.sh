@@ -1,5 +1,5 @@
 #!/bin/sh
-# similarity.sh — similarity and rank: cosines are those of the vectors that embed writes, in their order.
+# similarity.sh — similarity and rank: cosines are those of the vectors of embed, in their order.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 printf 'the old city\nof the river\nthe red house and the blue river\n\n' > lines

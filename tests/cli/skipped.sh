@@ -1,5 +1,5 @@
 #!/bin/sh
-# skipped.sh ROFORMER — tools/skipped.sh: what a log of the suite says was left out, and the list that allows it.
+# skipped.sh ROFORMER — tools/skipped.sh: skipped tests in a log of the suite, and the list of permitted ones.
 . "$(dirname "$0")/lib"
 tool=$here/../../tools/skipped.sh
 mkdir -p b/release/Testing/Temporary

@@ -1,6 +1,6 @@
 #!/bin/sh
-# subwords.sh — tokenizers of sub-words through every command: learned, trained, fine-tuned, asked, written, measured.  A build without
-# SentencePiece says what to install.
+# subwords.sh — sub-word tokenizers with every command: trained, trained with, fine-tuned, used, saved, measured.  A
+# build without SentencePiece names the package to install.
 . "$(dirname "$0")/lib"
 {
     sentences 400

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tensorflow.sh — folders of the authors' TensorFlow checkpoints: every command opens them, and convert writes folders
-# for transformers with the bits of the weights that TensorFlow was given.
+# for transformers with the bits of the TensorFlow weights.
 . "$(dirname "$0")/lib"
 golden=$here/../golden
 gpt=$golden/tensorflow/chinese_roformer-gpt-char_L-2_H-24_A-2

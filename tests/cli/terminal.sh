@@ -1,5 +1,6 @@
 #!/bin/sh
-# terminal.sh — what files, texts and models say reaches a terminal without control characters, and files and pipes as it is.
+# terminal.sh — texts of files, users and models are printed on a terminal without control characters, and to files and
+# pipes unchanged.
 . "$(dirname "$0")/lib"
 command -v script > /dev/null || { echo "  skipped: no script(1)"; exit 0; }
 export NO_COLOR=1

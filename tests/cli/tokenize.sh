@@ -1,5 +1,5 @@
 #!/bin/sh
-# tokenize.sh — ids, tokens and offsets as transformers gives them (golden), from arguments and from lines.
+# tokenize.sh — ids, tokens and offsets as in transformers (golden), from arguments and from lines.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/cli
 "$make_model" model || exit 1

@@ -1,5 +1,6 @@
 #!/bin/sh
-# tokenizer_class.sh — folders whose tokenizer_config.json names no class: config.json's, or that of the model's type, as transformers has it.
+# tokenizer_class.sh — folders whose tokenizer_config.json names no class: config.json's class applies, or that of the
+# model type, as in transformers.
 golden=$(cd "$(dirname "$0")/../golden/text/jieba" && pwd)
 . "$(dirname "$0")/lib"
 python3 -c 'import json, sys; print("\n".join(t for t in (json.loads(l)["text"] for l in open(sys.argv[1], encoding="utf-8")) if t and "\n" not in t and "\r" not in t))' "$golden/cases.jsonl" > texts

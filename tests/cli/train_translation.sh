@@ -1,5 +1,5 @@
 #!/bin/sh
-# train_translation.sh — a translator from two files: learned sub-words, training, resuming, what watches it; what is refused.
+# train_translation.sh — a translation model from two files: sub-words, training, resuming, monitoring; rejected input.
 . "$(dirname "$0")/lib"
 sentences 400 | grep . > all.en
 awk '{ for (i = NF; i > 0; i--) printf "%s%s", $i, (i > 1 ? " " : "\n") }' all.en > all.de

@@ -1,5 +1,6 @@
 #!/bin/sh
-# translate.sh — roformer translate: a small model that has learned to turn texts round, each word to the next number.
+# translate.sh — roformer translate: a small model that has learned to reverse texts and to replace each word by the
+# next number.
 . "$(dirname "$0")/lib"
 
 # Words are the ids 3 to 14 of tests/golden/marian/trained, 0 ends a text, 40 begins one.

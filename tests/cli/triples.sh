@@ -1,6 +1,6 @@
 #!/bin/sh
-# triples.sh — triples from articles: parts of one article belong together, no article is in two splits, the same seed makes the same
-# files, and what is learned from them is learned by the task mc.
+# triples.sh — triples from articles: parts of one article belong together, no article is in two splits, the same seed
+# gives the same files, and the task mc learns from them.
 . "$(dirname "$0")/lib"
 triples=$(dirname "$program")/experiments/triples
 if [ ! -x "$triples" ]; then echo "SKIPPED: no $triples"; exit 0; fi

@@ -1,6 +1,7 @@
 #!/bin/sh
-# trust.sh — what a run meets in a week (docs/reliability.md), through the program: signals, limits of time, memory and file
-# sizes, a folder that is taken away, data that is cut, a second run in the same folder, files that do not belong together.
+# trust.sh — faults that a run may meet in a week (docs/reliability.md), through the program: signals, limits of time,
+# memory and file sizes, a removed folder, truncated data, a second run in the same folder, files that do not belong
+# together.
 . "$(dirname "$0")/lib"
 awk 'BEGIN { srand(5); split("river city house king dog cat tree road song book", noun); split("sees finds likes takes makes", verb);
     for (i = 0; i < 600; i++) { for (k = 0; k < 1 + i % 13; k++) printf "the %s %s the %s. ", noun[1 + int(rand() * 10)], verb[1 + int(rand() * 5)],

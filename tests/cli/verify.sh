@@ -1,5 +1,5 @@
 #!/bin/sh
-# verify.sh — a folder is as it was written, or the file that is not is named.
+# verify.sh — a folder is unchanged, or the changed file is named.
 . "$(dirname "$0")/lib"
 awk 'BEGIN { for (i = 0; i < 400; i++) print "the red house sees the blue river by the old road number " i % 7 ".\n" }' > text.txt
 "$program" vocab -q --text text.txt --size 60 -o model || exit 1

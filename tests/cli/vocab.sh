@@ -1,5 +1,5 @@
 #!/bin/sh
-# vocab.sh — a vocabulary from text, from several kinds of files; what is there is not lost.
+# vocab.sh — a vocabulary from text, from several kinds of files; existing files are not lost.
 . "$(dirname "$0")/lib"
 awk 'BEGIN { srand(3); for (i = 0; i < 3000; i++) { s = ""; for (k = 0; k < 12; k++) s = s substr("walking talking walked talked London Paris reading reader readers", 1 + 8 * int(rand() * 8), 8) " "; print s; if (i % 20 == 0) print "" } }' > text.txt
 gzip -k text.txt

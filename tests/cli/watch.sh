@@ -1,5 +1,5 @@
 #!/bin/sh
-# watch.sh — runs looked at from outside: watch, report, smoothing and bands of plot.
+# watch.sh — monitoring of runs: watch, report, smoothing and bands of plot.
 . "$(dirname "$0")/lib"
 tales 900 > a.txt
 "$program" vocab -q --text a.txt --size 100 -o base || exit 1

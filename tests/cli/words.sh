@@ -1,5 +1,5 @@
 #!/bin/sh
-# words.sh — evaluate --words: whole words of a text, from every kind of file; what it refuses.
+# words.sh — evaluate --words: whole words of a text, from every kind of file; rejected input.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 for i in 1 2 3 4 5 6 7 8; do printf 'The old city lies on the river %s, and the house is red.\n\n' "$i"; done > text.txt

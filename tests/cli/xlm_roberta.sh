@@ -1,6 +1,6 @@
 #!/bin/sh
-# xlm_roberta.sh — XLM-RoBERTa folders with their tokenizer answer as transformers does: tokens for a mask, scores of
-# pairs of texts; what cannot be computed is refused.
+# xlm_roberta.sh — XLM-RoBERTa folders with their tokenizer agree with transformers: predictions for masks, scores of
+# pairs of texts; unsupported models are rejected.
 . "$(dirname "$0")/lib"
 golden=$here/../golden/xlm_roberta/whole
 for name in masked pairs answers; do

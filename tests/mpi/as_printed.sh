@@ -1,6 +1,6 @@
 #!/bin/sh
-# as_printed.sh ROFORMER ROFORMER-MPI MPIRUN — the command line of docs/scaling.md, as it is printed there for this MPI:
-# with no help from the environment, on as few cores as there are, as whoever runs the tests.
+# as_printed.sh ROFORMER ROFORMER-MPI MPIRUN — the command line of docs/scaling.md as printed there for this MPI:
+# without settings in the environment, on the available cores, as the user who runs the tests.
 . "$(dirname "$0")/lib"
 unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 case $mpirun in

@@ -1,6 +1,6 @@
 #!/bin/sh
-# killed.sh ROFORMER ROFORMER-MPI MPIRUN — one process of three is killed: the others end, say so, and the run goes on from its
-# last checkpoint to the same bytes.
+# killed.sh ROFORMER ROFORMER-MPI MPIRUN — one process of three is killed: the others end with a message, and the run
+# continues from its last checkpoint to the same bytes.
 . "$(dirname "$0")/lib"
 
 "$program" pretrain -q $shape -o one --gradient_accumulation_steps 3 --max_steps 40 || fail "one process"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# linear.sh ROFORMER ROFORMER-MPI MPIRUN — linear attention with features that are drawn anew: one process and several, killed, resumed
-# by others, all end with the same bytes.
+# linear.sh ROFORMER ROFORMER-MPI MPIRUN — linear attention with redrawn features: one process and several, killed and
+# resumed by others, all end with the same bytes.
 . "$(dirname "$0")/lib"
 sed 's/{/{"attention_type": ["linear", "softmax"], "num_random_features": 24, "feature_seed": 3, "feature_redraw_interval": 5, /' small.json > linear.json
 shape="$(echo "$shape" | sed 's/small.json/linear.json/')"

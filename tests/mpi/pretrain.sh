@@ -1,6 +1,6 @@
 #!/bin/sh
-# pretrain.sh ROFORMER ROFORMER-MPI MPIRUN — the same training by one process and by several: the same bytes; stopped, resumed by
-# another number of processes, refused.
+# pretrain.sh ROFORMER ROFORMER-MPI MPIRUN — the same training by one process and by several: the same bytes; stopped,
+# resumed by another number of processes, rejected.
 . "$(dirname "$0")/lib"
 
 whole() { "$program" pretrain -q $shape -o "$@" || fail "one process: $*"; }
