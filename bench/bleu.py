@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bleu.py PROGRAM [LINES]: roformer bleu beside sacreBLEU, the whole commands with start and reading, on made-up text.
+"""bleu.py PROGRAM [LINES]: roformer bleu compared with sacreBLEU, complete commands including start and reading, on synthetic text.
 
     pip install sacrebleu==2.6.0
     python3 bench/bleu.py build/release/roformer > results/bleu.txt

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Two builds of the program in turns: is the newer one as fast?  Needs nothing but Python 3.9.
+"""Runs two builds of the program alternately: is the newer one as fast?  Needs nothing but Python 3.9.
 
     bench/builds.py OLD NEW [--rounds 10] [--seconds 1] [-- WHAT --shape 8x128 ...]
 
-OLD and NEW are programs (build/release/roformer of two commits), what follows `--` goes to `roformer bench` (default: forward train
+OLD and NEW are programs (build/release/roformer of two commits), arguments after `--` are passed to `roformer bench` (default: forward train
 at the shapes of results/forward.txt and results/train.txt, one run a shape).  Each round runs both, in changing order; a row is the
 median over rounds of NEW's share of the peak by OLD's (of OLD's time by NEW's where a row has no share), with a 95 % interval from
 10,000 resamplings of the rounds: above 1, NEW is faster.

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Lets roformer and other programs do the same work in turns, in one run, and prints how they compare.
+"""Runs roformer and other programs alternately on the same work, in one run, and prints a comparison.
 
     bench/compare.py --roformer build/release/roformer --python build/peers/v/bin/python forward train -o results/x.jsonl
 
-Each round runs every program once on each shape, in an order that rotates; who waits is stopped (SIGSTOP), so that idle
+Each round runs every program once on each shape, in an order that rotates; waiting programs are stopped (SIGSTOP), so that idle
 worker threads of one do not disturb the other.  Every measurement is printed as it is made, and added to the file of -o; a
 table of medians ends a case.  The last column is the median over the rounds of (time of the peer / time of roformer)
 within a round; the share of the peak uses the peak that roformer measured in the same round.
 
-Stopped at any moment and called again with the same -o, it measures only the rounds that the file lacks.  A peer that is
-not installed is left out, with a sentence.  Needs nothing but Python 3.9; the peers' packages are bench/peers/setup.sh's."""
+If it is stopped and called again with the same -o, it measures only the missing rounds.  A peer that is
+not installed is left out, with a message.  Needs nothing but Python 3.9; the peers' packages are bench/peers/setup.sh's."""
 import argparse
 import hashlib
 import json

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A contrastive step of RoFormer-base's shape: seconds, the share of the multiply-add peak, memory beside what is said beforehand.
+"""A contrastive step of RoFormer-base's shape: seconds, fraction of the multiply-add peak, memory compared with the prediction.
 
     bench/contrastive.py TEXT [--batch 256] [--steps 2] [--bf16] [--peer PYTHON]      # PYTHON: with sentence-transformers and torch
 
-Weights are random (12 x 768, the vocabulary of the shipped model); the pairs are lines of TEXT and those behind them.  A step is
+Weights are random (12 x 768, the vocabulary of the shipped model); the pairs are consecutive lines of TEXT.  A step is
 roformer finetune --task embed, AdamW with it; operations are three times the encoder's (bench/embed.py), and for attention
-12 T^2 C a layer.  The first two steps do not count: in both all memory is touched for the first time.  The peer is SentenceTransformer's model of the same folder with
+12 T^2 C a layer.  The first two steps are not counted, because they touch all memory for the first time.  The peer is SentenceTransformer's model of the same folder with
 MultipleNegativesRankingLoss and torch's AdamW, its texts padded to the longest of the batch, on as many threads.
 """
 import argparse

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""roformer and transformers' generate write the same texts in turns: 64 prompts of mixed lengths, greedy.
+"""roformer and transformers' generate produce the same texts, alternating: 64 prompts of mixed lengths, greedy.
 
     bench/generate.py --python build/peers/v/bin/python [--layers 12 --width 768] [--new 64] [--rounds 3]
 
 transformers makes the model (random weights) and pads the prompts on the left to one batch; ours is bench_generate,
-which reads the same folder and prompts.  Each round runs both, in an order that changes; who waits is stopped.  The
+which reads the same folder and prompts.  Each round runs both, in an order that changes; waiting programs are stopped.  The
 last line compares the tokens: they must be the same up to the first position at which the two best logits of
 transformers, in f32 over the whole text, differ by less than --margin."""
 import argparse

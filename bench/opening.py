@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What opening a model of RoFormer-base's size costs: seconds from the page cache, and the peak of the resident set.
+"""The cost of opening a model of RoFormer-base's size: seconds with files in the page cache, and the peak of the resident set.
 
     bench/opening.py BUILD [ROUNDS]             # bench/opening.py build/release 5; with PyTorch also pytorch_model.bin, with
                                                 # TensorFlow bert_model.ckpt
 
-Makes the folder with numbers at random, converts it to bf16 and int8 (roformer convert), and opens every folder in every type, in turns.
-Printed are medians of the clock and of the processor's time, the peak, and what it may be: 1.25 times the weights of that type (parameters
+Creates the folder with random numbers, converts it to bf16 and int8 (roformer convert), and opens every folder in every type, alternately.
+It prints medians of elapsed and of processor time, the peak, and its limit: 1.25 times the weights of that type (parameters
 times 4, 2 or 1 bytes) and 60 MB."""
 import json
 import os

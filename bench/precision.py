@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What bf16 and int8 lose: loss on a text, cosines of embeddings of its lines, labels of a fine-tuned model; each beside f32.
+"""The accuracy of bf16 and int8: loss on a text, cosines of embeddings of its lines, labels of a fine-tuned model; each compared with f32.
 
     bench/precision.py --roformer build/release/roformer --text wiki.txt [-m MODEL] [--finetuned MODEL --input FILE]
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a user of the program waits for and pays in memory.  Needs nothing but Python 3.9 and a build.
+"""Waiting times and memory for a user of the program.  Needs nothing but Python 3.9 and a build.
 
     bench/program.py [TEXT] [--roformer build/release/roformer] [--model models/roformer-small-en] [--base DIR]
 
 start      from the command to the first answer of fill-mask, the shipped model, and the Chinese one with its dictionary; 60 runs each
-embed      TEXT's first 25,000, 50,000 and 100,000 lines (repeated when it has fewer): peak memory, and its speed beside that of a
-           session alone on batches of the same lengths, in turns
-forward    4 x 512 tokens of the model in --base, a folder of RoFormer-base's shape (12 x 768): peak memory beside the size of its
+embed      TEXT's first 25,000, 50,000 and 100,000 lines (repeated when it has fewer): peak memory, and its speed compared with that
+           of a session alone on batches of the same lengths, alternating
+forward    4 x 512 tokens of the model in --base, a folder of RoFormer-base's shape (12 x 768): peak memory compared with the size of its
            weights; left out without --base
 """
 import argparse

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The Python package beside the program, sentence-transformers (PyTorch), fastembed (ONNX Runtime) and tokenizers.
+"""The Python package compared with the program, sentence-transformers (PyTorch), fastembed (ONNX Runtime) and tokenizers.
 
     bench/python.py PART... --lines LINES [--roformer build/release/roformer] [--threads 2] [--rounds 5] [--share 1]
 
-PART     program      10,000 lines: encode beside `roformer embed`, tokens a second
-         shipped      3,000 lines: the shipped model beside sentence-transformers and fastembed, with memory
+PART     program      10,000 lines: encode compared with `roformer embed`, tokens per second
+         shipped      3,000 lines: the shipped model compared with sentence-transformers and fastembed, with memory
          base         200 lines: the same with random weights in the shape of BERT-base
          start        import and first vector, less `import numpy`
-         one          one short text a call, over the C function, for a model that takes few microseconds
-         tokenize     100,000 lines beside tokenizers, with offsets
+         one          one short text per call, compared with the C function, for a model that takes few microseconds
+         tokenize     100,000 lines compared with tokenizers, with offsets
 
 Run it in an environment with roformer_c, sentence-transformers, fastembed and tokenizers. Each system is a process of its own that
 opens the model, and then encodes the same lines when it is asked to, one system after the other in every round. Numbers are medians

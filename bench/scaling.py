@@ -2,11 +2,11 @@
 """scaling.py — the model of docs/scaling.md as a table.  Prints; results/scaling.txt is its output.
 
     scaling.py                                          the table
-    scaling.py check RATE DELAY FREE SHAPED GRADIENT    what bench/shaped.sh measured beside what the model says
+    scaling.py check RATE DELAY FREE SHAPED GRADIENT    measurements of bench/shaped.sh compared with the model
 
     compute    tokens of a node's step x arithmetic of a token / speed of a node
-    gradient   4 bytes a parameter, (R - 1) / R of it out of and into each node; hidden behind the backward but for the last bucket
-    values     the same bytes back, hidden behind nothing
+    gradient   4 bytes a parameter, (R - 1) / R of it out of and into each node; overlapped with the backward pass except for the last bucket
+    values     the same bytes back, not overlapped
     talk       five small gathers of log2 R messages
     text       every rank walks through all micro-batches of the step
     update     AdamW over 1 / R of the parameters

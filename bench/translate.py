@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Lets roformer, CTranslate2 and transformers translate the same lines with the same Marian folder, in turns, in one run.
+"""Translates the same lines with the same Marian folder by roformer, CTranslate2 and transformers, alternating in one run.
 
     bench/translate.py --python build/peers/v/bin/python --model MARIAN --text test.en [--reference test.de] [--beams 4] [--forced N] [--rounds 3]
 
-Each round every program translates all lines once, in an order that rotates; who waits is stopped (SIGSTOP).  Printed are medians of the
-seconds and of (seconds of the peer / seconds of roformer) within a round: of the clock, and of the processors, which is what counts on a
-machine that others use (give --threads 1 then: threads that wait for each other spin).  Roformer's seconds have its tokenizer in them, the
+Each round every program translates all lines once, in an order that rotates; waiting programs are stopped (SIGSTOP).  It prints medians of the
+seconds and of (seconds of the peer / seconds of roformer) within a round: of the clock, and of the processors, which is what counts on a shared machine (give --threads 1 then: threads that wait for each other spin).  Roformer's seconds include its tokenizer, the
 peers' do not.  With --reference also the BLEU of each, and how many lines are those of roformer.  With --forced N every translation has N
-tokens: for weights that have learned nothing."""
+tokens: for untrained weights."""
 import argparse
 import json
 import os

@@ -3,7 +3,7 @@
 
 Adafactor gives every row and every column of a matrix steps of one size.  A neuron that is off for every token (gelu
 far below zero) has gradients that are the rounding of erf in f32 and nothing else, and these, too, become whole steps.
-Here torch in f32 stands beside torch in f64: one update of transformers' Adafactor from the same weights, with 12 of
+This compares torch in f32 with torch in f64: one update of transformers' Adafactor from the same weights, with 12 of
 256 neurons of each layer moved far below zero.
 
 Usage: adafactor_noise.py   (prints |step in f32 - step in f64| / |step in f64|, the ratio of norms, the largest tensors)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our tokenizer and Hugging Face's Rust one in turns over the same lines, one thread each: processor seconds, medians.
+"""This tokenizer and Hugging Face's Rust one, alternating over the same lines, one thread each: processor seconds, medians.
 
     python tools/speed_tokenizer.py build/release/bench/bench_tokenizer VOCAB TEXT [MEGABYTES [ROUNDS]]
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode/unicode_tables.inc: what the two BERT normalizers think of every Unicode scalar.
+"""Writes src/text/unicode/unicode_tables.inc: the classes of every Unicode scalar in the two BERT normalizers.
 
     python tools/unicode_tables.py > src/text/unicode/unicode_tables.inc
 
-Two oracles are asked about all 1,112,064 scalars:
+Two oracles classify all 1,112,064 scalars:
 
     rust     the `tokenizers` package (BertNormalizer and BertPreTokenizer): `BertTokenizer` of transformers 5
     python   this interpreter's unicodedata, used as the slow `BertTokenizer` of transformers 4.57 uses it

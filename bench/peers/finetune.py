@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fine-tuning MRPC by transformers' Trainer and by roformer, in turns in one run: RoFormer-base, random weights, batches of
+"""Fine-tunes MRPC with transformers' Trainer and with roformer, alternating in one run: RoFormer-base, random weights, batches of
 32 real pairs.
 
     build/peers/v/bin/python bench/peers/finetune.py [f32 bf16] [--roformer build/release/roformer] [--data ../shared/data]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Loss by place: texts far longer than those of training through models of run.sh, each byte seen behind all before it.
+"""Loss by position: texts far longer than those of training with models of run.sh, each byte predicted from all before it.
 
     experiments/linear/places.py WORK LENGTH [ROW...] [--texts N] [--program ROFORMER] [--results DIR] [--threads N]
 
 WORK is run.sh's; rows are its folders (linear_eq19-1, ...), all that are complete unless some are named.  Texts are pieces of LENGTH bytes
-of WORK/test.txt, articles one behind the other, without titles' marks; as many as are there, at most N (4).  RESULTS/places.txt has for
-each row bits per byte by place, in ranges that double, places.svg draws them; with a length of 1,000,000 it is million.txt and
-million.svg, of one text, in ranges of 100,000 bytes, and beside each row is the peak of memory, over that of a text of 10,000 bytes.
-A row with learned positions is read as far as these go."""
+of WORK/test.txt, articles one after the other, without marks of titles; at most N (4).  RESULTS/places.txt has for
+each row bits per byte by position, in ranges that double, places.svg draws them; with a length of 1,000,000 it is million.txt and
+million.svg, of one text, in ranges of 100,000 bytes, with the peak memory of each row, relative to a text of 10,000 bytes.
+A row with learned positions is evaluated up to its last position."""
 import argparse
 import glob
 import json

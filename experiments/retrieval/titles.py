@@ -2,10 +2,10 @@
 """titles.py HELD-OUT [-m MODEL] [-n 10000] [--max-length 128] [--program ROFORMER] [--bf16]
 
 Which article has this title?  Of the first N articles of HELD-OUT (WikiExtractor's; experiments/shipped-model/texts.sh
-makes one of 10,000 that no model has seen) each title is asked of all articles: of whole ones, and of articles without
-any word of their own title.  BM25 beside it, on the same texts in full; the model reads --max-length tokens of each.
+makes one of 10,000 that no model has seen) each title is a query for all articles: complete ones, and articles without
+any word of their own title.  BM25 for comparison, on the same complete texts; the model reads --max-length tokens of each.
 
-Prints recall at 1 and 10, MRR at 10 and nDCG at 10, as sentence-transformers' InformationRetrievalEvaluator has them.
+Prints recall at 1 and 10, MRR at 10 and nDCG at 10, as in sentence-transformers' InformationRetrievalEvaluator.
 """
 import argparse
 import json

@@ -2,8 +2,8 @@
 """evaluate.py [--dev] DATA ROFORMER MODEL...: Spearman's correlation of cosines with the scores of STS-B and SICK.
 
   MODEL  a folder, or FILE.jsonl, texts of training: then no model, but cosines of bags of words weighted by their idf in
-         that file, which is what every model has to beat
-  --dev  by rows that may choose what is made: STS-B dev and SICK's training set
+         that file, which is the baseline
+  --dev  on the rows that are used for decisions: STS-B dev and SICK's training set
 """
 import collections
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lexical.py PROGRAM MODEL PAIRS OUT: texts, and vectors to learn that keep which words they have.
+"""lexical.py PROGRAM MODEL PAIRS OUT: texts, and target vectors that reflect their words.
 
   PROGRAM  roformer        PAIRS  what pairs.py wrote
   MODEL    a folder, what the first phase of train.sh made: m(t) is its vector of a text

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""pairs.py DATA TEXT > train.jsonl: texts that mean the like, for `roformer finetune --task embed`.
+"""pairs.py DATA TEXT > train.jsonl: texts with similar meanings, for `roformer finetune --task embed`.
 
-  DATA  folder with ende/, glue/, multi30k/, and sick/, which is looked at only to leave its sentences out
+  DATA  folder with ende/, glue/, multi30k/, and sick/, which is read only to exclude its sentences
   TEXT  folder with the articles that may be trained on: 2015-AA.txt, -AB, -AC, recent.txt
         (experiments/shipped-model/texts.sh)
 
@@ -10,7 +10,7 @@
     answers     QNLI: a question and the sentence that answers it              words       a sentence, words left out
     titles      an article's title and how it begins, some without the title's words
     mentions    a name and the paragraph that it stands in
-    neighbors  two sentences behind one another, two paragraphs of one article
+    neighbours  two consecutive sentences, two paragraphs of one article
 
 What a row of STS-B, SICK or MRPC has as a sentence is in none of them (check_pairs.py says so of any file).  Nine
 tenths of QQP and QNLI are taken, by a hash; the rest is for evaluation (pairs.py DATA TEXT --rest).  The same bytes

@@ -3,7 +3,7 @@
 
     seconds   BUILD/bench/bench_translation (default build/release): the processor's time of an update with one batch, one thread, bf16, random
               words of the lengths of Multi30k's pairs; an update of the recipe is 50,000 tokens, by as many tokens
-    nodes     those seconds divided by the cores, taken as equally fast beside each other, and the network's terms, by the model of docs/scaling.md
+    nodes     those seconds divided by the cores, assumed to be equally fast together, and the network's terms, by the model of docs/scaling.md
 """
 import json
 import os

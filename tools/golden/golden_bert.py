@@ -3,7 +3,7 @@
 them.  Needs torch and transformers 5; the tests need neither.  The formats are those of golden_models.py and golden_heads.py, which
 tests/golden/README.md describes.
 
-    python tools/golden/golden_bert.py                    # writes tests/golden/bert anew
+    python tools/golden/golden_bert.py                    # rewrites tests/golden/bert
     python tools/golden/golden_bert.py --check FOLDER...  # transformers loads folders that roformer wrote: no key missing or unexpected
 """
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""golden_bleu.py FOLDER [PROGRAM]: scores of sacreBLEU 2.6 for made-up translations.
+"""golden_bleu.py FOLDER [PROGRAM]: scores of sacreBLEU 2.6 for synthetic translations.
 
     pip install sacrebleu==2.6.0 regex
     python3 tools/golden/golden_bleu.py tests/golden/bleu

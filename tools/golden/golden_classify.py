@@ -2,7 +2,7 @@
 """Makes tests/golden/classify: tiny BERTs with a head for texts, and what transformers' text-classification pipeline and
 sentence-transformers' CrossEncoder say of a pair of texts.  Needs torch, transformers 5 and sentence-transformers 6.
 
-    python tools/golden/golden_classify.py         # writes tests/golden/classify anew
+    python tools/golden/golden_classify.py         # rewrites tests/golden/classify
 
 models/NAME   what save_pretrained wrote, with vocab.txt
 cases.txt     after a comment, a case a line, fields between tabs: its name; the model; members that its config.json

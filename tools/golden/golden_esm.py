@@ -3,7 +3,7 @@
 them.  Needs torch and transformers 5; the tests need neither.  The formats are those of golden_models.py and golden_heads.py, which
 tests/golden/README.md describes.
 
-    python tools/golden/golden_esm.py                    # writes tests/golden/esm anew
+    python tools/golden/golden_esm.py                    # rewrites tests/golden/esm
     python tools/golden/golden_esm.py --check FOLDER...  # transformers loads folders that roformer wrote
 
 transformers 5.24 writes norms as LayerNorm.gamma and .beta, and inv_freq under a name with a star; published has the names of the

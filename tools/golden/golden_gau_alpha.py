@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/gau_alpha: tiny GAU-alphas with random weights and every head, and what their printed equations give.  The class
+"""Makes tests/golden/gau_alpha: tiny GAU-alphas with random weights and every head, and the results of their equations.  The class
 that computes them is here, written from the equations (Hua et al. 2022; kexue.fm/archives/9052 and 8823) in their order and without a
 library's layers; its keys and the names of its tensors are those of PyPI's gau_alpha (junnyu), whose `softmax_plus` counts the tokens
 that are not padding, as bert4keras does.
 
     pip install torch==2.15.0 safetensors
-    python tools/golden/golden_gau_alpha.py            # writes tests/golden/gau_alpha anew
+    python tools/golden/golden_gau_alpha.py            # rewrites tests/golden/gau_alpha
 
 The formats are those of golden_models.py and golden_heads.py, which tests/golden/README.md describes.
 """

@@ -3,7 +3,7 @@
 them.  Needs torch and transformers 5; the tests need neither.  The formats are those of golden_models.py and golden_heads.py, which
 tests/golden/README.md describes.
 
-    python tools/golden/golden_gte.py                    # writes tests/golden/gte anew
+    python tools/golden/golden_gte.py                    # rewrites tests/golden/gte
     python tools/golden/golden_gte.py --check FOLDER...  # transformers loads folders that roformer wrote
 
 "published" and "ntk" have the keys, names and prefix of the folders that were published first (model_type "new").  Their "ntk" is

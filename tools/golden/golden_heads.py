@@ -3,7 +3,7 @@
 that transformers computes with them.  Needs torch and transformers 5; the tests need neither.  The format is described in
 tests/golden/README.md.
 
-    python tools/golden/golden_heads.py            # writes tests/golden/heads anew
+    python tools/golden/golden_heads.py            # rewrites tests/golden/heads
     python tools/golden/golden_heads.py detect     # one folder of it
 """
 import sys

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/jina_bert: tiny JinaBERTs with random weights and every head, and what their printed equations give.  The class that
+"""Makes tests/golden/jina_bert: tiny JinaBERTs with random weights and every head, and the results of their equations.  The class that
 computes them is here, written from the equations (Günther et al. 2023, arXiv 2310.19923, 2.1; Press et al. 2022 for the slopes); its keys
 and the names of its tensors are those of jina-bert-implementation, whose folders have model_type "bert".
 
     pip install torch safetensors
-    python tools/golden/golden_jina_bert.py            # writes tests/golden/jina_bert anew
+    python tools/golden/golden_jina_bert.py            # rewrites tests/golden/jina_bert
 
 The formats are those of golden_models.py and golden_heads.py, which tests/golden/README.md describes.
 """

@@ -2,7 +2,7 @@
 """Makes tests/golden/marian: tiny Marian translators with random weights, and transformers' logits of every token of some pairs.
 
     pip install torch==2.15.0 transformers==5.23.0 safetensors
-    python tools/golden/golden_marian.py                   # writes tests/golden/marian anew
+    python tools/golden/golden_marian.py                   # rewrites tests/golden/marian
     python tools/golden/golden_marian.py --check FOLDER    # loads what roformer wrote and compares it with FOLDER's golden.txt
     python tools/golden/golden_marian.py --training        # writes training.txt into the folders that are there
 

@@ -2,7 +2,7 @@
 """Makes tests/golden/models: tiny RoFormers with random weights, saved by transformers, and what transformers computes
 with them.  Needs torch and transformers 5; the tests need neither.  The format is described in tests/golden/README.md.
 
-    python tools/golden/golden_models.py            # writes tests/golden/models anew
+    python tools/golden/golden_models.py            # rewrites tests/golden/models
     python tools/golden/golden_models.py causal     # only these
 """
 import sys

@@ -3,10 +3,10 @@
 computes with them.  Needs torch and transformers 5; the tests need neither.  The formats are those of golden_models.py and
 golden_heads.py, which tests/golden/README.md describes.
 
-    python tools/golden/golden_modernbert.py                    # writes tests/golden/modernbert anew
+    python tools/golden/golden_modernbert.py                    # rewrites tests/golden/modernbert
     python tools/golden/golden_modernbert.py --check FOLDER...  # transformers loads folders that roformer wrote
 
-"published" has the keys of the models on the hub, two of which mean nothing."""
+"published" has the keys of the models on the hub, two of which have no effect."""
 import json
 import sys
 

@@ -3,7 +3,7 @@
 with them.  Needs torch and transformers 5; the tests need neither.  The formats are those of golden_models.py and golden_heads.py,
 which tests/golden/README.md describes.
 
-    python tools/golden/golden_mpnet.py                    # writes tests/golden/mpnet anew
+    python tools/golden/golden_mpnet.py                    # rewrites tests/golden/mpnet
     python tools/golden/golden_mpnet.py --check FOLDER...  # transformers loads folders that roformer wrote
 """
 import json

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/neobert: tiny NeoBERTs with random weights and their heads, and what their printed equations give.  The class that
+"""Makes tests/golden/neobert: tiny NeoBERTs with random weights and their heads, and the results of their equations.  The class that
 computes them is here, written from the equations (Le Breton et al. 2025, arXiv 2502.19587, 3; Zhang and Sennrich 2019 for the norm, Shazeer
 2020 for the gate); its keys and the names of its tensors are those of chandar-lab/NeoBERT.
 
     pip install torch safetensors
-    python tools/golden/golden_neobert.py            # writes tests/golden/neobert anew
+    python tools/golden/golden_neobert.py            # rewrites tests/golden/neobert
 
 The formats are those of golden_models.py and golden_heads.py, which tests/golden/README.md describes.
 """

@@ -3,7 +3,7 @@
 them.  Needs torch and transformers 4.57, the last with these classes.  The formats are those of golden_models.py and golden_heads.py,
 which tests/golden/README.md describes.
 
-    python tools/golden/golden_nezha.py            # writes tests/golden/nezha anew
+    python tools/golden/golden_nezha.py            # rewrites tests/golden/nezha
 """
 from transformers.models.deprecated.nezha import (NezhaConfig, NezhaForMaskedLM, NezhaForMultipleChoice, NezhaForQuestionAnswering,
                                                   NezhaForSequenceClassification, NezhaForTokenClassification)

@@ -3,7 +3,7 @@
 transformers computes with them.  Needs torch and transformers 5.24; the tests need neither.  The formats are those of golden_models.py
 and golden_heads.py, which tests/golden/README.md describes.
 
-    python tools/golden/golden_nomic_bert.py                    # writes tests/golden/nomic_bert anew
+    python tools/golden/golden_nomic_bert.py                    # rewrites tests/golden/nomic_bert
     python tools/golden/golden_nomic_bert.py --check FOLDER...  # transformers loads folders that roformer wrote
 """
 import json

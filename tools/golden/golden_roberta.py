@@ -3,7 +3,7 @@
 with them.  Needs torch and transformers 5; the tests need neither.  The formats are those of golden_models.py and golden_heads.py,
 which tests/golden/README.md describes.
 
-    python tools/golden/golden_roberta.py                    # writes tests/golden/roberta anew
+    python tools/golden/golden_roberta.py                    # rewrites tests/golden/roberta
     python tools/golden/golden_roberta.py --check FOLDER...  # transformers loads folders that roformer wrote
 """
 import json

@@ -4,7 +4,7 @@ authors' port to PyTorch, computes with them.  transformers' own RoFormer classe
 The package needs an older transformers than 5; it ran here with
 
     pip install torch==2.15.0 transformers==4.30.2 "tokenizers<0.14" rjieba safetensors && pip install --no-deps roformer==0.4.3
-    python tools/golden/golden_roformer_v2.py            # writes tests/golden/roformer_v2 anew
+    python tools/golden/golden_roformer_v2.py            # rewrites tests/golden/roformer_v2
 
 The formats are those of golden_models.py and golden_heads.py, which tests/golden/README.md describes.
 """

@@ -3,7 +3,7 @@
 
 texts.txt         a text a line
 models/NAME       a model with random weights, as transformers' save_pretrained writes it, without tokenizer.json
-cases/CASE        what lies beside a model's weights: files that are added to models/NAME or replace its own
+cases/CASE        the files other than a model's weights: files that are added to models/NAME or replace its own
   model           NAME
   vectors.txt     SentenceTransformer(folder).encode of the texts, a row each
   similarity.txt  SentenceTransformer(folder).similarity of these vectors

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes tests/golden/sim and tests/golden/gpt.  sim: a tiny RoFormer-Sim with random weights in the published names and config (RoFormerForCausalLM, is_decoder,
 pooler_activation "linear"), and what PyPI's roformer 0.4.3 (junnyu) computes with it: vectors of texts (pooler_output), and the logits of
-tokens that are written behind a prompt, the first call seeing all of it, later ones with a cache and token type 1.  gpt: a tiny RoFormer-GPT, the same class with pooler_activation "tanh", whose
-pooler nothing uses; the logits behind every token of texts that begin with [CLS], under the triangular mask of bert4keras' application "lm", which this
+tokens that are generated after a prompt, where the first call sees all of it, later ones with a cache and token type 1.  gpt: a tiny RoFormer-GPT, the same class with pooler_activation "tanh", whose
+pooler nothing uses; the logits after every token of texts that begin with [CLS], under the triangular mask of bert4keras' application "lm", which this
 class takes as an attention_mask of three dimensions.  Needs what golden_roformer_v2.py needs.
 
     python tools/golden/golden_sim.py

@@ -5,7 +5,7 @@ their bytes, texts, and samples by seed.
     pip install sentencepiece==0.1.97
     python3 tools/golden/golden_spm.py tests/golden/spm
 
-Later versions take other ones of equally likely pieces, and other random numbers.  Texts are made up."""
+Later versions take other ones of equally likely pieces, and other random numbers.  Texts are synthetic."""
 import io
 import os
 import struct

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """golden_subwords.py FOLDER: two small SentencePiece models, and what Python's sentencepiece makes of texts with them.
-golden_subwords.py --check PROGRAM MODEL_FOLDER TEXT...: ids and offsets of a program beside it, line by line.
+golden_subwords.py --check PROGRAM MODEL_FOLDER TEXT...: ids and offsets of a program compared with it, line by line.
 
     pip install sentencepiece==0.2.3 protobuf sacrebleu==2.6.0 regex
     python3 tools/golden/golden_subwords.py tests/golden/subwords

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes tests/golden/tensorflow/: the weights of models that are in tests/golden already, written by TensorFlow's own writer under the
 names that the authors of RoFormer, BERT and NEZHA published (spec of the names: bert4keras and Google's BERT), with the variables of an
-optimizer beside them.  The tests open both folders and expect the same tensors and the same answers.
+optimizer.  The tests open both folders and expect the same tensors and the same answers.
 
     python3 -m venv tf && tf/bin/pip install tensorflow-cpu
     tf/bin/python tools/golden/golden_tensorflow.py"""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes tests/golden/marian/*/translate.txt, what transformers' generate makes of some sources, and tests/golden/marian/trained: a tiny Marian
-translator that has learned to turn a text round, with the files that tools/golden/golden_marian.py gives the others.
+translation model that has learned to reverse a text, with the files that tools/golden/golden_marian.py gives the others.
 
     pip install torch==2.15.0 transformers==5.23.0 safetensors
     python tools/golden/golden_translate.py
