@@ -10,7 +10,7 @@
     answers     QNLI: a question and the sentence that answers it              words       a sentence, words left out
     titles      an article's title and how it begins, some without the title's words
     mentions    a name and the paragraph that it stands in
-    neighbours  two consecutive sentences, two paragraphs of one article
+    neighbors   two consecutive sentences, two paragraphs of one article
 
 What a row of STS-B, SICK or MRPC has as a sentence is in none of them (check_pairs.py says so of any file).  Nine
 tenths of QQP and QNLI are taken, by a hash; the rest is for evaluation (pairs.py DATA TEXT --rest).  The same bytes
