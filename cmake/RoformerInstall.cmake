@@ -33,7 +33,7 @@ if(rf_mpi_first)
   install(FILES ${PROJECT_BINARY_DIR}/man/roformer-mpi.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 install(FILES LICENSE NOTICE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples deploy DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # cmake --build BUILD --target uninstall: what the last installation from this folder put where.
 if(PROJECT_IS_TOP_LEVEL)

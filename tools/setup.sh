@@ -1,11 +1,12 @@
 #!/bin/sh
-# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients|deb|static] — installs the missing Debian packages
-# that building and testing need.  It works as root or through sudo.  If nothing is missing it does nothing and needs no
+# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients|deb|static|page|deploy] — installs the missing
+# Debian packages that building and testing need.  It works as root or through sudo.  If nothing is missing it does nothing and needs no
 # network.  --check prints what is missing and fails if there is something.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build
 check=
+only=
 if [ "${1:-}" = --check ]; then
     check=yes
     shift
@@ -33,6 +34,12 @@ elif [ "${1:-}" = deb ]; then                   # all else is installed in the n
     packages="mmdebstrap dpkg-dev"
 elif [ "${1:-}" = static ]; then
     packages="musl-tools dpkg-dev"
+elif [ "${1:-}" = page ]; then                  # without what these recommend, which is many times as much
+    packages="chromium fonts-dejavu-core python3"
+    only=--no-install-recommends
+elif [ "${1:-}" = deploy ]; then
+    packages="haproxy nginx-light docker-compose systemd logrotate strace debootstrap cpio python3-venv python3-pip"
+    only=--no-install-recommends
 elif [ "${1:-}" = ci ]; then
     packages="clang clang-tidy cppcheck libclang-rt-14-dev abigail-tools gcovr git"
 fi
@@ -60,7 +67,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "setup: installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-if ! $root apt-get install -y -qq $missing > build/setup.log 2>&1; then      # lists of packages may be old or absent
+if ! $root apt-get install -y -qq $only $missing > build/setup.log 2>&1; then      # lists of packages may be old or absent
     $root apt-get update -qq >> build/setup.log 2>&1
-    $root apt-get install -y -qq $missing >> build/setup.log 2>&1 || { tail -5 build/setup.log >&2; exit 1; }
+    $root apt-get install -y -qq $only $missing >> build/setup.log 2>&1 || { tail -5 build/setup.log >&2; exit 1; }
 fi
