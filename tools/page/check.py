@@ -1,0 +1,220 @@
+"""check.py PROGRAM FOLDER — checks the page in headless Chromium: contrast, labels, focus order, text with markup, addresses,
+keyboard, requests, and that a model has its panels and no others.
+
+FOLDER has the small models of tests/cli/serve_models and an index (tools/page/run.sh makes it)."""
+import json
+import os
+import sys
+import urllib.parse
+
+from browser import Browser, Server
+
+PANELS = {"model": ["Fill masks", "Tokens", "Similarity", "Attention", "Positions"],
+          "causal": ["Generate", "Tokens", "Similarity", "Attention", "Positions"],
+          "pairs": ["Tokens", "Rerank", "Attention"], "labels": ["Tokens", "Labels", "Attention"],
+          "translate": ["Tokens", "Translate"], "token": ["Tokens", "Tags", "Attention"], "span": ["Tokens", "Answers", "Attention"]}
+VIEWS = ["fill-mask", "generate", "tokenize", "similarity", "search", "rerank", "classify", "tags", "answers", "translate", "attention", "positions"]
+MARKUP = "<img src=x onerror=\"window.harmed=1\"><b>old</b> river"
+SHAPES = [(1000, 800), (390, 800)]
+
+failures = 0
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "checks.js"), encoding="utf-8") as source:
+    CHECKS = source.read()
+
+
+def expect(condition, *what):
+    global failures
+    if not condition:
+        failures += 1
+        print("FAIL:", *what)
+
+
+def address(server, view, **state):
+    return f"{server.url}/#{urllib.parse.urlencode({'view': view, **state})}"
+
+
+def titles(browser):
+    return browser.do("[...document.querySelectorAll('nav a')].map((a) => a.textContent)")
+
+
+def result(browser):
+    return browser.do("document.querySelector('.result').innerText")
+
+
+def quiet(browser, *allowed):
+    """No error in the console, but for those of answers that a test provokes."""
+    left = [p for p in browser.problems if not any(a in p for a in allowed)]
+    expect(not left, "the console has", left)
+    browser.problems.clear()
+
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+
+def every_panel_can_be_read(server, browser):
+    for shape in SHAPES:
+        for scheme in ("light", "dark"):
+            browser.shape(*shape, scheme)
+            for view in VIEWS:
+                browser.open(address(server, view, **({"question": "river"} if view == "answers" else {})))
+                where = f"{view}, {shape[0]} wide, {scheme}:"
+                expect(browser.do("document.querySelector('nav [aria-current]').href.includes(location.hash.split('&')[0])"), where, "not shown")
+                expect(not browser.do("!!document.querySelector('.failure')"), where, result(browser))
+                for line in browser.do(CHECKS):
+                    expect(False, where, line)
+                unnamed(browser, where)
+    quiet(browser)
+
+
+def each_check_can_fail(server, browser):
+    browser.shape(1000, 800, "light")
+    for html, words in (("<p style='color:#999'>pale</p>", "contrast 2"), ("<input id='bare'>", "no label"), ("<img src='ui/icon.svg'>", "no text for"),
+                        ("<h4>deep</h4>", "heading of level 4"), ("<button style='height:9px;min-height:0;padding:0'>a</button>", "smaller than"),
+                        ("<p id='main'>again</p>", "twice"), ("<div style='width:3000px'>a</div>", "wide"), ("<h1>b</h1>", "not one h1")):
+        browser.open(address(server, "tokenize"))
+        browser.do(f"document.querySelector('.result').insertAdjacentHTML('beforeend', {json.dumps(html)})")
+        browser.do("document.querySelectorAll('.result [style]').forEach((e) => { e.style.cssText = e.getAttribute('style'); })")
+        found = browser.do(CHECKS)
+        expect(any(words in line for line in found), "checks.js does not see", html, found)
+    browser.problems.clear()                              # the policy refuses inline styles
+
+
+def unnamed(browser, where):
+    """Chromium's own tree for screen readers: what can be used has a name."""
+    for node in browser.call("Accessibility.getFullAXTree")["nodes"]:
+        role = node.get("role", {}).get("value")
+        if role in ("textbox", "searchbox", "combobox", "spinbutton", "slider", "button", "link", "image", "region") and not node["ignored"]:
+            expect(node.get("name", {}).get("value"), where, "a", role, "without a name")
+
+
+FOCUS = """(() => { const e = document.activeElement, s = getComputedStyle(e), b = e.getBoundingClientRect();
+  return { at: window.stops.indexOf(e), what: e.outerHTML.slice(0, 80), ring: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2,
+    inside: b.bottom > 0 && b.top < innerHeight && b.right > 0 && b.left < innerWidth }; })()"""
+
+
+def the_keyboard_reaches_everything_in_order(server, browser):
+    for shape in SHAPES:
+        browser.shape(*shape, "light")
+        for view in ("attention", "positions", "translate", "similarity"):
+            browser.open(address(server, view))
+            stops = browser.do("(window.stops = [...document.querySelectorAll('a[href], button, input, select, textarea, [tabindex=\"0\"]')]"
+                               ".filter((e) => e.checkVisibility())).length")
+            for i in range(stops):
+                browser.press("Tab")
+                at = browser.do(FOCUS)
+                expect(at["at"] == i, view, "step", i, "is at", at)
+                expect(at["ring"] and at["inside"], view, "the focus cannot be seen", at)
+    browser.open(address(server, "tokenize"))               # a panel by its link, a form by Enter
+    browser.do("[...document.querySelectorAll('nav a')].find((a) => a.textContent === 'Search').focus()")
+    browser.press("Enter")
+    browser.wait("document.querySelector('h1').textContent === 'Search'", "Enter opens a panel")
+    browser.settled()
+    browser.do("document.getElementById('field-query').focus()")
+    browser.call("Input.insertText", text=" again")
+    browser.press("Enter")
+    browser.wait("location.hash.includes('again')", "Enter sends the form")
+    browser.settled()
+    quiet(browser)
+
+
+def text_with_markup_stays_text(server, browser):
+    browser.shape(1000, 800, "light")
+    fields = {"fill-mask": {"text": MARKUP + " [MASK]"}, "generate": {"text": MARKUP}, "tokenize": {"text": MARKUP},
+              "similarity": {"texts": MARKUP + "\nb"}, "search": {"query": MARKUP}, "rerank": {"query": MARKUP, "texts": MARKUP},
+              "classify": {"text": MARKUP}, "tags": {"text": MARKUP}, "answers": {"question": "old", "context": MARKUP},
+              "translate": {"texts": MARKUP}, "attention": {"text": MARKUP}, "positions": {"text": MARKUP}}
+    for view in VIEWS:
+        browser.open(address(server, view, **fields[view]))
+        found = browser.do("[window.harmed, document.querySelectorAll('main img, main b, main script').length]")
+        expect(found == [None, 0], view, "made elements of a text", found)
+    for view in ("similarity", "tags", "answers", "translate"):
+        browser.open(address(server, view, **fields[view]))
+        browser.do("document.querySelectorAll('.tagged small').forEach((e) => e.remove())")      # names of tags
+        text = browser.do("document.querySelector('.result').textContent")
+        expect("onerror" in text and "<b>" in text, view, "does not show the text", text)
+    browser.open(address(server, "tokenize", model=MARKUP, text="a"))      # of an address, too
+    expect(browser.do("window.harmed") is None, "an address made an element")
+    browser.open(address(server, "search", query="line"))
+    expect("<i>line</i>" in result(browser), "the index has a line with markup", result(browser))
+    quiet(browser)
+
+
+def an_address_holds_the_state(server, browser):
+    browser.shape(1000, 800, "light")
+    browser.open(address(server, "tokenize"))
+    browser.do("""(() => { const f = document.querySelector('main form');
+        f.elements.text.value = 'river & ä=日本 100%'; f.elements.model.value = 'causal'; f.requestSubmit(); })()""")
+    browser.wait("location.hash.includes('causal')", "the address changes")
+    browser.settled()
+    before = result(browser)
+    shown = browser.do("[location.href, document.querySelector('main form').elements.text.value]")
+    browser.open(shown[0])
+    expect(result(browser) == before, "a reload shows", result(browser), "not", before)
+    expect(browser.do("document.querySelector('main form').elements.text.value") == shown[1] == "river & ä=日本 100%", shown)
+    browser.open(address(server, "attention", model="model", text="the old river"))
+    browser.do("document.querySelectorAll('.result .cell')[5].dispatchEvent(new MouseEvent('click'))")
+    browser.wait("location.hash.includes('token=1')", "a click on the map chooses a token")
+    browser.settled()
+    browser.do("history.back()")
+    browser.wait("!location.hash.includes('token=1')", "Back goes back")
+    browser.settled()
+    for view, state in (("none", {}), ("tokenize", {"model": "none"}), ("fill-mask", {"model": "labels", "top": "x"})):
+        browser.open(address(server, view, **state))
+        expect(browser.do("document.querySelectorAll('h1').length") == 1, "no panel for", view, state)
+    quiet(browser, "422")
+
+
+def errors_are_sentences(server, browser):
+    for view, state, words in (("fill-mask", {"text": "no mask"}, "mask"), ("attention", {"text": "river " * 200}, "tokens"),
+                               ("tokenize", {"text": ""}, "empty")):
+        browser.open(address(server, view, **state))
+        text = browser.do("document.querySelector('.failure[role=alert]')?.textContent ?? ''")
+        expect(words in text, view, state, "says", text)
+    quiet(browser, "status of 4")
+
+
+def only_this_server_is_asked(server, browser):
+    browser.call("Network.enable")
+    urls = browser.do("performance.getEntriesByType('resource').map((e) => e.name)")
+    expect(len(urls) >= 8 and all(u.startswith(server.url + "/") for u in urls), urls)
+
+
+def a_model_has_its_panels(program, folder, browser):
+    for model, expected in PANELS.items():
+        with Server(program, "-m", os.path.join(folder, model)) as server:
+            browser.open(server.url + "/ui")
+            expect(titles(browser) == expected, model, titles(browser))
+    quiet(browser)
+
+
+def a_server_with_keys_asks_for_one(program, folder, browser):
+    keys = os.path.join(folder, "keys")
+    with open(keys, "w", encoding="ascii") as f:
+        f.write("the-key\n")
+    with Server(program, "-m", os.path.join(folder, "model"), "--api-key-file", keys) as server:
+        browser.call("Page.navigate", url=server.url)
+        browser.wait("!!document.getElementById('key') && !document.getElementById('key').hidden", "the page asks for a key")
+        browser.do("document.getElementById('key-text').focus()")
+        browser.call("Input.insertText", text="the-key")
+        browser.press("Enter")
+        browser.settled()
+        expect(titles(browser) == PANELS["model"], titles(browser))
+    quiet(browser, "401")
+
+
+def main():
+    program, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
+    names = list(PANELS)
+    options = [x for name in ["index-model", *names] for x in ("-m", f"{name}={os.path.join(folder, name)}")]
+    with Browser() as browser:
+        with Server(program, *options, "--index", os.path.join(folder, "lines.index")) as server:
+            for test in (each_check_can_fail, every_panel_can_be_read, the_keyboard_reaches_everything_in_order, text_with_markup_stays_text,
+                         an_address_holds_the_state, errors_are_sentences, only_this_server_is_asked):
+                test(server, browser)
+                print(f"{test.__name__}: {failures} failed so far", flush=True)
+        a_model_has_its_panels(program, folder, browser)
+        a_server_with_keys_asks_for_one(program, folder, browser)
+    print(json.dumps({"failed": failures}))
+    sys.exit(failures > 0)
+
+
+main()
