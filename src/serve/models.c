@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "roformer/inspect/files.h"
-#include "serve/server.h"
+#include "serve/fields.h"
 #include "serve/shared_call.h"
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -224,6 +224,7 @@ srv_model *srv_model_take(srv_server *s, int slot)
 bool srv_need_model(srv_request *r, const char *name)
 {
     if (r->model) return true;
+    if (!name) name = srv_string(r->in, "model");
     const int slot = srv_model_slot(r->s, name);
     if (slot < 0) {
         srv_error(r, 404, "NotFound", "model '%.100s': there is no such model; GET /v1/models lists the models", name);

@@ -14,6 +14,8 @@
  *     http/workers.c       threads that read bodies and write answers
  *     api/api.def          every route; api/routes.c has their bodies
  *     api/api_*.c          what the routes do
+ *     abilities.c          what a model can
+ *     page/                the page for people, which the program contains; api/api_page.c
  *
  * Nothing here prints or exits. Lines of the access log go to a function of the caller. */
 #ifndef SRV_SERVE_H

@@ -81,6 +81,7 @@ struct srv_request {
     bool shared;           /* the job computes others' requests, too: it is not canceled                 */
     int64_t swallowed;     /* bytes of the body that came                                                */
     bool form;             /* the body is a form, not JSON                                               */
+    bool html;             /* the client accepts text/html: a browser                                    */
     bool counted;          /* in srv_server.active                                                       */
     int64_t permits, held; /* inputs; those that count as waiting or computed                            */
 
@@ -217,12 +218,16 @@ int srv_model_slot(const srv_server *s, const char *name);
 srv_model *srv_model_take(srv_server *s, int slot); /* NULL: not loaded yet */
 void srv_model_give(srv_model *m);
 
-/* Finds the model that member "model" of the body names, NULL: no such member; nothing to do if the request has one.
- * false: answered. */
+/* Finds the model of this name or alias; NULL: the one that member "model" of the body names, or the first one. Nothing
+ * to do if the request has one. false: answered. */
 bool srv_need_model(srv_request *r, const char *name);
 void srv_wrong_model(srv_request *r, const char *what); /* 424: the model is X, which `what` */
 bool srv_need_vectors(srv_request *r);                  /* false: answered with 424 */
 const char *srv_model_kind(const srv_model *m);         /* "a masked language model" */
+/* abilities.c: whether a model has ability i, and its name in /v1/models. */
+enum { SRV_ABILITIES = 12 };
+const char *srv_ability_name(int i);
+bool srv_model_can(const srv_model *m, int i);
 const char *srv_dtype(rf_type type);                    /* "float32" */
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */

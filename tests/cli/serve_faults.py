@@ -185,7 +185,7 @@ def s18_logs_are_escaped_and_pages_run_no_scripts():
             s.raw(f"GET {strange} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode("latin-1"))
             s.raw(b'G"E\x01T /ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\nx-request-id: a"b\r\n\r\n')
             a = status(s.ask("GET", "/docs"), 200)
-            expect("default-src 'self'" in a.headers["content-security-policy"], a)
+            expect("unsafe" not in a.headers["content-security-policy"], a)
             expect(a.headers["x-content-type-options"] == "nosniff", a)
             status(s.post("/tokenize", {"inputs": "<script>alert(1)</script>\x1b[31m"}), 200)
             status(s.ask("GET", "/ping", headers=["x-request-id: id-1", "traceparent: 00-1-2-01"]), 200)

@@ -8,11 +8,13 @@
 
 #include <arpa/inet.h>
 #include <jansson.h>
+#include <math.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "roformer/inspect/probe.h"
 #include "small_pipeline.h"
 
 enum { TEXTS = 24, C = 32, THREADS = 6, REQUESTS = 40 };
@@ -365,6 +367,39 @@ static void other_routes_answer(void **state)
     finish(&s);
 }
 
+/* The map of a head has the bits of rf_attention_maps, which are printed with 6 digits. */
+static void attention_is_that_of_the_library(void **state)
+{
+    enum { L = 2, H = 2, MOST = 48 };
+    served s = begin();
+    rf_error why = {0};
+    rf_encoding e;
+    (void)state;
+    const srv_options o = options_of(&s);
+    serve(&s, &o);
+    rf_encoding_init(&e, s.ctx);
+    if (rf_encode(rf_model_tokenizer(rf_pipeline_model(s.p)), "the old", 7, NULL, 0, 0, 0, &e, NULL, &why))
+        fail_msg("%s", why.text);
+    const int64_t T = (int64_t)e.n;
+    assert_in_range(T, 2, MOST);
+    float *p = calloc((size_t)(L * H * T * T), sizeof *p);
+    assert_int_equal(rf_attention_maps(rf_pipeline_session(s.p), e.id, T, 0, p, &why), RF_OK);
+    for (int64_t at = 0; at < L * H; at++) {
+        char body[128];
+        snprintf(body, sizeof body, "{\"inputs\":\"the old\",\"layer\":%d,\"head\":%d}", (int)(at / H), (int)(at % H));
+        json_t *v = ask_json(s.s, "/attention", body), *rows = json_object_get(v, "attention");
+        assert_int_equal(json_array_size(rows), T);
+        for (int64_t i = 0; i < T * T; i++) {
+            const json_t *x = json_array_get(json_array_get(rows, (size_t)(i / T)), (size_t)(i % T));
+            assert_true(fabs(json_number_value(x) - (double)p[at * T * T + i]) <= 5e-6 * (double)p[at * T * T + i]);
+        }
+        json_decref(v);
+    }
+    free(p);
+    rf_encoding_clear(&e);
+    finish(&s);
+}
+
 /* ---- ends ---- */
 
 typedef struct leaver {
@@ -441,6 +476,7 @@ int main(void)
         cmocka_unit_test(bad_bodies_are_refused_by_name),
         cmocka_unit_test(a_batch_of_more_inputs_than_allowed_is_refused),
         cmocka_unit_test(other_routes_answer),
+        cmocka_unit_test(attention_is_that_of_the_library),
         cmocka_unit_test(draining_answers_what_was_accepted),
         cmocka_unit_test(what_cannot_be_served_is_named),
     };

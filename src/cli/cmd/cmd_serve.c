@@ -15,6 +15,7 @@
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
 #ifdef RF_SERVE
+#include "cli/cmd/serve_demo.h"
 #include "serve/serve.h"
 #else
 typedef struct srv_limits {
@@ -26,7 +27,7 @@ typedef struct srv_limits {
 struct args {
     const char *index, *host, *unix_path, *key_file, *cors, *log, *languages;
     int64_t port;
-    int log_format, no_truncate, json;
+    int log_format, no_truncate, demo;
     cli_list models, dtypes, aliases;
     srv_limits limits;
 };
@@ -75,6 +76,7 @@ typedef struct job {
     char (*folder)[PATH_MAX]; /* [models]                                                                   */
     char **name;              /* [models], [aliases]                                                        */
     int names;
+    serve_demo demo;
     int log;   /* descriptor, or -1                                                          */
     bool lost; /* a line could not be written                                                */
 } job;
@@ -152,17 +154,33 @@ static rf_status add_model(job *j, int i, const char *given)
     return rf_fail(why, RF_EARG, "--dtype %.40s: expected f32, bf16 or int8", type);
 }
 
+/* The shipped models in place of --model. */
+static rf_status open_demo(job *j)
+{
+    if (!j->a->demo) return RF_OK;
+    if (j->a->models.n || j->a->index)
+        return rf_fail(&j->io->why, RF_EARG,
+                       "--demo: expected neither --model (or ROFORMER_MODEL) nor --index, which it chooses itself");
+    return serve_demo_open(j->io, &j->demo);
+}
+
+static const char *model_of(const job *j, int i)
+{
+    if (j->a->demo) return j->demo.model[i];
+    return j->a->models.n ? j->a->models.item[i] : NULL;
+}
+
 static rf_status add_models(job *j)
 {
     const cli_list *list = &j->a->models;
-    const int n = list->n ? list->n : 1, types = j->a->dtypes.n;
+    const int n = j->a->demo ? j->demo.models : list->n ? list->n : 1, types = j->a->dtypes.n;
     if (types > 1 && types != n)
         return rf_fail(&j->io->why, RF_EARG, "--dtype: expected one, or one for each of %d models, got %d", n, types);
     j->model = calloc((size_t)n, sizeof *j->model);
     j->folder = calloc((size_t)n, sizeof *j->folder);
     if (!j->model || !j->folder) return cli_no_memory(j->io);
     for (int i = 0; i < n; i++) {
-        const rf_status status = add_model(j, i, list->n ? list->item[i] : NULL);
+        const rf_status status = add_model(j, i, model_of(j, i));
         if (status) return status;
     }
     j->o.model = j->model;
@@ -226,7 +244,7 @@ static void set_options(job *j)
     const struct args *a = j->a;
     srv_options *o = &j->o;
     o->ctx = j->io->ctx;
-    o->index = a->index;
+    o->index = a->demo ? j->demo.index : a->index;
     o->host = a->host;
     o->port = (int)a->port;
     o->unix_path = a->unix_path;
@@ -248,6 +266,7 @@ static void say_where(const job *j, const srv_server *s)
     else if (srv_port(s))
         cli_note(j->io, "listening on http://%s%s%s:%d", six ? "[" : "", a->host, six ? "]" : "", srv_port(s));
     else cli_note(j->io, "listening on %s", a->unix_path);
+    if (srv_port(s) && a->demo) cli_note(j->io, "open this address in a browser; Ctrl-C ends the server");
 }
 
 /* Until a signal, or until a model cannot be loaded at all. */
@@ -273,7 +292,8 @@ static int run(void *arguments, cli_io *io)
 {
     job j = {.a = arguments, .io = io, .log = -1};
     srv_server *s = NULL;
-    rf_status status = add_models(&j);
+    rf_status status = open_demo(&j);
+    if (!status) status = add_models(&j);
     if (!status) status = add_aliases(&j);
     if (!status) status = check_languages(&j);
     if (!status) status = find_inherited(&j);
@@ -294,6 +314,7 @@ static int run(void *arguments, cli_io *io)
     free(j.model);
     free(j.folder);
     free(j.alias);
+    serve_demo_close(&j.demo);
     return cli_exit(io);
 }
 
@@ -316,6 +337,8 @@ static const cli_option options[] = {
      "model folder and the name that requests use for it (default: the last part of the path); may be repeated; the "
      "first one answers requests that name none; default: the shipped sentence model",
      NULL},
+    {"demo", 0, CLI_FLAG, A(demo), NULL, NULL, 0, 0, NULL,
+     "serve the shipped models and an index of a few sentences, to look at in a browser", NULL},
     {"dtype", 0, CLI_EACH, A(dtypes), "f32|bf16|int8", NULL, 0, 0, NULL,
      "data type of weight matrices and their products; once for all models, or once for each", "torch_dtype"},
     {"alias", 0, CLI_EACH, A(aliases), "NAME[=MODEL]", NULL, 0, 0, NULL,
@@ -344,6 +367,7 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
+    "roformer serve --demo",
     "roformer serve --port 8080",
     "curl -s http://127.0.0.1:8080/embed -H 'Content-Type: application/json' -d '{\"inputs\": \"A dog barks.\"}'",
     "roformer serve -m words=models/words -m rank=models/reranker --dtype bf16 --api-key-file keys.txt",
@@ -357,7 +381,8 @@ const cli_command cmd_serve = {
     "Serves models with the routes of text-embeddings-inference (/embed, /predict, /rerank, /similarity, /tokenize, "
     "/decode, /info, /health, /metrics), OpenAI (/v1/embeddings, /v1/completions, /v1/models), Cohere and Jina "
     "(/v1/rerank, /v2/rerank), Hugging Face's inference API (POST /) and LibreTranslate (/translate, /languages), and "
-    "with /fill_mask, /generate and /search.  GET /docs lists all routes.  docs/serving.md is the manual.\n"
+    "with /fill_mask, /generate and /search.  In a browser, / is a page to try the models.  GET /docs lists all "
+    "routes.  docs/serving.md is the manual.\n"
     "The socket is opened at once; /health answers 503 until the models are loaded.  SIGTERM and SIGINT end the server "
     "after the accepted requests have been answered; SIGHUP loads the models again.  Each limit is an option, an "
     "environment variable and a member of /info.",

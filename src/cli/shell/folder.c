@@ -9,6 +9,7 @@
 
 #define RF_MODEL_NAME "roformer-small-en"
 #define RF_SENTENCE_MODEL_NAME "roformer-small-en-sentences"
+#define RF_CHINESE_MODEL_NAME "roformer-small-zh"
 #define RF_DICTIONARY_NAME "jieba.words"
 
 static bool is_model(const char *folder)
@@ -67,6 +68,8 @@ rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_erro
     if (!given && shipped(RF_SENTENCE_MODEL_NAME, out, size)) return RF_OK;
     return cli_model_folder(given, out, size, why);
 }
+
+bool cli_chinese_folder(char *out, size_t size) { return shipped(RF_CHINESE_MODEL_NAME, out, size); }
 
 rf_status cli_task_folder(const char *given, const char *task, char *out, size_t size, rf_error *why)
 {

@@ -20,6 +20,10 @@ void srv_translate_text(srv_request *r);
 void srv_tag(srv_request *r);
 void srv_answer_question(srv_request *r);
 
+/* A list of the tokens of a text, as /tokenize has them; `e` keeps their ids. After a failure, the request is
+ * answered. */
+void srv_put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t size, int flags);
+
 /* [size + 1] how many characters of UTF-8 begin before each byte, freed with free(); NULL: no memory. */
 uint32_t *srv_characters(const char *text, size_t size);
 

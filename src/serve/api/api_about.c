@@ -113,9 +113,33 @@ void srv_api_info(srv_request *r)
     srv_answer_json(r);
 }
 
-static void put_model(srv_text *t, srv_server *s, const char *name, int slot)
+/* What the page needs to know of a model. */
+static void put_abilities(srv_text *t, const srv_model *m)
 {
-    srv_puts(t, "{\"id\":");
+    const char *mask = rf_tokenizer_token(m->tokenizer, rf_tokenizer_mask(m->tokenizer));
+    bool comma = false;
+    put_member(t, "kind", srv_model_kind(m));
+    srv_puts(t, "\"can\":[");
+    for (int i = 0; i < SRV_ABILITIES; i++)
+        if (srv_model_can(m, i)) {
+            srv_printf(t, "%s\"%s\"", comma ? "," : "", srv_ability_name(i));
+            comma = true;
+        }
+    srv_puts(t, "],");
+    if (mask) put_member(t, "mask_token", mask);
+    if (*m->source_language) put_member(t, "source_language", m->source_language);
+    if (*m->target_language) put_member(t, "target_language", m->target_language);
+    srv_printf(t, "\"layers\":%lld,\"heads\":%lld,\"max_input_length\":%lld,", (long long)m->config->num_hidden_layers,
+               (long long)m->config->num_attention_heads, (long long)m->max_length);
+}
+
+static void put_model(srv_text *t, srv_server *s, const char *name, int slot, bool alias)
+{
+    srv_model *m = alias ? NULL : srv_model_take(s, slot);
+    srv_puts(t, "{");
+    if (m) put_abilities(t, m);
+    if (m) srv_model_give(m);
+    srv_puts(t, "\"id\":");
     srv_put_string(t, name, strlen(name));
     pthread_rwlock_rdlock(&s->slots);
     const long long created = (long long)s->slot[slot].created;
@@ -129,11 +153,11 @@ void srv_api_models(srv_request *r)
     srv_puts(&r->out, "{\"object\":\"list\",\"data\":[");
     for (int i = 0; i < o->models; i++) {
         if (i) srv_puts(&r->out, ",");
-        put_model(&r->out, r->s, o->model[i].name, i);
+        put_model(&r->out, r->s, o->model[i].name, i, false);
     }
     for (int i = 0; i < o->aliases; i++) {
         srv_puts(&r->out, ",");
-        put_model(&r->out, r->s, o->alias[i].name, srv_model_slot(r->s, o->alias[i].name));
+        put_model(&r->out, r->s, o->alias[i].name, srv_model_slot(r->s, o->alias[i].name), true);
     }
     srv_puts(&r->out, "]}");
     srv_answer_json(r);
@@ -165,9 +189,9 @@ void srv_api_docs(srv_request *r)
 {
     srv_text *t = &r->out;
     srv_puts(t, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>roformer serve</title>"
-                "<style>body{font-family:"
-                "sans-serif;max-width:50em;margin:2em auto;padding:0 1em}h2{font-size:1em;margin-bottom:0}</style>"
-                "<h1>roformer serve</h1><p>The same as JSON: <a href=\"/api-doc/openapi.json\">openapi.json</a>.</p>");
+                "<meta name=\"viewport\" content=\"width=device-width\"><link rel=\"stylesheet\" href=\"ui/page.css\">"
+                "<main class=\"docs\"><h1>Routes of roformer serve</h1><p>The same as JSON: "
+                "<a href=\"openapi.json\">openapi.json</a>. For people: <a href=\"ui\">the page</a>.</p>");
     for (const srv_route *x = srv_routes; x->path; x++) {
         srv_printf(t, "<h2><code>%s %s</code></h2><p>%s</p>", x->method, x->path, x->what);
         if (!x->field) continue;
@@ -175,6 +199,6 @@ void srv_api_docs(srv_request *r)
         put_fields(t, x->field);
         srv_puts(t, "</ul>");
     }
-    srv_puts(t, "</html>\n");
+    srv_puts(t, "</main></html>\n");
     srv_answer(r, 200, "text/html; charset=utf-8");
 }

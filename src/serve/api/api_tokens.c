@@ -17,7 +17,7 @@ static void put_token(srv_request *r, const char *text, size_t size, const rf_en
     else srv_printf(t, ",\"start\":%u,\"stop\":%u}", from, to);
 }
 
-static void put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t size, int flags)
+void srv_put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t size, int flags)
 {
     rf_error why = {0};
     if (rf_encode(r->model->tokenizer, text, size, NULL, 0, 0, flags, e, NULL, &why)) {
@@ -40,7 +40,7 @@ void srv_api_tokenize(srv_request *r)
         srv_puts(&r->out, "[");
         for (int64_t i = 0; i < texts.n && !r->status; i++) {
             if (i) srv_puts(&r->out, ",");
-            put_tokens(r, &e, texts.text[i], texts.bytes[i], flags);
+            srv_put_tokens(r, &e, texts.text[i], texts.bytes[i], flags);
         }
         rf_encoding_clear(&e);
         if (!r->status) {

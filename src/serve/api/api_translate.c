@@ -8,10 +8,11 @@ enum { MOST = 64 }; /* texts that are translated together */
 
 typedef struct translating {
     srv_call call; /* first: a call is a translating                                             */
-    bool pipeline;
+    bool pipeline, alignments;
     srv_texts texts;
     char **out; /* [texts.n]                                                                  */
     size_t *bytes;
+    srv_text *pair; /* [texts.n] pairs of aligned words, or NULL                                */
     rf_error why;
 } translating;
 
@@ -19,6 +20,8 @@ static void free_translating(void *own)
 {
     translating *x = own;
     for (int64_t i = 0; x->out && i < x->texts.n; i++) free(x->out[i]);
+    for (int64_t i = 0; x->pair && i < x->texts.n; i++) srv_text_clear(&x->pair[i]);
+    free(x->pair);
     free(x->out);
     free(x->bytes);
     srv_texts_clear(&x->texts);
@@ -36,8 +39,17 @@ typedef struct batch {
 
 static bool same(const srv_call *a, const srv_call *b)
 {
-    (void)a, (void)b;
-    return true;
+    return ((const translating *)a)->alignments == ((const translating *)b)->alignments;
+}
+
+/* [[word of the source, word of the translation], ...], words being counted from 0. */
+static void put_pairs(srv_text *t, const rf_text_translation *of)
+{
+    srv_puts(t, "[");
+    for (int64_t i = 0; i < of->alignments; i++)
+        srv_printf(t, "%s[%lld,%lld]", i ? "," : "", (long long)of->alignment[i].source,
+                   (long long)of->alignment[i].target);
+    srv_puts(t, "]");
 }
 
 static int done(void *user, int64_t text, const rf_text_translation *t, const rf_error *why)
@@ -51,12 +63,16 @@ static int done(void *user, int64_t text, const rf_text_translation *t, const rf
     if (!x->out[i]) return rf_fail(&x->why, RF_ENOMEM, "out of memory: a translation"), 0;
     memcpy(x->out[i], t->text, t->bytes);
     x->bytes[i] = t->bytes;
+    if (x->pair) put_pairs(&x->pair[i], t);
     return 0;
 }
 
 static void compute_texts(batch *b, rf_pipeline *p, rf_error *why)
 {
-    if (b->n && !why->code) rf_translate_texts(p, b->text, b->bytes, b->n, NULL, done, b, why);
+    rf_translate_options o;
+    rf_translate_text_defaults(&o);
+    o.alignments = b->n && b->of[0]->alignments;
+    if (b->n && !why->code) rf_translate_texts(p, b->text, b->bytes, b->n, &o, done, b, why);
     b->n = 0;
 }
 
@@ -85,18 +101,57 @@ static void compute(srv_call *first, rf_pipeline *p)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
+static void put_text(srv_text *t, const translating *x, int64_t i)
+{
+    srv_put_string(t, x->out[i] ? x->out[i] : "", x->bytes[i]);
+}
+
+static void put_alignment(srv_text *t, const translating *x, int64_t i)
+{
+    if (x->pair[i].n) srv_put(t, x->pair[i].at, x->pair[i].n);
+    else srv_puts(t, "[]");
+    if (x->pair[i].failed) t->failed = true;
+}
+
+/* [{"translation_text": ...}, ...] */
+static void put_pipeline(srv_text *t, const translating *x)
+{
+    srv_puts(t, "[");
+    for (int64_t i = 0; i < x->texts.n; i++) {
+        srv_puts(t, i ? ",{\"translation_text\":" : "{\"translation_text\":");
+        put_text(t, x, i);
+        if (x->pair) srv_puts(t, ",\"alignments\":");
+        if (x->pair) put_alignment(t, x, i);
+        srv_puts(t, "}");
+    }
+    srv_puts(t, "]");
+}
+
+/* What there is for a single text, or a list. */
+static void put_each(srv_text *t, const translating *x, void (*put)(srv_text *t, const translating *x, int64_t i))
+{
+    if (!x->texts.one) srv_puts(t, "[");
+    for (int64_t i = 0; i < x->texts.n; i++) {
+        if (i) srv_puts(t, ",");
+        put(t, x, i);
+    }
+    if (!x->texts.one) srv_puts(t, "]");
+}
+
+/* {"translatedText": ...} */
+static void put_libre(srv_text *t, const translating *x)
+{
+    srv_puts(t, "{\"translatedText\":");
+    put_each(t, x, put_text);
+    if (x->pair) srv_puts(t, ",\"alignments\":");
+    if (x->pair) put_each(t, x, put_alignment);
+    srv_puts(t, "}");
+}
+
 static void finish(srv_request *r)
 {
     const translating *x = r->own;
-    srv_text *t = &r->out;
-    srv_puts(t, x->pipeline ? "[" : x->texts.one ? "{\"translatedText\":" : "{\"translatedText\":[");
-    for (int64_t i = 0; i < x->texts.n; i++) {
-        if (i) srv_puts(t, ",");
-        if (x->pipeline) srv_puts(t, "{\"translation_text\":");
-        srv_put_string(t, x->out[i] ? x->out[i] : "", x->bytes[i]);
-        if (x->pipeline) srv_puts(t, "}");
-    }
-    srv_puts(t, x->pipeline ? "]" : x->texts.one ? "}" : "]}");
+    (x->pipeline ? put_pipeline : put_libre)(&r->out, x);
     srv_answer_json(r);
 }
 
@@ -107,22 +162,28 @@ static bool is_translator(srv_request *r)
     return false;
 }
 
-static void translate(srv_request *r, const json_t *list, const char *name, bool pipeline)
+static void translate(srv_request *r, const json_t *list, const char *name, const json_t *options, bool pipeline)
 {
     translating *x = srv_own(r, sizeof *x, free_translating);
     if (!x) return;
     x->call = (srv_call){.r = r, .compute = compute, .same = same};
     x->pipeline = pipeline;
+    x->alignments = srv_bool(options, "alignments", false);
     if (!srv_read_texts(r, list, name, &x->texts)) return;
     x->out = calloc((size_t)x->texts.n, sizeof *x->out);
     x->bytes = calloc((size_t)x->texts.n, sizeof *x->bytes);
-    if (!x->out || !x->bytes) srv_error(r, 503, "Overloaded", "out of memory: a request");
+    if (x->alignments) x->pair = calloc((size_t)x->texts.n, sizeof *x->pair);
+    if (!x->out || !x->bytes || (x->alignments && !x->pair))
+        srv_error(r, 503, "Overloaded", "out of memory: a request");
     else if (srv_hold(r, x->texts.n)) srv_call_submit(&x->call, finish);
 }
 
 void srv_translate_text(srv_request *r)
 {
-    if (srv_need_model(r, NULL) && is_translator(r)) translate(r, json_object_get(r->in, "inputs"), "inputs", true);
+    if (srv_need_model(r, NULL) && is_translator(r)) {
+        const json_t *options = srv_member(r->in, "parameters");
+        translate(r, json_object_get(r->in, "inputs"), "inputs", options, true);
+    }
 }
 
 /* ---- LibreTranslate ---------------------------------------------------------------------------------------------- */
@@ -150,7 +211,7 @@ void srv_api_translate(srv_request *r)
         !right_language(r, "source", r->model->source_language, true) ||
         !right_language(r, "target", r->model->target_language, false))
         return;
-    translate(r, json_object_get(r->in, "q"), "q", false);
+    translate(r, json_object_get(r->in, "q"), "q", r->in, false);
 }
 
 /* The one language that the model reads, with the percentage of the text's tokens that are in its vocabulary. */

@@ -61,6 +61,7 @@ static const srv_field srv_root_fields[] = {
     {"inputs", SRV_ANY, true, 0, 0, NULL, NULL, "as the task of the model has them"},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, NULL, "options of the task"},
     {"options", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    MODEL,
     END,
 };
 
@@ -70,6 +71,7 @@ static const srv_field srv_embed_fields[] = {
     TRUNCATE,
     PROMPT,
     DIMENSIONS,
+    MODEL,
     END,
 };
 
@@ -77,6 +79,7 @@ static const srv_field srv_predict_fields[] = {
     {"inputs", SRV_PAIRS, true, 0, 0, NULL, NULL, "a text, a pair of texts, or a list of lists of one or two texts"},
     {"raw_scores", SRV_ONLY, false, 0, 0, "false", NULL, "scores are probabilities"},
     RIGHT_TRUNCATE,
+    MODEL,
     END,
 };
 
@@ -86,6 +89,7 @@ static const srv_field srv_rerank_fields[] = {
     {"raw_scores", SRV_BOOL, false, 0, 0, NULL, NULL, "the model's outputs in place of their sigmoids; default: false"},
     {"return_text", SRV_BOOL, false, 0, 0, NULL, NULL, "return the texts, too; default: false"},
     RIGHT_TRUNCATE,
+    MODEL,
     END,
 };
 
@@ -99,6 +103,7 @@ static const srv_field sentence_options[] = {TRUNCATE, PROMPT, END};
 static const srv_field srv_similarity_fields[] = {
     {"inputs", SRV_OBJECT, true, 0, 0, NULL, sentence_fields, "source_sentence and sentences"},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, sentence_options, "truncate, truncation_direction, prompt_name"},
+    MODEL,
     END,
 };
 
@@ -106,12 +111,14 @@ static const srv_field srv_tokenize_fields[] = {
     {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
     {"add_special_tokens", SRV_BOOL, false, 0, 0, NULL, NULL, "with [CLS] and [SEP]; default: true"},
     {"prompt_name", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    MODEL,
     END,
 };
 
 static const srv_field srv_decode_fields[] = {
     {"ids", SRV_IDS, true, 0, 0, NULL, NULL, "token ids, or lists of them"},
     {"skip_special_tokens", SRV_BOOL, false, 0, 0, NULL, NULL, "without [CLS], [SEP] and the like; default: true"},
+    MODEL,
     END,
 };
 
@@ -125,6 +132,7 @@ static const srv_field srv_fill_mask_fields[] = {
     TOP_K,
     {"targets", SRV_STRINGS, false, 0, 0, NULL, NULL, "words to choose from"},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, fill_options, "top_k and targets may also be here"},
+    MODEL,
     END,
 };
 
@@ -148,12 +156,14 @@ static const srv_field srv_generate_fields[] = {
     {"inputs", SRV_STRING, true, 0, 0, NULL, NULL, "the text to continue"},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, generate_options, "options of the generation"},
     {"stream", SRV_ONLY, false, 0, 0, "false", NULL, "see /v1/completions for streams"},
+    MODEL,
     END,
 };
 
 static const srv_field srv_search_fields[] = {
     {"query", SRV_STRING, true, 0, 0, NULL, NULL, "the query"},
     TOP_K,
+    MODEL,
     END,
 };
 
@@ -207,13 +217,37 @@ static const srv_field srv_translate_fields[] = {
     {"target", SRV_STRING, true, 0, 0, NULL, NULL, "the model's target language"},
     {"format", SRV_ONLY, false, 0, 0, "\"text\"", NULL, "texts are not HTML"},
     {"alternatives", SRV_ONLY, false, 0, 0, "0", NULL, "one translation for each text"},
+    {"alignments", SRV_BOOL, false, 0, 0, NULL, NULL, "return pairs of words of the text and its translation, too"},
     {"api_key", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    MODEL,
     END,
 };
 
 static const srv_field srv_detect_fields[] = {
     {"q", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
     {"api_key", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    MODEL,
+    END,
+};
+
+#define HEAD_OF_LAYER \
+    {"layer", SRV_INT, false, 0, 4095, NULL, NULL, "layer, from 0; default: 0"}, \
+    { \
+        "head", SRV_INT, false, 0, 4095, NULL, NULL, "head of the layer, from 0; default: 0" \
+    }
+
+static const srv_field srv_attention_fields[] = {
+    {"inputs", SRV_STRING, true, 0, 0, NULL, NULL, "a text"},
+    HEAD_OF_LAYER,
+    MODEL,
+    END,
+};
+
+static const srv_field srv_positions_fields[] = {
+    {"inputs", SRV_STRING, false, 0, 0, NULL, NULL, "a text on which the head is measured; default: only the encoding"},
+    HEAD_OF_LAYER,
+    {"max_distance", SRV_INT, false, 1, 4096, NULL, NULL, "largest distance of the scores; default: 128"},
+    MODEL,
     END,
 };
 
@@ -260,6 +294,7 @@ static const srv_field no_options[] = {
     {"src_lang", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
     {"tgt_lang", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
     {"generate_parameters", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"alignments", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
     END,
 };
 static const srv_field root_translate[] = {

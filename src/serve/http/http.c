@@ -200,10 +200,12 @@ static void add_headers(struct MHD_Response *a, const srv_request *r)
     if (r->close || atomic_load(&r->s->draining) ||
         (r->connection && r->connection->requests >= r->s->o.limits.max_connection_requests))
         add(a, MHD_HTTP_HEADER_CONNECTION, "close");
-    if (r->type && !strncmp(r->type, "text/html", 9))
+    if (r->type && !strncmp(r->type, "text/html", 9)) {
         add(a, "Content-Security-Policy",
-            "default-src 'self'; "
-            "style-src 'unsafe-inline'");
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+        add(a, "Referrer-Policy", "no-referrer");
+    }
     if (r->stream) add(a, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 }
 
@@ -288,6 +290,8 @@ static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const c
         r->counted = true;
         atomic_fetch_add(&s->active, 1);
     }
+    const char *accept = header_of(r, MHD_HTTP_HEADER_ACCEPT);
+    r->html = accept && strstr(accept, "text/html");
     r->form = r->dialect == SRV_LIBRE && type && !strncasecmp(type, MHD_HTTP_POST_ENCODING_FORM_URLENCODED, 33);
     srv_connection_enter(s, r->connection, SRV_WAITS_BODY, (double)s->o.limits.body_timeout, NULL);
     return MHD_YES;

@@ -1,0 +1,46 @@
+/* abilities.c — what a model can, in words of /v1/models: the page shows a panel for each. */
+#include "roformer/inspect/positions.h"
+#include "serve/server.h"
+
+static rf_head head_of(const srv_model *m) { return rf_model_task(rf_engine_model(m->engine)); }
+
+static bool labels_texts(const srv_model *m)
+{
+    return head_of(m) == RF_HEAD_SEQUENCE || head_of(m) == RF_HEAD_POOLED;
+}
+
+static bool fills_masks(const srv_model *m) { return head_of(m) == RF_HEAD_MLM && !m->config->is_decoder; }
+static bool compares(const srv_model *m) { return !m->no_vectors.code; }
+static bool searches(const srv_model *m) { return m->index != NULL; }
+static bool reranks(const srv_model *m) { return labels_texts(m) && rf_engine_labels(m->engine)->n == 1; }
+static bool classifies(const srv_model *m) { return labels_texts(m) && !reranks(m); }
+static bool tags(const srv_model *m) { return head_of(m) == RF_HEAD_TOKEN; }
+static bool answers(const srv_model *m) { return head_of(m) == RF_HEAD_SPAN; }
+static bool translates(const srv_model *m) { return head_of(m) == RF_HEAD_SEQ2SEQ; }
+static bool generates(const srv_model *m) { return head_of(m) == RF_HEAD_MLM && m->config->is_decoder; }
+static bool tokenizes(const srv_model *m) { return m->tokenizer != NULL; }
+
+/* A sequence alone, with weights for all pairs of tokens. */
+static bool attends(const srv_model *m)
+{
+    const rf_config *c = m->config;
+    return !c->is_encoder_decoder && c->attention_type == RF_ATTENTION_SOFTMAX && !c->attention_types;
+}
+
+static bool rotates(const srv_model *m)
+{
+    const rf_position *is;
+    return attends(m) && !rf_position_of(m->config, NULL, &is, NULL) && (rf_position_flags(is) & RF_POSITION_ROPE);
+}
+
+static const struct {
+    const char *name;
+    bool (*is)(const srv_model *m);
+} rows[SRV_ABILITIES] = {
+    {"fill-mask", fills_masks}, {"similarity", compares}, {"search", searches},   {"rerank", reranks},
+    {"classify", classifies},   {"tags", tags},           {"answers", answers},   {"translate", translates},
+    {"generate", generates},    {"tokenize", tokenizes},  {"attention", attends}, {"positions", rotates},
+};
+
+const char *srv_ability_name(int i) { return rows[i].name; }
+bool srv_model_can(const srv_model *m, int i) { return rows[i].is(m); }

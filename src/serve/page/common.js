@@ -1,0 +1,109 @@
+/* common.js — elements, requests and results that all panels use. Text from outside only becomes text nodes. */
+
+/* An element with attributes and children; strings become text. `style` is an object, on... are listeners. */
+export function el(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+export function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+}
+
+function fill(e, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key === "style") for (const [k, v] of Object.entries(value)) e.style.setProperty(k, v);
+    else if (key.startsWith("on")) e.addEventListener(key.slice(2), value);
+    else e.setAttribute(key, value === true ? "" : value);
+  }
+  e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined));
+  return e;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+let key = sessionStorage.getItem("key") || "";
+
+export function setKey(text) {
+  key = text;
+  sessionStorage.setItem("key", text);
+}
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/* Errors have the form of the route's protocol. */
+function messageOf(status, text) {
+  try {
+    const body = JSON.parse(text);
+    const found = body.error?.message ?? body.error ?? body.message;
+    if (typeof found === "string") return found;
+  } catch {
+    /* not JSON: a proxy answered */
+  }
+  return `The server answered with status ${status}.`;
+}
+
+async function send(path, body, signal) {
+  const headers = {};
+  if (key) headers.Authorization = `Bearer ${key}`;
+  if (body) headers["Content-Type"] = "application/json";
+  let answer;
+  try {
+    answer = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal });
+  } catch (e) {
+    if (e.name === "AbortError") throw e;
+    throw new Refused(0, "The server does not answer. Is it still running?");
+  }
+  if (!answer.ok) throw new Refused(answer.status, messageOf(answer.status, await answer.text()));
+  return answer;
+}
+
+/* The answer of a route as JSON; without a body the request is a GET. Paths are relative: a proxy may have a prefix. */
+export async function ask(path, body, signal) {
+  return (await send(path || "./", body, signal)).json();
+}
+
+/* Server-sent events: each object of a stream. */
+export async function* askStream(path, body, signal) {
+  const reader = (await send(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    text += value ?? "";
+    const events = text.split("\n\n");
+    text = events.pop();
+    for (const event of events) {
+      const data = event.startsWith("data: ") ? event.slice(6) : "";
+      if (data === "[DONE]") return;
+      if (data) yield JSON.parse(data);
+    }
+    if (done) return;
+  }
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+export const percent = (x) => `${(100 * x).toFixed(x >= 0.0995 ? 1 : 2)} %`;
+
+export const lines = (text) => text.split("\n").map((t) => t.trim()).filter(Boolean);
+
+export const isChinese = (model) => /zh|chinese/i.test(model.id);
+
+/* rows: [{name, value}]; a value of `most` fills the track. */
+export function bars(caption, rows, show = percent, most = Math.max(1e-9, ...rows.map((r) => r.value))) {
+  return el("table", { class: "bars" }, el("caption", { class: "label" }, caption),
+    el("tbody", {}, rows.map((r) => el("tr", {},
+      el("th", { scope: "row" }, r.name), el("td", { class: "number" }, show(r.value)),
+      el("td", { class: "track", "aria-hidden": "true" },
+        el("div", { class: "bar", style: { width: `${Math.max(0, Math.min(1, r.value / most)) * 100}%` } }))))));
+}
+
+/* What is wider than a phone scrolls by itself, by keyboard, too. */
+export function scroll(name, ...children) {
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, ...children);
+}

@@ -1,0 +1,126 @@
+/* looks.js — panels that look into a model: attention of a head, and positions. */
+import { ask, bars, el, isChinese, scroll } from "./common.js";
+import { cells, clock, curves } from "./plot.js";
+
+const upTo = (n) => Array.from({ length: n }, (_, i) => [String(i), String(i)]);
+const head = [
+  { name: "layer", label: "Layer", type: "select", value: "0", choices: (m) => upTo(m.layers) },
+  { name: "head", label: "Head", type: "select", value: "0", choices: (m) => upTo(m.heads) },
+];
+const sentence = (model) => isChinese(model) ? "今天天气非常好,我们去公园。"
+  : "The river flows through the valley, and it reaches the sea.";
+
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+/* What one token attends to. */
+function rowOf(names, weights, m) {
+  const rows = weights.map((value, n) => ({ name: `${n}  ${names[n]}`, value })).sort((a, b) => b.value - a.value);
+  return bars(`Token ${m}, “${names[m]}”, attends to`, rows.slice(0, 8), undefined, 1);
+}
+
+async function attention({ model, state, signal, show, set }) {
+  const body = { model: model.id, inputs: state.text, layer: Number(state.layer), head: Number(state.head) };
+  const a = await ask("attention", body, signal);
+  const names = a.tokens.map((t) => t.text), most = Math.max(...a.attention.flat());
+  const widest = Math.max(...names.map((n) => n.length)), left = 8 + Math.min(20, widest) * 8;
+  const token = Math.min(Number(state.token) || 0, names.length - 1);
+  const name = (i) => names[i].slice(0, 20);
+  const choose = el("select", { id: "choose-token", onchange: (e) => set({ token: e.target.value }) },
+    names.map((n, i) => el("option", { value: i, selected: i === token }, `${i}  ${n}`)));
+  show(el("div", { class: "plots" },
+    el("figure", {}, scroll("Attention map", cells({ title: `Attention of layer ${a.layer}, head ${a.head}`, rows: a.attention, most,
+      size: names.length > 40 ? 12 : 20, left, top: left * 0.9, rowName: name, columnName: name, chosen: undefined,
+      label: (m, n, p) => `${names[m]} → ${names[n]}: ${p.toFixed(3)}`, onchoose: (m) => set({ token: m }) })),
+    el("figcaption", {}, `Each row is a token and sums to 1 over the tokens it attends to. The strongest cell is ${most.toFixed(2)}.`)),
+    el("div", {}, el("div", { class: "field" }, el("label", { for: "choose-token" }, "Token"), choose),
+      rowOf(names, a.attention[token], token))));
+}
+
+/* ---- positions --------------------------------------------------------------------------------------------------- */
+
+/* Sec. 3.4.3 of the paper: the mean of |S_j|, S_j = sum of exp(i delta theta_i) over i < j. */
+function decay(theta, delta) {
+  let re = 0, im = 0, sum = 0;
+  for (const t of theta) {
+    re += Math.cos(delta * t);
+    im += Math.sin(delta * t);
+    sum += Math.hypot(re, im);
+  }
+  return sum / theta.length;
+}
+
+const meanCosine = (theta, delta) => theta.reduce((s, t) => s + Math.cos(delta * t), 0) / theta.length;
+const figure = (plot, text) => el("figure", {}, plot, el("figcaption", {}, text));
+const range = (n, f) => Array.from({ length: n }, (_, i) => f(i));
+
+/* Two positions, and what each plane makes of them: the angle between the hands depends on the distance alone. */
+function rotation(theta) {
+  const planes = range(6, (i) => Math.round(i * (theta.length - 1) / 5)).filter((p, i, all) => all.indexOf(p) === i);
+  const clocks = el("div", { class: "hands" }), text = el("p", { role: "status" });
+  const slider = (name, label, value) => el("div", {}, el("label", { for: name }, label),
+    el("input", { id: name, type: "range", min: 0, max: 100, value, oninput: draw }));
+  const m = slider("position-m", "Position m of the query (solid)", 3), n = slider("position-n", "Position n of the key (dashed)", 8);
+  const at = (box) => Number(box.querySelector("input").value);
+  function draw() {
+    const d = at(n) - at(m);
+    clocks.replaceChildren(...planes.map((p) => figure(clock(`Plane ${p}`, at(m) * theta[p], at(n) * theta[p]), `plane ${p}`)));
+    text.textContent = `m = ${at(m)}, n = ${at(n)}: the distance n − m is ${d}. If query and key are equal in every plane, ` +
+      `their score is the mean cosine, ${meanCosine(theta, d).toFixed(3)}. Move both by the same amount: it stays.`;
+  }
+  draw();
+  return el("section", {}, el("h2", {}, "Rotation: each plane turns by its own angle for each position"),
+    el("div", { class: "sliders" }, m, n), clocks, text);
+}
+
+function encodingPlots(a) {
+  const theta = a.frequencies, waves = theta.map((t, i) => [i, 2 * Math.PI / t]);
+  return [
+    figure(curves({ title: "Wavelength of each plane", x: "plane", y: "tokens of a revolution", log: true,
+      lines: [{ at: a.max_position_embeddings, text: `${a.max_position_embeddings} positions` }], curves: [{ points: waves, kind: "dot" }] }),
+    "Wavelengths: the first planes turn fast and tell neighbors apart; the last ones hardly turn within a text."),
+    figure(curves({ title: "Bound of a score over the distance", x: "distance in tokens", y: "mean of |S|", low: 0,
+      curves: [{ points: range(257, (d) => [d, decay(theta, d)]) }] }),
+    "Decay: the bound of section 3.4.3 of the paper on the score of two words, over their distance."),
+  ];
+}
+
+function headPlots(a) {
+  const plots = [], most = a.score && (a.score.mean.length - 1) / 2;
+  if (a.score)
+    plots.push(figure(curves({ title: "Score over the distance", x: "n − m in tokens", y: "score",
+      curves: [{ points: a.score.mean.map((v, i) => [i - most, v]),
+        band: a.score.mean.map((v, i) => [i - most, v - a.score.deviation[i], v + a.score.deviation[i]]) }] }),
+    `Score of layer ${a.layer}, head ${a.head}: mean over all pairs of a query and a key of the text, as if they were n − m apart, and one standard deviation.`));
+  plots.push(figure(curves({ title: "Attention over the distance", x: "distance in tokens", y: "attention", low: 0,
+    curves: [{ points: a.by_distance.map((v, d) => [d, v]) }] }),
+  `Attention of layer ${a.layer}, head ${a.head}: mean weight of a token at this distance.`));
+  return plots;
+}
+
+function headMap(a, set) {
+  const rows = range(a.layers, (l) => a.distance.slice(l * a.heads, (l + 1) * a.heads)), most = Math.max(...a.distance);
+  return figure(cells({ title: "Mean distance of attention of all heads", rows, most, size: 26, left: 28, top: 8,
+    rowName: String, label: (l, h, v) => `layer ${l}, head ${h}: ${v.toFixed(1)} tokens`, chosen: [a.layer, a.head],
+    onchoose: (l, h) => set({ layer: l, head: h }) }),
+  `Mean distance of attention: a row for each layer, a column for each head; the strongest is ${most.toFixed(1)} tokens, ` +
+  `equal attention would be ${a.uniform_distance.toFixed(1)}. Click a cell, or choose layer and head above.`);
+}
+
+async function positions({ model, state, signal, show, set }) {
+  const body = { model: model.id, layer: Number(state.layer), head: Number(state.head), max_distance: Number(state.distance) };
+  if (state.text.trim()) body.inputs = state.text;
+  const a = await ask("positions", body, signal);
+  show(el("p", {}, `Encoding: ${a.encoding} (${a.source}). ${a.equation}`),
+    rotation(a.frequencies), el("h2", {}, "The encoding, and what the model does with it"),
+    el("div", { class: "plots" }, encodingPlots(a), a.by_distance ? [headPlots(a), headMap(a, set)] : []));
+}
+
+export const panels = [
+  { id: "attention", title: "Attention", verb: "Look", run: attention,
+    hint: "The weights with which each token reads the others, in one head of one layer.",
+    fields: [{ name: "text", label: "Text (at most 128 tokens)", type: "text", rows: 2, value: sentence }, ...head] },
+  { id: "positions", title: "Positions", verb: "Measure", run: positions,
+    hint: "How rotary positions work, and what a head of this model does with them on your text.",
+    fields: [{ name: "text", label: "Text on which the head is measured", type: "text", rows: 2, value: sentence }, ...head,
+      { name: "distance", label: "Largest distance", type: "number", min: 8, max: 512, value: 64 }] },
+];

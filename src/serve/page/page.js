@@ -1,0 +1,156 @@
+/* page.js — which panels there are, their forms, and the address, which holds the state: #view=...&model=...&... */
+import { ask, el, Refused, setKey } from "./common.js";
+import * as looks from "./looks.js";
+import * as texts from "./texts.js";
+import * as words from "./words.js";
+
+const all = [...words.panels, ...texts.panels, ...looks.panels];
+const $ = (id) => document.getElementById(id);
+let models = [], info = {}, running = null;
+
+const able = (panel) => models.filter((m) => m.can?.includes(panel.id));
+const shown = () => all.filter((p) => able(p).length);
+
+/* ---- the address ------------------------------------------------------------------------------------------------- */
+
+function readAddress() {
+  const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  const panel = shown().find((p) => p.id === state.view) ?? shown()[0];
+  if (!panel) return {};
+  const model = able(panel).find((m) => m.id === state.model) ?? able(panel)[0];
+  return { panel, model, state };
+}
+
+const addressOf = (panel, state) => "#" + new URLSearchParams({ view: panel.id, ...state });
+
+/* ---- a form ------------------------------------------------------------------------------------------------------ */
+
+const initial = (field, model) => String(typeof field.value === "function" ? field.value(model) : field.value ?? "");
+
+function control(field, model, value) {
+  const id = `field-${field.name}`;
+  if (field.type === "lines" || field.type === "text") {
+    const area = el("textarea", { id, name: field.name, rows: field.rows ?? 3, spellcheck: "false" });
+    area.value = value;
+    return area;
+  }
+  if (field.type === "select") {
+    const select = el("select", { id, name: field.name },
+      field.choices(model).map(([v, text]) => el("option", { value: v }, text)));
+    select.value = value;
+    if (select.selectedIndex < 0) select.selectedIndex = 0;
+    return select;
+  }
+  const input = el("input", { id, name: field.name, type: field.type, min: field.min, max: field.max,
+    step: field.step, autocomplete: "off" });
+  input.value = value;
+  return input;
+}
+
+function fieldOf(field, model, state) {
+  const wide = field.type === "lines" || field.type === "text" || field.type === "search";
+  return el("div", { class: wide ? "field wide" : "field" },
+    el("label", { for: `field-${field.name}` }, field.label),
+    control(field, model, state[field.name] ?? initial(field, model)));
+}
+
+/* Another model has other examples and heads: what was not edited is replaced. */
+function onModel(panel, form, old) {
+  const model = able(panel).find((m) => m.id === form.elements.model.value), state = stateOf(form);
+  for (const f of panel.fields)
+    if (f.type === "select" || state[f.name] === initial(f, old)) delete state[f.name];
+  show(panel, model, state, true);
+}
+
+const stateOf = (form) => Object.fromEntries([...new FormData(form)].map(([k, v]) => [k, String(v)]));
+
+function formOf(panel, model, state) {
+  const choose = el("div", { class: "field model" }, el("label", { for: "field-model" }, "Model"),
+    el("select", { id: "field-model", name: "model" },
+      able(panel).map((m) => el("option", { value: m.id, selected: m === model }, `${m.id} (${m.kind.replace(/^an? /, "")})`))));
+  const form = el("form", { onsubmit: (e) => {
+    e.preventDefault();
+    const address = addressOf(panel, stateOf(form));
+    if (address === location.hash) start();
+    else location.hash = address;
+  } }, panel.fields.map((f) => fieldOf(f, model, state)), choose, el("button", {}, panel.verb));
+  form.elements.model.addEventListener("change", () => onModel(panel, form, model));
+  for (const f of panel.fields)                     /* a choice acts at once, a text with Ctrl+Enter */
+    form.elements[f.name].addEventListener(f.type === "select" ? "change" : "keydown", (e) => {
+      if (e.type === "change" || (e.key === "Enter" && e.ctrlKey)) form.requestSubmit();
+    });
+  return form;
+}
+
+/* ---- a panel ----------------------------------------------------------------------------------------------------- */
+
+function showNavigation(current) {
+  $("panels").replaceChildren(...shown().map((p) => el("li", {},
+    el("a", { href: addressOf(p, {}), "aria-current": p === current ? "page" : undefined }, p.title))));
+}
+
+function failureOf(e) {
+  if (e instanceof Refused && e.status === 401) $("key").hidden = false;
+  return el("p", { class: "failure", role: "alert" }, e instanceof Refused ? e.message : `This page failed: ${e.message}`);
+}
+
+async function run(panel, model, state, out) {
+  running?.abort();
+  const own = running = new AbortController();
+  out.setAttribute("aria-busy", "true");
+  try {
+    await panel.run({ model, state, info, out, signal: own.signal, show: (...c) => out.replaceChildren(...c.flat()),
+      set: (more) => { location.hash = addressOf(panel, { ...state, ...more }); } });
+  } catch (e) {
+    if (e.name === "AbortError") return;
+    out.replaceChildren(failureOf(e));
+  }
+  if (own === running) out.removeAttribute("aria-busy");
+}
+
+function show(panel, model, given, keep) {
+  const state = { ...given, view: panel.id, model: model.id };
+  for (const f of panel.fields) state[f.name] ??= initial(f, model);
+  const form = formOf(panel, model, state), out = el("section", { class: "result", "aria-live": "polite", "aria-label": "Result" });
+  const focused = document.activeElement?.id;
+  showNavigation(panel);
+  document.title = `${panel.title} – roformer`;
+  $("main").replaceChildren(el("h1", {}, panel.title), el("p", { class: "hint" }, panel.hint), form, out);
+  if (focused && $(focused) && form.contains($(focused))) $(focused).focus();
+  if (keep) history.replaceState(null, "", addressOf(panel, state));
+  run(panel, model, state, out);
+}
+
+function start() {
+  const { panel, model, state } = readAddress();
+  if (panel) show(panel, model, state);
+  else $("main").replaceChildren(el("p", {}, "No model that this page knows is being served."));
+}
+
+/* ---- the server -------------------------------------------------------------------------------------------------- */
+
+async function connect() {
+  try {
+    const list = (await ask("v1/models")).data;
+    models = list.filter((m) => m.can);
+    if (!models.length) throw new Refused(503, "The models are being loaded …");
+    info = await ask("info");
+  } catch (e) {
+    $("status").textContent = e.message;
+    if (e.status === 401) $("key").hidden = false;
+    else setTimeout(connect, 1000);
+    return;
+  }
+  $("key").hidden = true;
+  $("status").textContent = `version ${info.version}, ${info.threads} threads, ` +
+    (models.length === 1 ? "1 model" : `${models.length} models`);
+  addEventListener("hashchange", start);
+  start();
+}
+
+$("key").addEventListener("submit", (e) => {
+  e.preventDefault();
+  setKey($("key-text").value);
+  connect();
+});
+connect();

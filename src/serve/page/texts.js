@@ -1,0 +1,160 @@
+/* texts.js — panels about whole texts: similarity, search, labels, tags, answers, translations. */
+import { ask, bars, el, isChinese, lines, scroll } from "./common.js";
+
+const cosine = (x) => x.toFixed(3);
+
+/* ---- similarity -------------------------------------------------------------------------------------------------- */
+
+/* Vectors of length 1, in as many requests as the server's limits need. */
+async function vectorsOf(model, texts, info, signal) {
+  const most = info.max_client_batch_size, vectors = [];
+  for (let i = 0; i < texts.length; i += most) {
+    const answer = await ask("v1/embeddings", { model: model.id, input: texts.slice(i, i + most) }, signal);
+    vectors.push(...answer.data.map((d) => d.embedding));
+  }
+  return vectors;
+}
+
+const product = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+function cell(x) {
+  const share = Math.max(0, Math.min(1, x));
+  const style = { background: `rgba(var(--heat), ${share.toFixed(2)})` };
+  return el("td", { class: share > 0.62 ? "strong" : undefined, style }, x.toFixed(2));
+}
+
+function matrix(texts, cosines) {
+  return scroll("Similarity matrix", el("table", { class: "matrix" },
+    el("thead", {}, el("tr", {}, el("td", {}), texts.map((t, i) => el("th", { scope: "col", title: t }, String(i + 1))))),
+    el("tbody", {}, cosines.map((row, i) => el("tr", {},
+      el("th", { scope: "row", class: "line", title: texts[i] }, `${i + 1}  ${texts[i]}`), row.map(cell))))));
+}
+
+function nearest(texts, cosines) {
+  let best = null;
+  cosines.forEach((row, i) => row.forEach((x, j) => {
+    if (i < j && (!best || x > best.x)) best = { i, j, x };
+  }));
+  return best && el("p", {}, `Most similar: ${best.i + 1} and ${best.j + 1}, with ${best.x.toFixed(3)}.`);
+}
+
+async function compare({ model, state, info, signal, show }) {
+  const texts = lines(state.texts).slice(0, 40);
+  if (texts.length < 2) return show(el("p", {}, "Enter at least two lines."));
+  const vectors = await vectorsOf(model, texts, info, signal);
+  const cosines = vectors.map((a) => vectors.map((b) => product(a, b)));
+  show(matrix(texts, cosines), nearest(texts, cosines) ?? "");
+}
+
+const sentences = (model) => (isChinese(model)
+  ? ["今天下雨了。", "天气很不好。", "他喜欢打篮球。", "球队赢了比赛。"]
+  : ["The orchestra played a symphony in the concert hall.", "The band recorded a new album of songs.",
+    "The team won the match in the last minute.", "The football club signed a new player.",
+    "The river flows through the valley to the sea.", "Heavy rain is expected in the north tomorrow."]).join("\n");
+
+/* ---- search and ranks -------------------------------------------------------------------------------------------- */
+
+async function search({ model, state, signal, show }) {
+  const body = { model: model.id, query: state.query, top_k: Number(state.top) };
+  const { results } = await ask("search", body, signal);
+  show(bars("Lines of the index, the most similar first", results.map((r) => ({ name: r.text, value: r.score })), cosine, 1));
+}
+
+async function rerank({ model, state, signal, show }) {
+  const texts = lines(state.texts);
+  const ranks = await ask("rerank", { model: model.id, query: state.query, texts }, signal);
+  show(bars("Texts, the best first", ranks.map((r) => ({ name: texts[r.index], value: r.score })), cosine, 1));
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+async function classify({ model, state, signal, show }) {
+  const inputs = state.pair.trim() ? [state.text, state.pair] : state.text;
+  const labels = await ask("predict", { model: model.id, inputs }, signal);
+  show(bars("Labels", labels.map((l) => ({ name: l.label, value: l.score })), undefined, 1));
+}
+
+/* Offsets count characters; strings of JavaScript count UTF-16 units. */
+function pieces(text, spans) {
+  const characters = Array.from(text), parts = [];
+  let at = 0;
+  for (const s of spans) {
+    parts.push({ text: characters.slice(at, s.start).join("") }, { ...s, text: characters.slice(s.start, s.end).join("") });
+    at = s.end;
+  }
+  parts.push({ text: characters.slice(at).join("") });
+  return parts.filter((p) => p.text);
+}
+
+async function tag({ model, state, signal, show }) {
+  const body = { model: model.id, inputs: state.text, parameters: { aggregation_strategy: "simple" } };
+  const spans = await ask("", body, signal);
+  const kinds = [...new Set(spans.map((s) => s.entity_group))].sort();
+  const color = (kind) => ({ background: `var(--tag-${kinds.indexOf(kind) % 6})` });
+  show(el("p", { class: "tagged" }, pieces(state.text, spans).map((p) => !p.entity_group ? p.text
+    : el("mark", { style: color(p.entity_group), title: `score ${p.score.toFixed(3)}` }, p.text, el("small", {}, p.entity_group)))),
+  spans.length ? "" : el("p", {}, "No word of this text has a tag."));
+}
+
+async function answer({ model, state, signal, show }) {
+  const body = { model: model.id, inputs: { question: state.question, context: state.context } };
+  const found = await ask("", body, signal);
+  show(el("p", { class: "tagged" }, pieces(state.context, [found]).map((p) => p.score === undefined ? p.text : el("mark", {}, p.text))),
+    bars("Answer", [{ name: found.answer, value: found.score }], undefined, 1));
+}
+
+/* ---- translations ------------------------------------------------------------------------------------------------ */
+
+/* Both texts as words; a word that is pointed at or focused shows the words that it is aligned with. */
+function aligned(source, target, pairs) {
+  const make = (text, side) => text.split(/(\s+)/).map((part, i) => i % 2 ? part : el("button", { class: "word", type: "button",
+    ...Object.fromEntries(["mouseenter", "focus"].map((on) => [`on${on}`, () => link(side, i / 2, true)])),
+    ...Object.fromEntries(["mouseleave", "blur"].map((on) => [`on${on}`, () => link(side, i / 2, false)])) }, part));
+  const sides = [make(source, 0), make(target, 1)];
+  const word = (side, i) => sides[side][2 * i];
+  function link(side, i, on) {
+    word(side, i).classList.toggle("linked", on);
+    for (const pair of pairs)
+      if (pair[side] === i) word(1 - side, pair[1 - side])?.classList.toggle("linked", on);
+  }
+  return sides.map((s) => el("p", {}, s));
+}
+
+async function translate({ model, state, info, signal, show }) {
+  const texts = lines(state.texts), most = info.max_client_batch_size, done = [];
+  for (let i = 0; i < texts.length; i += most)
+    done.push(...await ask("", { model: model.id, inputs: texts.slice(i, i + most), parameters: { alignments: true } }, signal));
+  show(el("p", { class: "hint" }, "Point at a word, or step to it with the tabulator key, to see the words that belong to it."),
+    el("div", { class: "sides" }, el("h2", {}, model.source_language ?? "Text"), el("h2", {}, model.target_language ?? "Translation"),
+      done.flatMap((d, i) => aligned(texts[i], d.translation_text, d.alignments))));
+}
+
+const of = (name, label, rows, value) => ({ name, label, type: "lines", rows, value });
+
+export const panels = [
+  { id: "similarity", title: "Similarity", verb: "Compare", run: compare,
+    hint: "Cosines of the vectors of all lines: 1 for equal directions, 0 for unrelated ones.",
+    fields: [of("texts", "One text in each line (at most 40)", 6, sentences)] },
+  { id: "search", title: "Search", verb: "Search", run: search,
+    hint: "The lines of the server's index that are most similar in meaning to the query.",
+    fields: [{ name: "query", label: "Query", type: "search", value: "bad weather" },
+      { name: "top", label: "Results", type: "number", min: 1, max: 100, value: 6 }] },
+  { id: "rerank", title: "Rerank", verb: "Rank", run: rerank,
+    hint: "How well each text answers the query, read together with it.",
+    fields: [{ name: "query", label: "Query", type: "search", value: "bad weather" },
+      of("texts", "One text in each line", 5, sentences)] },
+  { id: "classify", title: "Labels", verb: "Label", run: classify,
+    hint: "The labels of the model and how likely they are for a text, or for a pair of texts.",
+    fields: [of("text", "Text", 3, "A warm, funny and touching film."),
+      of("pair", "Second text (for models of pairs)", 2, "")] },
+  { id: "tags", title: "Tags", verb: "Tag", run: tag,
+    hint: "The model gives a tag to parts of the text, for example names of people and places.",
+    fields: [of("text", "Text", 3, "Angela Merkel met the mayor of Paris in Brussels.")] },
+  { id: "answers", title: "Answers", verb: "Answer", run: answer,
+    hint: "The part of the text that answers the question.",
+    fields: [{ name: "question", label: "Question", type: "search", value: "Where does the river flow?" },
+      of("context", "Text", 4, "The old river flows through the valley to the sea. Its source lies in the mountains.")] },
+  { id: "translate", title: "Translate", verb: "Translate", run: translate,
+    hint: "Each line is translated by itself.",
+    fields: [of("texts", "One text in each line", 4, "This is a sentence.\nThe house is small.")] },
+];

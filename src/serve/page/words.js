@@ -1,0 +1,79 @@
+/* words.js — panels about words: masks, tokens, generated text. */
+import { ask, askStream, bars, el, isChinese } from "./common.js";
+
+/* ---- masks ------------------------------------------------------------------------------------------------------- */
+
+function blanks(model) {
+  const text = isChinese(model) ? "北京是中国的[MASK]都。" : "The river flows into the [MASK] Sea.";
+  return text.replaceAll("[MASK]", model.mask_token ?? "[MASK]");
+}
+
+/* The text with the best word at each mask. */
+function filled(text, mask, best) {
+  const parts = text.split(mask);
+  return el("p", { class: "filled" }, parts.map((part, i) => i ? [el("mark", {}, best[i - 1]?.token_str ?? mask), part] : part));
+}
+
+async function fillMasks({ model, state, signal, show }) {
+  const body = { model: model.id, inputs: state.text, top_k: Number(state.top) };
+  const answer = await ask("fill_mask", body, signal);
+  const masks = Array.isArray(answer[0]) ? answer : [answer];
+  show(filled(state.text, model.mask_token ?? "[MASK]", masks.map((m) => m[0])),
+    masks.map((m, i) => bars(masks.length > 1 ? `Mask ${i + 1}` : "The most likely words",
+      m.map((w) => ({ name: w.token_str, value: w.score })), undefined, 1)));
+}
+
+/* ---- tokens ------------------------------------------------------------------------------------------------------ */
+
+const sample = (model) => isChinese(model) ? "今天天气非常好。" : "Rotary position embeddings, unbelievably simple.";
+
+export const tokenList = (tokens) => el("ol", { class: "tokens" }, tokens.map((t) =>
+  el("li", { class: t.special ? "special" : undefined }, t.text, el("small", {}, String(t.id)))));
+
+async function showTokens({ model, state, signal, show }) {
+  const [tokens] = await ask("tokenize", { model: model.id, inputs: [state.text] }, signal);
+  const special = tokens.filter((t) => t.special).length;
+  show(el("p", {}, `${tokens.length} tokens, ${special} of them added by the tokenizer (dashed). Numbers are ids.`),
+    tokenList(tokens));
+}
+
+/* ---- generated text ---------------------------------------------------------------------------------------------- */
+
+async function generate({ model, state, signal, show, out }) {
+  const text = document.createTextNode(""), note = el("p", { class: "hint" }, "Generating …");
+  const stopping = new AbortController();
+  signal.addEventListener("abort", () => stopping.abort());
+  const stop = el("button", { class: "plain", type: "button", onclick: () => stopping.abort() }, "Stop");
+  show(el("p", { class: "generated" }, el("span", { class: "prompt" }, state.text), text), note, stop);
+  out.removeAttribute("aria-busy");
+  const body = { model: model.id, prompt: state.text, max_tokens: Number(state.tokens), stream: true,
+    temperature: Number(state.temperature), seed: Number(state.seed) };
+  let reason = "stopped";
+  try {
+    for await (const event of askStream("v1/completions", body, stopping.signal)) {
+      if (event.error) throw new Error(event.error.message);
+      text.data += event.choices[0].text;
+      reason = event.choices[0].finish_reason ?? reason;
+    }
+  } catch (e) {
+    if (e.name !== "AbortError" || signal.aborted) throw e;
+  }
+  stop.remove();
+  note.textContent = { length: "It has the wished length.", stop: "The model ended the text." }[reason] ?? "Stopped.";
+}
+
+export const panels = [
+  { id: "fill-mask", title: "Fill masks", verb: "Fill", run: fillMasks,
+    hint: "The model predicts the words at the masks. Write the mask token where a word is missing.",
+    fields: [{ name: "text", label: "Text with masks", type: "text", rows: 2, value: blanks },
+      { name: "top", label: "Words for each mask", type: "number", min: 1, max: 50, value: 8 }] },
+  { id: "generate", title: "Generate", verb: "Generate", run: generate,
+    hint: "The model continues the text, one token after the other. The same seed gives the same text.",
+    fields: [{ name: "text", label: "Beginning", type: "text", value: "The" },
+      { name: "tokens", label: "New tokens", type: "number", min: 1, max: 2000, value: 60 },
+      { name: "temperature", label: "Temperature", type: "number", min: 0, max: 5, step: 0.1, value: 0.8 },
+      { name: "seed", label: "Seed", type: "number", min: 0, value: 1 }] },
+  { id: "tokenize", title: "Tokens", verb: "Tokenize", run: showTokens,
+    hint: "The pieces into which the model's tokenizer cuts a text.",
+    fields: [{ name: "text", label: "Text", type: "text", value: sample }] },
+];
