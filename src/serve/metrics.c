@@ -37,13 +37,20 @@ static int failure_of(const char *name)
     return SRV_FAILURES - 1;
 }
 
+void srv_metrics_accept(srv_server *s, int64_t inputs)
+{
+    pthread_mutex_lock(&s->metrics.lock);
+    s->metrics.count[inputs > 1]++;
+    pthread_mutex_unlock(&s->metrics.lock);
+}
+
 void srv_metrics_count(srv_server *s, const srv_request *r)
 {
     srv_metrics *m = &s->metrics;
     const int many = r->permits > 1, kind = r->status / 100;
     pthread_mutex_lock(&m->lock);
     if (kind > 0 && kind < 6) m->answers[kind]++;
-    if (r->inference || r->failure) m->count[many]++;
+    if (r->failure && !r->permits) m->count[many]++; /* others were counted when they were accepted */
     if (r->failure) m->failure[failure_of(r->failure)]++;
     if (r->inference && !r->failure) {
         m->success[many]++;

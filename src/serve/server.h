@@ -136,7 +136,8 @@ void srv_job_free(srv_request *r);
 
 /* After a call that submits a job: answers the request if the job was refused; cancels it if the client has left. */
 void srv_submitted(srv_request *r, rf_status status, const rf_error *why);
-/* Cancels the job, unless it computes others' requests, too; `every`: even then. */
+/* Cancels the job, unless it may compute others' requests, too: then only the request's own call, if it still waits.
+ * every: the job even then. */
 void srv_request_cancel(srv_request *r, bool every);
 
 /* ---- workers.c --------------------------------------------------------------------------------------------------- */
@@ -263,10 +264,11 @@ void srv_http_quiesce(srv_server *s);
 void srv_http_stop(srv_server *s);
 void srv_http_resume(srv_request *r);
 
-/* metrics.c: Prometheus' text format, under the names of text-embeddings-inference. count: a request has been answered,
- * or its client has left. */
+/* metrics.c: Prometheus' text format, under the names of text-embeddings-inference. accept: a request has its
+ * permits. count: a request has been answered, or its client has left. */
 void srv_metrics_init(srv_metrics *m);
 void srv_metrics_free(srv_metrics *m);
+void srv_metrics_accept(srv_server *s, int64_t inputs);
 void srv_metrics_count(srv_server *s, const srv_request *r);
 void srv_metrics_write(srv_server *s, srv_text *out);
 

@@ -53,6 +53,13 @@ rf_error srv_call_late(const srv_call *c)
     return why;
 }
 
+void srv_call_leave(srv_call *c)
+{
+    if (!take(c->r->model->shared, NULL, c)) return; /* it is being computed, or has ended */
+    const rf_error why = srv_call_late(c);
+    srv_call_end(c, &why);
+}
+
 /* Ends a call whose clients have all left before it is computed. */
 static bool drop(srv_call *c)
 {

@@ -36,6 +36,9 @@ void srv_call_answer(srv_request *r);
 bool srv_call_is_late(const srv_call *c, double now);
 rf_error srv_call_late(const srv_call *c);
 
+/* The client has left: a call that waits ends; its job then has nothing to do. */
+void srv_call_leave(srv_call *c);
+
 /* Within compute: one more call to be computed together with `first`, or NULL. */
 srv_call *srv_call_next(const srv_call *first);
 

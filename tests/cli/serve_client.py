@@ -1,6 +1,7 @@
 """serve_client.py — tests that start `roformer serve` and talk to it through raw sockets.  Python's standard library only.
 
-Nothing here asserts how long something takes: PATIENCE only ends a test that would hang."""
+Nothing here asserts how long something takes, or counts on it: PATIENCE only ends a test that would hang, and the server's
+own limits of time are long unless a test is about them."""
 import contextlib
 import json
 import os
@@ -15,6 +16,11 @@ import time
 import traceback
 
 PATIENCE = float(os.environ.get("PATIENCE", 120.0))        # seconds
+
+
+LONG = {f"ROFORMER_{name}": str(seconds) for name, seconds in (
+    ("HEADER_TIMEOUT", 3600), ("BODY_TIMEOUT", 3600), ("WRITE_TIMEOUT", 3600), ("REQUEST_TIMEOUT", 86400),
+    ("IDLE_TIMEOUT", 86400), ("WATCHDOG", 86400), ("DRAIN_TIMEOUT", 86400), ("MAX_WAIT", 0))}
 
 
 class Answer:
@@ -157,10 +163,12 @@ def request(method, path, body=None, headers=(), close=True):
 class Server:
     """`roformer serve` on a free port; `with` ends it."""
 
-    count = 0
+    count, hasty = 0, False
 
-    def __init__(self, program, *options, ready=True, unix=None, files=None):
+    def __init__(self, program, *options, ready=True, unix=None, files=None, hasty=False):
+        """hasty: its limits of time are so short that a client on a busy machine may need another try."""
         Server.count += 1
+        self.hasty = hasty
         self.err_path = f"server{Server.count}.err"
         self.address = unix
         where = ["--unix", unix] if unix else ["--port", "0"]
@@ -170,7 +178,8 @@ class Server:
 
         with open(self.err_path, "wb") as err:
             self.process = subprocess.Popen([program, "serve", *where, *options], stdin=subprocess.DEVNULL,
-                                            stdout=subprocess.DEVNULL, stderr=err, preexec_fn=limit if files else None)
+                                            stdout=subprocess.DEVNULL, stderr=err, env={**LONG, **os.environ},
+                                            preexec_fn=limit if files else None)
         self.pid = self.process.pid
         self.wait_for(lambda: "listening on" in self.err(), "it listens")
         if not unix:
@@ -205,9 +214,14 @@ class Server:
 
     def ask(self, method, path, body=None, headers=()):
         """One request on a connection of its own."""
-        with self.connect() as c:
-            c.send(request(method, path, body, headers))
-            a = c.read(method)
+        end = time.monotonic() + PATIENCE
+        while True:
+            with self.connect() as c:
+                c.send(request(method, path, body, headers))
+                a = c.read(method)
+            late = self.hasty and (a is None or a.status == 408)
+            if not late or time.monotonic() > end:
+                break
         if a is None:
             raise AssertionError(f"{method} {path}: no answer; {self.err()[-2000:]}")
         return a
@@ -221,6 +235,10 @@ class Server:
             if line.startswith(name + " "):
                 return float(line.rsplit(" ", 1)[1])
         raise AssertionError(f"no metric {name}")
+
+    def accepted(self):
+        """Requests that have reached a model, or have been refused by name."""
+        return self.metric('te_request_count{method="single"}') + self.metric('te_request_count{method="batch"}')
 
     def resident(self):
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as f:
@@ -256,6 +274,15 @@ class Server:
         elif self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+
+def until(condition, function):
+    """Calls function(1), function(2), function(4), ... until condition() holds."""
+    n, end = 1, time.monotonic() + PATIENCE
+    while not condition():
+        expect(time.monotonic() < end, "in vain", n, "times")
+        function(n)
+        n = min(2 * n, 64)
 
 
 def together(functions):

@@ -12,35 +12,47 @@ program = sys.argv[1]
 
 # ---- S1: slow clients ------------------------------------------------------------------------------------------------
 
+def slow_clients(s):
+    """Connections whose headers or bodies are not complete: sixty of each."""
+    parts = [b"POST /embed HTTP/1.1\r\nHost: a\r\nX: " + b"a" * i for i in range(60)]
+    parts += [b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n{" + b" " * i for i in range(60)]
+    clients = [s.connect() for _ in parts]
+    for c, part in zip(clients, parts):
+        c.send(part)
+    return clients
+
+
 @test
-def s1_slow_clients_are_closed_and_others_answered():
-    limits = ("--header-timeout", "1", "--body-timeout", "1", "--write-timeout", "1", "--max-client-batch-size", "64",
-              "--max-wait", "0")
-    with Server(program, "-m", "slow", *limits) as s:
-        before = embed(s)
-        slow = [(s.connect(), b"POST /embed HTTP/1.1\r\nHost: a\r\nX: " + b"a" * i) for i in range(60)]
-        slow += [(s.connect(), b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n{" + b" " * i)
-                 for i in range(60)]
-        for c, first in slow:
-            c.send(first)
-        left, answers = list(slow), 0
-        while left:                                       # a byte each, until the server closes them
-            left = [(c, first) for c, first in left if c.send(b"a")]
+def s1_others_are_answered_beside_slow_clients():
+    with Server(program, "-m", "slow") as s:
+        before, clients = embed(s), slow_clients(s)
+        for _ in range(20):
+            expect(all(c.send(b"a") for c in clients), "a slow client was closed early")
             same_as_before(s, before)
-            answers += 1
+        for c in clients:
+            c.close()
+
+
+@test
+def s1_slow_clients_are_closed():
+    limits = ("--header-timeout", "1", "--body-timeout", "1", "--write-timeout", "1", "--max-client-batch-size", "64")
+    with Server(program, "-m", "slow", *limits, hasty=True) as s:
+        before, clients = embed(s), slow_clients(s)
+        left = clients
+        while left:                                       # a byte each, until the server closes them
+            left = [c for c in left if c.send(b"a")]
             time.sleep(0.05)
-        expect(answers, "nobody else was answered meanwhile")
-        for c, first in slow[60:]:
+        for c in clients[60:]:
             c.read_all()
             expect(not c.data or b" 408 " in c.data, "a slow body:", c.data[:100])
+        for c in clients:
+            c.close()
         reader = s.connect(receive_buffer=4096)
         reader.send(request("POST", "/embed_all", {"inputs": [long_text(500)] * 64}))
         s.wait_for(lambda: s.metric("te_request_success{method=\"batch\"}") == 1, "the slow reader is closed")
         s.wait_for(lambda: s.metric("roformer_connections") <= 1, "all are closed")
         got = reader.read_all()
         expect(not got.endswith(b"]"), "the slow reader got all", len(got))
-        for c, _ in slow:
-            c.close()
         reader.close()
         same_as_before(s, before)
 
@@ -138,19 +150,26 @@ def framing_rows():
     ]
 
 
+def framed(s, data):
+    """The status of the first answer, or None, and all that the server sends."""
+    with s.connect() as c:
+        c.send(data)
+        c.socket.shutdown(socket.SHUT_WR)
+        everything = c.read_all()
+    return int(everything.split(b" ")[1]) if everything else None, everything
+
+
 @test
 def s4_unclear_framing_is_refused_and_nothing_after_it_is_read():
-    with Server(program, "-m", "model", "--header-timeout", "2", "--body-timeout", "2") as s:
+    with Server(program, "-m", "model") as s:
         before = embed(s)
         for data, allowed in framing_rows():
             allowed = allowed if isinstance(allowed, tuple) else (allowed,)
-            with s.connect() as c:
-                c.send(data)
-                c.socket.shutdown(socket.SHUT_WR)
-                everything = c.read_all()
-                got = int(everything.split(b" ")[1]) if everything else None
-                expect(got in allowed, data[:200], "expected", allowed, "got", everything[:300])
-                expect(everything.count(b"HTTP/1.1 200") == (got == 200), data[:200], "more was answered:", everything)
+            got, everything = framed(s, data)
+            while got is None and None not in allowed:    # a busy machine: it looked as if the client had left
+                got, everything = framed(s, data)
+            expect(got in allowed, data[:200], "expected", allowed, "got", everything[:300])
+            expect(everything.count(b"HTTP/1.1 200") == (got == 200), data[:200], "more was answered:", everything)
         same_as_before(s, before)
 
 

@@ -2,6 +2,7 @@
  * leave. */
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,12 +36,18 @@ static void leave(srv_request *r)
     srv_request_cancel(r, false);
 }
 
+static bool has_unread(int fd)
+{
+    int n = 0;
+    return !ioctl(fd, FIONREAD, &n) && n > 0;
+}
+
 /* libmicrohttpd does not notice the end of a connection that comes together with a part of a request. The second is for
- * a whole request that has just come, and has not been read. */
+ * what has been read, and is being looked at. */
 static void look_at_waiting(srv_connection *c, double now)
 {
     const bool waits = c->state == SRV_WAITS_HEADER || c->state == SRV_WAITS_BODY || c->state == SRV_IDLE;
-    if (waits && !c->late && c->deadline > now + 1 && has_left(c->fd)) c->deadline = now + 1;
+    if (waits && !c->late && c->deadline > now + 1 && has_left(c->fd) && !has_unread(c->fd)) c->deadline = now + 1;
 }
 
 static void look_at(srv_connection *c, double now)

@@ -1,4 +1,5 @@
 /* request.c — a request from its first byte to its answer. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 
 #include "serve/server.h"
 #include "serve/http/stream.h"
+#include "serve/shared_call.h"
 
 srv_request *srv_request_new(srv_server *s, const char *path)
 {
@@ -117,7 +119,7 @@ void srv_error(srv_request *r, int status, const char *error_type, const char *f
 static void retry_after(srv_request *r, double seconds)
 {
     snprintf(r->header, sizeof r->header, "Retry-After");
-    snprintf(r->header_value, sizeof r->header_value, "%.0f", seconds < 1 ? 1 : seconds > 3600 ? 3600 : seconds + 0.5);
+    snprintf(r->header_value, sizeof r->header_value, "%.0f", seconds < 1 ? 1 : seconds > 3600 ? 3600 : ceil(seconds));
 }
 
 void srv_fail(srv_request *r, const rf_error *why)
@@ -167,6 +169,7 @@ bool srv_hold(srv_request *r, int64_t inputs)
     }
     r->permits += inputs;
     r->held += inputs;
+    srv_metrics_accept(r->s, inputs);
     return true;
 }
 
@@ -221,8 +224,10 @@ void srv_submitted(srv_request *r, rf_status status, const rf_error *why)
 void srv_request_cancel(srv_request *r, bool every)
 {
     pthread_mutex_lock(&r->lock);
+    const bool waits = r->submitted && r->shared && !every;
     if (r->submitted && r->job && (every || !r->shared)) rf_engine_cancel(r->job);
     pthread_mutex_unlock(&r->lock);
+    if (waits) srv_call_leave(r->own);
 }
 
 rf_status srv_job_end(srv_request *r)

@@ -1,0 +1,343 @@
+/* test_held.c — mirrors src/serve/connections.c, shared_call.c and request.c: what happens to requests that have been
+ * accepted while the model's thread is held. Nothing here depends on how long anything takes.
+ *
+ * Requests whose clients leave end before the model is free; others are refused, late or answered as the limits say;
+ * /health notices a model that is stuck. */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "served.h"
+#include "serve/server.h"
+
+enum { CLIENTS = 12, SIZE = 1 << 20 };
+
+/* ---- the model's thread is held ---- */
+
+typedef struct hold {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    bool held, over;
+    srv_model *m;
+    rf_engine_job *job;
+} hold;
+
+static rf_status stay(void *user, rf_pipeline *p, rf_error *why)
+{
+    hold *h = user;
+    (void)p, (void)why;
+    pthread_mutex_lock(&h->lock);
+    h->held = true;
+    pthread_cond_broadcast(&h->change);
+    while (!h->over) pthread_cond_wait(&h->change, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+    return RF_OK;
+}
+
+static void take_hold(hold *h, const served *s)
+{
+    rf_error why = {0};
+    *h = (hold){.m = srv_model_take(s->s, 0)};
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->change, NULL);
+    if (rf_engine_call(h->m->engine, stay, h, NULL, &h->job, &why)) fail_msg("%s", why.text);
+    pthread_mutex_lock(&h->lock);
+    while (!h->held) pthread_cond_wait(&h->change, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void let_go(hold *h)
+{
+    pthread_mutex_lock(&h->lock);
+    h->over = true;
+    pthread_cond_broadcast(&h->change);
+    pthread_mutex_unlock(&h->lock);
+    assert_int_equal(rf_engine_wait(h->job, -1, NULL), RF_OK);
+    rf_engine_job_free(h->job);
+    srv_model_give(h->m);
+    pthread_cond_destroy(&h->change);
+    pthread_mutex_destroy(&h->lock);
+}
+
+/* ---- requests ---- */
+
+static int send_request(const served *s, const char *path, const char *body)
+{
+    char text[4096];
+    const int fd = dial(s->s), n = snprintf(text, sizeof text,
+                                            "POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+                                            "Content-Length: %zu\r\n\r\n%s",
+                                            path, strlen(body), body);
+    assert_true(fd >= 0 && send(fd, text, (size_t)n, MSG_NOSIGNAL) == n);
+    return fd;
+}
+
+/* The whole answer, until the server closes the connection; its status. */
+static int read_answer(int fd, char *out)
+{
+    size_t n = 0;
+    int status = -1;
+    for (ssize_t k; n < SIZE - 1 && (k = recv(fd, out + n, SIZE - 1 - n, 0)) > 0;) n += (size_t)k;
+    out[n] = 0;
+    close(fd);
+    return sscanf(out, "HTTP/1.1 %d", &status) == 1 ? status : -1;
+}
+
+static double metric(const served *s, const char *name)
+{
+    char *out = t_bytes(SIZE), line[256];
+    assert_int_equal(ask(s->s, "GET", "/metrics", "", out, SIZE), 200);
+    snprintf(line, sizeof line, "\n%s ", name);
+    const char *at = strstr(out, line);
+    if (!at) fail_msg("/metrics has no %s", name);
+    return strtod(at + strlen(line), NULL);
+}
+
+static void await_metric(const served *s, const char *name, double expected)
+{
+    double got = 0;
+    for (int i = 0; i < 60000 && (got = metric(s, name)) != expected; i++) usleep(5000);
+    if (got != expected) fail_msg("%s: expected %g, got %g", name, expected, got);
+}
+
+static void leave(int fd, bool at_once)
+{
+    const struct linger none = {.l_onoff = 1};
+    if (at_once) setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    close(fd);
+}
+
+static served begin_with(const char *folder)
+{
+    served s = begin();
+    if (folder) s.m.folder = folder;
+    return s;
+}
+
+static srv_options patient(const served *s)
+{
+    srv_options o = options_of(s);
+    o.limits.max_wait = 0;
+    o.limits.request_timeout = 86400;
+    o.limits.watchdog = 86400;
+    return o;
+}
+
+/* ---- clients that leave ---- */
+
+static const struct {
+    const char *folder, *path, *body;
+    int inputs;
+} jobs[] = {
+    {NULL, "/embed", "{\"inputs\":[\"the old\",\"city\"]}", 2},
+    {NULL, "/embed_all", "{\"inputs\":\"the old city\"}", 1},
+    {NULL, "/v1/embeddings", "{\"input\":\"the old city\"}", 1},
+    {NULL, "/similarity", "{\"inputs\":{\"source_sentence\":\"the\",\"sentences\":[\"old\",\"city\"]}}", 3},
+    {NULL, "/fill_mask", "{\"inputs\":[\"the [MASK]\",\"old [MASK]\",\"[MASK]\"]}", 3},
+    {"tests/golden/gpt", "/generate", "{\"inputs\":\"a\",\"parameters\":{\"max_new_tokens\":8}}", 1},
+    {"tests/golden/gpt", "/v1/completions", "{\"prompt\":\"a\",\"max_tokens\":8,\"stream\":true}", 1},
+};
+
+/* All are dropped while the model's thread is held: none of them is ever computed. */
+static void requests_of_clients_that_leave_are_not_computed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        served s = begin_with(jobs[i].folder);
+        const srv_options o = patient(&s);
+        int fd[CLIENTS];
+        hold h;
+        char *out = t_bytes(SIZE);
+        serve(&s, &o);
+        take_hold(&h, &s);
+        for (int k = 0; k < CLIENTS; k++) fd[k] = send_request(&s, jobs[i].path, jobs[i].body);
+        await_metric(&s, "roformer_inputs", CLIENTS * jobs[i].inputs);
+        for (int k = 0; k < CLIENTS; k++) leave(fd[k], k % 2);
+        await_metric(&s, "roformer_inputs", 0);
+        await_metric(&s, "te_request_failure{err=\"dropped\"}", CLIENTS);
+        await_metric(&s, "roformer_connections", 1);
+        let_go(&h);
+        assert_int_equal(read_answer(send_request(&s, jobs[i].path, jobs[i].body), out), 200);
+        await_metric(&s, jobs[i].inputs > 1 ? "te_request_success{method=\"batch\"}"
+                                            : "te_request_success{method=\"single\"}", 1);
+        assert_true(metric(&s, "te_request_failure{err=\"dropped\"}") == CLIENTS);
+        finish(&s);
+    }
+}
+
+/* ---- limits ---- */
+
+static void above_the_limits_is_429_and_what_was_accepted_is_answered(void **state)
+{
+    served s = begin();
+    int fd[4];
+    hold h;
+    char *out = t_bytes(SIZE);
+    const char *body = "{\"inputs\":\"the old city\"}";
+    (void)state;
+    srv_options o = patient(&s);
+    o.limits.max_concurrent_requests = 4;
+    serve(&s, &o);
+    take_hold(&h, &s);
+    for (int k = 0; k < 4; k++) fd[k] = send_request(&s, "/embed", body);
+    await_metric(&s, "roformer_inputs", 4);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(read_answer(send_request(&s, "/embed", body), out), 429);
+        assert_non_null(strstr(out, "\r\nRetry-After: 1\r\n"));
+    }
+    assert_true(metric(&s, "te_request_failure{err=\"overloaded\"}") == 3);
+    let_go(&h);
+    for (int k = 0; k < 4; k++) assert_int_equal(read_answer(fd[k], out), 200);
+    finish(&s);
+}
+
+/* 5 tokens wait, 7 may. */
+static void a_queue_of_too_many_tokens_is_429(void **state)
+{
+    served s = begin();
+    hold h;
+    char *out = t_bytes(SIZE);
+    const char *body = "{\"inputs\":\"the old city\"}";
+    (void)state;
+    srv_options o = patient(&s);
+    o.limits.max_queue_tokens = 7;
+    serve(&s, &o);
+    take_hold(&h, &s);
+    const int fd = send_request(&s, "/embed", body);
+    await_metric(&s, "roformer_inputs", 1);
+    await_metric(&s, "roformer_queue_tokens{model=\"tiny\"}", 5);
+    assert_int_equal(read_answer(send_request(&s, "/embed", body), out), 429);
+    assert_non_null(strstr(out, "\r\nRetry-After: "));
+    let_go(&h);
+    assert_int_equal(read_answer(fd, out), 200);
+    finish(&s);
+}
+
+static void what_waits_too_long_is_504(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        served s = begin_with(jobs[i].folder);
+        hold h;
+        char *out = t_bytes(SIZE);
+        srv_options o = patient(&s);
+        o.limits.request_timeout = 1;
+        serve(&s, &o);
+        take_hold(&h, &s);
+        const int fd = send_request(&s, jobs[i].path, jobs[i].body);
+        await_metric(&s, "roformer_inputs", jobs[i].inputs);
+        usleep(1010000); /* the request began before */
+        let_go(&h);
+        const int status = read_answer(fd, out);
+        if (status != 504) fail_msg("%s: expected 504, got %d: %.300s", jobs[i].path, status, out);
+        finish(&s);
+    }
+}
+
+static void health_says_that_the_model_is_stuck(void **state)
+{
+    served s = begin();
+    hold h;
+    char *out = t_bytes(SIZE);
+    int status = 200;
+    (void)state;
+    srv_options o = patient(&s);
+    o.limits.watchdog = 1;
+    serve(&s, &o);
+    assert_int_equal(ask(s.s, "GET", "/health", "", out, SIZE), 200);
+    take_hold(&h, &s);
+    for (int i = 0; i < 60000 && status == 200; i++) {
+        usleep(5000);
+        status = ask(s.s, "GET", "/health", "", out, SIZE);
+    }
+    assert_int_equal(status, 503);
+    assert_non_null(strstr(out, "--watchdog"));
+    assert_int_equal(ask(s.s, "GET", "/ping", "", out, SIZE), 200);
+    let_go(&h);
+    for (int i = 0; i < 60000 && status != 200; i++) {
+        usleep(5000);
+        status = ask(s.s, "GET", "/health", "", out, SIZE);
+    }
+    assert_int_equal(status, 200);
+    finish(&s);
+}
+
+/* ---- ends ---- */
+
+static bool at_once(void *user)
+{
+    (void)user;
+    return true;
+}
+
+/* Without patience, requests that wait are counted and canceled; those that were accepted get an end, not a hang. */
+static void a_server_that_hurries_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        served s = begin_with(jobs[i].folder);
+        int fd[CLIENTS];
+        hold h;
+        const srv_options o = patient(&s);
+        serve(&s, &o);
+        take_hold(&h, &s);
+        for (int k = 0; k < CLIENTS; k++) fd[k] = send_request(&s, jobs[i].path, jobs[i].body);
+        await_metric(&s, "roformer_inputs", CLIENTS * jobs[i].inputs);
+        assert_int_equal(srv_drain(s.s, at_once), CLIENTS);
+        let_go(&h);
+        finish(&s);
+        char *out = t_bytes(SIZE);
+        for (int k = 0; k < CLIENTS; k++) {
+            const int status = read_answer(fd[k], out);
+            if (status != 200 && status != 504 && status != -1) fail_msg("%s: got %d", jobs[i].path, status);
+        }
+        t_free_all();
+    }
+}
+
+/* The loader's first sentence, about the first of three models, ends when the server closes. */
+typedef struct loading {
+    _Atomic(srv_server *) s;
+    atomic_int sentences;
+} loading;
+
+static void until_it_closes(void *user, const char *sentence)
+{
+    loading *l = user;
+    srv_server *s;
+    (void)sentence;
+    atomic_fetch_add(&l->sentences, 1);
+    while (!(s = atomic_load(&l->s)) || !atomic_load(&s->closing)) usleep(1000);
+}
+
+static void a_server_that_closes_loads_no_more_models(void **state)
+{
+    served s = begin();
+    loading l = {.sentences = 0};
+    rf_error why = {0};
+    (void)state;
+    srv_options o = options_of(&s);
+    const srv_model_option models[] = {{"a", s.folder, RF_F32}, {"b", s.folder, RF_F32}, {"c", s.folder, RF_F32}};
+    o.model = models;
+    o.models = 3;
+    o.note = until_it_closes;
+    o.user = &l;
+    if (srv_open(&o, &s.s, &why)) fail_msg("%s", why.text);
+    atomic_store(&l.s, s.s);
+    while (!atomic_load(&l.sentences)) usleep(1000);
+    finish(&s);
+    assert_int_equal(atomic_load(&l.sentences), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_of_clients_that_leave_are_not_computed),
+        cmocka_unit_test(above_the_limits_is_429_and_what_was_accepted_is_answered),
+        cmocka_unit_test(a_queue_of_too_many_tokens_is_429),
+        cmocka_unit_test(what_waits_too_long_is_504),
+        cmocka_unit_test(health_says_that_the_model_is_stuck),
+        cmocka_unit_test(a_server_that_hurries_leaves_nothing_behind),
+        cmocka_unit_test(a_server_that_closes_loads_no_more_models),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
