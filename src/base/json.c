@@ -119,6 +119,33 @@ json_t *rf__json_load(const char *text, size_t size, size_t flags, json_error_t 
     return load(text, size, &m, flags, error, memory);
 }
 
+/* The name of the member whose value ends at byte `at`; "": the value does not follow a name. */
+static rf__label member_before(const char *text, size_t at)
+{
+    char name[64] = "";
+    size_t end;
+    while (at && text[at - 1] && strchr("+-.0123456789eE", text[at - 1])) at--;
+    while (at && text[at - 1] == ' ') at--;
+    if (!at || text[--at] != ':') return rf__printable("");
+    while (at && text[at - 1] == ' ') at--;
+    if (!at || text[--at] != '"') return rf__printable("");
+    for (end = at; at && text[at - 1] != '"'; at--) {}
+    snprintf(name, sizeof name, "%.*s", (int)rf__min64((int64_t)(end - at), 60), text + at);
+    return rf__printable(name);
+}
+
+static void fail_syntax(const char *text, size_t size, const char *name, const json_error_t *e, rf_error *why)
+{
+    const bool number = json_error_code(e) == json_error_numeric_overflow && e->position >= 0;
+    const rf__label member = member_before(text, number ? (size_t)rf__min64(e->position, (int64_t)size) : 0);
+    if (*member.text)
+        rf_fail(why, RF_EDATA, "%s: `%s`: expected a number that fits into 64 bits: line %d, byte %d: %s", name,
+                member.text, e->line, e->position, rf__printable(e->text).text);
+    else
+        rf_fail(why, RF_EDATA, "%s: not valid JSON: line %d, byte %d: %s", name, e->line, e->position,
+                rf__printable(e->text).text);
+}
+
 json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why)
 {
     if (size >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3)) {
@@ -137,8 +164,7 @@ json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *
     if (!root && memory) {
         rf_fail(why, RF_ENOMEM, "%s: out of memory for its %zu JSON values", name, m.values);
     } else if (!root) {
-        rf_fail(why, RF_EDATA, "%s: not valid JSON: line %d, byte %d: %s", name, e.line, e.position,
-                rf__printable(e.text).text);
+        fail_syntax(text, size, name, &e, why);
     } else if (!json_is_object(root)) {
         rf_fail(why, RF_EDATA, "%s: expected a JSON object, got another value", name);
         json_decref(root);

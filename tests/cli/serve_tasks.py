@@ -1,5 +1,5 @@
-"""serve_tasks.py PROGRAM MODEL CASES.jsonl — POST / gives the answer of each case; numbers within 1e-5, as both sides
-compute in f32."""
+"""serve_tasks.py PROGRAM MODEL CASES.jsonl — POST to the path of each case (/) gives its answer; numbers within 1e-5, as
+both sides compute in f32."""
 import json
 import sys
 
@@ -22,7 +22,7 @@ def main():
     bad = 0
     with Server(program, "-m", model) as server:
         for row in rows:
-            answer = server.post("/", row["request"])
+            answer = server.post(row.get("path", "/"), row["request"])
             if answer.status != 200 or not same(answer.json(), row["answer"]):
                 print(f"{row['request']}: expected {row['answer']}, got {answer.status} {answer.body.decode()}")
                 bad += 1

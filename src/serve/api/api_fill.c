@@ -1,6 +1,7 @@
 /* api_fill.c — words for masks, in the form of transformers' fill-mask pipeline. */
 #include <stdlib.h>
 
+#include "pipeline/pipeline.h"
 #include "serve/api/api.h"
 #include "serve/shared_call.h"
 
@@ -61,6 +62,13 @@ static bool same(const srv_call *a, const srv_call *b)
     return x->o.top_k == y->o.top_k && !x->o.targets && !y->o.targets;
 }
 
+/* The tokens of the texts from `first` on of those that have just been computed. */
+static void count_tokens(filling *x, const rf_pipeline *p, int64_t first)
+{
+    const rf__text_window *w = &p->window;
+    x->call.r->tokens += w->start[first + x->texts.n] - w->start[first];
+}
+
 /* The masks of one request; those of its texts that cannot be read end it alone. */
 static void compute_one(filling *x, rf_pipeline *p)
 {
@@ -72,6 +80,7 @@ static void compute_one(filling *x, rf_pipeline *p)
         srv_call_end(&x->call, &why);
         return;
     }
+    count_tokens(x, p, 0);
     if (!x->texts.one) srv_puts(t, "[");
     for (int64_t m = 0; m < masks; m += mask[m].of) {
         if (m) srv_puts(t, ",");
@@ -111,6 +120,7 @@ static bool compute_joined(const joined *j, rf_pipeline *p)
         filling *x = j->of[k];
         const int64_t first = text;
         text += x->texts.n;
+        count_tokens(x, p, first);
         if (!x->texts.one) srv_puts(&x->call.out, "[");
         for (; m < masks && mask[m].text < text; m += mask[m].of) {
             if (mask[m].text > first) srv_puts(&x->call.out, ",");

@@ -59,6 +59,7 @@ static int done(void *user, int64_t text, const rf_text_translation *t, const rf
     const int64_t i = b->at[text];
     if (why && !x->why.code) x->why = *why;
     if (!t || t->of.rank) return 0;
+    x->call.r->tokens += t->source_tokens + t->of.n;
     x->out[i] = malloc(t->bytes + 1);
     if (!x->out[i]) return rf_fail(&x->why, RF_ENOMEM, "out of memory: a translation"), 0;
     memcpy(x->out[i], t->text, t->bytes);

@@ -75,6 +75,13 @@ static const srv_field srv_embed_fields[] = {
     END,
 };
 
+static const srv_field srv_sparse_fields[] = {
+    {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
+    RIGHT_TRUNCATE,
+    {"prompt_name", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    END,
+};
+
 static const srv_field srv_predict_fields[] = {
     {"inputs", SRV_PAIRS, true, 0, 0, NULL, NULL, "a text, a pair of texts, or a list of lists of one or two texts"},
     {"raw_scores", SRV_ONLY, false, 0, 0, "false", NULL, "scores are probabilities"},

@@ -1,0 +1,112 @@
+/* api_sparse.c — sparse vectors of the vocabulary's size by a masked language model (SPLADE, Formal et al. 2021,
+ * arXiv:2107.05720, with the maximum of its successor, arXiv:2109.10086):
+ *
+ *     v[w] = max over the tokens t of log(1 + max(0, logit[t, w]))
+ *
+ * [CLS] and [SEP] are among the tokens, as in text-embeddings-inference. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "serve/api/api.h"
+#include "serve/shared_call.h"
+
+typedef struct sparse {
+    srv_call call; /* first: a call is one of these                                              */
+    srv_texts texts;
+} sparse;
+
+static void free_sparse(void *own)
+{
+    sparse *x = own;
+    srv_texts_clear(&x->texts);
+    srv_text_clear(&x->call.out);
+    free(x);
+}
+
+/* ---- computing, in the engine's thread --------------------------------------------------------------------------- */
+
+/* most[w]: the largest of the logits z [n,V] of word w, and 0. false: one of them is not finite. */
+static bool take_largest(const float *z, int64_t n, int64_t V, float most[])
+{
+    bool finite = true;
+    for (int64_t w = 0; w < V; w++) most[w] = 0;
+    for (int64_t t = 0; t < n; t++)
+        for (int64_t w = 0; w < V; w++) {
+            const float x = z[t * V + w];
+            finite &= fabsf(x) <= FLT_MAX;
+            most[w] = x > most[w] ? x : most[w];
+        }
+    return finite;
+}
+
+static void put_values(srv_text *out, const float most[], int64_t V)
+{
+    bool first = true;
+    srv_puts(out, "[");
+    for (int64_t w = 0; w < V; w++) {
+        const float value = log1pf(most[w]);
+        if (!(value > 0)) continue;
+        srv_printf(out, "%s{\"index\":%lld,\"value\":", first ? "" : ",", (long long)w);
+        srv_put_float(out, value);
+        srv_puts(out, "}");
+        first = false;
+    }
+    srv_puts(out, "]");
+}
+
+static rf_status compute_text(sparse *x, rf_pipeline *p, rf_encoding *e, int64_t i, float most[], rf_error *why)
+{
+    srv_request *r = x->call.r;
+    const int64_t V = r->model->config->vocab_size;
+    const float *z;
+    rf_status status = rf_encode(r->model->tokenizer, x->texts.text[i], x->texts.bytes[i], NULL, 0,
+                                 (size_t)r->model->max_length, 0, e, NULL, why);
+    int32_t *row = status ? NULL : calloc(e->n + 1, sizeof *row);
+    if (!status && !row) status = rf_fail(why, RF_ENOMEM, "out of memory: a text");
+    for (size_t t = 0; !status && t < e->n; t++) row[t] = (int32_t)t;
+    const int32_t start[] = {0, (int32_t)e->n};
+    const rf_batch b = {.N = (int64_t)e->n, .B = 1, .id = e->id, .type = e->type, .start = start};
+    if (!status) status = rf_session_mlm_logits(rf_pipeline_session(p), &b, row, b.N, &z, why);
+    free(row);
+    if (status) return status;
+    if (!take_largest(z, b.N, V, most))
+        return rf_fail(why, RF_ENUMERIC, "sparse vector: expected finite logits, got NaN or infinity");
+    put_values(&x->call.out, most, V);
+    r->tokens += b.N;
+    return RF_OK;
+}
+
+static void compute(srv_call *c, rf_pipeline *p)
+{
+    sparse *x = (sparse *)c;
+    rf_error why = {0};
+    rf_encoding e;
+    float *most = calloc((size_t)c->r->model->config->vocab_size, sizeof *most);
+    rf_encoding_init(&e, c->r->s->o.ctx);
+    srv_puts(&x->call.out, "[");
+    if (!most) rf_fail(&why, RF_ENOMEM, "out of memory: a sparse vector");
+    for (int64_t i = 0; most && i < x->texts.n && !why.code; i++) {
+        if (i) srv_puts(&x->call.out, ",");
+        compute_text(x, p, &e, i, most, &why);
+    }
+    srv_puts(&x->call.out, "]");
+    rf_encoding_clear(&e);
+    free(most);
+    srv_call_end(c, why.code ? &why : NULL);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+void srv_api_embed_sparse(srv_request *r)
+{
+    sparse *x = srv_read_body(r) && srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_sparse) : NULL;
+    if (!x) return;
+    x->call = (srv_call){.r = r, .compute = compute};
+    if (rf_model_task(rf_engine_model(r->model->engine)) != RF_HEAD_MLM || r->model->config->is_decoder)
+        srv_wrong_model(r, "gives no sparse vectors");
+    else if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
+        srv_cut_texts(r, &x->texts);
+        srv_call_submit(&x->call, srv_call_answer);
+    }
+}
