@@ -54,10 +54,11 @@ def s11_the_server_recovers_when_descriptors_run_out():
 
 
 @test
-def ten_thousand_connections_opened_and_dropped():
+def many_connections_opened_and_dropped():
+    """CONNECTIONS=100000 is the long form."""
     with Server(program, "-m", "model") as s:
         before, descriptors, memory = embed(s), s.descriptors(), s.resident()
-        for i in range(2000 if SANITIZED else 10000):
+        for i in range(int(os.environ.get("CONNECTIONS", 2000 if SANITIZED else 10000))):
             c = s.connect()
             if i % 3 == 1:
                 c.send(b"GET /ping HTTP/1.1\r\n"[:1 + i % 20])
@@ -144,6 +145,60 @@ def s13_what_is_not_finite_is_424():
             expect(b"finite" in a.body, path, a)
         expect(s.metric('te_request_failure{err="missing_values"}') == 6, "they are counted")
         status(s.post("/embed", {"inputs": "in london"}), 200)
+
+
+def write_zeros(folder, *names):
+    path = folder + "/model.safetensors"
+    with open(path, "r+b") as f:
+        size = struct.unpack("<Q", f.read(8))[0]
+        entries = json.loads(f.read(size))
+        for name in names:
+            begin, end = entries[name]["data_offsets"]
+            f.seek(8 + size + begin)
+            f.write(bytes(end - begin))
+
+
+@test
+def s13_a_vector_of_zeros_has_no_direction():
+    shutil.copytree("model", "zeros")
+    with open("zeros/config.json", encoding="utf-8") as f:
+        last = json.load(f)["num_hidden_layers"] - 1
+    write_zeros("zeros", *(f"roformer.encoder.layer.{last}.output.LayerNorm.{part}" for part in ("weight", "bias")))
+    with Server(program, "-m", "zeros") as s:
+        for path, body in (("/embed", {"inputs": ["a", "the river"]}), ("/embed", {"inputs": "a", "dimensions": 2}),
+                           ("/embed_all", {"inputs": "a", "normalize": True}), ("/v1/embeddings", {"input": "a"}),
+                           ("/similarity", {"inputs": {"source_sentence": "a", "sentences": ["b", "c"]}})):
+            a = status(s.post(path, body), 200, 424)
+            expect(not any(word in a.body.lower() for word in (b"nan", b"inf", b"null")), path, a)
+            if a.status == 200:
+                expect(set(numbers(a.json())) <= {0.0}, path, a)
+
+
+def numbers(value):
+    """All floats in a JSON value."""
+    if isinstance(value, float):
+        yield value
+    for v in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from numbers(v)
+
+
+@test
+def a_model_file_that_is_truncated_while_it_is_served():
+    shutil.copytree("slow", "shrinking")
+    s = Server(program, "-m", "shrinking")
+    before = embed(s)
+    os.truncate("shrinking/model.safetensors", 0)
+    with s.connect() as c:                                # the answer of before, or the end with a message
+        c.send(request("POST", "/embed", {"inputs": TEXT}))
+        a = c.read()
+    if a is not None:
+        expect(a.status == 200 and a.body == before, a)
+        s.signal(signal.SIGHUP)
+        s.wait_for(lambda: "the model loaded before answers" in s.err(), "it refuses the file")
+        same_as_before(s, before)
+        expect(s.stop() == 0, "exit code")
+    else:
+        expect(s.wait() == 4 and "was truncated while in use" in s.err(), s.process.returncode, s.err())
 
 
 @test

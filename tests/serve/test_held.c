@@ -5,11 +5,36 @@
  * /health notices a model that is stuck. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
 
 #include "served.h"
 #include "serve/server.h"
 
 enum { CLIENTS = 12, SIZE = 1 << 20 };
+
+/* ---- the time of day may jump; the linker puts these in place of the C library's functions ---- */
+
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+time_t __real_time(time_t *t);
+time_t __wrap_time(time_t *t);
+
+static atomic_llong jump; /* seconds */
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+    const int bad = __real_clock_gettime(clock, t);
+    if (clock == CLOCK_REALTIME) t->tv_sec += (time_t)atomic_load(&jump);
+    return bad;
+}
+
+time_t __wrap_time(time_t *t)
+{
+    const time_t now = __real_time(NULL) + (time_t)atomic_load(&jump);
+    if (t) *t = now;
+    return now;
+}
 
 /* ---- the model's thread is held ---- */
 
@@ -261,6 +286,40 @@ static void health_says_that_the_model_is_stuck(void **state)
     finish(&s);
 }
 
+/* Requests that wait and connections that are open outlive days in both directions; so do measured times. */
+static void jumps_of_the_clock_change_nothing(void **state)
+{
+    static const char ping[] = "GET /ping HTTP/1.1\r\nHost: a\r\n\r\n";
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        served s = begin();
+        hold h;
+        char *out = t_bytes(SIZE);
+        srv_options o = options_of(&s);
+        o.limits.max_wait = 0;
+        serve(&s, &o);
+        take_hold(&h, &s);
+        const int kept = dial(s.s);
+        assert_int_equal(send(kept, ping, sizeof ping - 1, MSG_NOSIGNAL), sizeof ping - 1);
+        assert_true(recv(kept, out, SIZE, 0) > 0);
+        const int fd = send_request(&s, jobs[i].path, jobs[i].body);
+        await_metric(&s, "roformer_inputs", jobs[i].inputs);
+        for (int k = -1; k < 2; k += 2) {
+            atomic_store(&jump, k * 864000);
+            usleep(600000); /* the watcher has looked at all connections */
+            assert_int_equal(ask(s.s, "GET", "/ping", "", out, SIZE), 200);
+        }
+        let_go(&h);
+        assert_int_equal(read_answer(fd, out), 200);
+        assert_int_equal(send(kept, ping, sizeof ping - 1, MSG_NOSIGNAL), sizeof ping - 1);
+        assert_true(recv(kept, out, SIZE, 0) > 0);
+        close(kept);
+        assert_true(metric(&s, "te_request_duration_sum") < 80000);
+        atomic_store(&jump, 0);
+        finish(&s);
+    }
+}
+
 /* ---- ends ---- */
 
 static bool at_once(void *user)
@@ -336,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_queue_of_too_many_tokens_is_429),
         cmocka_unit_test(what_waits_too_long_is_504),
         cmocka_unit_test(health_says_that_the_model_is_stuck),
+        cmocka_unit_test(jumps_of_the_clock_change_nothing),
         cmocka_unit_test(a_server_that_hurries_leaves_nothing_behind),
         cmocka_unit_test(a_server_that_closes_loads_no_more_models),
     };

@@ -232,6 +232,7 @@ static void put_pipeline(srv_request *r, const writing *x)
     srv_puts(&r->out, "[{\"generated_text\":");
     srv_put_string(&r->out, whole.at ? whole.at : "", whole.n);
     srv_puts(&r->out, "}]");
+    r->out.failed |= whole.failed;
     srv_text_clear(&whole);
 }
 
@@ -242,6 +243,7 @@ static void finish(srv_request *r)
     if (x->stream) return; /* all of it has been written */
     if (x->openai) put_openai(r, x);
     else put_pipeline(r, x);
+    r->out.failed |= x->text.failed;
     srv_answer_json(r);
 }
 
