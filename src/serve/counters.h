@@ -19,7 +19,7 @@ typedef struct srv_metrics {
     uint64_t failure[SRV_FAILURES];
     uint64_t answers[6]; /* by the first digit of the status                               */
     uint64_t tokens;
-    srv_histogram total, tokenization, queue, inference, length;
+    srv_histogram total, tokenization, queue, inference, length, batch_size, batch_tokens;
 } srv_metrics;
 
 #endif

@@ -37,6 +37,14 @@ static int failure_of(const char *name)
     return SRV_FAILURES - 1;
 }
 
+void srv_metrics_batch(srv_server *s, int64_t texts, int64_t tokens)
+{
+    pthread_mutex_lock(&s->metrics.lock);
+    observe(&s->metrics.batch_size, (double)texts, true);
+    observe(&s->metrics.batch_tokens, (double)tokens, true);
+    pthread_mutex_unlock(&s->metrics.lock);
+}
+
 void srv_metrics_accept(srv_server *s, int64_t inputs)
 {
     pthread_mutex_lock(&s->metrics.lock);
@@ -102,6 +110,8 @@ static void write_requests(srv_text *t, const srv_metrics *m)
     histogram(t, "te_request_queue_duration", "Seconds in the queue of the model.", &m->queue, false);
     histogram(t, "te_request_inference_duration", "Seconds of computing.", &m->inference, false);
     histogram(t, "te_request_input_length", "Tokens of a request.", &m->length, true);
+    histogram(t, "te_batch_next_size", "Texts that a model computed together.", &m->batch_size, true);
+    histogram(t, "te_batch_next_tokens", "Tokens that a model computed together.", &m->batch_tokens, true);
     head(t, "roformer_http_responses_total", "counter", "Answers by class of status.");
     for (int i = 2; i < 6; i++)
         srv_printf(t, "roformer_http_responses_total{code=\"%dxx\"} %llu\n", i, (unsigned long long)m->answers[i]);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "pipeline/engine/engine.h"
 #include "roformer/inspect/files.h"
 #include "serve/fields.h"
 #include "serve/shared_call.h"
@@ -104,6 +105,8 @@ static rf_status open_index(srv_model *m, const char *folder, rf_error *why)
     return rf_embed_settle(m->pipeline, &m->query, &m->query, why);
 }
 
+static void note_batch(void *user, int64_t texts, int64_t tokens) { srv_metrics_batch(user, texts, tokens); }
+
 static rf_status open_model(srv_server *s, int slot, srv_model **out, rf_error *why)
 {
     const srv_model_option *option = &s->o.model[slot];
@@ -130,6 +133,7 @@ static rf_status open_model(srv_server *s, int slot, srv_model **out, rf_error *
         status = try_model(m, why);
     }
     if (!status && !slot && s->o.index) status = open_index(m, s->o.index, why);
+    if (!status) rf__engine_on_batch(m->engine, note_batch, s);
     if (status) close_model(m);
     else *out = m;
     return status;

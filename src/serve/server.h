@@ -264,10 +264,11 @@ void srv_http_quiesce(srv_server *s);
 void srv_http_stop(srv_server *s);
 void srv_http_resume(srv_request *r);
 
-/* metrics.c: Prometheus' text format, under the names of text-embeddings-inference. accept: a request has its
- * permits. count: a request has been answered, or its client has left. */
+/* metrics.c: Prometheus' text format, under the names of text-embeddings-inference. batch: texts are computed
+ * together. accept: a request has its permits. count: a request has been answered, or its client has left. */
 void srv_metrics_init(srv_metrics *m);
 void srv_metrics_free(srv_metrics *m);
+void srv_metrics_batch(srv_server *s, int64_t texts, int64_t tokens);
 void srv_metrics_accept(srv_server *s, int64_t inputs);
 void srv_metrics_count(srv_server *s, const srv_request *r);
 void srv_metrics_write(srv_server *s, srv_text *out);

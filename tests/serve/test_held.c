@@ -215,6 +215,30 @@ static void above_the_limits_is_429_and_what_was_accepted_is_answered(void **sta
     finish(&s);
 }
 
+/* Of two texts each, the requests that waited are one batch. */
+static void histograms_have_the_size_of_the_batch(void **state)
+{
+    served s = begin();
+    int fd[3];
+    hold h;
+    char *out = t_bytes(SIZE);
+    (void)state;
+    const srv_options o = patient(&s);
+    serve(&s, &o);
+    take_hold(&h, &s);
+    for (int k = 0; k < 3; k++) fd[k] = send_request(&s, "/embed", "{\"inputs\":[\"the old\",\"city\"]}");
+    await_metric(&s, "roformer_inputs", 6);
+    await_metric(&s, "te_queue_size{model=\"tiny\"}", 3);
+    let_go(&h);
+    for (int k = 0; k < 3; k++) assert_int_equal(read_answer(fd[k], out), 200);
+    await_metric(&s, "te_request_success{method=\"batch\"}", 3);
+    assert_true(metric(&s, "te_batch_next_size_count") == 1 && metric(&s, "te_batch_next_size_sum") == 6);
+    assert_true(metric(&s, "te_batch_next_size_bucket{le=\"4\"}") == 0);
+    assert_true(metric(&s, "te_batch_next_size_bucket{le=\"8\"}") == 1);
+    assert_true(metric(&s, "te_batch_next_tokens_sum") == metric(&s, "roformer_tokens_total"));
+    finish(&s);
+}
+
 /* 5 tokens wait, 7 may. */
 static void a_queue_of_too_many_tokens_is_429(void **state)
 {
@@ -392,6 +416,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_of_clients_that_leave_are_not_computed),
         cmocka_unit_test(above_the_limits_is_429_and_what_was_accepted_is_answered),
+        cmocka_unit_test(histograms_have_the_size_of_the_batch),
         cmocka_unit_test(a_queue_of_too_many_tokens_is_429),
         cmocka_unit_test(what_waits_too_long_is_504),
         cmocka_unit_test(health_says_that_the_model_is_stuck),

@@ -11,7 +11,9 @@
 #ifndef RF_PIPELINE_ENGINE_H
 #define RF_PIPELINE_ENGINE_H
 
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <unistd.h>
 
@@ -51,6 +53,7 @@ struct rf_engine_job {
 };
 
 enum { RF__ENGINE_SCRATCHES = 16 };
+typedef void rf__engine_batch(void *user, int64_t texts, int64_t tokens);
 
 struct rf_engine {
     const rf_ctx *ctx;
@@ -70,7 +73,13 @@ struct rf_engine {
     double begun;                       /* when the running jobs began                                                */
     double tokens, seconds;             /* of the latest batches                                                      */
     rf_engine_state now;
+    rf__engine_batch *batch;            /* or NULL                                                                    */
+    void *batch_user;
 };
+
+/* From now on, `batch` is called before texts are computed, under the lock, with their number and their tokens.
+ * Functions (rf_engine_call) have no texts. */
+void rf__engine_on_batch(rf_engine *e, rf__engine_batch *batch, void *user);
 
 /* A forked child has no engine thread, and the engine's lock may stay locked there. */
 static inline bool rf__engine_is_ours(const rf_engine *e) { return e->process == getpid(); }

@@ -91,13 +91,28 @@ static bool fits(const rf_engine *e, const rf_engine_job *j)
            e->now.running_tokens + rf__job_tokens(j) <= e->o.max_batch_tokens;
 }
 
+void rf__engine_on_batch(rf_engine *e, rf__engine_batch *batch, void *user)
+{
+    pthread_mutex_lock(&e->lock);
+    e->batch = batch;
+    e->batch_user = user;
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void tell_batch(const rf_engine *e)
+{
+    int64_t texts = 0;
+    for (const rf_engine_job *j = e->running; j; j = j->next) texts += j->window.n;
+    if (texts && e->batch) e->batch(e->batch_user, texts, e->now.running_tokens);
+}
+
 void rf__queue_take(rf_engine *e, rf_engine_job **told)
 {
     rf_engine_job **to = &e->running;
     const double t = rf__seconds();
     for (rf_engine_job *j; (j = e->first);) {
         const bool ends = j->canceled || t >= j->deadline;
-        if (!ends && !fits(e, j)) return;
+        if (!ends && !fits(e, j)) break;
         rf__queue_remove(e, j);
         if (ends) {
             rf__job_cancel(j, t);
@@ -111,4 +126,5 @@ void rf__queue_take(rf_engine *e, rf_engine_job **told)
         *to = j;
         to = &j->next;
     }
+    tell_batch(e);
 }
