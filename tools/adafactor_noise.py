@@ -2,7 +2,7 @@
 """adafactor_noise.py — why two right implementations of Adafactor differ in the feed-forward tensors of a model.
 
 Adafactor gives every row and every column of a matrix steps of one size.  A neuron that is off for every token (gelu
-far below zero) has gradients that are the rounding of erf in f32 and nothing else, and these, too, become whole steps.
+far below zero) has gradients that are the rounding of erf in f32 and nothing else, and these also become whole steps.
 This compares torch in f32 with torch in f64: one update of transformers' Adafactor from the same weights, with 12 of
 256 neurons of each layer moved far below zero.
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """folder_keys.py [-v] - keys that transformers and sentence-transformers read and this program does not know.
 
-For each file beside a model's weights: the keys that the installed classes take (fields, parameters, what their sources
+For each file next to a model's weights: the keys that the installed classes take (fields, parameters, what their sources
 ask a configuration for), held against the rows of src/base/folder_keys.def and the names in the sources that read the
 file.  Prints "FILE KEY" for each one that is in neither, and fails if there is any; -v prints the counts of all.
 

@@ -30,7 +30,7 @@ def plain_value(v):
 
 
 def fields(t):
-    """Members as C sees them: those of an unnamed union lie in the struct around it."""
+    """Members as C sees them: those of an unnamed union belong to the enclosing struct."""
     for name, f in t.fields:
         if name:
             yield name, f.offset, f.type

@@ -8,7 +8,7 @@ Run it with transformers 5 for --rules rust (ids and offsets against `BertTokeni
 
     corpora   enwiki, one file of enwiki-2015, wikitext-2, glue, and zhwiki with the Chinese vocabulary
     scalars   every Unicode scalar: alone, between letters, among combining marks, doubled; five settings; with a
-              vocabulary that holds every scalar, so that no difference hides behind [UNK]
+              vocabulary that holds every scalar, so that [UNK] cannot hide a difference
     random    random strings of awkward characters, special tokens among them; five settings
     pairs     pairs under every small limit
     decode    random ids, all four combinations of skipping and tidying (rust only)
@@ -230,7 +230,7 @@ class Check:
                 print("decode, skip %d, tidy %d: %d texts, %d differ" % (skip, tidy, len(lists), bad))
 
     def folders(self):
-        """Ours -> theirs -> ours, for some settings; the class is found by AutoTokenizer, too."""
+        """Ours -> theirs -> ours, for some settings; AutoTokenizer must find the class as well."""
         english = os.path.join(self.args.data, "vocab", "bert-base-uncased-vocab.txt")
         texts = list(self.random_texts(2000, 7))
         for name, ours, theirs in SETTINGS:

@@ -1,7 +1,7 @@
-"""golden.py — what the scripts beside it share: where goldens lie, the line that says what made a file, folders, lines and JSON as the tests
-read them, random weights that make a difference, and the two kinds of cases that whole models have.
+"""golden.py — what the scripts of this folder share: paths, the first line of a golden file, folders, lines and JSON in the form
+that the tests read, random weights, and the two kinds of cases of complete models.
 
-Nothing is imported here but what Python has: torch and transformers only inside the functions that need them."""
+Only the standard library is imported at the top; torch and transformers are imported by the functions that need them."""
 import datetime
 import importlib.metadata
 import json
@@ -59,7 +59,7 @@ def size(folder):
 
 
 def finish(folder, worst):
-    """What everybody may read, and how far float32 was from float64."""
+    """Makes the files readable for everybody; prints the difference between float32 and float64."""
     for file in folder.iterdir():
         file.chmod(0o644)
     print(f"{folder.name:24} {size(folder):8} bytes, float32 against float64 {worst:.1e}")
@@ -70,7 +70,7 @@ def numbers(values, form="{:.9g}"):
 
 
 def tokenized(program, folder, lines, *options):
-    """What roformer tokenize makes of lines: an object for each."""
+    """The output of roformer tokenize for lines: one object for each."""
     text = "".join(line + "\n" for line in lines).encode()
     out = subprocess.run([program, "tokenize", "-m", folder, "--json", *options], input=text, stdout=subprocess.PIPE, check=True)
     rows = [json.loads(row) for row in out.stdout.decode().split("\n")[:-1]]
@@ -81,7 +81,7 @@ def tokenized(program, folder, lines, *options):
 # ---- models --------------------------------------------------------------------------------------------------------------
 
 def quiet():
-    """One thread, so that sums have one order; no bars and no advice."""
+    """One thread, so that sums have a fixed order; no progress bars and no warnings."""
     import torch
     import transformers
 
@@ -91,7 +91,7 @@ def quiet():
 
 
 def seeded(seed):
-    """A generator; torch's own begins there, too."""
+    """A generator with this seed; torch's own generator gets the same seed."""
     import torch
 
     torch.manual_seed(seed)
@@ -138,7 +138,7 @@ def padded(lengths, vocab_size, types, generator):
 
 
 def type_count(config):
-    """Kinds of token types: 1 where the model has none."""
+    """Number of token types: 1 if the model has none."""
     return max(1, getattr(config, "type_vocab_size", 1))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/text/added.txt: tokenizer folders with added tokens in every place that transformers 5 reads, and its ids.
+"""Writes tests/golden/text/added.txt: tokenizer folders with added tokens in every place that transformers 5 reads, and the ids it gives.
 
     python tools/golden/golden_added.py [FILE]     with transformers 5
 
@@ -17,7 +17,7 @@ def token(content, **more):
 
 
 def added(*tokens):
-    """tokenizer.json with tokens behind its vocabulary."""
+    """tokenizer.json with added tokens after its vocabulary."""
     whole = g.fast()
     whole["added_tokens"] += [{"id": len(g.VOCAB) + i, **t} for i, t in enumerate(tokens)]
     return whole

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""golden_byte_level.py FOLDER: small tokenizer.json of byte-level BPE, and what Hugging Face's tokenizers makes of texts with them.
+"""golden_byte_level.py FOLDER: small tokenizer.json of byte-level BPE, and the ids and offsets that Hugging Face's tokenizers gives for texts.
 golden_byte_level.py --big FOLDER TEXT: folders with tokenizers of 8,000 pieces learned from TEXT.
-golden_byte_level.py --check PROGRAM FOLDER... [--text FILE...] [--random N]: ids and offsets of a program beside tokenizers', of each Unicode scalar,
-of N texts drawn by chance, and of the lines of files.
+golden_byte_level.py --check PROGRAM FOLDER... [--text FILE...] [--random N]: compares ids and offsets of a program with those of
+tokenizers: for each Unicode scalar, N random texts, and the lines of files.
 
     pip install tokenizers==0.23.3
     python3 tools/golden/golden_byte_level.py tests/golden/byte_level
@@ -105,13 +105,13 @@ def drawn(n):
 
 
 def scalars():
-    """Each one alone, behind a letter, a digit, an apostrophe and a mark, and before a letter."""
+    """Each one by itself, after a letter, a digit, an apostrophe and a mark, and before a letter."""
     all = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000 and c not in (10, 13)]
     return ["a%s1%sb'%s !%s  %sx" % (c, c, c, c, c) for c in all]
 
 
 def check(program, folders, files, count):
-    """The program's lines end at a line end, so texts with one are in the committed sample alone."""
+    """The program reads one text per line, so texts with a line end are only in the committed sample."""
     lines = [x.replace("\n", " ").replace("\r", " ") for x in drawn(count)] + scalars()
     for name in files or []:
         with open(name, encoding="utf-8", errors="replace") as f:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Makes tests/golden/classify: tiny BERTs with a head for texts, and what transformers' text-classification pipeline and
-sentence-transformers' CrossEncoder say of a pair of texts.  Needs torch, transformers 5 and sentence-transformers 6.
+sentence-transformers' CrossEncoder return for a pair of texts.  Needs torch, transformers 5 and sentence-transformers 6.
 
     python tools/golden/golden_classify.py         # rewrites tests/golden/classify
 
 models/NAME   what save_pretrained wrote, with vocab.txt
 cases.txt     after a comment, a case a line, fields between tabs: its name; the model; members that its config.json
-              has beside the model's own; config_sentence_transformers.json, beside modules.json, or -; the pipeline's scores in the order of
+              has in addition to the model's own; config_sentence_transformers.json, next to modules.json, or -; the pipeline's scores in the order of
               the labels; CrossEncoder's
 long.txt      a pair of texts, and CrossEncoder's score where model_max_length of the tokenizer is 8
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""golden_embed.py OUT - what sentence-transformers' losses, evaluators and folders say, for tests/golden/embed.
+"""golden_embed.py OUT - values of sentence-transformers' losses and evaluators, and its folders, for tests/golden/embed.
 
 losses.txt    vectors, scores, the value of a loss class and its gradient (torch's autograd, in double)
 teacher.txt   vectors, those of a teacher, the value of MSELoss or of EmbedDistillLoss's cosine, and the gradient
 scores.txt    vectors and what EmbeddingSimilarityEvaluator, InformationRetrievalEvaluator and, of scores above 0.5,
-              BinaryClassificationEvaluator say of them
+              BinaryClassificationEvaluator return for them
 folders/      modules.json and what it names, as save_pretrained writes them
 
 Made with sentence-transformers 6.2, torch 2.15 (CPU).
@@ -78,7 +78,7 @@ def write_losses(path):
 
 
 def teacher_case(out, name, make, texts, n, C, seed, unit=False):
-    """Several texts of an example go to one vector.  unit: behind Normalize."""
+    """Several texts of an example share one vector of the teacher.  unit: after Normalize."""
     g = np.random.default_rng(seed)
     z = torch.tensor(g.standard_normal((n * texts, C)).astype(np.float32).astype(np.float64), requires_grad=True)
     y = torch.tensor(g.standard_normal((n, C)).astype(np.float32).astype(np.float64))
@@ -141,7 +141,7 @@ def write_scores(path):
 
 
 def write_folders(out, model):
-    """Its own way of saying what ours say: pooling, normalization, prompts."""
+    """Folders in its own format with pooling, normalization and prompts."""
     from sentence_transformers.sentence_transformer.modules import Pooling
     from sentence_transformers.base.modules import Dense, Normalize, Transformer
     shutil.rmtree(out, ignore_errors=True)

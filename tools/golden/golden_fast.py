@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""golden_fast.py FOLDER: small tokenizer.json of sub-words, and what Hugging Face's tokenizers makes of texts with them.
+"""golden_fast.py FOLDER: small tokenizer.json of sub-words, and the ids that Hugging Face's tokenizers gives for texts.
 golden_fast.py --big FOLDER TEXT: folders with tokenizers of 8,000 pieces learned from TEXT, with SentencePiece's own normalization.
-golden_fast.py --check PROGRAM FOLDER... [--text FILE]: ids of a program beside tokenizers', of odd texts drawn by chance, and of a file's lines.
+golden_fast.py --check PROGRAM FOLDER... [--text FILE]: compares ids of a program with those of tokenizers, for random texts and the lines of a file.
 
     pip install tokenizers==0.23.3 transformers==5.23.0 sentencepiece==0.2.3 protobuf
     python3 tools/golden/golden_fast.py tests/golden/fast

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/text/folders.txt: contrived tokenizer folders, and what transformers 5 makes of texts with them.
+"""Writes tests/golden/text/folders.txt: contrived tokenizer folders, and the ids that transformers 5 gives for texts.
 
     python tools/golden/golden_folders.py          with transformers 5
 

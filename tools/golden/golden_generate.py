@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/generate.txt: what transformers generates with tests/golden/models/causal and causal_value, and what its
-logits warpers leave of random scores.  Needs torch and transformers 5; the tests need neither.
+"""Makes tests/golden/generate.txt: what transformers generates with tests/golden/models/causal and causal_value, and the
+probabilities after its logits warpers, for random scores.  Needs torch and transformers 5; the tests need neither.
 
     python tools/golden/golden_generate.py
 
@@ -33,7 +33,7 @@ BEAMS = [(3, 1.0, False, 1, 1.0, 0, []), (4, 1.0, False, 4, 1.0, 0, [14]), (5, 0
 
 
 def margin(model, text, length, processor):
-    """The least by which a token behind the prompt is ahead of the second."""
+    """The smallest difference between the best and the second-best score of a generated token."""
     with torch.no_grad():
         scores = model(text).logits
     least = float("inf")

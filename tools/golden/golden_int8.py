@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes tests/golden/models/int8: a small RoFormer whose layers compressed-tensors has quantized (W8A8: a scale for each
 row of weights, one for each token of activations), and what transformers computes with it: golden.txt with the dequantized
-weights, int8.txt with activations in int8, too.  Or loads what roformer wrote and compares.
+weights, int8.txt with activations in int8 as well.  With --check it loads what roformer wrote and compares.
 
     python tools/golden/golden_int8.py                                # rewrites tests/golden/models/int8
     python tools/golden/golden_int8.py --check build/release/roformer # roformer convert --dtype int8, read by transformers

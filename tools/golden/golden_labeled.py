@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""golden_labeled.py DATA — rows, labels and a checksum of the texts of real labeled files, read by Python alone.
+"""golden_labeled.py DATA — rows, labels and a checksum of the texts of real labeled files, read without this program.
 
     python3 tools/golden/golden_labeled.py ../shared/data > tests/golden/train/labeled.txt
 

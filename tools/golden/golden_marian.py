@@ -58,7 +58,7 @@ def texts(generator):
 
 
 def logits(model, source, target):
-    """Of a padded batch: what lies behind a text is masked or not looked at."""
+    """For a padded batch: positions after the end of a text are masked or not compared."""
     ids = torch.nn.utils.rnn.pad_sequence(source, batch_first=True, padding_value=3)
     mask = torch.nn.utils.rnn.pad_sequence([torch.ones_like(s) for s in source], batch_first=True)
     to = torch.nn.utils.rnn.pad_sequence(target, batch_first=True, padding_value=3)

@@ -47,7 +47,7 @@ def holds(offsets, sequences, begin, end):
 
 
 def labels_of(offsets, sequences, begin, end):
-    """run_qa.py's, but that an answer in the last piece of a window begins there (and not at the [SEP] behind it)."""
+    """As in run_qa.py, except that an answer in the last piece of a window begins there (not at the [SEP] after it)."""
     first = sequences.index(1)
     last = context_end = len(sequences) - 1 - sequences[::-1].index(1)
     if begin == end or not holds(offsets, sequences, begin, end):

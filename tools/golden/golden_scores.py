@@ -3,12 +3,12 @@
 
     python3 tools/golden/golden_scores.py > tests/golden/train/scores.txt       # scikit-learn, scipy, seqeval, transformers 4.57 or 5
 
-A case is a pure function of its number (splitmix64), drawn in the same order by tests/task/test_scores.c, so that the file
-holds results alone: for each of 1,000 cases, degenerate ones and ties among them,
+A case is a pure function of its number (splitmix64), drawn in the same order by tests/task/test_scores.c, so the file
+holds only results: for each of 1,000 cases, including degenerate ones and ties,
     accuracy  F1 macro  F1 binary (0 above two classes)  Matthews  F1 of cells  F1 of labels  Pearson  Spearman  exact  F1 of words
     mean absolute error  kappa with quadratic weights
 one line for each of 1,000 lists of IOB2 tags: the F1 of entities; and for each of 1,000 others that of BIOES tags, whatever their order,
-and that of well-formed BILOU tags, which seqeval reads in its strict mode alone."""
+and that of well-formed BILOU tags, which seqeval reads only in its strict mode."""
 import sys
 import warnings
 

@@ -6,7 +6,7 @@ rows    losses of a head's logits, with and without weights of classes
 vocab   of logits x table^T + bias, as for masked and for next tokens
 
 All are torch.nn.functional.cross_entropy(label_smoothing=, weight=), summed, in float64, with gradients by autograd:
-it alone has weights of classes, and transformers' LabelSmoother (what its Trainer trains with) sums in float32.  Where
+only this function has weights of classes, and transformers' LabelSmoother (what its Trainer trains with) sums in float32.  Where
 there are no weights the two must agree.
 
 Usage: golden_smoothing.py   (writes tests/golden/train/smoothing.txt)

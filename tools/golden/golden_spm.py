@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""golden_spm.py FOLDER: small SentencePiece models with settings of all kinds, and what version 0.1.97 makes of texts with them: pieces and
-their bytes, texts, and samples by seed.
+"""golden_spm.py FOLDER: small SentencePiece models with settings of all kinds, and the results of version 0.1.97 for texts: pieces and
+their bytes, decoded texts, and samples by seed.
 
     pip install sentencepiece==0.1.97
     python3 tools/golden/golden_spm.py tests/golden/spm

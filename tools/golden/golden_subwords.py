@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""golden_subwords.py FOLDER: two small SentencePiece models, and what Python's sentencepiece makes of texts with them.
+"""golden_subwords.py FOLDER: two small SentencePiece models, and the ids that Python's sentencepiece gives for texts.
 golden_subwords.py --check PROGRAM MODEL_FOLDER TEXT...: ids and offsets of a program compared with it, line by line.
 
     pip install sentencepiece==0.2.3 protobuf sacrebleu==2.6.0 regex

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/text: a small vocabulary, and what Hugging Face's tokenizers make of awkward texts with it.
+"""Writes tests/golden/text: a small vocabulary, and the ids that Hugging Face's tokenizers give for unusual texts.
 
     python tools/golden/golden_text.py rust      with transformers 5:    vocab.txt, rust.txt, rust_scalars.txt
     python tools/golden/golden_text.py python    with transformers 4.57: python.txt, python_scalars.txt
@@ -55,7 +55,7 @@ def vocabulary():
 
 
 def awkward():
-    """Texts that have gone wrong somewhere."""
+    """Texts with unusual characters, spaces, marks and special tokens, which have gone wrong in some tokenizer."""
     yield from ["", " ", "   \t\n\r ", "a", "The unaffable attention of rotary position embedding.", "don't do not, I've it's!",
                 "café naïve Über Straße ﬁne ﬂag ½ ² ª", "CAFE\u0301 e\u0301\u0316\u0323 \u0301 \u0301\u0301\u0301a a\u0345\u0301\u0334",
                 "İstanbul ıI İ ΟΔΟΣ ὈΔΟΣ. οδος Σ ΑΣ Ω Ω K Å", "ẞ ß ǅ Ǆ ǆ ŉ ΐ", "각힣 한국어 \u1100\u1161\u11a8 \uac00\u11a8",

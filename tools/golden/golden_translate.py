@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/marian/*/translate.txt, what transformers' generate makes of some sources, and tests/golden/marian/trained: a tiny Marian
+"""Makes tests/golden/marian/*/translate.txt, the output of transformers' generate for some sources, and tests/golden/marian/trained: a tiny Marian
 translation model that has learned to reverse a text, with the files that tools/golden/golden_marian.py gives the others.
 
     pip install torch==2.15.0 transformers==5.23.0 safetensors
@@ -14,7 +14,7 @@ import golden
 import golden_marian as marian
 
 PAD, EOS, WORDS = marian.PAD, 0, range(3, 15)
-# beams, texts, length_penalty, early_stopping, most new tokens, and what else generate is told
+# beams, texts, length_penalty, early_stopping, most new tokens, and other arguments of generate
 CASES = [
     (1, 1, 1.0, False, 24, {}),
     (4, 1, 1.0, False, 24, {}),
@@ -35,7 +35,7 @@ def sources(generator, n):
 
 
 def train(generator, steps=1500):
-    """Turns texts round, each word to the next one, in batches of equal lengths."""
+    """The task is to reverse a text and replace each word by the next one; batches of equal lengths."""
     torch.manual_seed(11)
     model = MarianMTModel(MarianConfig(**dict(marian.SMALL, d_model=32, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=64,
                                               decoder_ffn_dim=64, encoder_attention_heads=2, decoder_attention_heads=4, dropout=0.0)))

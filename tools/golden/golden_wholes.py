@@ -10,13 +10,13 @@ How much of each model is transformers':
 
     bert, nezha, deberta    all: their blocks and heads are RoFormer's, weights go over by names.
     mpnet                   all.  T5's bias in BERT's blocks; <q,k> / sqrt D there, so ours has W_q / sqrt D.  Its learned positions, which
-                            we have not beside a bias, are zero.
+                            RoFormer does not combine with a bias, are zero.
     xlnet, transformer_xl   all up to the last hidden state.  They have no norm of words: their table holds norm(word) of ours.
     bloom                   all up to the last hidden state, with its own option apply_residual_connection_post_layernorm.  A residual then
-                            begins behind a norm, so its norms are those of a post-norm model, each counted to the block after it: ours of
+                            begins after a norm, so its norms are those of a post-norm model, each counted to the block after it: ours of
                             block l is its input_layernorm of block l + 1, ln_f is ours of the last.  Its first norm, of words, has
                             weight 1 and bias 0 and changes nothing in front of the second (epsilon is 1e-12).
-    t5, mpt                 the attention alone, T5Attention and MptAttention with all their parameters, in the blocks of transformers'
+    t5, mpt                 only the attention, T5Attention and MptAttention with all their parameters, in the blocks of transformers'
                             RoFormer: T5's own blocks have norms of squares in front and no biases, MPT's norms in front.
 
 Where the model ends at hidden states, the head is RoFormerOnlyMLMHead of transformers.
@@ -110,7 +110,7 @@ def nezha_model(name):
 
 class Frame:
     """A RoFormer of transformers with random weights.  `tensors` are what the folder gets; what follows copies them into the other model,
-    and says with `put` what that model has beside them."""
+    and sets with `put` the parameters that only that model has."""
 
     def __init__(self, seed, without=(), **config):
         self.seed, self.generator = seed, torch.Generator().manual_seed(seed)

@@ -16,7 +16,7 @@ import golden
 from golden_bert import NAMES, check
 
 ROOT = golden.GOLDEN / "xlm_roberta"
-# 40 positions behind pad_token_id 1.  Random ids hold padding tokens, too, which do not count as positions.
+# 40 positions after pad_token_id 1.  Random ids include padding tokens, which do not count as positions.
 SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40,
              max_position_embeddings=42, type_vocab_size=1, layer_norm_eps=1e-5)
 
@@ -58,7 +58,7 @@ QUESTIONS = [("what river?", "the river runs to the sea"), ("hello?", "a small h
 
 
 def best_answer(model, tokenizer, question, context):
-    """A part of the context by the sum of its two logits, with that sum less the one of <s>, which stands for no answer."""
+    """The best part of the context by the sum of its two logits, and that sum minus the one of <s>, which means no answer."""
     import torch
     call = tokenizer(question, context, return_tensors="pt", return_offsets_mapping=True)
     place, side = call.pop("offset_mapping")[0].tolist(), call.sequence_ids(0)

@@ -14,7 +14,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 @functools.lru_cache(maxsize=None)
 def shipped() -> Optional[str]:
-    """The folder of the package roformer-c-models, or of the models beside the program under the interpreter's prefix
+    """The folder of the package roformer-c-models, or of the models next to the program under the interpreter's prefix
     (Debian: roformer-models); None: neither is installed."""
     spec = importlib.util.find_spec("roformer_c_models")
     if spec is not None and spec.submodule_search_locations:
@@ -24,7 +24,7 @@ def shipped() -> Optional[str]:
 
 
 def shipped_dictionary() -> Optional[str]:
-    """The dictionary of Chinese words of roformer-c-models or beside shipped models; None: there is none."""
+    """The dictionary of Chinese words of roformer-c-models or next to the shipped models; None if it is not installed."""
     folder = shipped()
     for parent in (folder, os.path.dirname(folder)) if folder else ():
         path = os.path.join(parent, "jieba.words")

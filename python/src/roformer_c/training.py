@@ -272,7 +272,7 @@ def finetune(train: Optional[PathLike] = None, *, dev: Optional[PathLike] = None
              callback: Optional[Callback] = None, threads: Optional[int] = None, **options: Any) -> TrainingResult:
     """Trains a model on labeled examples, as `roformer finetune` does, into the same folder.
 
-    train, dev  files of examples, or folders that hold train.* and dev.*; dev None: the one beside train, if there is one
+    train, dev  files of examples, or folders that hold train.* and dev.*; dev None: the one next to train, if it exists
     task        "cls" (the default), "reg", "multilabel", "tag", "qa", "choice", "sim", "embed", "cross", or "glue/NAME"
     model       the model to begin with; None: a shipped model
     output_dir, resume, callback, options, exceptions    as for `pretrain`
