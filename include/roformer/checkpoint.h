@@ -243,6 +243,13 @@ typedef struct rf_config {
     char score_function[12];
     /* GAU-alpha: columns of queries and keys; 0: hidden_size / num_attention_heads. */
     int64_t attention_key_size;
+    /* Qwen3, Gemma 3, EuroBERT: heads of keys and values, each shared by neighboring heads of queries; below 1:
+       num_attention_heads. Columns of a head; below 1: hidden_size / num_attention_heads. */
+    int64_t num_key_value_heads, head_dim;
+    /* Gemma 3: scores are divided by the square root of this; 0: of the columns of a head. */
+    double query_pre_attn_scalar;
+    /* The first layer that sees all tokens; others follow as global_attn_every_n_layers says. */
+    int64_t global_attn_first;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */
@@ -306,8 +313,11 @@ void rf_labels_free(rf_labels *l);
  * not counted. */
 int64_t rf_config_parameters(const rf_config *c);
 
-/* Columns of the queries and keys of a head: attention_key_size, or hidden_size / num_attention_heads. */
+/* Columns of the queries and keys of a head: attention_key_size, head_dim, or hidden_size / num_attention_heads. */
 int64_t rf_config_head_width(const rf_config *c);
+
+/* Heads of keys and values: num_key_value_heads, or num_attention_heads. */
+int64_t rf_config_key_heads(const rf_config *c);
 
 /* 1: the feed-forward layers of the family have a gate, a matrix of intermediate_size rows more; 0: not. */
 int rf_config_gated(const rf_config *c);

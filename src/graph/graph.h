@@ -208,6 +208,9 @@ void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows
 void rf__gather(const rf_graph *g, float *y, const float *x, const int32_t row[], int64_t n, int64_t width);
 void rf__scatter_add(const rf_graph *g, float *x, const float *y, const int32_t row[], int64_t n, int64_t width);
 
+/* gamma, or 1 + gamma for RF_NORM_RMS_ONE (pushed); NULL for NULL. */
+const float *rf__norm_scale(rf_graph *g, const rf_tensor *gamma, rf_norm_kind kind);
+
 typedef struct rf_act_kernels {
     void (*forward)(float *y, const float *x, int64_t n);                /* NULL for RF_ACT_NONE                      */
     void (*back)(float *dx, const float *dy, const float *x, int64_t n);

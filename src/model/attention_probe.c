@@ -5,22 +5,23 @@
 
 /* ---- probabilities ----------------------------------------------------------------------------------------------- */
 
-/* Queries and keys of `from`; the value of token n in each head becomes e_(n - first), or zero. */
-static void ask_for_columns(float *to, const float *from, int64_t T, int64_t H, int64_t D, int64_t first)
+/* Queries and keys of `from`; the value of token n in each of G heads becomes e_(n - first), or zero. */
+static void ask_for_columns(float *to, const float *from, int64_t T, int64_t H, int64_t G, int64_t D, int64_t first)
 {
-    const int64_t C = H * D;
+    const int64_t before = (H + G) * D, width = before + G * D;
     for (int64_t n = 0; n < T; n++) {
-        float *row = to + n * 3 * C, *value = row + 2 * C;
-        memcpy(row, from + n * 3 * C, (size_t)(2 * C) * sizeof *row);
-        memset(value, 0, (size_t)C * sizeof *value);
-        for (int64_t h = 0; h < H && n >= first && n < first + D; h++) value[h * D + n - first] = 1;
+        float *row = to + n * width, *value = row + before;
+        memcpy(row, from + n * width, (size_t)before * sizeof *row);
+        memset(value, 0, (size_t)(G * D) * sizeof *value);
+        for (int64_t h = 0; h < G && n >= first && n < first + D; h++) value[h * D + n - first] = 1;
     }
 }
 
 void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
 {
     rf_attention_spec spec = *view->spec;
-    const int64_t T = view->rotated->dim[0], H = spec.heads, C = view->rotated->dim[1] / 3, D = C / H;
+    const int64_t T = view->rotated->dim[0], H = spec.heads, G = spec.kv_heads ? spec.kv_heads : H;
+    const int64_t width = view->rotated->dim[1], D = width / (H + 2 * G);
     if (spec.B != 1) {
         rf__stop(g, RF_EARG, "probabilities: expected a batch of 1 sequence, got %lld", (long long)spec.B);
         return;
@@ -30,9 +31,9 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
     spec.drop = 0;
     for (int64_t first = 0; first < T && !g->error.code; first += D) {
         const rf_mark mark = rf__scratch(g);
-        rf_tensor *x = rf__new(g, 2, (int64_t[]){T, 3 * C});
+        rf_tensor *x = rf__new(g, 2, (int64_t[]){T, width});
         if (g->error.code) return;
-        ask_for_columns(x->f32, view->rotated->f32, T, H, D, first);
+        ask_for_columns(x->f32, view->rotated->f32, T, H, G, D, first);
         const rf_tensor *y = view->is->attend ? view->is->attend(g, view->at, x, &spec) : rf_attention(g, x, &spec);
         const int64_t n = rf__min64(D, T - first);
         for (int64_t i = 0; i < T * H && !g->error.code; i++)
@@ -158,10 +159,11 @@ static void find_frequencies(rf_head_sums *s, const rf__view *view)
 void rf__head_sums_add(rf_head_sums *s, const rf__view *view)
 {
     if (!s->tokens) find_frequencies(s, view);
-    const int64_t N = view->qkv->dim[0], D = s->D, C = s->H * D, half = s->r / 2;
+    const int64_t N = view->qkv->dim[0], D = s->D, half = s->r / 2, width = view->qkv->dim[1];
+    const int64_t group = view->spec->kv_heads ? s->H / view->spec->kv_heads : 1;
     for (int64_t n = 0; n < N; n++)
         for (int64_t h = 0; h < s->H; h++) {
-            const float *q = view->qkv->f32 + n * 3 * C + h * D, *k = q + C;
+            const float *row = view->qkv->f32 + n * width, *q = row + h * D, *k = row + (s->H + h / group) * D;
             add_vector(s, q, s->query + h * D, s->query_square + h * D * D, s->query_plane + h * half);
             add_vector(s, k, s->key + h * D, s->key_square + h * D * D, s->key_plane + h * half);
         }

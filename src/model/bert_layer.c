@@ -14,7 +14,9 @@
  *
  * With normalize_before, the norm is before each sub-layer f, and once after the last       Xiong et al. 2020
  *
- *     h   = h + drop(f(norm(h))) */
+ *     h   = h + drop(f(norm(h))),  or with a norm of what is added  h = h + drop(norm(f(norm(h))))
+ *
+ * Grouped queries have fewer heads of keys and values; norms of their own may stand between h W_q, h W_k and R. */
 #include <math.h>
 
 #include "model/bert_layer.h"
@@ -47,9 +49,11 @@ static rf_tensor *before(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor
 }
 
 /* and the new h, from its result x. */
-static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
+static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta,
+                         rf_tensor *after)
 {
     const rf_config *c = b->config;
+    if (after) x = norm(g, b, x, after, NULL);
     if (c->normalize_before) return rf_add(g, rf_dropout(g, x, c->hidden_dropout_prob), h);
     return rf_norm(g, rf_spend(x), h, c->hidden_dropout_prob, gamma, beta, c->layer_norm_eps, b->family->norm);
 }
@@ -67,7 +71,7 @@ static rf_tensor *look_at_source(rf_graph *g, const rf_block *b, rf_tensor *h)
     rf_tensor *q = rf_linear(g, x, w->cross_query, w->cross_query_bias, RF_ACT_NONE);            /* [N, C]  */
     rf_tensor *a = rf__block_cross_attention(g, b, q);
     a = rf_linear(g, a, w->cross_out, w->cross_out_bias, RF_ACT_NONE);
-    return behind(g, b, a, h, w->cross_norm, w->cross_norm_bias);
+    return behind(g, b, a, h, w->cross_norm, w->cross_norm_bias, NULL);
 }
 
 static rf_tensor *feed(rf_graph *g, const rf_block *b, rf_tensor *x)
@@ -84,17 +88,20 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     const rf_bert_layer *w = b->weights;
     rf_tensor *x = b->at.layer || !b->family->first_bare ? before(g, b, h, w->norm, w->norm_bias) : h;
     rf_tensor *qkv = rf_linear(g, x, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
+    if (w->query_norm)
+        qkv = rf_head_norm(g, qkv, w->query_norm, w->key_norm, b->spec.heads, b->spec.kv_heads, c->layer_norm_eps,
+                           b->family->norm);
     rf_tensor *a = rf__block_attention(g, b, qkv);
     if (b->row) a = rf_rows(g, a, b->row, b->rows);
     if (b->row) h = rf_rows(g, h, b->row, b->rows);                        /* only the requested ones of the N tokens */
     a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
-    h = behind(g, b, a, h, w->norm, w->norm_bias);
+    h = behind(g, b, a, h, w->norm, w->norm_bias, w->after);
     if (b->source || b->cross.past) h = look_at_source(g, b, h);
     x = before(g, b, h, w->norm2, w->norm2_bias);
     rf_tensor *f = feed(g, b, x);                                                                /* [N, F]  */
     if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);
     f = rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
-    return behind(g, b, f, h, w->norm2, w->norm2_bias);
+    return behind(g, b, f, h, w->norm2, w->norm2_bias, w->after2);
 }
 
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)

@@ -518,13 +518,15 @@ void rf__cache_extend(rf_graph *g, rf_cache *c, int64_t layer, rf_tensor *qkv, r
         const rf_rotate_parts_spec rotate = {.parts = 3,
                                              .heads = spec->heads,
                                              .rotated = spec->heads,
+                                             .kv_heads = spec->kv_heads,
                                              .row = {NULL, spec->row, spec->row},
                                              .rope = {NULL, spec->rope, spec->rotate_value ? spec->rope : NULL}};
         rotated = rf_rotate_parts(g, qkv, &rotate);
     }
     if (g->error.code) return;
-    const int64_t C = qkv->dim[1] / 3;
-    const rf_columns part[] = {{rotated, C, 2 * C},
+    const int64_t G = spec->kv_heads ? spec->kv_heads : spec->heads;
+    const int64_t D = qkv->dim[1] / (spec->heads + 2 * G);
+    const rf_columns part[] = {{rotated, spec->heads * D, 2 * G * D},
                                {spec->more_key, 0, spec->more_key ? spec->more_key->dim[1] : 0}};
     rf__cache_append(g, c, layer, part, spec->more_key ? 2 : 1, &spec->past);
 }

@@ -10,6 +10,8 @@
  *
  * The row that config.json names is called wherever positions matter (position.h). RoFormer does not add positions: it
  * only rotates by R(m), with interleaved pairs, as in the published checkpoints. */
+#include <math.h>
+
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/family.h"
@@ -256,6 +258,12 @@ static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
 /* The source of the decoder: the encoder's last h, and where its sequences begin. */
 typedef struct looked_at { rf_tensor *h; const rf_layer_context *at; } looked_at;
 
+/* local_attention counts the tokens that a layer sees, on both sides or, in a causal model, up to each. */
+static int64_t window_of(const rf_config *c)
+{
+    return c->is_decoder ? rf__max64(c->local_attention - 1, 1) : c->local_attention / 2;
+}
+
 /* Layer i, completed from what all layers share. */
 static rf_block block_of(const side *s, const rf_block *common, int64_t i)
 {
@@ -267,12 +275,15 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
     b.at.qkv = *member(weights, b.family->qkv);
     b.at.qkv_bias = *member(weights, b.family->qkv_bias);
     b.at.features = rf__linear_attention_rotary(b.config, i);
+    const double scalar = b.config->query_pre_attn_scalar;
     b.spec = (rf_attention_spec){.heads = b.config->num_attention_heads,
                                  .B = b.at.B,
                                  .start = b.at.start,
                                  .causal = b.config->is_decoder && !b.whole,
                                  .prefixes = b.prefixes,
-                                 .window = rf__config_local(b.config, i) ? b.config->local_attention / 2 : 0,
+                                 .window = rf__config_local(b.config, i) ? window_of(b.config) : 0,
+                                 .kv_heads = b.config->num_key_value_heads > 0 ? b.config->num_key_value_heads : 0,
+                                 .scale = scalar > 0 ? 1 / sqrt(scalar) : 0,
                                  .drop = b.config->attention_probs_dropout_prob};
     if (i + 1 < b.config->num_hidden_layers) b.row = NULL;
     return b;

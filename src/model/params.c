@@ -26,6 +26,8 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     case 'P': return c->max_position_embeddings + rf__config_first_position(c);
     case 'H': return c->num_attention_heads;
     case 'D': return rf_config_head_width(c);
+    case 'q': return rf__config_query_columns(c);
+    case 'k': return rf__config_key_columns(c);
     case 'U': return 2 * c->intermediate_size + rf_config_head_width(c);
     case 'K': return c->num_labels;
     case '1': return 1;
@@ -246,7 +248,15 @@ int64_t rf_config_head_width(const rf_config *given)
 {
     rf_config c;
     if (!given || rf__config_given(&c, given, NULL) || c.num_attention_heads < 1) return 0;
-    return c.attention_key_size > 0 ? c.attention_key_size : c.hidden_size / c.num_attention_heads;
+    if (c.attention_key_size > 0) return c.attention_key_size;
+    return c.head_dim > 0 ? c.head_dim : c.hidden_size / c.num_attention_heads;
+}
+
+int64_t rf_config_key_heads(const rf_config *given)
+{
+    rf_config c;
+    if (!given || rf__config_given(&c, given, NULL)) return 0;
+    return c.num_key_value_heads > 0 ? c.num_key_value_heads : c.num_attention_heads;
 }
 
 int rf_config_gated(const rf_config *given)

@@ -67,7 +67,18 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
 /* Checks the heads of one side. */
 static rf_status check_heads(const rf_config *c, const char *key, int64_t heads, const char *name, rf_error *why)
 {
-    const long long C = c->hidden_size, H = heads;
+    const long long C = c->hidden_size, H = heads, G = c->num_key_value_heads;
+    const bool shared = G > 0 && G != H;
+    if (shared && H % G)
+        return rf_fail(why, RF_EDATA, "%s: num_key_value_heads: expected a divisor of %s, %lld, got %lld", name, key, H,
+                       G);
+    if ((shared || c->head_dim > 0) && (c->attention_type == RF_ATTENTION_LINEAR || c->attention_types))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: attention_type: expected \"softmax\" with num_key_value_heads or "
+                       "head_dim, got linear attention", name);
+    if (c->head_dim > 0 && c->head_dim % 2)
+        return rf_fail(why, RF_EDATA, "%s: head_dim: expected an even number for rotation, got %lld", name,
+                       (long long)c->head_dim);
+    if (c->head_dim > 0) return RF_OK;
     if (C % H)
         return rf_fail(why, RF_EDATA, "%s: %s: expected a divisor of hidden_size, %lld, got %lld", name, key, C, H);
     if (c->attention_key_size % 2)
@@ -109,7 +120,11 @@ static rf_status check_lacking(const rf_config *c, const rf_family_config *f, co
 {
     const struct { const char *key; int64_t value; } own[] = {{"local_attention", c->local_attention},
                                                               {"token_dropout", c->token_dropout},
-                                                              {"attention_key_size", c->attention_key_size}};
+                                                              {"attention_key_size", c->attention_key_size},
+                                                              {"num_key_value_heads", c->num_key_value_heads},
+                                                              {"head_dim", c->head_dim},
+                                                              {"query_pre_attn_scalar", c->query_pre_attn_scalar > 0},
+                                                              {"global_attn_first", c->global_attn_first}};
     for (size_t i = 0; i < RF_COUNT(own); i++)
         if (own[i].value && !rf__config_key_named(f, own[i].key))
             return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected 0 for a %s, got %lld", name, own[i].key, f->title,

@@ -101,7 +101,19 @@ int64_t rf__config_first_position(const rf_config *c);
 static inline bool rf__config_local(const rf_config *c, int64_t layer)
 {
     const int64_t every = c->global_attn_every_n_layers;
-    return c->local_attention > 0 && every > 0 && layer % every != 0;
+    return c->local_attention > 0 && every > 0 && (layer - c->global_attn_first) % every != 0;
+}
+
+/* Columns of the queries of all heads; those of the keys, and of the values. */
+static inline int64_t rf__config_query_columns(const rf_config *c)
+{
+    return c->head_dim > 0 ? c->num_attention_heads * c->head_dim : c->hidden_size;
+}
+
+static inline int64_t rf__config_key_columns(const rf_config *c)
+{
+    const int64_t H = c->num_attention_heads, G = c->num_key_value_heads;
+    return G > 0 ? rf__config_query_columns(c) / H * G : rf__config_query_columns(c);
 }
 
 bool rf__config_lacks(const rf_family_config *f, const char *key);     /* a key of other families, such as is_decoder */

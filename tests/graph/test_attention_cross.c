@@ -217,7 +217,7 @@ static void refusals(void **state)
     (void)state;
     static const char *const says[] = {"key_value: expected twice the queries' 4 columns, got 6", "attention (keys)",
                                        "key_start, key_row: expected key_value",
-                                       "a multiple of 1 times 3 heads, got 4", "expected key_value or past, got both"};
+                                       "a multiple of 3 heads, got 4", "expected key_value or past, got both"};
     static const rf_status code[] = {RF_ESHAPE, RF_ESHAPE, RF_EARG, RF_ESHAPE, RF_EARG};
     static const int32_t two[] = {0, 2}, three[] = {0, 3};
     static const rf_past past;

@@ -402,7 +402,7 @@ static void norm_formula(double *y, const double *const in[], const void *what)
         for (int64_t c = 0; c < C; c++) variance += (row[c] - mean) * (row[c] - mean) / (double)C;
         for (int64_t c = 0; c < C; c++) {
             row[c] = (row[c] - mean) / sqrt(variance + (double)1e-5f);
-            if (s->gamma) row[c] *= in[2][c];
+            if (s->gamma) row[c] *= in[2][c] + (s->kind == RF_NORM_RMS_ONE);
             if (s->beta) row[c] += in[3][c];
         }
     }
@@ -417,6 +417,7 @@ static void norm(void **state)
         {20, 5, RF_NORM_LAYER, 0.3, true, true, true}, {5, 16, RF_NORM_LAYER, 0.5, false, true, false},
         {70, 3, RF_NORM_LAYER, 0, true, false, false}, {6, 7, RF_NORM_RMS, 0, true, true, false},
         {18, 20, RF_NORM_RMS, 0.2, true, true, true},  {1, 33, RF_NORM_RMS, 0, false, true, false},
+        {9, 12, RF_NORM_RMS_ONE, 0, true, true, false}, {5, 7, RF_NORM_RMS_ONE, 0, false, false, false},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct norm *s = &cases[i];
@@ -498,19 +499,19 @@ static void attention_formula(double *y, const double *const in[], const void *w
     enum { MOST = 64 };
     const struct attention *a = what;
     const rf_attention_spec *p = &a->spec;
-    const int64_t H = p->heads, D = a->D, C = H * D;
+    const int64_t H = p->heads, G = p->kv_heads ? p->kv_heads : H, D = a->D, C = H * D, width = (H + 2 * G) * D;
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t h = 0; h < H; h++) {
-            const int64_t from = a->start[b], T = a->start[b + 1] - from;
+            const int64_t from = a->start[b], T = a->start[b + 1] - from, shared = h / (H / G) * D;
             double k[16][MOST], v[16][MOST], q[MOST], prob[16];
             for (int64_t s = 0; s < T; s++) {
-                const double *x = in[0] + (from + s) * 3 * C + h * D;
-                rotate_by(k[s], x + C, positions[from + s], D, a->r, a->layout);
-                rotate_by(v[s], x + 2 * C, positions[from + s], D, p->rotate_value ? a->r : 0, a->layout);
+                const double *x = in[0] + (from + s) * width + C + shared;
+                rotate_by(k[s], x, positions[from + s], D, a->r, a->layout);
+                rotate_by(v[s], x + G * D, positions[from + s], D, p->rotate_value ? a->r : 0, a->layout);
             }
             for (int64_t t = 0; t < T; t++) {
                 double *out = y + (from + t) * C + h * D, sum = 0;
-                rotate_by(q, in[0] + (from + t) * 3 * C + h * D, positions[from + t], D, a->r, a->layout);
+                rotate_by(q, in[0] + (from + t) * width + h * D, positions[from + t], D, a->r, a->layout);
                 for (int64_t s = 0; s < T; s++) {
                     double score = 0;
                     for (int64_t d = 0; d < D; d++) score += q[d] * k[s][d];
@@ -545,15 +546,19 @@ static void attention(void **state)
         {64, {0, 3}, {.heads = 1, .B = 1}, 64, RF_ROPE_PAIRS},
         {4, {0, 5, 8, 12}, {.heads = 2, .B = 3, .causal = 1, .prefix = 2, .prefixes = three}, 4, RF_ROPE_PAIRS},
         {4, {0, 6, 12}, {.heads = 1, .B = 2, .causal = 1, .window = 3, .drop = 0.2, .prefixes = two}, 0, RF_ROPE_PAIRS},
+        {6, {0, 7, 12}, {.heads = 4, .B = 2, .kv_heads = 2}, 6, RF_ROPE_HALVES},
+        {4, {0, 5, 5, 12}, {.heads = 3, .B = 3, .kv_heads = 1, .causal = 1, .window = 3, .scale = 0.4}, 4,
+         RF_ROPE_PAIRS},
+        {8, {0, 5, 11}, {.heads = 4, .B = 2, .kv_heads = 1, .drop = 0.3, .rotate_value = 1}, 8, RF_ROPE_PAIRS},
     };
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         struct attention a = cases[i];
         rf_rope *rope = a.r ? angles(ctx, a.r, a.layout) : NULL;
         a.spec.rope = rope;
-        const int64_t N = a.start[a.spec.B], C = a.spec.heads * a.D;
+        const int64_t N = a.start[a.spec.B], H = a.spec.heads, C = H * a.D, G = a.spec.kv_heads ? a.spec.kv_heads : H;
         t_gradient(&(t_gradient_case){.op = RF_OP_attention,
-                                      .in = {{2, {N, 3 * C}}},
+                                      .in = {{2, {N, C + 2 * G * a.D}}},
                                       .ys = N * C,
                                       .depth = (double)(4 * a.D + 48),
                                       .run = attention_run,

@@ -95,14 +95,24 @@ struct rotate_parts {
     rf_rope_layout layout;
     int back;
     const rf_rope *rope[3];
+    int64_t kv_heads;
 };
+
+static int64_t heads_of(const struct rotate_parts *t, int p) { return p && t->kv_heads ? t->kv_heads : t->heads; }
+
+/* Heads of the parts before p. */
+static int64_t heads_before(const struct rotate_parts *t, int p)
+{
+    return p ? heads_before(t, p - 1) + heads_of(t, p - 1) : 0;
+}
 
 static rf_tensor *rotate_parts_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct rotate_parts *t = what;
     int32_t row[RF_COUNT(positions)];
     memcpy(row, positions, sizeof row);
-    rf_rotate_parts_spec spec = {.parts = t->parts, .heads = t->heads, .rotated = t->rotated, .back = t->back};
+    rf_rotate_parts_spec spec = {.parts = t->parts, .heads = t->heads, .rotated = t->rotated, .back = t->back,
+                                 .kv_heads = t->kv_heads};
     for (int p = 0; p < t->tables; p++) {
         spec.rope[p] = t->rope[p];
         spec.row[p] = row;
@@ -115,14 +125,14 @@ static rf_tensor *rotate_parts_run(rf_graph *g, rf_tensor *const in[], const voi
 static void rotate_parts_formula(double *y, const double *const in[], const void *what)
 {
     const struct rotate_parts *t = what;
-    const int64_t width = t->parts * t->heads * t->D;
+    const int64_t width = heads_before(t, (int)t->parts) * t->D;
     memcpy(y, in[0], (size_t)(t->N * width) * sizeof *y);
     for (int64_t n = 0; n < t->N; n++)
         for (int p = 0; p < t->tables; p++)
-            for (int64_t h = 0; h < t->rotated; h++)
+            for (int64_t h = 0; h < t->rotated && h < heads_of(t, p); h++)
                 for (int64_t i = 0; i < t->r / 2; i++) {
                     const bool pairs = t->layout == RF_ROPE_PAIRS;
-                    const int64_t at = n * width + (p * t->heads + h) * t->D, a = at + (pairs ? 2 * i : i),
+                    const int64_t at = n * width + (heads_before(t, p) + h) * t->D, a = at + (pairs ? 2 * i : i),
                                   b = at + (pairs ? 2 * i + 1 : i + t->r / 2);
                     const double m = positions[n], x0 = in[0][a], x1 = in[0][b], gain = gain_of(p, positions[n]);
                     const double phi = (t->back ? -1 : 1) * m * angle_of(p, i, t->r);
@@ -135,8 +145,9 @@ static void rotate_parts(void **state)
 {
     (void)state;
     static const struct rotate_parts cases[] = {
-        {5, 3, 2, 2, 6, 6, 2, RF_ROPE_PAIRS, 0, {NULL}}, {5, 3, 3, 1, 8, 4, 3, RF_ROPE_PAIRS, 0, {NULL}},
-        {4, 3, 2, 1, 10, 6, 2, RF_ROPE_HALVES, 0, {NULL}}, {5, 1, 2, 2, 34, 34, 1, RF_ROPE_HALVES, 1, {NULL}},
+        {5, 3, 2, 2, 6, 6, 2, RF_ROPE_PAIRS, 0, {NULL}, 0}, {5, 3, 3, 1, 8, 4, 3, RF_ROPE_PAIRS, 0, {NULL}, 0},
+        {4, 3, 2, 1, 10, 6, 2, RF_ROPE_HALVES, 0, {NULL}, 0}, {5, 1, 2, 2, 34, 34, 1, RF_ROPE_HALVES, 1, {NULL}, 0},
+        {5, 3, 4, 4, 6, 6, 3, RF_ROPE_HALVES, 0, {NULL}, 2},
     };
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
@@ -148,7 +159,7 @@ static void rotate_parts(void **state)
                 fail_msg("%s", why.text);
             t.rope[p] = made[p];
         }
-        const int64_t width = t.parts * t.heads * t.D;
+        const int64_t width = heads_before(&t, (int)t.parts) * t.D;
         t_gradient(&(t_gradient_case){.op = RF_OP_rotate_parts,
                                       .in = {{2, {t.N, width}}},
                                       .ys = t.N * width,

@@ -146,7 +146,7 @@ static const wrong mistakes[] = {
     {"norm: gamma: expected 6 elements, got 3", RF_ESHAPE, norm_gamma},
     {"norm: beta: expected gamma", RF_EARG, norm_beta},
     {"norm: kind: expected a known one, got 7", RF_EARG, norm_kind},
-    {"attention: columns: expected a multiple of 3 times 4 heads, got 6", RF_ESHAPE, attend_heads},
+    {"attention: columns: expected a multiple of 12 heads, got 6", RF_ESHAPE, attend_heads},
     {"attention: sequences: expected to run from token 0 to 4, got 0 to 2", RF_ESHAPE, attend_end},
     {"attention: sequence 1: expected at least 0 tokens, got a start at token 2 and an end before 1", RF_ESHAPE,
      attend_order},

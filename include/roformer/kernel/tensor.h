@@ -136,6 +136,7 @@ typedef struct rf_rotate_parts_spec {
     const rf_rope *rope[RF_ROTATE_PARTS];
     const int32_t *row[RF_ROTATE_PARTS];
     int back;
+    int64_t kv_heads;                   /* heads of the parts after the first, all of them rotated; 0: `heads` */
 } rf_rotate_parts_spec;
 rf_tensor *rf_rotate_parts(rf_graph *g, rf_tensor *x, const rf_rotate_parts_spec *spec);
 
@@ -180,11 +181,17 @@ rf_tensor *rf_recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start
 typedef enum rf_flow { RF_FLOW_RECURSION, RF_FLOW_EULER, RF_FLOW_RUNGE_KUTTA } rf_flow_kind;
 rf_tensor *rf_flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf_tensor *a, rf_tensor *b, int64_t T);
 
-typedef enum rf_norm_kind { RF_NORM_LAYER, RF_NORM_RMS } rf_norm_kind;
+/* RF_NORM_RMS_ONE: as RF_NORM_RMS, scaled by 1 + gamma instead of gamma. */
+typedef enum rf_norm_kind { RF_NORM_LAYER, RF_NORM_RMS, RF_NORM_RMS_ONE } rf_norm_kind;
 
 /* y = norm(dropout_p(x) + residual).     residual may be NULL; gamma and beta [C]; beta, or both, may be NULL */
 rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
                    double eps, rf_norm_kind kind);
+
+/* Norms each head of the queries and keys in a row, with gamma [D] of its part; the values stay as they are.
+ * x [N, (heads + 2 kv_heads) D]; query, key [D]; kv_heads 0: `heads`; kind: RF_NORM_RMS or RF_NORM_RMS_ONE. */
+rf_tensor *rf_head_norm(rf_graph *g, rf_tensor *x, rf_tensor *query, rf_tensor *key, int64_t heads, int64_t kv_heads,
+                        double eps, rf_norm_kind kind);
 
 /* Attention over packed sequences, without the projections.
  *
@@ -209,6 +216,10 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
  * key_start[b] to key_start[b+1]-1. For causal, prefix, window and offsets, query t of T has the position of key t +
  * keys - T. key_row [M]: rows of the rope table for the keys; more_key is [M, H E]. A query whose sequence has no key
  * gives zeros.
+ *
+ * kv_heads: heads of keys and values, a divisor of `heads`; 0: `heads`. Heads of queries that are next to each other
+ * share one (grouped queries, Ainslie et al. 2023). With G of them, qkv is [N, (H + 2 G) D], key_value [M, 2 G D], and
+ * the rows of a cache have G D columns of keys and of values.
  *
  * past: keys (already rotated) and values come from a cache; the tokens of qkv are the last ones of each sequence. Not
  * while recording. The cache consists of pages of RFK_PAGE rows; a row holds the rotated key [C], the value [C] and,
@@ -236,6 +247,7 @@ typedef struct rf_attention_spec {
     const int32_t *key_start, *key_row;
     const rf_past *past;
     const int32_t *prefixes;
+    int64_t kv_heads;
 } rf_attention_spec;
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
 

@@ -158,7 +158,7 @@ static double pairs_within(const bench_shape *s, int64_t window)
 static double attention_flops(const rf_config *c, const bench_shape *s, int back)
 {
     const int64_t H = c->num_attention_heads, D = rf_config_head_width(c);
-    const int64_t both = c->attention_key_size ? D + c->intermediate_size : 2 * c->hidden_size;  /* for key and value */
+    const int64_t both = c->attention_key_size ? D + c->intermediate_size : 2 * H * D;           /* for key and value */
     const double softmax = (back ? 4 : 2) * (double)both;                              /* for a query and a key       */
     const double local = c->local_attention ? pairs_within(s, c->local_attention / 2) : s->squares;
     const double linear = (double)(s->N * H) * rf_linear_attention_flops(c->feature_map, c->num_random_features, D,
@@ -166,7 +166,7 @@ static double attention_flops(const rf_config *c, const bench_shape *s, int back
     double all = 0;
     for (int64_t l = 0; l < c->num_hidden_layers; l++) {
         const rf_attention_type own = c->attention_types ? c->attention_type_per_layer[l] : c->attention_type;
-        const bool near = c->local_attention && l % c->global_attn_every_n_layers;
+        const bool near = c->local_attention && (l - c->global_attn_first) % c->global_attn_every_n_layers;
         all += own == RF_ATTENTION_LINEAR ? linear : softmax * (near ? local : s->squares);
     }
     return all;
@@ -178,7 +178,8 @@ static double product_flops(const rf_config *c, const bench_shape *s)
     const double F = (double)c->intermediate_size, E = (double)c->embedding_size;
     const double projected = c->embedding_size != c->hidden_size ? 2 * N * E * C : 0;
     if (c->attention_key_size) return L * 2 * N * C * (3 * F + (double)c->attention_key_size) + projected;
-    return L * (2 * N * (4 * C * C + (rf_config_gated(c) ? 3 : 2) * C * F)) + projected;
+    const double D = (double)rf_config_head_width(c), heads = (double)(c->num_attention_heads + rf_config_key_heads(c));
+    return L * (2 * N * (2 * C * D * heads + (rf_config_gated(c) ? 3 : 2) * C * F)) + projected;
 }
 
 double bench_encoder_flops(const rf_config *c, const bench_shape *s)

@@ -94,6 +94,7 @@ static rf_status angles_of(rf_graph *g, rf_layer_context *at, rf_attention_spec 
         at->rotate = (rf_rotate_parts_spec){.parts = 3,
                                             .heads = H,
                                             .rotated = rotated,
+                                            .kv_heads = c->num_key_value_heads > 0 ? c->num_key_value_heads : 0,
                                             .rope = {rope, rope, c->rotary_value ? rope : NULL},
                                             .row = {row, row, row}};
         if (c->use_logn_attn) status = table(g, at, 0, p, &at->rotate.rope[0], &at->rotate.row[0], why);

@@ -6,6 +6,8 @@
  * plus the terms that rfk_relative adds to both for the offset n - m.  If the graph's products are in bf16, these two
  * are, too.
  *
+ * Of H heads of queries, H / G next to each other share one of G heads of keys and values         Ainslie et al. 2023
+ *
  * Scores are not stored.  The forward pass stores the result and each row's log-sum-exp, and the backward pass
  * recomputes the scores.  Units of work of the forward pass are (block of queries, head), so that a single long text
  * occupies all workers; the division into blocks depends only on the sequence's length.  Units of the backward pass are
@@ -27,7 +29,8 @@ struct saved {
     bool bf16;
     rf_attention_spec spec;             /* start, row, key_start, key_row, prefixes: copied if recorded */
     int64_t N, D, E;                    /* E: columns of more_query per head */
-    int64_t width, key_width;           /* columns of a row of queries and of keys: 3C, or C and 2C */
+    int64_t group;                      /* heads of queries for one head of keys */
+    int64_t width, key_width;           /* columns of a row of queries and of keys: H D + 2 G D for both, or apart */
     const rfk_relative *relative;       /* [H] or NULL */
     rf_key key;
     uint64_t stream;
@@ -46,14 +49,17 @@ static int64_t keys_of(const rf_attention_spec *p, int64_t b)
 /* The first key of a sequence in key_value, more_key and their gradients. */
 static int64_t first_key(const rf_attention_spec *p, int64_t b) { return p->key_value ? p->key_start[b] : p->start[b]; }
 
+/* Columns of the keys of all heads, or of the values. */
+static int64_t keys_width(const struct saved *s) { return s->spec.heads / s->group * s->D; }
+
 static rfk_pages pages_of(const struct saved *s, int64_t b, int64_t h)
 {
     const rf_past *past = s->spec.past;
-    const int64_t H = s->spec.heads, C = H * s->D;
+    const int64_t H = s->spec.heads, C = keys_width(s), at = h / s->group * s->D;
     return (rfk_pages){.page = past->page[b],
                        .stride = 2 * C + H * s->E,
-                       .key = h * s->D,
-                       .value = C + h * s->D,
+                       .key = at,
+                       .value = C + at,
                        .key2 = 2 * C + h * s->E,
                        .bf16 = past->type[b] == RF_BF16};
 }
@@ -63,18 +69,18 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
 {
     const rf_attention_spec *p = &s->spec;
     const rf_rope_spec *rope = p->rope ? rf_rope_spec_of(p->rope) : NULL;
-    const int64_t C = p->heads * s->D, start = p->start[b], T = p->start[b + 1] - start;
-    const float *q = qkv + start * s->width + h * s->D;
+    const int64_t C = p->heads * s->D, K = keys_width(s), start = p->start[b], T = p->start[b + 1] - start;
+    const float *row_of_queries = qkv + start * s->width;
     const int32_t *row = p->row ? p->row + start : NULL, *key_row = p->key_row ? p->key_row + first_key(p, b) : row;
     const int64_t columns = p->heads * s->E, more = start * columns + h * s->E;
     const rf_past *past = p->past;
     const float *k = past           ? NULL
-                     : p->key_value ? p->key_value->f32 + first_key(p, b) * 2 * C + h * s->D
-                                    : q + C;
+                     : p->key_value ? p->key_value->f32 + first_key(p, b) * 2 * K + h / s->group * s->D
+                                    : row_of_queries + C + h / s->group * s->D;
     return (rfk_attention){
-        .q = q,
+        .q = row_of_queries + h * s->D,
         .k = k,
-        .v = past ? NULL : k + C,
+        .v = past ? NULL : k + K,
         .q_stride = s->width,
         .k_stride = s->key_width,
         .v_stride = s->key_width,
@@ -104,7 +110,7 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
         .k2_stride = columns,
         .width2 = s->E,
         .relative = s->relative ? &s->relative[h] : NULL,
-        .next = more_heads ? s->D : 0,
+        .next = more_heads && s->group == 1 ? s->D : 0,
         .pages = past ? pages_of(s, b, h) : (rfk_pages){0},
     };
 }
@@ -117,6 +123,7 @@ struct pass {
     int64_t units;
     const float *d_out;                 /* backward */
     float *d_qkv, *d_key_value, *d_more_query, *d_more_key;
+    float *d_shared;                    /* adjoints of keys and values for each head of queries; NULL: not shared */
     const rfk_relative_grad *d_relative;    /* [H] or NULL */
     char *scratch;
     size_t each;                        /* bytes of one worker's scratch */
@@ -148,11 +155,14 @@ static void back_of(const struct pass *a, int64_t b, int64_t h, bool more_heads,
     const int64_t key = first_key(spec, b), more = start * columns + h * E;
     const rfk_attention p = problem(s, a->qkv, a->out, b, h, more_heads);
     float *dq = a->d_qkv + start * s->width + h * s->D;
-    float *dk = a->d_key_value ? a->d_key_value + key * s->key_width + h * s->D : dq + C;
+    float *dk = a->d_shared      ? a->d_shared + key * 2 * C + h * s->D
+                : a->d_key_value ? a->d_key_value + key * s->key_width + h * s->D
+                                 : dq + C;
+    const int64_t key_stride = a->d_shared ? 2 * C : s->key_width;
     const rfk_attention_grad d = {
         .d_out = a->d_out + start * C + h * s->D, .d_out_stride = C,
         .dq = dq, .dk = dk, .dv = dk + C,
-        .dq_stride = s->width, .dk_stride = s->key_width, .dv_stride = s->key_width,
+        .dq_stride = s->width, .dk_stride = key_stride, .dv_stride = key_stride,
         .dq2 = E ? a->d_more_query + more : NULL, .dk2 = E ? a->d_more_key + key * columns + h * E : NULL,
         .dq2_stride = columns, .dk2_stride = columns,
         .relative = a->d_relative ? &a->d_relative[h] : NULL,
@@ -189,6 +199,33 @@ static void attend_back_head(void *arg, int64_t h, int worker)
 {
     const struct pass *a = arg;
     for (int64_t b = 0; b < a->s->spec.B; b++) back_of(a, b, h, false, worker);
+}
+
+/* Row n of the keys' and values' adjoints: the sum over the heads of queries that share them, in their order. */
+static void sum_shared(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct pass *a = arg;
+    const struct saved *s = a->s;
+    const int64_t C = s->spec.heads * s->D, K = keys_width(s), D = s->D;
+    for (int64_t n = first; n < last; n++) {
+        float *to = a->d_key_value ? a->d_key_value + n * s->key_width : a->d_qkv + n * s->width + C;
+        const float *from = a->d_shared + n * 2 * C;
+        for (int64_t at = 0; at < 2 * K; at += D, to += D, from += s->group * D) {
+            memcpy(to, from, (size_t)D * sizeof *to);
+            for (int64_t i = 1; i < s->group; i++) s->k->add(to, to, from + i * D, D);
+        }
+    }
+}
+
+/* Space for the adjoints of shared keys, of `rows` rows; NULL: keys are not shared, or the graph has stopped. */
+static float *shared_adjoints(rf_graph *g, const struct saved *s, int64_t rows)
+{
+    if (s->group == 1) return NULL;
+    const int64_t n = rows * 2 * s->spec.heads * s->D;
+    float *x = rf__push(g, (size_t)n, sizeof *x);
+    if (x) rf__zero(g, x, n);
+    return x;
 }
 
 /* Scratch for every worker, large enough for every sequence. */
@@ -336,6 +373,8 @@ void rf__attention_back(rf_graph *g, rf_node *n)
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a, rfk_attention_back_scratch);
     get_units(g, &a, INT32_MAX);
+    const int64_t keys = n->in[s->spec.key_value ? KEY_VALUE : QKV]->dim[0];
+    a.d_shared = shared_adjoints(g, s, keys);
     rfk_relative_grad *d = rf__push(g, (size_t)H, sizeof *d);
     if (g->error.code) return;
     for (int64_t h = 0; h < H; h++)
@@ -345,6 +384,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
     clear_unseen(&a);
     if (learns) rf__parallel(g->ctx, H, attend_back_head, &a);
     else rf__parallel(g->ctx, a.units, attend_back, &a);
+    if (a.d_shared) rf__spans(g, keys, rf__span_rows(2 * s->spec.heads * s->D), sum_shared, &a);
     rf__scratch_end(g, mark);
     for (int i = QUERY; i <= BIAS; i++) deliver(g, s, n->in[i], t[i], i == BIAS);
     if (s->E) {
@@ -366,9 +406,17 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
     rf__scratch_end(g, mark);
 }
 
-/* Parts of a row of qkv.  With keys of other tokens there are only queries. */
-static int parts_of(const rf_attention_spec *p) { return p->key_value || (p->past && p->past->apart) ? 1 : 3; }
-static int64_t width_of(const rf_tensor *qkv, const rf_attention_spec *p) { return qkv->dim[1] / parts_of(p); }
+static int64_t key_heads(const rf_attention_spec *p) { return p->kv_heads ? p->kv_heads : p->heads; }
+
+/* Heads in a row of qkv: with keys of other tokens those of queries alone. */
+static int64_t heads_in_row(const rf_attention_spec *p)
+{
+    return p->heads + (p->key_value || (p->past && p->past->apart) ? 0 : 2 * key_heads(p));
+}
+static int64_t width_of(const rf_tensor *qkv, const rf_attention_spec *p)
+{
+    return qkv->dim[1] / heads_in_row(p) * p->heads;
+}
 
 /* Checks tables of offsets and additional columns. */
 static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
@@ -440,9 +488,9 @@ static rf_tensor *refuse_keys(rf_graph *g, const rf_tensor *qkv, const rf_attent
     }
     if (!rf__expect_rank(g, "attention", "key_value", x, 2)) return &g->nil.t;
     RF_NEED(g, !p->past, RF_EARG, "attention: expected key_value or past, got both");
-    RF_NEED(g, x->dim[1] == 2 * qkv->dim[1], RF_ESHAPE,
-            "attention: key_value: expected twice the queries' %lld columns, got %lld", (long long)qkv->dim[1],
-            (long long)x->dim[1]);
+    RF_NEED(g, x->dim[1] * p->heads == 2 * qkv->dim[1] * key_heads(p), RF_ESHAPE,
+            "attention: key_value: expected twice the queries' %lld columns, got %lld",
+            (long long)(qkv->dim[1] / p->heads * key_heads(p)), (long long)x->dim[1]);
     RF_STARTS(g, "attention (keys)", p->key_start, p->B, x->dim[0], 0);
     RF_NEED(g, !p->rope == !p->key_row, RF_EARG, "attention: expected both rope and key_row, got one of them");
     return NULL;
@@ -480,12 +528,13 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
 {
     RF_EXPECT(g, "attention", qkv, 2);
     RF_NEED(g, spec, RF_EARG, "attention: spec: expected a description, got NULL");
-    const int parts = parts_of(spec);
-    RF_NEED(g,
-            spec->heads > 0 && spec->heads <= INT32_MAX && qkv->dim[1] > 0 &&
-                qkv->dim[1] % (parts * spec->heads) == 0,
-            RF_ESHAPE,
-            "attention: columns: expected a multiple of %d times %lld heads, got %lld", parts, (long long)spec->heads,
+    RF_NEED(g, spec->heads > 0 && spec->heads <= INT32_MAX && spec->kv_heads >= 0 && spec->kv_heads <= spec->heads &&
+                   spec->heads % key_heads(spec) == 0, RF_ESHAPE,
+            "attention: heads: expected 1 or more, a multiple of the %lld heads of keys, got %lld",
+            (long long)spec->kv_heads, (long long)spec->heads);
+    const int64_t all = heads_in_row(spec);
+    RF_NEED(g, qkv->dim[1] > 0 && qkv->dim[1] % all == 0, RF_ESHAPE,
+            "attention: columns: expected a multiple of %lld heads, got %lld", (long long)all,
             (long long)qkv->dim[1]);
     rf_tensor *nil = refuse(g, qkv, spec);
     if (nil) return nil;
@@ -496,15 +545,16 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
                       .bf16 = g->products == RF_BF16,
                       .spec = *spec,
                       .N = qkv->dim[0],
-                      .D = qkv->dim[1] / (parts * spec->heads),
+                      .D = qkv->dim[1] / all,
+                      .group = spec->heads / key_heads(spec),
                       .width = qkv->dim[1],
-                      .key_width = spec->key_value ? 2 * qkv->dim[1] : qkv->dim[1],
+                      .key_width = spec->key_value ? spec->key_value->dim[1] : qkv->dim[1],
                       .key = g->key};
     if (spec->more_query) s.E = spec->more_query->dim[1] / spec->heads;
     if (s.spec.scale == 0) s.spec.scale = 1 / sqrt((double)s.D);
     if (!g->train) s.spec.drop = 0;
     if (s.spec.drop > 0) s.stream = rf__drop_stream(g);
-    rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, qkv->dim[1] / parts});
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, spec->heads * s.D});
     if (track) s.lse = rf__push(g, (size_t)(s.N * spec->heads), sizeof *s.lse);
     if (relates(spec)) s.relative = relatives(g, spec, s.D);
     if (g->error.code) return &g->nil.t;

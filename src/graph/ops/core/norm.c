@@ -1,7 +1,7 @@
 /* norm.c — normalization of the sum with a residual.
  *
  *     s = dropout_p(x) + residual
- *     y = gamma (s - mean) rstd + beta                            layer;  rms: no mean
+ *     y = gamma (s - mean) rstd + beta                            layer;  rms: no mean;  rms_one: 1 + gamma for gamma
  *     ds = rstd (gdy - mean(gdy) - xhat mean(gdy xhat)),  gdy = gamma dy,  xhat = (s - mean) rstd
  *     dresidual = ds,   dx = dropout_p(ds)
  *     dgamma += sum_n dy xhat,   dbeta += sum_n dy
@@ -16,11 +16,22 @@ struct saved {
     rf_norm_kind kind;
     int64_t N, C;
     const float *sum;           /* s: a tensor of its own, or x if nothing was added to it */
+    const float *scale;         /* gamma, or 1 + gamma */
     float *own, *stat;
     float p;
     rf_key key;
     uint64_t stream;
 };
+
+const float *rf__norm_scale(rf_graph *g, const rf_tensor *gamma, rf_norm_kind kind)
+{
+    if (!gamma) return NULL;
+    if (kind != RF_NORM_RMS_ONE) return gamma->f32;
+    const int64_t C = rf__size(gamma);
+    float *scale = rf__push(g, (size_t)C, sizeof *scale);
+    for (int64_t i = 0; scale && i < C; i++) scale[i] = 1 + gamma->f32[i];
+    return scale;
+}
 
 struct forward { const struct saved *s; float *y; const float *x, *residual, *gamma, *beta; float eps; };
 
@@ -72,7 +83,7 @@ void rf__norm_back(rf_graph *g, rf_node *n)
     const rf_mark mark = rf__scratch(g);
     float *part = dgamma || dbeta ? rf__push(g, (size_t)(spans * 2 * C), sizeof *part) : NULL;
     if (g->error.code) return;
-    rf__spans(g, N, each, back_rows, &(struct backward){s, ds, dx, part, n->out->grad, gamma ? gamma->f32 : NULL});
+    rf__spans(g, N, each, back_rows, &(struct backward){s, ds, dx, part, n->out->grad, s->scale});
     for (int64_t i = 0; i < spans; i++) {
         if (dgamma) g->k->add(dgamma, dgamma, part + i * 2 * C, C);
         if (dbeta) g->k->add(dbeta, dbeta, part + i * 2 * C + C, C);
@@ -106,7 +117,7 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
     RF_NEED(g, C > 0, RF_ESHAPE, "norm: x: expected at least 1 column, got 0");
     RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "norm: p: expected 0 <= p < 1, got %g", p);
     RF_NEED(g, eps >= 0 && eps < 1, RF_ERANGE, "norm: eps: expected 0 <= eps < 1, got %g", eps);
-    RF_NEED(g, kind == RF_NORM_LAYER || kind == RF_NORM_RMS, RF_EARG,
+    RF_NEED(g, kind == RF_NORM_LAYER || kind == RF_NORM_RMS || kind == RF_NORM_RMS_ONE, RF_EARG,
             "norm: kind: expected a known one, got %d", (int)kind);
 
     const bool track = rf__tracked(g, RF_IN(x, residual, gamma, beta));
@@ -117,13 +128,14 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
         s.key = g->key;
         s.stream = rf__drop_stream(g);
     }
+    s.scale = rf__norm_scale(g, gamma, kind);
     if (track) s.stat = rf__push(g, (size_t)N, 2 * sizeof *s.stat);
     const bool sums = track && (residual || s.p > 0), taken = sums && rf__spent(x);
     if (sums) s.sum = s.own = taken ? x->f32 : rf__floats(g, N * C);
     else if (track) rf__needed(x);
     if (g->error.code) return &g->nil.t;
     rf__spans(g, N, rf__span_rows(C), norm_rows,
-              &(struct forward){&s, y->f32, x->f32, residual ? residual->f32 : NULL, gamma ? gamma->f32 : NULL,
+              &(struct forward){&s, y->f32, x->f32, residual ? residual->f32 : NULL, s.scale,
                                 beta ? beta->f32 : NULL, (float)eps});
     if (taken) x->f32 = NULL;
     if (sums && residual && rf__spent(residual)) {

@@ -10,22 +10,36 @@
 struct saved { rf_rotate_parts_spec spec; int64_t D; };
 struct pass { const rfk_table *k; const struct saved *s; float dir, *y; const float *x; };
 
+/* Heads of part p. */
+static int64_t heads_of(const rf_rotate_parts_spec *t, int64_t p)
+{
+    return p > 0 && t->kv_heads ? t->kv_heads : t->heads;
+}
+
+/* ... and of the parts before it; of all parts together with p = parts. */
+static int64_t heads_before(const rf_rotate_parts_spec *t, int64_t p)
+{
+    return p > 0 ? t->heads + (p - 1) * heads_of(t, 1) : 0;
+}
+
 static void rotate(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
     const struct pass *a = arg;
     const rf_rotate_parts_spec *t = &a->s->spec;
-    const int64_t part = t->heads * a->s->D, width = t->parts * part, done = t->rotated * a->s->D;
+    const int64_t D = a->s->D, width = heads_before(t, t->parts) * D;
     for (int64_t n = first; n < last; n++)
         for (int64_t p = 0; p < t->parts; p++) {
-            const float *x = a->x + n * width + p * part;
-            float *y = a->y + n * width + p * part;
+            const int64_t at_part = n * width + heads_before(t, p) * D, part = heads_of(t, p) * D;
+            const int64_t rotated = rf__min64(t->rotated, heads_of(t, p)), done = rotated * D;
+            const float *x = a->x + at_part;
+            float *y = a->y + at_part;
             const rf_rope *rope = t->rope[p];
             if (rope) {
                 const rf_rope_spec *spec = rf_rope_spec_of(rope);
                 const int64_t at = t->row[p][n] * (spec->rotary / 2);
                 (spec->layout == RF_ROPE_PAIRS ? a->k->rope_pairs : a->k->rope_halves)(
-                    y, x, rf_rope_cos(rope) + at, rf_rope_sin(rope) + at, a->dir, t->rotated, a->s->D, spec->rotary);
+                    y, x, rf_rope_cos(rope) + at, rf_rope_sin(rope) + at, a->dir, rotated, D, spec->rotary);
             }
             const int64_t from = rope ? done : 0;
             if (y != x) memcpy(y + from, x + from, (size_t)(part - from) * sizeof *y);
@@ -45,9 +59,10 @@ rf_tensor *rf_rotate_parts(rf_graph *g, rf_tensor *x, const rf_rotate_parts_spec
 {
     RF_EXPECT(g, "rotate_parts", x, 2);
     RF_NEED(g, spec && spec->parts >= 1 && spec->parts <= RF_ROTATE_PARTS && spec->heads >= 1 && spec->rotated >= 0 &&
-            spec->rotated <= spec->heads && x->dim[1] % (spec->parts * spec->heads) == 0, RF_EARG,
-            "rotate_parts: columns: expected a multiple of parts times heads, got %lld", (long long)x->dim[1]);
-    const int64_t N = x->dim[0], D = x->dim[1] / (spec->parts * spec->heads);
+            spec->rotated <= spec->heads && spec->kv_heads >= 0 && (!spec->kv_heads || spec->rotated == spec->heads) &&
+            x->dim[1] % heads_before(spec, spec->parts) == 0, RF_EARG,
+            "rotate_parts: columns: expected a multiple of the heads of all parts, got %lld", (long long)x->dim[1]);
+    const int64_t N = x->dim[0], D = x->dim[1] / heads_before(spec, spec->parts);
     struct saved s = {*spec, D};
     for (int64_t p = 0; p < spec->parts; p++) {
         if (!spec->rope[p]) continue;
