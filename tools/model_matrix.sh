@@ -26,11 +26,12 @@ table() {
         row="| \`$family\`"
         for head in masked sequence token span choice; do
             if golden "$family" $head; then row="$row | compared"
+            elif ! golden "$family" masked; then row="$row | refused"
             else row="$row | own"
             fi
         done
         if golden "$family" causal; then row="$row | compared"
-        elif grep -q "\[ \$family = $family \]" tests/cli/families.sh; then row="$row | refused"
+        elif ! golden "$family" masked || grep -q "\[ \$family = $family \]" tests/cli/families.sh; then row="$row | refused"
         else row="$row | own"
         fi
         if [ -d "tests/golden/$family/whole" ] || [ "$family" = roformer ]; then row="$row | compared"

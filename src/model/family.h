@@ -66,8 +66,8 @@ typedef struct rf_head_weights {
 } rf_head_weights;
 
 /* The vectors that a head uses: of all tokens, of each sequence's first token, of the token that config's summary_type
- * names, or pooled by its sentence_pooling. */
-typedef enum rf_look { RF_LOOK_ALL, RF_LOOK_FIRST, RF_LOOK_SUMMARY, RF_LOOK_POOLED } rf_look;
+ * names, or pooled by its sentence_pooling; or of its last token that is not pad_token_id. */
+typedef enum rf_look { RF_LOOK_ALL, RF_LOOK_FIRST, RF_LOOK_SUMMARY, RF_LOOK_POOLED, RF_LOOK_LAST } rf_look;
 
 typedef struct rf_head_row {
     rf_head head;

@@ -13,7 +13,9 @@
  *     none       h                                  pooled texts, as in sentence-transformers (Reimers & Gurevych 2019)
  *
  * A candidate's last token is its own last one. transformers uses the last column of the padded batch, which is the
- * same without padding. New heads use the first token, for which both always agree. */
+ * same without padding. With RF_LOOK_LAST, tokens that are pad_token_id do not count at the end of a text, even if the
+ * tokenizer adds them, as in transformers' classes of LLaMA's kind. New heads use the first token, for which both
+ * always agree. */
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/family.h"
@@ -43,9 +45,13 @@ bool rf__task_rows(const rf_params *p)
 /* The tokens that the head uses, one of each sequence; NULL: all of them, or out of memory. */
 static int32_t *rows_of(rf_graph *g, const rf_params *params, const rf_batch *b)
 {
-    const bool last = look_of(params) == RF_LOOK_SUMMARY && params->config.summary == RF_SUMMARY_LAST;
+    const bool own = look_of(params) == RF_LOOK_LAST;
+    const bool last = own || (look_of(params) == RF_LOOK_SUMMARY && params->config.summary == RF_SUMMARY_LAST);
     int32_t *row = !rf__task_rows(params) ? NULL : rf__push(g, (size_t)b->B, sizeof *row);
-    for (int64_t i = 0; row && i < b->B; i++) row[i] = last ? b->start[i + 1] - 1 : b->start[i];
+    for (int64_t i = 0; row && i < b->B; i++) {
+        row[i] = last ? b->start[i + 1] - 1 : b->start[i];
+        while (own && row[i] > b->start[i] && b->id[row[i]] == params->config.pad_token_id) row[i]--;
+    }
     return row;
 }
 

@@ -74,7 +74,7 @@ static rf_status settle(const rf_pipeline *p, rf_embed_options *o, rf_error *why
 
 static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error *why)
 {
-    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_MAX)
+    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_LAST)
         return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
     if (o->normalize < 0 || o->normalize > 1)
         return rf_fail(why, RF_EARG, "normalize: expected -1 to 1, got %d", o->normalize);
@@ -86,16 +86,16 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
         return rf_fail(why, RF_EARG, "layer_norm: expected 0 or 1, got %d", o->layer_norm);
     if (o->skip_special_tokens < 0 || o->skip_special_tokens > 1)
         return rf_fail(why, RF_EARG, "skip_special_tokens: expected 0 or 1, got %d", o->skip_special_tokens);
-    if (o->skip_special_tokens && o->pooling == RF_POOL_CLS)
-        return rf_fail(why, RF_EARG, "pooling: expected mean or max where special tokens are skipped, got cls, the "
-                       "vector of a special token");
+    if (o->skip_special_tokens && (o->pooling == RF_POOL_CLS || o->pooling == RF_POOL_LAST))
+        return rf_fail(why, RF_EARG, "pooling: expected mean or max where special tokens are skipped, got %s, the "
+                       "vector of a special token", rf__poolings[o->pooling]);
     if (o->dimensions < 0 || o->dimensions > rf_model_config(p->model)->hidden_size)
         return rf_fail(why, RF_EARG, "dimensions: expected -1 to %lld, the width of the model, got %lld",
                        (long long)rf_model_config(p->model)->hidden_size, (long long)o->dimensions);
     if (rf_model_config(p->model)->is_decoder && !rf_model_config(p->model)->linear_pooler &&
         o->pooling == RF_POOL_CLS)
-        return rf_fail(why, RF_EUNSUPPORTED, "pooling: expected mean or max, got cls: in a causal model the first "
-                       "token does not attend to the others");
+        return rf_fail(why, RF_EUNSUPPORTED, "pooling: expected mean, max or last, got cls: in a causal model the "
+                       "first token does not attend to the others");
     return RF_OK;
 }
 

@@ -81,8 +81,9 @@ static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s
                               "%.200s: pooling_mode: expected a string or a list of strings, got another value", path);
     if (n > 1) return rf_fail(why, RF_EUNSUPPORTED,
                               "%.200s: pooling: expected one, got %zu; combined poolings are not supported", path, n);
+    if (!strcmp(name, "lasttoken")) name = "last";                           /* sentence-transformers' name           */
     if (rf__pooling_of(name) < 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling: expected cls, mean or max, got \"%s\"", path,
+        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling: expected cls, mean, max or lasttoken, got \"%s\"", path,
                        rf__printable(name).text);
     snprintf(s->pooling, sizeof s->pooling, "%s", name);
     s->include_prompt = !json_is_false(json_object_get(root, "include_prompt"));
@@ -462,7 +463,7 @@ static json_t *pooling(const rf_config *c)
                      (json_int_t)c->hidden_size, "pooling_mode_cls_token", !strcmp(how, "cls"),
                      "pooling_mode_mean_tokens", !strcmp(how, "mean"), "pooling_mode_max_tokens", !strcmp(how, "max"),
                      "pooling_mode_mean_sqrt_len_tokens", 0, "pooling_mode_weightedmean_tokens", 0,
-                     "pooling_mode_lasttoken", 0, "include_prompt", 1);
+                     "pooling_mode_lasttoken", !strcmp(how, "last"), "include_prompt", 1);
 }
 
 /* Creates the subfolder that the name begins with. */

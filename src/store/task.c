@@ -115,7 +115,7 @@ static rf_status read_summary(const char *file, const json_t *root, rf_config *c
 }
 
 const char *const rf__poolings[] = {
-    "cls", "mean", "max", NULL,
+    "cls", "mean", "max", "last", NULL,
 };
 
 int rf__pooling_of(const char *name)
@@ -135,7 +135,7 @@ static rf_status read_pooling(const char *file, const json_t *root, rf_config *c
         return rf_fail(why, RF_EDATA, "%s: sentence_normalize: expected true or false, got another value", file);
     c->sentence_normalize = json_is_true(unit);
     if (!*c->sentence_pooling || rf__pooling_of(c->sentence_pooling) >= 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: sentence_pooling: expected cls, mean or max, got \"%s\"", file,
+    return rf_fail(why, RF_EDATA, "%s: sentence_pooling: expected cls, mean, max or last, got \"%s\"", file,
                    rf__printable(c->sentence_pooling).text);
 }
 

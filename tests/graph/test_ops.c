@@ -292,15 +292,19 @@ static void pool_formula(double *y, const double *const in[], const void *what)
                 sum += in[0][n * p->C + c];
                 most = fmax(most, in[0][n * p->C + c]);
             }
-            const double first = in[0][p->start[b] * p->C + c], mean = sum / (p->start[b + 1] - p->start[b]);
-            y[b * p->C + c] = p->how == RF_POOL_CLS ? first : p->how == RF_POOL_MEAN ? mean : most;
+            const double first = in[0][p->start[b] * p->C + c], last = in[0][(p->start[b + 1] - 1) * p->C + c];
+            const double mean = sum / (p->start[b + 1] - p->start[b]);
+            y[b * p->C + c] = p->how == RF_POOL_CLS    ? first
+                              : p->how == RF_POOL_MEAN ? mean
+                              : p->how == RF_POOL_MAX  ? most
+                                                       : last;
         }
 }
 
 static void pool(void **state)
 {
     (void)state;
-    for (int how = RF_POOL_CLS; how <= RF_POOL_MAX; how++) {
+    for (int how = RF_POOL_CLS; how <= RF_POOL_LAST; how++) {
         const struct pool cases[] = {{3, 5, {0, 4, 5, 12}, (rf_pooling)how}, {1, 17, {0, 3}, (rf_pooling)how},
                                      {4, 1, {0, 1, 2, 3, 9}, (rf_pooling)how}};
         for (size_t i = 0; i < RF_COUNT(cases); i++) {

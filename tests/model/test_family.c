@@ -1,4 +1,4 @@
-/* test_family.c — mirrors src/model/family.c, src/model/bert_layer.c, src/model/by_head.c and src/model/families (each
+/* test_family.c — mirrors family.c, bert_layer.c, by_head.c, llama_layer.c in src/model, and src/model/families (each
  * file: its rows and its equations). */
 #include "families.h"
 
@@ -23,6 +23,8 @@ static rf_config small(const char *family)
     if (c.type_vocab_size == 1) c.type_vocab_size = 2;
     if (c.pad_token_id >= c.vocab_size) c.pad_token_id = 1;
     if (c.local_attention) c.local_attention = 2;                   /* of layer 1: the tokens next to each            */
+    if (c.num_key_value_heads) c.num_key_value_heads = 1;
+    if (c.head_dim > 0) c.head_dim = 6;
     if (!c.is_encoder_decoder) return c;
     c.decoder_layers = 3;
     c.decoder_attention_heads = 4;
@@ -80,7 +82,7 @@ static void parameters_are_counted(void **state)
             rf_config c = small((*f)->name);
             rf_params p;
             rf_error why = {0};
-            c.is_decoder = is->causal;
+            c.is_decoder |= is->causal;
             snprintf(c.architecture, sizeof c.architecture, "%s", is->name);
             if (rf__params_new_head(ctx, &c, is->head, &p, &why)) fail_msg("%s: %s", is->name, why.text);
             int64_t n = 0;
@@ -255,7 +257,7 @@ static void every_tensor_has_its_gradient(void **state)
             c.hidden_act = RF_ACT_GELU;
             c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
             if (c.classifier_dropout > 0) c.classifier_dropout = 0;
-            c.is_decoder = is->causal;
+            c.is_decoder |= is->causal;
             c.layer_norm_eps = 1e-3;
             check_gradients(ctx, &c, is->head);
         }

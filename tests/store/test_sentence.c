@@ -21,7 +21,7 @@ static void folders_of_sentence_transformers_are_read(void **state)
 {
     (void)state;
     static const struct { const char *name, *pooling; int normalize; int64_t usual; } cases[] = {
-        {"mean", "mean", 0, -1}, {"cls-unit", "cls", 1, -1}, {"max", "max", 0, 0}};
+        {"mean", "mean", 0, -1}, {"cls-unit", "cls", 1, -1}, {"max", "max", 0, 0}, {"last", "last", 0, -1}};
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_sentence s;
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
@@ -38,7 +38,6 @@ static void folders_of_sentence_transformers_are_read(void **state)
         rf_sentence_free(&s);
     }
     read_golden(ctx, "two", RF_EUNSUPPORTED, &s, "pooling: expected one, got 2; combined poolings are not supported");
-    read_golden(ctx, "last", RF_EUNSUPPORTED, &s, "pooling: expected cls, mean or max, got \"lasttoken\"");
     read_golden(ctx, "dense", RF_EUNSUPPORTED, &s, "module 2: expected Normalize, or none, got Dense");
     rf_ctx_free(ctx);
 }
@@ -58,10 +57,10 @@ static void what_is_written_is_read(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    static const char *const poolings[] = {"cls", "mean", "max"};
-    for (int i = 0; i < 6; i++) {
+    static const char *const poolings[] = {"cls", "mean", "max", "last"};
+    for (int i = 0; i < 8; i++) {
         const char *folder = t_folder();
-        const rf_config c = config_of(poolings[i % 3], i / 3);
+        const rf_config c = config_of(poolings[i % 4], i / 4);
         rf_sentence s;
         rf_error why = {0};
         if (rf_sentence_write(ctx, folder, &c, &why)) fail_msg("%s", why.text);
@@ -71,8 +70,8 @@ static void what_is_written_is_read(void **state)
             folder = copy;
         }
         if (rf_sentence_read(ctx, folder, &s, &why)) fail_msg("%s", why.text);
-        assert_string_equal(s.pooling, poolings[i % 3]);
-        assert_int_equal(s.normalize, i / 3);
+        assert_string_equal(s.pooling, poolings[i % 4]);
+        assert_int_equal(s.normalize, i / 4);
         assert_int_equal(s.max_length, 77);
         assert_int_equal(s.prompts, 0);
         for (const char *const *file = rf_sentence_files(&c); *file; file++) {

@@ -154,7 +154,10 @@ static void families_are_counted(void **state)
             assert_int_equal(rf_config_defaults_of((*f)->name, &c, NULL), RF_OK);
             c.vocab_size = s.V, c.embedding_size = c.hidden_size = 128, c.num_hidden_layers = many ? 1 : 4;
             c.num_attention_heads = 4, c.intermediate_size = 512;
+            if (c.num_key_value_heads) c.num_key_value_heads = 2;
+            if (c.head_dim) c.head_dim = 48;
             o.max_length = s.T, o.tokens_per_batch = s.B * s.T, o.mlm_probability = many ? 0.9 : 0.15;
+            if (c.is_decoder) o.mlm_probability = 1;                    /* every token is a label */
             assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
             const double expected = held(ctx, &p, &o, &s), got = rf__memory_batch(&p, &o, o.tokens_per_batch, 0);
             print_message("           %s: %.2f MB held, %.2f MB estimated: %+.1f %%\n", (*f)->name, expected * 1e-6,

@@ -18,7 +18,7 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta": "Roberta", "xlm_roberta": "XLMRoberta", "mpnet": "MPNet",
-            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm"}
+            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3"}
 
 # Not keys of files: what callers and loaders pass, and methods of a configuration.
 CALLERS = {

@@ -317,12 +317,14 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
 /* y[i,:] = x[row[i],:] */
 rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n);
 
-/* Pools each sequence to one vector: its first token, the mean, or the maximum of each column.     [N,C] -> [B,C] */
+/* Pools each sequence to one vector: its first token, the mean, the maximum of each column, or its last token.
+ * [N,C] -> [B,C] */
 typedef enum rf_pooling {
     RF_POOL_AUTO = -1,                  /* only in rf_embed_options: as the folder says */
     RF_POOL_CLS,
     RF_POOL_MEAN,
-    RF_POOL_MAX
+    RF_POOL_MAX,
+    RF_POOL_LAST
 } rf_pooling;
 rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how);
 

@@ -16,7 +16,7 @@ typedef struct cli_embedding {
 
 /* The options of a command for it; `member` is the cli_embedding in its struct of arguments. */
 #define CLI_EMBEDDING_OPTIONS(type, member)                                                                            \
-    {"pooling", 'p', CLI_CHOICE, offsetof(type, member.pooling), "cls|mean|max", "mean", 0, 0, NULL,                   \
+    {"pooling", 'p', CLI_CHOICE, offsetof(type, member.pooling), "cls|mean|max|last", "mean", 0, 0, NULL,              \
      "pooling of token vectors into one vector; if not given, as configured in the folder", NULL},                     \
         {"dimensions", 0, CLI_INT, offsetof(type, member.dimensions), "N", "0", 0, 1 << 20, NULL,                      \
          "truncate vectors to their first N dimensions before normalization (Matryoshka); 0: all", NULL},              \

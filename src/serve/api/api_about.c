@@ -40,7 +40,8 @@ void srv_api_ping(srv_request *r) { srv_answer(r, 200, NULL); }
 
 static void put_pooling(srv_text *t, const srv_model *m)
 {
-    static const char *const names[] = {[RF_POOL_CLS] = "cls", [RF_POOL_MEAN] = "mean", [RF_POOL_MAX] = "max"};
+    static const char *const names[] = {[RF_POOL_CLS] = "cls", [RF_POOL_MEAN] = "mean", [RF_POOL_MAX] = "max",
+                                        [RF_POOL_LAST] = "last_token"};
     const size_t how = (size_t)m->embed.pooling;
     srv_printf(t, "{\"embedding\":{\"pooling\":\"%s\"}}", how < RF_COUNT(names) && names[how] ? names[how] : "other");
 }

@@ -142,7 +142,7 @@ static rf_status read_added(rf_tokenizer_folder *f, const hf_tokenizer *t)
 static int32_t find_piece(const void *t, const char *text) { return id_of(t, text); }
 
 /* A token of the settings whose name differs from BERT's. */
-static void name_ends(rf_tokenizer_folder *f)
+static void name_ends(rf_tokenizer_folder *f, const fast *t)
 {
     static const struct { int special; const char *key; } row[] = {{RF_CLS, "bos_token"}, {RF_SEP, "eos_token"}};
     for (size_t i = 0; i < RF_COUNT(row); i++) {
@@ -151,6 +151,8 @@ static void name_ends(rf_tokenizer_folder *f)
         if (!f->parts.special[row[i].special])
             f->parts.special[row[i].special] = json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
     }
+    /* nothing begins a text: its first token is predicted behind what ends one, as by GPT-2 */
+    if (!f->parts.special[RF_CLS] && f->parts.bare && t->level) f->parts.special[RF_CLS] = f->parts.special[RF_SEP];
 }
 
 /* ---- a folder ---------------------------------------------------------------------------------------------------- */
@@ -210,7 +212,7 @@ static rf_status read_parts(rf_tokenizer_folder *f, hf_tokenizer *t)
     if (!status) status = read_added(f, t);
     if (status) return status;
     rf__added_resolve(f->parts.added, f->parts.added_n, t->pieces.n, find_piece, t);
-    name_ends(f);
+    name_ends(f, t);
     t->base.n = t->pieces.n;
     if (!f->parts.special[RF_UNK] && t->pieces.unk >= 0) f->parts.special[RF_UNK] = t->pieces.token[t->pieces.unk];
     return RF_OK;

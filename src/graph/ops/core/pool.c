@@ -3,8 +3,9 @@
  *     cls    y[b,:] = x[start[b],:]
  *     mean   y[b,:] = sum_n x[n,:] / T
  *     max    y[b,c] = largest x[n,c] (the first of equals)        n in sequence b of T tokens
+ *     last   y[b,:] = x[start[b+1] - 1,:]
  *
- * dx is the transpose: dy to the first token, dy / T to all tokens, or dy[b,c] to the token with the maximum. */
+ * dx is the transpose: dy to the first or last token, dy / T to all, or dy[b,c] to the token with the maximum. */
 #include "graph/graph.h"
 
 struct saved { const int32_t *start; rf_pooling how; int32_t *which; };
@@ -19,10 +20,11 @@ static void pool(void *arg, int64_t b, int worker)
     float *y = a->y + b * C;
     const float *x = a->x + first * C;
     int32_t *which = a->s->which ? a->s->which + b * C : NULL;
+    if (a->s->how == RF_POOL_LAST) x += (last - 1 - first) * C;
     memcpy(y, x, (size_t)C * sizeof *y);
     if (which)
         for (int64_t c = 0; c < C; c++) which[c] = first;
-    if (a->s->how == RF_POOL_CLS) return;
+    if (a->s->how == RF_POOL_CLS || a->s->how == RF_POOL_LAST) return;
     for (int32_t n = first + 1; n < last; n++) {
         x += C;
         if (a->s->how == RF_POOL_MEAN) {
@@ -50,6 +52,7 @@ static void pool_back(void *arg, int64_t b, int worker)
     switch (a->s->how) {
     case RF_POOL_AUTO: break;                                           /* rf_pool refuses it */
     case RF_POOL_CLS: memcpy(dx, dy, (size_t)C * sizeof *dx); break;
+    case RF_POOL_LAST: memcpy(dx + (last - 1 - first) * C, dy, (size_t)C * sizeof *dx); break;
     case RF_POOL_MEAN:
         for (int32_t n = first; n < last; n++, dx += C) a->k->scale(dx, dy, 1 / (float)(last - first), C);
         break;
@@ -71,7 +74,7 @@ rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, 
 {
     RF_EXPECT(g, "pool", x, 2);
     RF_STARTS(g, "pool", start, B, x->dim[0], 1);
-    RF_NEED(g, how == RF_POOL_CLS || how == RF_POOL_MEAN || how == RF_POOL_MAX, RF_EARG,
+    RF_NEED(g, how >= RF_POOL_CLS && how <= RF_POOL_LAST, RF_EARG,
             "pool: expected a value of rf_pooling, got %d", (int)how);
 
     const bool track = rf__tracked(g, RF_IN(x));

@@ -1,0 +1,82 @@
+/* llama.h — the rows that LLaMA, Qwen2, Qwen3 and Gemma 3 share.                         Touvron et al. 2023 (LLaMA)
+ *
+ * Pre-norm layers (bert_layer.c) without token types: norms of the root mean square, rotary positions in halves, H
+ * heads of queries that share G heads of keys and values, each of D = head_dim columns, a gated feed-forward layer.
+ *
+ *     h_0     = word[id]
+ *     q, k, v = norm(h) W_q, norm(h) W_k, norm(h) W_v                      [N, H D], [N, G D], [N, G D]
+ *     h       = h + softmax(R(m) q (R(n) k)^T / sqrt D) v W_o              over the tokens up to m
+ *     h       = h + (act(x W_g) * (x W_u)) W_d,    x = norm(h)
+ *     logits  = norm(h_L) word^T, or with a matrix of its own, lm_head
+ *     labels  = norm(h_L) W                        of a text's last token that is not pad_token_id; of tokens with b */
+#ifndef RF_MODEL_FAMILIES_LLAMA_H
+#define RF_MODEL_FAMILIES_LLAMA_H
+
+#include "model/bert_layer.h"
+#include "model/llama.h"
+#include "store/store.h"
+
+#define RF_LLAMA_ROW(name, shape, init, decay, flags, member)                                                          \
+    RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
+
+/* scale: ONES, or ZEROS for norms that are scaled by 1 + w. */
+#define RF_LLAMA_EMBEDDING(scale)                                                                                      \
+    RF_TENSOR(rf_bert_embedding, word, "embed_tokens.weight", "VE", NORMAL, true, RF_ROW_WORDS),                       \
+    RF_TENSOR(rf_bert_embedding, last, "norm.weight", "C", scale, false, 0)
+#define RF_LLAMA_QKV(scale)                                                                                            \
+    RF_LLAMA_ROW("input_layernorm.weight", "C", scale, false, 0, norm),                                                \
+    RF_LLAMA_ROW("self_attn.q_proj.weight", "qC", NORMAL, true, 0, qkv),                                               \
+    RF_LLAMA_ROW("self_attn.k_proj.weight", "kC", NORMAL, true, RF_ROW_JOINED, qkv),                                   \
+    RF_LLAMA_ROW("self_attn.v_proj.weight", "kC", NORMAL, true, RF_ROW_JOINED, qkv)
+#define RF_LLAMA_QKV_BIAS                                                                                              \
+    RF_LLAMA_ROW("self_attn.q_proj.bias", "q", ZEROS, false, 0, qkv_bias),                                             \
+    RF_LLAMA_ROW("self_attn.k_proj.bias", "k", ZEROS, false, RF_ROW_JOINED, qkv_bias),                                 \
+    RF_LLAMA_ROW("self_attn.v_proj.bias", "k", ZEROS, false, RF_ROW_JOINED, qkv_bias)
+#define RF_LLAMA_HEAD_NORMS(scale)                                                                                     \
+    RF_LLAMA_ROW("self_attn.q_norm.weight", "D", scale, false, 0, query_norm),                                         \
+    RF_LLAMA_ROW("self_attn.k_norm.weight", "D", scale, false, 0, key_norm)
+#define RF_LLAMA_OUT RF_LLAMA_ROW("self_attn.o_proj.weight", "Cq", NORMAL, true, 0, out)
+#define RF_LLAMA_FEED                                                                                                  \
+    RF_LLAMA_ROW("mlp.gate_proj.weight", "FC", NORMAL, true, RF_ROW_GATED, up),                                        \
+    RF_LLAMA_ROW("mlp.up_proj.weight", "FC", NORMAL, true, RF_ROW_GATED | RF_ROW_JOINED, up),                          \
+    RF_LLAMA_ROW("mlp.down_proj.weight", "CF", NORMAL, true, 0, down)
+
+/* Classes whose names differ by the family only. */
+#define RF_LLAMA_CLASSES(family)                                                                                       \
+    {RF_HEAD_MLM, family "ForCausalLM", true, false},                                                                  \
+    {RF_HEAD_SEQUENCE, family "ForSequenceClassification", false, false},                                              \
+    {RF_HEAD_TOKEN, family "ForTokenClassification", false, false},                                                    \
+    {RF_HEAD_EMBED, family "ForSentenceEmbedding", false, true}
+
+/* Keys of config.json; those that layers of this kind cannot honor are missing. */
+#define RF_LLAMA_KEYS                                                                                                  \
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),                                                                   \
+    RF_CONFIG_KEY(type_vocab_size, NONE, 0, 0, 0, 0),                                                                  \
+    RF_CONFIG_KEY(layer_norm_eps, NONE, 0, 0, 0, 0),                                                                   \
+    RF_CONFIG_KEY(attention_probs_dropout_prob, NONE, 0, 0, 0, 0),                                                     \
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),                                                                     \
+    RF_CONFIG_KEY(rotary_heads, NONE, 0, 0, 0, 0),                                                                     \
+    RF_CONFIG_KEY(rotary_value_inverse, NONE, 0, 0, 0, 0),                                                             \
+    RF_CONFIG_KEY(use_logn_attn, NONE, 0, 0, 0, 0),                                                                    \
+    RF_CONFIG_KEY(hidden_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),                               \
+    RF_CONFIG_KEY(classifier_dropout, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),                                \
+    RF_CONFIG_KEY(normalize_before, TRUTH, 1, 1, 1, RF_KEY_OURS),                                                      \
+    RF_CONFIG_KEY(rope_interleave, TRUTH, 0, 0, 0, RF_KEY_OURS),                                                       \
+    RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),                                                \
+    RF_CONFIG_KEY_AS("rms_norm_eps", layer_norm_eps, NUMBER, 1e-6, 0, 1, RF_KEY_OPEN_LOW),                             \
+    RF_CONFIG_KEY_AS("attention_dropout", attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH),            \
+    RF_CONFIG_KEY(pad_token_id, WHOLE, -1, -1, 16777215, RF_KEY_NULL)
+
+/* ... of models that are causal always. */
+#define RF_LLAMA_CAUSAL RF_CONFIG_KEY(is_decoder, TRUTH, 1, 1, 1, RF_KEY_OURS)
+
+#define RF_LLAMA_ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
+#define RF_LLAMA_IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
+
+/* The part of a family's row that all have. */
+#define RF_LLAMA_LAYER                                                                                                 \
+    .prefix = "model.", .layers = "layers.", .gated = true, .gate = RF_GATE_FIRST, .head = rf__llama_heads,            \
+    .spelling = rf__llama_spelling, .silent = rf__llama_silent, .positions = rf__llama_positions,                      \
+    .finish = rf__bert_finish, .footprint = rf__llama_footprint, .embedding = embedding, .layer = layer, RF_BERT_LAYER
+
+#endif

@@ -1,0 +1,24 @@
+/* llama.h — what families of LLaMA's kind share beside their rows; see families/llama.h. */
+#ifndef RF_MODEL_LLAMA_H
+#define RF_MODEL_LLAMA_H
+
+#include "model/family.h"
+
+extern const rf_head_row rf__llama_heads[];
+extern const rf_spelling rf__llama_spelling[];
+extern const rf_silent rf__llama_silent[];
+extern const char *const rf__llama_positions[];
+
+rf_footprint rf__llama_footprint(const rf_config *c, bool bf16);
+
+/* rf_family_config.read and .write of models whose layers see all tokens, or all earlier ones: layer_types, if it is
+ * there, has full_attention for each layer, and is not written. */
+rf_status rf__llama_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
+void rf__llama_write(const rf_config *c, json_t **more);
+
+/* Whether number i of layer_types is full_attention (*full) or sliding_attention; RF_EUNSUPPORTED: another value;
+ * RF_EDATA: the list has another length than num_hidden_layers. */
+rf_status rf__layer_type(const char *file, const json_t *list, size_t i, bool *full, rf_error *why);
+rf_status rf__layer_types_count(const char *file, const json_t *list, const rf_config *c, rf_error *why);
+
+#endif

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/qwen3 and the folders of its relatives: tiny models with random weights and every head, saved by transformers, and what
+transformers computes with them.  Needs torch and transformers 5; the tests need neither.  The formats are those of golden_models.py and
+golden_heads.py, which tests/golden/README.md describes.
+
+    python tools/golden/golden_llama.py [FAMILY...]        # writes tests/golden/FAMILY anew; all of them without names
+    python tools/golden/golden_llama.py --check FOLDER...  # transformers loads folders that roformer wrote"""
+import json
+import sys
+
+import transformers
+
+import golden
+from golden_bert import NAMES, check
+
+# Four heads of queries share two heads of keys; 4 x 16 columns of queries beside 24 of the model.
+SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
+             intermediate_size=40, max_position_embeddings=64, pad_token_id=1, bos_token_id=2, eos_token_id=3)
+LABELS = dict(id2label=NAMES, label2id={v: k for k, v in NAMES.items()}, problem_type="single_label_classification")
+
+# family: (classes begin with, what all its configurations have, {folder: (class ends with, configuration, lengths of a head's texts)})
+FAMILIES = {
+    "qwen3": ("Qwen3", SMALL, {
+        "causal": ("ForCausalLM", dict(tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1e6)), None),
+        "untied": ("ForCausalLM", dict(num_key_value_heads=4, head_dim=6, rms_norm_eps=1e-5), None),
+        "one_key": ("ForCausalLM", dict(num_key_value_heads=1, tie_word_embeddings=True, pad_token_id=None), None),
+        "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
+        "token": ("ForTokenClassification", dict(num_labels=5), [6, 1, 9]),
+    }),
+}
+
+
+def config_of(family, own):
+    begin, common, _ = FAMILIES[family]
+    kind = {"Gemma3": "Gemma3TextConfig"}.get(begin, begin + "Config")
+    return getattr(transformers, kind)(**{**common, **own})
+
+
+def class_of(family, end):
+    begin = FAMILIES[family][0]
+    name = begin + end if begin != "Gemma3" or end == "ForCausalLM" else begin + "Text" + end
+    return getattr(transformers, name)
+
+
+def ending_with_padding(lengths, *rest):
+    """golden.padded, whose first text ends with the id of padding, as if the tokenizer had put it there."""
+    ids, mask, types = PADDED(lengths, *rest)
+    ids[0, lengths[0] - 1] = 0
+    return ids, mask, types
+
+
+PADDED = golden.padded
+
+
+def causal_loss(model):
+    """golden.write_case asks for the loss of models that say is_decoder."""
+    model.config.is_decoder = True
+
+
+def whole_weights(model, generator, shift):
+    golden.randomize(model, generator, sharp=lambda name: "q_proj" in name or "k_proj" in name)
+    import torch
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if "embed_tokens" in name:
+                p.copy_(0.4 * torch.randn(p.shape, generator=generator))
+            elif shift and "norm" in name:
+                p.sub_(1)                                      # scaled by 1 + w
+    model.tie_weights()
+    return model
+
+
+TEXTS = ["Call me Ishmael.", "never mind how long precisely, it's 1851", "道可道，非常道。"]
+INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages\nQuery:"
+END = "<|endoftext|>"
+
+
+def qwen_tokenizer():
+    """As Qwen3-Embedding's: byte-level BPE, and a token behind each text."""
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+    from golden_byte_level import LINES, MODERN
+    t = Tokenizer(models.BPE())
+    t.normalizer = normalizers.NFC()
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(MODERN % ""), "isolated"),
+                                               pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(LINES * 3, trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    t.add_special_tokens([AddedToken(x, normalized=False) for x in (END, "<|im_start|>", "<|im_end|>")])
+    template = processors.TemplateProcessing(single="$A " + END, pair=f"$A $B:1 {END}:1", special_tokens=[(END, t.token_to_id(END))])
+    t.post_processor = processors.Sequence([processors.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False), template])
+    return t
+
+
+def sentences(folder, model, tokenizer, settings, modules, **how):
+    """A folder of sentence-transformers, read again for what it answers: vectors with each prompt, and without any."""
+    import tempfile
+
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Transformer
+    with tempfile.TemporaryDirectory() as parts:
+        model.save_pretrained(parts)
+        tokenizer.save(parts + "/tokenizer.json")
+        golden.write_config(parts + "/tokenizer_config.json", settings)
+        SentenceTransformer(modules=[Transformer(parts), *modules], device="cpu", **how).save_pretrained(str(folder), create_model_card=False)
+    for name in ("README.md", "generation_config.json"):
+        (folder / name).unlink(missing_ok=True)
+    st = SentenceTransformer(str(folder), device="cpu")
+    rows = [{"prompt": name, "text": t, "vector": st.encode(t, prompt_name=name).tolist()} for name in [None, *st.prompts] for t in TEXTS]
+    golden.write_lines(folder / "vectors.jsonl", [json.dumps(r, ensure_ascii=False) for r in rows])
+
+
+def qwen_whole(root):
+    """As Qwen3-Embedding, and what the causal model itself makes of the texts."""
+    import torch
+    from sentence_transformers.base.modules import Normalize
+    from sentence_transformers.sentence_transformer.modules import Pooling
+    t = qwen_tokenizer()
+    generator = golden.seeded(90)
+    end = t.token_to_id(END)
+    config = config_of("qwen3", dict(vocab_size=t.get_vocab_size() + 17, max_position_embeddings=256, pad_token_id=end, bos_token_id=end, eos_token_id=end, tie_word_embeddings=True))
+    model = whole_weights(class_of("qwen3", "ForCausalLM")(config).eval(), generator, False)
+    settings = dict(tokenizer_class="Qwen2Tokenizer", add_bos_token=False, add_prefix_space=False, bos_token=None, eos_token=END, pad_token=END,
+                    unk_token=None, errors="replace", clean_up_tokenization_spaces=False, model_max_length=131072, split_special_tokens=False)
+    sentences(root / "whole", model, t, settings, [Pooling(24, pooling_mode="lasttoken"), Normalize()],
+              prompts={"query": INSTRUCT, "document": ""})
+    rows = []
+    for text in TEXTS:
+        ids = [end] + t.encode(text, add_special_tokens=False).ids
+        with torch.no_grad():
+            p = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+        rows.append({"text": text, "ids": ids[1:], "logprobs": [float(p[i, x]) for i, x in enumerate(ids[1:])]})
+    golden.write_lines(root / "whole" / "scores.jsonl", [json.dumps(r, ensure_ascii=False) for r in rows])
+
+
+WHOLE = {"qwen3": qwen_whole}
+
+
+def main():
+    golden.quiet()
+    if sys.argv[1:2] == ["--check"]:
+        return check(sys.argv[2:])
+    for family in sys.argv[1:] or FAMILIES:
+        root = golden.fresh(golden.GOLDEN / family)
+        for seed, (name, (end, own, lengths)) in enumerate(FAMILIES[family][2].items(), 1):
+            folder = root / name
+            generator = golden.seeded(seed)
+            model = whole_weights(class_of(family, end)(config_of(family, own)).eval(), generator, FAMILIES[family][0] == "Gemma3")
+            golden.save(model, folder)
+            golden.padded = ending_with_padding if end == "ForSequenceClassification" else PADDED
+            if lengths:
+                worst = golden.write_head(folder, model, lengths, generator, seed)
+            else:
+                causal_loss(model)
+                worst = golden.write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed)
+            golden.finish(folder, worst)
+        if family in WHOLE:
+            WHOLE[family](root)
+
+
+if __name__ == "__main__":
+    main()
