@@ -248,8 +248,8 @@ typedef struct rf_config {
     int64_t num_key_value_heads, head_dim;
     /* Gemma 3: scores are divided by the square root of this; 0: of the columns of a head. */
     double query_pre_attn_scalar;
-    /* The first layer that sees all tokens; others follow as global_attn_every_n_layers says. */
-    int64_t global_attn_first;
+    /* Gemma 3: 1: of each global_attn_every_n_layers layers, the last sees all tokens, not the first. */
+    int global_attn_last;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

@@ -109,6 +109,7 @@ typedef struct rf_family {
     const char *const *positions;       /* supported encodings, NULL at the end; or NULL: all                         */
     rf_norm_kind norm;
     bool first_bare;                    /* with normalize_before: no norm before the attention of the first layer     */
+    bool wordless;                      /* no folder has a language-model head: words are not predicted               */
     bool gated;                         /* the feed-forward layer has a gate, in the row RF_ROW_GATED,                */
     rf_gate_order gate;                 /* ... which is the first or the second half of it                            */
     rf_tensor *(*embed)(rf_graph *g, const rf_block *b);

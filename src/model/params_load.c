@@ -91,7 +91,7 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
         heads += params->p[i].head;
         found += params->p[i].head && match[i];
     }
-    const bool headless = heads && !found;
+    const bool headless = (heads && !found) || (params->family->wordless && params->head == RF_HEAD_MLM);
     for (size_t i = 0; i < params->n; i++)
         if (match[i] ? !fits(&params->p[i], match[i]) : !may_lack(params, &params->p[i], headless))
             complain(&bad, &params->p[i], match[i]);

@@ -118,17 +118,21 @@ static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why
 /* Refuses settings of a program that the layers of the family would not honor, or that its files could not record. */
 static rf_status check_lacking(const rf_config *c, const rf_family_config *f, const char *name, rf_error *why)
 {
-    const struct { const char *key; int64_t value; } own[] = {{"local_attention", c->local_attention},
-                                                              {"token_dropout", c->token_dropout},
-                                                              {"attention_key_size", c->attention_key_size},
-                                                              {"num_key_value_heads", c->num_key_value_heads},
-                                                              {"head_dim", c->head_dim},
-                                                              {"query_pre_attn_scalar", c->query_pre_attn_scalar > 0},
-                                                              {"global_attn_first", c->global_attn_first}};
-    for (size_t i = 0; i < RF_COUNT(own); i++)
-        if (own[i].value && !rf__config_key_named(f, own[i].key))
-            return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected 0 for a %s, got %lld", name, own[i].key, f->title,
-                           (long long)own[i].value);
+#define OWN(member) {#member, offsetof(rf_config, member), c->member > 0}
+    const struct { const char *key; size_t at; int given; } own[] = {
+        OWN(local_attention),     OWN(token_dropout), OWN(attention_key_size),
+        OWN(num_key_value_heads), OWN(head_dim),      OWN(query_pre_attn_scalar),
+        OWN(global_attn_last),
+    };
+#undef OWN
+    for (size_t i = 0; i < RF_COUNT(own); i++) {
+        bool there = false;
+        for (size_t k = 0; k < rf__config_key_count(f); k++)
+            there |= rf__config_key_of(f, k) && rf__config_key_of(f, k)->at == own[i].at;
+        if (own[i].given && !there)
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected 0 for a %s, got another value", name, own[i].key,
+                           f->title);
+    }
     return RF_OK;
 }
 

@@ -101,7 +101,7 @@ int64_t rf__config_first_position(const rf_config *c);
 static inline bool rf__config_local(const rf_config *c, int64_t layer)
 {
     const int64_t every = c->global_attn_every_n_layers;
-    return c->local_attention > 0 && every > 0 && (layer - c->global_attn_first) % every != 0;
+    return c->local_attention > 0 && every > 0 && (layer + (c->global_attn_last != 0)) % every != 0;
 }
 
 /* Columns of the queries of all heads; those of the keys, and of the values. */

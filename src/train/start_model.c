@@ -65,6 +65,10 @@ static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_err
                            r->o.model);
         }
     }
+    const rf_family *f;
+    if (!r->job && !rf__family_find(c, &f, NULL) && f->wordless)
+        return rf_fail(why, RF_EUNSUPPORTED, "pretrain: expected a family with a language-model head, got %s; finetune "
+                       "trains it", f->config.title);
     return r->job ? RF_OK : rf__task_objective_check(&r->o, c, *r->from ? r->from : RF_FILE_CONFIG, why);
 }
 

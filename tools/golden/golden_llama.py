@@ -18,6 +18,10 @@ SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_h
              intermediate_size=40, max_position_embeddings=64, pad_token_id=1, bos_token_id=2, eos_token_id=3)
 LABELS = dict(id2label=NAMES, label2id={v: k for k, v in NAMES.items()}, problem_type="single_label_classification")
 
+LLAMA3 = dict(rope_type="llama3", rope_theta=500000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
+# Layers 1 and 3 see all tokens, 0 and 2 near ones.
+GEMMA = dict(SMALL, num_hidden_layers=4, query_pre_attn_scalar=24, sliding_window=8, sliding_window_pattern=2)
+
 # family: (classes begin with, what all its configurations have, {folder: (class ends with, configuration, lengths of a head's texts)})
 FAMILIES = {
     "qwen3": ("Qwen3", SMALL, {
@@ -26,6 +30,27 @@ FAMILIES = {
         "one_key": ("ForCausalLM", dict(num_key_value_heads=1, tie_word_embeddings=True, pad_token_id=None), None),
         "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
         "token": ("ForTokenClassification", dict(num_labels=5), [6, 1, 9]),
+    }),
+    "qwen2": ("Qwen2", {k: v for k, v in SMALL.items() if k != "head_dim"}, {
+        "causal": ("ForCausalLM", dict(tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1e6)), None),
+        "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
+        "token": ("ForTokenClassification", dict(num_labels=5), [6, 1, 9]),
+    }),
+    "llama": ("Llama", SMALL, {
+        "causal": ("ForCausalLM", dict(head_dim=None, num_key_value_heads=None), None),
+        "llama3": ("ForCausalLM", dict(tie_word_embeddings=True, rope_parameters=LLAMA3), None),
+        "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
+        "token": ("ForTokenClassification", dict(num_labels=5), [6, 1, 9]),
+    }),
+    "gemma3": ("Gemma3", GEMMA, {
+        "causal": ("ForCausalLM", {}, None),
+        "untied": ("ForCausalLM", dict(tie_word_embeddings=False, sliding_window_pattern=6), None),
+        "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
+    }),
+    "embedding_gemma": ("Gemma3", dict(GEMMA, use_bidirectional_attention=True), {
+        "model": ("Model", {}, None),
+        "odd": ("Model", dict(sliding_window=7, num_key_value_heads=1), None),
+        "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
     }),
 }
 
@@ -40,6 +65,32 @@ def class_of(family, end):
     begin = FAMILIES[family][0]
     name = begin + end if begin != "Gemma3" or end == "ForCausalLM" else begin + "Text" + end
     return getattr(transformers, name)
+
+
+def write_hidden(folder, model, lengths, generator, seed):
+    """golden.txt of a model without a head: hidden states alone, of each text by itself."""
+    import torch
+    c, worst = model.config, 0.0
+    with open(folder / "golden.txt", "w") as out:
+        print(golden.made_with(f"seed {seed}", "float32 on the CPU"), file=out)
+        for n in lengths:
+            ids = torch.randint(0, c.vocab_size, (1, n), generator=generator)
+            with torch.no_grad():
+                h, exact = model(ids).last_hidden_state[0], model.double()(ids).last_hidden_state[0]
+                model.float()
+            worst = max(worst, float((h - exact).abs().max()))
+            assert worst < 3e-5, (folder, worst)               # its own rounding leaves room in a tolerance of 1e-4
+            rows, columns = golden.some(n, 16), golden.some(c.hidden_size, 64)
+            print(f"case length-{n} 1 {n}", file=out)
+            for title, table in (("ids", ids[0].tolist()), ("mask", [1] * n), ("types", [0] * n)):
+                print(title, *table, file=out)
+            print("columns", len(columns), *columns, file=out)
+            print("entries 0", file=out)
+            print("rows", len(rows), file=out)
+            for t in rows:
+                print(0, t, golden.numbers(h[t, columns].tolist()), file=out)
+        print("end", file=out)
+    return worst
 
 
 def ending_with_padding(lengths, *rest):
@@ -150,6 +201,8 @@ def main():
             golden.padded = ending_with_padding if end == "ForSequenceClassification" else PADDED
             if lengths:
                 worst = golden.write_head(folder, model, lengths, generator, seed)
+            elif end == "Model":
+                worst = write_hidden(folder, model, (1, 3, 12, 40), generator, seed)
             else:
                 causal_loss(model)
                 worst = golden.write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed)

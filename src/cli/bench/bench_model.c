@@ -166,7 +166,7 @@ static double attention_flops(const rf_config *c, const bench_shape *s, int back
     double all = 0;
     for (int64_t l = 0; l < c->num_hidden_layers; l++) {
         const rf_attention_type own = c->attention_types ? c->attention_type_per_layer[l] : c->attention_type;
-        const bool near = c->local_attention && (l - c->global_attn_first) % c->global_attn_every_n_layers;
+        const bool near = c->local_attention && (l + (c->global_attn_last != 0)) % c->global_attn_every_n_layers;
         all += own == RF_ATTENTION_LINEAR ? linear : softmax * (near ? local : s->squares);
     }
     return all;

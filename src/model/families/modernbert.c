@@ -15,6 +15,7 @@
  *
  * Published files have position_embedding_type and layer_norm_eps, which have no effect: the class reads norm_eps. */
 #include "model/bert_layer.h"
+#include "model/llama_layer.h"
 #include "store/store.h"
 
 static bool later(const rf_config *c, int64_t number)
@@ -138,22 +139,6 @@ static const rf_known_key known[] = {
 
 /* ---- config.json beyond its tables ------------------------------------------------------------------------------- */
 
-/* rope_parameters of transformers 5: a base for each kind of layer. */
-static rf_status read_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why)
-{
-    const json_t *one = json_object_get(both, kind), *theta = json_object_get(one, "rope_theta");
-    const char *type = json_string_value(json_object_get(one, "rope_type"));
-    if (type && strcmp(type, "default") != 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_parameters: %s: rope_type: expected default, got \"%s\"", file,
-                       kind, rf__printable(type).text);
-    if (!theta || json_is_null(theta)) return RF_OK;
-    if (!json_is_number(theta) || !(json_number_value(theta) > 1))
-        return rf_fail(why, RF_EDATA, "%s: rope_parameters: %s: rope_theta: expected a number above 1, got another "
-                       "value", file, kind);
-    *base = json_number_value(theta);
-    return RF_OK;
-}
-
 /* layer_types: the first layer is global, and the next global one determines how many are in between. */
 static rf_status read_types(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
@@ -162,21 +147,18 @@ static rf_status read_types(const char *file, const json_t *root, rf_config *c, 
     const size_t n = json_array_size(list);
     int64_t every = 0;
     if (!list || json_is_null(list)) return RF_OK;
-    if ((int64_t)n != c->num_hidden_layers)
-        return rf_fail(why, RF_EDATA, "%s: layer_types: expected num_hidden_layers, %lld, entries, got %zu", file,
-                       (long long)c->num_hidden_layers, n);
-    for (size_t i = 0; i < n; i++) {
-        const char *type = json_string_value(json_array_get(list, i));
-        const bool global = type && !strcmp(type, "full_attention");
-        if (!global && !(type && !strcmp(type, "sliding_attention")))
-            return rf_fail(why, RF_EUNSUPPORTED, "%s: layer_types[%zu]: expected full_attention or sliding_attention, "
-                           "got %s", file, i, type ? rf__printable(type).text : "another value");
+    rf_status status = rf__layer_types_count(file, list, c, why);
+    for (size_t i = 0; i < n && !status; i++) {
+        bool global;
+        status = rf__layer_type(file, list, i, &global, why);
+        if (status) return status;
         if (global && i && !every) every = (int64_t)i;
         if (global != (i == 0 || (every && (int64_t)i % every == 0)))
             return rf_fail(why, RF_EUNSUPPORTED, "%s: layer_types[%zu]: expected %s, as every so many layers from the "
                            "first on see all tokens, got %s", file, i, global ? "sliding_attention" : "full_attention",
-                           type);
+                           global ? "full_attention" : "sliding_attention");
     }
+    if (status) return status;
     if (!every) every = c->num_hidden_layers;
     const bool same = !given || c->global_attn_every_n_layers == every ||
                       (every == c->num_hidden_layers && c->global_attn_every_n_layers > every);
@@ -207,8 +189,8 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     const char *named = json_string_value(pooling);
     snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "rotary");
     if (c->local_rope_theta < 0) c->local_rope_theta = c->rope_theta;
-    rf_status status = read_base(file, both, "full_attention", &c->rope_theta, why);
-    if (!status) status = read_base(file, both, "sliding_attention", &c->local_rope_theta, why);
+    rf_status status = rf__rope_base(file, both, "full_attention", &c->rope_theta, why);
+    if (!status) status = rf__rope_base(file, both, "sliding_attention", &c->local_rope_theta, why);
     if (!status) status = read_types(file, root, c, why);
     if (!status) status = read_window(file, root, c, why);
     if (status) return status;

@@ -42,6 +42,8 @@ static const rf_known_key known[] = {
     RF_LLAMA_ONLY("use_sliding_window", "false", "layers see all earlier tokens"),
     RF_LLAMA_IDLE("sliding_window", "of use_sliding_window"),
     RF_LLAMA_IDLE("max_window_layers", "of use_sliding_window"),
+    RF_LLAMA_ONLY("is_causal", "true", "tokens see earlier ones alone"),
+    RF_LLAMA_ONLY("use_bidirectional_attention", "false", "tokens see earlier ones alone"),
     RF_LLAMA_IDLE("layer_types", "read by rf__llama_read"),
     {0},
 };
@@ -59,5 +61,5 @@ const rf_family rf__family_qwen3 = {
                .usual_act = RF_ACT_SILU,
                .one_width = true},
     .norm = RF_NORM_RMS,
-    RF_LLAMA_LAYER,
+    RF_LLAMA_LAYER(rf__head_norms_footprint),
 };

@@ -1,6 +1,6 @@
-/* llama.h — what families of LLaMA's kind share beside their rows; see families/llama.h. */
-#ifndef RF_MODEL_LLAMA_H
-#define RF_MODEL_LLAMA_H
+/* llama_layer.h — what families of LLaMA's kind share beside their rows; see families/llama.h. */
+#ifndef RF_MODEL_LLAMA_LAYER_H
+#define RF_MODEL_LLAMA_LAYER_H
 
 #include "model/family.h"
 
@@ -10,6 +10,7 @@ extern const rf_silent rf__llama_silent[];
 extern const char *const rf__llama_positions[];
 
 rf_footprint rf__llama_footprint(const rf_config *c, bool bf16);
+rf_footprint rf__head_norms_footprint(const rf_config *c, bool bf16);       /* ... with norms of queries and keys     */
 
 /* rf_family_config.read and .write of models whose layers see all tokens, or all earlier ones: layer_types, if it is
  * there, has full_attention for each layer, and is not written. */
@@ -20,5 +21,8 @@ void rf__llama_write(const rf_config *c, json_t **more);
  * RF_EDATA: the list has another length than num_hidden_layers. */
 rf_status rf__layer_type(const char *file, const json_t *list, size_t i, bool *full, rf_error *why);
 rf_status rf__layer_types_count(const char *file, const json_t *list, const rf_config *c, rf_error *why);
+
+/* rope_parameters of transformers 5 with a base for each kind of layer: *base is that of `kind` if it is there. */
+rf_status rf__rope_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why);
 
 #endif

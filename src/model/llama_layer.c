@@ -1,5 +1,5 @@
-/* llama.c — heads, names and keys of families of LLaMA's kind; see families/llama.h. */
-#include "model/llama.h"
+/* llama_layer.c — heads, names and keys of families of LLaMA's kind; see families/llama.h. */
+#include "model/llama_layer.h"
 
 #include "model/bert_layer.h"
 #include "store/store.h"
@@ -35,17 +35,35 @@ const rf_silent rf__llama_silent[] = {
 const char *const rf__llama_positions[] = {"rotary", NULL};
 
 /* As with norms before sub-layers and a gate, but for the widths of queries, keys and values (there 3C, and C of the
- * result of attention), which are kept once more where they have norms; and for two norms of what is added. */
-rf_footprint rf__llama_footprint(const rf_config *c, bool bf16)
+ * result of attention), which are kept once more where they have norms. */
+static rf_footprint footprint(const rf_config *c, bool bf16, int copies)
 {
     const double C = (double)c->hidden_size, q = (double)rf__config_query_columns(c),
-                 all = q + 2 * (double)rf__config_key_columns(c);
+                 all = copies * (q + 2 * (double)rf__config_key_columns(c));
     rf_footprint f = rf__gated_footprint(c, bf16);
-    f.layer += 4 * (2 * (c->hidden_dropout_prob > 0 ? 2 : 1) * C + 2 * all + q - 4 * C);
+    f.layer += 4 * (2 * (c->hidden_dropout_prob > 0 ? 2 : 1) * C + all + q - 4 * C);
     f.embeddings += 4 * C;
-    f.passing += 4 * (2 * all - 3 * C);
-    f.forward += 4 * (2 * all + q - 4 * C);
+    f.passing += 4 * (all - 3 * C);
+    f.forward += 4 * (all + q - 4 * C);
     return f;
+}
+
+rf_footprint rf__llama_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 1); }
+rf_footprint rf__head_norms_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 2); }
+
+rf_status rf__rope_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why)
+{
+    const json_t *one = json_object_get(both, kind), *theta = json_object_get(one, "rope_theta");
+    const char *type = json_string_value(json_object_get(one, "rope_type"));
+    if (type && strcmp(type, "default") != 0)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_parameters: %s: rope_type: expected default, got \"%s\"", file,
+                       kind, rf__printable(type).text);
+    if (!theta || json_is_null(theta)) return RF_OK;
+    if (!json_is_number(theta) || !(json_number_value(theta) > 1))
+        return rf_fail(why, RF_EDATA, "%s: rope_parameters: %s: rope_theta: expected a number above 1, got another "
+                       "value", file, kind);
+    *base = json_number_value(theta);
+    return RF_OK;
 }
 
 rf_status rf__layer_types_count(const char *file, const json_t *list, const rf_config *c, rf_error *why)
