@@ -28,7 +28,7 @@ const rf_head_row rf__llama_heads[] = {
 const rf_spelling rf__llama_spelling[] = {{0}};
 const rf_silent rf__llama_silent[] = {
     {"lm_head.weight", "tie_word_embeddings"},
-    {"layers.*.self_attn.rotary_emb.inv_freq", NULL},           /* transformers computes them anew                    */
+    {"layers.*.self_attn.rotary_emb.inv_freq", NULL},           /* transformers computes them                         */
     {"rotary_emb.inv_freq", NULL},
     {0},
 };
@@ -51,7 +51,7 @@ static rf_footprint footprint(const rf_config *c, bool bf16, int copies)
 rf_footprint rf__llama_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 1); }
 rf_footprint rf__head_norms_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 2); }
 
-rf_status rf__rope_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why)
+rf_status rf__kind_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why)
 {
     const json_t *one = json_object_get(both, kind), *theta = json_object_get(one, "rope_theta");
     const char *type = json_string_value(json_object_get(one, "rope_type"));

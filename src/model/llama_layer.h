@@ -1,4 +1,4 @@
-/* llama_layer.h — what families of LLaMA's kind share beside their rows; see families/llama.h. */
+/* llama_layer.h — what families of LLaMA's kind share in addition to their rows; see families/llama.h. */
 #ifndef RF_MODEL_LLAMA_LAYER_H
 #define RF_MODEL_LLAMA_LAYER_H
 
@@ -23,6 +23,6 @@ rf_status rf__layer_type(const char *file, const json_t *list, size_t i, bool *f
 rf_status rf__layer_types_count(const char *file, const json_t *list, const rf_config *c, rf_error *why);
 
 /* rope_parameters of transformers 5 with a base for each kind of layer: *base is that of `kind` if it is there. */
-rf_status rf__rope_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why);
+rf_status rf__kind_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why);
 
 #endif

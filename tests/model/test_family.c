@@ -125,6 +125,10 @@ static bool is_written(const rf_family *f, const rf_weights *back, const char *n
         snprintf(now, sizeof now, "%s%s", f->prefix, rf__family_bare(f, name));
         name = now;
     }
+    if (!rf_weights_find(back, name) && rf__family_bare(f, name) == name) {         /* a base model has no prefix     */
+        snprintf(now, sizeof now, "%s%s", f->prefix, name);
+        if (rf_weights_find(back, now)) return true;
+    }
     const char *end = strstr(name, "LayerNorm.gamma") ? "weight" : strstr(name, "LayerNorm.beta") ? "bias" : NULL;
     snprintf(hub, sizeof hub, "%.*s%s", end ? (int)(strrchr(name, '.') + 1 - name) : 159, name, end ? end : "");
     return rf_weights_find(back, hub) || strstr(name, "embed_positions") || strstr(name, "inv_freq") ||

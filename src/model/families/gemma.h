@@ -87,8 +87,8 @@ static rf_status read_types(const char *file, const json_t *root, rf_config *c, 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *both = json_object_get(root, "rope_parameters");
-    rf_status status = rf__rope_base(file, both, "full_attention", &c->rope_theta, why);
-    if (!status) status = rf__rope_base(file, both, "sliding_attention", &c->local_rope_theta, why);
+    rf_status status = rf__kind_base(file, both, "full_attention", &c->rope_theta, why);
+    if (!status) status = rf__kind_base(file, both, "sliding_attention", &c->local_rope_theta, why);
     if (!status) status = read_types(file, root, c, why);
     if (status || c->rope_scaling.rope_type == RF_ROPE_DEFAULT) return status;
     return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null, got %s", file,

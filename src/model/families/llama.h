@@ -74,7 +74,7 @@
 #define RF_LLAMA_IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
 
 /* The part of a family's row that all have. */
-#define RF_LLAMA_LAYER(memory)                                                                                            \
+#define RF_LLAMA_LAYER(memory)                                                                                         \
     .prefix = "model.", .layers = "layers.", .gated = true, .gate = RF_GATE_FIRST, .head = rf__llama_heads,            \
     .spelling = rf__llama_spelling, .silent = rf__llama_silent, .positions = rf__llama_positions,                      \
     .finish = rf__bert_finish, .footprint = memory, .embedding = embedding, .layer = layer, RF_BERT_LAYER

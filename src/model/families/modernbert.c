@@ -189,8 +189,8 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     const char *named = json_string_value(pooling);
     snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "rotary");
     if (c->local_rope_theta < 0) c->local_rope_theta = c->rope_theta;
-    rf_status status = rf__rope_base(file, both, "full_attention", &c->rope_theta, why);
-    if (!status) status = rf__rope_base(file, both, "sliding_attention", &c->local_rope_theta, why);
+    rf_status status = rf__kind_base(file, both, "full_attention", &c->rope_theta, why);
+    if (!status) status = rf__kind_base(file, both, "sliding_attention", &c->local_rope_theta, why);
     if (!status) status = read_types(file, root, c, why);
     if (!status) status = read_window(file, root, c, why);
     if (status) return status;

@@ -151,7 +151,7 @@ static void name_ends(rf_tokenizer_folder *f, const fast *t)
         if (!f->parts.special[row[i].special])
             f->parts.special[row[i].special] = json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
     }
-    /* nothing begins a text: its first token is predicted behind what ends one, as by GPT-2 */
+    /* without a first token, a text follows the token that ends texts, as for GPT-2 */
     if (!f->parts.special[RF_CLS] && f->parts.bare && t->level) f->parts.special[RF_CLS] = f->parts.special[RF_SEP];
 }
 
