@@ -328,6 +328,15 @@ const char *rf_rope_type_name(rf_rope_type type);           /* as in rope_scalin
 
 typedef struct rf_sentence_prompt { char *name, *text; } rf_sentence_prompt;
 
+/* A Dense module: the vector becomes act(W x + b), W [out, in]. */
+enum { RF_MAX_DENSE = 4 };
+typedef struct rf_sentence_dense {
+    char path[128];             /* the module's folder, below the model's; it has the weights */
+    int64_t in, out;
+    int bias;
+    rf_act act;
+} rf_sentence_dense;
+
 /* Settings for sentence embeddings from modules.json and the files that it names, or from config.json. */
 typedef struct rf_sentence {
     const rf_ctx *ctx;
@@ -341,6 +350,8 @@ typedef struct rf_sentence {
     int64_t default_prompt;     /* index of the default prompt; -1: none */
     int64_t truncate_dim;       /* keep this many components, after normalization; 0: all */
     char similarity[12];        /* similarity_fn_name: "cosine", "dot", "euclidean", ... */
+    int64_t denses;             /* Dense modules, after pooling and before normalization */
+    rf_sentence_dense dense[RF_MAX_DENSE];
 } rf_sentence;
 
 /* Reads these settings from a folder.

@@ -67,6 +67,9 @@ const rf_model *rf_pipeline_model(const rf_pipeline *p);
 rf_session *rf_pipeline_session(rf_pipeline *p);
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p);              /* NULL: the model has no fine-tuned head */
 
+/* Numbers of a text's vector: hidden_size of the model, or the width of the folder's last Dense module. */
+int64_t rf_pipeline_width(const rf_pipeline *p);
+
 /* The settings for sentence embeddings in the folder's sentence-transformers files, or else in its config.json. The
  * pipeline owns *out; it is NULL if the folder has no such settings. If modules.json names a subfolder for its
  * Transformer, the model is opened from there.

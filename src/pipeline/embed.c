@@ -59,7 +59,7 @@ static rf_status settle(const rf_pipeline *p, rf_embed_options *o, rf_error *why
     rf_status status = rf_pipeline_sentence(p, &s, why);
     if (!status) status = settle_prompt(s, o, why);
     if (status) return status;
-    const int64_t C = rf_model_config(p->model)->hidden_size;
+    const int64_t C = rf_pipeline_width(p);
     if (o->pooling == RF_POOL_AUTO) o->pooling = s ? (rf_pooling)rf__pooling_of(s->pooling) : RF_POOL_MEAN;
     if (o->normalize == -1) o->normalize = s && s->normalize;
     if (o->max_length == -1)                                            /* a limit may be the folder's only setting */
@@ -89,9 +89,9 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
     if (o->skip_special_tokens && (o->pooling == RF_POOL_CLS || o->pooling == RF_POOL_LAST))
         return rf_fail(why, RF_EARG, "pooling: expected mean or max where special tokens are skipped, got %s, the "
                        "vector of a special token", rf__poolings[o->pooling]);
-    if (o->dimensions < 0 || o->dimensions > rf_model_config(p->model)->hidden_size)
+    if (o->dimensions < 0 || o->dimensions > rf_pipeline_width(p))
         return rf_fail(why, RF_EARG, "dimensions: expected -1 to %lld, the width of the model, got %lld",
-                       (long long)rf_model_config(p->model)->hidden_size, (long long)o->dimensions);
+                       (long long)rf_pipeline_width(p), (long long)o->dimensions);
     if (rf_model_config(p->model)->is_decoder && !rf_model_config(p->model)->linear_pooler &&
         o->pooling == RF_POOL_CLS)
         return rf_fail(why, RF_EUNSUPPORTED, "pooling: expected mean, max or last, got cls: in a causal model the "
@@ -141,7 +141,7 @@ static void sort_by_length(const rf__text_window *w, uint64_t *order)
 /* Number of components of a vector. */
 static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
 {
-    return o->dimensions ? o->dimensions : rf_model_config(p->model)->hidden_size;
+    return o->dimensions ? o->dimensions : rf_pipeline_width(p);
 }
 
 /* The batches of a window. */
@@ -159,10 +159,10 @@ typedef struct job {
  *
  *     z_i = (x_i - mean(x)) / sqrt(var(x) + 1e-5) with layer_norm, else x_i
  *     y_i = z_i / |z| with normalize, else z_i;  |z| over the first D numbers, with cut_last over all C */
-static rf_status give_out(const job *j, const float *x, float *y, rf_error *why)
+static rf_status finish(const job *j, const float *x, float *y, rf_error *why)
 {
     const rf_embed_options *o = j->o;
-    const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, o), m = o->cut_last ? C : D;
+    const int64_t C = rf_pipeline_width(j->p), D = width_of(j->p, o), m = o->cut_last ? C : D;
     double mean = 0, scale = 1, sum = 0;
     for (int64_t i = 0; i < C && o->layer_norm; i++) mean += (double)x[i] / (double)C;
     for (int64_t i = 0; i < C && o->layer_norm; i++) sum += ((double)x[i] - mean) * ((double)x[i] - mean);
@@ -176,6 +176,17 @@ static rf_status give_out(const job *j, const float *x, float *y, rf_error *why)
     const double unit = o->normalize && sum > 0 ? 1 / sqrt(sum) : 1;
     for (int64_t i = 0; i < D; i++) y[i] = (float)(((double)x[i] - mean) * scale * unit);
     return RF_OK;
+}
+
+/* The same from a pooled vector, by the folder's Dense modules; vectors of tokens are not changed by them. */
+static rf_status give_out(const job *j, const float *x, float *y, rf_error *why)
+{
+    const rf__dense *d = j->row ? NULL : j->p->dense;
+    float *scratch = d ? rf__alloc(j->p->ctx, (size_t)rf__dense_scratch(d) * sizeof *scratch) : NULL;
+    if (d && !scratch) return rf_fail(why, RF_ENOMEM, "out of memory: a vector");
+    const rf_status status = finish(j, d ? rf__dense_apply(j->p->ctx, d, x, scratch) : x, y, why);
+    rf__free(j->p->ctx, scratch);
+    return status;
 }
 
 /* Tokens [*a, *b) of a text of the window, without those that the template added if `skip`. */
@@ -467,6 +478,9 @@ rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t
     if (given.normalize == -1) given.normalize = 0;
     if (given.dimensions == -1) given.dimensions = 0;
     given.pooling = RF_POOL_MEAN;
+    if (!status && rf_pipeline_width(p) != rf_model_config(p->model)->hidden_size)
+        status = rf_fail(why, RF_EUNSUPPORTED, "tokens: expected Dense modules that keep the width of %lld, got one of "
+                         "%lld", (long long)rf_model_config(p->model)->hidden_size, (long long)rf_pipeline_width(p));
     if (!status) status = read_options(p, &given, &o, why);
     if (!status) status = embed(p, text, bytes, n, &o, true, report, r, why);
     const bool some = !status || (r && r->bad >= 0);

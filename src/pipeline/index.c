@@ -55,7 +55,7 @@ rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options
     if (!status) status = rf_embed_settle(p, embed, &e, why);
     if (!status) status = rf_pipeline_fingerprint(p, &own.fingerprint, why);
     if (status) return status;
-    own.dimensions = e.dimensions ? e.dimensions : rf_model_config(p->model)->hidden_size;
+    own.dimensions = e.dimensions ? e.dimensions : rf_pipeline_width(p);
     own.pooling = e.pooling;
     own.max_length = e.max_length;
     own.prompt = *e.prompt ? e.prompt : NULL;

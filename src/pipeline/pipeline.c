@@ -19,11 +19,25 @@ static rf_status make(const rf_ctx *ctx, rf_ctx *own, rf_pipeline **out, rf_erro
 }
 
 /* Reads the settings of vectors. An error in them is reported when vectors are requested (no_sentence). */
+static rf_status no_vectors(const rf_pipeline *p, rf_error *why)
+{
+    if (p->no_sentence.code != RF_ENOMEM) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "%s", p->no_sentence.text);
+}
+
 static rf_status read_sentence(rf_pipeline *p, const char *folder, rf_error *why)
 {
     (void)rf_sentence_read(p->ctx, folder, &p->sentence, &p->no_sentence);
-    if (p->no_sentence.code != RF_ENOMEM) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "%s", p->no_sentence.text);
+    return no_vectors(p, why);
+}
+
+/* The weights of its modules; an error in them, too. */
+static rf_status read_dense(rf_pipeline *p, const char *folder, rf_error *why)
+{
+    if (!p->no_sentence.code)
+        (void)rf__dense_open(p->ctx, folder, &p->sentence, rf_model_config(p->model)->hidden_size, &p->dense,
+                             &p->no_sentence);
+    return no_vectors(p, why);
 }
 
 /* Opens the model in the folder, or in a subfolder. */
@@ -67,6 +81,7 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     if (!status) status = make(ctx ? ctx : own, own, &p, why);
     if (!status) status = read_sentence(p, folder, why);
     if (!status) status = open_model(p, folder, type, why);
+    if (!status) status = read_dense(p, folder, why);
     if (!status) status = equip(p, why);
     if (!status) *out = p;
     else if (p) rf_pipeline_close(p);
@@ -81,7 +96,9 @@ rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why
     rf_status status = make(model->ctx, NULL, &p, why);
     if (p) p->lent = true, p->model = (rf_model *)(uintptr_t)model;       /* parts that are created later are
                                                                              protected by its lock */
-    if (!status && model->folder) status = read_sentence(p, model->asked ? model->asked : model->folder, why);
+    const char *folder = !status && model->asked ? model->asked : model->folder;
+    if (!status && model->folder) status = read_sentence(p, folder, why);
+    if (!status && model->folder) status = read_dense(p, folder, why);
     if (!status) status = equip(p, why);
     if (status) rf_pipeline_close(p);
     else *out = p;
@@ -100,6 +117,7 @@ void rf_pipeline_close(rf_pipeline *p)
     rf__free(ctx, p->vectors);
     rf__free(ctx, p->row);
     rf__free(ctx, p->joined);
+    rf__dense_close(ctx, p->dense);
     rf_sentence_free(&p->sentence);
     rf__free(ctx, p->fills.mask);
     rf__free(ctx, p->fills.row);
@@ -132,6 +150,11 @@ rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf
 }
 
 const rf_model *rf_pipeline_model(const rf_pipeline *p) { return p->model; }
+int64_t rf_pipeline_width(const rf_pipeline *p)
+{
+    if (!p) return 0;
+    return p->dense ? rf__dense_width(p->dense) : rf_model_config(p->model)->hidden_size;
+}
 rf_session *rf_pipeline_session(rf_pipeline *p) { return p->session; }
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p) { return p->answerer; }
 

@@ -53,6 +53,17 @@ typedef struct rf__worker {
     rf__text_batch batch;
 } rf__worker;
 
+/* Dense modules of a folder (dense.c); *out NULL: there are none. The settings must outlive them.
+ *
+ *   apply      x [C] -> [width], in scratch of rf__dense_scratch floats; may be called by any thread */
+typedef struct rf__dense rf__dense;
+rf_status rf__dense_open(const rf_ctx *ctx, const char *folder, const rf_sentence *s, int64_t C, rf__dense **out,
+                         rf_error *why);
+void rf__dense_close(const rf_ctx *ctx, rf__dense *d);
+int64_t rf__dense_width(const rf__dense *d);
+int64_t rf__dense_scratch(const rf__dense *d);
+const float *rf__dense_apply(const rf_ctx *ctx, const rf__dense *d, const float *x, float *scratch);
+
 struct rf_pipeline {
     const rf_ctx *ctx;
     rf_ctx *own;                        /* the context, if the pipeline created it */
@@ -67,6 +78,7 @@ struct rf_pipeline {
     size_t orders, cuts;
     rf_sentence sentence;               /* settings of the folder; or the error of reading them                       */
     rf_error no_sentence;
+    rf__dense *dense;                   /* modules after pooling; NULL: none                                          */
     char *joined;                       /* a prompt and a text                                                        */
     size_t joineds;
     float *vectors;

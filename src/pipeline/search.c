@@ -208,7 +208,7 @@ void rf_index_query_options_sized(const rf_index *x, const rf_pipeline *p, rf_em
     own.pooling = x->o.pooling;
     own.normalize = 1;
     own.max_length = x->o.max_length;
-    own.dimensions = x->o.dimensions == rf_model_config(p->model)->hidden_size ? 0 : x->o.dimensions;
+    own.dimensions = x->o.dimensions == rf_pipeline_width(p) ? 0 : x->o.dimensions;
     own.prompt = x->o.prompt ? x->o.prompt : "";
     own.skip_special_tokens = x->o.skip_special_tokens;
     own.layer_norm = x->o.layer_norm;

@@ -1,6 +1,6 @@
 /* sentence.c — the files in which sentence-transformers stores how a sentence vector is computed.
  *
- *     modules.json                         [Transformer, Pooling, Normalize]: types and folders, in their order
+ *     modules.json                         [Transformer, Pooling, Dense ..., Normalize]: types and folders in order
  *     sentence_bert_config.json            of the Transformer, in its folder: max_seq_length
  *     1_Pooling/config.json                pooling_mode, or pooling_mode_mean_tokens and the like before version 6
  *     2_Normalize/                         no settings
@@ -112,6 +112,57 @@ static rf_status read_normalize(const char *folder, const char *below, rf_senten
     if (!status && root) status = rf__folder_keys_check(RF_KEYS_NORMALIZE, path, root, why);
     json_decref(root);
     s->normalize = 1;
+    return status;
+}
+
+static rf_status read_act(const char *path, const json_t *root, rf_act *out, rf_error *why)
+{
+    static const struct { const char *name; rf_act act; } known[] = {
+        {"torch.nn.modules.linear.Identity", RF_ACT_NONE}, {"torch.nn.modules.activation.Tanh", RF_ACT_TANH},
+        {"torch.nn.modules.activation.ReLU", RF_ACT_RELU}, {"torch.nn.modules.activation.GELU", RF_ACT_GELU},
+        {"torch.nn.modules.activation.SiLU", RF_ACT_SILU},
+    };
+    const json_t *v = json_object_get(root, "activation_function");
+    const char *name = v ? json_string_value(v) : "torch.nn.modules.activation.Tanh";
+    for (size_t i = 0; name && i < RF_COUNT(known); i++)
+        if (!strcmp(name, known[i].name)) return *out = known[i].act, RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%.200s: activation_function: expected Identity, Tanh, ReLU, GELU or SiLU of "
+                   "torch.nn, got %s", path, name ? rf__printable(name).text : "another value");
+}
+
+/* A module that multiplies the vector, whose width must be that of the one before it; the first is checked against the
+ * model where the weights are read. */
+static rf_status read_dense(const char *folder, const char *below, rf_sentence *s, rf_error *why)
+{
+    char path[4096];
+    json_t *root;
+    rf_sentence_dense d = {.bias = 1};
+    if (s->denses == RF_MAX_DENSE)
+        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: modules.json: expected at most %d Dense modules, got more",
+                       folder, (int)RF_MAX_DENSE);
+    if (strlen(below) >= sizeof d.path || strstr(below, "..") || *below == '/' || !*below)
+        return rf_fail(why, RF_EDATA, "%.150s: modules.json: path of Dense: expected a folder below this one, got "
+                       "\"%s\"", folder, rf__printable(below).text);
+    snprintf(d.path, sizeof d.path, "%s", below);
+    rf_status status = load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
+    if (!status && !root)
+        status = rf_fail(why, RF_EIO, "%.200s: expected the file of a module in modules.json, got none", path);
+    if (!status) status = rf__folder_keys_all(RF_KEYS_DENSE, path, root, why);
+    if (!status) status = read_act(path, root, &d.act, why);
+    const json_t *in = json_object_get(root, "in_features"), *out = json_object_get(root, "out_features");
+    const json_t *bias = json_object_get(root, "bias");
+    d.in = json_integer_value(in);
+    d.out = json_integer_value(out);
+    if (bias) d.bias = json_is_true(bias);
+    const int64_t before = s->denses ? s->dense[s->denses - 1].out : d.in;
+    if (!status && (d.in < 1 || d.in > 65536 || d.out < 1 || d.out > 65536 || (bias && !json_is_boolean(bias))))
+        status = rf_fail(why, RF_EDATA, "%.200s: in_features, out_features, bias: expected widths from 1 to 65536 and "
+                         "true or false, got another value", path);
+    if (!status && d.in != before)
+        status = rf_fail(why, RF_EDATA, "%.200s: in_features: expected %lld, the width of the module before it, got "
+                         "%lld", path, (long long)before, (long long)d.in);
+    json_decref(root);
+    if (!status) s->dense[s->denses++] = d;
     return status;
 }
 
@@ -247,22 +298,28 @@ static rf_status read_modules(const char *folder, const char *path, const json_t
 {
     static const char *const order[] = {"Transformer", "Pooling", "Normalize"};
     const size_t n = json_array_size(list);
+    size_t next = 0;                                                    /* in `order`; Dense modules are in between */
     rf_status status = RF_OK;
     for (size_t i = 0; i < n && !status; i++) {
         const json_t *module = json_array_get(list, i);
         const char *type = type_of(module), *below = json_string_value(json_object_get(module, "path"));
         if (!type || !below) return rf_fail(why, RF_EDATA, "%.200s: module %zu: expected type and path, got none", path,
                                             i);
-        if (i >= RF_COUNT(order) || strcmp(type, order[i]))
+        if (next == 2 && !strcmp(type, "Dense")) {
+            status = read_dense(folder, below, s, why);
+            continue;
+        }
+        if (next == RF_COUNT(order) || strcmp(type, order[next]))
             return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu: expected %s, got %s", path, i,
-                           i == 0   ? "Transformer"
-                           : i == 1 ? "Pooling"
-                           : i == 2 ? "Normalize, or none"
-                                    : "at most three: Transformer, Pooling, Normalize",
+                           next == 0   ? "Transformer"
+                           : next == 1 ? "Pooling"
+                           : next == 2 ? "Dense, Normalize, or none"
+                                       : "none behind Normalize",
                            rf__printable(type).text);
-        if (i == 0) status = read_transformer(folder, below, s, why);
-        if (i == 1) status = read_pooling(folder, below, s, why);
-        if (i == 2) status = read_normalize(folder, below, s, why);
+        if (next == 0) status = read_transformer(folder, below, s, why);
+        if (next == 1) status = read_pooling(folder, below, s, why);
+        if (next == 2) status = read_normalize(folder, below, s, why);
+        next++;
     }
     if (!status && n < 2) status = rf_fail(why, RF_EDATA,
                                            "%.200s: expected the modules Transformer and Pooling, got %zu modules",

@@ -44,6 +44,9 @@ static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_senten
     const char *prompt = rf__sentence_default_prompt(s);
     const rf_status status = rf__task_of_vectors(a->task) ? rf_sentence_cosines(s, why) : RF_OK;
     if (status) return status;
+    if (s->denses && rf__task_of_vectors(a->task))
+        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: modules.json: expected no Dense module, got %lld: embed, "
+                       "similarity and search support them", folder, (long long)s->denses);
     if (rf__task_of_vectors(a->task)) a->truncate_dim = s->truncate_dim;
     if (!*prompt || !rf__task_of_vectors(a->task)) return RF_OK;
     if (!s->include_prompt)

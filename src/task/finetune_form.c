@@ -50,6 +50,9 @@ rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
                              "%s: include_prompt: expected true, got false: excluding a prompt's tokens from pooling "
                              "is not supported; remove its prompts (config_sentence_transformers.json) to train it",
                              r->o.model);
+    if (!status && s.denses)
+        status = rf_fail(why, RF_EUNSUPPORTED, "%s: modules.json: expected no Dense module, got %lld: training them is "
+                         "not supported", r->o.model, (long long)s.denses);
     if (!status) status = rf_sentence_cosines(&s, why);                 /* losses and scores use cosines */
     if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
     const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder does not say */

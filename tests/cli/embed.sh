@@ -104,7 +104,7 @@ head -3 got | tr -d '[] ' | awk -F, '{ printf "%.4f\n", $1 }' > first
 same expected first "cut, then scaled"
 expect 2 'dimensions: expected -1 to 32, the width of the model, got 33' "$program" embed -m model --dimensions 33 -o none.npy lines
 sentence dense
-expect 3 'module 2: expected Normalize, or none, got Dense' "$program" embed -m st -o none.npy lines
+expect 4 '2_Dense: expected weights' "$program" embed -m st -o none.npy lines
 expect 0 '' "$program" fill-mask -m st 'the [MASK]'
 sentence mean
 mkdir st/0_Transformer && (cd st && mv config.json model.safetensors vocab.txt *tokens_map.json tokenizer_config.json 0_Transformer)

@@ -38,7 +38,11 @@ static void folders_of_sentence_transformers_are_read(void **state)
         rf_sentence_free(&s);
     }
     read_golden(ctx, "two", RF_EUNSUPPORTED, &s, "pooling: expected one, got 2; combined poolings are not supported");
-    read_golden(ctx, "dense", RF_EUNSUPPORTED, &s, "module 2: expected Normalize, or none, got Dense");
+    read_golden(ctx, "dense", RF_OK, &s, NULL);
+    assert_int_equal(s.denses, 1);
+    assert_string_equal(s.dense[0].path, "2_Dense");
+    assert_true(s.dense[0].in == 32 && s.dense[0].out == 8 && s.dense[0].bias && s.dense[0].act == RF_ACT_TANH);
+    rf_sentence_free(&s);
     rf_ctx_free(ctx);
 }
 

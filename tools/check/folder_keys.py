@@ -18,7 +18,7 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta": "Roberta", "xlm_roberta": "XLMRoberta", "mpnet": "MPNet",
-            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3"}
+            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama"}
 
 # Not keys of files: what callers and loaders pass, and methods of a configuration.
 CALLERS = {
@@ -72,7 +72,7 @@ def tokenizer_keys():
 
 
 def sentence_keys():
-    from sentence_transformers.base.modules import Normalize, Transformer
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling
     module = "sentence_transformers.base.modules.transformer"
     prompts = source("sentence_transformers.base.model") + source("sentence_transformers.sentence_transformer.model")
@@ -82,6 +82,7 @@ def sentence_keys():
         "pooling": set(Pooling.config_keys) | set(Pooling.config_key_renames) |
         set(re.findall(r'"(pooling_mode_\w+)"', source("sentence_transformers.sentence_transformer.modules.pooling"))),
         "normalize": parameters(Normalize.__init__),
+        "dense": set(Dense.config_keys),
         "prompts": set(re.findall(r'model_config(?:\.pop\(|\.get\(|\[)"(\w+)"', prompts)) |
         {key for body in re.findall(r"def _get_model_config.*?\n    def ", prompts, re.S) for key in re.findall(r'"(\w+)":', body)},
     }
@@ -89,7 +90,7 @@ def sentence_keys():
 
 def rows():
     """The names of folder_keys.def by their file."""
-    letters = {"C": "config", "G": "generation", "H": "generation", "T": "tokenizer_config", "S": "sentence", "P": "pooling", "N": "normalize",
+    letters = {"C": "config", "G": "generation", "H": "generation", "T": "tokenizer_config", "S": "sentence", "P": "pooling", "N": "normalize", "D": "dense",
                "M": "prompts"}
     known = {name: set() for name in letters.values()}
     for letter, name in re.findall(r'^([A-Z])\("(\w+)"', (ROOT / "src/base/folder_keys.def").read_text(), re.M):
@@ -101,7 +102,7 @@ def names(*folders):
     """Strings in the sources, and what KEY(name, ...) and OUR(name, ...) name."""
     files = [f for name in folders for f in ([ROOT / "src" / name] if "." in name else (ROOT / "src" / name).rglob("*.[ch]"))]
     text = "".join(f.read_text() for f in files)
-    return set(re.findall(r'"([a-z]\w*)"', text)) | set(re.findall(r"\b(?:KEY|OUR)\((\w+)", text))
+    return set(re.findall(r'"([a-z]\w*)"', text)) | set(re.findall(r"\b(?:KEY|OUR|OWN)\((\w+)", text))
 
 
 def main():

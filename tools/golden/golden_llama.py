@@ -184,7 +184,39 @@ def qwen_whole(root):
     golden.write_lines(root / "whole" / "scores.jsonl", [json.dumps(r, ensure_ascii=False) for r in rows])
 
 
-WHOLE = {"qwen3": qwen_whole}
+class Read:
+    """A tokenizer.json as it is."""
+    def __init__(self, path):
+        self.path = path
+
+    def save(self, path):
+        import shutil
+        shutil.copy(self.path, path)
+
+
+def gemma_whole(root):
+    """As EmbeddingGemma: means of all tokens, two matrices behind them, and prompts.  The test copies tokenizer.json from tests/golden/fast."""
+    from sentence_transformers.base.modules import Dense, Normalize
+    from sentence_transformers.sentence_transformer.modules import Pooling
+    from tokenizers import Tokenizer
+    from torch import nn
+    file = golden.GOLDEN / "fast" / "gemma.tokenizer.json"
+    t = Tokenizer.from_file(str(file))
+    generator = golden.seeded(91)
+    config = config_of("embedding_gemma", dict(vocab_size=t.get_vocab_size() + 3, max_position_embeddings=256))
+    model = whole_weights(class_of("embedding_gemma", "Model")(config).eval(), generator, True)
+    settings = dict(tokenizer_class="GemmaTokenizer", bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="</s>", mask_token="<unk>",
+                    clean_up_tokenization_spaces=False, padding_side="right", model_max_length=2048)
+    modules = [Pooling(24, pooling_mode="mean"), Dense(24, 40, bias=False, activation_function=nn.Identity()),
+               Dense(40, 20, bias=True, activation_function=nn.Tanh()), Normalize()]
+    sentences(root / "whole", model, Read(file), settings, modules,
+              prompts={"query": "task: search result | query: ", "document": "title: none | text: "})
+    read = Tokenizer.from_file(str(root / "whole" / "tokenizer.json"))
+    assert all(read.encode(x).ids == t.encode(x).ids for x in TEXTS)
+    (root / "whole" / "tokenizer.json").unlink()
+
+
+WHOLE = {"qwen3": qwen_whole, "embedding_gemma": gemma_whole}
 
 
 def main():

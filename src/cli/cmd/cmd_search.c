@@ -40,7 +40,7 @@ static rf_status open_both(job *j)
     status = cli_sentence_pipeline_open(j->io, j->a->model, type, &j->model);
     if (!status) status = rf_pipeline_fingerprint(j->model, &fingerprint, why);
     if (status) return status;
-    const int64_t C = rf_model_config(rf_pipeline_model(j->model))->hidden_size;
+    const int64_t C = rf_pipeline_width(j->model);
     char name[256] = "";
     if (made->fingerprint != fingerprint) {
         const char *own = cli_sentence_name(j->a->model, name, sizeof name);

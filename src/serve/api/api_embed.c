@@ -152,7 +152,7 @@ static bool read_inputs(srv_request *r, embedding *x, const json_t *list, bool t
 static bool settle(srv_request *r, embedding *x, const json_t *in)
 {
     rf_error why = {0};
-    const int64_t D = r->model->config->hidden_size, dimensions = srv_int(in, "dimensions", -1);
+    const int64_t D = rf_pipeline_width(r->model->pipeline), dimensions = srv_int(in, "dimensions", -1);
     if (!dimensions || dimensions > D)
         return srv_error(r, 422, "Validation", "`dimensions`: expected 1 to %lld, got %lld", (long long)D,
                          (long long)dimensions),
