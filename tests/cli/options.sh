@@ -10,7 +10,7 @@ expect 2 'unknown command pretrian; did you mean pretrain\?' "$program" pretrian
 expect 2 'unknown command xyzzy' "$program" xyzzy
 expect 2 'unknown bench fowrard; did you mean forward\?' "$program" bench fowrard
 expect 2 'usage: roformer' "$program"
-expect 2 '--pooling: expected a value .cls\|mean\|max., got none' "$program" embed --pooling
+expect 2 '--pooling: expected a value .cls\|mean\|max\|last., got none' "$program" embed --pooling
 expect 2 '--output: expected a value .FILE., got none' "$program" embed -o --normalize
 expect 2 "--pooling: expected one of cls\\|mean\\|max, got 'median'" "$program" embed --pooling median
 
