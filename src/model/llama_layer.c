@@ -41,8 +41,7 @@ static rf_footprint footprint(const rf_config *c, bool bf16, int copies)
     const double C = (double)c->hidden_size, q = (double)rf__config_query_columns(c),
                  all = copies * (q + 2 * (double)rf__config_key_columns(c));
     rf_footprint f = rf__gated_footprint(c, bf16);
-    f.layer += 4 * (2 * (c->hidden_dropout_prob > 0 ? 2 : 1) * C + all + q - 4 * C);
-    f.embeddings += 4 * C;
+    f.layer += 4 * (all + q - 4 * C);
     f.passing += 4 * (all - 3 * C);
     f.forward += 4 * (all + q - 4 * C);
     return f;
