@@ -142,7 +142,7 @@ static rf_status read_added(rf_tokenizer_folder *f, const hf_tokenizer *t)
 static int32_t find_piece(const void *t, const char *text) { return id_of(t, text); }
 
 /* A token of the settings whose name differs from BERT's. */
-static void name_ends(rf_tokenizer_folder *f, const fast *t)
+static void name_ends(rf_tokenizer_folder *f, const hf_tokenizer *t)
 {
     static const struct { int special; const char *key; } row[] = {{RF_CLS, "bos_token"}, {RF_SEP, "eos_token"}};
     for (size_t i = 0; i < RF_COUNT(row); i++) {
