@@ -12,7 +12,7 @@ import unittest
 from typing import Any, Dict, List
 
 import support
-from roformer_c import ArgumentError, BusyError, DataError, FileError, Progress, finetune, pretrain
+from roformer_c import ArgumentError, BusyError, DataError, FileError, Progress, finetune, pretrain, train_translation
 
 # Two runs differ in these: the process that holds the folder, when the text was written, checksums of what has times.
 OWN = {".lock", "tokens.cache", "COMPLETE"}
@@ -155,6 +155,22 @@ class TestFinetune(Runs):
         scores = finetune(self.examples, model=support.MASKED, output_dir=self.folder("p"), k_fold=2, max_steps=1,
                           batch_size=4).scores
         self.assertIn("accuracy_std", scores)
+
+
+class TestTranslation(Runs):
+    def test_same_folder_as_the_command(self) -> None:
+        folder = support.folder("marian/trained")
+        source = self.file("s.txt", "\n".join("w%d w%d w%d" % (i, i + 1, i + 2) for i in range(3, 30)) + "\n")
+        target = self.file("t.txt", "\n".join("w%d w%d" % (i + 1, i) for i in range(3, 30)) + "\n")
+        options = dict(model=folder, max_steps=3, max_tokens=128, save_steps=2, max_length=32, warmup_steps=1, seed=7)
+        self.command("train-translation", source=source, target=target, output_dir=self.folder("c"), **options)
+        steps: List[int] = []
+        result = train_translation(source, target, output_dir=self.folder("p"), **options,
+                                   callback=lambda p: steps.append(p.step) if p.event == "step" else None)
+        self.assert_same(self.folder("c"), self.folder("p"))
+        self.assertEqual((steps, result.stopped), ([1, 2, 3], False))
+        with self.assertRaisesRegex(ArgumentError, "got only source"):
+            train_translation(source)
 
 
 class TestOptions(Runs):

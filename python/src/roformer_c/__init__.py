@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .scores import Score, bleu, chrf, ter
     from .sentence import SentenceTransformer
     from .tokenizer import Encoding, Encodings, Tokenizer
-    from .training import Progress, TrainingResult, finetune, pretrain
+    from .training import Progress, TrainingResult, finetune, pretrain, train_translation
 
 __all__ = [
     "ArgumentError", "BusyError", "CanceledError", "ClosedError", "CrossEncoder", "DataError", "Encoding", "Encodings",
@@ -33,6 +33,7 @@ __all__ = [
     "SentenceTransformer", "TextTypeError", "Tokenizer", "TrainingResult", "UnsupportedError", "__version__",
     "attention", "attention_backward", "bleu", "chrf", "finetune", "get_num_threads", "linear_attention",
     "linear_attention_backward", "pipeline", "pretrain", "processor", "rope", "set_dictionary", "set_num_threads", "ter",
+    "train_translation",
 ]
 
 # Modules are imported when a name of theirs is used first: who computes vectors does not wait for the rest.
@@ -48,7 +49,7 @@ _MODULES = {
     "scores": ("Score", "bleu", "chrf", "ter"),
     "sentence": ("SentenceTransformer",),
     "tokenizer": ("Encoding", "Encodings", "Tokenizer"),
-    "training": ("Progress", "TrainingResult", "finetune", "pretrain"),
+    "training": ("Progress", "TrainingResult", "finetune", "pretrain", "train_translation"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Training: `pretrain` and `finetune`, with the options of the command line. A run leaves the same folder as the command."""
+"""Training: `pretrain`, `finetune` and `train_translation`, with the options of the command line. A run leaves the same folder as the command."""
 from __future__ import annotations
 
 import ctypes
@@ -81,6 +81,8 @@ class _Options:
         self.given: Set[str] = set()
         if call == abi.RF_OPTION_FINETUNE:
             lib.rf_finetune_options_init(byref(self.raw), ctypes.sizeof(self.raw))
+        elif call == abi.RF_OPTION_TRANSLATION:
+            lib.rf_translation_options_init(byref(self.raw), ctypes.sizeof(self.raw))
         else:
             lib.rf_train_options_init(byref(self.raw), ctypes.sizeof(self.raw))
         self.rows: Dict[str, _Row] = {}
@@ -295,3 +297,28 @@ def finetune(train: Optional[PathLike] = None, *, dev: Optional[PathLike] = None
     stopped = run(lambda report, why: int(lib.rf_finetune(ctx.address, byref(o.raw), report, None, byref(scores), why)))
     found = {} if stopped else {s.name.decode(): float(s.value) for s in scores.score[:scores.n]}
     return TrainingResult(run.saved, stopped, found)
+
+
+def train_translation(source: Optional[Paths] = None, target: Optional[Paths] = None, *,
+                      output_dir: Optional[PathLike] = None, model: Optional[PathLike] = None,
+                      resume: Optional[PathLike] = None, callback: Optional[Callback] = None,
+                      threads: Optional[int] = None, **options: Any) -> TrainingResult:
+    """Trains a translation model on parallel text, as `roformer train-translation` does, into the same folder.
+
+    source, target  files; line n of a target file is the translation of line n of its source file
+    model           a translation model to begin with, or a folder with subwords and config.json; None: subwords are
+                    learned from the texts, which needs a library with SentencePiece (that of the Debian package)
+    output_dir, resume, callback, options, exceptions    as for `pretrain`
+    """
+    o = _Options(abi.RF_OPTION_TRANSLATION)
+    named = {"source": source, "target": target, "output_dir": output_dir, "resume": resume}
+    for name, value in {**{n: v for n, v in named.items() if v is not None}, **options}.items():
+        o.set(name, value)
+    if model is not None:
+        o.set("model", _trained("model", model))
+    if "resume" not in o.given and not {"source", "target", "output_dir"} <= o.given:
+        raise errors.ArgumentError("train_translation: expected source, target and output_dir, got only %s"
+                                   % (", ".join(sorted({"source", "target", "output_dir"} & o.given)) or "none of them"))
+    ctx, run = context(threads), _Run(callback)
+    stopped = run(lambda report, why: int(lib.rf_train_translation(ctx.address, byref(o.raw), report, None, why)))
+    return TrainingResult(run.saved, stopped, {})
