@@ -210,6 +210,15 @@ class Memory(unittest.TestCase):
         self.assertEqual(model.max_seq_length, 128)
         model.close()
 
+    def test_cycles_are_freed(self):
+        """The collector runs the finalizers of a cycle in any order; the engine is closed before its files go."""
+        for _ in range(3):
+            model = SentenceTransformer(self.files())
+            model.encode("a dog")
+            model._model.own = model._model._engine.memory.own = model
+            del model
+            gc.collect()
+
     def test_pickled(self):
         model = pickle.loads(pickle.dumps(SentenceTransformer(self.files())))
         self.assertEqual(model.encode("a dog").shape, (256,))

@@ -140,7 +140,7 @@ class _Memory:
             self.keep.append(data)
         check(lib.rf_memory_folder_new(ctx.address, array, n, byref(out), byref(why)), why)
         self.path: str = lib.rf_memory_folder_path(out).decode()
-        free_with(self, lib.rf_memory_folder_free, out.value)
+        free_with(self, lib.rf_memory_folder_free, out.value, (ctx, self.keep))
 
 
 class _Engine:
@@ -151,7 +151,7 @@ class _Engine:
     def __init__(self, ctx: Context, address: Optional[int], memory: Optional[_Memory]) -> None:
         self.context, self.address, self.lock, self.memory = ctx, address, threading.Lock(), memory
         self._parts: List[Optional[int]] = [address, None]
-        free_with(self, _close_parts, self._parts, ctx)
+        free_with(self, _close_parts, self._parts, (ctx, memory))
 
     def is_open(self) -> bool:
         """False: the garbage collector closed the engine before it ended a generator of the same cycle."""
