@@ -55,6 +55,12 @@ def texts():
     return ENGLISH + GERMAN + FRENCH + CHINESE, ODD + MORE
 
 
+def case(tokenizer, text):
+    """Ids, and for each the characters it covers: from, to, from, to, ..."""
+    e = tokenizer.encode(text)
+    return {"text": text, "ids": e.ids, "offsets": [at for offsets in e.offsets for at in offsets]}
+
+
 def sentencepiece(lines, kind, size, rules=None, **options):
     """A model's file."""
     model = io.BytesIO()
@@ -159,7 +165,7 @@ def write_all(folder):
     for name, t in all_of([x for x in lines for _ in range(3)], 240, RULES).items():
         write(folder, name + ".tokenizer.json", t)
         named = t.token_to_id("[CLS]") is not None                     # otherwise the program adds it
-        cases = [{"text": x, "ids": t.encode(x).ids} for x in lines + odd if named or "[CLS]" not in x]
+        cases = [case(t, x) for x in lines + odd if named or "[CLS]" not in x]
         pair = t.encode("the whale", "a ship")
         golden.write_json(os.path.join(folder, name + ".json"),
                           {"tokenizers": tokenizers.__version__, "pair": {"ids": pair.ids, "types": pair.type_ids}, "cases": cases})

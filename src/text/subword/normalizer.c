@@ -54,6 +54,20 @@ static bool put_char(rf__mapped *out, uint32_t c, uint32_t from, uint32_t to)
     return rf__mapped_put(out, utf8, rf__utf8_put(c, utf8), from, to);
 }
 
+/* The last character of [at, end). */
+static size_t last_of(const rf__mapped *in, size_t at, size_t end)
+{
+    while (--end > at && (in->at[end] & 0xC0) == 0x80);
+    return end;
+}
+
+/* A text in place of [at, end), which tokenizers aligns with the last character there. */
+static bool put_instead(const rf__normal_step *s, const rf__mapped *in, size_t at, size_t end, rf__mapped *out)
+{
+    const size_t last = last_of(in, at, end);
+    return rf__mapped_put(out, s->to, s->to_size, in->from[last], in->to[last]);
+}
+
 /* ---- Precompiled ------------------------------------------------------------------------------------------------- */
 
 /* The end of the grapheme cluster at `at`. */
@@ -69,6 +83,22 @@ static size_t cluster_end(const rf__mapped *in, size_t at)
     return at;
 }
 
+/* A text of the charsmap in place of [at, end): each character is aligned with the one in its place, additional ones
+ * with the last. */
+static bool put_mapped(const char *text, const rf__mapped *in, size_t at, size_t end, rf__mapped *out)
+{
+    for (size_t next = at, size; *text; text += size) {
+        size = 1;
+        while ((text[size] & 0xC0) == 0x80) size++;
+        if (next < end) {
+            at = next;
+            rf__mapped_next(in, &next);
+        }
+        if (!rf__mapped_put(out, text, size, in->from[at], in->to[at])) return false;
+    }
+    return true;
+}
+
 static bool precompiled(const rf__normalizer *n, const rf__normal_step *s, const rf__mapped *in, rf__mapped *out)
 {
     (void)s;
@@ -76,14 +106,13 @@ static bool precompiled(const rf__normalizer *n, const rf__normal_step *s, const
         end = cluster_end(in, at);
         const char *whole = end - at < CLUSTER ? rf__charsmap_shortest(&n->charsmap, in->at + at, end - at) : NULL;
         if (whole) {
-            if (!rf__mapped_put(out, whole, strlen(whole), in->from[at], in->to[end - 1])) return false;
+            if (!put_mapped(whole, in, at, end, out)) return false;
             continue;
         }
         for (size_t c = at, next = at; c < end; c = next) {
             rf__mapped_next(in, &next);
             const char *one = rf__charsmap_shortest(&n->charsmap, in->at + c, next - c);
-            if (one ? !rf__mapped_put(out, one, strlen(one), in->from[c], in->to[next - 1]) : !keep(in, c, next, out))
-                return false;
+            if (one ? !put_mapped(one, in, c, next, out) : !keep(in, c, next, out)) return false;
         }
     }
     return true;
@@ -311,7 +340,7 @@ static bool replace(const rf__normalizer *n, const rf__normal_step *s, const rf_
     for (size_t at = 0; at < in->n;) {
         if (s->from_size <= in->n - at && !memcmp(in->at + at, s->from, s->from_size)) {
             const size_t end = at + s->from_size;
-            if (!rf__mapped_put(out, s->to, s->to_size, in->from[at], in->to[end - 1])) return false;
+            if (!put_instead(s, in, at, end, out)) return false;
             at = end;
             continue;
         }
@@ -329,7 +358,7 @@ static bool collapse(const rf__normalizer *n, const rf__normal_step *s, const rf
     for (size_t at = 0, end; at < in->n; at = end) {
         for (end = at; end < in->n && in->at[end] == ' '; end++);
         if (end > at + 1) {
-            if (!rf__mapped_put(out, s->to, s->to_size, in->from[at], in->to[end - 1])) return false;
+            if (!put_instead(s, in, at, end, out)) return false;
             continue;
         }
         end = at;
@@ -342,7 +371,7 @@ static bool collapse(const rf__normalizer *n, const rf__normal_step *s, const rf
 static bool prepend(const rf__normalizer *n, const rf__normal_step *s, const rf__mapped *in, rf__mapped *out)
 {
     (void)n;
-    return !in->n || (rf__mapped_put(out, s->to, s->to_size, in->from[0], in->from[0]) && keep(in, 0, in->n, out));
+    return !in->n || (rf__mapped_put(out, s->to, s->to_size, in->from[0], in->to[0]) && keep(in, 0, in->n, out));
 }
 
 bool rf__normal_run(const rf__normalizer *n, rf__mapped *text, rf__mapped *spare)

@@ -79,10 +79,12 @@ static bool put_word(const hf_tokenizer *t, rf_encoding *e, work *w, size_t from
     if (from == to) return true;
     if (!t->metaspace) return put_words(t, e, w, in, from, to);
     const bool begun = in->at[from] == ' ' || (to - from >= 3 && !memcmp(in->at + from, BLANK, 3));
+    size_t first_end = from;
+    rf__mapped_next(in, &first_end);    /* the blank covers the first character                                       */
     w->word.n = 0;
     bool good = true;
     if (!begun && (t->before == ALWAYS || (t->before == FIRST && first)))
-        good = rf__mapped_put(&w->word, BLANK, 3, in->from[from], in->from[from]);
+        good = rf__mapped_put(&w->word, BLANK, 3, in->from[from], in->to[first_end - 1]);
     for (size_t at = from, next = from; at < to && good; at = next) {
         const bool blank = rf__mapped_next(in, &next) == ' ';
         good = rf__mapped_put(&w->word, blank ? BLANK : in->at + at, blank ? 3 : next - at, in->from[at],
