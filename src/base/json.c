@@ -163,6 +163,9 @@ json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *
     json_t *root = load(text, size, &m, JSON_REJECT_DUPLICATES | flags, &e, &memory);
     if (!root && memory) {
         rf_fail(why, RF_ENOMEM, "%s: out of memory for its %zu JSON values", name, m.values);
+    } else if (!root && json_error_code(&e) == json_error_null_character) {
+        rf_fail(why, RF_EDATA, "%s: line %d, byte %d: expected strings without U+0000, got \\u0000; remove it", name,
+                e.line, e.position);
     } else if (!root) {
         fail_syntax(text, size, name, &e, why);
     } else if (!json_is_object(root)) {

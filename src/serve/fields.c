@@ -70,6 +70,20 @@ static bool is_pairs(const json_t *v)
     return json_is_string(v) || (json_array_size(v) == 2 && all(v, is_string)) || all(v, is_pair_entry);
 }
 
+static bool is_text_object(const json_t *v)
+{
+    const json_t *pair = srv_member(v, "text_pair");
+    return json_is_string(json_object_get(v, "text")) && (!pair || json_is_string(pair)) &&
+           json_object_size(v) == 1 + (json_object_get(v, "text_pair") != NULL);
+}
+
+static bool is_labeled_entry(const json_t *v) { return json_is_string(v) || is_text_object(v) || is_pair_entry(v); }
+
+static bool is_labeled(const json_t *v)
+{
+    return json_is_string(v) || is_text_object(v) || all(v, is_labeled_entry);
+}
+
 static bool is_strings(const json_t *v) { return json_is_string(v) || all(v, is_string); }
 
 static bool is_document(const json_t *v)
@@ -117,6 +131,7 @@ static const char *const expectation[] = {
     [SRV_TEXTS] = "a list of strings",
     [SRV_INPUTS] = "a string, a list of strings, a list of token ids, or a list of such lists",
     [SRV_PAIRS] = "a string, a pair of strings, or a list of lists of one or two strings",
+    [SRV_LABELED] = "a string, an object with \"text\" and \"text_pair\", or a list of these",
     [SRV_IDS] = "a list of token ids, or a list of such lists",
     [SRV_OBJECT] = "an object",
     [SRV_DOCUMENTS] = "a list of strings or of objects with a string \"text\"",
@@ -134,6 +149,7 @@ static bool fits(const json_t *v, const srv_field *f)
     case SRV_TEXTS: return all(v, is_string);
     case SRV_INPUTS: return is_inputs(v);
     case SRV_PAIRS: return is_pairs(v);
+    case SRV_LABELED: return is_labeled(v);
     case SRV_IDS: return is_ids_or_many(v);
     case SRV_OBJECT: return json_is_object(v);
     case SRV_DOCUMENTS: return all(v, is_document);
@@ -151,14 +167,34 @@ static void refuse(srv_request *r, const srv_field *f, const json_t *v)
 {
     char *got = v ? json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
     char expected[160];
-    if (f->kind == SRV_INT || f->kind == SRV_REAL)
-        snprintf(expected, sizeof expected, "a %s from %.15g to %.15g", f->kind == SRV_INT ? "whole number" : "number",
-                 f->low, f->high);
+    if (f->kind == SRV_INT) snprintf(expected, sizeof expected, "a whole number from %.0f to %.0f", f->low, f->high);
+    else if (f->kind == SRV_REAL)
+        snprintf(expected, sizeof expected, "a number from %.15g to %.15g", f->low, f->high);
     else if (f->kind == SRV_CHOICE) snprintf(expected, sizeof expected, "one of %s", f->choices);
     else if (f->kind == SRV_ONLY) snprintf(expected, sizeof expected, "%s, as no other value is supported", f->choices);
     else snprintf(expected, sizeof expected, "%s", expectation[f->kind]);
     srv_error(r, 422, "Validation", "`%s`: expected %s, got %.80s", f->name, expected, got ? got : "nothing");
     free(got);
+}
+
+/* Members of an object that the table does not have would be lost in silence. false: answered. */
+static bool check_names(srv_request *r, const char *object, const json_t *in, const srv_field *field)
+{
+    const char *name;
+    json_t *v;
+    json_object_foreach((json_t *)in, name, v)
+    {
+        const srv_field *f = field;
+        while (f->kind != SRV_END && strcmp(f->name, name)) f++;
+        if (f->kind != SRV_END || json_is_null(v)) continue;
+        char known[300] = "";
+        for (size_t n = 0; field->kind != SRV_END; field++)
+            n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", field->name);
+        srv_error(r, 422, "Validation", "`%s`: expected no members but %s, got `%.60s`, which is not supported", object,
+                  *known ? known : "none", name);
+        return false;
+    }
+    return true;
 }
 
 bool srv_check(srv_request *r, const json_t *in, const srv_field *f)
@@ -167,7 +203,9 @@ bool srv_check(srv_request *r, const json_t *in, const srv_field *f)
         const json_t *v = srv_member(in, f->name);
         if (!v && !f->required) continue;
         if (!v || !fits(v, f)) return refuse(r, f, v), false;
-        if (f->kind == SRV_OBJECT && f->members && !srv_check(r, v, f->members)) return false;
+        if (f->kind == SRV_OBJECT && f->members &&
+            !(srv_check(r, v, f->members) && check_names(r, f->name, v, f->members)))
+            return false;
     }
     return true;
 }

@@ -9,6 +9,7 @@
 #include "pipeline/engine/engine.h"
 #include "roformer/inspect/files.h"
 #include "serve/fields.h"
+#include "serve/server.h"
 #include "serve/shared_call.h"
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -242,8 +243,11 @@ bool srv_need_model(srv_request *r, const char *name)
 const char *srv_model_kind(const srv_model *m)
 {
     const bool causal = m->config->is_decoder;
-    switch (rf_model_task(rf_engine_model(m->engine))) {
-    case RF_HEAD_MLM: return causal ? "a causal language model" : "a masked language model";
+    const rf_model *model = rf_engine_model(m->engine);
+    switch (rf_model_task(model)) {
+    case RF_HEAD_MLM:
+        if (!rf_model_has_head(model)) return "an encoder without a head";
+        return causal ? "a causal language model" : "a masked language model";
     case RF_HEAD_SEQUENCE:
     case RF_HEAD_POOLED: return "a text classifier";
     case RF_HEAD_TOKEN: return "a token classifier";

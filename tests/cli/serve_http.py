@@ -375,6 +375,86 @@ def answers_name_their_tokens():
 
 
 @test
+def an_encoder_without_a_head_gives_vectors():
+    with Server(program, "-m", "encoder") as s:
+        a = status(s.post("/", {"inputs": TEXT}), 200).json()
+        expect(a == status(s.post("/embed", {"inputs": TEXT}), 200).json(), "POST / and /embed differ")
+        expect("an encoder without a head" in status(s.post("/fill_mask", {"inputs": "a"}), 424).json()["error"], "/fill_mask")
+        refused = status(s.post("/", {"inputs": TEXT, "parameters": {"truncation": True}}), 422).json()["error"]
+        expect("`truncation`" in refused, refused)
+
+
+@test
+def a_list_of_texts_is_a_batch_on_the_root():
+    with Server(program, "-m", "labels") as s:
+        one = [status(s.post("/", {"inputs": t}), 200).json()[0] for t in ("one", "two", "three")]
+        for n in 1, 2, 3:
+            a = status(s.post("/", {"inputs": ["one", "two", "three"][:n]}), 200).json()
+            expect(a == one[:n], n, a)
+        pair = status(s.post("/predict", {"inputs": ["one", "two"]}), 200).json()
+        a = status(s.post("/", {"inputs": [{"text": "one", "text_pair": "two"}, {"text": "one"}, ["one", "two"]]}), 200).json()
+        expect(a == [pair, one[0], pair], "pairs", a, pair)
+        expect(status(s.post("/", {"inputs": {"text": "one", "text_pair": "two"}}), 200).json() == [pair], "one pair")
+        for bad in ({"text": 1}, {"text": "a", "more": "b"}, [["a", "b", "c"]], [1], {}):
+            status(s.post("/", {"inputs": bad}), 422)
+
+
+@test
+def a_model_is_named_on_every_route():
+    with Server(program, "-m", "model", "-m", "other") as s:
+        first, second = [status(s.post("/embed", {"inputs": TEXT, "model": m}), 200).json() for m in ("model", "other")]
+        expect(first == status(s.post("/embed", {"inputs": TEXT}), 200).json() and first != second, "the models give the same vectors")
+        expect(status(s.post("/", {"inputs": "a [MASK]", "model": "other"}), 200).json() !=
+               status(s.post("/", {"inputs": "a [MASK]"}), 200).json(), "POST /")
+        for path, body in (("/embed", {"inputs": "a"}), ("/", {"inputs": "a"}), ("/tokenize", {"inputs": "a"}),
+                           ("/fill_mask", {"inputs": "a [MASK]"}), ("/decode", {"ids": [1]}), ("/embed_all", {"inputs": "a"})):
+            status(s.post(path, dict(body, model="nobody")), 404)
+
+
+@test
+def options_without_effect_are_refused_by_name():
+    with Server(program, "-m", "causal", "-m", "model") as s:
+        for name, value in (("num_beams", 2), ("max_length", 5), ("min_new_tokens", 3), ("no_repeat_ngram_size", 2),
+                            ("stop_sequences", ["a"]), ("eos_token_id", 3), ("bad_words_ids", [[1]])):
+            for path in "/generate", "/":
+                a = status(s.post(path, {"inputs": "the", "parameters": {name: value}}), 422).json()
+                expect(f"`{name}`" in a["error"], a)
+        status(s.post("/generate", {"inputs": "the", "parameters": {"num_beams": 1, "max_new_tokens": 2, "adapter_id": None}}), 200)
+        a = status(s.post("/generate", {"inputs": "the", "parameters": {"max_new_tokens": 5000}}), 422).json()
+        expect("`max_new_tokens`: expected at most 4096" in a["error"], a)
+        a = status(s.post("/fill_mask", {"model": "model", "inputs": "a [MASK]", "targets": ["zzzqqzz"]}), 422).json()
+        expect("`targets`" in a["error"], a)
+        a = status(s.post("/tokenize", b'{"inputs":"a\\u0000b"}'), 400).json()
+        expect("U+0000" in a["error"] and "JSON_" not in a["error"], a)
+        sampled = {"prompt": "the", "max_tokens": 8, "seed": 3, "temperature": 1.5}
+        texts = [status(s.post("/v1/completions", dict(sampled, **more)), 200).json()["choices"][0]["text"]
+                 for more in ({"top_k": 1}, {"min_p": 1}, {"temperature": 0})]
+        expect(texts[0] == texts[1] == texts[2], "top_k 1, min_p 1 and temperature 0 take the most likely token", texts)
+
+
+@test
+def a_completion_ends_before_its_stop_string():
+    with Server(program, "-m", "causal") as s:
+        ask = {"prompt": "the", "max_tokens": 40, "temperature": 0}
+        whole = status(s.post("/v1/completions", ask), 200).json()["choices"][0]
+        expect(whole["finish_reason"] == "length" and len(whole["text"]) > 12, whole)
+        text = whole["text"]
+        for stops in (text[5:7], text[3:9], [text[8:10], text[4:6]], [text[6:8] + "\u00e9", text[9:11]], text[:2]):
+            listed = [stops] if isinstance(stops, str) else stops
+            ends = [text.find(x) for x in listed if x in text]
+            expected = text[:min(ends)]
+            one = status(s.post("/v1/completions", dict(ask, stop=stops)), 200).json()["choices"][0]
+            expect((one["text"], one["finish_reason"]) == (expected, "stop"), stops, one, expected)
+            streamed = status(s.post("/v1/completions", dict(ask, stop=stops, stream=True)), 200).body.decode()
+            events = [json.loads(line[6:]) for line in streamed.split("\n") if line.startswith("data: {")]
+            expect("".join(e["choices"][0]["text"] for e in events) == expected, stops, streamed, expected)
+            expect(events[-1]["choices"][0]["finish_reason"] == "stop", events[-1])
+        whole = status(s.post("/v1/completions", dict(ask, stop=text[-3:] + "never", stream=True)), 200).body.decode()
+        events = [json.loads(line[6:]) for line in whole.split("\n") if line.startswith("data: {")]
+        expect("".join(e["choices"][0]["text"] for e in events) == text, "the end of a text that could become a stop string")
+
+
+@test
 def s9_only_the_routes_themselves_are_found():
     with Server(program, "-m", "model") as s:
         for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//", "//ping", "/ping/", "/./ping", "/embed/..",

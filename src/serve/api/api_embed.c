@@ -10,6 +10,7 @@ typedef enum style { TEI, OPENAI, SIMILARITY } style;
 
 typedef struct embedding {
     style style;
+    const char *name; /* of the member with the inputs                                              */
     bool base64;
     srv_texts texts;
     rf_embed_options o;
@@ -64,7 +65,7 @@ static bool add_ids(srv_request *r, embedding *x, const int32_t *id, size_t n, s
     const size_t most = r->model->max_length > 0 ? (size_t)r->model->max_length : SIZE_MAX;
     const size_t kept = n < most ? n : most, cut = n - kept;
     if (cut && !truncate) {
-        srv_error(r, 422, "Validation", "`inputs` must have at most %zu tokens. Given: %zu", most, n);
+        srv_error(r, 422, "Validation", "`%s` must have at most %zu tokens. Given: %zu", x->name, most, n);
         return false;
     }
     if (kept < head + tail || !reserve(r, x, kept)) return r->status ? false : no_memory(r);
@@ -135,16 +136,16 @@ static bool read_inputs(srv_request *r, embedding *x, const json_t *list, bool t
 {
     const json_t *first = json_array_get(list, 0);
     if (json_is_integer(first)) return read_ids(r, x, list, truncate, left);
-    if (json_is_array(list) && !srv_check_count(r, "inputs", json_array_size(list))) return false;
+    if (json_is_array(list) && !srv_check_count(r, x->name, json_array_size(list))) return false;
     bool ids = false, texts = false;
     for (size_t i = 0; i < json_array_size(list); i++)
         if (json_is_string(json_array_get(list, i))) texts = true;
         else ids = true;
     if (ids && texts)
-        return srv_error(r, 422, "Validation", "`inputs`: expected either texts or token ids, got both"), false;
+        return srv_error(r, 422, "Validation", "`%s`: expected either texts or token ids, got both", x->name), false;
     for (size_t i = 0; ids && i < json_array_size(list); i++)
         if (!read_ids(r, x, json_array_get(list, i), truncate, left)) return false;
-    return ids || srv_read_texts(r, list, "inputs", &x->texts);
+    return ids || srv_read_texts(r, list, x->name, &x->texts);
 }
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -248,6 +249,7 @@ static void embed(srv_request *r, style how, const json_t *list, const json_t *o
     embedding *x = srv_own(r, sizeof *x, free_embedding);
     if (!x) return;
     x->style = how;
+    x->name = how == OPENAI ? "input" : how == SIMILARITY ? "sentences" : "inputs";
     const bool truncate = srv_bool(options, "truncate", r->s->o.auto_truncate), left = cuts_left(options);
     if (!settle(r, x, options) || !read_inputs(r, x, list, truncate, left)) return;
     if (x->texts.n && (!truncate || left) && !tokenize(r, x, truncate, left)) return;
@@ -339,11 +341,7 @@ void srv_api_embed_all(srv_request *r)
     x->o = y.o;
     x->o.normalize = srv_bool(r->in, "normalize", false);
     const json_t *list = json_object_get(r->in, "inputs");
-    if (!json_is_string(list) && !json_is_string(json_array_get(list, 0)))
-        srv_error(r, 422, "Validation", "`inputs`: expected texts, got token ids");
-    else if (!srv_bool(r->in, "truncate", true) || cuts_left(r->in))
-        srv_error(r, 422, "Validation", "`truncate`: only truncation at the right end is supported here");
-    else if (srv_read_texts(r, list, "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
+    if (srv_read_texts(r, list, "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
         srv_cut_texts(r, &x->texts);
         srv_call_submit(&x->call, srv_call_answer);
     }

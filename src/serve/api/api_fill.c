@@ -151,7 +151,7 @@ static void compute(srv_call *first, rf_pipeline *p)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* A word that is not in the vocabulary stands for its first piece, as in transformers. false: answered. */
+/* A word that is several tokens is refused: transformers takes its first token and warns. false: answered. */
 static bool read_targets(srv_request *r, filling *x, const json_t *list)
 {
     const size_t n = json_is_string(list) ? 1 : json_array_size(list);
@@ -161,13 +161,13 @@ static bool read_targets(srv_request *r, filling *x, const json_t *list)
     if (!x->target) return srv_error(r, 503, "Overloaded", "out of memory: targets"), false;
     for (size_t i = 0; i < n && !r->status; i++) {
         const char *word = json_string_value(json_is_string(list) ? list : json_array_get(list, i));
-        const int32_t unk = rf_tokenizer_unk(r->model->tokenizer);
-        int32_t id = rf_tokenizer_id(r->model->tokenizer, word);
-        if (id < 0 &&
-            !rf_encode(r->model->tokenizer, word, strlen(word), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, NULL) && e.n)
+        const rf_tokenizer *t = r->model->tokenizer;
+        const int32_t unk = rf_tokenizer_unk(t);
+        int32_t id = rf_tokenizer_id(t, word);
+        if (id < 0 && !rf_encode(t, word, strlen(word), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, NULL) && e.n == 1)
             id = e.id[0];
         if (id < 0 || id == unk)
-            srv_error(r, 422, "Validation", "`targets`: expected words of the vocabulary, got '%.60s'", word);
+            srv_error(r, 422, "Validation", "`targets`: expected words that are one token, got '%.60s'", word);
         bool again = false;
         for (int64_t k = 0; k < x->o.targets; k++) again |= x->target[k] == id;
         if (!again && !r->status) x->target[x->o.targets++] = id;
@@ -189,7 +189,8 @@ void srv_fill_mask(srv_request *r)
     x->o.top_k = srv_int(options, "top_k", 5);
     x->o.max_length = r->model->max_length;
     if (x->o.top_k > r->model->config->vocab_size) x->o.top_k = r->model->config->vocab_size;
-    if (rf_model_task(rf_engine_model(r->model->engine)) != RF_HEAD_MLM || r->model->config->is_decoder)
+    const rf_model *model = rf_engine_model(r->model->engine);
+    if (rf_model_task(model) != RF_HEAD_MLM || !rf_model_has_head(model) || r->model->config->is_decoder)
         srv_wrong_model(r, "fills no masks");
     else if (read_targets(r, x, srv_member(options, "targets")) &&
              srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) && srv_hold(r, x->texts.n)) {

@@ -17,6 +17,7 @@ typedef struct writing {
     srv_call call;        /* first: a call is a writing                                                 */
     struct writing *next; /* in the batch                                                               */
     bool openai, stream, begun, with_prompt;
+    size_t sent; /* bytes of `text` that the stream has                                        */
     const char *prompt;
     size_t bytes;
     rf_generate_options o;
@@ -32,6 +33,29 @@ static void free_writing(void *own)
     writing *x = own;
     srv_text_clear(&x->text);
     free(x);
+}
+
+/* The first byte of the first stop string in the text from `from` on, or n. */
+static size_t stop_at(const writing *x, size_t from)
+{
+    const srv_text *t = &x->text;
+    for (; from < t->n; from++)
+        for (int64_t i = 0; i < x->o.stop_strings; i++) {
+            const size_t n = strlen(x->stop[i]);
+            if (n <= t->n - from && !memcmp(t->at + from, x->stop[i], n)) return from;
+        }
+    return t->n;
+}
+
+/* The end of the text that no stop string can begin before: what follows may become one. */
+static size_t sure_end(const writing *x)
+{
+    const srv_text *t = &x->text;
+    size_t end = stop_at(x, x->sent);
+    for (int64_t i = 0; i < x->o.stop_strings; i++)
+        for (size_t n = strlen(x->stop[i]) - 1; n; n--)
+            if (n <= t->n - x->sent && t->n - n < end && !memcmp(t->at + t->n - n, x->stop[i], n)) end = t->n - n;
+    return end;
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
@@ -71,6 +95,8 @@ static bool send_piece(writing *x, const char *piece, size_t size, const char *r
 static void send_end(writing *x, const rf_error *why)
 {
     srv_request *r = x->call.r;
+    const size_t end = stop_at(x, x->sent);
+    if (!why && end > x->sent) send_piece(x, x->text.at + x->sent, end - x->sent, NULL);
     if (!why) send_piece(x, "", 0, finish_reason(x));
     else {
         srv_text t = {0};
@@ -145,11 +171,14 @@ static int sink(void *user, int64_t number, const char *piece, size_t size)
     if (srv_call_is_late(&x->call, rf__seconds())) return 1;
     x->tokens++;
     srv_put(&x->text, piece, size);
+    if (x->text.failed) return 1;
     if (x->stream && !x->begun) {
         if (!srv_stream_begin(r, "text/event-stream; charset=utf-8")) return 1;
         x->begun = true;
     }
-    if (x->stream && size && !send_piece(x, piece, size, NULL)) return 1;
+    const size_t end = x->stream ? sure_end(x) : 0;
+    if (end > x->sent && !send_piece(x, x->text.at + x->sent, end - x->sent, NULL)) return 1;
+    if (end > x->sent) x->sent = end;
     x->full = x->tokens >= x->most;
     return x->full;
 }
@@ -168,9 +197,11 @@ static int done(void *user, int64_t number, const rf_generation *g, const rf_err
         if (!x->stream) {
             x->text.n = 0;
             srv_put(&x->text, g->text, g->bytes);
+            if (x->openai && !x->text.failed) x->text.n = stop_at(x, 0); /* OpenAI's: without the stop string */
         }
     }
-    if (!why && g && g->end == RF_GENERATE_SINK && !x->full) own = srv_call_late(&x->call);
+    if (!why && x->text.failed) rf_fail(&own, RF_ENOMEM, "out of memory: the text");
+    else if (!why && g && g->end == RF_GENERATE_SINK && !x->full) own = srv_call_late(&x->call);
     if (!own.code && x->stream && !x->begun) x->begun = srv_stream_begin(x->call.r, "text/event-stream; charset=utf-8");
     leave(b, x, own.code ? &own : NULL);
     return 0;
@@ -205,8 +236,8 @@ static bool same(const srv_call *first, const srv_call *second)
     const writing *x = (const writing *)first, *y = (const writing *)second;
     const rf_generate_options *a = &x->o, *b = &y->o;
     return a->do_sample == b->do_sample && a->temperature == b->temperature && a->top_k == b->top_k &&
-           a->top_p == b->top_p && a->repetition_penalty == b->repetition_penalty && a->seed == b->seed &&
-           a->max_new_tokens >= y->most && same_stops(x, y);
+           a->top_p == b->top_p && a->min_p == b->min_p && a->repetition_penalty == b->repetition_penalty &&
+           a->seed == b->seed && a->max_new_tokens >= y->most && same_stops(x, y);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -287,11 +318,14 @@ static void set_sampling(srv_request *r, writing *x, const json_t *in)
     x->o.seed = (uint64_t)srv_int(in, "seed", (int64_t)x->o.seed);
     x->o.occurrence = srv_member(in, "seed") ? 0 : (uint64_t)atomic_fetch_add(&r->s->serial, 1);
     x->o.top_p = srv_real(in, "top_p", x->o.top_p);
+    x->o.min_p = srv_real(in, "min_p", x->o.min_p);
+    x->o.top_k = srv_int(in, "top_k", x->o.top_k);
     x->o.repetition_penalty = srv_real(in, "repetition_penalty", x->o.repetition_penalty);
     const double temperature = srv_real(in, "temperature", x->o.temperature);
     if (temperature > 0) x->o.temperature = temperature;
     else x->o.do_sample = 0;
-    if (!x->o.do_sample) x->o.temperature = x->o.top_p = 1, x->o.top_k = 0, x->o.occurrence = x->o.seed = 0;
+    if (!x->o.do_sample)
+        x->o.temperature = x->o.top_p = 1, x->o.min_p = 0, x->o.top_k = 0, x->o.occurrence = x->o.seed = 0;
     x->most = srv_int(in, "max_tokens", srv_int(in, "max_new_tokens", x->most));
     x->o.max_new_tokens = x->most;
 }
@@ -299,8 +333,9 @@ static void set_sampling(srv_request *r, writing *x, const json_t *in)
 static void submit(srv_request *r, writing *x)
 {
     if (x->most > r->s->o.limits.max_new_tokens) {
-        srv_error(r, 422, "Validation", "`max_tokens`: expected at most %lld, got %lld",
-                  (long long)r->s->o.limits.max_new_tokens, (long long)x->most);
+        srv_error(r, 422, "Validation", "`%s`: expected at most %lld (--max-new-tokens), got %lld",
+                  x->openai ? "max_tokens" : "max_new_tokens", (long long)r->s->o.limits.max_new_tokens,
+                  (long long)x->most);
         return;
     }
     r->characters = (int64_t)x->bytes;
@@ -310,7 +345,9 @@ static void submit(srv_request *r, writing *x)
 static bool one_string(srv_request *r, const json_t *v, const char *name, const char **text, size_t *bytes)
 {
     if (json_is_array(v) && json_array_size(v) == 1) v = json_array_get(v, 0);
-    if (!json_is_string(v)) return srv_error(r, 422, "Validation", "`%s`: expected one string", name), false;
+    if (!json_is_string(v))
+        return srv_error(r, 422, "Validation", "`%s`: expected one string, got %zu", name, json_array_size(v)),
+               false;
     *text = json_string_value(v);
     *bytes = json_string_length(v);
     return true;
@@ -342,7 +379,6 @@ void srv_generate_text(srv_request *r)
     x->with_prompt = srv_bool(in, "return_full_text", true);
     x->most = x->o.max_new_tokens;
     x->o.do_sample = srv_bool(in, "do_sample", x->o.do_sample);
-    x->o.top_k = srv_int(in, "top_k", x->o.top_k);
     set_sampling(r, x, in);
     submit(r, x);
 }

@@ -86,8 +86,9 @@ static void finish_labels(srv_request *r)
 
 static bool add_input(srv_request *r, scores *x, int64_t i, const json_t *v)
 {
-    const json_t *text = json_is_string(v) ? v : json_array_get(v, 0),
-                 *pair = json_is_string(v) ? NULL : json_array_get(v, 1);
+    const bool named = json_is_object(v);
+    const json_t *text = json_is_string(v) ? v : named ? json_object_get(v, "text") : json_array_get(v, 0),
+                 *pair = json_is_string(v) ? NULL : named ? json_object_get(v, "text_pair") : json_array_get(v, 1);
     x->texts.text[i] = json_string_value(text);
     x->texts.bytes[i] = json_string_length(text);
     x->pair[i] = json_string_value(pair);
@@ -97,10 +98,10 @@ static bool add_input(srv_request *r, scores *x, int64_t i, const json_t *v)
     return srv_error(r, 400, "Empty", "`inputs` cannot be empty"), false;
 }
 
-/* A string, or two of them, is one input; a list of lists is a batch. */
-static bool read_pairs(srv_request *r, scores *x, const json_t *list)
+/* A list of strings is one input (/predict: a pair), or a batch of texts (POST /). */
+static bool read_pairs(srv_request *r, scores *x, const json_t *list, bool pair)
 {
-    x->one = json_is_string(list) || json_is_string(json_array_get(list, 0));
+    x->one = !json_is_array(list) || (pair && json_is_string(json_array_get(list, 0)));
     const size_t n = x->one ? 1 : json_array_size(list);
     if (!srv_check_count(r, "inputs", n)) return false;
     x->texts = (srv_texts){
@@ -128,7 +129,8 @@ static bool labels_texts(const srv_model *m)
     return head == RF_HEAD_SEQUENCE || head == RF_HEAD_POOLED;
 }
 
-/* The labels of the inputs of a body that has been read; `flat`: those of a single one as TEI has them. */
+/* The labels of the inputs of a body that has been read; `flat`: as TEI has them, where a list of two strings is a pair
+ * and the labels of a single input are not in a list. */
 static void predict(srv_request *r, bool flat)
 {
     rf_error why = {0};
@@ -140,7 +142,7 @@ static void predict(srv_request *r, bool flat)
         return;
     }
     x->flat = flat;
-    if (!read_pairs(r, x, json_object_get(r->in, "inputs"))) return;
+    if (!read_pairs(r, x, json_object_get(r->in, "inputs"), flat)) return;
     srv_cut_texts(r, &x->texts);
     x->top = srv_int(options, "top_k", INT64_MAX);
     if (!srv_hold(r, x->texts.n)) return;

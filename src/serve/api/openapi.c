@@ -59,6 +59,7 @@ static json_t *kind_of(const srv_field *f)
     case SRV_OBJECT: return f->members ? schema_of(f->members) : text("object");
     case SRV_DOCUMENTS: return list_of(either(text("string"), text("object")));
     case SRV_ONLY: return only(f->choices);
+    case SRV_LABELED:
     case SRV_ANY:
     case SRV_IGNORED:
     case SRV_END: break;

@@ -41,6 +41,9 @@
     }
 #define SAMPLING \
     {"temperature", SRV_REAL, false, 0, RF_TEMPERATURE_MOST, NULL, NULL, "0: the most likely token"}, \
+        {"top_k", SRV_INT, false, 1, 1000000, NULL, NULL, "sample among this number of the most likely tokens"}, \
+        {"min_p", SRV_REAL, false, 0, \
+         1,       NULL,     NULL,  "sample among tokens of at least this share of the highest probability"}, \
         {"top_p", SRV_REAL, false, RF_TOP_P_LEAST, \
          1,       NULL,     NULL,  "sample among the most likely tokens of this probability"}, \
         {"repetition_penalty",       SRV_REAL, false, RF_REPETITION_PENALTY_LEAST, \
@@ -79,6 +82,17 @@ static const srv_field srv_sparse_fields[] = {
     {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
     RIGHT_TRUNCATE,
     {"prompt_name", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    MODEL,
+    END,
+};
+
+static const srv_field srv_embed_all_fields[] = {
+    {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
+    {"normalize", SRV_BOOL, false, 0, 0, NULL, NULL, "vectors of length 1; default: false"},
+    RIGHT_TRUNCATE,
+    PROMPT,
+    DIMENSIONS,
+    MODEL,
     END,
 };
 
@@ -146,11 +160,12 @@ static const srv_field srv_fill_mask_fields[] = {
 static const srv_field generate_options[] = {
     {"max_new_tokens", SRV_INT, false, 1, RF_NEW_TOKENS_MOST, NULL, NULL, "number of new tokens"},
     {"do_sample", SRV_BOOL, false, 0, 0, NULL, NULL, "sample; default: as the model's folder says"},
-    TOP_K,
     {"return_full_text", SRV_BOOL, false, 0, 0, NULL, NULL, "with the prompt; default: true"},
     {"num_return_sequences", SRV_ONLY, false, 0, 0, "1", NULL, "one text for each request"},
     {"best_of", SRV_ONLY, false, 0, 0, "1", NULL, "one text for each request"},
+    {"num_beams", SRV_ONLY, false, 0, 0, "1", NULL, "not supported"},
     {"details", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
+    {"decoder_input_details", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
     {"typical_p", SRV_ONLY, false, 0, 0, "1", NULL, "not supported"},
     {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
     {"watermark", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
@@ -279,8 +294,10 @@ const srv_route *srv_route_find(const char *method, const char *path, size_t siz
 
 /* ---- POST / ------------------------------------------------------------------------------------------------------ */
 
+static const srv_field no_parameters[] = {END};
 static const srv_field root_embed[] = {
     {"inputs", SRV_INPUTS, true, 0, 0, NULL, NULL, NULL},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, no_parameters, NULL},
     {"normalize", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
     TRUNCATE,
     PROMPT,
@@ -293,7 +310,7 @@ static const srv_field root_label_options[] = {
     END,
 };
 static const srv_field root_label[] = {
-    {"inputs", SRV_PAIRS, true, 0, 0, NULL, NULL, NULL},
+    {"inputs", SRV_LABELED, true, 0, 0, NULL, NULL, NULL},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, root_label_options, NULL},
     END,
 };
@@ -355,7 +372,9 @@ void srv_api_root(srv_request *r)
     const bool sentences = json_is_object(json_object_get(r->in, "inputs"));
     const srv_field *field = NULL;
     srv_step *step = no_task;
-    switch (rf_model_task(rf_engine_model(r->model->engine))) {
+    const rf_model *model = rf_engine_model(r->model->engine);
+    const rf_head head = rf_model_task(model);
+    switch (head == RF_HEAD_MLM && !rf_model_has_head(model) ? RF_HEAD_EMBED : head) {
     case RF_HEAD_MLM:
         field = r->model->config->is_decoder ? srv_generate_fields : srv_fill_mask_fields;
         step = r->model->config->is_decoder ? srv_generate_text : srv_fill_mask;

@@ -429,6 +429,8 @@ static rf_status open_port(srv_server *s, int *out, rf_error *why)
     }
     freeaddrinfo(list);
     if (*out >= 0) return RF_OK;
+    if (failed == EADDRNOTAVAIL)
+        return rf_fail(why, RF_EARG, "--host %.200s: expected an address of this machine, got another one", s->o.host);
     return rf_fail(why, RF_EIO, "%.200s port %d: expected a free port, got: %s; choose another one with --port",
                    s->o.host, s->o.port, strerror(failed ? failed : errno));
 }

@@ -134,6 +134,10 @@ void srv_fail(srv_request *r, const rf_error *why)
     }
     case RF_ECANCELED:
         if (atomic_load(&r->gone)) r->failure = "dropped";
+        if (atomic_load(&r->gone) && !atomic_load(&r->s->draining)) {
+            srv_error(r, 499, "Dropped", "the client closed the connection"); /* for the log; nobody reads it */
+            return;
+        }
         srv_error(r, 504, "Timeout", "%.400s", why->text);
         return;
     case RF_ENOMEM: srv_error(r, 503, "Overloaded", "%.400s", why->text); return;
