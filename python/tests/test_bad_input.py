@@ -10,8 +10,8 @@ import numpy as np
 
 import roformer_c
 import support
-from roformer_c import (ArgumentError, ClosedError, DataError, FileError, RoformerError, SentenceTransformer,
-                        TextTypeError)
+from roformer_c import (ArgumentError, ClosedError, DataError, FileError, Index, RoformerError, SentenceTransformer,
+                        TextTypeError, Tokenizer)
 
 
 class BadInput(unittest.TestCase):
@@ -90,6 +90,20 @@ class BadInput(unittest.TestCase):
                 v = SentenceTransformer("us/tiny").encode("usable")
             self.assertTrue(np.array_equal(v, self.expected))
             self.assertTrue(np.array_equal(SentenceTransformer("us/tiny", cache_folder=cache, revision="abc").encode("usable"), v))
+
+    def test_numbers_that_are_not_integers(self):
+        tokenizer = Tokenizer.from_folder(support.SENTENCES)
+        for ids in ([42.9], ["42"], ["a"], 5, [1 << 31], [[1]], [None]):
+            self.refused(ArgumentError, "ids", call=tokenizer.decode, given=ids)
+        with tempfile.TemporaryDirectory() as work:
+            index = Index.build(os.path.join(work, "index"), np.eye(3))
+            for row in (1.5, "a", True, 3, -1, None):
+                self.refused(ArgumentError, "row", call=index.text, given=row)
+            self.assertEqual(index.text(np.int64(2)), "2")
+        self.refused(ArgumentError, "folder", call=lambda folder: Index.build(folder, np.eye(3)), given="")
+        self.refused(ArgumentError, "task", call=lambda task: roformer_c.pipeline(task, support.SENTENCES), given=None)
+        q = np.zeros((1, 2, 4), np.float32)
+        self.refused(ArgumentError, "causal", call=lambda c: roformer_c.attention(q, q, q, causal=c), given="x")
 
     def test_a_damaged_folder(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -210,6 +210,9 @@ class Answers(unittest.TestCase):
 class Features(unittest.TestCase):
     def test_vectors_of_tokens(self):
         f = pipeline("feature-extraction", support.SENTENCES)
+        self.assertEqual(f("a " * 200, return_tensors="np").shape, (1, 202, 256))   # not truncated to model_max_length
+        with self.assertRaisesRegex(DataError, "position of token"):
+            pipeline("feature-extraction", support.folder("bert/masked"))("a " * 2000)
         v = f("A dog barks.")
         self.assertEqual(np.array(v).shape, (1, 7, 256))
         many = f(["A dog barks.", "a"], return_tensors="np")

@@ -48,7 +48,7 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
     };
     for (size_t i = 0; i < RF_COUNT(limits); i++)
         if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
-            return rf_fail(why, RF_EARG, "%s: expected %g to %g, got %g", limits[i].name, limits[i].least,
+            return rf_fail(why, RF_EARG, "%s: expected %.10g to %.10g, got %.10g", limits[i].name, limits[i].least,
                            limits[i].most, limits[i].value);
     if (o->stops < 0 || o->suppressed < 0 || (o->stops && !o->stop) || (o->suppressed && !o->suppress) ||
         o->stop_strings < 0 || (o->stop_strings && !o->stop_string))

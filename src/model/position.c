@@ -109,8 +109,8 @@ bool rf__positions_below(rf_graph *g, const rf_layer_context *at, int64_t limit,
 {
     for (int64_t n = 0; n < at->N && !g->error.code; n++)
         if (at->position[n] < 0 || at->position[n] >= limit)
-            rf__stop(g, RF_ERANGE, "%s: position of token %lld: expected at least 0 and less than %lld (%s), got %d",
-                     at->config->position_embedding_type, (long long)n, (long long)limit, what, (int)at->position[n]);
+            rf__stop(g, RF_ERANGE, "position of token %lld: expected at least 0 and less than %lld (%s), got %d; "
+                     "truncate the text (max_length)", (long long)n, (long long)limit, what, (int)at->position[n]);
     return !g->error.code;
 }
 

@@ -61,6 +61,11 @@ def _snapshot(cache: str, name: str, revision: str) -> Optional[str]:
     return folder if os.path.isdir(folder) else None
 
 
+def absolute(folder: str) -> str:
+    """The folder for another process, which may have another working directory."""
+    return os.path.abspath(folder) if os.path.exists(folder) else folder
+
+
 def _is_name(text: str) -> bool:
     """Whether the text can be NAME or ORGANIZATION/NAME on the hub, and not only a path."""
     return text.count("/") <= 1 and all(part.strip(".") for part in text.split("/"))

@@ -208,7 +208,8 @@ class Model:
         self.architecture: str = config.architecture.decode()
 
     def __reduce__(self) -> Any:
-        return Model, (self.source, self.dtype, self.threads)
+        source = _folder.absolute(self.source) if isinstance(self.source, str) else self.source
+        return Model, (source, self.dtype, self.threads)
 
     @property
     def engine(self) -> _Engine:

@@ -105,7 +105,7 @@ class Index:
         return "Index(%r, %d vectors of %d numbers)" % (self.folder, len(self), self.dimensions)
 
     def __reduce__(self) -> Any:
-        return _reopen, (self.folder, self._threads)
+        return _reopen, (_folder.absolute(self.folder), self._threads)
 
     def __enter__(self) -> "Index":
         return self
@@ -130,7 +130,7 @@ class Index:
     def text(self, row: int) -> str:
         """The text with this number, from 0."""
         n = len(self)
-        if not 0 <= row < n:
+        if isinstance(row, bool) or not isinstance(row, (int, np.integer)) or not 0 <= row < n:
             raise errors.ArgumentError("row: expected 0 to %d, got %r" % (n - 1, row))
         size = ctypes.c_size_t()
         at = lib.rf_index_text(self._open(), int(row), byref(size))
@@ -165,6 +165,8 @@ def _create(ctx: Any, folder: _folder.PathLike, width: int, model_name: Optional
     o, why, out = abi.rf_index_options(), Error(), ctypes.c_void_p()
     lib.rf_index_options_init(byref(o), ctypes.sizeof(o))
     o.dimensions = width
+    if not os.fspath(folder):
+        raise errors.ArgumentError("folder: expected the name of a new folder, got %r" % (folder,))
     if model_name is not None:
         o.model_name = _texts.encode_one(model_name, "model_name")
     check(lib.rf_index_create(ctx.address, os.fsencode(folder), byref(o), byref(out), byref(why)), why)

@@ -146,6 +146,7 @@ class FeatureExtractionPipeline(Pipeline):
         o = abi.rf_embed_options()
         lib.rf_embed_options_init(byref(o), ctypes.sizeof(o))
         o.normalize, o.dimensions, o.prompt = 0, 0, b""
+        o.max_length = 0                                  # as transformers' pipeline, a text that is too long is an error
         out: List[Any] = []
         for block in _texts.blocks(texts, 64):
             packed = _texts.Block(block, "inputs", len(out))
@@ -177,7 +178,7 @@ def pipeline(task: str, model: Union[Source, Model], *, device: Optional[str] = 
     """
     from .sentence import only_cpu
     only_cpu(device)
-    if task not in PIPELINES and task.startswith("translation_") and "_to_" in task:
+    if isinstance(task, str) and task not in PIPELINES and task.startswith("translation_") and "_to_" in task:
         task = "translation"
     one_of("task", task, tuple(PIPELINES))
     opened = model if isinstance(model, Model) else Model(model, dtype, threads, cache_folder, revision)

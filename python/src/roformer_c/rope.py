@@ -136,6 +136,8 @@ def _problem(q: Array, k: Array, v: Array, scale: Optional[float], causal: bool)
     p.queries, p.keys, p.width = q.shape[-2], k.shape[-2], q.shape[-1]
     p.q_stride = p.k_stride = p.v_stride = p.out_stride = q.shape[-1]
     p.scale = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
+    if not isinstance(causal, (bool, np.bool_)):
+        raise errors.ArgumentError("causal: expected True or False, got %r" % (causal,))
     p.causal = int(causal)
     return p
 

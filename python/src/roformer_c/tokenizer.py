@@ -158,7 +158,7 @@ class Tokenizer:
     _address: Optional[int]
 
     def __reduce__(self) -> Any:
-        return _reopen, (self.folder, self._threads)
+        return _reopen, (_folder.absolute(self.folder), self._threads)
 
     def __repr__(self) -> str:
         return "Tokenizer(%r, vocab_size=%d)" % (self.folder, self.get_vocab_size())
@@ -188,7 +188,13 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True, clean_up: bool = True) -> str:
         """The text of ids; ids outside the vocabulary are skipped."""
-        array = np.ascontiguousarray(np.asarray(list(ids), np.int64).astype(np.int32))
+        try:
+            given = np.asarray(list(ids))
+        except (TypeError, ValueError) as e:
+            raise errors.ArgumentError("ids: expected integers, got %r" % (ids,)) from e
+        if given.ndim != 1 or (given.size and (given.dtype.kind not in "iu" or abs(given).max() >= 1 << 31)):
+            raise errors.ArgumentError("ids: expected integers of 32 bits, got %r" % (ids,))
+        array = np.ascontiguousarray(given, np.int32)
         size = ctypes.c_size_t()
         text = lib.rf_decode(self._address, array.ctypes.data, len(array), int(skip_special_tokens), int(clean_up), byref(size))
         if not text:
