@@ -221,9 +221,9 @@ int rf_tokenizer_type_uses(const char *type);
 
 typedef struct rf_tokenizer_trainer rf_tokenizer_trainer;
 
-/* A trainer for a type ("wordpiece", "jieba", "chars", "unigram", "bpe"). Feed it any number of texts, then finish it
- * once. The end of a text also ends a word, so feed whole lines. Deterministic: the same texts in the same order give
- * the same tokenizer.
+/* A trainer for a type ("wordpiece", "jieba", "chars", "unigram", "bpe", "bytelevel"). Feed it any number of texts,
+ * then finish it once. The end of a text also ends a word, so feed whole lines. Deterministic: the same texts in the
+ * same order give the same tokenizer.
  *
  *   options    NULL: the defaults
  *   RF_EARG          there is no such type, or an option is out of range

@@ -15,7 +15,7 @@ expect 0 '' "$program" tokenize -m t5 --json '  the  Ａ'
 holds out '"</s>"]'
 sed 's/"Metaspace"/"Digits"/g' bpe/tokenizer.json > t5/tokenizer.json
 expect 3 'pre_tokenizer: expected null, WhitespaceSplit, .* for subwords, got Digits' "$program" tokenize -m t5 x
-expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, got fast_bpe' "$program" vocab --type fast_bpe --text bpe/tokenizer.json -o x
+expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, bytelevel, got fast_bpe' "$program" vocab --type fast_bpe --text bpe/tokenizer.json -o x
 
 # A translator with them.
 sentences 300 | grep . > all.en

@@ -41,8 +41,8 @@ cp out fast.json
 expect 0 '' "$program" tokenize -m a --json 'walking readers'
 same out fast.json "a tokenizer.json that was given up"
 
-expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, got marian' "$program" vocab --type marian --text text.txt -o x
-expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, got' "$program" vocab --type syllables --text text.txt -o x
+expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, bytelevel, got marian' "$program" vocab --type marian --text text.txt -o x
+expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, bytelevel, got' "$program" vocab --type syllables --text text.txt -o x
 expect 4 'nowhere' "$program" vocab --text nowhere -o h
 [ ! -e h ] || fail "a folder was made although there is no text"
 expect 3 'empty.txt: expected text, got none' "$program" vocab --text "$(: > empty.txt; echo empty.txt)" -o i

@@ -3,6 +3,8 @@
 golden_byte_level.py --big FOLDER TEXT: folders with tokenizers of 8,000 pieces learned from TEXT.
 golden_byte_level.py --check PROGRAM FOLDER... [--text FILE...] [--random N]: compares ids and offsets of a program with those of
 tokenizers: for each Unicode scalar, N random texts, and the lines of files.
+golden_byte_level.py --check-learned PROGRAM TEXT [--size N]: compares symbols and merges that `vocab --type bytelevel` learns with BpeTrainer's.
+golden_byte_level.py --learned FOLDER: learned.json alone.
 
     pip install tokenizers==0.23.3
     python3 tools/golden/golden_byte_level.py tests/golden/byte_level
@@ -15,6 +17,7 @@ import argparse
 import json
 import os
 import random
+import subprocess
 import sys
 
 import tokenizers
@@ -89,6 +92,54 @@ def write_all(folder):
         golden.write_json(os.path.join(folder, kind + ".tokenizer.json"), json.loads(t.to_str()), ensure_ascii=False)
         cases = [case(t, x) for x in texts if usable(x, kind)]
         golden.write_json(os.path.join(folder, kind + ".json"), {"tokenizers": tokenizers.__version__, "cases": cases}, ensure_ascii=False)
+    write_learned(folder)
+
+
+NAMES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def learn(lines, size):
+    """What `roformer vocab --type bytelevel` learns, by BpeTrainer."""
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    t.decoder = decoders.ByteLevel()
+    names = [AddedToken(x, lstrip=x == "[MASK]", normalized=False, special=True) for x in NAMES]
+    t.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=size, min_frequency=2, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+                                                     special_tokens=names, show_progress=False))
+    t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+                                                     special_tokens=[(x, t.token_to_id(x)) for x in ("[CLS]", "[SEP]")])
+    return t
+
+
+def write_learned(folder):
+    """Texts, the symbols and merges that are learned from them, and ids with these."""
+    lines = LINES + ["aaaa aaaaaaa aa aaa", "banana bananas bandana", "ababab abab ab", "x" * 40] + drawn(300)
+    size = 700
+    t = learn(lines, size)
+    model = json.loads(t.to_str())["model"]
+    tokens = sorted(model["vocab"], key=model["vocab"].get)
+    merges = list(dict.fromkeys(m if isinstance(m, str) else " ".join(m) for m in model["merges"]))      # each pair once
+    texts = [x for x in LINES + ODD + drawn(60)]
+    golden.write_json(os.path.join(folder, "learned.json"), {"tokenizers": tokenizers.__version__, "size": size, "lines": lines, "tokens": tokens,
+                      "merges": merges, "cases": [case(t, x) for x in texts]}, ensure_ascii=False)
+
+
+def check_learned(program, text, size):
+    """Learns from the lines of a file with both, and compares symbols and merges."""
+    import tempfile
+    with open(text, encoding="utf-8", errors="replace") as f:
+        lines = [x.strip() for x in f if x.strip()][:100000]
+    with tempfile.TemporaryDirectory() as at:
+        with open(at + "/lines.jsonl", "w", encoding="utf-8") as f:
+            f.writelines(json.dumps({"text": x}) + "\n" for x in lines)
+        subprocess.run([program, "vocab", "-q", "--type", "bytelevel", "--size", str(size), "--text", at + "/lines.jsonl", "-o", at + "/own"], check=True)
+        with open(at + "/own/tokenizer.json", encoding="utf-8") as f:
+            own = json.load(f)["model"]
+    model = json.loads(learn(lines, size).to_str())["model"]
+    theirs = list(dict.fromkeys(tuple(m) for m in model["merges"]))
+    same = own["vocab"] == model["vocab"] and [tuple(m) for m in own["merges"]] == theirs
+    print("%s: %d lines, %d symbols, %d merges: %s" % (text, len(lines), len(own["vocab"]), len(theirs), "equal" if same else "DIFFERENT"))
+    return not same
 
 
 def big(folder, text):
@@ -139,13 +190,20 @@ if __name__ == "__main__":
     p = argparse.ArgumentParser()
     p.add_argument("--big", action="store_true")
     p.add_argument("--check")
+    p.add_argument("--check-learned")
+    p.add_argument("--learned", action="store_true")
+    p.add_argument("--size", type=int, default=8000)
     p.add_argument("--text", nargs="*")
     p.add_argument("--random", type=int, default=20000)
     p.add_argument("paths", nargs="+")
     a = p.parse_args()
     if a.check:
         sys.exit(check(a.check, a.paths, a.text, a.random))
-    if a.big:
+    if a.check_learned:
+        sys.exit(any([check_learned(a.check_learned, path, a.size) for path in a.paths]))
+    if a.learned:
+        write_learned(a.paths[0])
+    elif a.big:
         big(*a.paths)
     else:
         write_all(a.paths[0])

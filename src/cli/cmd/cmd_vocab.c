@@ -322,6 +322,7 @@ static const char *const examples[] = {
     "roformer vocab --type chars --text corpus.txt -o letters",
     "roformer vocab --lang zh --text wiki/*.jsonl.gz --size 12000 -o chinese",
     "roformer vocab --type unigram --text corpus.txt --size 300 -o pieces",
+    "roformer vocab --type bytelevel --text corpus.txt --size 1000 -o bytes",
     NULL,
 };
 
@@ -331,10 +332,10 @@ const cli_command cmd_vocab = {
     "learn a tokenizer from text",
     "The default type is WordPiece: the command counts the words of all files and merges the most frequent pairs of "
     "pieces until the vocabulary is full.  roformer pretrain can train with the new folder, and transformers can read "
-    "it.  --type unigram and --type bpe learn subwords with SentencePiece.  --type chars takes the --size most "
-    "frequent characters.  --lang zh (the same as --type jieba) splits Chinese text into words with a dictionary; the "
-    "vocabulary consists of the characters, or the tokens of --base, and of the most frequent words.  Types that "
-    "learn nothing from text need only -o.",
+    "it.  --type unigram and --type bpe learn subwords with SentencePiece.  --type bytelevel learns the byte-level BPE "
+    "of GPT-2, in a tokenizer.json.  --type chars takes the --size most frequent characters.  --lang zh (the same as "
+    "--type jieba) splits Chinese text into words with a dictionary; the vocabulary consists of the characters, or the "
+    "tokens of --base, and of the most frequent words.  Types that learn nothing from text need only -o.",
     examples,
     options,
     sizeof(struct args),

@@ -7,6 +7,7 @@
  *
  * Unsupported parts that would change ids are rejected by name.  SentencePiece is not needed.  Saving writes the file
  * as it was read.                                                                                                    */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "merges.h"
@@ -249,6 +250,23 @@ static rf_status open_bpe(rf_tokenizer_folder *f, rf_tokenizer **out)
     return open_as(f, &rf__tokenizer_fast_bpe, NULL, 0, out);
 }
 
+rf_status rf__fast_bpe_of(const rf_ctx *ctx, const json_t *json, const char *name, rf_tokenizer **out, rf_error *why)
+{
+    rf_error own = {0};
+    rf_tokenizer_folder f = {.ctx = ctx, .path = name, .all = true, .why = why ? why : &own};
+    char *dump = rf__json_dump(json, JSON_COMPACT), *text = dump ? rf__strdup(ctx, dump) : NULL;
+    free(dump);
+    if (!text) return rf_fail(why, RF_ENOMEM, "%s: out of memory for the tokenizer", name);
+    snprintf(f.fast_path, sizeof f.fast_path, "%s", name);
+    const size_t size = strlen(text);
+    f.fast = rf__json_parse(text, size, JSON_DECODE_INT_AS_REAL, name, f.why);              /* as of a folder         */
+    if (!f.fast) return rf__free(ctx, text), f.why->code;
+    const rf_status status = open_as(&f, &rf__tokenizer_fast_bpe, text, size, out);
+    rf__free(ctx, f.parts.added);
+    json_decref(f.fast);
+    return status;
+}
+
 /* The class takes add_prefix_space (false) from its settings and ignores tokenizer.json's: both must agree. */
 static rf_status check_prefix(rf_tokenizer_folder *f)
 {
@@ -308,7 +326,10 @@ const rf_tokenizer_row rf__tokenizer_fast_unigram = {
 const rf_tokenizer_row rf__tokenizer_fast_bpe = {
     .name = "fast_bpe", .title = "sub-words, BPE (tokenizer.json)", .classes = classes, .model = "BPE",
     .open = open_bpe, SHARED};
-/* The result is a fast_bpe. */
+/* The result of these is a fast_bpe. */
+const rf_tokenizer_row rf__tokenizer_bytelevel = {
+    .name = "bytelevel", .title = "sub-words, BPE of bytes (tokenizer.json)", .classes = classes, .open = open_bpe,
+    .training = &rf__byte_level_training, SHARED};
 const rf_tokenizer_row rf__tokenizer_roberta = {
     .name = "roberta", .title = "sub-words, BPE (vocab.json, merges.txt)", .classes = roberta_classes,
     .holds = roberta_holds, .open = open_roberta, SHARED};

@@ -44,4 +44,9 @@ rf_status rf__hf_read_splitter(const rf_tokenizer_folder *f, hf_tokenizer *t, co
 /* post_processor: the tokens around one text and between two. RF_EUNSUPPORTED: a form that the program has not. */
 rf_status rf__hf_read_frame(rf_tokenizer_folder *f, hf_tokenizer *t, const json_t *x);
 
+/* The tokenizer that a tokenizer.json of a BPE says. `name` is used in messages. */
+rf_status rf__fast_bpe_of(const rf_ctx *ctx, const json_t *json, const char *name, rf_tokenizer **out, rf_error *why);
+
+extern const rf_tokenizer_training rf__byte_level_training;                               /* byte_level_trainer.c */
+
 #endif
