@@ -66,6 +66,9 @@ expect 3 "record 2: 'a': expected a name of its own" "$program" embed -m model -
 [ ! -e twice.safetensors ] || fail "twice.safetensors was written"
 printf '>a\nMK\n>b\nM1K\n' > bad.fa
 expect 3 "bad.fa:4: expected residues" "$program" embed -m model --pooling mean --format jsonl bad.fa
+awk 'BEGIN { print ">long\r"; for (i = 0; i < 10000; i++) { s = ""; for (k = 0; k < 100; k++) s = s substr("acDEFGHIKLMNPQRSTVWY", 1 + i * k % 20, 1); print s "\r" } }' > long.fa
+expect 0 '1 of 1 lines were longer than 1024 tokens and were truncated' "$program" embed -m model --pooling mean --max-length 1024 --format jsonl long.fa
+holds out '{"id": "long", "vector": ['
 printf '>dna\nACGTACGTACGTACGTACGTACGTACGTACGT\n' > dna.fa
 expect 0 "dna.fa: record 1, 'dna', has only the letters A, C, G, T, U and N" "$program" embed -m model --pooling mean --format jsonl dna.fa
 

@@ -26,12 +26,24 @@ grep -E 'layer_types|rope_parameters' written/config.json && fail "both kinds of
 "$program" embed -q -m written --pooling mean --format jsonl texts.txt > again.jsonl || fail "embed"
 same means.jsonl again.jsonl "vectors of what was written"
 
+# Of an odd window the half is rounded down, as in transformers.
+cp -r model odd
+for window in 8 9 6; do
+    sed "s/\"local_attention\": [0-9]*/\"local_attention\": $window/" model/config.json > odd/config.json
+    "$program" embed -q -m odd --pooling mean --format jsonl texts.txt > window_$window.jsonl || fail "embed with a window of $window"
+done
+same window_8.jsonl window_9.jsonl "vectors of windows of 8 and 9"
+cmp -s window_8.jsonl window_6.jsonl && fail "windows of 8 and 6 are one"
+
 refused() {
     sed "$2" "$golden/$1/config.json" > written/config.json
     expect 3 "$3" "$program" info -m written
 }
 refused masked 's/"norm_bias": false/"norm_bias": true/' 'norm_bias: expected false, got true'
 refused masked 's/"mlp_dropout": 0.0/"mlp_dropout": 0.1/' 'mlp_dropout: expected 0, got 0.1'
+refused masked 's/"local_attention": 8/"local_attention": -8/' 'local_attention: expected .*, got -8'
+refused masked 's/"local_attention": 8/"local_attention": 1/' 'local_attention: expected .*, got 1'
+refused masked 's/"local_attention": 8/"local_attention": 8.5/' 'local_attention: expected an integer'
 refused masked 's/"local_attention": 8/"local_attention": 0/' 'local_attention: expected .*, got 0'
 refused masked 's/"local_attention"/"sliding_window": 777, "local_attention"/' 'sliding_window: expected half of local_attention'
 refused masked '/"sliding_attention",/d' 'layer_types: expected num_hidden_layers, 4, entries, got 2'
