@@ -242,22 +242,15 @@ bool srv_need_model(srv_request *r, const char *name)
 
 const char *srv_model_kind(const srv_model *m)
 {
-    const bool causal = m->config->is_decoder;
+#define RFH(name, pipeline, card, kind, use) [RF_HEAD_##name] = kind,
+    static const char *const kinds[] = {
+#include "store/heads.def"
+    };
+#undef RFH
     const rf_model *model = rf_engine_model(m->engine);
-    switch (rf_model_task(model)) {
-    case RF_HEAD_MLM:
-        if (!rf_model_has_head(model)) return "an encoder without a head";
-        return causal ? "a causal language model" : "a masked language model";
-    case RF_HEAD_SEQUENCE:
-    case RF_HEAD_POOLED: return "a text classifier";
-    case RF_HEAD_TOKEN: return "a token classifier";
-    case RF_HEAD_SPAN: return "a question answering model";
-    case RF_HEAD_CHOICE: return "a multiple choice model";
-    case RF_HEAD_SEQ2SEQ: return "a translation model";
-    case RF_HEAD_EMBED: return "a sentence embedding model";
-    case RF_HEAD_DETECT: return "a detector of replaced tokens";
-    }
-    return "a model of another kind";
+    const rf_head head = rf_model_task(model);
+    if (head == RF_HEAD_MLM && !rf_model_has_head(model)) return "an encoder without a head";
+    return head == RF_HEAD_MLM && m->config->is_decoder ? "a causal language model" : kinds[head];
 }
 
 void srv_wrong_model(srv_request *r, const char *what)

@@ -98,17 +98,11 @@ typedef struct kind { const char *pipeline, *sentence; } kind;
 
 static kind kind_of(const rf_config *c)
 {
+#define RFH(name, pipeline, card, kind, use) [RF_HEAD_##name] = {pipeline, card},
     static const kind kinds[] = {
-        [RF_HEAD_MLM] = {"fill-mask", "a masked language model"},
-        [RF_HEAD_SEQUENCE] = {"text-classification", "a text classification model"},
-        [RF_HEAD_POOLED] = {"text-classification", "a text classification model"},
-        [RF_HEAD_TOKEN] = {"token-classification", "a token classification model"},
-        [RF_HEAD_SPAN] = {"question-answering", "a question answering model"},
-        [RF_HEAD_CHOICE] = {"multiple-choice", "a multiple-choice model"},
-        [RF_HEAD_SEQ2SEQ] = {"translation", "a translation model"},
-        [RF_HEAD_EMBED] = {"sentence-similarity", "an embedding model"},
-        [RF_HEAD_DETECT] = {"feature-extraction", "an encoder that detects replaced tokens"},
+#include "store/heads.def"
     };
+#undef RFH
     static const kind causal = {"text-generation", "a causal language model"},
                       sim = {"sentence-similarity", "a model that embeds texts and generates similar ones"};
     const rf_head head = rf_config_head(c);
@@ -345,17 +339,11 @@ static void training(FILE *f, const rf__card *c)
 
 static void use(FILE *f, const rf__card *c, const char *name)
 {
+#define RFH(name, pipeline, card, kind, use) [RF_HEAD_##name] = use,
     static const char *const command[] = {
-        [RF_HEAD_MLM] = "fill-mask -m %s \"a text with a [MASK] in it\"",
-        [RF_HEAD_SEQUENCE] = "classify -m %s \"a text\"",
-        [RF_HEAD_POOLED] = "classify -m %s \"a text\"",
-        [RF_HEAD_TOKEN] = "predict -m %s --input FILE.jsonl",
-        [RF_HEAD_SPAN] = "predict -m %s --input FILE.json --format squad",
-        [RF_HEAD_CHOICE] = "predict -m %s --input FILE.jsonl",
-        [RF_HEAD_SEQ2SEQ] = "translate -m %s < FILE",
-        [RF_HEAD_EMBED] = "embed -m %s < FILE",
-        [RF_HEAD_DETECT] = "finetune -m %s --task cls --train FILE.tsv",
+#include "store/heads.def"
     };
+#undef RFH
     fprintf(f, "\n## Use\n\n```sh\nroformer ");
     if (c->config->linear_pooler) fprintf(f, "embed -m %s < FILE\nroformer ", name);
     fprintf(f,
