@@ -105,8 +105,9 @@ typedef enum rf_head {
     RF_HEAD_DETECT              /* replaced tokens (ELECTRA's discriminator): one logit for each token */
 } rf_head;
 
-/* The vector of a text that MultipleChoice uses (summary_type). */
-typedef enum rf_summary { RF_SUMMARY_LAST, RF_SUMMARY_FIRST, RF_SUMMARY_MEAN } rf_summary;
+/* The vector of a text that MultipleChoice uses (summary_type), or the labels of texts (classifier_pooling); LATE: the
+ * mean of the logits of all tokens. */
+typedef enum rf_summary { RF_SUMMARY_LAST, RF_SUMMARY_FIRST, RF_SUMMARY_MEAN, RF_SUMMARY_LATE } rf_summary;
 
 /* Scaling of rotary positions beyond the trained length: rope_scaling of config.json, with transformers' names. 0 means
  * that a number is not given. */

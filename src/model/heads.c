@@ -9,6 +9,7 @@
  *     masked     norm(act(h W_t + b_t))             before the decoder
  *     masked_gelu  the same with GELU, regardless of hidden_act              XLMRobertaLMHead
  *     transformed  drop(masked_gelu) W + b                                ModernBertForSequenceClassification
+ *     dense_gelu   gelu(h W_d + b_d) W + b                            EuroBertForSequenceClassification
  *     detect     act(h W_d + b_d) W + b                               ElectraDiscriminatorPredictions
  *     none       h                                  pooled texts, as in sentence-transformers (Reimers & Gurevych 2019)
  *
@@ -28,6 +29,12 @@ static bool looks_at_means(const rf_params *p)
     return look_of(p) == RF_LOOK_SUMMARY && p->config.summary == RF_SUMMARY_MEAN;
 }
 
+/* Whether the logits of a text are the mean of those of its tokens. */
+static bool pools_logits(const rf_params *p)
+{
+    return look_of(p) == RF_LOOK_SUMMARY && p->config.summary == RF_SUMMARY_LATE;
+}
+
 /* How the vectors of a text's tokens are pooled; false: the head does not use all of them. */
 static bool pooling_of(const rf_params *p, rf_pooling *out)
 {
@@ -39,7 +46,7 @@ static bool pooling_of(const rf_params *p, rf_pooling *out)
 bool rf__task_rows(const rf_params *p)
 {
     rf_pooling how;
-    return look_of(p) != RF_LOOK_ALL && !pooling_of(p, &how);
+    return look_of(p) != RF_LOOK_ALL && !pooling_of(p, &how) && !pools_logits(p);
 }
 
 /* The tokens that the head uses, one of each sequence; NULL: all of them, or out of memory. */
@@ -115,6 +122,13 @@ rf_tensor *rf__head_transformed(rf_graph *g, const rf_config *c, const rf_head_w
     return rf__head_token(g, c, w, rf__head_masked_gelu(g, c, w, x));
 }
 
+rf_tensor *rf__head_dense_gelu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    (void)c;
+    x = rf_linear(g, x, w->dense, w->dense_bias, RF_ACT_GELU);
+    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+}
+
 rf_tensor *rf__head_detect(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
     x = rf_linear(g, x, w->dense, w->dense_bias, c->hidden_act);
@@ -143,6 +157,7 @@ rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_ba
     const int32_t *row = rows_of(g, p, b);
     rf_pooling how;
     if (pooling_of(p, &how)) h = rf_pool(g, h, b->start, b->B, how);
+    if (pools_logits(p)) return rf_pool(g, logits(g, e, h), b->start, b->B, RF_POOL_MEAN);
     return logits(g, e, row ? rf_rows(g, h, row, b->B) : h);
 }
 

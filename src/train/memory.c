@@ -26,12 +26,14 @@ static double labels_of(const rf_params *p, const rf_train_options *o, int64_t t
                                        : ceil(o->mlm_probability * (double)tokens);
 }
 
-/* A head on every token: dropout output, logits and their adjoints; for a detector, its dense layer. A head for texts
- * has so few rows that it does not count. */
+/* A head on every token: dropout output, logits and their adjoints; for a detector, and for labels that are the mean of
+ * the logits of all tokens, the dense layer. Other heads for texts have so few rows that they do not count. */
 static double task_head(const rf_params *p, double tokens)
 {
     const bool each = p->head == RF_HEAD_TOKEN || p->head == RF_HEAD_SPAN;
+    const bool late = p->head == RF_HEAD_SEQUENCE && p->config.summary == RF_SUMMARY_LATE;
     const double dropped = p->config.hidden_dropout_prob > 0 ? (double)p->config.hidden_size : 0;
+    if (late) return 4 * tokens * (3 * (double)p->config.hidden_size + 2 * (double)p->config.num_labels);
     if (p->head == RF_HEAD_DETECT) return 4 * tokens * (3 * (double)p->config.hidden_size + 2);
     return each ? 4 * tokens * (dropped + 2 * (double)p->config.num_labels) : 0;
 }

@@ -42,6 +42,14 @@ FAMILIES = {
         "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
         "token": ("ForTokenClassification", dict(num_labels=5), [6, 1, 9]),
     }),
+    "eurobert": ("EuroBert", SMALL, {
+        "masked": ("ForMaskedLM", dict(rope_parameters=dict(rope_type="default", rope_theta=250000.0)), None),
+        "tied": ("ForMaskedLM", dict(tie_word_embeddings=True, head_dim=None, num_key_value_heads=None), None),
+        "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
+        "mean": ("ForSequenceClassification", dict(LABELS, pad_token_id=0, classifier_pooling="mean"), [7, 2, 12]),
+        "bos": ("ForSequenceClassification", dict(LABELS, pad_token_id=0, classifier_pooling="bos"), [7, 2, 12]),
+        "token": ("ForTokenClassification", dict(num_labels=5), [6, 1, 9]),
+    }),
     "gemma3": ("Gemma3", GEMMA, {
         "causal": ("ForCausalLM", {}, None),
         "untied": ("ForCausalLM", dict(tie_word_embeddings=False, sliding_window_pattern=6), None),
@@ -236,7 +244,8 @@ def main():
             elif end == "Model":
                 worst = write_hidden(folder, model, (1, 3, 12, 40), generator, seed)
             else:
-                causal_loss(model)
+                if end == "ForCausalLM":
+                    causal_loss(model)
                 worst = golden.write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed)
             golden.finish(folder, worst)
         if family in WHOLE:

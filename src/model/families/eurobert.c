@@ -1,0 +1,141 @@
+/* eurobert.c — EuroBERT.                                  Boizard et al. 2025; transformers' EuroBertFor...
+ *
+ * LLaMA's layers (llama.h), in which each token sees all others.
+ *
+ *     logits  = norm(h_L) W                          W [V,C] of its own, or the word embeddings
+ *     labels  = mean of gelu(h W_d + b_d) W + b      classifier_pooling "late"; "bos": of the first token, "mean":
+ *                                                    of the mean of h */
+#include "model/families/llama.h"
+
+static const rf_family_row embedding[] = {RF_LLAMA_EMBEDDING(ONES), {{0}, 0}};
+static const rf_family_row layer[] = {
+    RF_LLAMA_QKV(ONES),
+    RF_LLAMA_OUT,
+    RF_LLAMA_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2),
+    RF_LLAMA_FEED,
+    {{0}, 0},
+};
+
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
+#define DENSE                                               \
+    ROW("dense.weight", "CC", NORMAL, true, 0, dense),      \
+    ROW("dense.bias", "C", ZEROS, false, 0, dense_bias)
+static const rf_family_row masked[] = {
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", NORMAL, true, 0),
+    {{0}, 0},
+};
+static const rf_family_row labels[] = {
+    DENSE,
+    ROW("classifier.weight", "KC", NORMAL, true, 0, out),
+    ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+static const rf_family_row choice[] = {
+    DENSE,
+    ROW("classifier.weight", "1C", NORMAL, true, 0, out),
+    ROW("classifier.bias", "1", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+#undef DENSE
+#undef ROW
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_none},
+    {RF_HEAD_SEQUENCE, RF_LOOK_SUMMARY, labels, rf__head_dense_gelu},
+    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_dense_gelu},
+    RF_BERT_HEADS,
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    {RF_HEAD_MLM, "EuroBertForMaskedLM", false, false},
+    {RF_HEAD_SEQUENCE, "EuroBertForSequenceClassification", false, false},
+    {RF_HEAD_TOKEN, "EuroBertForTokenClassification", false, false},
+    {RF_HEAD_SPAN, "EuroBertForQuestionAnswering", false, true},
+    {RF_HEAD_CHOICE, "EuroBertForMultipleChoice", false, true},
+    {RF_HEAD_EMBED, "EuroBertForSentenceEmbedding", false, true},
+    {RF_HEAD_MLM, "EuroBertModel", false, false},
+    {0},
+};
+
+static const rf_config_key keys[] = {
+    RF_LLAMA_KEYS,
+    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 128256, 1, 16777216, 0),
+    RF_CONFIG_KEY(num_key_value_heads, WHOLE, -1, 1, 4096, RF_KEY_NULL),
+    RF_CONFIG_KEY(head_dim, WHOLE, -1, 2, 65536, RF_KEY_NULL),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 8192, 2, 16777216, 0),
+    RF_CONFIG_KEY(rope_theta, NUMBER, 10000, 1, 1e18, RF_KEY_OPEN_LOW),
+    RF_CONFIG_KEY(tie_word_embeddings, TRUTH, 0, 0, 1, 0),
+    {0},
+};
+
+static const rf_known_key known[] = {
+    RF_LLAMA_ONLY("attention_bias", "false", "matrices have no biases"),
+    RF_LLAMA_ONLY("mlp_bias", "false", "matrices have no biases"),
+    RF_LLAMA_IDLE("pretraining_tp", "how a product is divided"),
+    RF_LLAMA_IDLE("classifier_pooling", "read by `read_config` below"),
+    RF_LLAMA_IDLE("clf_pooling", "the same, in the code that was published with the model"),
+    RF_LLAMA_IDLE("layer_types", "read by rf__llama_read"),
+    {0},
+};
+
+static const struct { const char *name; rf_summary is; } poolings[] = {
+    {"bos", RF_SUMMARY_FIRST}, {"mean", RF_SUMMARY_MEAN}, {"late", RF_SUMMARY_LATE}};
+
+static rf_status read_pooling(const char *file, const json_t *root, const char *key, rf_config *c, rf_error *why)
+{
+    const json_t *v = json_object_get(root, key);
+    const char *name = json_string_value(v);
+    if (!v) return RF_OK;
+    for (size_t i = 0; i < RF_COUNT(poolings) && name; i++)
+        if (!strcmp(name, poolings[i].name)) return c->summary = poolings[i].is, RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: %s: expected bos, mean or late, got %s", file, key,
+                   name ? rf__printable(name).text : "another value");
+}
+
+static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    c->summary = RF_SUMMARY_LATE;
+    if (!json_object_get(root, "rms_norm_eps")) c->layer_norm_eps = 1e-5;
+    rf_status status = read_pooling(file, root, "clf_pooling", c, why);
+    if (!status) status = read_pooling(file, root, "classifier_pooling", c, why);
+    return status ? status : rf__llama_read(file, root, c, why);
+}
+
+static void write_config(const rf_config *c, json_t **more)
+{
+    rf__llama_write(c, more);
+    json_object_del(*more, "clf_pooling");
+    for (size_t i = 0; i < RF_COUNT(poolings); i++)
+        if (poolings[i].is == c->summary) rf__json_set(more, "classifier_pooling", json_string(poolings[i].name));
+}
+
+const rf_family rf__family_eurobert = {
+    .config = {.name = "eurobert",
+               .model_type = "eurobert",
+               .title = "EuroBERT",
+               .key = keys,
+               .known = known,
+               .read = read_config,
+               .write = write_config,
+               .class = classes,
+               .position = "rotary",
+               .usual_act = RF_ACT_SILU,
+               .summarizes = true,
+               .one_width = true},
+    .prefix = "model.",
+    .layers = "layers.",
+    .gated = true,
+    .gate = RF_GATE_FIRST,
+    .embedding = embedding,
+    .layer = layer,
+    .head = heads,
+    .spelling = rf__llama_spelling,
+    .silent = rf__llama_silent,
+    .positions = rf__llama_positions,
+    .norm = RF_NORM_RMS,
+    RF_BERT_LAYER,
+    .finish = rf__bert_finish,
+    .footprint = rf__llama_footprint,
+};
