@@ -248,7 +248,7 @@ typedef struct rf_config {
        num_attention_heads. Columns of a head; below 1: hidden_size / num_attention_heads. */
     int64_t num_key_value_heads, head_dim;
     /* Gemma 3: scores are divided by the square root of this; 0: of the columns of a head. */
-    double query_pre_attn_scalar;
+    int64_t query_pre_attn_scalar;
     /* Gemma 3: 1: of each global_attn_every_n_layers layers, the last sees all tokens, not the first. */
     int global_attn_last;
 } rf_config;

@@ -275,7 +275,7 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
     b.at.qkv = *member(weights, b.family->qkv);
     b.at.qkv_bias = *member(weights, b.family->qkv_bias);
     b.at.features = rf__linear_attention_rotary(b.config, i);
-    const double scalar = b.config->query_pre_attn_scalar;
+    const double scalar = (double)b.config->query_pre_attn_scalar;
     b.spec = (rf_attention_spec){.heads = b.config->num_attention_heads,
                                  .B = b.at.B,
                                  .start = b.at.start,

@@ -10,7 +10,7 @@
 
 #include "store/family.h"
 
-enum { T_GOLDENS = 128 };
+enum { T_GOLDENS = 256 };
 typedef struct t_goldens { int n; char folder[T_GOLDENS][256]; } t_goldens;
 
 /* NULL: every folder. */

@@ -35,7 +35,7 @@ static const rf_config_key keys[] = {
     RF_CONFIG_KEY(num_attention_heads, WHOLE, 8, 1, 4096, 0),
     RF_CONFIG_KEY(num_key_value_heads, WHOLE, 4, 1, 4096, RF_KEY_NULL),
     RF_CONFIG_KEY(head_dim, WHOLE, 256, 2, 65536, 0),
-    RF_CONFIG_KEY(query_pre_attn_scalar, NUMBER, 256, 0, 1e9, RF_KEY_OPEN_LOW),
+    RF_CONFIG_KEY(query_pre_attn_scalar, WHOLE, 256, 1, 1000000000, 0),
     RF_CONFIG_KEY(max_position_embeddings, WHOLE, 131072, 2, 16777216, 0),
     RF_CONFIG_KEY(tie_word_embeddings, TRUTH, 1, RF_GEMMA_TIED, 1, 0),
     RF_CONFIG_KEY(rope_theta, NUMBER, 1000000, 1, 1e18, RF_KEY_OPEN_LOW),
