@@ -26,15 +26,15 @@ in_debian() {
         bookworm /dev/null > "$log" 2>&1 || { tail -30 "$log" >&2; fail "failed, see $log"; }
 }
 
-# The source package: the files of the last commit, as tools/dist.sh packs them, and debian/.
+# The source package: the archive of tools/dist.sh without debian/, and debian/.
 version=$(dpkg-parsechangelog -S Version)
 upstream=${version%-*}
 rm -rf "$out"/*.deb "$out"/*.dsc "$out"/*.tar.* "$out"/*.log
 sh tools/dist.sh
 [ -f "build/roformer-$upstream.tar.gz" ] || fail "debian/changelog: expected the version of include/roformer/version.h, got $version"
 mkdir "$work/source" "$work/back"
-cp "build/roformer-$upstream.tar.gz" "$work/source/roformer_$upstream.orig.tar.gz"
-tar -xzf "$work/source/roformer_$upstream.orig.tar.gz" -C "$work/source"
+gzip -dc "build/roformer-$upstream.tar.gz" | tar --delete "roformer-$upstream/debian" | gzip -n -9 > "$work/source/roformer_$upstream.orig.tar.gz"
+tar -xzf "build/roformer-$upstream.tar.gz" -C "$work/source"
 (cd "$work/source" && dpkg-source -b "roformer-$upstream") > "$out/source.log" 2>&1 || { tail "$out/source.log" >&2; fail "no source package"; }
 rm -rf "$work/source/roformer-$upstream"
 cp "$work"/source/* "$out/"
