@@ -77,10 +77,6 @@ int64_t rf_pipeline_width(const rf_pipeline *p);
  *   RF_EUNSUPPORTED, RF_EDATA  as rf_sentence_read; only the embedding calls report these errors */
 rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf_error *why);
 
-/* Texts are given as `n` pointers and their sizes in bytes. If `bytes` is NULL, or a size is RF_STRING, the text ends
- * at its terminating zero. */
-#define RF_STRING ((size_t)-1)
-
 /* Progress of a call. The call ends at the first text that cannot be read (not UTF-8, no mask token). The results of
  * the texts before it are valid, and `bad` is its index. If a report is requested, `why` describes the problem without
  * the number of the text; otherwise it includes the number. A failed call also returns a report, except if the pipeline

@@ -132,10 +132,14 @@ enum {
 rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);
 
+/* Texts are given as `n` pointers and their sizes in bytes. If `bytes` is NULL, or a size is RF_STRING, the text ends
+ * at its terminating zero. */
+#define RF_STRING ((size_t)-1)
+
 /* Encodes n texts, or pairs of texts, as rf_encode does, by all workers of the tokenizer's context. The tokens of text
  * i are those from start[i] to start[i + 1] - 1.
  *
- *   bytes, pair_bytes  sizes; NULL, or (size_t)-1 for one of them: the text ends at its terminating zero
+ *   bytes, pair_bytes  sizes, as above
  *   pair        NULL: no pairs; pair[i] NULL: text i has none
  *   start       [n + 1], starts with 0
  *   bad         receives the index of the first text that cannot be encoded, -1 if there is none; `why` then describes

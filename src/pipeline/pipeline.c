@@ -199,11 +199,6 @@ rf_texts_report *rf__report_begin(rf_pipeline *p, const rf_texts_report **given,
     return r;
 }
 
-size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i)
-{
-    return !text[i] ? 0 : bytes && bytes[i] != RF_STRING ? bytes[i] : strlen(text[i]);
-}
-
 rf_status rf__text_fail(const rf_texts_report *const *given, int64_t i, int64_t n, const rf_error *inner, rf_error *why)
 {
     if (given || n == 1) return rf_fail(why, inner->code, "%s", inner->text);

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "roformer/pipeline.h"
+#include "text/tokenizer.h"
 
 /* Texts as tokens, end to end, and where each begins. */
 typedef struct rf__text_window {
@@ -101,9 +102,6 @@ struct rf_pipeline {
 
 /* A new report: the pipeline's, which the caller can read, or `local` if the caller requests none. */
 rf_texts_report *rf__report_begin(rf_pipeline *p, const rf_texts_report **given, rf_texts_report *local);
-
-/* Bytes of text i. */
-size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i);
 
 /* `inner` is an error of text i. The message includes its index if the caller requests no report and there are other
  * texts. */

@@ -23,9 +23,9 @@ typedef struct job {
     run *run;
 } job;
 
-static size_t size_of(const char *const text[], const size_t bytes[], int64_t i)
+size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i)
 {
-    return bytes && bytes[i] != (size_t)-1 ? bytes[i] : text[i] ? strlen(text[i]) : 0;
+    return !text[i] ? 0 : bytes && bytes[i] != RF_STRING ? bytes[i] : strlen(text[i]);
 }
 
 /* start[i + 1] = number of tokens of the run up to text i. */
@@ -39,8 +39,8 @@ static void encode_run(void *arg, int64_t number, int worker)
         rf_status status = RF_OK;
         if (!j->text[i]) status = rf_fail(&r->why, RF_EARG, "encode: the text is NULL");
         if (!status)
-            status = rf_encode(j->t, j->text[i], size_of(j->text, j->bytes, i), pair,
-                               pair ? size_of(j->pair, j->pair_bytes, i) : 0, j->limit,
+            status = rf_encode(j->t, j->text[i], rf__text_bytes(j->text, j->bytes, i), pair,
+                               pair ? rf__text_bytes(j->pair, j->pair_bytes, i) : 0, j->limit,
                                j->flags | RF_ENCODE_APPEND, &r->e, NULL, &r->why);
         if (status) r->bad = i;
         j->start[i + 1] = (int64_t)r->e.n;

@@ -229,6 +229,9 @@ bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *to, const char *name,
 bool rf__tokenizer_setting(const char *file);
 extern const char *const rf__tokenizer_settings[];                 /* NULL at the end */
 
+/* Bytes of text i of an array as rf_encode_texts takes it; 0: the text is NULL. */
+size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i);
+
 /* ---- tokens of an encoding ------------------------------------------------------------------------------------- */
 
 bool rf__grow_tokens(rf_encoding *e, size_t more);

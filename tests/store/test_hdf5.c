@@ -1,9 +1,8 @@
 /* test_hdf5.c — mirrors src/store/hdf5.c: files written by h5py (tools/golden/golden_hdf5.py) have the bits of the same
  * weights in safetensors; unsupported files are rejected by name; no value of a byte leads to a read outside the
  * file. */
-#include "one_context.h"
+#include "same_weights.h"
 #include "model/model.h"
-#include "store/store.h"
 
 static const struct { const char *name, *source; int tensors;
 } models[] = {
@@ -12,34 +11,15 @@ static const struct { const char *name, *source; int tensors;
     {"sequence", "heads/sequence", 25},
 };
 
-static rf_weights *opened(const char *folder, const char *name)
-{
-    rf_weights *w = NULL;
-    rf_error why = {0};
-    char path[200];
-    snprintf(path, sizeof path, "tests/golden/%s/%s", folder, name);
-    if (rf_weights_open(ctx, path, &w, &why)) fail_msg("%s: %s", path, why.text);
-    return w;
-}
-
 static void tensors_have_the_same_bits(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RF_COUNT(models); i++) {
-        rf_weights *w = opened("hdf5", models[i].name), *expected = opened(models[i].source, "");
-        int found = 0;
-        for (size_t k = 0; k < rf_weights_count(expected); k++) {
-            const rf_weight *e = rf_weights_at(expected, k), *t = rf_weights_find(w, e->name);
-            if (!t && (strstr(e->name, "position_ids") || strstr(e->name, "cls.predictions.decoder"))) continue;
-            if (!t) fail_msg("%s: no %s", models[i].name, e->name);
-            assert_int_equal(t->rank, e->rank);
-            for (int d = 0; d < e->rank; d++) assert_int_equal(t->dim[d], e->dim[d]);
-            float *x = t_floats((int64_t)e->count), *y = t_floats((int64_t)e->count);
-            rf_error why = {0};
-            if (rf_weights_read(w, t, x, 1, &why) || rf_weights_read(expected, e, y, 1, &why)) fail_msg("%s", why.text);
-            assert_memory_equal(x, y, e->count * sizeof *x);
-            found++;
-        }
+        char path[2][200];
+        snprintf(path[0], sizeof path[0], "tests/golden/hdf5/%s", models[i].name);
+        snprintf(path[1], sizeof path[1], "tests/golden/%s/", models[i].source);
+        rf_weights *w = opened(path[0]), *expected = opened(path[1]);
+        const int found = same_tensors(models[i].name, w, expected, "position_ids");
         if (found != models[i].tensors) fail_msg("%s: %d tensors, not %d", models[i].name, found, models[i].tensors);
         assert_int_equal(rf_weights_count(w), found);
         rf_weights_close(w);
@@ -76,7 +56,7 @@ static void answers_are_the_same(void **state)
 static void groups_may_be_wide(void **state)
 {
     (void)state;
-    rf_weights *w = opened("hdf5/wide", "tf_model.h5");
+    rf_weights *w = opened("tests/golden/hdf5/wide/tf_model.h5");
     assert_int_equal(rf_weights_count(w), 40);
     for (int i = 0; i < 40; i++) {
         char name[32];
@@ -115,7 +95,7 @@ static void other_files_are_refused(void **state)
         t_failed(&why, all[i].status, all[i].message);
     }
     static const char *const types[] = {"big", "double", "whole", "text"};
-    rf_weights *w = opened("hdf5/refused", "types.h5");
+    rf_weights *w = opened("tests/golden/hdf5/refused/types.h5");
     for (size_t i = 0; i < RF_COUNT(types); i++) {
         const rf_weight *t = rf_weights_find(w, types[i]);
         float x[3];

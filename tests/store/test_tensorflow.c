@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include <unistd.h>
 
-#include "one_context.h"
+#include "same_weights.h"
 #include "model/model.h"
 #include "store/tensorflow/tensorflow.h"
 
@@ -33,14 +33,6 @@ static const char *folder_of(size_t i, bool source)
     return path[source];
 }
 
-static rf_weights *opened(const char *folder)
-{
-    rf_weights *w = NULL;
-    rf_error why = {0};
-    if (rf_weights_open(ctx, folder, &w, &why)) fail_msg("%s: %s", folder, why.text);
-    return w;
-}
-
 /* ---- files of TensorFlow ---- */
 
 static void tensors_have_the_same_bits(void **state)
@@ -48,20 +40,7 @@ static void tensors_have_the_same_bits(void **state)
     (void)state;
     for (size_t i = 0; i < RF_COUNT(models); i++) {
         rf_weights *w = opened(folder_of(i, false)), *expected = opened(folder_of(i, true));
-        int found = 0;
-        for (size_t k = 0; k < rf_weights_count(expected); k++) {
-            const rf_weight *e = rf_weights_at(expected, k), *t = rf_weights_find(w, e->name);
-            if (!t && (strstr(e->name, "embed_positions") || strstr(e->name, "cls.predictions.decoder"))) continue;
-            if (!t) fail_msg("%s: no %s", models[i].name, e->name);
-            assert_int_equal(t->rank, e->rank);
-            for (int d = 0; d < e->rank; d++) assert_int_equal(t->dim[d], e->dim[d]);
-            float *x = t_floats((int64_t)e->count), *y = t_floats((int64_t)e->count);
-            rf_error why = {0};
-            if (rf_weights_read(w, t, x, 1, &why) || rf_weights_read(expected, e, y, 1, &why)) fail_msg("%s", why.text);
-            assert_memory_equal(x, y, e->count * sizeof *x);
-            rf_weights_forget(w, t);
-            found++;
-        }
+        const int found = same_tensors(models[i].name, w, expected, "embed_positions");
         if (found != models[i].tensors) fail_msg("%s: %d tensors, not %d", models[i].name, found, models[i].tensors);
         for (size_t k = 0; k < rf_weights_count(w); k++) /* nothing of the optimizer or of sentence pairs */
             if (strstr(rf_weights_at(w, k)->name, "adam") || strstr(rf_weights_at(w, k)->name, "seq_relationship") ||

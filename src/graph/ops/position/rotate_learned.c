@@ -90,8 +90,8 @@ void rf__rotate_learned_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_rotate_learned(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_rotate_learned_spec *spec)
 {
-    RF_EXPECT(g, "spin", x, 2);
-    RF_EXPECT(g, "spin", w, 0);
+    RF_EXPECT(g, "rotate_learned", x, 2);
+    RF_EXPECT(g, "rotate_learned", w, 0);
     RF_NEED(g, spec && spec->theta && spec->position && spec->parts > 0 && spec->heads > 0 && spec->rotated >= 0 &&
             spec->rotated <= spec->parts && x->dim[1] % (spec->parts * spec->heads) == 0, RF_EARG,
             "rotate_learned: columns: expected a multiple of parts times heads, got %lld", (long long)x->dim[1]);
