@@ -5,11 +5,8 @@
  *     1_Pooling/config.json                pooling_mode, or pooling_mode_mean_tokens and the like before version 6
  *     2_Normalize/                         no settings
  *     config_sentence_transformers.json    prompts, default_prompt_name */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/folder_keys.h"
 #include "base/json.h"
@@ -17,13 +14,10 @@
 #include "store/store.h"
 #include "store/task.h"
 
-enum { LARGEST = 1 << 20, PROMPTS = 1000 };
+enum { LARGEST = RF__SENTENCE_LARGEST, PROMPTS = 1000 };
 
-/* ---- reading ---- */
-
-/* The JSON of folder/below/name; *out NULL: there is no such file. */
-static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, const char *name, bool list,
-                      char path[4096], json_t **out, rf_error *why)
+rf_status rf__sentence_load(const rf_ctx *ctx, const char *folder, const char *below, const char *name, bool list,
+                            char path[4096], json_t **out, rf_error *why)
 {
     char inner[4096], *text = NULL;
     size_t size;
@@ -94,7 +88,7 @@ static rf_status read_pooling(const char *folder, const char *below, rf_sentence
 {
     char path[4096];
     json_t *root;
-    rf_status status = load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
+    rf_status status = rf__sentence_load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
     if (!status && !root) status = rf_fail(why, RF_EIO,
                                            "%.200s: expected the file of a module in modules.json, got none", path);
     if (!status) status = rf__folder_keys_all(RF_KEYS_POOLING, path, root, why);
@@ -108,7 +102,7 @@ static rf_status read_normalize(const char *folder, const char *below, rf_senten
 {
     char path[4096];
     json_t *root;
-    rf_status status = load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
+    rf_status status = rf__sentence_load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
     if (!status && root) status = rf__folder_keys_check(RF_KEYS_NORMALIZE, path, root, why);
     json_decref(root);
     s->normalize = 1;
@@ -144,7 +138,7 @@ static rf_status read_dense(const char *folder, const char *below, rf_sentence *
         return rf_fail(why, RF_EDATA, "%.150s: modules.json: path of Dense: expected a folder below this one, got "
                        "\"%s\"", folder, rf__printable(below).text);
     snprintf(d.path, sizeof d.path, "%s", below);
-    rf_status status = load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
+    rf_status status = rf__sentence_load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
     if (!status && !root)
         status = rf_fail(why, RF_EIO, "%.200s: expected the file of a module in modules.json, got none", path);
     if (!status) status = rf__folder_keys_all(RF_KEYS_DENSE, path, root, why);
@@ -171,7 +165,7 @@ static rf_status model_max_length(const rf_ctx *ctx, const char *folder, const c
 {
     char path[4096];
     json_t *root;
-    rf_status status = load(ctx, folder, below, RF_FILE_TOKENIZER_CONFIG, false, path, &root, why);
+    rf_status status = rf__sentence_load(ctx, folder, below, RF_FILE_TOKENIZER_CONFIG, false, path, &root, why);
     const json_t *length = json_object_get(root, "model_max_length"), *old = json_object_get(root, "max_len");
     if (!length || json_is_null(length)) length = old;              /* the older name in transformers               */
     *out = json_number_value(length);
@@ -249,7 +243,7 @@ static rf_status load_transformer(const rf_ctx *ctx, const char *folder, const c
     *out = NULL;
     for (size_t i = 0; i < RF_COUNT(names) && !status && !json_object_size(*out); i++) {
         json_decref(*out);
-        status = load(ctx, folder, below, names[i], false, path, out, why);
+        status = rf__sentence_load(ctx, folder, below, names[i], false, path, out, why);
     }
     return status;
 }
@@ -344,7 +338,7 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     char path[4096];
     const char *name;
     json_t *root, *text;
-    rf_status status = load(s->ctx, folder, "", RF_FILE_PROMPTS, false, path, &root, why);
+    rf_status status = rf__sentence_load(s->ctx, folder, "", RF_FILE_PROMPTS, false, path, &root, why);
     if (!status && root) status = rf__folder_keys_check(RF_KEYS_PROMPTS, path, root, why);
     if (!status && root) status = read_similarity(path, root, s, why);
     if (status || !root) return json_decref(root), status;
@@ -405,7 +399,7 @@ rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *o
     rf_sentence s = {.ctx = ctx, .include_prompt = 1, .default_prompt = -1, .similarity = "cosine"};
     char path[4096];
     json_t *list;
-    rf_status status = load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
+    rf_status status = rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
     if (!status && list) status = read_modules(folder, path, list, &s, why);
     if (!status && list) status = read_prompts(folder, &s, why);
     if (!status && !list) status = of_config(ctx, folder, &s, why);
@@ -462,7 +456,7 @@ rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int6
     *out = 0;
     rf_status status = rf__path(modules, sizeof modules, folder, RF_FILE_MODULES, why);
     if (!status && rf__is_there(ctx, modules))
-        status = load(ctx, folder, "", RF_FILE_PROMPTS, false, path, &own, why);
+        status = rf__sentence_load(ctx, folder, "", RF_FILE_PROMPTS, false, path, &own, why);
     if (!status) status = rf__config_root(ctx, folder, config_path, &config, why);
     if (!status) {
         const char *kind = json_string_value(json_object_get(own, "model_type"));
@@ -483,139 +477,4 @@ rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int6
 const char *rf__sentence_default_prompt(const rf_sentence *s)
 {
     return s->prompts && s->default_prompt >= 0 ? s->prompt[s->default_prompt].text : "";
-}
-
-/* ---- writing ---- */
-
-static const char *const every[] = {RF_FILE_NORMALIZE, RF_FILE_MODULES, RF_FILE_SENTENCE,
-                                    RF_FILE_PROMPTS,   RF_FILE_POOLING, NULL};
-
-const char *const *rf_sentence_files(const rf_config *c)
-{
-    if (!c || rf_config_head(c) != RF_HEAD_EMBED) return every + RF_COUNT(every) - 1;
-    return every + !c->sentence_normalize;
-}
-
-static json_t *module(const char *type, int index, const char *path)
-{
-    char name[8], whole[80];
-    snprintf(name, sizeof name, "%d", index);
-    snprintf(whole, sizeof whole, "sentence_transformers.models.%s", type);
-    return json_pack("{s:i, s:s, s:s, s:s}", "idx", index, "name", name, "path", path, "type", whole);
-}
-
-static json_t *modules(const rf_config *c)
-{
-    json_t *all = json_array();
-    rf__json_add(&all, module("Transformer", 0, ""));
-    rf__json_add(&all, module("Pooling", 1, "1_Pooling"));
-    if (c->sentence_normalize) rf__json_add(&all, module("Normalize", 2, "2_Normalize"));
-    return all;
-}
-
-static json_t *pooling(const rf_config *c)
-{
-    const char *how = c->sentence_pooling;
-    return json_pack("{s:I, s:b, s:b, s:b, s:b, s:b, s:b, s:b}", "word_embedding_dimension",
-                     (json_int_t)c->hidden_size, "pooling_mode_cls_token", !strcmp(how, "cls"),
-                     "pooling_mode_mean_tokens", !strcmp(how, "mean"), "pooling_mode_max_tokens", !strcmp(how, "max"),
-                     "pooling_mode_mean_sqrt_len_tokens", 0, "pooling_mode_weightedmean_tokens", 0,
-                     "pooling_mode_lasttoken", !strcmp(how, "last"), "include_prompt", 1);
-}
-
-/* Creates the subfolder that the name begins with. */
-static rf_status put_text(const rf_ctx *ctx, const char *folder, const char *name, const char *text, size_t size,
-                          rf_error *why)
-{
-    char path[4096], below[4096];
-    rf_status status = rf__path(path, sizeof path, folder, name, why);
-    snprintf(below, sizeof below, "%s", path);
-    if (!status && strchr(name, '/')) {
-        *strrchr(below, '/') = 0;
-        if (mkdir(below, 0777) && errno != EEXIST)
-            status = rf_fail(why, RF_EIO, "%.200s: cannot make the folder: %s", below, strerror(errno));
-    }
-    return status ? status : rf__replace_file(ctx, path, text, size, why);
-}
-
-/* Takes ownership of the value. */
-static rf_status put(const rf_ctx *ctx, const char *folder, const char *name, json_t *value, rf_error *why)
-{
-    char *text = value ? rf__json_dump(value, JSON_INDENT(2)) : NULL;
-    json_decref(value);
-    const rf_status status = text ? put_text(ctx, folder, name, text, strlen(text), why)
-                                  : rf_fail(why, RF_ENOMEM, "out of memory: %s", name);
-    free(text);
-    return status;
-}
-
-/* *text stays NULL if there is no such file. */
-static rf_status take(const rf_ctx *ctx, const char *folder, const char *name, char **text, size_t *size, rf_error *why)
-{
-    char path[4096];
-    const rf_status status = rf__path(path, sizeof path, folder, name, why);
-    return status || !rf__is_there(ctx, path) ? status : rf__read_file(ctx, path, LARGEST, text, size, why);
-}
-
-static rf_status copy(const rf_ctx *ctx, const char *from, const char *to, const char *name, rf_error *why)
-{
-    char *text = NULL;
-    size_t size;
-    rf_status status = take(ctx, from, name, &text, &size, why);
-    if (!status && text) status = put_text(ctx, to, name, text, size, why);
-    rf__free(ctx, text);
-    return status;
-}
-
-/* A limit that only the tokenizer's files have is written where every version of sentence-transformers finds it. */
-static rf_status keep_length(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
-{
-    char path[4096];
-    rf_sentence s;
-    json_t *root;
-    rf_status status = load(ctx, from, "", RF_FILE_MODULES, true, path, &root, why);
-    const bool named = root != NULL;
-    json_decref(root);
-    if (status || !named || rf_sentence_read(ctx, from, &s, NULL)) return status;
-    const int64_t length = *s.transformer ? 0 : s.max_length;
-    rf_sentence_free(&s);
-    if (length) status = load(ctx, to, "", RF_FILE_SENTENCE, false, path, &root, why);
-    if (status || !length) return status;
-    if (!root) root = json_object();
-    rf__json_set(&root, "max_seq_length", json_integer(length));
-    return put(ctx, to, RF_FILE_SENTENCE, root, why);
-}
-
-rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
-{
-    if (!(ctx && from && to)) return rf__missing("rf_sentence_copy", "ctx, from, to", why);
-    rf_status status = RF_OK;
-    for (const char *const *name = every; *name && !status; name++) status = copy(ctx, from, to, *name, why);
-    return status ? status : keep_length(ctx, from, to, why);
-}
-
-rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why)
-{
-    return take(ctx, folder, RF_FILE_PROMPTS, &out->text, &out->size, why);
-}
-
-rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *p, rf_error *why)
-{
-    return p->text ? put_text(ctx, folder, RF_FILE_PROMPTS, p->text, p->size, why) : RF_OK;
-}
-
-rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
-{
-    if (!(ctx && folder && c)) return rf__missing("rf_sentence_write", "ctx, folder, config", why);
-    const int64_t length = c->task_max_length ? c->task_max_length : c->max_position_embeddings;
-    rf_status status = put(ctx, folder, RF_FILE_POOLING, pooling(c), why);
-    if (!status && c->sentence_normalize) status = put(ctx, folder, RF_FILE_NORMALIZE, json_object(), why);
-    if (!status)
-        status = put(ctx, folder, RF_FILE_SENTENCE,
-                     json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0), why);
-    if (!status)
-        status = put(ctx, folder, RF_FILE_PROMPTS,
-                     json_pack("{s:{}, s:n, s:s}", "prompts", "default_prompt_name", "similarity_fn_name", "cosine"),
-                     why);
-    return status ? status : put(ctx, folder, RF_FILE_MODULES, modules(c), why);
 }

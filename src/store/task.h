@@ -7,6 +7,11 @@
 #include "base/base.h"
 #include "roformer/checkpoint.h"
 
+/* The JSON of folder/below/name of sentence-transformers, with its path; *out NULL: there is no such file. */
+enum { RF__SENTENCE_LARGEST = 1 << 20 };
+rf_status rf__sentence_load(const rf_ctx *ctx, const char *folder, const char *below, const char *name, bool list,
+                            char path[4096], json_t **out, rf_error *why);
+
 /* The file that contains the prompts of a sentence model; text NULL: there is none, and nothing is written. */
 rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why);
 

@@ -118,7 +118,7 @@ refused 'sinusoidal_base: expected \(1, 1e\+18\], got 1' "$(kind sinusoidal), \"
 refused 'sinusoidal_base: expected \(1, 1e\+18\], got 0.5' '"sinusoidal_base": 0.5'
 refused 'concat_width: expected an even number, got 7' "$(kind concat), \"concat_width\": 7"
 refused 'nearest is "index"' "$(kind integer)"
-refused 'not valid JSON.*1e999' '"rope_theta": 1e999'
+refused 'expected a number that fits into 64 bits.*1e999' '"rope_theta": 1e999'
 refused 'not valid JSON' '"rope_theta": NaN'
 refused 'per_layer\[1\]: expected a finite number above 1, got -2' '"rope_theta_per_layer": [100, -2]'
 refused 'per_layer: expected 2 numbers, one for each layer, got 1' '"rope_theta_per_layer": [100]'

@@ -90,7 +90,7 @@ static void ranges(void **state)
     refused("{\"vocab_size\":-1}", RF_EDATA, "vocab_size: expected [1, 16777216], got -1");
     refused("{\"vocab_size\":2147483648}", RF_EDATA, "vocab_size: expected [1, 16777216], got 2147483648");
     refused("{\"hidden_size\":9223372036854775807}", RF_EDATA, "hidden_size: expected [");
-    refused("{\"hidden_size\":9223372036854775808}", RF_EDATA, "not valid JSON");
+    refused("{\"hidden_size\":9223372036854775808}", RF_EDATA, "`hidden_size`: expected a number that fits into 64 bits");
     refused("{\"num_hidden_layers\":0}", RF_EDATA, "num_hidden_layers: expected [1, 1024], got 0");
     refused("{\"num_attention_heads\":0}", RF_EDATA, "num_attention_heads: expected [1, 4096], got 0");
     refused("{\"num_attention_heads\":7}", RF_EDATA,
@@ -99,7 +99,7 @@ static void ranges(void **state)
             "hidden_size / num_attention_heads: expected an even number of columns per");
     refused("{\"layer_norm_eps\":0}", RF_EDATA, "layer_norm_eps: expected (0, 1], got 0");
     refused("{\"layer_norm_eps\":-1e-12}", RF_EDATA, "layer_norm_eps: expected (0, 1], got -1e-12");
-    refused("{\"layer_norm_eps\":1e999}", RF_EDATA, "not valid JSON");
+    refused("{\"layer_norm_eps\":1e999}", RF_EDATA, "`layer_norm_eps`: expected a number that fits into 64 bits");
     refused("{\"hidden_dropout_prob\":1.0}", RF_EDATA, "hidden_dropout_prob: expected [0, 1), got 1");
     refused("{\"rope_theta\":0}", RF_EDATA, "rope_theta: expected (1, 1e+18], got 0");
     refused("{\"pad_token_id\":50000}", RF_EDATA, "pad_token_id: expected an id below vocab_size, 50000, got 50000");

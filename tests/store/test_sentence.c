@@ -1,5 +1,6 @@
-/* test_sentence.c — mirrors src/store/sentence.c: folders of sentence-transformers (tools/golden/golden_embed.py) are
- * read with the same meaning; written folders are read back; unsupported modules are named. */
+/* test_sentence.c — mirrors src/store/sentence.c, sentence_write.c: folders of sentence-transformers
+ * (tools/golden/golden_embed.py) are read with the same meaning; written folders are read back; unsupported modules are
+ * named. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/stat.h>
