@@ -43,7 +43,7 @@ void rf_masked_free(rf_masked *m)
 int64_t rf_masked_cut(const rf_masked *m, const int32_t id[], int64_t n, int64_t most)
 {
     if (!(m && id) || n < 1 || most < 1) return 0;
-    return (int64_t)rf__cut(ids_of(id), 0, (size_t)n, (size_t)most, m->vocab.kind);
+    return (int64_t)rf__piece_length(ids_of(id), 0, (size_t)n, (size_t)most, m->vocab.kind);
 }
 
 int rf_masked_add(rf_masked *m, const int32_t id[], int64_t n, uint64_t stream)

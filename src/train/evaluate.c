@@ -208,7 +208,7 @@ static rf_status score_part(void *user, const rf__part *part, double share, rf_e
         if (e->o->eval_documents && e->documents == e->o->eval_documents) return RF_ESTOPPED;
         e->documents++;
         while (left) {
-            const size_t size = rf__cut(part->ids, at, left, capacity, e->vocab.kind);
+            const size_t size = rf__piece_length(part->ids, at, left, capacity, e->vocab.kind);
             const rf_status status = rf__score_piece(&e->scorer, part->ids, at, size, size == left, e->pieces++, why);
             if (status) return status;
             at += size;

@@ -68,13 +68,13 @@ static void pieces_of_sentences(void **state)
     kind[7] = kind[11] = RF__ENDS;
     id[3] = 7, id[9] = 11, id[18] = 7, id[70] = 11;
     const rf__ids ids = {id, 4};
-    assert_int_equal(rf__cut(ids, 0, 100, 16, kind), 10);
-    assert_int_equal(rf__cut(ids, 10, 90, 16, kind), 9);
-    assert_int_equal(rf__cut(ids, 19, 81, 16, kind), 16);
-    assert_int_equal(rf__cut(ids, 55, 45, 16, kind), 16);
-    assert_int_equal(rf__cut(ids, 71, 29, 40, kind), 29);
+    assert_int_equal(rf__piece_length(ids, 0, 100, 16, kind), 10);
+    assert_int_equal(rf__piece_length(ids, 10, 90, 16, kind), 9);
+    assert_int_equal(rf__piece_length(ids, 19, 81, 16, kind), 16);
+    assert_int_equal(rf__piece_length(ids, 55, 45, 16, kind), 16);
+    assert_int_equal(rf__piece_length(ids, 71, 29, 40, kind), 29);
     kind[7] = kind[11] = 0;
-    assert_int_equal(rf__cut(ids, 0, 100, 16, kind), 16);
+    assert_int_equal(rf__piece_length(ids, 0, 100, 16, kind), 16);
 }
 
 static void cuts_cover_everything_between_words(void **state)
@@ -90,7 +90,7 @@ static void cuts_cover_everything_between_words(void **state)
     for (size_t total = 1; total < RF_COUNT(id); total += 37) {
         size_t at = 0, last = 0;
         while (at < total) {
-            const size_t size = rf__cut(ids, at, total - at, 30, v.kind);
+            const size_t size = rf__piece_length(ids, at, total - at, 30, v.kind);
             assert_true(size >= 1 && size <= 30);
             assert_true(size >= 15 || at + size == total || total - at <= 33);       /* no scraps in the middle */
             at += size;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # lines.sh — no line of a C source or of a page is longer than 120 columns; a character counts as one.  Generated tables
 # and golden files are not checked.  In pages, tables, code, formulas, headings and Chinese (which has no blanks to
-# break lines at) are not checked.  README.md has at most 180 lines and 12 kB.
+# break lines at) are not checked.  README.md has at most 180 lines and 12 kB.  A source has at most 600 lines, a function
+# 80.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
@@ -20,6 +21,12 @@ for page in *.md docs/*.md $(find bench examples experiments models results -nam
         { line = $0; gsub(/[\200-\277]/, "", line) }
         length(line) > 120 && line ~ /[^ ] +[^ ]/ { print page ":" FNR ": " length(line) " columns, 120 are the limit"; bad = 1 }
         END { exit bad }' "$page" || bad=1
+done
+for file in $(find include src -name '*.[ch]' -o -name '*.inc' | grep -v unicode_tables); do
+    awk -v file="$file" '
+        $0 == "{" { start = FNR }
+        $0 == "}" && start { if (FNR - start + 2 > 81) { print file ":" start ": a function of " FNR - start + 2 " lines, 80 are the limit"; bad = 1 } start = 0 }
+        END { if (FNR > 600) { print file ": " FNR " lines, 600 are the limit"; bad = 1 } exit bad }' "$file" || bad=1
 done
 lines=$(wc -l < README.md) bytes=$(wc -c < README.md)
 [ "$lines" -le 180 ] && [ "$bytes" -le 12000 ] || {

@@ -28,7 +28,7 @@ uint64_t rf__shuffled(uint64_t i, uint64_t n, rf_key key, uint64_t epoch)
 
 /* ---- cutting ---- */
 
-size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind)
+size_t rf__piece_length(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind)
 {
     if (left <= limit) return left;
     for (size_t size = limit; size; size--)                           /* whole sentences, if kinds mark their ends */
@@ -45,7 +45,7 @@ static bool cut_document(cutter *c, const rf__tokens *from, size_t at, size_t le
 {
     rf__pieces *p = c->out;
     while (left) {
-        const size_t size = rf__cut(from->ids, at, left, c->limit, c->kind);
+        const size_t size = rf__piece_length(from->ids, at, left, c->limit, c->kind);
         if (!rf__grow(c->ctx, &p->piece, &c->capacity, p->n + 1, sizeof *p->piece)) return false;
         p->piece[p->n++] = (uint64_t)(size == left) << 63 | (uint64_t)at << 20 | size;
         p->tokens += (int64_t)size + RF__TEMPLATE;

@@ -12,7 +12,7 @@ enum { RF__TEMPLATE = 2 };              /* [CLS] and [SEP] around each piece    
  * All pieces except the last are full; the last two are divided evenly if the last would be very short. A piece does
  * not begin inside a word, unless the word is longer than half a piece. If kinds mark the ends of sentences
  * (rf__vocab_sentences), a piece consists of as many whole sentences as fit; a longer sentence is cut. */
-size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind);
+size_t rf__piece_length(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind);
 
 enum { RF__SOURCES = 16 };              /* maximum number of caches                                                   */
 

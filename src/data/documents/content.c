@@ -11,7 +11,7 @@ enum { BLOCK = 1 << 20, YOUNG = 2 };                    /* seconds: the coarsest
 
 static int64_t nanoseconds(const struct timespec *t) { return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec; }
 
-rf_status rf__content_look(const char *path, rf__content *out, rf_error *why)
+rf_status rf__content_read(const char *path, rf__content *out, rf_error *why)
 {
     struct stat st;
     *out = (rf__content){-1, 0, 0};
@@ -34,7 +34,7 @@ bool rf__content_same(const char *path, const rf__content *then)
 {
     rf__content now;
     if (then->size < 0) return true;
-    return !rf__content_look(path, &now, NULL) && now.size == then->size && now.modified == then->modified;
+    return !rf__content_read(path, &now, NULL) && now.size == then->size && now.modified == then->modified;
 }
 
 /* Reads as many bytes as there are, up to a block. */

@@ -8,9 +8,9 @@
 typedef struct rf__content { int64_t size, modified, changed; } rf__content;
 
 /*   RF_EIO    it cannot be opened, or is a directory; "-" is standard input */
-rf_status rf__content_look(const char *path, rf__content *out, rf_error *why);
+rf_status rf__content_read(const char *path, rf__content *out, rf_error *why);
 
-/* A hash of what rf__content_look returned: if it is the same, the bytes are the same. 0: the file is so new that it
+/* A hash of what rf__content_read returned: if it is the same, the bytes are the same. 0: the file is so new that it
  * could change again within the same tick of the file system's clock. */
 uint64_t rf__content_stamp(const rf__content *c, double now);
 

@@ -359,7 +359,7 @@ static rf_status add(rf_reader *r, const char *path, rf_error *why)
             return rf_fail(why, RF_EARG, "standard input: expected once, got it twice");
     if (!(f->path = rf__strdup(r->ctx, path))) return rf_fail(why, RF_ENOMEM, "out of memory for a reader");
     r->files++;
-    return r->memory ? RF_OK : rf__content_look(path, &f->is, why);
+    return r->memory ? RF_OK : rf__content_read(path, &f->is, why);
 }
 
 rf_status rf_reader_open(const rf_ctx *ctx, const char *const paths[], int n, const rf_reader_options *options,

@@ -68,7 +68,7 @@ static void *serve(void *user)
         else pthread_cond_wait(&e->more, &e->lock);
         if (!told) continue;
         pthread_mutex_unlock(&e->lock);
-        rf__jobs_tell(e, told);
+        rf__jobs_notify(e, told);
         pthread_mutex_lock(&e->lock);
     }
     pthread_mutex_unlock(&e->lock);
@@ -166,7 +166,7 @@ void rf_engine_close(rf_engine *e)
         rf__job_end(e, j, NULL, &told);
     }
     pthread_mutex_unlock(&e->lock);
-    rf__jobs_tell(e, told);
+    rf__jobs_notify(e, told);
     rf_pipeline_close(e->pipeline);
     rf_cancel_free(e->cancel);
     e->pipeline = NULL;

@@ -95,7 +95,7 @@ static inline bool rf__job_is_told_elsewhere(const rf_engine_job *j)
     return j->telling && !pthread_equal(j->teller, pthread_self());
 }
 
-/* All except rf__job_destroy, rf__jobs_tell and rf__engine_release are called under the lock.
+/* All except rf__job_destroy, rf__jobs_notify and rf__engine_release are called under the lock.
  *
  *   destroy    frees a job that is in no list
  *   end        ends a job that is in no list; if it has `done`, adds it to *told, for tell
@@ -109,7 +109,7 @@ static inline bool rf__job_is_told_elsewhere(const rf_engine_job *j)
 void rf__job_destroy(rf_engine_job *j);
 void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_job **told);
 void rf__job_cancel(rf_engine_job *j, double t);
-void rf__jobs_tell(rf_engine *e, rf_engine_job *list);
+void rf__jobs_notify(rf_engine *e, rf_engine_job *list);
 bool rf__queue_remove(rf_engine *e, rf_engine_job *which);
 void rf__queue_take(rf_engine *e, rf_engine_job **told);
 void rf__engine_watch(rf_engine *e);

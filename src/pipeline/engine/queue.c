@@ -33,7 +33,7 @@ void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_
     pthread_cond_broadcast(&j->end);
 }
 
-void rf__jobs_tell(rf_engine *e, rf_engine_job *list)
+void rf__jobs_notify(rf_engine *e, rf_engine_job *list)
 {
     for (rf_engine_job *j = list, *next; j; j = next) {
         next = j->next;

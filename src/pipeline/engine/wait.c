@@ -50,7 +50,7 @@ rf_status rf_engine_wait(rf_engine_job *j, double seconds, rf_error *why)
     const bool ended = is_over(j);
     const rf_error own = j->why;
     pthread_mutex_unlock(&e->lock);
-    rf__jobs_tell(e, told);
+    rf__jobs_notify(e, told);
     if (!ended) return rf_fail(why, RF_EBUSY, "job: expected a result within %g s, got none yet", seconds);
     return own.code ? rf_fail(why, own.code, "%s", own.text) : RF_OK;
 }
@@ -65,7 +65,7 @@ void rf_engine_cancel(rf_engine_job *j)
     if (j->state == RF__JOB_RUNNING) rf__engine_watch(e);
     end_waiting(e, j, &told);
     pthread_mutex_unlock(&e->lock);
-    rf__jobs_tell(e, told);
+    rf__jobs_notify(e, told);
 }
 
 static bool has_result(const rf_engine_job *j) { return j && j->state == RF__JOB_ENDED && !j->why.code && j->result; }

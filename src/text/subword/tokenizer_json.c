@@ -2,7 +2,7 @@
  * U+2581 for blanks (from transformers' conversion of SentencePiece models, or trained by that library), and byte-level
  * BPE.
  *
- *     added tokens | normalizer (normalizer.c) | WhitespaceSplit, Metaspace | Unigram, BPE (pieces.c) | template
+ *     added tokens | normalizer (normalizer.c) | WhitespaceSplit, Metaspace | Unigram, BPE (piece_model.c) | template
  *                  | added tokens (normalized) | ByteLevel (byte_level.c)   |
  *
  * Unsupported parts that would change ids are rejected by name.  SentencePiece is not needed.  Saving writes the file
@@ -105,7 +105,7 @@ static const char *token_of(const rf_tokenizer *t, int32_t id)
 
 static int32_t id_of(const rf_tokenizer *t, const char *token)
 {
-    return rf__pieces_find(&as_hf(t)->pieces, token, strlen(token));
+    return rf__piece_model_find(&as_hf(t)->pieces, token, strlen(token));
 }
 
 static bool continues(const rf_tokenizer *t, int32_t id)
@@ -162,7 +162,7 @@ static void clear(rf_tokenizer *any)
 {
     hf_tokenizer *t = (hf_tokenizer *)(void *)any;
     rf__normal_clear(&t->normal);
-    rf__pieces_clear(&t->pieces);
+    rf__piece_model_clear(&t->pieces);
     rf__trie_clear(&t->normalized, any->ctx);
     rf__free(any->ctx, t->file);
 }
@@ -172,7 +172,7 @@ static rf_status check_bytes(const rf_tokenizer_folder *f, const hf_tokenizer *t
 {
     for (unsigned i = 0; i < 256; i++) {
         if (i == 0xC0 || i == 0xC1 || i > 0xF4) continue;
-        if (rf__pieces_find(&t->pieces, t->visible[i].at, t->visible[i].n) >= 0) continue;
+        if (rf__piece_model_find(&t->pieces, t->visible[i].at, t->visible[i].n) >= 0) continue;
         return rf_fail(f->why, RF_EDATA, "%s: model.vocab: expected a piece for each byte, got none for 0x%02X "
                        "(\"%.*s\"); learn with the initial alphabet of ByteLevel", f->fast_path, i,
                        (int)t->visible[i].n, t->visible[i].at);
@@ -206,9 +206,10 @@ static rf_status read_parts(rf_tokenizer_folder *f, hf_tokenizer *t)
     if (!status)
         status = rf__normal_read(&t->normal, ctx, json_object_get(f->fast, "normalizer"), f->fast_path, f->why);
     if (!status) status = rf__hf_read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
-    if (!status) status = rf__pieces_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->fast_path, f->why);
+    if (!status)
+        status = rf__piece_model_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->fast_path, f->why);
     if (!status && t->level) status = check_bytes(f, t);
-    if (!status) status = rf__pieces_known(&t->pieces, t->level != NULL, f->fast_path, f->why);
+    if (!status) status = rf__piece_model_known(&t->pieces, t->level != NULL, f->fast_path, f->why);
     if (!status) status = rf__hf_read_frame(f, t, json_object_get(f->fast, "post_processor"));
     if (!status) status = read_added(f, t);
     if (status) return status;

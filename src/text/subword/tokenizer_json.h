@@ -8,7 +8,7 @@
 
 #include "byte_level.h"
 #include "normalizer.h"
-#include "pieces.h"
+#include "piece_model.h"
 #include "subwords.h"
 
 #define BLANK "\xE2\x96\x81"
@@ -19,7 +19,7 @@ typedef enum scheme { ALWAYS, FIRST, NEVER } scheme;
 typedef struct hf_tokenizer {
     rf_tokenizer base;
     rf__normalizer normal;
-    rf__pieces pieces;
+    rf__piece_model pieces;
     bool white;                         /* words end at white space, which is dropped                                 */
     bool metaspace, split;              /* blanks become U+2581, before which words end                               */
     scheme before;                      /* which words get a leading one                                              */

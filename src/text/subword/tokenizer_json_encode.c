@@ -12,7 +12,7 @@ typedef struct known {
 
 typedef struct work {
     rf__mapped text, spare, word;
-    rf__cut cut;
+    rf__piece_scratch cut;
     const char *raw;
     known *known;                       /* [KNOWN_WORDS] by their hash; allocated at the first encoding               */
 } work;
@@ -32,7 +32,7 @@ void rf__hf_scratch_free(const rf_ctx *ctx, void *own)
     rf__mapped_clear(&w->text);
     rf__mapped_clear(&w->spare);
     rf__mapped_clear(&w->word);
-    rf__cut_clear(&w->cut);
+    rf__piece_scratch_clear(&w->cut);
     rf__free(ctx, w->known);
     rf__free(ctx, w);
 }
@@ -67,7 +67,7 @@ static bool put_words(const hf_tokenizer *t, rf_encoding *e, work *w, const rf__
         for (size_t i = at + 1; t->split && i + 3 <= to && end == to; i++)
             if (!memcmp(in->at + i, BLANK, 3)) end = i;
         target each = {e, in, at};
-        if (!rf__pieces_cut(&t->pieces, &w->cut, in->at + at, end - at, put, &each)) return false;
+        if (!rf__piece_model_cut(&t->pieces, &w->cut, in->at + at, end - at, put, &each)) return false;
     }
     return true;
 }
@@ -142,7 +142,7 @@ static bool put_level_word(const hf_tokenizer *t, rf_encoding *e, work *w, const
         good = rf__mapped_put(&w->word, t->visible[byte].at, t->visible[byte].n, (uint32_t)i, (uint32_t)i + 1);
     }
     if (slot) slot->n = 0;
-    if (!good || !rf__pieces_cut(&t->pieces, &w->cut, w->word.at, w->word.n, put_new, &x)) return false;
+    if (!good || !rf__piece_model_cut(&t->pieces, &w->cut, w->word.at, w->word.n, put_new, &x)) return false;
     if (!slot || x.n > KNOWN_TOKENS) return true;
     memcpy(slot->key, in->at + from, size);
     slot->size = (uint8_t)size;

@@ -1,4 +1,4 @@
-/* pieces.c — splits words into pieces, as Hugging Face's tokenizers does.
+/* piece_model.c — splits words into pieces, as Hugging Face's tokenizers does.
  *
  *     Unigram  the segmentation with the largest sum of log p (Kudo 2018), in double; a character without a piece has
  *              the log p of the rarest piece minus 10, and consecutive ones are one unknown
@@ -9,13 +9,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "pieces.h"
+#include "piece_model.h"
 #include "subwords.h"
 
 enum { MOST_PIECES = 1 << 24 };
 static const double UNKNOWN = 10;
 
-int32_t rf__pieces_find(const rf__pieces *p, const char *text, size_t size)
+int32_t rf__piece_model_find(const rf__piece_model *p, const char *text, size_t size)
 {
     return rf__trie_find(&p->names_trie, text, size);
 }
@@ -30,7 +30,7 @@ static void offer(best *b, double score, size_t from, int32_t id)
     if (b->from == UINT32_MAX || score > b->score) *b = (best){score, (uint32_t)from, id};
 }
 
-static void search(const rf__pieces *p, const char *word, size_t size, best b[])
+static void search(const rf__piece_model *p, const char *word, size_t size, best b[])
 {
     for (size_t i = 0; i <= size; i++) b[i] = (best){0, UINT32_MAX, -1};
     for (size_t at = 0, next = 0; at < size; at = next) {
@@ -48,21 +48,23 @@ static void search(const rf__pieces *p, const char *word, size_t size, best b[])
     }
 }
 
-static bool put_bytes(const rf__pieces *p, const char *word, size_t from, size_t to, rf__piece_put *put, void *user)
+static bool put_bytes(const rf__piece_model *p, const char *word, size_t from, size_t to, rf__piece_put *put,
+                      void *user)
 {
     for (size_t i = from; i < to; i++)
         if (!put(user, p->byte[(unsigned char)word[i]], from, to)) return false;
     return true;
 }
 
-static bool has_bytes(const rf__pieces *p, const char *text, size_t from, size_t to)
+static bool has_bytes(const rf__piece_model *p, const char *text, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
         if (p->byte[(unsigned char)text[i]] < 0) return false;
     return p->bytes;
 }
 
-static bool cut_unigram(const rf__pieces *p, rf__cut *c, const char *word, size_t size, rf__piece_put *put, void *user)
+static bool cut_unigram(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size,
+                        rf__piece_put *put, void *user)
 {
     if (!rf__grow(c->ctx, &c->best, &c->best_capacity, size + 1, sizeof(best)) ||
         !rf__grow(c->ctx, &c->order, &c->order_capacity, size + 1, sizeof(span)))
@@ -78,7 +80,7 @@ static bool cut_unigram(const rf__pieces *p, rf__cut *c, const char *word, size_
     }
     while (n--) {
         if (s[n].id == p->unk) {
-            const int32_t whole = rf__pieces_find(p, word + s[n].from, s[n].to - s[n].from);
+            const int32_t whole = rf__piece_model_find(p, word + s[n].from, s[n].to - s[n].from);
             if (whole < 0 && has_bytes(p, word, s[n].from, s[n].to)) {
                 if (!put_bytes(p, word, s[n].from, s[n].to, put, user)) return false;
                 continue;
@@ -95,20 +97,20 @@ static bool cut_unigram(const rf__pieces *p, rf__cut *c, const char *word, size_
 /* A piece of the word in a list; gone: it was merged into the one before. */
 typedef struct symbol { uint32_t id, from, to; int32_t before, after; bool gone; } symbol;
 /* The merge of symbol i and the next one, if it exists. */
-static const rf__pair_slot *merge_of(const rf__pieces *p, const symbol *s, int32_t i)
+static const rf__pair_slot *merge_of(const rf__piece_model *p, const symbol *s, int32_t i)
 {
     const rf__pair_slot *m = p->merges.slot ? rf__pair_find(&p->merges, rf__pair_key(s[i].id, s[s[i].after].id)) : NULL;
     return m && m->a != UINT32_MAX ? m : NULL;
 }
 
-static bool push_pair(const rf__pieces *p, rf__cut *c, const symbol *s, int32_t i)
+static bool push_pair(const rf__piece_model *p, rf__piece_scratch *c, const symbol *s, int32_t i)
 {
     const rf__pair_slot *m = i >= 0 && s[i].after >= 0 ? merge_of(p, s, i) : NULL;
     return !m || rf__merge_push(c->ctx, &c->heap, (rf__merge){m->a, (uint32_t)i, m->b});
 }
 
 /* The word as characters, or as replacements of unknown ones; returns the number of symbols. */
-static size_t characters(const rf__pieces *p, const char *word, size_t size, symbol s[])
+static size_t characters(const rf__piece_model *p, const char *word, size_t size, symbol s[])
 {
     size_t n = 0;
     bool unknown = false;                                           /* the last symbol is an extendable unknown */
@@ -130,9 +132,10 @@ static size_t characters(const rf__pieces *p, const char *word, size_t size, sym
     return n;
 }
 
-static bool cut_bpe(const rf__pieces *p, rf__cut *c, const char *word, size_t size, rf__piece_put *put, void *user)
+static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size, rf__piece_put *put,
+                    void *user)
 {
-    const int32_t whole = p->whole ? rf__pieces_find(p, word, size) : -1;
+    const int32_t whole = p->whole ? rf__piece_model_find(p, word, size) : -1;
     if (whole >= 0) return put(user, whole, 0, size);
     if (!rf__grow(c->ctx, &c->symbol, &c->symbol_capacity, size + 1, sizeof(symbol))) return false;
     symbol *s = c->symbol;
@@ -158,13 +161,13 @@ static bool cut_bpe(const rf__pieces *p, rf__cut *c, const char *word, size_t si
     return true;
 }
 
-bool rf__pieces_cut(const rf__pieces *p, rf__cut *scratch, const char *word, size_t size, rf__piece_put *put,
-                    void *user)
+bool rf__piece_model_cut(const rf__piece_model *p, rf__piece_scratch *scratch, const char *word, size_t size,
+                         rf__piece_put *put, void *user)
 {
     return !size || (p->bpe ? cut_bpe : cut_unigram)(p, scratch, word, size, put, user);
 }
 
-void rf__cut_clear(rf__cut *c)
+void rf__piece_scratch_clear(rf__piece_scratch *c)
 {
     rf__free(c->ctx, c->best);
     rf__free(c->ctx, c->order);
@@ -180,7 +183,7 @@ static rf_status no_memory(const char *path, rf_error *why)
 }
 
 /* `bytes` of names, terminated by zeros, and n ids. */
-static bool prepare(rf__pieces *p, size_t bytes, int32_t n)
+static bool prepare(rf__piece_model *p, size_t bytes, int32_t n)
 {
     p->n = n;
     p->names = rf__alloc(p->ctx, bytes + 1);
@@ -188,7 +191,8 @@ static bool prepare(rf__pieces *p, size_t bytes, int32_t n)
     return p->names && p->token && rf__trie_begin(&p->names_trie, p->ctx);
 }
 
-static rf_status put_piece(rf__pieces *p, char **name, const char *text, int64_t id, const char *path, rf_error *why)
+static rf_status put_piece(rf__piece_model *p, char **name, const char *text, int64_t id, const char *path,
+                           rf_error *why)
 {
     if (id < 0 || id >= p->n)
         return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": expected an id from 0 to %d, got another value",
@@ -202,17 +206,17 @@ static rf_status put_piece(rf__pieces *p, char **name, const char *text, int64_t
     return rf__trie_add(&p->names_trie, p->ctx, text, size - 1, (int32_t)id) ? RF_OK : no_memory(path, why);
 }
 
-static void find_bytes(rf__pieces *p)
+static void find_bytes(rf__piece_model *p)
 {
     for (int i = 0; i < 256; i++) {
         char name[8];
         snprintf(name, sizeof name, "<0x%02X>", (unsigned)i);
-        p->byte[i] = rf__pieces_find(p, name, strlen(name));
+        p->byte[i] = rf__piece_model_find(p, name, strlen(name));
     }
 }
 
 /* [["piece", log p], ...] and unk_id. */
-static rf_status read_unigram(rf__pieces *p, const json_t *model, const char *path, rf_error *why)
+static rf_status read_unigram(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
 {
     json_t *list = json_object_get(model, "vocab"), *x;
     const size_t n = json_array_size(list);
@@ -248,7 +252,7 @@ static rf_status read_unigram(rf__pieces *p, const json_t *model, const char *pa
 }
 
 /* "a b", or ["a", "b"]. */
-static rf_status read_merge(rf__pieces *p, const json_t *x, size_t rank, rf__growing *both_names, const char *path,
+static rf_status read_merge(rf__piece_model *p, const json_t *x, size_t rank, rf__growing *both_names, const char *path,
                             rf_error *why)
 {
     const char *text = json_string_value(x), *blank = text ? strchr(text, ' ') : NULL;
@@ -261,8 +265,8 @@ static rf_status read_merge(rf__pieces *p, const json_t *x, size_t rank, rf__gro
                        rank);
     if (!rf__subwords_append(both_names, a, a_size) || !rf__subwords_append(both_names, b, b_size))
         return no_memory(path, why);
-    const int32_t left = rf__pieces_find(p, a, a_size), right = rf__pieces_find(p, b, b_size);
-    const int32_t to = rf__pieces_find(p, both_names->at, both_names->n);
+    const int32_t left = rf__piece_model_find(p, a, a_size), right = rf__piece_model_find(p, b, b_size);
+    const int32_t to = rf__piece_model_find(p, both_names->at, both_names->n);
     if (left < 0 || right < 0 || to < 0)
         return rf_fail(why, RF_EDATA,
                        "%s: model.merges: merge %zu, of \"%.60s\": expected pieces of the vocabulary, got another one",
@@ -278,7 +282,7 @@ static rf_status read_merge(rf__pieces *p, const json_t *x, size_t rank, rf__gro
     return RF_OK;
 }
 
-static rf_status read_merges(rf__pieces *p, const json_t *model, const char *path, rf_error *why)
+static rf_status read_merges(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
 {
     size_t i;
     json_t *x, *list = json_object_get(model, "merges");
@@ -311,7 +315,7 @@ static rf_status check_bpe(const json_t *model, const char *path, rf_error *why)
 }
 
 /* {"piece": id, ...}, merges, unk_token. */
-static rf_status read_bpe(rf__pieces *p, const json_t *model, const char *path, rf_error *why)
+static rf_status read_bpe(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
 {
     json_t *map = json_object_get(model, "vocab"), *x;
     const char *key, *unk = json_string_value(json_object_get(model, "unk_token"));
@@ -334,23 +338,24 @@ static rf_status read_bpe(rf__pieces *p, const json_t *model, const char *path, 
     json_object_foreach(map, key, x)
         if (!status) status = put_piece(p, &name, key, rf__whole_number(x), path, why);
     if (status) return status;
-    p->unk = unk ? rf__pieces_find(p, unk, strlen(unk)) : -1;
+    p->unk = unk ? rf__piece_model_find(p, unk, strlen(unk)) : -1;
     p->fuse = json_is_true(json_object_get(model, "fuse_unk"));
     p->whole = json_is_true(json_object_get(model, "ignore_merges"));
     return read_merges(p, model, path, why);
 }
 
-rf_status rf__pieces_read(rf__pieces *p, const rf_ctx *ctx, const json_t *model, const char *path, rf_error *why)
+rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, const char *path,
+                               rf_error *why)
 {
     const char *type = json_string_value(json_object_get(model, "type"));
-    *p = (rf__pieces){.ctx = ctx, .bpe = type && !strcmp(type, "BPE"), .unk = -1};
+    *p = (rf__piece_model){.ctx = ctx, .bpe = type && !strcmp(type, "BPE"), .unk = -1};
     p->bytes = json_is_true(json_object_get(model, "byte_fallback"));
     rf_status status = p->bpe ? read_bpe(p, model, path, why) : read_unigram(p, model, path, why);
     if (!status) find_bytes(p);
     return status;
 }
 
-rf_status rf__pieces_known(const rf__pieces *p, bool level, const char *path, rf_error *why)
+rf_status rf__piece_model_known(const rf__piece_model *p, bool level, const char *path, rf_error *why)
 {
     bool all = true;
     for (int i = 0; i < 256; i++) all &= p->byte[i] >= 0;
@@ -361,7 +366,7 @@ rf_status rf__pieces_known(const rf__pieces *p, bool level, const char *path, rf
     return RF_OK;
 }
 
-void rf__pieces_clear(rf__pieces *p)
+void rf__piece_model_clear(rf__piece_model *p)
 {
     rf__free(p->ctx, p->names);
     rf__free(p->ctx, (void *)p->token);

@@ -1,13 +1,13 @@
-/* pieces.h — the models Unigram and BPE of a tokenizer.json: pieces by id and by name, and the division of words into
- * pieces. */
-#ifndef RF_TEXT_PIECES_H
-#define RF_TEXT_PIECES_H
+/* piece_model.h — the models Unigram and BPE of a tokenizer.json: pieces by id and by name, and the division of
+ * words into pieces. */
+#ifndef RF_TEXT_PIECE_MODEL_H
+#define RF_TEXT_PIECE_MODEL_H
 
 #include "text/merge_heap.h"
 #include "text/piece_trie.h"
 #include "text/tokenizer.h"
 
-typedef struct rf__pieces {
+typedef struct rf__piece_model {
     const rf_ctx *ctx;
     bool bpe;
     int32_t n;                          /* ids are below it                                                           */
@@ -20,27 +20,28 @@ typedef struct rf__pieces {
     double *score, lowest;              /* Unigram: log p of each piece, and the smallest of them                     */
     rf__pair_map merges;                /* BPE: rank and result of two pieces                                         */
     bool fuse, whole;                   /* BPE: consecutive unknowns are one; a word that is a piece is not split     */
-} rf__pieces;
+} rf__piece_model;
 
 /* From the member "model"; `path` is the name of the file. */
-rf_status rf__pieces_read(rf__pieces *p, const rf_ctx *ctx, const json_t *model, const char *path, rf_error *why);
+rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, const char *path,
+                               rf_error *why);
 /* RF_EUNSUPPORTED: nothing represents unknown text.  `level`: bytes represent all text. */
-rf_status rf__pieces_known(const rf__pieces *p, bool level, const char *path, rf_error *why);
-void rf__pieces_clear(rf__pieces *p);
-int32_t rf__pieces_find(const rf__pieces *p, const char *text, size_t size);          /* -1: none                     */
+rf_status rf__piece_model_known(const rf__piece_model *p, bool level, const char *path, rf_error *why);
+void rf__piece_model_clear(rf__piece_model *p);
+int32_t rf__piece_model_find(const rf__piece_model *p, const char *text, size_t size);          /* -1: none           */
 
 /* Scratch for words, and the callback for a piece of bytes [from, to). */
-typedef struct rf__cut {
+typedef struct rf__piece_scratch {
     const rf_ctx *ctx;
     void *best, *order, *symbol;
     size_t best_capacity, order_capacity, symbol_capacity;
     rf__merge_heap heap;
-} rf__cut;
+} rf__piece_scratch;
 typedef bool rf__piece_put(void *user, int32_t id, size_t from, size_t to);
 
 /* False: no memory, or `put` returned false. */
-bool rf__pieces_cut(const rf__pieces *p, rf__cut *scratch, const char *word, size_t size, rf__piece_put *put,
-                    void *user);
-void rf__cut_clear(rf__cut *scratch);
+bool rf__piece_model_cut(const rf__piece_model *p, rf__piece_scratch *scratch, const char *word, size_t size,
+                         rf__piece_put *put, void *user);
+void rf__piece_scratch_clear(rf__piece_scratch *scratch);
 
 #endif
