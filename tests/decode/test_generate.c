@@ -495,7 +495,7 @@ static void refusals(void **state)
          {SIZED, .max_new_tokens = -1, .temperature = 1, .top_p = 1, .repetition_penalty = 1}},
         {"temperature: expected", {SIZED, .max_new_tokens = 1, .temperature = 0, .top_p = 1, .repetition_penalty = 1}},
         {"got nan", {SIZED, .max_new_tokens = 1, .temperature = NAN, .top_p = 1, .repetition_penalty = 1}},
-        {"temperature: expected 1e-06 to 1e+06, got 1e-07",
+        {"temperature: expected 1e-06 to 1000000, got 1e-07",
          {SIZED, .max_new_tokens = 1, .temperature = 1e-7, .top_p = 1, .repetition_penalty = 1}},
         {"top_k: expected",
          {SIZED, .max_new_tokens = 1, .temperature = 1, .top_k = -2, .top_p = 1, .repetition_penalty = 1}},

@@ -90,7 +90,8 @@ static void ranges(void **state)
     refused("{\"vocab_size\":-1}", RF_EDATA, "vocab_size: expected [1, 16777216], got -1");
     refused("{\"vocab_size\":2147483648}", RF_EDATA, "vocab_size: expected [1, 16777216], got 2147483648");
     refused("{\"hidden_size\":9223372036854775807}", RF_EDATA, "hidden_size: expected [");
-    refused("{\"hidden_size\":9223372036854775808}", RF_EDATA, "`hidden_size`: expected a number that fits into 64 bits");
+    refused("{\"hidden_size\":9223372036854775808}", RF_EDATA,
+            "`hidden_size`: expected a number that fits into 64 bits");
     refused("{\"num_hidden_layers\":0}", RF_EDATA, "num_hidden_layers: expected [1, 1024], got 0");
     refused("{\"num_attention_heads\":0}", RF_EDATA, "num_attention_heads: expected [1, 4096], got 0");
     refused("{\"num_attention_heads\":7}", RF_EDATA,
