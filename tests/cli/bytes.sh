@@ -20,7 +20,7 @@ holds out '"offsets":[[0,0],[0,1],[1,2],[2,3],[3,4],[3,4],[4,5],[5,11],[0,0]]'
 holds out '"ids":[2,104,102,107,200,174,37,4,3]'
 expect 3 'not UTF-8' "$program" tokenize -m base "$(printf 'caf\351')"
 
-tokens=261 title='bytes of UTF-8' files=special_tokens_map.json card='transformers has no class for its tokenizer'
+tokens=261 title='bytes of UTF-8' files=special_tokens_map.json card='transformers has no class for this tokenizer'
 . "$here/every_command"
 expect 0 '' "$program" fill-mask -m mlm --json --target '<0x20>' --target e 'the old riv[MASK]r'
 holds out '"token": 37, "token_str": " ", "sequence": "the old riv r"'

@@ -65,7 +65,7 @@ done
 
 # What a causal model cannot do.
 expect 3 'fill-mask: expected a model with bidirectional attention' "$program" fill-mask -m whole 'the [MASK].'
-expect 3 'pooling: expected mean or max, got cls' "$program" embed -m whole --pooling cls -o v.npy text.txt
+expect 3 'pooling: expected mean, max or last, got cls' "$program" embed -m whole --pooling cls -o v.npy text.txt
 expect 2 'objective mlm: expected a model with bidirectional attention, got config.json' "$program" pretrain --text text.txt --model whole -o other --objective mlm --max_steps 1
 
 # It writes: the prompt as it is, then what follows; the same seed the same text; prompts from everywhere.

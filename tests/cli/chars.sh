@@ -30,7 +30,7 @@ holds out '"tokens":["[CLS]","c","a","f","é","<U+0020>","[UNK]","[MASK]","[SEP]
 holds out '"offsets":[[0,0],[0,1],[1,2],[2,3],[3,4],[4,5],[5,6],[6,12],[0,0]]'
 expect 3 'not UTF-8' "$program" tokenize -m base "$(printf 'caf\351')"
 
-tokens=$(grep -c : base/vocab.json) title=characters files=vocab.json card='transformers has no class for its tokenizer'
+tokens=$(grep -c : base/vocab.json) title=characters files=vocab.json card='transformers has no class for this tokenizer'
 . "$here/every_command"
 expect 0 '' "$program" fill-mask -m mlm --json --target '<U+0020>' --target e 'the old riv[MASK]r'
 holds out '"token_str": " ", "sequence": "the old riv r"'

@@ -47,6 +47,6 @@ printf 'no model\n' > others/spiece.model
 expect 3 'others/spiece.model: SentencePiece model: ' "$program" tokenize -m others x
 
 tokens=$("$program" vocab --type unigram --text text.txt --size 300 -o again0 2>&1 | sed -n 's/.*: \([0-9]*\) tokens.*/\1/p')
-title='unigram (SentencePiece)' files=spiece.model card='transformers has no class for its tokenizer'
+title='unigram (SentencePiece)' files=spiece.model card='transformers has no class for this tokenizer'
 . "$here/every_command"
 done_testing
