@@ -97,7 +97,7 @@ for part; do
     static)         # BUILD_SHARED_LIBS=OFF: no shared library anywhere
         configure static-build -DBUILD_SHARED_LIBS=OFF -DRF_PROGRAM=OFF
         quietly cmake --install "$work/static-build" --prefix "$work/static"
-        [ -z "$(find "$work/static" "$work/static-build" -name '*.so*')" ] || fail "BUILD_SHARED_LIBS=OFF: a shared library is there"
+        [ -z "$(find "$work/static" "$work/static-build" -name '*.so' -o -name '*.so.*')" ] || fail "BUILD_SHARED_LIBS=OFF: a shared library is there"
         [ ! -e "$work/static/bin" ] || fail "RF_PROGRAM=OFF: a program is there"
         by_pkg_config "$work/static" --static --cflags --libs roformer
         consumer alone 'find_package(roformer REQUIRED)' 'roformer static kernels' alone -DCMAKE_PREFIX_PATH="$work/static"
