@@ -6,15 +6,16 @@ set -eu
 cd "$(dirname "$0")/../.."
 folder=build/musl
 rm -rf $folder && mkdir -p $folder
-for header in jansson.h jansson_config.h utf8proc.h zstd.h zstd_errors.h zlib.h zconf.h xxhash.h; do
+for header in jansson.h jansson_config.h utf8proc.h zstd.h zstd_errors.h zlib.h zconf.h xxhash.h microhttpd.h; do
     for path in /usr/include/$header /usr/include/"$(cc -print-multiarch)"/$header; do
         [ ! -f "$path" ] || ln -sf "$path" $folder/
     done
 done
-# checked OPTION...: the syntax of every source
+# checked OPTION...: the syntax of every source; those of the server are built with _GNU_SOURCE
 checked() {
-    find src -name '*.c' ! -path '*/mpi/*' ! -name 'isa_*' | sort |
-        xargs -P "$(nproc)" -I{} musl-gcc -std=c11 -fsyntax-only "$@" -Iinclude -Isrc -idirafter $folder -DRF_SENTENCEPIECE -DROFORMER_VERSION='"0"' {}
+    syntax() { xargs -P "$(nproc)" -I{} musl-gcc -std=c11 -fsyntax-only "$@" -Iinclude -Isrc -idirafter $folder -DRF_SENTENCEPIECE -DROFORMER_VERSION='"0"' {}; }
+    find src -name '*.c' ! -path '*/mpi/*' ! -path 'src/serve/*' ! -name 'isa_*' | sort | syntax "$@"
+    [ ! -e $folder/microhttpd.h ] || find src/serve -name '*.c' | sort | syntax -D_GNU_SOURCE= "$@"
 }
 checked
 checked -D_GNU_SOURCE= -include tools/check/posix.h

@@ -12,11 +12,11 @@ typedef struct tagging {
 } tagging;
 
 /* Tokens [from, to) of a text that have one label, without its B- or I-. */
-typedef struct group {
+typedef struct entity {
     size_t from, to;
     const char *tag;
     double score;
-} group;
+} entity;
 
 /* The tokens of a text and the logits [n,K] of their labels. */
 typedef struct tagged {
@@ -87,7 +87,7 @@ static void put_entity(srv_text *out, const srv_request *r, const tagged *t, siz
 }
 
 /* The tokens of a group as text. */
-static void put_words(srv_text *out, const srv_request *r, const tagged *t, const group *g)
+static void put_words(srv_text *out, const srv_request *r, const tagged *t, const entity *g)
 {
     srv_text words = {0};
     for (size_t from = g->from, to; from < g->to; from = to) {
@@ -109,7 +109,7 @@ static void put_words(srv_text *out, const srv_request *r, const tagged *t, cons
     srv_text_clear(&words);
 }
 
-static void put_group(srv_text *out, const srv_request *r, const tagged *t, const group *g, bool *first)
+static void put_group(srv_text *out, const srv_request *r, const tagged *t, const entity *g, bool *first)
 {
     if (g->from == g->to || !strcmp(g->tag, "O")) return;
     srv_puts(out, *first ? "{\"entity_group\":" : ",{\"entity_group\":");
@@ -123,7 +123,7 @@ static void put_group(srv_text *out, const srv_request *r, const tagged *t, cons
 static void put_text(srv_text *out, const srv_request *r, const tagged *t, bool simple)
 {
     bool first = true;
-    group g = {.from = 0};
+    entity g = {.from = 0};
     srv_puts(out, "[");
     for (size_t i = 0; i < t->e->n; i++) {
         if (t->e->added[i]) continue;
@@ -136,7 +136,7 @@ static void put_text(srv_text *out, const srv_request *r, const tagged *t, bool 
         const char *tag = tag_of(best_label(t, i, &score), &begins);
         if (g.from == g.to || begins || strcmp(tag, g.tag)) {
             put_group(out, r, t, &g, &first);
-            g = (group){.from = i, .tag = tag};
+            g = (entity){.from = i, .tag = tag};
         }
         g.to = i + 1;
         g.score += score;
