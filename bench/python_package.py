@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Python package compared with the program, sentence-transformers (PyTorch), fastembed (ONNX Runtime) and tokenizers.
 
-    bench/python.py PART... --lines LINES [--roformer build/release/roformer] [--threads 2] [--rounds 5] [--share 1]
+    bench/python_package.py PART... --lines LINES [--roformer build/release/roformer] [--threads 2] [--rounds 5] [--share 1]
 
 PART     program      10,000 lines: encode compared with `roformer embed`, tokens per second
          shipped      3,000 lines: the shipped model compared with sentence-transformers and fastembed, with memory
@@ -317,7 +317,7 @@ def main():
     print("%s (%s), %d threads, Python %s, roformer_c %s" % (name, roformer_c.processor(), o.threads, platform.python_version(),
                                                              roformer_c.__version__), flush=True)
     for part in o.part:
-        print("\n$ bench/python.py %s          # load of the machine: %.1f" % (part, os.getloadavg()[0]), flush=True)
+        print("\n$ bench/python_package.py %s          # load of the machine: %.1f" % (part, os.getloadavg()[0]), flush=True)
         parts[part](o)
 
 
