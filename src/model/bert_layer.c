@@ -151,6 +151,13 @@ const rf_family_row rf__rows_bert_embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NO
 const rf_family_row rf__rows_pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRAINED), {{0}, 0}};
 const rf_family_row rf__rows_pooled_choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
 
+#define DENSE                                                                                                          \
+    RF_TENSOR(rf_head_weights, dense, "dense.weight", "CC", NORMAL, true, 0),                                          \
+    RF_TENSOR(rf_head_weights, dense_bias, "dense.bias", "C", ZEROS, false, 0)
+const rf_family_row rf__rows_dense_labels[] = {DENSE, RF_BERT_CLASSIFIER("KC", "K"), {{0}, 0}};
+const rf_family_row rf__rows_dense_choice[] = {DENSE, RF_BERT_CLASSIFIER("1C", "1"), {{0}, 0}};
+#undef DENSE
+
 const rf_silent rf__silent_bert[] = {
     {"embeddings.position_ids", NULL},
     {"embeddings.token_type_ids", NULL},

@@ -49,12 +49,16 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     RF_BERT_ROW("attention.output.LayerNorm.weight", "C", ONES, false, 0, norm),                                       \
     RF_BERT_ROW("attention.output.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias)
 
-/* BERT's pooler, which the base model may already contain, and a classifier with K columns, or with one. */
+/* A classifier of K columns, or of one. */
+#define RF_BERT_CLASSIFIER(labels, label)                                                                              \
+    RF_TENSOR(rf_head_weights, out, "classifier.weight", labels, NORMAL, true, 0),                                     \
+    RF_TENSOR(rf_head_weights, out_bias, "classifier.bias", label, ZEROS, false, 0)
+
+/* BERT's pooler, which the base model may already contain, and a classifier. */
 #define RF_BERT_POOLED(labels, label, pretrained)                                                                      \
     RF_TENSOR(rf_head_weights, dense, "pooler.dense.weight", "CC", NORMAL, true, RF_ROW_BASE | (pretrained)),          \
     RF_TENSOR(rf_head_weights, dense_bias, "pooler.dense.bias", "C", ZEROS, false, RF_ROW_BASE | (pretrained)),        \
-    RF_TENSOR(rf_head_weights, out, "classifier.weight", labels, NORMAL, true, 0),                                     \
-    RF_TENSOR(rf_head_weights, out_bias, "classifier.bias", label, ZEROS, false, 0)
+    RF_BERT_CLASSIFIER(labels, label)
 
 /* Heads that use all tokens, or a pooled text: every family of this kind has them. */
 #define RF_BERT_HEADS                                                         \
@@ -81,10 +85,10 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     {RF_HEAD_CHOICE, family "ForMultipleChoice", false, false},               \
     {RF_HEAD_EMBED, family "ForSentenceEmbedding", false, true}
 
-/* The rows of a layer with biases and norms, of the pooler with a classifier of K columns and of one, and of embeddings
- * without vectors of positions; tensors of BERT's files that are not read. */
+/* The rows of a layer with biases and norms, of embeddings without vectors of positions; of the pooler, and of a dense
+ * layer, with a classifier of K columns and of one; tensors of BERT's files that are not read. */
 extern const rf_family_row rf__rows_bert_layer[], rf__rows_bert_embedding[], rf__rows_pooled[],
-    rf__rows_pooled_choice[];
+    rf__rows_pooled_choice[], rf__rows_dense_labels[], rf__rows_dense_choice[];
 extern const rf_silent rf__silent_bert[];
 
 /* The part of a family's row that depends on such layers. */

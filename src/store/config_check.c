@@ -182,3 +182,14 @@ rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
     const rf_status status = rf__config_given(&own, c, why);
     return status ? status : rf__config_check_all(&own, name, why);
 }
+
+rf_status rf__usual_head_width(const char *file, const json_t *root, const char *key, const rf_config *c, rf_error *why)
+{
+    const json_t *D = json_object_get(root, key);
+    const int64_t C = c->hidden_size, H = c->num_attention_heads;
+    if (!D || json_is_null(D)) return RF_OK;
+    if (!json_is_integer(D)) return rf__wrong_type(file, key, D, "an integer", why);
+    if (C % H == 0 && json_integer_value(D) == C / H) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected hidden_size / num_attention_heads, %lld / %lld, got %lld",
+                   file, key, (long long)C, (long long)H, (long long)json_integer_value(D));
+}

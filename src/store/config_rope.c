@@ -207,3 +207,10 @@ char *rf__config_thetas_json(const rf_config *c)
     json_decref(list);
     return text;
 }
+
+rf_status rf__no_rope_scaling(const char *file, const rf_config *c, rf_error *why)
+{
+    if (c->rope_scaling.rope_type == RF_ROPE_DEFAULT) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null, got %s", file,
+                   rf_rope_type_name(c->rope_scaling.rope_type));
+}

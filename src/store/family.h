@@ -51,6 +51,10 @@ typedef struct rf_config_alias { const char *name, *key; bool loose; } rf_config
  * has. */
 typedef struct rf_class_row { rf_head head; const char *name; bool causal, foreign; } rf_class_row;
 
+/* Rows of rf_family_config.known: a key that may only have its usual value, and one without effect; why. */
+#define RF_ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
+#define RF_IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
+
 /* Lists end with a row without a name. */
 typedef struct rf_family_config {
     const char *name;           /* rf_config.family                                                                   */

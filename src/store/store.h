@@ -67,6 +67,12 @@ const char *rf__config_act_name(rf_act act);                      /* the name in
 /* RF_EDATA: the value of a key does not have the type that `expected` names. */
 rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why);
 
+/* Refuses what a family cannot follow: rope_scaling, and (key: "head_dim" or its like) a width of heads other than
+ * hidden_size / num_attention_heads. */
+rf_status rf__no_rope_scaling(const char *file, const rf_config *c, rf_error *why);
+rf_status rf__usual_head_width(const char *file, const json_t *root, const char *key, const rf_config *c,
+                               rf_error *why);
+
 /* The settings of linear attention in config.json that are names: attention_type, feature_map, rotation_order
  * (config_attention.c). The numbers are keys of config.c. json: an object of those that differ from the defaults; NULL:
  * out of memory. */

@@ -86,17 +86,13 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
-#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
 static const rf_known_key known[] = {
-    ONLY("emb_layer_norm_before", "false", "no norm stands before the layers of ESM-2"),
-    ONLY("is_folding_model", "false", "ESMFold is not supported"),
-    IDLE("esmfold_config", "of folding models"),
-    IDLE("vocab_list", "of folding models"),
+    RF_ONLY("emb_layer_norm_before", "false", "no norm stands before the layers of ESM-2"),
+    RF_ONLY("is_folding_model", "false", "ESMFold is not supported"),
+    RF_IDLE("esmfold_config", "of folding models"),
+    RF_IDLE("vocab_list", "of folding models"),
     {0},
 };
-#undef ONLY
-#undef IDLE
 
 /* Without this key, the class uses learned positions, which are those of ESM-1b. */
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)

@@ -16,33 +16,15 @@ static const rf_family_row layer[] = {
     {{0}, 0},
 };
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
-#define DENSE                                               \
-    ROW("dense.weight", "CC", NORMAL, true, 0, dense),      \
-    ROW("dense.bias", "C", ZEROS, false, 0, dense_bias)
 static const rf_family_row masked[] = {
     RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", NORMAL, true, 0),
     {{0}, 0},
 };
-static const rf_family_row labels[] = {
-    DENSE,
-    ROW("classifier.weight", "KC", NORMAL, true, 0, out),
-    ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
-    {{0}, 0},
-};
-static const rf_family_row choice[] = {
-    DENSE,
-    ROW("classifier.weight", "1C", NORMAL, true, 0, out),
-    ROW("classifier.bias", "1", ZEROS, false, 0, out_bias),
-    {{0}, 0},
-};
-#undef DENSE
-#undef ROW
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_none},
-    {RF_HEAD_SEQUENCE, RF_LOOK_SUMMARY, labels, rf__head_dense_gelu},
-    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_dense_gelu},
+    {RF_HEAD_SEQUENCE, RF_LOOK_SUMMARY, rf__rows_dense_labels, rf__head_dense_gelu},
+    {RF_HEAD_CHOICE, RF_LOOK_FIRST, rf__rows_dense_choice, rf__head_dense_gelu},
     RF_BERT_HEADS,
     {0},
 };
@@ -71,12 +53,12 @@ static const rf_config_key keys[] = {
 };
 
 static const rf_known_key known[] = {
-    RF_LLAMA_ONLY("attention_bias", "false", "matrices have no biases"),
-    RF_LLAMA_ONLY("mlp_bias", "false", "matrices have no biases"),
-    RF_LLAMA_IDLE("pretraining_tp", "how a product is divided"),
-    RF_LLAMA_IDLE("classifier_pooling", "read by `read_config` below"),
-    RF_LLAMA_IDLE("clf_pooling", "the same, in the code that was published with the model"),
-    RF_LLAMA_IDLE("layer_types", "read by rf__llama_read"),
+    RF_ONLY("attention_bias", "false", "matrices have no biases"),
+    RF_ONLY("mlp_bias", "false", "matrices have no biases"),
+    RF_IDLE("pretraining_tp", "how a product is divided"),
+    RF_IDLE("classifier_pooling", "read by `read_config` below"),
+    RF_IDLE("clf_pooling", "the same, in the code that was published with the model"),
+    RF_IDLE("layer_types", "read by rf__llama_read"),
     {0},
 };
 
@@ -124,18 +106,6 @@ const rf_family rf__family_eurobert = {
                .usual_act = RF_ACT_SILU,
                .summarizes = true,
                .one_width = true},
-    .prefix = "model.",
-    .layers = "layers.",
-    .gated = true,
-    .gate = RF_GATE_FIRST,
-    .embedding = embedding,
-    .layer = layer,
-    .head = heads,
-    .spelling = rf__llama_spelling,
-    .silent = rf__llama_silent,
-    .positions = rf__llama_positions,
     .norm = RF_NORM_RMS,
-    RF_BERT_LAYER,
-    .finish = rf__bert_finish,
-    .footprint = rf__llama_footprint,
+    RF_LLAMA_LAYER(heads, rf__llama_footprint),
 };

@@ -48,12 +48,12 @@ static const rf_config_key keys[] = {
 };
 
 static const rf_known_key known[] = {
-    RF_LLAMA_ONLY("attention_bias", "false", "matrices have no biases"),
-    RF_LLAMA_ONLY("final_logit_softcapping", "null", "logits have no bound"),
-    RF_LLAMA_ONLY("attn_logit_softcapping", "null", "scores have no bound"),
-    RF_LLAMA_IDLE("_sliding_window_pattern", "of transformers 4: layer_types says it"),
-    RF_LLAMA_IDLE("layer_types", "read by `read_config` below"),
-    RF_LLAMA_IDLE("use_bidirectional_attention", "it names the family"),
+    RF_ONLY("attention_bias", "false", "matrices have no biases"),
+    RF_ONLY("final_logit_softcapping", "null", "logits have no bound"),
+    RF_ONLY("attn_logit_softcapping", "null", "scores have no bound"),
+    RF_IDLE("_sliding_window_pattern", "of transformers 4: layer_types says it"),
+    RF_IDLE("layer_types", "read by `read_config` below"),
+    RF_IDLE("use_bidirectional_attention", "it names the family"),
     {0},
 };
 
@@ -90,9 +90,7 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     rf_status status = rf__kind_base(file, both, "full_attention", &c->rope_theta, why);
     if (!status) status = rf__kind_base(file, both, "sliding_attention", &c->local_rope_theta, why);
     if (!status) status = read_types(file, root, c, why);
-    if (status || c->rope_scaling.rope_type == RF_ROPE_DEFAULT) return status;
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null, got %s", file,
-                   rf_rope_type_name(c->rope_scaling.rope_type));
+    return status ? status : rf__no_rope_scaling(file, c, why);
 }
 
 /* transformers reads both kinds of keys; the list has the length of the file's number of layers. */
@@ -115,6 +113,6 @@ static rf_footprint footprint(const rf_config *c, bool bf16)
     .config = {.name = name_, .model_type = "gemma3_text", .title = title_, .sign = sign, .key = keys, .known = known, \
                .read = read_config, .write = write_config, .class = classes, .position = "rotary",                     \
                .act = "hidden_activation", .usual_act = RF_ACT_GELU_TANH, .one_width = true},                          \
-    .norm = RF_NORM_RMS_ONE, RF_LLAMA_LAYER(footprint)
+    .norm = RF_NORM_RMS_ONE, RF_LLAMA_LAYER(rf__llama_heads, footprint)
 
 #endif

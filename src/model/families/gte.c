@@ -92,19 +92,15 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
-#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
 static const rf_known_key known[] = {
-    ONLY("layer_norm_type", "\"layer_norm\"", "norms are LayerNorms"),
-    ONLY("logn_attention_scale", "false", "queries are not scaled by the logarithm of the length"),
-    ONLY("logn_attention_clip1", "false", "queries are not scaled by the logarithm of the length"),
-    ONLY("pack_qkv", "true", "queries, keys and values are one matrix"),
-    IDLE("unpad_inputs", "speed alone: there is no padding here"),
-    IDLE("use_memory_efficient_attention", "speed alone"),
+    RF_ONLY("layer_norm_type", "\"layer_norm\"", "norms are LayerNorms"),
+    RF_ONLY("logn_attention_scale", "false", "queries are not scaled by the logarithm of the length"),
+    RF_ONLY("logn_attention_clip1", "false", "queries are not scaled by the logarithm of the length"),
+    RF_ONLY("pack_qkv", "true", "queries, keys and values are one matrix"),
+    RF_IDLE("unpad_inputs", "speed alone: there is no padding here"),
+    RF_IDLE("use_memory_efficient_attention", "speed alone"),
     {0},
 };
-#undef ONLY
-#undef IDLE
 
 /* For model_type "new": its names and its ntk. */
 static rf_status read_older(const char *file, const json_t *root, rf_config *c, rf_error *why)

@@ -53,18 +53,14 @@ static const rf_config_sign signs[] = {
     {0},
 };
 
-#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
-#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
 static const rf_known_key known[] = {
-    ONLY("alibi_scaling", "1", "slopes do not depend on the length of texts"),
-    IDLE("attn_implementation", "speed alone"),
-    IDLE("emb_pooler", "of `encode` of the published class; modules.json or --pooling says it here"),
-    IDLE("embedding_model", "of the training of the published class"),
-    IDLE("model_max_length", "tokenizer_config.json has it"),
+    RF_ONLY("alibi_scaling", "1", "slopes do not depend on the length of texts"),
+    RF_IDLE("attn_implementation", "speed alone"),
+    RF_IDLE("emb_pooler", "of `encode` of the published class; modules.json or --pooling says it here"),
+    RF_IDLE("embedding_model", "of the training of the published class"),
+    RF_IDLE("model_max_length", "tokenizer_config.json has it"),
     {0},
 };
-#undef ONLY
-#undef IDLE
 
 /* The gate has GELU whatever hidden_act is, which the head for masked tokens has; here both are one. */
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)

@@ -35,27 +35,11 @@ static const rf_config_key keys[] = {
 };
 
 static const rf_known_key known[] = {
-    RF_LLAMA_ONLY("attention_bias", "false", "matrices have no biases"),
-    RF_LLAMA_ONLY("mlp_bias", "false", "matrices have no biases"),
-    RF_LLAMA_IDLE("pretraining_tp", "how a product is divided"),
-    RF_LLAMA_ONLY("is_causal", "true", "tokens see earlier ones alone"),
-    RF_LLAMA_ONLY("use_bidirectional_attention", "false", "tokens see earlier ones alone"),
-    RF_LLAMA_IDLE("layer_types", "read by rf__llama_read"),
+    RF_ONLY("attention_bias", "false", "matrices have no biases"),
+    RF_ONLY("mlp_bias", "false", "matrices have no biases"),
+    RF_IDLE("pretraining_tp", "how a product is divided"),
+    RF_LLAMA_KNOWN,
     {0},
 };
 
-const rf_family rf__family_llama = {
-    .config = {.name = "llama",
-               .model_type = "llama",
-               .title = "LLaMA",
-               .key = keys,
-               .known = known,
-               .read = rf__llama_read,
-               .write = rf__llama_write,
-               .class = classes,
-               .position = "rotary",
-               .usual_act = RF_ACT_SILU,
-               .one_width = true},
-    .norm = RF_NORM_RMS,
-    RF_LLAMA_LAYER(rf__llama_footprint),
-};
+const rf_family rf__family_llama = {RF_LLAMA("llama", "LLaMA", rf__llama_footprint)};

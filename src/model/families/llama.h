@@ -70,12 +70,28 @@
 /* ... of models that are causal always. */
 #define RF_LLAMA_CAUSAL RF_CONFIG_KEY(is_decoder, TRUTH, 1, 1, 1, RF_KEY_OURS)
 
-#define RF_LLAMA_ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
-#define RF_LLAMA_IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
+
+/* Rows of `known` in every causal model, and in Qwen's. */
+#define RF_LLAMA_KNOWN                                                                                                 \
+    RF_ONLY("is_causal", "true", "tokens see earlier ones alone"),                                                     \
+    RF_ONLY("use_bidirectional_attention", "false", "tokens see earlier ones alone"),                                  \
+    RF_IDLE("layer_types", "read by rf__llama_read")
+#define RF_QWEN_KNOWN                                                                                                  \
+    RF_ONLY("use_sliding_window", "false", "layers see all earlier tokens"),                                           \
+    RF_IDLE("sliding_window", "of use_sliding_window"),                                                                \
+    RF_IDLE("max_window_layers", "of use_sliding_window"),                                                             \
+    RF_LLAMA_KNOWN
+
+/* The row of a causal model whose tables have the usual names. */
+#define RF_LLAMA(name_, title_, memory)                                                                                \
+    .config = {.name = name_, .model_type = name_, .title = title_, .key = keys, .known = known,                       \
+               .read = rf__llama_read, .write = rf__llama_write, .class = classes, .position = "rotary",               \
+               .usual_act = RF_ACT_SILU, .one_width = true},                                                           \
+    .norm = RF_NORM_RMS, RF_LLAMA_LAYER(rf__llama_heads, memory)
 
 /* The part of a family's row that all have. */
-#define RF_LLAMA_LAYER(memory)                                                                                         \
-    .prefix = "model.", .layers = "layers.", .gated = true, .gate = RF_GATE_FIRST, .head = rf__llama_heads,            \
+#define RF_LLAMA_LAYER(heads, memory)                                                                                  \
+    .prefix = "model.", .layers = "layers.", .gated = true, .gate = RF_GATE_FIRST, .head = heads,                      \
     .spelling = rf__llama_spelling, .silent = rf__llama_silent, .positions = rf__llama_positions,                      \
     .finish = rf__bert_finish, .footprint = memory, .embedding = embedding, .layer = layer, RF_BERT_LAYER
 

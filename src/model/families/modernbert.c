@@ -55,14 +55,12 @@ static const rf_family_row masked[] = {
 };
 static const rf_family_row labels[] = {
     TRANSFORM,
-    ROW("classifier.weight", "KC", NORMAL, true, 0, out),
-    ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
+    RF_BERT_CLASSIFIER("KC", "K"),
     {{0}, 0},
 };
 static const rf_family_row choice[] = {
     TRANSFORM,
-    ROW("classifier.weight", "1C", NORMAL, true, 0, out),
-    ROW("classifier.bias", "1", ZEROS, false, 0, out_bias),
+    RF_BERT_CLASSIFIER("1C", "1"),
     {{0}, 0},
 };
 #undef TRANSFORM
@@ -111,31 +109,27 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
-#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
 static const rf_known_key known[] = {
-    ONLY("attention_bias", "false", "matrices have no biases"),
-    ONLY("mlp_bias", "false", "matrices have no biases"),
-    ONLY("norm_bias", "false", "norms have no biases"),
-    ONLY("classifier_bias", "false", "the head's matrix has no bias"),
-    ONLY("decoder_bias", "true", "logits of tokens have a bias"),
-    ONLY("classifier_activation", "\"gelu\"", "the head has GELU"),
-    ONLY("embedding_dropout", "0", "words are not dropped"),
-    ONLY("mlp_dropout", "0", "the feed-forward is not dropped"),
-    IDLE("classifier_pooling", "read by `read_config` below"),
-    IDLE("layer_types", "the same"),
-    IDLE("sliding_window", "the same"),
-    IDLE("layer_norm_eps", "norm_eps is that of the norms"),
-    IDLE("initializer_cutoff_factor", "the first weights of transformers"),
-    IDLE("deterministic_flash_attn", "answers are always the same here"),
-    IDLE("reference_compile", "speed alone"),
-    IDLE("repad_logits_with_grad", "speed alone"),
-    IDLE("sparse_prediction", "speed of training"),
-    IDLE("sparse_pred_ignore_index", "the same"),
+    RF_ONLY("attention_bias", "false", "matrices have no biases"),
+    RF_ONLY("mlp_bias", "false", "matrices have no biases"),
+    RF_ONLY("norm_bias", "false", "norms have no biases"),
+    RF_ONLY("classifier_bias", "false", "the head's matrix has no bias"),
+    RF_ONLY("decoder_bias", "true", "logits of tokens have a bias"),
+    RF_ONLY("classifier_activation", "\"gelu\"", "the head has GELU"),
+    RF_ONLY("embedding_dropout", "0", "words are not dropped"),
+    RF_ONLY("mlp_dropout", "0", "the feed-forward is not dropped"),
+    RF_IDLE("classifier_pooling", "read by `read_config` below"),
+    RF_IDLE("layer_types", "the same"),
+    RF_IDLE("sliding_window", "the same"),
+    RF_IDLE("layer_norm_eps", "norm_eps is that of the norms"),
+    RF_IDLE("initializer_cutoff_factor", "the first weights of transformers"),
+    RF_IDLE("deterministic_flash_attn", "answers are always the same here"),
+    RF_IDLE("reference_compile", "speed alone"),
+    RF_IDLE("repad_logits_with_grad", "speed alone"),
+    RF_IDLE("sparse_prediction", "speed of training"),
+    RF_IDLE("sparse_pred_ignore_index", "the same"),
     {0},
 };
-#undef ONLY
-#undef IDLE
 
 /* ---- config.json beyond its tables ------------------------------------------------------------------------------- */
 
@@ -193,10 +187,8 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     if (!status) status = rf__kind_base(file, both, "sliding_attention", &c->local_rope_theta, why);
     if (!status) status = read_types(file, root, c, why);
     if (!status) status = read_window(file, root, c, why);
+    if (!status) status = rf__no_rope_scaling(file, c, why);
     if (status) return status;
-    if (c->rope_scaling.rope_type != RF_ROPE_DEFAULT)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null, got %s", file,
-                       rf_rope_type_name(c->rope_scaling.rope_type));
     if (pooling && (!named || (strcmp(named, "cls") != 0 && strcmp(named, "mean") != 0)))
         return rf_fail(why, RF_EDATA, "%s: classifier_pooling: expected cls or mean, got %s", file,
                        named ? rf__printable(named).text : "another value");

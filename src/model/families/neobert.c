@@ -31,34 +31,16 @@ static const rf_family_row layer[] = {
     {{0}, 0},
 };
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
 static const rf_family_row masked[] = {
-    ROW("decoder.weight", "VC", NORMAL, true, 0, out),
-    ROW("decoder.bias", "V", ZEROS, false, 0, out_bias),
+    RF_TENSOR(rf_head_weights, out, "decoder.weight", "VC", NORMAL, true, 0),
+    RF_TENSOR(rf_head_weights, out_bias, "decoder.bias", "V", ZEROS, false, 0),
     {{0}, 0},
 };
-#define DENSE                                               \
-    ROW("dense.weight", "CC", NORMAL, true, 0, dense),      \
-    ROW("dense.bias", "C", ZEROS, false, 0, dense_bias)
-static const rf_family_row labels[] = {
-    DENSE,
-    ROW("classifier.weight", "KC", NORMAL, true, 0, out),
-    ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
-    {{0}, 0},
-};
-static const rf_family_row choice[] = {
-    DENSE,
-    ROW("classifier.weight", "1C", NORMAL, true, 0, out),
-    ROW("classifier.bias", "1", ZEROS, false, 0, out_bias),
-    {{0}, 0},
-};
-#undef DENSE
-#undef ROW
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_none},
-    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, labels, rf__head_dense_tanh},
-    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_dense_tanh},
+    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense_labels, rf__head_dense_tanh},
+    {RF_HEAD_CHOICE, RF_LOOK_FIRST, rf__rows_dense_choice, rf__head_dense_tanh},
     RF_BERT_HEADS,
     {0},
 };
@@ -97,41 +79,29 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
-#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
 static const rf_known_key known[] = {
-    ONLY("rope", "true", "positions are rotary"),
-    ONLY("rms_norm", "true", "norms are RMS norms"),
-    ONLY("ngpt", "false", "vectors are not normalized"),
-    IDLE("dim_head", "read by `read_config` below"),
-    IDLE("max_position_embeddings", "max_length is that of the texts"),
-    IDLE("embedding_init_range", "the first weights of the published class"),
-    IDLE("decoder_init_range", "the same"),
-    IDLE("classifier_init_range", "the same"),
-    IDLE("flash_attention", "speed alone"),
-    IDLE("kwargs", "what the class was called with"),
-    IDLE("pretrained_model_name_or_path", "the tokenizer of pre-training"),
-    IDLE("trust_remote_code", "of transformers' loading"),
+    RF_ONLY("rope", "true", "positions are rotary"),
+    RF_ONLY("rms_norm", "true", "norms are RMS norms"),
+    RF_ONLY("ngpt", "false", "vectors are not normalized"),
+    RF_IDLE("dim_head", "read by `read_config` below"),
+    RF_IDLE("max_position_embeddings", "max_length is that of the texts"),
+    RF_IDLE("embedding_init_range", "the first weights of the published class"),
+    RF_IDLE("decoder_init_range", "the same"),
+    RF_IDLE("classifier_init_range", "the same"),
+    RF_IDLE("flash_attention", "speed alone"),
+    RF_IDLE("kwargs", "what the class was called with"),
+    RF_IDLE("pretrained_model_name_or_path", "the tokenizer of pre-training"),
+    RF_IDLE("trust_remote_code", "of transformers' loading"),
     {0},
 };
-#undef ONLY
-#undef IDLE
 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    const json_t *D = json_object_get(root, "dim_head");
     if (c->hidden_act != RF_ACT_SILU)
         return rf_fail(why, RF_EUNSUPPORTED, "%s: hidden_act: expected none or silu, the function of the gate, got %s",
                        file, rf__config_act_name(c->hidden_act));
-    if (c->rope_scaling.rope_type != RF_ROPE_DEFAULT)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null, got %s", file,
-                       rf_rope_type_name(c->rope_scaling.rope_type));
-    if (!D || json_is_null(D)) return RF_OK;
-    if (!json_is_integer(D)) return rf__wrong_type(file, "dim_head", D, "an integer", why);
-    if (json_integer_value(D) == c->hidden_size / c->num_attention_heads) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: dim_head: expected hidden_size / num_attention_heads, %lld / %lld, got "
-                   "%lld", file, (long long)c->hidden_size, (long long)c->num_attention_heads,
-                   (long long)json_integer_value(D));
+    const rf_status status = rf__no_rope_scaling(file, c, why);
+    return status ? status : rf__usual_head_width(file, root, "dim_head", c, why);
 }
 
 /* Of another width, if the model was changed here. */

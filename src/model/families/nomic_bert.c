@@ -98,41 +98,37 @@ static const rf_config_alias aliases[] = {
     {0},
 };
 
-#define ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
-#define IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
 static const rf_known_key known[] = {
-    ONLY("prenorm", "false", "norms stand behind the layers' parts"),
-    ONLY("parallel_block", "false", "attention and feed-forward follow each other"),
-    ONLY("use_rms_norm", "false", "norms are LayerNorms"),
-    ONLY("causal", "false", "every token sees the others"),
-    ONLY("qkv_proj_bias", "false", "matrices have no biases"),
-    ONLY("mlp_fc1_bias", "false", "matrices have no biases"),
-    ONLY("mlp_fc2_bias", "false", "matrices have no biases"),
-    ONLY("rotary_emb_fraction", "1", "heads are rotated whole"),
-    ONLY("rotary_emb_interleaved", "false", "heads are rotated in halves"),
-    ONLY("rotary_emb_scale_base", "null", "rotation does not scale"),
-    ONLY("scale_attn_weights", "true", "scores are divided by the root of a head's width"),
-    ONLY("scale_attn_by_inverse_layer_idx", "false", "layers have the same scale"),
-    ONLY("moe_every_n_layers", "0", "mixtures of experts are not supported"),
-    ONLY("num_experts", "0", "mixtures of experts are not supported"),
-    ONLY("num_local_experts", "0", "mixtures of experts are not supported"),
-    IDLE("activation_function", "read by `read_config` below"),
-    IDLE("head_dim", "the same"),
-    IDLE("max_trained_positions", "the same"),
-    IDLE("rotary_scaling_factor", "the same"),
-    IDLE("embd_pdrop", "training: hidden_dropout_prob is that of the embeddings, too"),
-    IDLE("parallel_block_tied_norm", "of parallel blocks"),
-    IDLE("dense_seq_output", "of a loss in training"),
-    IDLE("fused_bias_fc", "speed alone"),
-    IDLE("fused_dropout_add_ln", "speed alone"),
-    IDLE("use_flash_attn", "speed alone"),
-    IDLE("use_xentropy", "speed alone"),
-    IDLE("reorder_and_upcast_attn", "precision of half floats"),
-    IDLE("pad_vocab_size_multiple", "vocab_size is that of the tensors"),
+    RF_ONLY("prenorm", "false", "norms stand behind the layers' parts"),
+    RF_ONLY("parallel_block", "false", "attention and feed-forward follow each other"),
+    RF_ONLY("use_rms_norm", "false", "norms are LayerNorms"),
+    RF_ONLY("causal", "false", "every token sees the others"),
+    RF_ONLY("qkv_proj_bias", "false", "matrices have no biases"),
+    RF_ONLY("mlp_fc1_bias", "false", "matrices have no biases"),
+    RF_ONLY("mlp_fc2_bias", "false", "matrices have no biases"),
+    RF_ONLY("rotary_emb_fraction", "1", "heads are rotated whole"),
+    RF_ONLY("rotary_emb_interleaved", "false", "heads are rotated in halves"),
+    RF_ONLY("rotary_emb_scale_base", "null", "rotation does not scale"),
+    RF_ONLY("scale_attn_weights", "true", "scores are divided by the root of a head's width"),
+    RF_ONLY("scale_attn_by_inverse_layer_idx", "false", "layers have the same scale"),
+    RF_ONLY("moe_every_n_layers", "0", "mixtures of experts are not supported"),
+    RF_ONLY("num_experts", "0", "mixtures of experts are not supported"),
+    RF_ONLY("num_local_experts", "0", "mixtures of experts are not supported"),
+    RF_IDLE("activation_function", "read by `read_config` below"),
+    RF_IDLE("head_dim", "the same"),
+    RF_IDLE("max_trained_positions", "the same"),
+    RF_IDLE("rotary_scaling_factor", "the same"),
+    RF_IDLE("embd_pdrop", "training: hidden_dropout_prob is that of the embeddings, too"),
+    RF_IDLE("parallel_block_tied_norm", "of parallel blocks"),
+    RF_IDLE("dense_seq_output", "of a loss in training"),
+    RF_IDLE("fused_bias_fc", "speed alone"),
+    RF_IDLE("fused_dropout_add_ln", "speed alone"),
+    RF_IDLE("use_flash_attn", "speed alone"),
+    RF_IDLE("use_xentropy", "speed alone"),
+    RF_IDLE("reorder_and_upcast_attn", "precision of half floats"),
+    RF_IDLE("pad_vocab_size_multiple", "vocab_size is that of the tensors"),
     {0},
 };
-#undef ONLY
-#undef IDLE
 
 /* ---- config.json beyond its tables ------------------------------------------------------------------------------- */
 
@@ -187,15 +183,9 @@ static rf_status read_scaling(const char *file, const json_t *root, rf_config *c
 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    const json_t *D = json_object_get(root, "head_dim");
     rf_status status = read_unit(file, root, c, why);
     if (!status) status = read_scaling(file, root, c, why);
-    if (status || !D || json_is_null(D)) return status;
-    if (!json_is_integer(D)) return rf__wrong_type(file, "head_dim", D, "an integer", why);
-    if (json_integer_value(D) * c->num_attention_heads == c->hidden_size) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: head_dim: expected hidden_size / num_attention_heads, %lld / %lld, got "
-                   "%lld", file, (long long)c->hidden_size, (long long)c->num_attention_heads,
-                   (long long)json_integer_value(D));
+    return status ? status : rf__usual_head_width(file, root, "head_dim", c, why);
 }
 
 static void write_config(const rf_config *c, json_t **more)

@@ -36,27 +36,8 @@ static const rf_config_key keys[] = {
 };
 
 static const rf_known_key known[] = {
-    RF_LLAMA_ONLY("use_sliding_window", "false", "layers see all earlier tokens"),
-    RF_LLAMA_IDLE("sliding_window", "of use_sliding_window"),
-    RF_LLAMA_IDLE("max_window_layers", "of use_sliding_window"),
-    RF_LLAMA_ONLY("is_causal", "true", "tokens see earlier ones alone"),
-    RF_LLAMA_ONLY("use_bidirectional_attention", "false", "tokens see earlier ones alone"),
-    RF_LLAMA_IDLE("layer_types", "read by rf__llama_read"),
+    RF_QWEN_KNOWN,
     {0},
 };
 
-const rf_family rf__family_qwen2 = {
-    .config = {.name = "qwen2",
-               .model_type = "qwen2",
-               .title = "Qwen2",
-               .key = keys,
-               .known = known,
-               .read = rf__llama_read,
-               .write = rf__llama_write,
-               .class = classes,
-               .position = "rotary",
-               .usual_act = RF_ACT_SILU,
-               .one_width = true},
-    .norm = RF_NORM_RMS,
-    RF_LLAMA_LAYER(rf__llama_footprint),
-};
+const rf_family rf__family_qwen2 = {RF_LLAMA("qwen2", "Qwen2", rf__llama_footprint)};

@@ -38,28 +38,9 @@ static const rf_config_key keys[] = {
 };
 
 static const rf_known_key known[] = {
-    RF_LLAMA_ONLY("attention_bias", "false", "matrices have no biases"),
-    RF_LLAMA_ONLY("use_sliding_window", "false", "layers see all earlier tokens"),
-    RF_LLAMA_IDLE("sliding_window", "of use_sliding_window"),
-    RF_LLAMA_IDLE("max_window_layers", "of use_sliding_window"),
-    RF_LLAMA_ONLY("is_causal", "true", "tokens see earlier ones alone"),
-    RF_LLAMA_ONLY("use_bidirectional_attention", "false", "tokens see earlier ones alone"),
-    RF_LLAMA_IDLE("layer_types", "read by rf__llama_read"),
+    RF_ONLY("attention_bias", "false", "matrices have no biases"),
+    RF_QWEN_KNOWN,
     {0},
 };
 
-const rf_family rf__family_qwen3 = {
-    .config = {.name = "qwen3",
-               .model_type = "qwen3",
-               .title = "Qwen3",
-               .key = keys,
-               .known = known,
-               .read = rf__llama_read,
-               .write = rf__llama_write,
-               .class = classes,
-               .position = "rotary",
-               .usual_act = RF_ACT_SILU,
-               .one_width = true},
-    .norm = RF_NORM_RMS,
-    RF_LLAMA_LAYER(rf__head_norms_footprint),
-};
+const rf_family rf__family_qwen3 = {RF_LLAMA("qwen3", "Qwen3", rf__head_norms_footprint)};
