@@ -2,22 +2,28 @@
 #include "roformer/inspect/positions.h"
 #include "serve/server.h"
 
-static rf_head head_of(const srv_model *m) { return rf_model_task(rf_engine_model(m->engine)); }
-
-static bool labels_texts(const srv_model *m)
+rf_head srv_model_head(const srv_model *m)
 {
-    return head_of(m) == RF_HEAD_SEQUENCE || head_of(m) == RF_HEAD_POOLED;
+    const rf_model *model = rf_engine_model(m->engine);
+    const rf_head head = rf_model_task(model);
+    return head == RF_HEAD_MLM && !rf_model_has_head(model) ? RF_HEAD_EMBED : head;
 }
 
-static bool fills_masks(const srv_model *m) { return head_of(m) == RF_HEAD_MLM && !m->config->is_decoder; }
+bool srv_labels_texts(const srv_model *m)
+{
+    return srv_model_head(m) == RF_HEAD_SEQUENCE || srv_model_head(m) == RF_HEAD_POOLED;
+}
+
+bool srv_fills_masks(const srv_model *m) { return srv_model_head(m) == RF_HEAD_MLM && !m->config->is_decoder; }
+bool srv_generates(const srv_model *m) { return srv_model_head(m) == RF_HEAD_MLM && m->config->is_decoder; }
+
 static bool compares(const srv_model *m) { return !m->no_vectors.code; }
 static bool searches(const srv_model *m) { return m->index != NULL; }
-static bool reranks(const srv_model *m) { return labels_texts(m) && rf_engine_labels(m->engine)->n == 1; }
-static bool classifies(const srv_model *m) { return labels_texts(m) && !reranks(m); }
-static bool tags(const srv_model *m) { return head_of(m) == RF_HEAD_TOKEN; }
-static bool answers(const srv_model *m) { return head_of(m) == RF_HEAD_SPAN; }
-static bool translates(const srv_model *m) { return head_of(m) == RF_HEAD_SEQ2SEQ; }
-static bool generates(const srv_model *m) { return head_of(m) == RF_HEAD_MLM && m->config->is_decoder; }
+static bool reranks(const srv_model *m) { return srv_labels_texts(m) && rf_engine_labels(m->engine)->n == 1; }
+static bool classifies(const srv_model *m) { return srv_labels_texts(m) && !reranks(m); }
+static bool tags(const srv_model *m) { return srv_model_head(m) == RF_HEAD_TOKEN; }
+static bool answers(const srv_model *m) { return srv_model_head(m) == RF_HEAD_SPAN; }
+static bool translates(const srv_model *m) { return srv_model_head(m) == RF_HEAD_SEQ2SEQ; }
 static bool tokenizes(const srv_model *m) { return m->tokenizer != NULL; }
 
 /* A sequence alone, with weights for all pairs of tokens. */
@@ -37,9 +43,9 @@ static const struct {
     const char *name;
     bool (*is)(const srv_model *m);
 } rows[SRV_ABILITIES] = {
-    {"fill-mask", fills_masks}, {"similarity", compares}, {"search", searches},   {"rerank", reranks},
+    {"fill-mask", srv_fills_masks}, {"similarity", compares}, {"search", searches},   {"rerank", reranks},
     {"classify", classifies},   {"tags", tags},           {"answers", answers},   {"translate", translates},
-    {"generate", generates},    {"tokenize", tokenizes},  {"attention", attends}, {"positions", rotates},
+    {"generate", srv_generates},    {"tokenize", tokenizes},  {"attention", attends}, {"positions", rotates},
 };
 
 const char *srv_ability_name(int i) { return rows[i].name; }

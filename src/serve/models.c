@@ -32,11 +32,7 @@ void srv_model_give(srv_model *m)
 /* Why the model gives no vectors of texts. */
 static rf_status can_embed(const srv_model *m, rf_error *why)
 {
-    switch (rf_model_task(rf_engine_model(m->engine))) {
-    case RF_HEAD_MLM:
-    case RF_HEAD_EMBED: return RF_OK;
-    default: break;
-    }
+    if (srv_model_head(m) == RF_HEAD_MLM || srv_model_head(m) == RF_HEAD_EMBED) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "the model is %s, which gives no embeddings", srv_model_kind(m));
 }
 
@@ -247,10 +243,9 @@ const char *srv_model_kind(const srv_model *m)
 #include "store/heads.def"
     };
 #undef RFH
-    const rf_model *model = rf_engine_model(m->engine);
-    const rf_head head = rf_model_task(model);
-    if (head == RF_HEAD_MLM && !rf_model_has_head(model)) return "an encoder without a head";
-    return head == RF_HEAD_MLM && m->config->is_decoder ? "a causal language model" : kinds[head];
+    const rf_head head = rf_model_task(rf_engine_model(m->engine));
+    if (head != srv_model_head(m)) return "an encoder without a head";
+    return srv_generates(m) ? "a causal language model" : kinds[head];
 }
 
 void srv_wrong_model(srv_request *r, const char *what)

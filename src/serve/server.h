@@ -225,7 +225,12 @@ bool srv_need_model(srv_request *r, const char *name);
 void srv_wrong_model(srv_request *r, const char *what); /* 424: the model is X, which `what` */
 bool srv_need_vectors(srv_request *r);                  /* false: answered with 424 */
 const char *srv_model_kind(const srv_model *m);         /* "a masked language model" */
-/* abilities.c: whether a model has ability i, and its name in /v1/models. */
+/* abilities.c: the head with which a model answers, RF_HEAD_EMBED for an encoder without one; what follows from it. */
+rf_head srv_model_head(const srv_model *m);
+bool srv_labels_texts(const srv_model *m);
+bool srv_fills_masks(const srv_model *m);
+bool srv_generates(const srv_model *m);
+/* Whether a model has ability i, and its name in /v1/models. */
 enum { SRV_ABILITIES = 12 };
 const char *srv_ability_name(int i);
 bool srv_model_can(const srv_model *m, int i);

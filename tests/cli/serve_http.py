@@ -379,7 +379,10 @@ def an_encoder_without_a_head_gives_vectors():
     with Server(program, "-m", "encoder") as s:
         a = status(s.post("/", {"inputs": TEXT}), 200).json()
         expect(a == status(s.post("/embed", {"inputs": TEXT}), 200).json(), "POST / and /embed differ")
-        expect("an encoder without a head" in status(s.post("/fill_mask", {"inputs": "a"}), 424).json()["error"], "/fill_mask")
+        for path in "/fill_mask", "/embed_sparse":
+            expect("an encoder without a head" in status(s.post(path, {"inputs": "a"}), 424).json()["error"], path)
+        row = status(s.ask("GET", "/v1/models"), 200).json()["data"][0]
+        expect("fill-mask" not in row["can"] and "similarity" in row["can"], "a panel for what the model cannot do", row)
         refused = status(s.post("/", {"inputs": TEXT, "parameters": {"truncation": True}}), 422).json()["error"]
         expect("`truncation`" in refused, refused)
 

@@ -189,8 +189,7 @@ void srv_fill_mask(srv_request *r)
     x->o.top_k = srv_int(options, "top_k", 5);
     x->o.max_length = r->model->max_length;
     if (x->o.top_k > r->model->config->vocab_size) x->o.top_k = r->model->config->vocab_size;
-    const rf_model *model = rf_engine_model(r->model->engine);
-    if (rf_model_task(model) != RF_HEAD_MLM || !rf_model_has_head(model) || r->model->config->is_decoder)
+    if (!srv_fills_masks(r->model))
         srv_wrong_model(r, "fills no masks");
     else if (read_targets(r, x, srv_member(options, "targets")) &&
              srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) && srv_hold(r, x->texts.n)) {

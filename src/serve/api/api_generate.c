@@ -280,7 +280,7 @@ static void finish(srv_request *r)
 
 static bool is_causal(srv_request *r)
 {
-    if (rf_model_task(rf_engine_model(r->model->engine)) == RF_HEAD_MLM && r->model->config->is_decoder) return true;
+    if (srv_generates(r->model)) return true;
     srv_wrong_model(r, "continues no text");
     return false;
 }

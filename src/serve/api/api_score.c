@@ -123,12 +123,6 @@ static bool read_pairs(srv_request *r, scores *x, const json_t *list, bool pair)
     return true;
 }
 
-static bool labels_texts(const srv_model *m)
-{
-    const rf_head head = rf_model_task(rf_engine_model(m->engine));
-    return head == RF_HEAD_SEQUENCE || head == RF_HEAD_POOLED;
-}
-
 /* The labels of the inputs of a body that has been read; `flat`: as TEI has them, where a list of two strings is a pair
  * and the labels of a single input are not in a list. */
 static void predict(srv_request *r, bool flat)
@@ -137,7 +131,7 @@ static void predict(srv_request *r, bool flat)
     const json_t *options = srv_member(r->in, "parameters");
     scores *x = srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_scores) : NULL;
     if (!x) return;
-    if (!labels_texts(r->model)) {
+    if (!srv_labels_texts(r->model)) {
         srv_wrong_model(r, "gives no labels of texts");
         return;
     }

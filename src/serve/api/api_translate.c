@@ -158,7 +158,7 @@ static void finish(srv_request *r)
 
 static bool is_translator(srv_request *r)
 {
-    if (rf_model_task(rf_engine_model(r->model->engine)) == RF_HEAD_SEQ2SEQ) return true;
+    if (srv_model_head(r->model) == RF_HEAD_SEQ2SEQ) return true;
     srv_wrong_model(r, "does not translate");
     return false;
 }

@@ -372,12 +372,10 @@ void srv_api_root(srv_request *r)
     const bool sentences = json_is_object(json_object_get(r->in, "inputs"));
     const srv_field *field = NULL;
     srv_step *step = no_task;
-    const rf_model *model = rf_engine_model(r->model->engine);
-    const rf_head head = rf_model_task(model);
-    switch (head == RF_HEAD_MLM && !rf_model_has_head(model) ? RF_HEAD_EMBED : head) {
+    switch (srv_model_head(r->model)) {
     case RF_HEAD_MLM:
-        field = r->model->config->is_decoder ? srv_generate_fields : srv_fill_mask_fields;
-        step = r->model->config->is_decoder ? srv_generate_text : srv_fill_mask;
+        field = srv_generates(r->model) ? srv_generate_fields : srv_fill_mask_fields;
+        step = srv_generates(r->model) ? srv_generate_text : srv_fill_mask;
         break;
     case RF_HEAD_EMBED: field = root_embed, step = srv_features; break;
     case RF_HEAD_SEQUENCE:
