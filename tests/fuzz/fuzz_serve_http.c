@@ -63,7 +63,7 @@ static int dial(void)
     return fd;
 }
 
-/* Reads what is there; false: the connection has ended. */
+/* Reads what has arrived. false: the connection has ended. */
 static bool take(int fd, size_t *n, int flags)
 {
     const ssize_t k = recv(fd, answers + *n, MOST - *n, flags);

@@ -145,7 +145,7 @@ static const rf_tokenizer_row *const rows[] = {
     [RF_SPM_WORD] = &rf__tokenizer_spm_word, [RF_SPM_CHAR] = &rf__tokenizer_spm_char,
 };
 
-/* From `model`, of which it takes ownership, on failure too. */
+/* Makes a tokenizer of `model` and takes ownership of it, also on failure. */
 static rf_status load(const rf_ctx *ctx, char *model, size_t size, const char *name, subwords **out, rf_error *why)
 {
     rf__spm *spm = NULL;
