@@ -1,8 +1,12 @@
-"""failover.py PROGRAM HAPROXY CONFIG — three replicas behind HAProxy: under load one is killed, one drained, one reloaded. Clients
-that repeat a request once see no failure. Run by failover.sh.
+"""failover.py PROGRAM HAPROXY CONFIG [hosts] — three replicas behind HAProxy: under load one is killed, one drained, one reloaded.
+Clients that repeat a request once see no failure. Run by failover.sh.
+
+With `hosts`, each replica is a host of its own: a network namespace, which a wire joins to the namespace of HAProxy and the clients.
+Then a wire is cut, too: packets get lost, and nobody says so. Otherwise the replicas are ports of the loopback interface.
 
 Then the throughput of three replicas of one thread, and of one replica with three threads, both behind HAProxy.
 PHASE_SECONDS (default 4): length of each phase. CLIENTS (default 8)."""
+import atexit
 import http.client
 import json
 import os
@@ -16,6 +20,7 @@ import threading
 import time
 
 PROGRAM, HAPROXY, CONFIG = sys.argv[1:4]
+HOSTS = sys.argv[4:] == ["hosts"]
 SECONDS = float(os.environ.get("PHASE_SECONDS", "4"))
 CLIENTS = int(os.environ.get("CLIENTS", "8"))
 PATIENCE = 60.0
@@ -23,10 +28,46 @@ TEXTS = ["The orchestra played a symphony in the concert hall.", "Heavy rain is 
          "The football club signed a new player.", "The river flows through the valley to the sea."]
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+class Port:
+    """A free port of this host."""
+
+    command, host = (), "127.0.0.1"
+
+    def __init__(self):
+        with socket.socket() as s:
+            s.bind((self.host, 0))
+            self.port = s.getsockname()[1]
+
+
+class Host:
+    """A network namespace at the other end of a wire, with an address of RFC 5737's."""
+
+    port, number = 8080, 0
+
+    def __init__(self):
+        here, self.host = f"192.0.2.{4 * Host.number + 1}/30", f"192.0.2.{4 * Host.number + 2}"
+        self.name, self.wire = f"roformer-{os.getpid()}-{Host.number}", f"wire{Host.number}"
+        Host.number += 1
+        self.command = ("ip", "netns", "exec", self.name)
+        ip(f"netns add {self.name}")
+        ip(f"link add {self.wire} type veth peer name wire netns {self.name}")
+        ip(f"addr add {here} dev {self.wire}")
+        ip(f"-n {self.name} addr add {self.host}/30 dev wire")
+        ip(f"link set {self.wire} up")
+        self.join(True)
+        atexit.register(self.remove)
+
+    def join(self, joined):
+        ip(f"-n {self.name} link set wire {'up' if joined else 'down'}")
+
+    def remove(self):
+        ip(f"netns delete {self.name}")
+
+
+def ip(words):
+    done = subprocess.run(["ip", *words.split()], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"failover: ip {words}: {done.stderr.strip()}")
 
 
 def wait_for(condition, what):
@@ -37,9 +78,9 @@ def wait_for(condition, what):
         time.sleep(0.02)
 
 
-def get(port, path):
+def get(place, path):
     try:
-        c = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        c = http.client.HTTPConnection(place.host, place.port, timeout=5)
         c.request("GET", path)
         a = c.getresponse()
         return a.status, a.read().decode()
@@ -48,20 +89,21 @@ def get(port, path):
 
 
 class Replica:
-    """`roformer serve` on a port of its own."""
+    """`roformer serve` in a place of its own."""
 
     def __init__(self, threads):
-        self.port, self.threads, self.process = free_port(), threads, None
+        self.place, self.threads, self.process = Host() if HOSTS else Port(), threads, None
         self.start()
 
     def start(self):
         self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([PROGRAM, "serve", "--port", str(self.port), "--threads", str(self.threads), "--max-wait", "0"],
+        self.process = subprocess.Popen([*self.place.command, PROGRAM, "serve", "--host", self.place.host, "--port", str(self.place.port),
+                                         "--threads", str(self.threads), "--max-wait", "0"],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.errors)
-        wait_for(lambda: get(self.port, "/health")[0] == 200, f"replica {self.port} is healthy")
+        wait_for(lambda: get(self.place, "/health")[0] == 200, f"{self.place.host}:{self.place.port} is healthy")
 
     def answered(self):
-        found = re.search(r'^roformer_http_responses_total\{code="2xx"\} (\S+)', get(self.port, "/metrics")[1], re.M)
+        found = re.search(r'^roformer_http_responses_total\{code="2xx"\} (\S+)', get(self.place, "/metrics")[1], re.M)
         return float(found.group(1)) if found else 0.0
 
     def end(self, number):
@@ -77,11 +119,11 @@ class Balancer:
     """HAProxy with deploy/haproxy.cfg; one replica stands in all three places if there is only one."""
 
     def __init__(self, replicas):
-        self.port, self.folder = free_port(), tempfile.mkdtemp()
+        self.port, self.folder = Port().port, tempfile.mkdtemp()
         places = (replicas * 3)[:3]
         self.admin = os.path.join(self.folder, "admin.sock")
         environment = {**os.environ, "HAPROXY_BIND": f"127.0.0.1:{self.port}", "HAPROXY_SOCKET": self.admin,
-                       **{f"REPLICA{i + 1}": f"127.0.0.1:{r.port}" for i, r in enumerate(places)}}
+                       **{f"REPLICA{i + 1}": f"{r.place.host}:{r.place.port}" for i, r in enumerate(places)}}
         self.process = subprocess.Popen([HAPROXY, "-db", "-f", CONFIG], env=environment, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for(lambda: os.path.exists(self.admin) and self.up() == 3, "the balancer has found all replicas")
@@ -194,6 +236,11 @@ def reload(replica):
     wait_for(lambda: replica.loads() > before, "the model is loaded again")
 
 
+def cut(replica, balancer):
+    replica.place.join(False)
+    wait_for(lambda: balancer.up() == 2, "the balancer has seen that it is gone")
+
+
 def failover():
     replicas = [Replica(1) for _ in range(3)]
     balancer = Balancer(replicas)
@@ -207,6 +254,9 @@ def failover():
             phase(load, "one is drained", lambda: drain(replicas[1]))
             phase(load, "it is back", replicas[1].start)
             phase(load, "one is reloaded", lambda: reload(replicas[2]))
+            if HOSTS:
+                phase(load, "the wire of one is cut", lambda: cut(replicas[0], balancer))
+                phase(load, "it is joined again", lambda: replicas[0].place.join(True))
             phase(load, "each is replaced in turn", lambda: [replace(r, balancer) for r in replicas])
         asked = [r.answered() for r in replicas]
         if min(asked) == 0:
@@ -234,6 +284,7 @@ def throughput(name, replicas):
     return rate
 
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit("failover: ended by SIGTERM"))      # namespaces outlive this process otherwise
 failover()
 three = throughput("three replicas of one thread", [Replica(1) for _ in range(3)])
 one = throughput("one replica of three threads", [Replica(3)])
