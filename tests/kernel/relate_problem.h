@@ -137,28 +137,32 @@ typedef void forward_kernel(const rfk_attention *a, int64_t first, int64_t last,
 typedef void back_kernel(const rfk_attention *a, const rfk_attention_grad *g, void *scratch);
 
 /* Queries, query_r and key_r of zeros, the same bias everywhere: every P is 1 over the number of visible keys. */
-static inline void make_even(problem *p, double bias)
+static inline void make_even(problem *p, shape s, double bias)
 {
-    make(p, (shape){.queries = 150, .width = 16, .clip = 40, .tables = ALL, .causal = 1});
+    make(p, s);
     const int zeros[] = {0, 5, 6};
-    for (int i = 0; i < 3; i++) memset(p->x[zeros[i]], 0, (size_t)p->n[zeros[i]] * sizeof(float));
+    for (int i = 0; i < 3; i++)
+        if (p->n[zeros[i]]) memset(p->x[zeros[i]], 0, (size_t)p->n[zeros[i]] * sizeof(float));
     for (int64_t r = 0; r < p->n[8]; r++) p->x[8][r] = (float)bias;
 }
 
-/* dv_s = sum_t o_t / (t + 1) over the queries that see s, and every adjoint is finite. */
-static inline void even_weights(const char *isa, forward_kernel *forward, back_kernel *backward, double share)
+/* dv_s = sum_t o_t / (keys that t sees) over the queries that see s, and every adjoint is finite. */
+static inline void even_weights(const char *isa, forward_kernel *forward, back_kernel *backward, shape s, double share)
 {
+    const int64_t T = s.queries, D = s.width;
     static const double bias[] = {0, 20, -40, 1.3e3, -1e5, 1e6, -5e6, 8e7, 1.3e9};
     for (size_t b = 0; b < RF_COUNT(bias); b++) {
         problem p;
-        make_even(&p, bias[b]);
+        make_even(&p, s, bias[b]);
         double *dv = memset(t_bytes((size_t)p.n[2] * sizeof *dv), 0, (size_t)p.n[2] * sizeof *dv), most = 0;
-        for (int i = 5; i < INPUTS; i++) memset(p.dx[i], 0, (size_t)p.n[i] * sizeof(float));
-        forward(&p.a, 0, 150, p.scratch);
+        for (int i = 5; i < INPUTS; i++)
+            if (p.n[i]) memset(p.dx[i], 0, (size_t)p.n[i] * sizeof(float));
+        forward(&p.a, 0, T, p.scratch);
         backward(&p.a, &p.g, p.back_scratch);
-        for (int64_t t = 0; t < 150; t++)
-            for (int64_t s = 0; s <= t; s++)
-                for (int64_t i = 0; i < 16; i++) dv[s * 16 + i] += (double)p.g.d_out[t * 16 + i] / (double)(t + 1);
+        for (int64_t t = 0; t < T; t++) {
+            const int64_t seen = s.causal ? t + 1 : T;
+            for (int64_t n = 0; n < seen * D; n++) dv[n] += (double)p.g.d_out[t * D + n % D] / (double)seen;
+        }
         for (int64_t i = 0; i < p.n[2]; i++) most = fmax(most, fabs(dv[i]));
         for (int64_t i = 0; i < p.n[2]; i++)
             if (!(fabs((double)p.dx[2][i] - dv[i]) <= share * most))

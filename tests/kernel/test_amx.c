@@ -280,11 +280,14 @@ static void attention_is_in_tiles_where_it_pays(void **state)
     assert_int_equal(n.stored, (4 + 2) * (4 + 4 + 2));
     assert_int_equal(n.configured, 1);
     assert_int_equal(n.released, 1);                                   /* the thread is left as it was */
-    const rfk_relative relative = {.clip = 1, .bias = x};
+    const rfk_relative bias = {.clip = 1, .bias = x}, table = {.clip = 1, .query = x, .query_stride = D};
+    rfk_attention biased = plain;
+    biased.relative = &bias;
+    assert_int_equal(attended(&biased).dots, n.dots);
     rfk_attention other[5] = {plain, plain, plain, plain, plain};
     other[0].causal = 1;
     other[1].drop = 0.1F;
-    other[2].relative = &relative;
+    other[2].relative = &table;
     other[3].queries = 31;
     other[4].keys = 31;
     for (size_t i = 0; i < RF_COUNT(other); i++) assert_int_equal(attended(&other[i]).dots, 0);

@@ -225,7 +225,47 @@ static void biases_of_any_size(void **state)
 {
     (void)state;
     rfk_table k;
-    for (EACH_RUNG(k)) even_weights(k.isa, k.attention_bf16, k.attention_bf16_back, 2 * H);
+    const shape all = {.queries = 150, .width = 16, .clip = 40, .tables = ALL, .causal = 1},
+                biases = {.queries = 150, .width = 16, .clip = 40, .tables = BIAS};
+    for (EACH_RUNG(k)) {
+        even_weights(k.isa, k.attention_bf16, k.attention_bf16_back, all, 2 * H);
+        even_weights(k.isa, k.attention_bf16, k.attention_bf16_back, biases, 2 * H);
+    }
+}
+
+/* Biases alone, which tiles add, too: tables that end within and beyond a block of keys, windows, two blocks. */
+static void biases_alone(void **state)
+{
+    (void)state;
+    static const int64_t clip[] = {0, 3, 31, 70, 400, 700}, window[] = {0, 1, 40, 100};
+    for (size_t i = 0; i < RF_COUNT(clip); i++)
+        for (size_t j = 0; j < RF_COUNT(window); j++)
+            one_in_bf16((shape){.queries = 101, .width = 40, .clip = clip[i], .tables = BIAS, .window = window[j]});
+    one_in_bf16((shape){.queries = 33, .keys = 620, .width = 16, .clip = 619, .tables = BIAS});
+    one_in_bf16((shape){.queries = 33, .keys = 620, .width = 16, .clip = 50, .tables = BIAS, .window = 530});
+    one_in_bf16((shape){.queries = 620, .width = 8, .clip = 619, .tables = BIAS});
+}
+
+/* A query has the same bits whichever queries are computed with it. */
+static void a_query_with_biases_is_computed_alone(void **state)
+{
+    (void)state;
+    enum { T = 560, D = 16 };
+    rfk_table k;
+    problem p;
+    make(&p, (shape){.queries = T, .width = D, .clip = 300, .tables = BIAS});
+    for (EACH_RUNG(k)) {
+        k.attention_bf16(&p.a, 0, T, p.scratch);
+        const float *const all = copied(p.a.out, p.n[0], 0);
+        for (int64_t first = 0; first < T; first += 97) {
+            const int64_t last = first + 97 < T ? first + 97 : T;
+            memset(p.a.out, 0, (size_t)p.n[0] * sizeof(float));
+            k.attention_bf16(&p.a, first, last, p.scratch);
+            same_bits(p.a.out + first * D, all + first * D, (last - first) * D, k.isa);
+        }
+    }
+    t_check_fences();
+    t_free_all();
 }
 
 int main(void)
@@ -234,6 +274,8 @@ int main(void)
         cmocka_unit_test(everything_in_bf16),
         cmocka_unit_test(rotated_rows_in_bf16),
         cmocka_unit_test(biases_of_any_size),
+        cmocka_unit_test(biases_alone),
+        cmocka_unit_test(a_query_with_biases_is_computed_alone),
     };
     return cmocka_run_group_tests_name("kernel/attention_relate_bf16", tests, NULL, NULL);
 }

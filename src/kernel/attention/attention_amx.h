@@ -10,18 +10,20 @@ enum { RFK__TILED = 32 };
 
 /* Texts of at least 32 tokens: for fewer, packing costs more than the tiles save (docs/architecture.md).  The rung
  * below computes causal attention and keys in pages, because a generation step reads the pages in place and must give
- * the same bits as the whole sequence.  It also computes terms of offsets, additional columns and dropout. */
+ * the same bits as the whole sequence.  It also computes products with tables of offsets, additional columns and
+ * dropout; biases by offset are added here. */
 static inline bool rfk__in_tiles(const rfk_attention *a)
 {
-    return a->queries >= RFK__TILED && a->keys >= RFK__TILED && !a->causal && !a->pages.page && !a->relative &&
-           !a->width2 && !(a->drop > 0);
+    const rfk_relative *is = a->relative;
+    return a->queries >= RFK__TILED && a->keys >= RFK__TILED && !a->causal && !a->pages.page && !a->width2 &&
+           !(a->drop > 0) && !(is && (is->query || is->key || is->value));
 }
 
 /* Scratch layout; all offsets and sizes are in floats.  One float holds a pair of bf16. */
 typedef struct rfk__amx_workspace {
     int64_t wide, keys;                 /* padded number of columns, and of keys of a block                           */
     int64_t stride, p_stride;           /* strides of rows of scores and of exponentials: odd numbers of cache lines  */
-    int64_t row, query, key, value, score, power, result, top, sum, end;
+    int64_t row, query, key, value, score, power, result, bias, top, sum, end;
 } rfk__amx_workspace;
 
 static inline rfk__amx_workspace rfk__amx_forward_workspace(const rfk_attention *a)
@@ -37,6 +39,7 @@ static inline rfk__amx_workspace rfk__amx_forward_workspace(const rfk_attention 
     m.score = rfk__carve(&r, RFK__TILED * m.stride);
     m.power = rfk__carve(&r, RFK__TILED * m.p_stride);
     m.result = rfk__carve(&r, RFK__TILED * wide);
+    m.bias = rfk__carve(&r, a->relative ? keys + a->queries : 0);   /* of the offsets of a block's keys           */
     m.top = rfk__carve(&r, a->queries);
     m.sum = rfk__carve(&r, a->queries);
     m.end = r.end;
