@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     }
     const double c = median(call, rounds), e = median(engine, rounds);
     rf_engine_state now;
-    rf_engine_look(r.engine, &now);
+    rf_engine_get_state(r.engine, &now);
     printf("%lld lines of %.1f tokens, %d threads, %d clients, medians of %d rounds\n", (long long)all.n,
            (double)tokens / (double)all.n, threads, clients, rounds);
     printf("one call %.0f tokens/s, engine %.0f tokens/s: %.1f %%, %.1f requests a batch, %lld vectors differ\n",

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&thread[i], NULL, serve, NULL)) return fprintf(stderr, "no thread\n"), 1;
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
-    rf_engine_look(engine, &now);
+    rf_engine_get_state(engine, &now);
     fprintf(stderr, "%lld jobs in %lld batches, %.0f tokens/s\n", (long long)now.done, (long long)now.batches,
             now.tokens_per_second);
     rf_engine_close(engine);

@@ -68,8 +68,8 @@ typedef struct rf_engine_state {
     double wait;                        /* estimated seconds until a new job would begin */
     double running_seconds;             /* seconds since the current batch began; 0: there is none */
 } rf_engine_state;
-void rf_engine_look_sized(const rf_engine *e, rf_engine_state *out, size_t size);
-#define rf_engine_look(e, out) rf_engine_look_sized((e), (out), sizeof *(out))
+void rf_engine_get_state_sized(const rf_engine *e, rf_engine_state *out, size_t size);
+#define rf_engine_get_state(e, out) rf_engine_get_state_sized((e), (out), sizeof *(out))
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 

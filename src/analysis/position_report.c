@@ -155,7 +155,7 @@ static void add_head(rf_attention_report *r, int64_t at, const float *p)
         }
 }
 
-static void look(void *user, rf_graph *g, const rf__view *view)
+static void collect_scores(void *user, rf_graph *g, const rf__view *view)
 {
     const struct looking *l = user;
     rf_attention_report *r = l->r;
@@ -211,7 +211,7 @@ static rf_status measure_attention(const rf_probe *lab, rf_attention_report *out
     float *p = rf__calloc(lab->ctx, (size_t)(r.H * T), (size_t)T * sizeof *p);
     if (!status && (!id || !p))
         status = rf_fail(why, RF_ENOMEM, "out of memory: probabilities of %lld tokens", (long long)T);
-    rf__session_observe(lab->session, look, &(struct looking){&r, p});
+    rf__session_observe(lab->session, collect_scores, &(struct looking){&r, p});
     for (int64_t i = 0; i < lab->pieces && !status; i++) {
         const float *y;
         const rf_batch b = {.N = T, .B = 1, .id = id, .start = (int32_t[]){0, (int32_t)T}};

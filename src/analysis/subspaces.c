@@ -228,7 +228,7 @@ rf_status rf_probe_subspaces(const rf_probe *p, int64_t T, rf_subspaces *out, rf
     if (!vectors) return rf_fail(why, RF_ENOMEM, "out of memory: %lld positions", (long long)T);
     float *own = NULL;
     rf_status status = rf_position_vectors(m, T, vectors, why);
-    const float *words = status ? NULL : rf__model_words(m, &own, why);
+    const float *words = status ? NULL : rf__model_word_embeddings(m, &own, why);
     if (!status && !words) status = RF_ENOMEM;
     if (!status)
         status = rf__subspace_angles(p->ctx, vectors, T, words, m->config.vocab_size, E, RF_SUBSPACE_SHARE, &found,

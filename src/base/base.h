@@ -152,7 +152,7 @@ rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int
 /* rf_folders_with (roformer/inspect/folder.h). If folder/file does not exist, the names of subfolders that have such a
  * file are added to the message; returns the code of the failure. */
 size_t rf__folders_holding(const char *folder, const char *file, char *out, size_t size);
-rf_status rf__look_below(const char *folder, const char *file, rf_error *why);
+rf_status rf__name_folders_below(const char *folder, const char *file, rf_error *why);
 
 /* Joins folder and name into `out`; RF_ERANGE: it does not fit. */
 rf_status rf__path(char *out, size_t size, const char *folder, const char *name, rf_error *why);

@@ -317,7 +317,7 @@ size_t rf__folders_holding(const char *folder, const char *file, char *out, size
     return f.n;
 }
 
-rf_status rf__look_below(const char *folder, const char *file, rf_error *why)
+rf_status rf__name_folders_below(const char *folder, const char *file, rf_error *why)
 {
     char names[120], path[4096];
     if (!why || rf__path(path, sizeof path, folder, file, NULL) || !access(path, F_OK)) return why ? why->code : RF_OK;

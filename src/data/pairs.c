@@ -77,7 +77,7 @@ typedef struct reading {
     rf_encoding ids[RF__SIDES];
     size_t capacity[RF__SIDES], pairs[RF__SIDES], drops;    /* capacities of the lists of `out`                       */
     size_t bytes[RF__SIDES], texts[RF__SIDES];
-    rf__pairs_tell *tell;
+    rf__pairs_progress *progress;
     void *user;
     rf__pairs *out;
 } reading;
@@ -189,7 +189,7 @@ static rf_status read_pair(reading *r, bool *more, rf_error *why)
     if (!*more) return status || (!text[0] && !text[1]) ? status : other_lengths(r, why);
     for (int s = 0; s < RF__SIDES && !status; s++) status = encode(r, s, text[s], size[s], why);
     if (status) return status;
-    if (r->tell && r->side[0].number % BETWEEN == 0 && r->tell(r->user, r->out->n))
+    if (r->progress && r->side[0].number % BETWEEN == 0 && r->progress(r->user, r->out->n))
         return rf_fail(why, RF_ESTOPPED, "stopped while %s was read", r->side[0].path);
     rf__drop reason;
     return (drops(r, &reason) ? drop(r, reason) : keep(r, text, size)) ? RF_OK : out_of_memory(r->out->n, why);
@@ -252,10 +252,12 @@ rf_status rf__pairs_lines(const rf_ctx *ctx, const rf__pair_files *files, rf__pa
 }
 
 rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const rf__pair_files *files,
-                         const rf__pair_limits *limits, rf__pairs_tell *tell, void *user, rf__pairs *out, rf_error *why)
+                         const rf__pair_limits *limits, rf__pairs_progress *progress, void *user, rf__pairs *out,
+                         rf_error *why)
 {
     *out = (rf__pairs){0};
-    reading r = {.ctx = ctx, .tokenizer = t, .limits = limits, .files = files, .tell = tell, .user = user, .out = out};
+    reading r = {.ctx = ctx, .tokenizer = t, .limits = limits, .files = files, .out = out};
+    r.progress = progress, r.user = user;
     rf_status status = RF_OK;
     for (int s = 0; s < RF__SIDES; s++) rf_encoding_init(&r.ids[s], ctx);
     for (r.file = 0; r.file < files->n && !status; r.file++) status = read_file(&r, why);

@@ -48,16 +48,16 @@ typedef struct rf__pairs {
 typedef struct rf__pair_files { const char *const *path[RF__SIDES]; int n; } rf__pair_files;
 
 /* Called with the number of pairs read so far; a value other than 0 ends the reading. */
-typedef int rf__pairs_tell(void *user, size_t pairs);
+typedef int rf__pairs_progress(void *user, size_t pairs);
 
 /* Reads all files, plain or as .gz or .zst; targets with rf_tokenizer_target.
  *
- *   tell       or NULL
+ *   progress       or NULL
  *   RF_EDATA   two files have different numbers of lines, a line is not UTF-8 or above 64 MiB, no pair is left; the
  *              message names file and line
- *   RF_ESTOPPED  tell returned a value other than 0 */
+ *   RF_ESTOPPED  progress returned a value other than 0 */
 rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const rf__pair_files *files,
-                         const rf__pair_limits *limits, rf__pairs_tell *tell, void *user, rf__pairs *out,
+                         const rf__pair_limits *limits, rf__pairs_progress *progress, void *user, rf__pairs *out,
                          rf_error *why);
 void rf__pairs_free(const rf_ctx *ctx, rf__pairs *p);
 

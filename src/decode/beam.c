@@ -83,7 +83,7 @@ rf_status rf__beam_search_begin(rf__writer *w, rf__writing *t, rf_error *why)
 
 /* ---- a beam ---- */
 
-void rf__beam_search_look(const rf__writer *w, rf__writing *t, rf__candidate *c)
+void rf__beam_search_candidates(const rf__writer *w, rf__writing *t, rf__candidate *c)
 {
     const double sum = rf__log_sum(w->ctx->k, t->logits, w->V);
     const int32_t forced = rf__forced(w, t);

@@ -341,7 +341,7 @@ static void choose(void *arg, int64_t i, int worker)
     const int64_t index = t->n - t->prompt, size = w->o->no_repeat_ngram_size;
     t->next = (rf_generated){.id = -1, .index = index, .text = t->number};
     rf__mark_ngrams(t->id, t->n, size, t->flag, true);
-    if (t->search) rf__beam_search_look(w, t, c);
+    if (t->search) rf__beam_search_candidates(w, t, c);
     if (!t->search && rf__forced(w, t) >= 0) t->next.id = rf__forced(w, t);
     else if (!t->search) t->next.id = rf__draw(w->o, t->logits, w->V, t->flag, chance(t, index), c);
     rf__mark_ngrams(t->id, t->n, size, t->flag, false);

@@ -121,7 +121,7 @@ rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *s
 
 struct looking { int64_t layer; float *p; };
 
-static void look(void *user, rf_graph *g, const rf__view *view)
+static void collect_source_shares(void *user, rf_graph *g, const rf__view *view)
 {
     const struct looking *x = user;
     if (view->cross && view->at->layer == x->layer) rf__source_shares(g, view, x->p);
@@ -140,7 +140,7 @@ rf_status rf_session_translation_attention(rf_session *session, const rf_batch *
         return rf_fail(why, RF_EARG, "layer: expected -1 (the last) or one of the decoder's %lld, got %lld",
                        (long long)L, (long long)layer);
     struct looking x = {layer < 0 ? L - 1 : layer, p};
-    rf__session_observe(session, look, &x);
+    rf__session_observe(session, collect_source_shares, &x);
     const rf_status status = given_logits(session, source, target, 1, &lists, &logits, why);
     rf__session_observe(session, NULL, NULL);
     rf__free(m->ctx, lists);

@@ -128,7 +128,7 @@ int64_t rf__beam_search_width(const rf_generate_options *o);
 rf_status rf__beam_search_begin(rf__writer *w, rf__writing *t, rf_error *why);
 
 /* Finds the possible continuations of the beam, best first. */
-void rf__beam_search_look(const rf__writer *w, rf__writing *t, rf__candidate *c);
+void rf__beam_search_candidates(const rf__writer *w, rf__writing *t, rf__candidate *c);
 
 /* Advances every search whose beams all know their continuations; a search that is finished passes on its texts. */
 rf_status rf__beam_search_advance(rf__writer *w, rf_error *why);

@@ -64,7 +64,7 @@ rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b)
     return rf_linear(g, b->source, w->cross_keys, w->cross_keys_bias, RF_ACT_NONE);              /* [M, 2C] */
 }
 
-static rf_tensor *look_at_source(rf_graph *g, const rf_block *b, rf_tensor *h)
+static rf_tensor *attend_to_source(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
     const rf_bert_layer *w = b->weights;
     rf_tensor *x = before(g, b, h, w->cross_norm, w->cross_norm_bias);
@@ -96,7 +96,7 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     if (b->row) h = rf_rows(g, h, b->row, b->rows);                        /* only the requested ones of the N tokens */
     a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
     h = behind(g, b, a, h, w->norm, w->norm_bias, w->after);
-    if (b->source || b->cross.past) h = look_at_source(g, b, h);
+    if (b->source || b->cross.past) h = attend_to_source(g, b, h);
     x = before(g, b, h, w->norm2, w->norm2_bias);
     rf_tensor *f = feed(g, b, x);                                                                /* [N, F]  */
     if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);

@@ -62,19 +62,19 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
 
 /* Heads that use all tokens, or a pooled text: every family of this kind has them. */
 #define RF_BERT_HEADS                                                         \
-    {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},             \
-    {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},               \
-    {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none}
+    {RF_HEAD_TOKEN, RF_HEAD_INPUT_ALL, rf__rows_label, rf__head_token},             \
+    {RF_HEAD_SPAN, RF_HEAD_INPUT_ALL, rf__rows_span, rf__head_plain},               \
+    {RF_HEAD_EMBED, RF_HEAD_INPUT_POOLED, NULL, rf__head_none}
 
 /* BERT's heads for texts and for choices. */
 #define RF_BERT_POOLED_HEADS                                                  \
-    {RF_HEAD_POOLED, RF_LOOK_FIRST, rf__rows_pooled, rf__head_pooled},        \
-    {RF_HEAD_CHOICE, RF_LOOK_FIRST, rf__rows_pooled_choice, rf__head_pooled}
+    {RF_HEAD_POOLED, RF_HEAD_INPUT_FIRST, rf__rows_pooled, rf__head_pooled},        \
+    {RF_HEAD_CHOICE, RF_HEAD_INPUT_FIRST, rf__rows_pooled_choice, rf__head_pooled}
 
 /* RoFormer's heads for texts and for choices. */
 #define RF_ROFORMER_HEADS                                                     \
-    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense},        \
-    {RF_HEAD_CHOICE, RF_LOOK_SUMMARY, rf__rows_choice, rf__head_plain}
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_FIRST, rf__rows_dense, rf__head_dense},        \
+    {RF_HEAD_CHOICE, RF_HEAD_INPUT_SUMMARY, rf__rows_choice, rf__head_plain}
 
 /* transformers' classes whose names differ only by the family; `text` is the head for texts. */
 #define RF_BERT_CLASSES(family, text)                                         \

@@ -256,7 +256,7 @@ static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
 }
 
 /* The source of the decoder: the encoder's last h, and where its sequences begin. */
-typedef struct looked_at { rf_tensor *h; const rf_layer_context *at; } looked_at;
+typedef struct source_states { rf_tensor *h; const rf_layer_context *at; } source_states;
 
 /* local_attention counts the tokens that a layer sees, on both sides or, in a causal model, up to each. */
 static int64_t window_of(const rf_config *c)
@@ -291,7 +291,7 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
 
 /* Prepares attention to the source: not rotated, or rotated by the angles of self-attention, at the positions on each
  * side. `source` NULL: its keys are cached, rotated. */
-static void look(rf_graph *g, rf_block *b, const looked_at *source)
+static void prepare_cross_attention(rf_graph *g, rf_block *b, const source_states *source)
 {
     b->cross = (rf_attention_spec){.heads = b->config->num_attention_heads,
                                    .B = b->at.B,
@@ -321,7 +321,8 @@ static rf_block rotated_layer(rf_graph *g, const side *s, const rf_block *common
 }
 
 /* Runs the layers of a stack; `source` NULL: no attention to a source, or to a cached one. */
-static rf_tensor *run(rf_graph *g, const rf_encoder *e, const side *s, const rf_block *common, const looked_at *source)
+static rf_tensor *run(rf_graph *g, const rf_encoder *e, const side *s, const rf_block *common,
+                      const source_states *source)
 {
     const rf_family *family = common->family;
     const int64_t L = common->config->num_hidden_layers;
@@ -329,7 +330,7 @@ static rf_tensor *run(rf_graph *g, const rf_encoder *e, const side *s, const rf_
     rf_block *l = rf__push(g, (size_t)L, sizeof *l);
     for (int64_t i = 0; i < L && l; i++) {
         l[i] = rotated_layer(g, s, common, i);
-        if (source || kept) look(g, &l[i], source);
+        if (source || kept) prepare_cross_attention(g, &l[i], source);
     }
     if (!l || g->error.code) return &g->nil.t;
     const rf_graph_mark mark = rf_graph_here(g);
@@ -418,7 +419,7 @@ rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, 
                         "pairs: expected as many targets as the %lld sources, got %lld", (long long)source->B,
                         (long long)target->B);
     if (to.config->rotary_cross_attention && from.at.highest > to.at.highest) to.at.highest = from.at.highest;
-    const looked_at seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
+    const source_states seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
     return run(g, e, &e->side[1], &to, &seen);
 }
 
@@ -440,12 +441,12 @@ void rf__source_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, rf_c
     rf_block from, to;
     bind_weights(g, e);
     if (!common_of(g, e, &e->side[0], source, &from) || !common_of(g, e, &e->side[1], source, &to)) return;
-    const looked_at seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
+    const source_states seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
     for (int64_t i = 0; i < to.config->num_hidden_layers && !g->error.code; i++) {
         const rf_mark mark = rf__scratch(g);
         rf_block b = to.config->rotary_cross_attention ? rotated_layer(g, &e->side[1], &to, i)
                                                        : block_of(&e->side[1], &to, i);
-        look(g, &b, &seen);
+        prepare_cross_attention(g, &b, &seen);
         if (rf__cache_put_source(g, cache, i, keys_to_keep(g, &b))) rf__scratch_end(g, mark);
     }
 }

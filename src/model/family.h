@@ -67,11 +67,13 @@ typedef struct rf_head_weights {
 
 /* The vectors that a head uses: of all tokens, of each sequence's first token, of the token that config's summary_type
  * names, or pooled by its sentence_pooling; or of its last token that is not pad_token_id. */
-typedef enum rf_look { RF_LOOK_ALL, RF_LOOK_FIRST, RF_LOOK_SUMMARY, RF_LOOK_POOLED, RF_LOOK_LAST } rf_look;
+typedef enum rf_head_input {
+    RF_HEAD_INPUT_ALL, RF_HEAD_INPUT_FIRST, RF_HEAD_INPUT_SUMMARY, RF_HEAD_INPUT_POOLED, RF_HEAD_INPUT_LAST
+} rf_head_input;
 
 typedef struct rf_head_row {
     rf_head head;
-    rf_look look;
+    rf_head_input input;
     const rf_family_row *row;           /* ends with a row without a name; NULL: none                                 */
     rf_tensor *(*forward)(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 } rf_head_row;

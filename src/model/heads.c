@@ -14,46 +14,47 @@
  *     none       h                                  pooled texts, as in sentence-transformers (Reimers & Gurevych 2019)
  *
  * A candidate's last token is its own last one. transformers uses the last column of the padded batch, which is the
- * same without padding. With RF_LOOK_LAST, tokens that are pad_token_id do not count at the end of a text, even if the
- * tokenizer adds them, as in transformers' classes of LLaMA's kind. New heads use the first token, for which both
- * always agree. */
+ * same without padding. With RF_HEAD_INPUT_LAST, tokens that are pad_token_id do not count at the end of a text, even
+ * if the tokenizer adds them, as in transformers' classes of LLaMA's kind. New heads use the first token, for which
+ * both always agree. */
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/family.h"
 #include "store/task.h"
 
-static rf_look look_of(const rf_params *p) { return rf__family_head(p->family, p->head)->look; }
+static rf_head_input head_input_of(const rf_params *p) { return rf__family_head(p->family, p->head)->input; }
 
-static bool looks_at_means(const rf_params *p)
+static bool uses_means(const rf_params *p)
 {
-    return look_of(p) == RF_LOOK_SUMMARY && p->config.summary == RF_SUMMARY_MEAN;
+    return head_input_of(p) == RF_HEAD_INPUT_SUMMARY && p->config.summary == RF_SUMMARY_MEAN;
 }
 
 /* Whether the logits of a text are the mean of those of its tokens. */
 static bool pools_logits(const rf_params *p)
 {
-    return look_of(p) == RF_LOOK_SUMMARY && p->config.summary == RF_SUMMARY_LATE;
+    return head_input_of(p) == RF_HEAD_INPUT_SUMMARY && p->config.summary == RF_SUMMARY_LATE;
 }
 
 /* How the vectors of a text's tokens are pooled; false: the head does not use all of them. */
 static bool pooling_of(const rf_params *p, rf_pooling *out)
 {
-    const int named = look_of(p) == RF_LOOK_POOLED ? rf__pooling_of(p->config.sentence_pooling) : -1;
+    const int named = head_input_of(p) == RF_HEAD_INPUT_POOLED ? rf__pooling_of(p->config.sentence_pooling) : -1;
     *out = named < 0 ? RF_POOL_MEAN : (rf_pooling)named;
-    return look_of(p) == RF_LOOK_POOLED || looks_at_means(p);
+    return head_input_of(p) == RF_HEAD_INPUT_POOLED || uses_means(p);
 }
 
 bool rf__task_rows(const rf_params *p)
 {
     rf_pooling how;
-    return look_of(p) != RF_LOOK_ALL && !pooling_of(p, &how) && !pools_logits(p);
+    return head_input_of(p) != RF_HEAD_INPUT_ALL && !pooling_of(p, &how) && !pools_logits(p);
 }
 
 /* The tokens that the head uses, one of each sequence; NULL: all of them, or out of memory. */
 static int32_t *rows_of(rf_graph *g, const rf_params *params, const rf_batch *b)
 {
-    const bool own = look_of(params) == RF_LOOK_LAST;
-    const bool last = own || (look_of(params) == RF_LOOK_SUMMARY && params->config.summary == RF_SUMMARY_LAST);
+    const bool own = head_input_of(params) == RF_HEAD_INPUT_LAST;
+    const bool last = own ||
+                      (head_input_of(params) == RF_HEAD_INPUT_SUMMARY && params->config.summary == RF_SUMMARY_LAST);
     int32_t *row = !rf__task_rows(params) ? NULL : rf__push(g, (size_t)b->B, sizeof *row);
     for (int64_t i = 0; row && i < b->B; i++) {
         row[i] = last ? b->start[i + 1] - 1 : b->start[i];

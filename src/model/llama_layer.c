@@ -18,10 +18,10 @@ static const rf_family_row tokens[] = {
 #undef ROW
 
 const rf_head_row rf__llama_heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, words, rf__head_none},
-    {RF_HEAD_SEQUENCE, RF_LOOK_LAST, texts, rf__head_plain},
-    {RF_HEAD_TOKEN, RF_LOOK_ALL, tokens, rf__head_token},
-    {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none},
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, words, rf__head_none},
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_LAST, texts, rf__head_plain},
+    {RF_HEAD_TOKEN, RF_HEAD_INPUT_ALL, tokens, rf__head_token},
+    {RF_HEAD_EMBED, RF_HEAD_INPUT_POOLED, NULL, rf__head_none},
     {0},
 };
 

@@ -298,10 +298,10 @@ rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type typ
     return RF_OK;
 }
 
-rf_status rf__model_ask(rf_model *m, const char *folder, rf_error *why)
+rf_status rf__model_set_requested_folder(rf_model *m, const char *folder, rf_error *why)
 {
-    m->asked = rf__strdup(m->ctx, folder);
-    return m->asked ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a path");
+    m->requested_folder = rf__strdup(m->ctx, folder);
+    return m->requested_folder ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a path");
 }
 
 /* Creates a model without a file, with the config's own head. */
@@ -351,7 +351,7 @@ void rf_model_close(rf_model *m)
     rf__free(m->ctx, m->vectors);
     rf__free(m->ctx, m->ignored);
     rf__free(m->ctx, m->folder);
-    rf__free(m->ctx, m->asked);
+    rf__free(m->ctx, m->requested_folder);
     rf_tokenizer_free(m->tokenizer);
     rf__generation_clear(m->ctx, &m->generation);
     rf_weights_close(m->file);
@@ -366,7 +366,7 @@ int rf_model_has_head(const rf_model *m) { return m->has_head && m->params.head 
 rf_head rf_model_task(const rf_model *m) { return m->has_head ? m->params.head : RF_HEAD_MLM; }
 const char *rf_model_ignored(const rf_model *m) { return m->ignored ? m->ignored : ""; }
 
-const float *rf__model_words(const rf_model *m, float **own, rf_error *why)
+const float *rf__model_word_embeddings(const rf_model *m, float **own, rf_error *why)
 {
     const rf_param *p = &m->params.p[m->params.word];
     *own = NULL;
@@ -386,7 +386,7 @@ rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why)
     pthread_mutex_lock(&m->lock);
     if (!m->packed[word]) {
         float *own;
-        const float *words = rf__model_words(m, &own, why);
+        const float *words = rf__model_word_embeddings(m, &own, why);
         status = words ? rf_pack(m->ctx, type_of(m, p), p->dim[0], p->dim[1], words, &m->packed[word], why) : RF_ENOMEM;
         rf__free(m->ctx, own);
     }

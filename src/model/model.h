@@ -16,7 +16,7 @@ struct rf_model {
     rf_weights *file;           /* stays mapped while word embeddings are used in place */
     rf_tokenizer *tokenizer;
     char *folder;               /* the folder that it was opened from, or NULL */
-    char *asked;                /* the folder above it, if that has more settings: modules.json; or NULL */
+    char *requested_folder;     /* the folder above it, if that has more settings: modules.json; or NULL */
     rf__generation_config generation;  /* generation_config.json over the defaults */
     char *ignored;
     bool has_head;
@@ -47,7 +47,7 @@ rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type typ
                               rf_model **out, rf_error *why);
 
 /* `folder` has further settings of the model, for pipelines that are created on it. */
-rf_status rf__model_ask(rf_model *m, const char *folder, rf_error *why);
+rf_status rf__model_set_requested_folder(rf_model *m, const char *folder, rf_error *why);
 
 /* A model with copies of the current weights of a slab, packed, without a tokenizer: for evaluations during training.
  * The head is the config's own. */
@@ -62,6 +62,6 @@ rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
 
 /* The word embeddings in f32: in place, or converted into *own, which the caller frees (NULL: nothing to free). NULL:
  * out of memory. */
-const float *rf__model_words(const rf_model *m, float **own, rf_error *why);
+const float *rf__model_word_embeddings(const rf_model *m, float **own, rf_error *why);
 
 #endif

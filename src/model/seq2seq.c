@@ -9,7 +9,7 @@
 #include "model/seq2seq.h"
 
 #define ROW(when, member, ...) RF_TENSOR_WHEN(rf__when_##when, rf_bert_embedding, member, __VA_ARGS__)
-const rf_family_row rf__rows_source_words[] = {
+const rf_family_row rf__rows_source_embeddings[] = {
     ROW(shared_words, word, "shared.weight", "VE", WIDTH, true, RF_ROW_WORDS),
     ROW(separate_words, word, "encoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS),
     ROW(before, last, "encoder.layer_norm.weight", "C", ONES, false, 0),

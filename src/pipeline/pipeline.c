@@ -47,7 +47,7 @@ static rf_status open_model(rf_pipeline *p, const char *folder, rf_type type, rf
     if (!*p->sentence.transformer) return rf_model_open_as(p->ctx, folder, type, &p->model, why);
     rf_status status = rf__path(below, sizeof below, folder, p->sentence.transformer, why);
     if (!status) status = rf_model_open_as(p->ctx, below, type, &p->model, why);
-    return status ? status : rf__model_ask(p->model, folder, why);
+    return status ? status : rf__model_set_requested_folder(p->model, folder, why);
 }
 
 /* Opens what answers with the model. */
@@ -96,7 +96,7 @@ rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why
     rf_status status = make(model->ctx, NULL, &p, why);
     if (p) p->lent = true, p->model = (rf_model *)(uintptr_t)model;       /* parts that are created later are
                                                                              protected by its lock */
-    const char *folder = !status && model->asked ? model->asked : model->folder;
+    const char *folder = !status && model->requested_folder ? model->requested_folder : model->folder;
     if (!status && model->folder) status = read_sentence(p, folder, why);
     if (!status && model->folder) status = read_dense(p, folder, why);
     if (!status) status = equip(p, why);

@@ -195,7 +195,7 @@ static rf_status spells(const predictions *g, const int32_t id[], const predicti
 }
 
 /* The most likely id of a row, and log p of the label. */
-static double look(const float *z, int64_t V, int32_t label, int32_t *best)
+static double label_log_prob(const float *z, int64_t V, int32_t label, int32_t *best)
 {
     *best = 0;
     for (int32_t v = 1; v < V; v++)
@@ -214,7 +214,8 @@ static rf_status answer(predictions *g, rf_error *why)
     for (int64_t b = 0; b < g->B && !status; b++) {
         const prediction *w = &g->word[b];
         double nats = 0;
-        for (int64_t i = w->at; i < w->at + w->n; i++) nats -= look(z + i * width, V, g->label[i], &g->chosen[i]);
+        for (int64_t i = w->at; i < w->at + w->n; i++)
+            nats -= label_log_prob(z + i * width, V, g->label[i], &g->chosen[i]);
         if (!isfinite(nats))
             return rf_fail(why, RF_ENUMERIC, "words: expected finite scores of a mask, got NaN or infinity");
         bool right = false;

@@ -16,7 +16,7 @@ static int counts(const rf_mt_options *o) { return 2 + 2 * o->max_order; }
 static rf__mt_symbols words_of(rf__mt_scratch *s, const rf__mt_line *line)
 {
     rf__mt_load(s, line->text, line->size, s->options->lowercase > 0);
-    rf__mt_tokenize(s, s->options->words);
+    rf__mt_tokenize(s, s->options->tokenizer);
     return rf__mt_words_of(s, false);
 }
 
@@ -105,7 +105,7 @@ static void signature(const rf_mt_options *o, char *out, size_t size)
     char value[32] = "";
     if (o->smooth == RF_MT_FLOOR || o->smooth == RF_MT_ADD_K) snprintf(value, sizeof value, "[%.2f]", value_of(o));
     snprintf(out, size, "case:%s|eff:%s|tok:%s|smooth:%s%s", o->lowercase > 0 ? "lc" : "mixed",
-             o->effective_order ? "yes" : "no", rf__mt_words_name(o->words), name[o->smooth], value);
+             o->effective_order ? "yes" : "no", rf__mt_tokenizer_name(o->tokenizer), name[o->smooth], value);
 }
 
 const rf__mt_row rf__mt_bleu = {

@@ -227,9 +227,9 @@ static const struct { const char *name; void (*apply)(rf__mt_scratch *s); } toke
     [RF_MT_COMPOUNDS] = {"compounds", compounds},
 };
 
-void rf__mt_tokenize(rf__mt_scratch *s, rf_mt_words words)
+void rf__mt_tokenize(rf__mt_scratch *s, rf_mt_tokenizer t)
 {
-    if (s->x.n) tokenizer[words].apply(s);
+    if (s->x.n) tokenizer[t].apply(s);
 }
 
-const char *rf__mt_words_name(rf_mt_words words) { return tokenizer[words].name; }
+const char *rf__mt_tokenizer_name(rf_mt_tokenizer t) { return tokenizer[t].name; }

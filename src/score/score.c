@@ -27,7 +27,7 @@ static rf_status read_options(rf_mt_options *o, const rf_mt_options *given, rf_e
     rf_status status = rf__options_read(o, sizeof *o, sizeof *o, given, "rf_mt_options", why);
     if (!status) status = range("metric", (int64_t)o->metric, RF_MT_BLEU, RF_MT_TER, why);
     if (!status) status = range("lowercase", o->lowercase, -1, 1, why);
-    if (!status) status = range("words", (int64_t)o->words, RF_MT_13A, RF_MT_COMPOUNDS, why);
+    if (!status) status = range("tokenizer", (int64_t)o->tokenizer, RF_MT_13A, RF_MT_COMPOUNDS, why);
     if (!status) status = range("smooth", (int64_t)o->smooth, RF_MT_EXP, RF_MT_UNSMOOTHED, why);
     if (!status) status = range("max_order", o->max_order, 1, RF_MT_ORDERS, why);
     if (!status) status = range("char_order", o->char_order, 1, RF_MT_ORDERS, why);
@@ -128,7 +128,7 @@ static rf_status count_all(job *j, rf_error *why)
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 /* A different BLEU, whose scores must not be compared with sacreBLEU's. */
-static bool tokenized(const rf_mt_result *r) { return r->o.metric == RF_MT_BLEU && r->o.words == RF_MT_COMPOUNDS; }
+static bool tokenized(const rf_mt_result *r) { return r->o.metric == RF_MT_BLEU && r->o.tokenizer == RF_MT_COMPOUNDS; }
 
 static void name_it(rf_mt_result *r)
 {

@@ -51,7 +51,7 @@ bool rf__mt_white(uint32_t c);                            /* where Python's spli
 /* s->x: the text's code points without trailing white space, in lower case on request. */
 void rf__mt_load(rf__mt_scratch *s, const char *text, size_t size, bool lower);
 /* From s->x to s->x. */
-void rf__mt_tokenize(rf__mt_scratch *s, rf_mt_words words);
+void rf__mt_tokenize(rf__mt_scratch *s, rf_mt_tokenizer t);
 
 /* ---- ngrams.c ---------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 
 enum { RF_MT_COUNTS = 3 * 2 * RF_MT_ORDERS };             /* maximum number of counts of a segment                    */
 
-const char *rf__mt_words_name(rf_mt_words words);       /* "13a", as in signatures                                   */
+const char *rf__mt_tokenizer_name(rf_mt_tokenizer t);   /* "13a", as in signatures                                   */
 
 /* sum[k] += those of r's segments; returns the number of counts, which does not depend on the segments. */
 int rf__mt_add(const rf_mt_result *r, int64_t sum[RF_MT_COUNTS]);

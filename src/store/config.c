@@ -458,7 +458,7 @@ rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CON
     if (!folder && (size_t)snprintf(path, RF_CONFIG_PATH, "%s", given) >= RF_CONFIG_PATH)
         status = rf_fail(why, RF_EARG, "%.60s...: the path is too long", given);
     if (!status) status = (folder ? rf__read_file : rf__read_named)(ctx, path, MOST, &text, &bytes, why);
-    if (status == RF_EIO && folder) rf__look_below(given, RF_FILE_CONFIG, why);
+    if (status == RF_EIO && folder) rf__name_folders_below(given, RF_FILE_CONFIG, why);
     if (status) return status;
     *root = rf__json_parse(text, bytes, 0, path, why);
     rf__free(ctx, text);

@@ -107,7 +107,7 @@ rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_confi
 
 typedef struct strange { const char *file; char *text; size_t size; } strange;
 
-static void tell(const strange *s, const char *key, const char *nearest)
+static void report_unknown_key(const strange *s, const char *key, const char *nearest)
 {
     const size_t have = strlen(s->text);
     if (have < s->size)
@@ -115,7 +115,7 @@ static void tell(const strange *s, const char *key, const char *nearest)
                  rf__printable(key).text, nearest);
 }
 
-static void look_at_config(const strange *s, json_t *root, const rf_family_config *f)
+static void check_config_keys(const strange *s, json_t *root, const rf_family_config *f)
 {
     const char *key;
     json_t *value;
@@ -123,7 +123,7 @@ static void look_at_config(const strange *s, json_t *root, const rf_family_confi
         looking_for find = {.key = key};
         if (*key == '_' || rf__folder_key(RF_KEYS_CONFIG, key) || rf__folder_key(RF_KEYS_GENERATION, key)) continue;
         consider_all(&find, f);
-        if (!find.exact && near(&find)) tell(s, key, find.best);
+        if (!find.exact && near(&find)) report_unknown_key(s, key, find.best);
     }
 }
 
@@ -139,7 +139,7 @@ rf_status rf_config_unknown_keys(const rf_ctx *ctx, const char *folder, char *te
     rf_status status = rf__config_root(ctx, folder, path, &root, why);
     if (status) return status;
     status = rf__config_pick(path, root, &f, why);
-    if (!status) look_at_config(&(strange){path, text, size}, root, f);
+    if (!status) check_config_keys(&(strange){path, text, size}, root, f);
     json_decref(root);
     return status;
 }

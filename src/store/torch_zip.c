@@ -141,8 +141,8 @@ static rf_status find_data(const struct rf__zip *z, const place *p, struct entry
 }
 
 /* Reads the entry whose header in the list has `left` bytes to the end of the list; *bytes receives its size. */
-static rf_status look(struct rf__zip *z, const unsigned char *header, size_t left, char *name, size_t *bytes,
-                      rf_error *why)
+static rf_status read_list_entry(struct rf__zip *z, const unsigned char *header, size_t left, char *name,
+                                 size_t *bytes, rf_error *why)
 {
     if (left < LISTED || memcmp(header, "PK\1\2", 4)) return damaged(z, "an entry of the list", why);
     const size_t letters = (size_t)little16(header + 28), extra = (size_t)little16(header + 30);
@@ -210,7 +210,7 @@ static rf_status list_entries(struct rf__zip *z, rf_error *why)
     size_t left = (size_t)l.size, bytes = 0;
     char *name = z->names;
     for (uint64_t i = 0; i < l.entries; i++, header += bytes, left -= bytes) {
-        status = look(z, header, left, name, &bytes, why);
+        status = read_list_entry(z, header, left, name, &bytes, why);
         if (status) break;
         name += strlen(name) + 1;
     }

@@ -127,7 +127,7 @@ static bool has_score(const rf_scores *s, const char *name)
     return false;
 }
 
-static void tell(rf_train_report *report, void *user, const char *event, double rate, const char *note)
+static void report_run(rf_train_report *report, void *user, const char *event, double rate, const char *note)
 {
     const rf_train_progress p = {.event = event, .note = note, .learning_rate = rate};
     if (report) report(user, &p);
@@ -139,7 +139,7 @@ static void report_point(rf_train_report *report, void *user, const char *what, 
     char note[160], number[32] = "nan";
     if (!isnan(value)) snprintf(number, sizeof number, "%.4f", value);
     snprintf(note, sizeof note, "learning rate %g: %s%s %s", rate, what, metric, number);
-    tell(report, user, "note", rate, note);
+    report_run(report, user, "note", rate, note);
 }
 
 /* Runs all seeds of one rate. */
@@ -183,13 +183,13 @@ static rf_status report_best(rf_train_report *report, void *user, const rf_finet
     report_point(report, user, "the best, ", b->rate, metric, b->value);
     snprintf(note, sizeof note, "learning rates with the same score as the best, of which the first was chosen: %s",
              b->ties);
-    if (*b->ties) tell(report, user, "note", b->rate, note);
+    if (*b->ties) report_run(report, user, "note", b->rate, note);
     for (int64_t s = 0; s < o->seeds; s++) {
         char name[80];
         name_point(name, b->rate, o->seeds, o->t.seed + (uint64_t)s);
         const rf_status status = rf__path(folder, sizeof folder, o->t.output_dir, name, why);
         if (status) return status;
-        tell(report, user, "best", b->rate, folder);
+        report_run(report, user, "best", b->rate, folder);
     }
     return RF_OK;
 }
@@ -200,7 +200,7 @@ static bool has_diverged(rf_train_report *report, void *user, double rate, rf_st
     char note[sizeof failed->text + 64];
     if (status != RF_ENUMERIC) return false;
     snprintf(note, sizeof note, "learning rate %g: no score: %s", rate, failed->text);
-    tell(report, user, "note", rate, note);
+    report_run(report, user, "note", rate, note);
     return true;
 }
 

@@ -41,10 +41,10 @@ static size_t lower(const char *text, size_t size, char *out)
         const uint32_t c = rf__utf8_get((const unsigned char *)text, &at);
         if (punctuation(c)) continue;
         if (c == 0x130) {                                          /* the only letter whose lower case is two scalars */
-            n += rf__utf8_put('i', out + n);
-            n += rf__utf8_put(0x307, out + n);
+            n += rf__utf8_encode('i', out + n);
+            n += rf__utf8_encode(0x307, out + n);
         } else {
-            n += rf__utf8_put((uint32_t)utf8proc_tolower((utf8proc_int32_t)c), out + n);
+            n += rf__utf8_encode((uint32_t)utf8proc_tolower((utf8proc_int32_t)c), out + n);
         }
     }
     return n;

@@ -66,7 +66,7 @@ static size_t make_utf8(const char *from, size_t size, char *to)
         at += good;
         if (at == size) break;
         at += broken((const unsigned char *)from + at, size - at);
-        n += rf__utf8_put(0xFFFD, to + n);
+        n += rf__utf8_encode(0xFFFD, to + n);
     }
     to[n] = 0;
     return n;

@@ -39,7 +39,7 @@ static bool shows(uint32_t c) { return c > ' ' && !(c >= 0x7F && c < 0xA0) && !r
 
 static void put_name(uint32_t c, char name[16])
 {
-    if (shows(c)) name[rf__utf8_put(c, name)] = 0;
+    if (shows(c)) name[rf__utf8_encode(c, name)] = 0;
     else snprintf(name, 16, "<U+%04X>", (unsigned)c);
 }
 
@@ -86,7 +86,7 @@ static char *decode(const rf_tokenizer *t, const int32_t id[], size_t n, bool sk
     char *text = rf__alloc(t->ctx, all);
     for (size_t i = 0; text && i < n; i++) {
         if (is_char(t, id[i])) {
-            used += rf__utf8_put(as_chars(t)->of[id[i]].c, text + used);
+            used += rf__utf8_encode(as_chars(t)->of[id[i]].c, text + used);
             continue;
         }
         const char *token = rf_tokenizer_token(t, id[i]);

@@ -70,7 +70,7 @@ static size_t folds_to(const rf_tokenizer *t, const char *text, size_t at, size_
         const int n = rf__unicode_lower(t->lower, c, rf__unicode_flags(t->lower, c), low);
         for (int j = 0; j < n; j++) {
             char utf8[4];
-            const size_t bytes = rf__utf8_put(low[j], utf8);
+            const size_t bytes = rf__utf8_encode(low[j], utf8);
             if (bytes > a->size - k || memcmp(a->text + k, utf8, bytes) != 0) return 0;
             k += bytes;
         }
@@ -88,7 +88,7 @@ static size_t normalizes_to(const rf_tokenizer *t, const char *text, size_t at, 
         if (!n && !k) return 0;
         for (size_t j = 0; j < n; j++) {
             char utf8[4];
-            const size_t bytes = rf__utf8_put(to[j], utf8);
+            const size_t bytes = rf__utf8_encode(to[j], utf8);
             if (bytes > a->key_size - k || memcmp(a->key + k, utf8, bytes) != 0) return 0;
             k += bytes;
         }

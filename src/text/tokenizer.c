@@ -84,7 +84,7 @@ static rf_status put_key(rf_tokenizer *t, rf_added *a, rf_error *why)
     for (size_t at = 0; at < a->size;) {
         uint32_t to[RF_NORMAL_MOST];
         const size_t n = t->row->normalize(t, rf__utf8_get((const unsigned char *)a->text, &at), to);
-        for (size_t i = 0; i < n; i++) a->key_size += rf__utf8_put(to[i], a->key + a->key_size);
+        for (size_t i = 0; i < n; i++) a->key_size += rf__utf8_encode(to[i], a->key + a->key_size);
     }
     return RF_OK;
 }

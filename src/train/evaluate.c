@@ -189,7 +189,7 @@ static rf_status open_model(evaluation *e, rf_error *why)
     if (!status && e->type) rf_graph_products(e->scorer.graph, RF_BF16);
     if (!status && o->sources) status = rf__pair_batch_new(e->ctx, o->tokens_per_batch, &e->pair_batch, why);
     else if (!status) status = rf__mlm_batch_new(e->ctx, o->tokens_per_batch, &e->batch, why);
-    e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, rf__whole_words(o), &e->vocab,
+    e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, rf__whole_word_share(o), &e->vocab,
                                e->config.is_decoder != 0};
     e->scorer.batch = &e->batch;
     e->scorer.masking = &e->masking;

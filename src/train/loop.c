@@ -240,11 +240,11 @@ static rf_status count_skip(rf__saves *l, const step_result *s, const rf__data_p
 }
 
 /* Reports queries of linear attention without a denominator, each time their number has doubled. */
-static void tell_of_zeros(rf__run *r)
+static void report_zero_denominators(rf__run *r)
 {
     const int64_t n = rf__encoder_underflows(r->encoder);
-    if (n < 1 || n < 2 * r->zeros_told) return;
-    r->zeros_told = n;
+    if (n < 1 || n < 2 * r->zeros_reported) return;
+    r->zeros_reported = n;
     rf__run_notify(r, "note",
                    "step %" PRId64 ": so far %" PRId64 " queries of linear attention had denominator 0, because no key "
                    "shares a feature with them; their results are 0",
@@ -298,7 +298,7 @@ static void log_step(rf__run *r, const step_result *s)
         t->interval.loss = t->interval.seconds = t->interval.wait = 0;
         t->interval.labels = t->interval.tokens = t->interval.capacity = 0;
     }
-    if (due) tell_of_zeros(r);
+    if (due) report_zero_denominators(r);
     if (!s->skipped && s->labels) note_divergence(r, s->loss_sum / (double)s->labels);
     rf__run_notify(r, "step", NULL);
 }

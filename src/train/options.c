@@ -106,7 +106,7 @@ static rf_status check_pairs(const rf_train_options *o, rf_error *why)
     return RF_OK;
 }
 
-double rf__whole_words(const rf_train_options *o) { return o->whole_word_mask ? o->whole_word_share : 0; }
+double rf__whole_word_share(const rf_train_options *o) { return o->whole_word_mask ? o->whole_word_share : 0; }
 
 rf_status rf__options_check(const rf_train_options *o, rf_error *why)
 {

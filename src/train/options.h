@@ -24,7 +24,7 @@ void rf__options_settle(rf_train_options *o, const rf_train_options *usual);
 bool rf__options_ineffective(const rf_train_options *o, const rf_train_options *usual, char *out, size_t size);
 
 /* rf__masking's whole_words. */
-double rf__whole_words(const rf_train_options *o);
+double rf__whole_word_share(const rf_train_options *o);
 
 /* RF_EARG names the first option outside its limits. */
 rf_status rf__options_check(const rf_train_options *o, rf_error *why);

@@ -18,7 +18,7 @@ typedef struct preparing {
     rf__pieces pieces;
 } preparing;
 
-static int tell(void *user, double share, size_t tokens, size_t documents)
+static int report_share(void *user, double share, size_t tokens, size_t documents)
 {
     preparing *p = user;
     char note[160];
@@ -39,7 +39,7 @@ static rf_status make(preparing *p, const char *path, rf_error *why)
                              &o->reader};
     rf_status status = rf_tokenizer_open(p->ctx, o->model, &p->tokenizer, why);
     if (!status) status = rf__vocab_new(p->ctx, p->tokenizer, &p->vocab, why);
-    if (!status) status = rf__tokens_make(p->ctx, p->tokenizer, &texts, path, tell, p, &p->tokens, why);
+    if (!status) status = rf__tokens_make(p->ctx, p->tokenizer, &texts, path, report_share, p, &p->tokens, why);
     if (!status) status = rf__pieces_new(p->ctx, &p->tokens, 1, &p->vocab, o->max_length, false, 0, &p->pieces, why);
     return status;
 }

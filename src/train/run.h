@@ -105,7 +105,7 @@ struct rf__run {
     int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                       */
     struct { double loss, accuracy, bleu; bool known; } final;          /* pre-training, translation: evaluation of
                                                                            the weights that are saved */
-    int64_t zeros_told;                 /* number of queries without a denominator at the last note                   */
+    int64_t zeros_reported;             /* number of queries without a denominator at the last note                   */
     rf__losses losses;                  /* of the updates of this process                                             */
     double eval_seconds;                /* seconds of the last evaluation of this process; 0: none                    */
     rf_train_progress progress;

@@ -117,7 +117,7 @@ static rf_status learn_tokenizer(rf__run *r, rf_error *why)
     return status;
 }
 
-static rf_status tell_ineffective(rf__run *r, rf_error *why)
+static rf_status report_ineffective_options(rf__run *r, rf_error *why)
 {
     char ineffective[512];
     (void)why;
@@ -148,7 +148,7 @@ typedef struct start_step { rf_status (*run)(rf__run *r, rf_error *why); bool ag
 
 static const start_step steps[] = {
     {begin_folder, true},       {same_folder, false},        {read_options, true}, {learn_tokenizer, false},
-    {tell_ineffective, false},  {rf__run_open_model, true},  {open_data, false},   {open_logs, false},
+    {report_ineffective_options, false},  {rf__run_open_model, true},  {open_data, false},   {open_logs, false},
     {keep_options, false},
 };
 

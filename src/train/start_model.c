@@ -80,7 +80,8 @@ static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
     if (status) return status;
     const rf_head_row *is = rf__family_head(f, head);
     const bool first =
-        is && (is->look == RF_LOOK_FIRST || (is->look == RF_LOOK_SUMMARY && c->summary == RF_SUMMARY_FIRST));
+        is && (is->input == RF_HEAD_INPUT_FIRST ||
+               (is->input == RF_HEAD_INPUT_SUMMARY && c->summary == RF_SUMMARY_FIRST));
     if (c->is_decoder && c->linear_pooler && head != RF_HEAD_MLM)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "config.json: expected task sim for RoFormer-Sim (pooler_activation \"linear\", is_decoder "

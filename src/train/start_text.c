@@ -228,7 +228,7 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why)
     r->order = rf__order_key(o->seed);
     rf__run_notify(r, "note", "packing: %.1f %% of a batch are tokens",
                    100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));
-    r->masking = (rf__masking){rf__make_key(o->seed, 0x6d61736b), o->mlm_probability, rf__whole_words(o),
+    r->masking = (rf__masking){rf__make_key(o->seed, 0x6d61736b), o->mlm_probability, rf__whole_word_share(o),
                                &r->vocab, rf__run_next(r)};
     r->eval_masking = r->masking;
     r->eval_masking.key = rf__evaluation_key(o->seed);

@@ -404,10 +404,10 @@ static void folders_that_hold_a_file_are_named(void **state)
     }
     assert_int_equal(rf__folders_holding(folder, "b", names, sizeof names), 0);
     rf_fail(&why, RF_EIO, "not there");
-    assert_int_equal(rf__look_below(folder, "a", &why), RF_EIO);
+    assert_int_equal(rf__name_folders_below(folder, "a", &why), RF_EIO);
     assert_string_equal(why.text, "not there; folders in it have one: run-1, run-2, ..., run-10");
     t_write(folder, "a", "a", 1);
-    rf__look_below(folder, "a", &why);                                  /* it is there, and so not what failed */
+    rf__name_folders_below(folder, "a", &why);                                 /* it is there, and so not what failed */
     assert_string_equal(why.text, "not there; folders in it have one: run-1, run-2, ..., run-10");
     free(folder);
 }

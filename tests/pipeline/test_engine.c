@@ -119,7 +119,7 @@ static void many_threads_get_the_bits_of_one(void **state)
         }
         for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
         for (int i = 0; i < THREADS; i++) assert_int_equal(c[i].bad, 0);
-        rf_engine_look(s.e, &now);
+        rf_engine_get_state(s.e, &now);
         assert_int_equal(now.done, THREADS * JOBS);
         assert_int_equal(now.waiting + now.running + now.waiting_tokens + now.running_tokens, 0);
         assert_true(now.batches > 0 && now.batches <= THREADS * JOBS && now.tokens_per_second > 0);
@@ -378,7 +378,7 @@ static void waiting_jobs_end_at_once(void **state)
     late = submit(&s, 3, &o); /* nobody waits for it: it ends when it reaches the front */
     rf_engine_job_free(submit(&s, 3, NULL));
     rf_engine_state now;
-    rf_engine_look(s.e, &now);
+    rf_engine_get_state(s.e, &now);
     assert_int_equal(now.waiting, 2);
     usleep(30000);
     open_gate(g, first);

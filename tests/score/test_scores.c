@@ -76,7 +76,7 @@ static void take_options(const json_t *e, rf_mt_options *o)
     rf_mt_defaults(o);
     o->metric = !strcmp(metric, "CHRF++") ? RF_MT_CHRF : (rf_mt_metric)one_of(json_object_get(e, "metric"), metrics);
     if (!strcmp(metric, "CHRF++")) o->word_order = 2;
-    o->words = (rf_mt_words)one_of(json_object_get(e, "tokenize"), words);
+    o->tokenizer = (rf_mt_tokenizer)one_of(json_object_get(e, "tokenize"), words);
     o->smooth = (rf_mt_smooth)one_of(json_object_get(e, "smooth_method"), smooth);
     if (json_is_number(x = json_object_get(e, "smooth_value"))) o->smooth_value = json_number_value(x);
     if (json_is_true(json_object_get(e, "lowercase"))) o->lowercase = 1;
@@ -150,7 +150,7 @@ static void compounds_are_split(void **state)
         rf_mt_score s;
         take_corpus(json_object_get(json_object_get(all, "corpora"), name), 1, &c);
         rf_mt_defaults(&o);
-        o.words = RF_MT_COMPOUNDS;
+        o.tokenizer = RF_MT_COMPOUNDS;
         o.smooth = RF_MT_UNSMOOTHED;
         rf_mt_result *r = scored(&o, &c.texts[0], &c);
         rf_mt_corpus(r, &s);

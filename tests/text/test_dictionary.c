@@ -46,7 +46,7 @@ static int by_characters(const void *a, const void *b)
 static size_t put_utf8(char *to, const uint32_t *c, uint32_t n)
 {
     size_t size = 0;
-    for (uint32_t i = 0; i < n; i++) size += rf__utf8_put(c[i], to + size);
+    for (uint32_t i = 0; i < n; i++) size += rf__utf8_encode(c[i], to + size);
     return size;
 }
 

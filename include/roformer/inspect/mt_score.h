@@ -26,7 +26,9 @@ typedef enum rf_mt_metric { RF_MT_BLEU, RF_MT_CHRF, RF_MT_TER } rf_mt_metric;
 /* BLEU's tokenization: mteval-v13a; international of mteval-v14; 13a with Chinese characters separated; every
  * character; white space only. RF_MT_COMPOUNDS is for text that is already tokenized: hyphens within words become "
  * ##AT##-##AT## ", as in tensor2tensor's get_ende_bleu.sh; without smoothing this is the BLEU of multi-bleu.perl. */
-typedef enum rf_mt_words { RF_MT_13A, RF_MT_INTL, RF_MT_ZH, RF_MT_CHAR, RF_MT_NONE, RF_MT_COMPOUNDS } rf_mt_words;
+typedef enum rf_mt_tokenizer {
+    RF_MT_13A, RF_MT_INTL, RF_MT_ZH, RF_MT_CHAR, RF_MT_NONE, RF_MT_COMPOUNDS
+} rf_mt_tokenizer;
 
 /* Smoothing of n-gram orders without a match (Chen and Cherry 2014). EXP: successively halved counts. FLOOR: a small
  * count. ADD_K: k is added to all orders but the first. UNSMOOTHED: none. */
@@ -38,7 +40,7 @@ typedef struct rf_mt_options {
     size_t size;                /* of this struct, set by rf_mt_defaults */
     rf_mt_metric metric;        /* default RF_MT_BLEU */
     int lowercase;              /* 1, 0; -1 (default): 1 for TER, else 0 */
-    rf_mt_words words;          /* BLEU; default RF_MT_13A */
+    rf_mt_tokenizer tokenizer;  /* BLEU; default RF_MT_13A */
     rf_mt_smooth smooth;        /* BLEU; default RF_MT_EXP */
     double smooth_value;        /* for RF_MT_FLOOR and RF_MT_ADD_K; -1 (default): 0.1 and 1 */
     int max_order;              /* BLEU: length of the longest n-grams; default 4 */

@@ -80,7 +80,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, lowe
     'BLEU = 53.73 83.3/60.0/50.0/33.3 (BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)'
     """
     o = _options(abi.RF_MT_BLEU)
-    o.words = TOKENIZERS[one_of("tokenize", tokenize, tuple(TOKENIZERS))]
+    o.tokenizer = TOKENIZERS[one_of("tokenize", tokenize, tuple(TOKENIZERS))]
     o.smooth = SMOOTHING[one_of("smooth_method", smooth_method, tuple(SMOOTHING))]
     o.smooth_value, o.max_order = float(smooth_value), int(max_order)
     o.lowercase, o.effective_order = int(lowercase), int(effective_order)

@@ -149,7 +149,7 @@ static rf_status set_options(const job *j, const char *name, rf_mt_options *o)
     else
         return rf_fail(&j->io->why, RF_EARG, "--metrics: expected bleu, chrf, chrf++ or ter, got \"%.40s\"", name);
     if (cli_given(j->io->parsed, "lowercase")) o->lowercase = a->lowercase;
-    o->words = (rf_mt_words)a->words;
+    o->tokenizer = (rf_mt_tokenizer)a->words;
     o->smooth = (rf_mt_smooth)a->smooth;
     o->smooth_value = a->smooth_value;
     o->max_order = (int)a->order;
@@ -158,7 +158,7 @@ static rf_status set_options(const job *j, const char *name, rf_mt_options *o)
     o->word_order = strcmp(name, "chrf++") != 0 ? (int)a->word_order : 2;
     o->beta = (int)a->beta;
     if (!a->tokenized) return RF_OK;
-    o->words = RF_MT_COMPOUNDS;
+    o->tokenizer = RF_MT_COMPOUNDS;
     o->smooth = RF_MT_UNSMOOTHED;
     if (o->metric == RF_MT_BLEU) return RF_OK;
     return rf_fail(&j->io->why, RF_EARG, "--tokenized: expected no metric but BLEU, got %s; leave it out of --metrics",

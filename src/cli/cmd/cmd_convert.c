@@ -9,7 +9,7 @@ struct args {
     int type, overwrite;
 };
 
-static void tell(void *user, int64_t kept, int64_t means, int64_t unknown, int64_t lost)
+static void report_vocabulary(void *user, int64_t kept, int64_t means, int64_t unknown, int64_t lost)
 {
     (void)user;
     printf("vocabulary: %lld tokens keep their vectors, %lld get the mean of their pieces' vectors, %lld that of the "
@@ -52,7 +52,7 @@ static int run(void *arguments, cli_io *io)
     o.overwrite = a->overwrite;
     o.report = show;
     o.vocabulary = a->vocabulary;
-    o.extended = tell;
+    o.extended = report_vocabulary;
     o.file = show_file;
     cli_note_vocabulary_in(io, a->folder.item[0]);
     if (!rf_convert(io->ctx, a->folder.item[0], a->folder.item[1], &o, &io->why))

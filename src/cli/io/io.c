@@ -125,7 +125,7 @@ static rf_status unpack(cli_lines *l, rf_error *why)
 
 /* The first bytes show whether the file is compressed.  They are awaited, but no more, so that each line is answered
  * when it arrives. */
-static rf_status look(cli_lines *l, rf_error *why)
+static rf_status detect_format(cli_lines *l, rf_error *why)
 {
     const int compressed = rf_source_compressed(l->buffer, l->to);
     l->plain = !compressed || (compressed < 0 && l->ended);
@@ -145,7 +145,7 @@ static rf_status read_some(cli_lines *l, rf_error *why)
         else if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read: %s", l->name, strerror(errno));
         if (got == 0) l->ended = true;
         if (got > 0) l->to += (size_t)got;
-        return l->plain ? RF_OK : look(l, why);
+        return l->plain ? RF_OK : detect_format(l, why);
     }
 }
 

@@ -8,7 +8,7 @@
 
 /* ---- the model ---- */
 
-static int told(void *user, double share)
+static int report_share(void *user, double share)
 {
     lab_bench *b = user;
     cli_progress_show(&b->progress, b->doing, share, "");
@@ -35,7 +35,7 @@ rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int
     b->probe.pieces = pieces < b->text.n ? pieces : b->text.n;
     b->probe.seed = t->seed;
     b->probe.mlm_probability = t->mlm_probability;
-    b->probe.progress = told;
+    b->probe.progress = report_share;
     b->probe.user = b;
     return status;
 }

@@ -19,7 +19,7 @@ rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int for
 }
 
 /* A sequence of 30 residues that are all A, C, G, T, U and N is not a protein. */
-static void look_for_nucleotides(cli_records *r, const rf_document *d)
+static void warn_of_nucleotides(cli_records *r, const rf_document *d)
 {
     if (r->warned || d->size < LEAST_NUCLEOTIDES) return;
     for (size_t i = 0; i < d->size; i++)
@@ -49,7 +49,7 @@ rf_status cli_records_next(cli_records *r, const char **text, size_t *size, cons
     if (d.continues)
         return rf_fail(&r->io->why, RF_EDATA, "%s: record %llu, '%.100s': expected at most %d residues, got more",
                        r->file, (unsigned long long)r->number - 1, d.name, MOST_RESIDUES);
-    look_for_nucleotides(r, &d);
+    warn_of_nucleotides(r, &d);
     *text = d.text;
     *size = d.size;
     *name = d.name;

@@ -100,7 +100,7 @@ static void put_unlabeled(rf__items *t, int32_t id)
     put_from(t, id, 0, UINT32_MAX, UINT32_MAX);
 }
 
-rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why)
+rf_status rf__items_add_tagged_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why)
 {
     rf_encoding *e = &t->scratch;
     const size_t most = (size_t)t->max_length, begin = t->tokens;

@@ -58,7 +58,7 @@ struct rf__text { const char *at; size_t size; };
 rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *why);
 
 /* Words with one tag each (-1: unknown), which belongs to the first piece of the word. */
-rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why);
+rf_status rf__items_add_tagged_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why);
 
 /* A question and a context in which bytes begin .. end-1 answer it, in any of n ways (0: no answer), of which
  * training uses the first. Adds examples, one for each window. A window that does not contain the whole answer is

@@ -122,9 +122,9 @@ static rf_footprint footprint(const rf_config *c, bool bf16)
 /* ---- heads and config.json --------------------------------------------------------------------------------------- */
 
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_none},
-    {RF_HEAD_SEQUENCE, RF_LOOK_SUMMARY, rf__rows_label, rf__head_token},
-    {RF_HEAD_CHOICE, RF_LOOK_SUMMARY, rf__rows_choice, rf__head_plain},
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_none},
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_SUMMARY, rf__rows_label, rf__head_token},
+    {RF_HEAD_CHOICE, RF_HEAD_INPUT_SUMMARY, rf__rows_choice, rf__head_plain},
     RF_BERT_HEADS,
     {0},
 };

@@ -11,7 +11,7 @@ static const rf_family_row which[] = {
     RF_TENSOR(rf_head_weights, out_bias, "final_logits_bias", "1V", ZEROS, false, RF_ROW_FLAT),
     {{0}, 0},
 };
-static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_LOOK_ALL, which, rf__head_none}, {0}};
+static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, which, rf__head_none}, {0}};
 static const rf_class_row classes[] = {{RF_HEAD_SEQ2SEQ, "MarianMTModel", false, false}, {0}};
 
 /* Keys of older folders that BART's class loaded as Marian's. */

@@ -67,12 +67,12 @@ static const rf_family_row choice[] = {
 #undef ROW
 
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_masked_gelu},
-    {RF_HEAD_SEQUENCE, RF_LOOK_SUMMARY, labels, rf__head_transformed},
-    {RF_HEAD_TOKEN, RF_LOOK_ALL, labels, rf__head_transformed},
-    {RF_HEAD_SPAN, RF_LOOK_ALL, labels, rf__head_transformed},
-    {RF_HEAD_CHOICE, RF_LOOK_SUMMARY, choice, rf__head_transformed},
-    {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none},
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_masked_gelu},
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_SUMMARY, labels, rf__head_transformed},
+    {RF_HEAD_TOKEN, RF_HEAD_INPUT_ALL, labels, rf__head_transformed},
+    {RF_HEAD_SPAN, RF_HEAD_INPUT_ALL, labels, rf__head_transformed},
+    {RF_HEAD_CHOICE, RF_HEAD_INPUT_SUMMARY, choice, rf__head_transformed},
+    {RF_HEAD_EMBED, RF_HEAD_INPUT_POOLED, NULL, rf__head_none},
     {0},
 };
 

@@ -38,9 +38,9 @@ static const rf_family_row layer[] = {
 #undef ROW
 
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_lm_head, rf__head_masked_gelu},
-    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense_tanh},
-    {RF_HEAD_CHOICE, RF_LOOK_FIRST, rf__rows_pooled_choice, rf__head_pooled},
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_lm_head, rf__head_masked_gelu},
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_FIRST, rf__rows_dense, rf__head_dense_tanh},
+    {RF_HEAD_CHOICE, RF_HEAD_INPUT_FIRST, rf__rows_pooled_choice, rf__head_pooled},
     RF_BERT_HEADS,
     {0},
 };

@@ -38,9 +38,9 @@ static const rf_family_row masked[] = {
 };
 
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_none},
-    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense_labels, rf__head_dense_tanh},
-    {RF_HEAD_CHOICE, RF_LOOK_FIRST, rf__rows_dense_choice, rf__head_dense_tanh},
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_none},
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_FIRST, rf__rows_dense_labels, rf__head_dense_tanh},
+    {RF_HEAD_CHOICE, RF_HEAD_INPUT_FIRST, rf__rows_dense_choice, rf__head_dense_tanh},
     RF_BERT_HEADS,
     {0},
 };

@@ -9,7 +9,7 @@
 
 
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_masked, rf__head_masked},
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
     RF_BERT_POOLED_HEADS,
     RF_BERT_HEADS,
     {0},

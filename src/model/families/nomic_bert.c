@@ -50,7 +50,7 @@ static const rf_family_row masked[] = {
 
 
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_masked},
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_masked},
     RF_BERT_POOLED_HEADS,
     RF_BERT_HEADS,
     {0},

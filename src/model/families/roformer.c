@@ -34,10 +34,10 @@ static const rf_family_row detect[] = {
 #undef ROW
 
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_masked, rf__head_masked},
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
     RF_ROFORMER_HEADS,
-    {RF_HEAD_DETECT, RF_LOOK_ALL, detect, rf__head_detect},
-    {RF_HEAD_POOLED, RF_LOOK_FIRST, pooled, rf__head_pooled},
+    {RF_HEAD_DETECT, RF_HEAD_INPUT_ALL, detect, rf__head_detect},
+    {RF_HEAD_POOLED, RF_HEAD_INPUT_FIRST, pooled, rf__head_pooled},
     RF_BERT_HEADS,
     {0},
 };

@@ -40,7 +40,7 @@ static rf_footprint footprint(const rf_config *c, bool bf16)
 }
 
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_none},
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_none},
     RF_ROFORMER_HEADS,
     RF_BERT_HEADS,
     {0},

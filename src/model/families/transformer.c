@@ -11,7 +11,7 @@ static const rf_family_row which[] = {
     RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", GLOROT, true, 0),
     {{0}, 0},
 };
-static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_LOOK_ALL, which, rf__head_none}, {0}};
+static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, which, rf__head_none}, {0}};
 static const rf_class_row classes[] = {{RF_HEAD_SEQ2SEQ, "TransformerForConditionalGeneration", false, true}, {0}};
 
 /* Transformer-base, with the 37,000 subwords of the paper. */

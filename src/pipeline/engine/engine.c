@@ -183,7 +183,7 @@ double rf__engine_wait_seconds(const rf_engine *e)
     return e->tokens >= ENOUGH ? (double)(e->now.waiting_tokens + e->now.running_tokens) / speed : 0;
 }
 
-void rf_engine_look_sized(const rf_engine *given, rf_engine_state *out, size_t size)
+void rf_engine_get_state_sized(const rf_engine *given, rf_engine_state *out, size_t size)
 {
     rf_engine *e = (rf_engine *)(uintptr_t)given;                                     /* the lock is modified */
     if (!e || !out || !rf__engine_is_ours(e)) return;

@@ -90,7 +90,7 @@ static inline int64_t rf__job_tokens(const rf_engine_job *j)
 }
 
 /* Whether another thread will call `done`, or is calling it; under the lock. */
-static inline bool rf__job_is_told_elsewhere(const rf_engine_job *j)
+static inline bool rf__job_is_notified_elsewhere(const rf_engine_job *j)
 {
     return j->telling && !pthread_equal(j->teller, pthread_self());
 }

@@ -99,7 +99,7 @@ void rf__engine_on_batch(rf_engine *e, rf__engine_batch *batch, void *user)
     pthread_mutex_unlock(&e->lock);
 }
 
-static void tell_batch(const rf_engine *e)
+static void notify_batch(const rf_engine *e)
 {
     int64_t texts = 0;
     for (const rf_engine_job *j = e->running; j; j = j->next) texts += j->window.n;
@@ -126,5 +126,5 @@ void rf__queue_take(rf_engine *e, rf_engine_job **told)
         *to = j;
         to = &j->next;
     }
-    tell_batch(e);
+    notify_batch(e);
 }

@@ -19,7 +19,7 @@ static void end_waiting(rf_engine *e, rf_engine_job *j, rf_engine_job **told)
 }
 
 /* Whether it has ended, and its `done` has returned. Inside `done`, it counts as ended. */
-static bool is_over(const rf_engine_job *j) { return j->state == RF__JOB_ENDED && !rf__job_is_told_elsewhere(j); }
+static bool is_over(const rf_engine_job *j) { return j->state == RF__JOB_ENDED && !rf__job_is_notified_elsewhere(j); }
 
 /* Waits until it is over, or until the time `until`; under the lock. */
 static void wait_until(rf_engine *e, rf_engine_job *j, double until, rf_engine_job **told)
@@ -92,7 +92,7 @@ void rf_engine_job_free(rf_engine_job *j)
     if (!j || !rf__engine_is_ours(j->engine)) return;
     rf_engine *e = j->engine;
     pthread_mutex_lock(&e->lock);
-    while (rf__job_is_told_elsewhere(j)) pthread_cond_wait(&j->end, &e->lock);
+    while (rf__job_is_notified_elsewhere(j)) pthread_cond_wait(&j->end, &e->lock);
     if (j->state == RF__JOB_RUNNING || j->telling) {
         j->canceled = j->freed = true;
         rf__engine_watch(e);

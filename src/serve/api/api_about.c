@@ -14,7 +14,7 @@ static bool is_stuck(srv_server *s)
         srv_model *m = srv_model_take(s, i);
         if (!m) continue;
         rf_engine_state state = {.running = 0};
-        rf_engine_look(m->engine, &state);
+        rf_engine_get_state(m->engine, &state);
         stuck = state.running && state.running_seconds > (double)s->o.limits.watchdog;
         srv_model_give(m);
     }

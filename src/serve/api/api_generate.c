@@ -141,7 +141,7 @@ static bool others_wait(const batch *b)
 {
     rf_engine_state state = {.waiting = 0};
     int64_t own = srv_call_waiting(&b->first->call);
-    rf_engine_look(b->first->call.r->model->engine, &state);
+    rf_engine_get_state(b->first->call.r->model->engine, &state);
     for (const writing *x = b->all; x; x = x->next) own += !x->call.leads; /* their jobs wait */
     return state.waiting > own && rf__seconds() > b->begun + WAIT;
 }

@@ -44,13 +44,13 @@ static bool has_unread(int fd)
 
 /* libmicrohttpd does not notice the end of a connection that comes together with a part of a request. The second is for
  * what has been read, and is being looked at. */
-static void look_at_waiting(srv_connection *c, double now)
+static void check_waiting_connection(srv_connection *c, double now)
 {
     const bool waits = c->state == SRV_WAITS_HEADER || c->state == SRV_WAITS_BODY || c->state == SRV_IDLE;
     if (waits && !c->late && c->deadline > now + 1 && has_left(c->fd) && !has_unread(c->fd)) c->deadline = now + 1;
 }
 
-static void look_at(srv_connection *c, double now)
+static void check_connection(srv_connection *c, double now)
 {
     if (c->state == SRV_WORKS && c->request && !atomic_load(&c->request->gone) && has_left(c->fd)) leave(c->request);
     if (c->late || now < c->deadline) return;
@@ -78,8 +78,8 @@ static void *watch(void *user)
         usleep(TICK);
         pthread_mutex_lock(&all->lock);
         const double now = rf__seconds();
-        for (srv_connection *c = all->first; c && tick == TICKS; c = c->next) look_at_waiting(c, now);
-        for (srv_connection *c = all->first; c; c = c->next) look_at(c, now);
+        for (srv_connection *c = all->first; c && tick == TICKS; c = c->next) check_waiting_connection(c, now);
+        for (srv_connection *c = all->first; c; c = c->next) check_connection(c, now);
         close_idle(all, s->o.limits.max_connections);
         pthread_mutex_unlock(&all->lock);
     }

@@ -127,7 +127,7 @@ void srv_fail(srv_request *r, const rf_error *why)
     switch (why->code) {
     case RF_EBUSY: {
         rf_engine_state state = {.wait = 1};
-        if (r->model) rf_engine_look(r->model->engine, &state);
+        if (r->model) rf_engine_get_state(r->model->engine, &state);
         retry_after(r, state.wait - (double)r->s->o.limits.max_wait);
         srv_error(r, 429, "Overloaded", "the model is overloaded: %.300s", why->text);
         return;

@@ -27,7 +27,7 @@ static rf_status add_words(rf__example *m, const json_t *words, rf__items *out, 
         word[i] = rf__json_string(w);
         if (!json_is_string(w)) RF__EXAMPLE_BAD(m, "token %zu is not a string", i + 1);
     }
-    rf_status status = m->bad ? RF_OK : rf__items_words(out, word, m->id, n, why);
+    rf_status status = m->bad ? RF_OK : rf__items_add_tagged_words(out, word, m->id, n, why);
     if (!status && !m->bad) status = rf__items_end(out, -1, NULL, why);
     return status;
 }

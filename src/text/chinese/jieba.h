@@ -60,7 +60,7 @@ typedef struct rf_jieba_slow {
 
 void rf__jieba_slow_init(rf_jieba_slow *s, const rf_ctx *ctx);
 void rf__jieba_slow_clear(rf_jieba_slow *s);
-bool rf__jieba_slow_put(rf_jieba_slow *s, uint32_t c, size_t from, size_t to);
+bool rf__jieba_slow_add(rf_jieba_slow *s, uint32_t c, size_t from, size_t to);
 
 /* A word of s->text, with the bytes of the text that it comes from. */
 bool rf__jieba_slow_trace(rf_jieba_slow *s, rf_word *w);

@@ -59,7 +59,7 @@ static bool normalize(rf_jieba_slow *s, const rf_normal *n, const rf_passage *p)
     for (size_t i = 0; i < all->n && !w->failed; i++) {
         const rf_scalar x = all->at[i];
         if (n->lowercase && x.flags & RF_MARK) continue;
-        if (!rf__jieba_slow_put(s, x.c, x.from, x.to)) return false;
+        if (!rf__jieba_slow_add(s, x.c, x.from, x.to)) return false;
     }
     return !w->failed;
 }

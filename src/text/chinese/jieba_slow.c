@@ -24,14 +24,14 @@ void rf__jieba_slow_clear(rf_jieba_slow *s)
     rf__free(s->ctx, s->part);
 }
 
-bool rf__jieba_slow_put(rf_jieba_slow *s, uint32_t c, size_t from, size_t to)
+bool rf__jieba_slow_add(rf_jieba_slow *s, uint32_t c, size_t from, size_t to)
 {
     const size_t need = s->size + 4;
     if (!rf__grow(s->ctx, &s->text, &s->texts, need, 1) ||
         !rf__grow(s->ctx, &s->from, &s->froms, need, sizeof *s->from) ||
         !rf__grow(s->ctx, &s->to, &s->tos, need, sizeof *s->to))
         return false;
-    const size_t n = rf__utf8_put(c, s->text + s->size);
+    const size_t n = rf__utf8_encode(c, s->text + s->size);
     for (size_t i = 0; i < n; i++) {
         s->from[s->size + i] = (uint32_t)from;
         s->to[s->size + i] = (uint32_t)to;
@@ -49,7 +49,7 @@ static bool lower(rf_jieba_slow *s, const rf_normal *n, const rf_passage *p)
         const int lows =
             n->lowercase ? rf__unicode_lower(&n->unicode, c, rf__unicode_flags(&n->unicode, c), low) : 1;
         for (int i = 0; i < lows; i++)
-            if (!rf__jieba_slow_put(s, low[i], from, at)) return false;
+            if (!rf__jieba_slow_add(s, low[i], from, at)) return false;
     }
     return true;
 }

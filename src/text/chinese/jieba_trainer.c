@@ -152,7 +152,7 @@ static bool put_letters(list *v, const learner *l, size_t alphabet)
     for (int tail = 0; tail < 2; tail++)
         for (size_t i = 0; i < n && good; i++) {
             char token[8] = "##";
-            const size_t size = 2 + rf__utf8_put(x[i].c, token + 2);
+            const size_t size = 2 + rf__utf8_encode(x[i].c, token + 2);
             if (!tail) good = put(v, token + 2, size - 2);
             else if (l->inside[x[i].c]) good = put(v, token, size);
         }

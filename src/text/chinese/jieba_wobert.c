@@ -27,7 +27,7 @@ static bool clean(rf_jieba_slow *s, const rf_normal *n, const rf_passage *p)
         for (int i = 0; i < lows; i++) {
             const unsigned f = rf__unicode_flags(&n->unicode, low[i]);
             if (f & RF_DROP) continue;
-            if (!rf__jieba_slow_put(s, f & RF_SPACE ? ' ' : low[i], from, at)) return false;
+            if (!rf__jieba_slow_add(s, f & RF_SPACE ? ' ' : low[i], from, at)) return false;
         }
     }
     return true;

@@ -47,7 +47,7 @@ static bool add_word(learning *l, const char *text, size_t size)
     l->word.n = 0;
     for (size_t i = 0; i < size; i++) {
         char utf8[4];
-        if (!rf__subwords_append(&l->word, utf8, rf__utf8_put(rf__byte_scalar((unsigned char)text[i]), utf8)))
+        if (!rf__subwords_append(&l->word, utf8, rf__utf8_encode(rf__byte_scalar((unsigned char)text[i]), utf8)))
             return false;
     }
     return rf__counter_add(&l->counter, l->word.at, l->word.n);
@@ -153,7 +153,7 @@ static bool make_symbols(rf__learner *l)
         if (rf__learner_symbol(l, special[i], strlen(special[i]), false) < 0) return false;
     for (unsigned i = 0; i < 256; i++) {
         char utf8[4];
-        if (rf__learner_symbol(l, utf8, rf__utf8_put(byte[i], utf8), false) < 0) return false;
+        if (rf__learner_symbol(l, utf8, rf__utf8_encode(byte[i], utf8), false) < 0) return false;
     }
     return true;
 }

@@ -16,7 +16,7 @@ enum { CLUSTER = 6, LONGEST_CHUNK = 1024, MOST_GROWTH = 256 };
 
 /* ---- mapped texts ------------------------------------------------------------------------------------------------ */
 
-bool rf__mapped_put(rf__mapped *m, const char *text, size_t size, uint32_t from, uint32_t to)
+bool rf__mapped_append(rf__mapped *m, const char *text, size_t size, uint32_t from, uint32_t to)
 {
     if (!size) return true;
     if (!rf__grow(m->ctx, &m->at, &m->capacity, m->n + size + 1, 1) ||
@@ -43,7 +43,7 @@ static bool keep(const rf__mapped *in, size_t at, size_t end, rf__mapped *out)
 {
     for (size_t next = at; at < end; at = next) {
         rf__mapped_next(in, &next);
-        if (!rf__mapped_put(out, in->at + at, next - at, in->from[at], in->to[next - 1])) return false;
+        if (!rf__mapped_append(out, in->at + at, next - at, in->from[at], in->to[next - 1])) return false;
     }
     return true;
 }
@@ -51,7 +51,7 @@ static bool keep(const rf__mapped *in, size_t at, size_t end, rf__mapped *out)
 static bool put_char(rf__mapped *out, uint32_t c, uint32_t from, uint32_t to)
 {
     char utf8[4];
-    return rf__mapped_put(out, utf8, rf__utf8_put(c, utf8), from, to);
+    return rf__mapped_append(out, utf8, rf__utf8_encode(c, utf8), from, to);
 }
 
 /* The last character of [at, end). */
@@ -65,7 +65,7 @@ static size_t last_of(const rf__mapped *in, size_t at, size_t end)
 static bool put_instead(const rf__normal_step *s, const rf__mapped *in, size_t at, size_t end, rf__mapped *out)
 {
     const size_t last = last_of(in, at, end);
-    return rf__mapped_put(out, s->to, s->to_size, in->from[last], in->to[last]);
+    return rf__mapped_append(out, s->to, s->to_size, in->from[last], in->to[last]);
 }
 
 /* ---- Precompiled ------------------------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static bool put_mapped(const char *text, const rf__mapped *in, size_t at, size_t
             at = next;
             rf__mapped_next(in, &next);
         }
-        if (!rf__mapped_put(out, text, size, in->from[at], in->to[at])) return false;
+        if (!rf__mapped_append(out, text, size, in->from[at], in->to[at])) return false;
     }
     return true;
 }
@@ -371,7 +371,7 @@ static bool collapse(const rf__normalizer *n, const rf__normal_step *s, const rf
 static bool prepend(const rf__normalizer *n, const rf__normal_step *s, const rf__mapped *in, rf__mapped *out)
 {
     (void)n;
-    return !in->n || (rf__mapped_put(out, s->to, s->to_size, in->from[0], in->to[0]) && keep(in, 0, in->n, out));
+    return !in->n || (rf__mapped_append(out, s->to, s->to_size, in->from[0], in->to[0]) && keep(in, 0, in->n, out));
 }
 
 bool rf__normal_run(const rf__normalizer *n, rf__mapped *text, rf__mapped *spare)

@@ -13,7 +13,7 @@ typedef struct rf__mapped {
     size_t n, capacity, from_capacity, to_capacity;
 } rf__mapped;
 
-bool rf__mapped_put(rf__mapped *m, const char *text, size_t size, uint32_t from, uint32_t to);    /* false: no memory */
+bool rf__mapped_append(rf__mapped *m, const char *text, size_t size, uint32_t from, uint32_t to); /* false: no memory */
 void rf__mapped_clear(rf__mapped *m);
 
 /* Reads the character of valid text at *at and advances; its bytes are those passed. */

@@ -48,7 +48,7 @@ static void search(const rf__piece_model *p, const char *word, size_t size, best
     }
 }
 
-static bool put_bytes(const rf__piece_model *p, const char *word, size_t from, size_t to, rf__piece_put *put,
+static bool put_bytes(const rf__piece_model *p, const char *word, size_t from, size_t to, rf__piece_sink *put,
                       void *user)
 {
     for (size_t i = from; i < to; i++)
@@ -64,7 +64,7 @@ static bool has_bytes(const rf__piece_model *p, const char *text, size_t from, s
 }
 
 static bool cut_unigram(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size,
-                        rf__piece_put *put, void *user)
+                        rf__piece_sink *put, void *user)
 {
     if (!rf__grow(c->ctx, &c->best, &c->best_capacity, size + 1, sizeof(best)) ||
         !rf__grow(c->ctx, &c->order, &c->order_capacity, size + 1, sizeof(span)))
@@ -132,7 +132,7 @@ static size_t characters(const rf__piece_model *p, const char *word, size_t size
     return n;
 }
 
-static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size, rf__piece_put *put,
+static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size, rf__piece_sink *put,
                     void *user)
 {
     const int32_t whole = p->whole ? rf__piece_model_find(p, word, size) : -1;
@@ -162,7 +162,7 @@ static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *
 }
 
 bool rf__piece_model_cut(const rf__piece_model *p, rf__piece_scratch *scratch, const char *word, size_t size,
-                         rf__piece_put *put, void *user)
+                         rf__piece_sink *put, void *user)
 {
     return !size || (p->bpe ? cut_bpe : cut_unigram)(p, scratch, word, size, put, user);
 }

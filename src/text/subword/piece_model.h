@@ -37,11 +37,11 @@ typedef struct rf__piece_scratch {
     size_t best_capacity, order_capacity, symbol_capacity;
     rf__merge_heap heap;
 } rf__piece_scratch;
-typedef bool rf__piece_put(void *user, int32_t id, size_t from, size_t to);
+typedef bool rf__piece_sink(void *user, int32_t id, size_t from, size_t to);
 
 /* False: no memory, or `put` returned false. */
 bool rf__piece_model_cut(const rf__piece_model *p, rf__piece_scratch *scratch, const char *word, size_t size,
-                         rf__piece_put *put, void *user);
+                         rf__piece_sink *put, void *user);
 void rf__piece_scratch_clear(rf__piece_scratch *scratch);
 
 #endif

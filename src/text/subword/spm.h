@@ -53,9 +53,9 @@ typedef struct rf__spm_sample { int nbest; float alpha; uint32_t seed; } rf__spm
 /* The pieces of a text of UTF-8, by calls of `put`: `size` bytes of the normalized text (or the name of a byte's
  * piece), from bytes [begin, end) of the text.  `put` returns false to stop.  `sample` may be NULL: the likeliest
  * pieces.  False: no memory, or `put` returned false. */
-typedef bool rf__spm_put(void *user, const char *piece, size_t size, int32_t id, size_t begin, size_t end);
+typedef bool rf__spm_sink(void *user, const char *piece, size_t size, int32_t id, size_t begin, size_t end);
 bool rf__spm_encode(const rf__spm *m, rf__spm_work *w, const char *text, size_t size, const rf__spm_sample *sample,
-                    rf__spm_put *put, void *user);
+                    rf__spm_sink *put, void *user);
 
 /* The text of pieces, given by id, or by name even if the model does not have them.  False: no memory. */
 typedef bool rf__spm_take(void *user, const char *data, size_t size); /* false: no memory                             */

@@ -52,19 +52,19 @@ static bool put_used(const rf__spm *m, rf__spm_work *w, uint32_t from, uint32_t 
 {
     const char *text = w->text.at;
     w->stack.n = 0;
-    if (!rf__spm_segment_put(w->ctx, &w->stack, from, to, 0)) return false;
+    if (!rf__spm_segment_append(w->ctx, &w->stack, from, to, 0)) return false;
     while (w->stack.n) {
         const rf__spm_segment s = w->stack.at[--w->stack.n];
         const int32_t id = rf__spm_piece_of(m, text + s.from, s.to - s.from);
         size_t first = s.from;
         rf__utf8_get((const unsigned char *)text, &first);
         if (m->piece[id].type != RF_PIECE_UNUSED || first >= s.to) {
-            if (!rf__spm_segment_put(w->ctx, &w->segments, s.from, s.to, id)) return false;
+            if (!rf__spm_segment_append(w->ctx, &w->segments, s.from, s.to, id)) return false;
             continue;
         }
         const uint32_t middle = s.from + w->split[id];
-        if (!rf__spm_segment_put(w->ctx, &w->stack, middle, s.to, 0) ||
-            !rf__spm_segment_put(w->ctx, &w->stack, s.from, middle, 0))
+        if (!rf__spm_segment_append(w->ctx, &w->stack, middle, s.to, 0) ||
+            !rf__spm_segment_append(w->ctx, &w->stack, s.from, middle, 0))
             return false;
     }
     return true;
@@ -113,7 +113,7 @@ bool rf__spm_cut_bpe(const rf__spm *m, rf__spm_work *w, const rf__spm_sample *sa
         const rf__spm_symbol *s = &w->symbol[i];
         if (m->has_unused) {
             if (!put_used(m, w, s->from, s->to)) return false;
-        } else if (!rf__spm_segment_put(w->ctx, &w->segments, s->from, s->to,
+        } else if (!rf__spm_segment_append(w->ctx, &w->segments, s->from, s->to,
                                     rf__spm_piece_of(m, w->text.at + s->from, s->to - s->from))) {
             return false;
         }

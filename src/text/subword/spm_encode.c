@@ -95,7 +95,7 @@ static bool cut_words(const rf__spm *m, rf__spm_work *w)
     const size_t n = w->text.n;
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && (n - to < 3 || memcmp(text + to, RF__BLANK, 3) != 0);) to++;
-        if (!rf__spm_segment_put(w->ctx, &w->segments, from, to, rf__spm_piece_of(m, text + from, to - from)))
+        if (!rf__spm_segment_append(w->ctx, &w->segments, from, to, rf__spm_piece_of(m, text + from, to - from)))
             return false;
     }
     return true;
@@ -107,7 +107,7 @@ static bool cut_characters(const rf__spm *m, rf__spm_work *w)
     for (size_t from = 0, to; from < w->text.n; from = to) {
         to = from + (m->has_users ? rf__spm_user_symbol(m, text + from, w->text.n - from) : 0);
         if (to == from) rf__utf8_get((const unsigned char *)text, &to);
-        if (!rf__spm_segment_put(w->ctx, &w->segments, from, to, rf__spm_piece_of(m, text + from, to - from)))
+        if (!rf__spm_segment_append(w->ctx, &w->segments, from, to, rf__spm_piece_of(m, text + from, to - from)))
             return false;
     }
     return true;
@@ -116,7 +116,7 @@ static bool cut_characters(const rf__spm *m, rf__spm_work *w)
 /* ---- segments to pieces ------------------------------------------------------------------------------------------ */
 
 /* The pieces of its bytes; the last one has the position in the text. */
-static bool put_bytes(const rf__spm *m, const rf__spm_text *t, rf__spm_segment s, rf__spm_put *put, void *user)
+static bool put_bytes(const rf__spm *m, const rf__spm_text *t, rf__spm_segment s, rf__spm_sink *put, void *user)
 {
     for (uint32_t i = s.from; i < s.to; i++) {
         const int32_t id = m->byte[(unsigned char)t->at[i]];
@@ -126,7 +126,7 @@ static bool put_bytes(const rf__spm *m, const rf__spm_text *t, rf__spm_segment s
     return true;
 }
 
-static bool put_all(const rf__spm *m, rf__spm_work *w, rf__spm_put *put, void *user)
+static bool put_all(const rf__spm *m, rf__spm_work *w, rf__spm_sink *put, void *user)
 {
     const rf__spm_text *t = &w->text;
     const rf__spm_segment *s = w->segments.at;
@@ -155,7 +155,7 @@ static bool cut(const rf__spm *m, rf__spm_work *w, const rf__spm_sample *s)
 }
 
 bool rf__spm_encode(const rf__spm *m, rf__spm_work *w, const char *text, size_t size, const rf__spm_sample *sample,
-                    rf__spm_put *put, void *user)
+                    rf__spm_sink *put, void *user)
 {
     w->segments.n = 0;
     if (!rf__spm_normalize(m, &m->normal, text, size, &w->text) || w->text.n > LONGEST_TEXT) return false;

@@ -97,7 +97,7 @@ struct rf__spm_work {
     size_t bests, symbols, splits;
 };
 
-static inline bool rf__spm_segment_put(const rf_ctx *ctx, rf__spm_segments *s, size_t from, size_t to, int32_t id)
+static inline bool rf__spm_segment_append(const rf_ctx *ctx, rf__spm_segments *s, size_t from, size_t to, int32_t id)
 {
     if (!rf__grow(ctx, &s->at, &s->capacity, s->n + 1, sizeof *s->at)) return false;
     s->at[s->n++] = (rf__spm_segment){(uint32_t)from, (uint32_t)to, id};

@@ -182,7 +182,7 @@ static bool sample_all(lattice *l, const rf__spm_sample *s, rf__spm_segments *ou
         }
         at = l->ending[first + draw(&random, l->p, l->first[place + 1] - first)];
         if (at == BEGIN) break;
-        if (!rf__spm_segment_put(l->ctx, out, l->node[at].from, l->node[at].to, l->node[at].id)) return false;
+        if (!rf__spm_segment_append(l->ctx, out, l->node[at].from, l->node[at].to, l->node[at].id)) return false;
     }
     for (size_t i = 0, k = out->n; i + 1 < k; i++) {
         const rf__spm_segment x = out->at[i];
@@ -304,7 +304,7 @@ static bool find_nbest(const lattice *l, agenda *a, rf__spm_segments *kept, int3
         total[(*n)++] = a->way[top].total;
         for (int32_t w = a->way[top].next; a->way[w].next >= 0; w = a->way[w].next) {
             const node *x = &l->node[a->way[w].node];
-            if (!rf__spm_segment_put(a->ctx, kept, x->from, x->to, x->id)) return false;
+            if (!rf__spm_segment_append(a->ctx, kept, x->from, x->to, x->id)) return false;
         }
     }
     first[*n] = (int32_t)kept->n;
@@ -330,7 +330,7 @@ static bool sample_nbest(lattice *l, const rf__spm_sample *s, rf__spm_segments *
         for (size_t i = 0; i < n; i++) p[i] = (double)expf(s->alpha * total[i]);
         const size_t chosen = draw(&random, p, n);
         for (int32_t i = first[chosen]; i < first[chosen + 1] && good; i++)
-            good = rf__spm_segment_put(l->ctx, out, kept.at[i].from, kept.at[i].to, kept.at[i].id);
+            good = rf__spm_segment_append(l->ctx, out, kept.at[i].from, kept.at[i].to, kept.at[i].id);
     }
     rf__free(l->ctx, kept.at);
     rf__free(l->ctx, a.way);

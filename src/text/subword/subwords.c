@@ -35,7 +35,7 @@ static bool put(void *user, const char *piece, size_t size, int32_t id, size_t b
     return true;
 }
 
-bool rf__subwords_cut(const rf__spm *m, void *scratch, const rf_passage *p, size_t from, rf__spm_put *each, void *user)
+bool rf__subwords_cut(const rf__spm *m, void *scratch, const rf_passage *p, size_t from, rf__spm_sink *each, void *user)
 {
     const rf_sample_options *s = p->sample;
     const uint64_t at = from;

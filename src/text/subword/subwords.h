@@ -7,7 +7,7 @@
 
 /* The pieces of a passage from `from` on, or those that its sample draws, which depend only on the seed and the
  * position. `scratch` is the result of rf__subwords_scratch. */
-bool rf__subwords_cut(const rf__spm *m, void *scratch, const rf_passage *p, size_t from, rf__spm_put *put, void *user);
+bool rf__subwords_cut(const rf__spm *m, void *scratch, const rf_passage *p, size_t from, rf__spm_sink *put, void *user);
 void *rf__subwords_scratch(const rf_ctx *ctx, void *own, bool others);               /* hooks of a row               */
 void rf__subwords_scratch_free(const rf_ctx *ctx, void *own);
 

@@ -190,7 +190,7 @@ static rf_status index_normalized(hf_tokenizer *t, rf_error *why)
         if (!a->normalized) continue;
         t->base.normalized = true;
         text.n = 0;
-        good = rf__mapped_put(&text, a->text, a->size, 0, 0) && rf__normal_run(&t->normal, &text, &spare);
+        good = rf__mapped_append(&text, a->text, a->size, 0, 0) && rf__normal_run(&t->normal, &text, &spare);
         if (good && text.n) good = rf__trie_add(&t->normalized, t->base.ctx, text.at, text.n, (int32_t)i);
     }
     rf__mapped_clear(&text);

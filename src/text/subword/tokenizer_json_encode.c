@@ -84,10 +84,10 @@ static bool put_word(const hf_tokenizer *t, rf_encoding *e, work *w, size_t from
     w->word.n = 0;
     bool good = true;
     if (!begun && (t->before == ALWAYS || (t->before == FIRST && first)))
-        good = rf__mapped_put(&w->word, BLANK, 3, in->from[from], in->to[first_end - 1]);
+        good = rf__mapped_append(&w->word, BLANK, 3, in->from[from], in->to[first_end - 1]);
     for (size_t at = from, next = from; at < to && good; at = next) {
         const bool blank = rf__mapped_next(in, &next) == ' ';
-        good = rf__mapped_put(&w->word, blank ? BLANK : in->at + at, blank ? 3 : next - at, in->from[at],
+        good = rf__mapped_append(&w->word, blank ? BLANK : in->at + at, blank ? 3 : next - at, in->from[at],
                               in->to[next - 1]);
     }
     return good && put_words(t, e, w, &w->word, 0, w->word.n);
@@ -139,7 +139,7 @@ static bool put_level_word(const hf_tokenizer *t, rf_encoding *e, work *w, const
     w->word.n = 0;
     for (size_t i = 0; i < size && good; i++) {
         const unsigned char byte = (unsigned char)in->at[from + i];
-        good = rf__mapped_put(&w->word, t->visible[byte].at, t->visible[byte].n, (uint32_t)i, (uint32_t)i + 1);
+        good = rf__mapped_append(&w->word, t->visible[byte].at, t->visible[byte].n, (uint32_t)i, (uint32_t)i + 1);
     }
     if (slot) slot->n = 0;
     if (!good || !rf__piece_model_cut(&t->pieces, &w->cut, w->word.at, w->word.n, put_new, &x)) return false;
@@ -157,9 +157,9 @@ static bool put_level(const hf_tokenizer *t, rf_encoding *e, work *w, size_t fro
     bool good = true;
     if (t->blank_first && in->at[from] != ' ') {
         w->spare.n = 0;
-        good = rf__mapped_put(&w->spare, " ", 1, in->from[from], in->to[from]);
+        good = rf__mapped_append(&w->spare, " ", 1, in->from[from], in->to[from]);
         for (; from < to && good; from++)
-            good = rf__mapped_put(&w->spare, in->at + from, 1, in->from[from], in->to[from]);
+            good = rf__mapped_append(&w->spare, in->at + from, 1, in->from[from], in->to[from]);
         in = &w->spare;
         from = 0;
         to = in->n;
@@ -229,7 +229,7 @@ bool rf__hf_encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     w->text.n = 0;
     for (size_t at = p->from, next = p->from; at < p->to && good; at = next) {
         rf__utf8_get((const unsigned char *)p->text, &next);
-        good = rf__mapped_put(&w->text, p->text + at, next - at, (uint32_t)at, (uint32_t)next);
+        good = rf__mapped_append(&w->text, p->text + at, next - at, (uint32_t)at, (uint32_t)next);
     }
     good = good && rf__normal_run(&t->normal, &w->text, &w->spare) && w->text.n < UINT32_MAX / 4;
     if (good && t->level) return encode_level(t, e, w, p->plain);

@@ -34,7 +34,7 @@ static rf_status read_level(const rf_tokenizer_folder *f, hf_tokenizer *t, const
     if (!t->level) t->level = regex ? &rf__split_gpt2 : &rf__split_whole;
     for (unsigned i = 0; i < 256; i++) {
         char utf8[4];
-        t->visible[i].n = (uint8_t)rf__utf8_put(rf__byte_scalar(i), utf8);
+        t->visible[i].n = (uint8_t)rf__utf8_encode(rf__byte_scalar(i), utf8);
         memcpy(t->visible[i].at, utf8, t->visible[i].n);
     }
     return RF_OK;

@@ -163,7 +163,7 @@ int rf_utf8_blank(const char *text, size_t size)
     return !p || i == size;
 }
 
-size_t rf__utf8_put(uint32_t c, char to[4])
+size_t rf__utf8_encode(uint32_t c, char to[4])
 {
     if (c < 0x80) return to[0] = (char)c, 1;
     if (c < 0x800) return to[0] = (char)(0xC0 | c >> 6), to[1] = (char)(0x80 | (c & 0x3F)), 2;

@@ -48,6 +48,6 @@ static inline uint32_t rf__utf8_get(const unsigned char *text, size_t *at)
     if (p[0] < 0xF0) return *at += 3, (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
     return *at += 4, (p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
 }
-size_t rf__utf8_put(uint32_t c, char to[4]);
+size_t rf__utf8_encode(uint32_t c, char to[4]);
 
 #endif

@@ -45,7 +45,7 @@ static bool make_alphabet(learner *l, const char *text, size_t limit)
     for (int tail = 0; tail < 2; tail++)
         for (size_t i = 0; i < n && good; i++) {
             char utf8[4];
-            if (!tail || inside[x[i].c]) good = rf__learner_symbol(l, utf8, rf__utf8_put(x[i].c, utf8), tail) >= 0;
+            if (!tail || inside[x[i].c]) good = rf__learner_symbol(l, utf8, rf__utf8_encode(x[i].c, utf8), tail) >= 0;
         }
 done:
     rf__free(l->ctx, count);

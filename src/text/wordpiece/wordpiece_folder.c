@@ -319,7 +319,7 @@ static rf_status read_source(source *s, const char *vocab_path, bool *lines)
                 f->all ? "" : " (there is no tokenizer.json either)");
         char folder[4096];
         if (rf__folder_of(vocab_path, folder, sizeof folder, NULL)) return RF_EIO;
-        return rf__look_below(folder, f->all ? RF_FILE_TOKENIZER : RF_FILE_VOCAB, f->why);
+        return rf__name_folders_below(folder, f->all ? RF_FILE_TOKENIZER : RF_FILE_VOCAB, f->why);
     }
     f->parts.hidden = f->all;
     if (f->fast) status = check_parts(s);

@@ -210,7 +210,7 @@ static void put(rf_words *w, uint32_t c, uint32_t from, uint32_t to)
             w->failed = true;
             return;
         }
-    const size_t n = rf__utf8_put(c, w->byte + w->bytes);
+    const size_t n = rf__utf8_encode(c, w->byte + w->bytes);
     for (size_t i = 0; i < n; i++) {
         w->from[w->bytes + i] = from;
         w->to[w->bytes + i] = to;

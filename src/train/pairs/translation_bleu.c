@@ -103,7 +103,7 @@ static rf_status score(rf__run *r, const scoring *x, rf_comm *comm, double *bleu
     rf_mt_result *result = NULL;
     rf_mt_score all = {.score = NAN};
     rf_mt_defaults(&o);
-    o.words = r->o.bleu_tokenize;
+    o.tokenizer = r->o.bleu_tokenize;
     const rf_mt_texts system = {(const char *const *)x->text, NULL}, reference = {x->line, NULL};
     rf_status status = x->n ? rf_mt_evaluate(x->ctx, &o, &system, &reference, 1, x->n, &result, why) : RF_OK;
     if (result) rf__mt_add(result, sum);

@@ -99,7 +99,7 @@ int64_t rf__translation_tokens(const rf__pairs *p, int64_t *source)
     return n ? *source + (int64_t)(p->start[RF__TARGET_SIDE][n] + n) : 0;
 }
 
-static int tell(void *user, size_t pairs)
+static int count_pairs(void *user, size_t pairs)
 {
     rf__run *r = user;
     rf__run_notify(r, "data", "%zu pairs", pairs);
@@ -136,8 +136,8 @@ static rf_status read_pairs(rf__run *r, rf__pair_training *t, rf_error *why)
                           any = {{most, most}, 0, {[RF__TARGET_SIDE] = rf__translation_scored(o)}};
     const rf__pair_files files = training_files(o), held = held_files(o);
     rf_status status = drawn ? begin_sampling(r, t, why) : RF_OK;
-    if (!status) status = rf__pairs_read(r->ctx, r->tokenizer, &files, &limits, tell, r, &t->train, why);
-    if (!status && held.n) status = rf__pairs_read(r->ctx, r->tokenizer, &held, &any, tell, r, &t->held, why);
+    if (!status) status = rf__pairs_read(r->ctx, r->tokenizer, &files, &limits, count_pairs, r, &t->train, why);
+    if (!status && held.n) status = rf__pairs_read(r->ctx, r->tokenizer, &held, &any, count_pairs, r, &t->held, why);
     return status;
 }
 
@@ -326,7 +326,7 @@ static void report_bleu(rf__run *r)
     if (rf__translation_scored(&r->o) && r->o.eval_steps)
         rf__run_notify(r, "note", "BLEU in evaluations: %zu pairs, %lld beam%s, tok:%s", t->held.n,
                        (long long)r->o.eval_num_beams, r->o.eval_num_beams > 1 ? "s" : "",
-                       rf__mt_words_name(r->o.bleu_tokenize));
+                       rf__mt_tokenizer_name(r->o.bleu_tokenize));
     for (size_t i = 0; i < RF_COUNT(of) && !rf__translation_scored(&r->o); i++)
         if (rf__options_chosen(&r->o, &r->usual, of[i]))
             rf__run_notify(r, "note", "options without effect: %s (eval_bleu is false)", of[i]);

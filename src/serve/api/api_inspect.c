@@ -1,4 +1,4 @@
-/* api_look.c — a look into a model: the attention of a head, and what it does with positions. Both are computed by the
+/* api_inspect.c — inspects a model: the attention of a head, and what it does with positions. Both are computed by the
  * engine's thread, for one text at a time. */
 #include <math.h>
 #include <stdlib.h>
@@ -10,18 +10,18 @@
 
 enum { MOST = 128 }; /* tokens of a text: weights of all pairs are computed in all heads */
 
-typedef struct look {
-    srv_call call; /* first: a call is a look                                                    */
+typedef struct inspection {
+    srv_call call; /* first: a call is an inspection                                                 */
     int64_t layer, head, T, distance;
     int32_t *id; /* [T]                                                                        */
     float *map;  /* [L,H,T,T]                                                                  */
     rf_attention_report report;
     bool measured;
-} look;
+} inspection;
 
-static void free_look(void *own)
+static void free_inspection(void *own)
 {
-    look *x = own;
+    inspection *x = own;
     if (x->measured) rf_attention_report_free(x->call.r->s->o.ctx, &x->report);
     free(x->id);
     free(x->map);
@@ -31,7 +31,7 @@ static void free_look(void *own)
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 /* false: answered. */
-static bool head_is_there(srv_request *r, look *x)
+static bool head_is_there(srv_request *r, inspection *x)
 {
     const rf_config *c = r->model->config;
     x->layer = srv_int(r->in, "layer", 0);
@@ -48,7 +48,7 @@ static bool head_is_there(srv_request *r, look *x)
 }
 
 /* Writes the tokens of the text and keeps their ids. false: answered. */
-static bool take_tokens(srv_request *r, look *x, int flags, int64_t around)
+static bool take_tokens(srv_request *r, inspection *x, int flags, int64_t around)
 {
     const char *text = srv_string(r->in, "inputs");
     size_t size = strlen(text);
@@ -73,7 +73,7 @@ static bool take_tokens(srv_request *r, look *x, int flags, int64_t around)
     return !r->status;
 }
 
-static void put_where(srv_request *r, const look *x)
+static void put_where(srv_request *r, const inspection *x)
 {
     srv_printf(&r->out, "\"layers\":%lld,\"heads\":%lld,\"layer\":%lld,\"head\":%lld,",
                (long long)r->model->config->num_hidden_layers, (long long)r->model->config->num_attention_heads,
@@ -90,7 +90,7 @@ static void put_number(srv_text *t, bool first, double x)
 
 static void compute_map(srv_call *call, rf_pipeline *p)
 {
-    look *x = (look *)call;
+    inspection *x = (inspection *)call;
     rf_error why = {0};
     const rf_config *c = call->r->model->config;
     const size_t maps = (size_t)(c->num_hidden_layers * c->num_attention_heads), pairs = (size_t)(x->T * x->T);
@@ -102,7 +102,7 @@ static void compute_map(srv_call *call, rf_pipeline *p)
 
 static void finish_map(srv_request *r)
 {
-    const look *x = r->own;
+    const inspection *x = r->own;
     const float *p = x->map + (x->layer * r->model->config->num_attention_heads + x->head) * x->T * x->T;
     srv_puts(&r->out, ",\"attention\":[");
     for (int64_t m = 0; m < x->T; m++) {
@@ -115,9 +115,9 @@ static void finish_map(srv_request *r)
 }
 
 /* The body has been read, and the model is one whose heads can be looked at. NULL: answered. */
-static look *begin(srv_request *r)
+static inspection *begin(srv_request *r)
 {
-    look *x = srv_read_body(r) && srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_look) : NULL;
+    inspection *x = srv_read_body(r) && srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_inspection) : NULL;
     const rf_config *c = x ? r->model->config : NULL;
     if (!x) return NULL;
     x->call.r = r;
@@ -133,7 +133,7 @@ static look *begin(srv_request *r)
 
 void srv_api_attention(srv_request *r)
 {
-    look *x = begin(r);
+    inspection *x = begin(r);
     if (!x || !take_tokens(r, x, 0, 0) || !srv_hold(r, 1)) return;
     x->call.compute = compute_map;
     srv_call_submit(&x->call, finish_map);
@@ -145,7 +145,7 @@ void srv_api_attention(srv_request *r)
 static void compute_scores(srv_call *call, rf_pipeline *p)
 {
     enum { AROUND = 2 };
-    look *x = (look *)call;
+    inspection *x = (inspection *)call;
     rf_error why = {0};
     rf_stretches text = {.length = x->T + AROUND, .times = 1, .size = x->T, .n = 1, .id = x->id, .documents = 1};
     rf_probe probe;
@@ -159,7 +159,7 @@ static void compute_scores(srv_call *call, rf_pipeline *p)
 }
 
 /* false: no memory, answered. */
-static bool put_scores(srv_request *r, const look *x)
+static bool put_scores(srv_request *r, const inspection *x)
 {
     const rf_head_sums *s = &x->report.sums[x->layer];
     double *workspace = calloc((size_t)(s->D * s->D), sizeof *workspace), mean, variance;
@@ -189,7 +189,7 @@ static void put_list(srv_text *t, const char *name, const double *x, int64_t n)
 
 static void finish_scores(srv_request *r)
 {
-    const look *x = r->own;
+    const inspection *x = r->own;
     const rf_attention_report *a = &x->report;
     srv_text *t = &r->out;
     const int64_t head = x->layer * a->H + x->head;
@@ -203,7 +203,7 @@ static void finish_scores(srv_request *r)
 }
 
 /* The encoding; of rotary positions also theta_i of the layer. */
-static bool put_encoding(srv_request *r, const look *x)
+static bool put_encoding(srv_request *r, const inspection *x)
 {
     const rf_config *c = r->model->config;
     const rf_position *is;
@@ -237,7 +237,7 @@ static bool has_ends(srv_request *r)
 void srv_api_positions(srv_request *r)
 {
     enum { AROUND = 2 };
-    look *x = begin(r);
+    inspection *x = begin(r);
     if (!x || !put_encoding(r, x)) return;
     x->distance = srv_int(r->in, "max_distance", 128);
     if (!srv_string(r->in, "inputs")) {
