@@ -13,6 +13,7 @@
 #include "store/generation.h"
 #include "store/store.h"
 #include "store/task.h"
+#include "text/tokenizer.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 
@@ -241,6 +242,13 @@ static rf_status write_config(struct conversion *c)
     return rf__config_write_with(c->ctx, c->to, &c->config, more, c->why);
 }
 
+static rf_status write_tokenizer(const struct conversion *c)
+{
+    if (!c->tokenizer) return RF_OK;
+    if (c->o.vocabulary) return rf_tokenizer_save(c->tokenizer, c->to, c->why);
+    return rf__tokenizer_save_unchanged(c->tokenizer, c->from, c->to, c->why);
+}
+
 static rf_status write_files(struct conversion *c)
 {
     char path[4096];
@@ -253,7 +261,7 @@ static rf_status write_files(struct conversion *c)
     if (!status && checkpoint)                                         /* a checkpoint, which lacks some of the files */
         status = rf_sentence_write(c->ctx, c->to, &c->config, c->why);
     if (!status) status = rf_sentence_copy(c->ctx, c->from, c->to, c->why);
-    if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
+    if (!status) status = write_tokenizer(c);
     if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, path, c->why);
     if (!status) status = read_back(c, path);
     if (!status) status = rf__other_files_copy(&c->files, c->why);

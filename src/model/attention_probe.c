@@ -150,6 +150,7 @@ static void find_frequencies(rf_head_sums *s, const rf__view *view)
     s->rotates = on_a_line(view);
     s->rotated = c->rotary_heads ? c->rotary_heads : s->H;
     s->gain = rf__rope_gain(c) * rf__rope_gain(c);
+    s->scale = view->spec->scale != 0 ? view->spec->scale : 1 / sqrt((double)s->D);
     for (int64_t i = 0; i < s->r / 2 && s->rotates; i++) {
         s->theta[i] = rf__rope_theta(c, base, s->r, view->at->length[0], i);
         if (view->is == &rf__position_rotary_learned) s->theta[i] *= 1 + (double)view->at->weight[0]->f32[i];
@@ -196,6 +197,6 @@ void rf_head_score(const rf_head_sums *s, int64_t h, double delta, double *works
     for (int64_t i = 0; i < D && rotated; i++) rotate(s, delta, workspace + i * D, 1);  /* K R^T, K = k k^T   */
     for (int64_t i = 0; i < D && rotated; i++) rotate(s, delta, workspace + i, D);      /* R K R^T            */
     for (int64_t i = 0; i < D * D; i++) square += s->query_square[h * D * D + i] * workspace[i];
-    *mean = one / n / sqrt((double)D);
-    *variance = fmax(square / n / (double)D - *mean * *mean, 0);
+    *mean = s->scale * one / n;
+    *variance = fmax(s->scale * s->scale * square / n - *mean * *mean, 0);
 }

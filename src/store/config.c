@@ -233,7 +233,7 @@ rf_status rf__config_read_key(const char *file, const rf_config_key *k, const js
     return rf__config_check_key(c, k, file, why);
 }
 
-/* Refuses keys of models that the family does not have: decoders that attend to an encoder. */
+/* Refuses keys of models that the family does not have: decoders that attend to an encoder, or decoders at all. */
 static rf_status refuse_relatives(const rf_family_config *f, const char *file, const json_t *root, rf_error *why)
 {
     static const char *const keys_of_pairs[] = {"add_cross_attention", "is_encoder_decoder"};
@@ -245,6 +245,9 @@ static rf_status refuse_relatives(const rf_family_config *f, const char *file, c
         return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected false, got true; models with this key are not supported",
                        file, key);
     }
+    if (!f->pairs && rf__config_lacks(f, "is_decoder") && json_is_true(json_object_get(root, "is_decoder")))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: is_decoder: expected false, got true; %s has no causal model", file,
+                       f->title);
     return RF_OK;
 }
 

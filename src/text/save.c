@@ -195,3 +195,27 @@ rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error 
     free_files(t, &all);
     return status;
 }
+
+/* The settings are read first, because the target may be the source. */
+rf_status rf__tokenizer_save_unchanged(const rf_tokenizer *t, const char *from, const char *folder, rf_error *why)
+{
+    static const char *const file[] = {RF_FILE_TOKENIZER_CONFIG, RF_FILE_SPECIAL_TOKENS, RF_FILE_ADDED_TOKENS};
+    char path[RF_PATH], *text[RF_COUNT(file)] = {0};
+    size_t size[RF_COUNT(file)];
+    if (!t->invented) return rf_tokenizer_save(t, folder, why);
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < RF_COUNT(file) && !status; i++) {
+        status = rf__path(path, sizeof path, from, file[i], why);
+        if (!status && rf__is_there(t->ctx, path))
+            status = rf__read_file(t->ctx, path, RF_TOKENIZER_FILE, &text[i], &size[i], why);
+    }
+    if (!status) status = rf_tokenizer_save(t, folder, why);
+    for (size_t i = 0; i < RF_COUNT(file); i++) {
+        if (!status) status = rf__path(path, sizeof path, folder, file[i], why);
+        if (!status && text[i]) status = rf__replace_file(t->ctx, path, text[i], size[i], why);
+        else if (!status && unlink(path) && errno != ENOENT)
+            status = rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
+        rf__free(t->ctx, text[i]);
+    }
+    return status;
+}

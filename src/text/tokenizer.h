@@ -72,6 +72,7 @@ struct rf_tokenizer {
     int32_t special[RF_SPECIALS];
     rf_added *added;
     size_t added_n;
+    bool invented;                      /* special tokens were added that the files do not have                       */
     bool bare;                          /* no [CLS] and [SEP] around a text                                           */
     bool ends_alone;                    /* [SEP] after everything, nothing before it                                  */
     bool open_end;                      /* [CLS] before everything, nothing after it                                  */
@@ -224,6 +225,10 @@ bool rf__ready_copy(const rf_tokenizer *t, rf_ready_files *to, const char *name,
 
 /* Adds the text of `value`, which is freed.  False: no memory. */
 bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *to, const char *name, json_t *value);
+
+/* rf_tokenizer_save for a tokenizer that was read from `from`: if special tokens were added to it that its files do not
+ * have, the settings are those of `from`. */
+rf_status rf__tokenizer_save_unchanged(const rf_tokenizer *t, const char *from, const char *folder, rf_error *why);
 
 /* Whether a file contains settings and no pieces. */
 bool rf__tokenizer_setting(const char *file);

@@ -53,4 +53,5 @@ refused masked 's/"local_attention"/"global_attn_every_n_layers": 2, "local_atte
 refused masked '0,/"rope_type": "default"/s//"rope_type": "linear"/' 'rope_parameters: full_attention: rope_type: expected default, got "linear"'
 refused masked 's/"classifier_pooling": "cls"/"classifier_pooling": "max"/' 'classifier_pooling: expected cls or mean, got max'
 refused masked 's/"classifier_activation": "gelu"/"classifier_activation": "silu"/' 'classifier_activation: expected "gelu", got "silu"'
+refused masked 's/"norm_bias"/"is_decoder": true, "norm_bias"/' 'is_decoder: expected false, got true; ModernBERT has no causal model'
 done_testing

@@ -37,6 +37,19 @@ close_json theirs.txt ours.txt
 expect 0 'read back and compared' "$program" convert model written
 vectors_of written
 holds written/1_Pooling/config.json lasttoken
+# The tokenizer, which has no [UNK] and no [MASK], stays as it is, in another folder and in place.
+same_tokenizer() {
+    for file in tokenizer.json tokenizer_config.json special_tokens_map.json; do
+        if [ -e "$golden/whole/$file" ]; then cmp "$golden/whole/$file" "$1/$file" || fail "$1: another $file"
+        elif [ -e "$1/$file" ]; then fail "$1: got a $file"; fi
+    done
+}
+same_tokenizer written
+cp -r model place && rm -f place/checksums.json
+expect 0 'read back and compared' "$program" convert --overwrite place place
+same_tokenizer place
+expect 0 '' "$program" info -m written
+holds out 'key_value_heads'
 holds written/config.json '"rope_theta": 1e4'
 expect 3 'pooling: expected mean, max or last, got cls: in a causal model' "$program" embed -m model --pooling cls texts.txt
 expect 2 'pooling: expected mean or max where special tokens are skipped, got last' "$program" embed -m model --skip-special-tokens texts.txt

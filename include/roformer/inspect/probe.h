@@ -80,16 +80,17 @@ typedef struct rf_head_sums {
                                  by theta */
     int64_t rotated;
     double gain;                        /* factor of the rotated columns' product */
+    double scale;                       /* factor of scores: 1 / sqrt D, if the model has no other */
     double *theta;                      /* [r/2] frequencies of the layer */
     double *query, *key;                /* [H,D] sum of q, of k, unrotated */
     double *query_square, *key_square;  /* [H,D,D] sum of q q^T, of k k^T */
     double *query_plane, *key_plane;    /* [H,r/2] sum of the norms of q, of k in a plane */
 } rf_head_sums;
 
-/* Mean and variance of the score <q, R(delta) k> / sqrt D of head h over all pairs of a query and a key that were
+/* Mean and variance of the score s <q, R(delta) k> of head h over all pairs of a query and a key that were
  * processed, as if their offset n - m were delta. `workspace` has space for D^2 numbers.
  *
- *     mean = <E q, R E k> / sqrt D          mean of squares = <E q q^T, R E k k^T R^T> / D */
+ *     mean = s <E q, R E k>          mean of squares = s^2 <E q q^T, R E k k^T R^T>          s: `scale` */
 void rf_head_score(const rf_head_sums *s, int64_t h, double delta, double *workspace, double *mean, double *variance);
 
 /* Attention of each head, averaged over the queries of the pieces, and statistics of its queries and keys. */

@@ -166,6 +166,8 @@ static json_t *config_json(const rf_config *c)
     cli_json_set(&o, "hidden_size", json_integer(c->hidden_size));
     cli_json_set(&o, "embedding_size", json_integer(c->embedding_size));
     cli_json_set(&o, "heads", json_integer(c->num_attention_heads));
+    if (c->num_key_value_heads > 0)
+        cli_json_set(&o, "key_value_heads", json_integer(c->num_key_value_heads));
     cli_json_set(&o, "head_size", json_integer(rf_config_head_width(c)));
     cli_json_set(&o, "intermediate_size", json_integer(c->intermediate_size));
     cli_json_set(&o, "activation", json_string(act_name(c->hidden_act)));

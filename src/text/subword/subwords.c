@@ -205,6 +205,7 @@ rf_status rf__subwords_begin(rf_tokenizer *t, int32_t own, const rf_tokenizer_pa
         if (!parts.special[i] && name_in) parts.special[i] = name_in(t, i);
         if (parts.special[i]) continue;
         parts.special[i] = usual[i];
+        t->invented = true;
         parts.added[parts.added_n++] = (rf_added){usual[i], strlen(usual[i]), next++, .special = true};
     }
     if (!status) status = rf__tokenizer_begin(t, &parts, why);
