@@ -211,6 +211,10 @@ void rf__scatter_add(const rf_graph *g, float *x, const float *y, const int32_t 
 /* gamma, or 1 + gamma for RF_NORM_RMS_ONE (pushed); NULL for NULL. */
 const float *rf__norm_scale(rf_graph *g, const rf_tensor *gamma, rf_norm_kind kind);
 
+/* y = norm(x + residual); *sum = x + residual.  If nothing is recorded, in one pass; the bits are those of both. */
+rf_tensor *rf__norm_and_sum(rf_graph *g, rf_tensor *x, rf_tensor *residual, rf_tensor *gamma, rf_tensor *beta,
+                            double eps, rf_norm_kind kind, rf_tensor **sum);
+
 typedef struct rf_act_kernels {
     void (*forward)(float *y, const float *x, int64_t n);                /* NULL for RF_ACT_NONE                      */
     void (*back)(float *dx, const float *dy, const float *x, int64_t n);

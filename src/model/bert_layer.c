@@ -19,6 +19,7 @@
  * Grouped queries have fewer heads of keys and values; norms of their own may stand between h W_q, h W_k and R. */
 #include <math.h>
 
+#include "graph/graph.h"
 #include "model/bert_layer.h"
 
 rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
@@ -58,6 +59,16 @@ static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor
     return rf_norm(g, rf_spend(x), h, c->hidden_dropout_prob, gamma, beta, c->layer_norm_eps, b->family->norm);
 }
 
+/* Both, in one pass, between two sub-layers with norms before them: h becomes the new h; returns the input. */
+static rf_tensor *between(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor **h)
+{
+    const rf_config *c = b->config;
+    const rf_bert_layer *w = b->weights;
+    if (w->after) x = norm(g, b, x, w->after, NULL);
+    x = rf_dropout(g, x, c->hidden_dropout_prob);
+    return rf__norm_and_sum(g, x, *h, w->norm2, w->norm2_bias, c->layer_norm_eps, b->family->norm, h);
+}
+
 rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b)
 {
     const rf_bert_layer *w = b->weights;
@@ -95,9 +106,14 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     if (b->row) a = rf_rows(g, a, b->row, b->rows);
     if (b->row) h = rf_rows(g, h, b->row, b->rows);                        /* only the requested ones of the N tokens */
     a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
-    h = behind(g, b, a, h, w->norm, w->norm_bias, w->after);
-    if (b->source || b->cross.past) h = attend_to_source(g, b, h);
-    x = before(g, b, h, w->norm2, w->norm2_bias);
+    const bool attends = b->source || b->cross.past;
+    if (c->normalize_before && !attends) {
+        x = between(g, b, a, &h);
+    } else {
+        h = behind(g, b, a, h, w->norm, w->norm_bias, w->after);
+        if (attends) h = attend_to_source(g, b, h);
+        x = before(g, b, h, w->norm2, w->norm2_bias);
+    }
     rf_tensor *f = feed(g, b, x);                                                                /* [N, F]  */
     if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);
     f = rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);

@@ -506,6 +506,38 @@ static void final_gradients_are_told(void **state)
     rf_ctx_free(ctx);
 }
 
+/* The norm of a sum, with the sum: the bits of rf_add and rf_norm, recorded and not. */
+static void a_norm_with_its_sum(void **state)
+{
+    (void)state;
+    enum { N = 37, C = 45 };
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_graph *g = t_graph(ctx);
+    float *x = t_normal(N * C), *h = t_normal(N * C), *scale = t_normal(C), *shift = t_normal(C), *slope = t_floats(C);
+    for (int kind = RF_NORM_LAYER; kind <= RF_NORM_RMS_ONE; kind++)
+        for (int recorded = 0; recorded < 2; recorded++) {
+            assert_int_equal(rf_graph_reset(g), RF_OK);
+            rf_graph_record(g, recorded, 1, 1);
+            const int64_t rows[] = {N, C}, row[] = {C};
+            rf_tensor *a = rf_constant(g, x, 2, rows), *b = rf_constant(g, h, 2, rows), *sum;
+            rf_tensor *gamma = rf_parameter(g, scale, recorded ? slope : NULL, 1, row);
+            rf_tensor *beta = kind == RF_NORM_LAYER ? rf_parameter(g, shift, NULL, 1, row) : NULL;
+            rf_tensor *y = rf__norm_and_sum(g, a, b, gamma, beta, 1e-5, (rf_norm_kind)kind, &sum);
+            rf_tensor *apart = rf_add(g, a, b), *normed = rf_norm(g, apart, NULL, 0, gamma, beta, 1e-5,
+                                                                  (rf_norm_kind)kind);
+            assert_int_equal(rf_graph_error(g)->code, RF_OK);
+            assert_int_equal(y->tracked, recorded);
+            assert_memory_equal(sum->f32, apart->f32, N * C * sizeof(float));
+            assert_memory_equal(y->f32, normed->f32, N * C * sizeof(float));
+        }
+    rf_tensor *sum, *odd = rf_constant(g, x, 2, (int64_t[]){N, C - 1}), *a = rf_constant(g, x, 2, (int64_t[]){N, C});
+    rf__norm_and_sum(g, a, odd, NULL, NULL, 1e-5, RF_NORM_LAYER, &sum);
+    t_failed(rf_graph_error(g), RF_ESHAPE, "residual: expected the shape of x, [37, 45], got [37, 44]");
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,6 +550,7 @@ int main(void)
         cmocka_unit_test(vocab_loss_in_chunks),
         cmocka_unit_test(emptiness),
         cmocka_unit_test(final_gradients_are_told),
+        cmocka_unit_test(a_norm_with_its_sum),
     };
     return cmocka_run_group_tests_name("graph/tape", tests, NULL, NULL);
 }

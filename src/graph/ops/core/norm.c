@@ -102,8 +102,9 @@ void rf__norm_back(rf_graph *g, rf_node *n)
     }
 }
 
-rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
-                   double eps, rf_norm_kind kind)
+/* `joined` NULL: not requested; else nothing is recorded, and it becomes s. */
+static rf_tensor *normalize(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
+                            double eps, rf_norm_kind kind, rf_tensor **joined)
 {
     RF_EXPECT(g, "norm", x, 2);
     const int64_t N = x->dim[0], C = x->dim[1];
@@ -131,6 +132,7 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
     s.scale = rf__norm_scale(g, gamma, kind);
     if (track) s.stat = rf__push(g, (size_t)N, 2 * sizeof *s.stat);
     const bool sums = track && (residual || s.p > 0), taken = sums && rf__spent(x);
+    if (joined) s.own = (*joined = rf__like(g, x))->f32;
     if (sums) s.sum = s.own = taken ? x->f32 : rf__floats(g, N * C);
     else if (track) rf__needed(x);
     if (g->error.code) return &g->nil.t;
@@ -143,4 +145,20 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
         residual->f32 = NULL;
     }
     return track ? rf__record(g, RF_OP(norm), y, RF_IN(x, residual, gamma, beta), &s, sizeof s) : y;
+}
+
+rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
+                   double eps, rf_norm_kind kind)
+{
+    return normalize(g, x, residual, p, gamma, beta, eps, kind, NULL);
+}
+
+rf_tensor *rf__norm_and_sum(rf_graph *g, rf_tensor *x, rf_tensor *residual, rf_tensor *gamma, rf_tensor *beta,
+                            double eps, rf_norm_kind kind, rf_tensor **sum)
+{
+    *sum = &g->nil.t;
+    if (!rf__tracked(g, RF_IN(x, residual, gamma, beta)))
+        return normalize(g, x, residual, 0, gamma, beta, eps, kind, sum);
+    *sum = rf_add(g, x, residual);
+    return rf_norm(g, *sum, NULL, 0, gamma, beta, eps, kind);
 }
