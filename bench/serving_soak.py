@@ -2,17 +2,20 @@
 """A soak of roformer serve: requests of mixed lengths at a share of what it can do, some of whose clients leave;
 memory, descriptors and latency every ten seconds, and a verdict.
 
-    bench/serving_soak.py BUILD LINES [--minutes 15] [--load 0.7] [--aborts 0.01] [--every 10] [--model DIR]
+    bench/serving_soak.py BUILD LINES [--minutes 15] [--load 0.7 | --rate R] [--aborts 0.01] [--every 10] [--model DIR]
 
     BUILD     build/release
     LINES     a text file; a request is a line, a part of it, or several lines
+    --rate    requests a second; without it, --load times the capacity, which is measured before with --clients clients
 
-Requests come at random times (a Poisson process), whether others are answered or not. The capacity is measured before,
-with as many clients as --clients. Verdict, of the last third against the one before: resident memory grows by
-less than 1 %, descriptors do not grow, nothing fails, the median of the p99 of all samples rises by less than 10 %."""
+Requests come at random times (a Poisson process), whether others are answered or not. Verdict, of the last third
+against the one before: resident memory grows by less than 1 %, descriptors do not grow, nothing fails, the median of
+the p99 of all samples rises by less than 10 %. The processor time of the server, in percent of one processor, is a
+column of its own."""
 import argparse
 import http.client
 import json
+import os
 import pathlib
 import random
 import re
@@ -42,6 +45,11 @@ class Server:
 
     def resident(self):
         return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1]) / 1024
+
+    def processor(self):
+        """Seconds of processor time since its start."""
+        stat = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
 
     def descriptors(self):
         return len(list(pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir()))
@@ -141,26 +149,33 @@ def main():
     for name, value in (("minutes", 15.0), ("load", 0.7), ("aborts", 0.01), ("every", 10.0)):
         p.add_argument(f"--{name}", type=float, default=value)
     p.add_argument("--clients", type=int, default=32)
+    p.add_argument("--rate", type=float)
     o = p.parse_args()
     random.seed(7)
     server = Server(o.build / "roformer", o.model)
     lines = [line for line in o.lines.read_text(encoding="utf-8").split("\n") if line.strip()]
     load = Load(server, lines, o.aborts)
-    load.capacity(o.clients, 3)                               # warm
-    most = load.capacity(o.clients, 10)
-    print(f"capacity {most:.0f} requests/s with {o.clients} clients; load {o.load:g} of it for {o.minutes:g} minutes\n")
-    print("  seconds  requests/s  p50 ms  p99 ms  left  refused  failed  resident MB  descriptors", flush=True)
-    begin, rows = time.monotonic(), []
-    threads = load.run(o.load * most, begin + 60 * o.minutes, o.clients)
+    rate = o.rate
+    if not rate:
+        load.capacity(o.clients, 3)                               # warm
+        most = load.capacity(o.clients, 10)
+        rate = o.load * most
+        print(f"capacity {most:.0f} requests/s with {o.clients} clients; load {o.load:g} of it for {o.minutes:g} minutes\n")
+    else:
+        print(f"{rate:g} requests/s for {o.minutes:g} minutes\n")
+    print("  seconds  requests/s  p50 ms  p99 ms  left  refused  failed  resident MB  descriptors  processor %", flush=True)
+    begin, rows, at, used = time.monotonic(), [], time.monotonic(), server.processor()
+    threads = load.run(rate, begin + 60 * o.minutes, o.clients)
     while any(t.is_alive() for t in threads):
         time.sleep(o.every)
-        times, failed, refused, left = load.take()
-        if not times:
+        (times, failed, refused, left), now = load.take(), time.monotonic()
+        share, seconds, at, used = 100 * (server.processor() - used) / (now - at), now - at, now, server.processor()
+        if not times or now > begin + 60 * o.minutes:             # clients have ended
             continue
         rows.append((statistics.median(times), p99(times), failed, refused, server.resident(), server.descriptors()))
         r = rows[-1]
-        print(f"{time.monotonic() - begin:9.0f} {len(times) / o.every:11.1f} {1e3 * r[0]:7.1f} {1e3 * r[1]:7.1f} {left:5} "
-              f"{refused:8} {failed:7} {r[4]:12.1f} {r[5]:12}", flush=True)
+        print(f"{now - begin:9.0f} {len(times) / seconds:11.1f} {1e3 * r[0]:7.1f} {1e3 * r[1]:7.1f} {left:5} "
+              f"{refused:8} {failed:7} {r[4]:12.1f} {r[5]:12} {share:12.1f}", flush=True)
     server.process.send_signal(signal.SIGTERM)
     code = server.process.wait()
     third = len(rows) // 3
