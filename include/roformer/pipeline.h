@@ -371,6 +371,15 @@ rf_status rf_translate_texts(rf_pipeline *p, const char *const text[], const siz
                              const rf_translate_options *options, rf_translate_texts_done *done, void *user,
                              rf_error *why);
 
+/* The same for texts that arrive during translation, for example in a server: they join the running translations, and
+ * each leaves when it is done. Texts are numbered in the order of their arrival. The source is called as in
+ * rf_generate_texts_from.
+ *
+ *   cost       the tokens of a text and about 200 bytes, until the call ends
+ *   others     as rf_translate_texts */
+rf_status rf_translate_texts_from(rf_pipeline *p, rf_text_source *source, const rf_translate_options *options,
+                                  rf_translate_texts_done *done, void *user, rf_error *why);
+
 /* ---- log-probability of a text ----------------------------------------------------------------------------------- */
 
 typedef struct rf_score_options {

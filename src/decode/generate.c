@@ -8,7 +8,6 @@
  *     leave     remove finished texts
  *
  * The bits of a text depend neither on the rest of the batch nor on how its prompt is split, so its tokens do not. */
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -82,22 +81,17 @@ static int64_t number_of(const rf__writer *w, int64_t unit)
     return w->o->num_beams > 1 ? unit * w->o->num_return_sequences : unit;
 }
 
-static const rf_translate_source *source_of(const rf__writer *w, int64_t number)
-{
-    return w->source ? &w->source[number / w->o->num_return_sequences] : NULL;
-}
-
 /* The prompt, or what a translation begins with after the decoder's first token. */
 static rf_prompt prompt_of(const rf__writer *w, int64_t number)
 {
-    const rf_translate_source *s = source_of(w, number);
+    const rf_translate_source *s = rf__source_of(w, number);
     if (!s) return w->next ? w->asked : w->prompt[number / w->o->num_return_sequences];
     return (rf_prompt){.id = s->prefix, .n = s->prefixes, .occurrence = s->occurrence};
 }
 
 static rf_status check_prompt(const rf__writer *w, int64_t number, rf_error *why)
 {
-    const rf_translate_source *s = source_of(w, number);
+    const rf_translate_source *s = rf__source_of(w, number);
     const rf_prompt p = prompt_of(w, number);
     const rf_status status = s ? check_ids(w, "source", s->id, s->n, 1, why) : RF_OK;
     if (!s && w->o->max_length && p.n >= w->o->max_length)
@@ -118,7 +112,7 @@ static int64_t most_of(const rf__writer *w, const rf_translate_source *s, int64_
 static rf__writing *make(rf__writer *w, int64_t number)
 {
     const rf_generate_options *o = w->o;
-    const rf_translate_source *s = source_of(w, number);
+    const rf_translate_source *s = rf__source_of(w, number);
     const rf_prompt p = prompt_of(w, number);
     const int64_t first = s ? 1 : 0;
     rf__writing *t = rf__calloc(w->ctx, 1, sizeof *t);
@@ -251,12 +245,16 @@ static void refuse(rf__writer *w, int64_t number, rf_generate_end end, const rf_
 
 /* Whether there is another text besides the `now` texts in progress; the source is called when all known texts have
  * entered. */
-static bool has_next(rf__writer *w, int64_t now)
+static rf_status has_next(rf__writer *w, int64_t now, bool *yes, rf_error *why)
 {
-    if (w->entered < w->units || !w->next || w->ended) return w->entered < w->units;
-    if (w->next(w->user, !now, &w->asked)) w->units += w->o->num_beams > 1 ? 1 : w->o->num_return_sequences;
+    rf_status status = RF_OK;
+    *yes = w->entered < w->units;
+    if (*yes || !rf__asks(w) || w->ended) return RF_OK;
+    if (w->next) *yes = w->next(w->user, !now, &w->asked) != 0;
+    else status = rf__sources_ask(w, !now, yes, why);
+    if (*yes) w->units += w->o->num_beams > 1 ? 1 : w->o->num_return_sequences;
     else w->ended = !now;
-    return w->entered < w->units;
+    return status;
 }
 
 /* Starts the next text; *entered is false if there is none, or no space. */
@@ -266,13 +264,15 @@ static rf_status enter_one(rf__writer *w, bool *entered, rf_error *why)
     rf_error own = {0};
     *entered = false;
     const int64_t now = writing_now(w);
-    if ((now && now + w->o->num_beams > w->o->batch_size) || !has_next(w, now)) return RF_OK;
+    if (now && now + w->o->num_beams > w->o->batch_size) return RF_OK;
+    rf_status status = has_next(w, now, &yes, why);
+    if (status || !yes) return status;
     const int64_t number = number_of(w, w->entered);
-    rf_status status = check_prompt(w, number, &own);
+    status = check_prompt(w, number, &own);
     rf__writing *t = status ? NULL : make(w, number);
     if (!status && !t) return rf_fail(why, RF_ENOMEM, "out of memory: a text beside %lld others", (long long)w->lives);
     if (!status) status = fits(w, t, &yes, &own);
-    if (!status && yes && w->cache && !w->source) {
+    if (!status && yes && w->cache && !rf__translates(w)) {
         status = take_sequence(w, t, &waits, why);
         if (status) return rf__writing_free(w, t), status;
     }
@@ -311,7 +311,7 @@ static rf_status enter(rf__writer *w, rf_error *why)
         const rf_status status = enter_one(w, &entered, why);
         if (status) return status;
     }
-    const rf_status status = w->source && w->cache && !w->stopped ? rf__sources_take(w, false, why) : RF_OK;
+    const rf_status status = rf__translates(w) && w->cache && !w->stopped ? rf__sources_take(w, false, why) : RF_OK;
     leave(w);
     return status;
 }
@@ -392,7 +392,7 @@ static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
     }
     const rf_batch b = {.N = N, .B = B, .id = w->id, .start = w->start};
     const rf_status status = w->cache    ? rf_session_continue(w->session, w->which, &b, w->row, n, &logits, why)
-                             : w->source ? rf__sources_compute(w, from, &b, n, &logits, why)
+                             : rf__translates(w) ? rf__sources_compute(w, from, &b, n, &logits, why)
                                          : rf_session_mlm_logits(w->session, &b, w->row, n, &logits, why);
     if (status) return status;
     n = 0;
@@ -473,9 +473,9 @@ static rf_status begin(rf__writer *w, rf_error *why)
                        "bidirectional attention (is_decoder false)");
     w->ctx = w->model->ctx;
     w->V = c->vocab_size;
-    if (c->is_encoder_decoder != (w->source != NULL))
+    if (c->is_encoder_decoder != rf__translates(w))
         return rf_fail(why, RF_EUNSUPPORTED,
-                       w->source ? "translate: expected an encoder-decoder model, got one without a decoder"
+                       rf__translates(w) ? "translate: expected an encoder-decoder model, got one without a decoder"
                                  : "generate: expected a decoder-only model, got an encoder-decoder model");
     if (w->o->forced_bos >= w->V || w->o->forced_eos >= w->V)
         return rf_fail(why, RF_ERANGE, "forced_bos, forced_eos: expected ids below vocab_size %lld, got %d and %d",
@@ -502,11 +502,11 @@ static void end(rf__writer *w)
 {
     for (int64_t i = 0; i < w->lives; i++) rf__writing_free(w, w->live[i]);
     if (!w->ctx) return;
+    rf__sources_free(w);
     rf__free(w->ctx, w->live);
     rf__free(w->ctx, w->member);
     rf__free(w->ctx, w->candidate);
     rf__free(w->ctx, w->id);
-    rf__free(w->ctx, w->source_id);
     rf__free(w->ctx, w->start);
     rf__free(w->ctx, w->row);
     rf__free(w->ctx, w->which);
@@ -519,12 +519,12 @@ rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_option
     if (!status) status = rf__generate_check(&o, why);
     if (!status && (texts < 0 || texts > INT64_MAX / o.num_return_sequences))
         status = rf_fail(why, RF_EARG, "%s: expected 0 or more, got %lld",
-                         w->source ? "sources" : "prompts", (long long)texts);
+                         rf__translates(w) ? "sources" : "prompts", (long long)texts);
     w->o = &o;
     w->model = rf__session_model(w->session);
     if (!status) status = begin(w, why);
     w->units = o.num_beams > 1 ? texts : texts * o.num_return_sequences;
-    while (!status && !w->stopped && (w->lives || w->entered < w->units || (w->next && !w->ended))) {
+    while (!status && !w->stopped && (w->lives || w->entered < w->units || (rf__asks(w) && !w->ended))) {
         status = enter(w, why);
         if (status || w->stopped) break;
         (w->model->config.linear_pooler ? gather_whole : gather)(w);

@@ -1,6 +1,40 @@
-/* sources.c — sources of translations: the encoder reads the sources of all new texts in one batch, and the texts'
- * sequences store the result; see writer.h. */
+/* sources.c — sources of translations, in a list or one by one: the encoder reads the sources of all new texts in one
+ * batch, and the texts' sequences store the result; see writer.h. */
 #include "decode/writer.h"
+
+const rf_translate_source *rf__source_of(const rf__writer *w, int64_t number)
+{
+    const int64_t i = number / w->o->num_return_sequences;
+    return w->source ? &w->source[i] : w->next_source ? w->asked_source[i] : NULL;
+}
+
+rf_status rf__sources_ask(rf__writer *w, int idle, bool *got, rf_error *why)
+{
+    rf_translate_source s = {0};
+    *got = w->next_source(w->user, idle, &s) != 0;
+    if (!*got) return RF_OK;
+    /* Numbers that are out of range are refused when the text enters. */
+    const size_t n = s.id && s.n > 0 && s.n < INT32_MAX ? (size_t)s.n : 0;
+    const size_t prefixes = s.prefix && s.prefixes > 0 && s.prefixes < INT32_MAX ? (size_t)s.prefixes : 0;
+    rf_translate_source *own = rf__calloc(w->ctx, 1, sizeof *own + (n + prefixes) * sizeof *s.id);
+    if (!own || !rf__grow(w->ctx, &w->asked_source, &w->source_space, w->asked_sources + 1, sizeof own)) {
+        rf__free(w->ctx, own);
+        return rf_fail(why, RF_ENOMEM, "out of memory: a source of %zu tokens", n);
+    }
+    int32_t *id = (int32_t *)(own + 1), *prefix = id + n;
+    *own = s;
+    if (n) own->id = memcpy(id, s.id, n * sizeof *id);
+    if (prefixes) own->prefix = memcpy(prefix, s.prefix, prefixes * sizeof *prefix);
+    w->asked_source[w->asked_sources++] = own;
+    return RF_OK;
+}
+
+void rf__sources_free(rf__writer *w)
+{
+    for (size_t i = 0; i < w->asked_sources; i++) rf__free(w->ctx, w->asked_source[i]);
+    rf__free(w->ctx, w->asked_source);
+    rf__free(w->ctx, w->source_id);
+}
 
 /* A text in progress that translates the same source, so that another can share its sequence. */
 static const rf__writing *twin_of(const rf__writer *w, const rf__writing *t)

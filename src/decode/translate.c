@@ -11,11 +11,15 @@
 /* ---- translating ---- */
 
 typedef struct translating {
+    const rf_ctx *ctx;
+    rf_translate_next *next;            /* asked for the next source, or NULL                                         */
     rf_translate_done *done;
     void *user;
     int64_t each;                       /* translations of a source                                                   */
     uint8_t *failed;                    /* [n] 1: the failure has been reported                                       */
+    size_t n, space;
     bool enough;
+    rf_error why;
 } translating;
 
 static void take(void *user, const rf__written *w)
@@ -40,16 +44,32 @@ static int end_of(void *user, int64_t text, rf_generate_end end, const rf_error 
     (void)end;
     if (why && !x->failed[source] && !x->enough) x->enough = x->done(x->user, source, NULL, why) != 0;
     if (why) x->failed[source] = 1;
-    return x->enough;
+    return x->enough || x->why.code;
 }
 
-rf_status rf_session_translate(rf_session *session, const rf_translate_source source[], int64_t n,
-                               const rf_generate_options *options, rf_translate_done *done, void *user, rf_error *why)
+/* Space for the failures of n sources. */
+static bool count_to(translating *x, size_t n)
+{
+    if (!rf__grow(x->ctx, &x->failed, &x->space, n, 1)) return false;
+    memset(x->failed + x->n, 0, n - x->n);
+    x->n = n;
+    return true;
+}
+
+static int next_source(void *user, int idle, rf_translate_source *source)
+{
+    translating *x = user;
+    if (x->enough || x->why.code || !x->next(x->user, idle, source)) return 0;
+    if (count_to(x, x->n + 1)) return 1;
+    rf_fail(&x->why, RF_ENOMEM, "out of memory: %zu sources", x->n + 1);
+    return 0;
+}
+
+/* Of the n sources in the writer's list, or of those that x->next returns. */
+static rf_status translate(translating *x, rf__writer *w, int64_t n, const rf_generate_options *options, rf_error *why)
 {
     rf_generate_options o;
-    if (!(session && done && (source || !n)))
-        return rf__missing("rf_session_translate", "session, sources, done", why);
-    const rf_model *m = rf__session_model(session);
+    const rf_model *m = rf__session_model(w->session);
     rf_status status = m->config.is_encoder_decoder && options ? RF_OK : rf_translate_check(m, why);
     rf_translate_defaults(m, &o);
     if (!status && options) status = rf__generate_options_read(&o, options, why);
@@ -58,14 +78,36 @@ rf_status rf_session_translate(rf_session *session, const rf_translate_source so
     if (!status && o.max_new_tokens < 1)
         status = rf_fail(why, RF_EARG, "max_new_tokens: expected at least 1, got %lld", (long long)o.max_new_tokens);
     if (!status && n < 0) status = rf_fail(why, RF_EARG, "sources: expected 0 or more, got %lld", (long long)n);
-    if (status || !n) return status;
-    translating x = {.done = done, .user = user, .each = o.num_return_sequences};
-    x.failed = rf__calloc(m->ctx, (size_t)n, 1);
-    if (!x.failed) return rf_fail(why, RF_ENOMEM, "out of memory: %lld sources", (long long)n);
-    rf__writer w = {.session = session, .source = source, .done = end_of, .written = take, .user = &x};
-    status = rf__write_texts(&w, n, &o, why);
-    rf__free(m->ctx, x.failed);
+    if (status || (!n && !x->next)) return status;
+    x->ctx = m->ctx;
+    x->each = o.num_return_sequences;
+    if (!count_to(x, (size_t)n)) return rf_fail(why, RF_ENOMEM, "out of memory: %lld sources", (long long)n);
+    w->done = end_of;
+    w->written = take;
+    w->user = x;
+    status = rf__write_texts(w, n, &o, why);
+    if (!status && x->why.code) status = rf_fail(why, x->why.code, "%s", x->why.text);
+    rf__free(m->ctx, x->failed);
     return status;
+}
+
+rf_status rf_session_translate(rf_session *session, const rf_translate_source source[], int64_t n,
+                               const rf_generate_options *options, rf_translate_done *done, void *user, rf_error *why)
+{
+    if (!(session && done && (source || !n)))
+        return rf__missing("rf_session_translate", "session, sources, done", why);
+    translating x = {.done = done, .user = user};
+    rf__writer w = {.session = session, .source = source};
+    return translate(&x, &w, n, options, why);
+}
+
+rf_status rf_session_translate_from(rf_session *session, rf_translate_next *next, const rf_generate_options *options,
+                                    rf_translate_done *done, void *user, rf_error *why)
+{
+    if (!(session && next && done)) return rf__missing("rf_session_translate_from", "session, next, done", why);
+    translating x = {.next = next, .done = done, .user = user};
+    rf__writer w = {.session = session, .next_source = next_source};
+    return translate(&x, &w, 0, options, why);
 }
 
 /* ---- scores of given translations ---- */

@@ -53,6 +53,9 @@ typedef struct rf__writer {
     rf_prompt asked;                    /* the last prompt that it returned                                           */
     bool ended;                         /* it returns no more prompts                                                 */
     const rf_translate_source *source;  /* replaces the prompts, for decoders                                         */
+    rf_translate_next *next_source;     /* replaces the list of sources, or NULL                                      */
+    rf_translate_source **asked_source; /* [asked_sources] copies of what it returned                                 */
+    size_t asked_sources, source_space;
     int64_t units, entered;             /* texts, or searches: known so far; started                                  */
     int64_t capacity;                   /* of live and member                                                         */
     rf__writing **live;                 /* texts in progress, and finished ones that have not been removed            */
@@ -82,6 +85,10 @@ static inline bool rf__stops(const rf_generate_options *o, int32_t id)
         if (o->stop[i] == id) return true;
     return false;
 }
+
+/* Whether the texts are translations; whether they arrive one by one. */
+static inline bool rf__translates(const rf__writer *w) { return w->source || w->next_source; }
+static inline bool rf__asks(const rf__writer *w) { return w->next || w->next_source; }
 
 /* Generates all texts that the writer has been given. */
 rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_options *options, rf_error *why);
@@ -114,6 +121,13 @@ void rf__writing_end(rf__writer *w, rf__writing *t, rf_generate_end end, const r
 /* Gives the texts that have entered their sequences, with RF__STEP_TOKENS tokens of sources in a batch. A source that
  * several texts share is read once. `again`: only those whose source was about to be read at the first call. */
 rf_status rf__sources_take(rf__writer *w, bool again, rf_error *why);
+
+/* The source of a text; NULL: it is not a translation. */
+const rf_translate_source *rf__source_of(const rf__writer *w, int64_t number);
+
+/* Asks for one more source and copies it; *got is false if there is none now. */
+rf_status rf__sources_ask(rf__writer *w, int idle, bool *got, rf_error *why);
+void rf__sources_free(rf__writer *w);
 
 /* Without cached keys: computes the targets of the step together with the sources of the members from `from` on. */
 rf_status rf__sources_compute(rf__writer *w, int64_t from, const rf_batch *target, int64_t n, const float **logits,

@@ -11,7 +11,7 @@
 /* The result of a part, stored until all parts of its text are complete. */
 typedef struct translated { int32_t *id; double *logprob; rf_translation of; bool there; } translated;
 
-typedef struct source_text { int64_t first, parts, tokens, left; bool failed; } source_text;
+typedef struct source_text { int64_t first, parts, tokens; uint64_t occurrence; bool failed; } source_text;
 
 typedef struct translator {
     rf_pipeline *p;
@@ -29,9 +29,14 @@ typedef struct translator {
     int64_t parts;
     int64_t *owner;                     /* [parts] text of a part                                                     */
     size_t owners;
-    source_text *of;                    /* [n]                                                                        */
+    source_text *of;                    /* [texts]                                                                    */
+    int64_t texts;
+    size_t text_space;
     rf_translate_source *source;        /* [parts]                                                                    */
     translated *kept;                   /* [parts num_return_sequences], for texts with several parts                 */
+    size_t keeps, kept_space;
+    rf_text_source *more;               /* asked for the next text, or NULL                                           */
+    int64_t given;                      /* parts that the session has been given                                      */
     rf_word_pair *pair;                 /* of the translation that is being reported                                  */
     size_t pairs;
     rf_translate_texts_done *done;
@@ -229,7 +234,7 @@ static void hand_out(translator *x, int64_t i, const rf_translation *const part[
     char *text = NULL;
     bool good = true;
     int64_t first[2] = {0, 0};
-    for (int64_t k = 0; k < t.parts && good; k++) {
+    for (int64_t k = 0; part && k < t.parts && good; k++) {
         good = put_text(x, &text, &t.bytes, part[k]->id, part[k]->n, !k);
         if (good && x->o->alignments && !align_part(x, i, k, part[k], first, &t)) break;
     }
@@ -340,7 +345,7 @@ static rf_status begin(translator *x, const rf_translate_options *o, rf_error *w
 static void end(translator *x)
 {
     const rf_ctx *ctx = x->p->ctx;
-    for (int64_t k = 0; x->kept && k < x->parts * x->g.num_return_sequences; k++) {
+    for (size_t k = 0; k < x->keeps; k++) {
         rf__free(ctx, x->kept[k].id);
         rf__free(ctx, x->kept[k].logprob);
     }
@@ -354,29 +359,59 @@ static void end(translator *x)
     rf__free(ctx, x->pair);
 }
 
-/* Texts without tokens, and those that cannot be read, are reported immediately. */
+/* Adds a text. One without tokens, or that cannot be read, is reported immediately. */
+static rf_status add_text(translator *x, const rf_text_prompt *text, rf_error *why)
+{
+    const int64_t i = x->texts;
+    rf_error own = {0};
+    if (!text->text) return rf_fail(why, RF_EARG, "text %lld: expected a text, got NULL", (long long)i);
+    if (!rf__grow(x->p->ctx, &x->of, &x->text_space, (size_t)i + 1, sizeof *x->of)) return no_memory(why);
+    x->of[x->texts++] = (source_text){.occurrence = text->occurrence};
+    const size_t bytes = text->bytes == RF_STRING ? strlen(text->text) : text->bytes;
+    const rf_status status = read_text(x, i, text->text, bytes, &own, why);
+    if (status) return status;
+    if (own.code) fail_text(x, i, &own);
+    for (int64_t k = 0; !own.code && !x->of[i].parts && k < x->g.num_return_sequences; k++)
+        hand_out(x, i, NULL, (rf_translation){.rank = k, .end = RF_GENERATE_STOP});
+    const size_t keeps = (size_t)(x->parts * x->g.num_return_sequences);
+    if (!rf__grow(x->p->ctx, &x->kept, &x->kept_space, keeps, sizeof *x->kept)) return no_memory(why);
+    while (x->keeps < keeps) x->kept[x->keeps++] = (translated){.there = false};
+    return RF_OK;
+}
+
+static rf_translate_source part_of(const translator *x, int64_t k)
+{
+    const source_text *of = &x->of[x->owner[k]];
+    return (rf_translate_source){.id = x->id + x->start[k],
+                                 .n = (int64_t)(x->start[k + 1] - x->start[k]),
+                                 .prefix = x->prefix,
+                                 .prefixes = k == of->first ? x->prefixes : 0,
+                                 .occurrence = of->occurrence};
+}
+
 static rf_status read_texts(translator *x, const char *const text[], const size_t bytes[], int64_t n, rf_error *why)
 {
-    x->of = rf__calloc(x->p->ctx, (size_t)n, sizeof *x->of);
-    if (!x->of) return no_memory(why);
     for (int64_t i = 0; i < n && !x->enough; i++) {
-        rf_error own = {0};
-        if (!text[i]) return rf_fail(why, RF_EARG, "text %lld: expected a text, got NULL", (long long)i);
-        const rf_status status = read_text(x, i, text[i], rf__text_bytes(text, bytes, i), &own, why);
+        const rf_text_prompt one = {text[i], bytes ? bytes[i] : RF_STRING, 0};
+        const rf_status status = add_text(x, &one, why);
         if (status) return status;
-        if (own.code) fail_text(x, i, &own);
-        for (int64_t k = 0; !own.code && !x->of[i].parts && k < x->g.num_return_sequences; k++)
-            hand_out(x, i, NULL, (rf_translation){.rank = k, .end = RF_GENERATE_STOP});
     }
     x->source = rf__calloc(x->p->ctx, (size_t)x->parts + 1, sizeof *x->source);
-    x->kept = rf__calloc(x->p->ctx, (size_t)(x->parts * x->g.num_return_sequences) + 1, sizeof *x->kept);
-    if (!x->source || !x->kept) return no_memory(why);
-    for (int64_t k = 0; k < x->parts; k++)
-        x->source[k] = (rf_translate_source){.id = x->id + x->start[k],
-                                             .n = (int64_t)(x->start[k + 1] - x->start[k]),
-                                             .prefix = x->prefix,
-                                             .prefixes = k == x->of[x->owner[k]].first ? x->prefixes : 0};
+    if (!x->source) return no_memory(why);
+    for (int64_t k = 0; k < x->parts; k++) x->source[k] = part_of(x, k);
     return RF_OK;
+}
+
+/* The next part, when the session requests it. */
+static int next_part(void *user, int idle, rf_translate_source *out)
+{
+    translator *x = user;
+    while (x->given == x->parts) {
+        rf_text_prompt text = {.bytes = RF_STRING};
+        if (x->enough || x->why.code || !x->more(x->user, idle, &text) || add_text(x, &text, &x->why)) return 0;
+    }
+    *out = part_of(x, x->given++);
+    return 1;
 }
 
 /* ---- several writers ---------------------------------------------------------------------------------------------
@@ -459,25 +494,40 @@ static rf_status write_all(translator *x, rf_error *why)
     return status;
 }
 
+/* Of n texts, or of those that `more` returns. */
+static rf_status translate(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                           rf_text_source *more, const rf_translate_options *options, rf_translate_texts_done *done,
+                           void *user, rf_error *why)
+{
+    rf_translate_options o;
+    rf_translate_text_defaults(&o);
+    rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_translate_options", why);
+    if (status) return status;
+    translator x = {.p = p, .o = &o, .more = more, .done = done, .user = user};
+    status = begin(&x, &o, why);
+    if (!status && n) status = read_texts(&x, text, bytes, n, why);
+    if (!status && more) status = rf_session_translate_from(p->session, next_part, &x.g, take, &x, why);
+    else if (!status && !x.enough && !x.why.code && (x.parts || !n)) status = write_all(&x, why);
+    if (!status && x.why.code) status = rf_fail(why, x.why.code, "%s", x.why.text);
+    end(&x);
+    return status;
+}
+
 rf_status rf_translate_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                              const rf_translate_options *options, rf_translate_texts_done *done, void *user,
                              rf_error *why)
 {
-    rf_translate_options o;
     rf_status status = rf__pipeline_check(p, text, n, why);
     if (!status && !done) status = rf__missing("rf_translate_texts", "done", why);
-    if (status) return status;
-    rf_translate_text_defaults(&o);
-    status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_translate_options", why);
-    if (status) return status;
-    translator x = {.p = p, .o = &o, .done = done, .user = user};
-    status = begin(&x, &o, why);
-    if (!status && n) status = read_texts(&x, text, bytes, n, why);
-    if (!status && !x.enough && !x.why.code && (x.parts || !n))
-        status = write_all(&x, why);
-    if (!status && x.why.code) status = rf_fail(why, x.why.code, "%s", x.why.text);
-    end(&x);
-    return status;
+    return status ? status : translate(p, text, bytes, n, NULL, options, done, user, why);
+}
+
+rf_status rf_translate_texts_from(rf_pipeline *p, rf_text_source *source, const rf_translate_options *options,
+                                  rf_translate_texts_done *done, void *user, rf_error *why)
+{
+    rf_status status = rf__pipeline_check(p, NULL, 0, why);
+    if (!status && !(source && done)) status = rf__missing("rf_translate_texts_from", "source, done", why);
+    return status ? status : translate(p, NULL, NULL, 0, source, options, done, user, why);
 }
 
 /* ---- scores of given translations -------------------------------------------------------------------------------- */

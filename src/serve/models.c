@@ -74,6 +74,40 @@ static void read_languages(srv_model *m, const char *folder)
     rf__free(m->s->o.ctx, text);
 }
 
+static int ignore_translation(void *user, int64_t text, const rf_text_translation *t, const rf_error *why)
+{
+    rf_error *first = user;
+    (void)text, (void)t;
+    if (why) *first = *why;
+    return 0;
+}
+
+/* A token of a text or a translation: the matrix of the vocabulary is packed when logits are first requested. */
+static rf_status first_token(void *user, rf_pipeline *p, rf_error *why)
+{
+    const srv_model *m = user;
+    const char *const text[] = {"a"};
+    rf_generate_options g;
+    rf_translate_options o;
+    const rf_generation *out;
+    rf_error own = {0};
+    if (m->config->is_encoder_decoder) {
+        rf_translate_defaults(rf_engine_model(m->engine), &g);
+        rf_translate_text_defaults(&o);
+        o.generate = &g;
+        g.max_new_tokens = 1;
+        rf_error whole = {0};
+        if (rf_translate_texts(p, text, NULL, 1, &o, ignore_translation, &own, &whole)) own = whole;
+    } else {
+        rf_generate_defaults(&g);
+        g.max_new_tokens = 1;
+        rf_generate(p, *text, RF_STRING, &g, NULL, NULL, &out, &own);
+    }
+    /* Whatever else is wrong, a request will get it as its answer. */
+    if (own.code == RF_ENUMERIC || own.code == RF_ENOMEM) return rf_fail(why, own.code, "%s", own.text);
+    return RF_OK;
+}
+
 /* The first results of a model, before it answers anyone: its kernels have run, its numbers are finite. */
 static rf_status try_model(srv_model *m, rf_error *why)
 {
@@ -81,6 +115,8 @@ static rf_status try_model(srv_model *m, rf_error *why)
     rf_engine_job *job = NULL;
     rf_status status = RF_OK;
     if (!m->no_vectors.code) status = rf_engine_embed(m->engine, text, NULL, 1, NULL, NULL, &job, why);
+    else if (srv_generates(m) || m->config->is_encoder_decoder)
+        status = rf_engine_call(m->engine, first_token, m, NULL, &job, why);
     if (!status && job) status = rf_engine_wait(job, -1, why);
     rf_engine_job_free(job);
     return status;

@@ -76,7 +76,8 @@ srv_call *srv_call_next(const srv_call *first)
     return c;
 }
 
-int64_t srv_call_waiting(const srv_call *first)
+/* How many calls srv_call_next would give. */
+static int64_t still_waiting(const srv_call *first)
 {
     srv_shared *all = first->r->model->shared;
     int64_t n = 0;
@@ -84,6 +85,16 @@ int64_t srv_call_waiting(const srv_call *first)
     for (const srv_call *c = all->first; c; c = c->next) n += together(first, c);
     pthread_mutex_unlock(&all->lock);
     return n;
+}
+
+bool srv_call_may_join(const srv_call *first, int64_t joined, int64_t n, double begun)
+{
+    enum { INPUTS = 4096 };
+    const double patience = 1;
+    rf_engine_state state = {.waiting = 0};
+    const int64_t own = joined + still_waiting(first);
+    rf_engine_get_state(first->r->model->engine, &state);
+    return n < INPUTS && (state.waiting <= own || rf__seconds() <= begun + patience);
 }
 
 /* The job of a call: another one may have computed it. */

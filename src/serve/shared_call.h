@@ -42,8 +42,10 @@ void srv_call_leave(srv_call *c);
 /* Within compute: one more call to be computed together with `first`, or NULL. */
 srv_call *srv_call_next(const srv_call *first);
 
-/* How many calls srv_call_next would give. */
-int64_t srv_call_waiting(const srv_call *first);
+/* Within compute: whether a batch that began at the time `begun` may take one more call to its `n` inputs. It may not
+ * when another kind of job has waited for a second, or when it has had so many inputs that what the pipeline keeps of
+ * each until its end counts. joined: calls of the batch whose own jobs wait. */
+bool srv_call_may_join(const srv_call *first, int64_t joined, int64_t n, double begun);
 
 /* Within compute: a call is over, `why` NULL: with a result. */
 void srv_call_end(srv_call *c, const rf_error *why);

@@ -2,7 +2,7 @@
  * on the caller's request, and free everything if an allocation fails. */
 #define _GNU_SOURCE
 #include "roformer/pipeline.h"
-#include "t.h"
+#include "small_folders.h"
 
 enum { TEXTS = 210, WORDS = 8, NEW = 24 };
 
@@ -17,35 +17,11 @@ typedef struct setup {
 
 typedef struct taken { int32_t id[TEXTS][NEW]; int64_t n[TEXTS], calls, failed, enough; } taken;
 
-static char *folder_of(void)
-{
-    static const char *const copied[] = {"config.json", "model.safetensors"};
-    char path[128], word[16];
-    char *folder = strdup(t_folder());
-    for (size_t i = 0; i < RF_COUNT(copied); i++) {
-        snprintf(path, sizeof path, "tests/golden/marian/trained/%s", copied[i]);
-        FILE *f = fopen(path, "rb");
-        static char whole[1 << 20];
-        const size_t n = f ? fread(whole, 1, sizeof whole, f) : 0;
-        if (!n || n == sizeof whole) fail_msg("%s", path);
-        fclose(f);
-        t_write(folder, copied[i], whole, n);
-    }
-    char vocab[1024] = "</s>\n";
-    for (int i = 1; i < 35; i++) {
-        snprintf(word, sizeof word, "w%d\n", i);
-        strcat(vocab, word);
-    }
-    strcat(vocab, "[UNK]\n[CLS]\n[SEP]\n[MASK]\n[PAD]\n<pad>\n");
-    t_write(folder, "vocab.txt", vocab, strlen(vocab));
-    return folder;
-}
-
 /* Lines of one to eight words. */
 static setup *begin(rf_ctx *ctx)
 {
     setup *s = calloc(1, sizeof *s);
-    char *folder = folder_of();
+    char *folder = translator();
     rf_error why = {0};
     s->ctx = ctx;
     if (rf_pipeline_open(ctx, folder, RF_F32, &s->p, &why)) fail_msg("%s", why.text);
@@ -136,6 +112,60 @@ static void threads_are_one(void **state)
     }
 }
 
+/* ---- texts that arrive one by one ---- */
+
+typedef struct feed { taken x; setup *s; int given, left; int64_t before_last; char lent[WORDS * 4]; } feed;
+
+/* Every third text has an error of its own or no tokens; between two texts, there is none for a step. */
+static const char *odd_text(int i) { return i % 3 == 1 ? "" : i % 3 == 2 ? "\xff" : NULL; }
+
+static int next_text(void *user, int idle, rf_text_prompt *out)
+{
+    feed *f = user;
+    if (f->given == TEXTS || (!idle && f->left-- > 0)) return 0;
+    f->left = 1;
+    memcpy(f->lent, f->s->text[f->given], strlen(f->s->text[f->given]) + 1);        /* overwrites the one before */
+    *out = (rf_text_prompt){.text = f->lent, .bytes = RF_STRING};
+    if (++f->given == TEXTS) f->before_last = f->x.calls;
+    return 1;
+}
+
+static int take_of_feed(void *user, int64_t text, const rf_text_translation *t, const rf_error *why)
+{
+    feed *f = user;
+    return take(&f->x, text, t, why);
+}
+
+/* As in a list: greedily and with beams; whole texts and parts of four tokens; a text without tokens, one that is not
+ * UTF-8. */
+static void arrivals_are_a_list(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        setup *s = begin(t_ctx(2, NULL));
+        static taken list;
+        static feed f;
+        rf_error why = {0};
+        list = (taken){0};
+        f = (feed){.s = s};
+        s->g.num_beams = 1 + way % 2;
+        if (way / 2) s->o.max_source_length = 4, s->o.long_source = RF_LONG_SPLIT;
+        for (int i = 0; i < 9; i++)
+            if (odd_text(i)) s->text[i] = odd_text(i);
+        if (translate(s, &list, &why)) fail_msg("%s", why.text);
+        if (rf_translate_texts_from(s->p, next_text, &s->o, take_of_feed, &f, &why)) fail_msg("%s", why.text);
+        same(&list, &f.x);
+        assert_int_equal(f.x.failed, 3);
+        assert_int_equal(list.failed, 3);
+        assert_true(f.before_last > TEXTS / 2);
+        f = (feed){.s = s, .x = {.enough = 5}};
+        assert_int_equal(rf_translate_texts_from(s->p, next_text, &s->o, take_of_feed, &f, &why), RF_OK);
+        assert_int_equal(f.x.calls, 5);
+        assert_int_equal(rf_translate_texts_from(s->p, NULL, &s->o, take_of_feed, &f, &why), RF_EARG);
+        end(s);
+    }
+}
+
 /* After a call of the sink that stops, no thread passes on another result. */
 static void enough(void **state)
 {
@@ -156,6 +186,7 @@ static void memory_ends(void **state)
 {
     (void)state;
     static taken all, x;
+    static feed f;
     rf_error why = {0};
     t_memory memory = {0};
     setup *s = begin(t_counting_ctx(2, NULL, &memory));
@@ -168,8 +199,12 @@ static void memory_ends(void **state)
         memory.fail = memory.calls + n;
         memory.forever = n % 2;
         x = (taken){0};
-        const rf_status status = translate(s, &x, &why);
+        f = (feed){.s = s};
+        const bool arrives = n / (1 + calls / 60) % 4 > 1;
+        const rf_status status = arrives ? rf_translate_texts_from(s->p, next_text, &s->o, take_of_feed, &f, &why)
+                                         : translate(s, &x, &why);
         memory.fail = 0;
+        if (arrives) x = f.x;
         if (!status) assert_int_equal(x.calls - x.failed, TEXTS);
         else assert_int_equal(status, RF_ENOMEM);
         refused += status != RF_OK;
@@ -186,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_end_as_the_folder_says), cmocka_unit_test(threads_are_one),
+        cmocka_unit_test(arrivals_are_a_list),
         cmocka_unit_test(enough),
         cmocka_unit_test(memory_ends),
     };

@@ -10,6 +10,7 @@
 
 #include "served.h"
 #include "serve/server.h"
+#include "small_folders.h"
 
 enum { CLIENTS = 12, SIZE = 1 << 20 };
 
@@ -187,6 +188,59 @@ static void requests_of_clients_that_leave_are_not_computed(void **state)
         assert_true(metric(&s, "te_request_failure{err=\"dropped\"}") == CLIENTS);
         finish(&s);
     }
+}
+
+/* ---- translations that arrive one after the other ---- */
+
+/* Sends `body` to a translator. */
+static int translate(const served *s, const char *words)
+{
+    char body[512];
+    snprintf(body, sizeof body, "{\"inputs\":[%s]}", words);
+    return send_request(s, "/", body);
+}
+
+static void expect_translation(const served *s, const char *words, const char *answer)
+{
+    char *out = t_bytes(SIZE);
+    assert_int_equal(read_answer(translate(s, words), out), 200);
+    assert_string_equal(strstr(out, "\r\n\r\n"), strstr(answer, "\r\n\r\n"));
+}
+
+/* Requests that wait at the same time are one batch: the answers of each alone, one text fails alone, and clients that
+ * have left take nobody with them. */
+static void translations_join_a_batch(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"\"w3 w4 w5\",\"w6\"", "\"w7\"", "\"w3\",\"w8 w9\",\"w4 w4\""};
+    enum { ROWS = sizeof words / sizeof *words };
+    char *folder = translator();
+    served s = begin_with(folder);
+    const srv_options o = patient(&s);
+    char *alone[ROWS], *out = t_bytes(SIZE);
+    int fd[4 * ROWS];
+    hold h;
+    serve(&s, &o);
+    for (int i = 0; i < ROWS; i++) {
+        alone[i] = t_bytes(SIZE);
+        assert_int_equal(read_answer(translate(&s, words[i]), alone[i]), 200);
+    }
+    const double batches = metric(&s, "roformer_batches_total{model=\"tiny\"}");
+    take_hold(&h, &s);
+    for (int i = 0; i < 4 * ROWS; i++) fd[i] = translate(&s, words[i % ROWS]);
+    await_metric(&s, "roformer_inputs", 4 * 6);
+    for (int i = 0; i < ROWS; i++) leave(fd[i], i % 2);
+    await_metric(&s, "roformer_inputs", 3 * 6);
+    let_go(&h);
+    for (int i = ROWS; i < 4 * ROWS; i++) {
+        assert_int_equal(read_answer(fd[i], out), 200);
+        assert_string_equal(strstr(out, "\r\n\r\n"), strstr(alone[i % ROWS], "\r\n\r\n"));
+    }
+    await_metric(&s, "roformer_inputs", 0);
+    assert_true(metric(&s, "roformer_batches_total{model=\"tiny\"}") <= batches + 2); /* the held one; all others */
+    for (int i = 0; i < ROWS; i++) expect_translation(&s, words[i], alone[i]);
+    finish(&s);
+    free(folder);
 }
 
 /* ---- limits ---- */
@@ -415,6 +469,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_of_clients_that_leave_are_not_computed),
+        cmocka_unit_test(translations_join_a_batch),
         cmocka_unit_test(above_the_limits_is_429_and_what_was_accepted_is_answered),
         cmocka_unit_test(histograms_have_the_size_of_the_batch),
         cmocka_unit_test(a_queue_of_too_many_tokens_is_429),

@@ -1,8 +1,7 @@
 /* api_generate.c — text by a causal model: OpenAI's completions and the text-generation pipeline.
  *
  * Requests with the same options are written in one running batch: each joins it when there is space and leaves it when
- * its text ends (rf_generate_texts_from). Others wait until the batch has ended; a batch takes no more requests when
- * another one has waited for WAIT seconds. */
+ * its text ends (rf_generate_texts_from). Others wait until the batch has ended (srv_call_may_join). */
 #include <stdlib.h>
 #include <time.h>
 
@@ -11,7 +10,6 @@
 #include "serve/http/stream.h"
 
 enum { STOPS = 4 }; /* stop strings of a request                                                  */
-#define WAIT 1.0
 
 typedef struct writing {
     srv_call call;        /* first: a call is a writing                                                 */
@@ -92,21 +90,27 @@ static bool send_piece(writing *x, const char *piece, size_t size, const char *r
     return good;
 }
 
+static bool send_error(srv_request *r, const char *message)
+{
+    srv_text t = {0};
+    srv_puts(&t, "data: {\"error\":{\"message\":");
+    srv_put_string(&t, message, strlen(message));
+    srv_puts(&t, ",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n");
+    const bool good = !t.failed && srv_stream_write(r, t.at, t.n);
+    srv_text_clear(&t);
+    return good;
+}
+
+/* A stream without "[DONE]" is not whole. */
 static void send_end(writing *x, const rf_error *why)
 {
     srv_request *r = x->call.r;
     const size_t end = stop_at(x, x->sent);
-    if (!why && end > x->sent) send_piece(x, x->text.at + x->sent, end - x->sent, NULL);
-    if (!why) send_piece(x, "", 0, finish_reason(x));
-    else {
-        srv_text t = {0};
-        srv_puts(&t, "data: {\"error\":{\"message\":");
-        srv_put_string(&t, why->text, strlen(why->text));
-        srv_puts(&t, ",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n");
-        if (!t.failed) srv_stream_write(r, t.at, t.n);
-        srv_text_clear(&t);
-    }
-    srv_stream_write(r, "data: [DONE]\n\n", 14);
+    bool good = !why;
+    if (good && end > x->sent) good = send_piece(x, x->text.at + x->sent, end - x->sent, NULL);
+    if (good) good = send_piece(x, "", 0, finish_reason(x));
+    if (!good) good = send_error(r, why ? why->text : "out of memory: the end of the text");
+    if (good) srv_stream_write(r, "data: [DONE]\n\n", 14);
     srv_stream_end(r);
 }
 
@@ -136,14 +140,11 @@ static void leave(batch *b, writing *x, const rf_error *why)
     srv_call_end(&x->call, why);
 }
 
-/* Another kind of job waits. */
-static bool others_wait(const batch *b)
+static bool may_join(const batch *b)
 {
-    rf_engine_state state = {.waiting = 0};
-    int64_t own = srv_call_waiting(&b->first->call);
-    rf_engine_get_state(b->first->call.r->model->engine, &state);
-    for (const writing *x = b->all; x; x = x->next) own += !x->call.leads; /* their jobs wait */
-    return state.waiting > own && rf__seconds() > b->begun + WAIT;
+    int64_t joined = 0;
+    for (const writing *x = b->all; x; x = x->next) joined += !x->call.leads;
+    return srv_call_may_join(&b->first->call, joined, b->n, b->begun);
 }
 
 static int next_prompt(void *user, int idle, rf_text_prompt *out)
@@ -152,7 +153,7 @@ static int next_prompt(void *user, int idle, rf_text_prompt *out)
     writing *x = b->waiting;
     (void)idle;
     b->waiting = NULL;
-    if (!x && b->n && others_wait(b)) return 0;
+    if (!x && b->n && !may_join(b)) return 0;
     if (!x && !(x = (writing *)srv_call_next(&b->first->call))) return 0;
     x->number = b->n++;
     x->next = b->all;

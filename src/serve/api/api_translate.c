@@ -1,16 +1,20 @@
-/* api_translate.c — translations: LibreTranslate's routes and the translation pipeline. */
+/* api_translate.c — translations: LibreTranslate's routes and the translation pipeline.
+ *
+ * Requests with the same options are translated in one running batch: the texts of each join it when there is space,
+ * and the request is answered when they have been translated (rf_translate_texts_from). Others wait until the batch has
+ * ended (srv_call_may_join). */
 #include <stdlib.h>
 
 #include "serve/api/api.h"
 #include "serve/shared_call.h"
 
-enum { MOST = 64 }; /* texts that are translated together */
-
 typedef struct translating {
     srv_call call; /* first: a call is a translating                                             */
+    struct translating *next; /* in the batch                                                               */
     bool pipeline, alignments;
     srv_texts texts;
-    char **out; /* [texts.n]                                                                  */
+    int64_t first, given, left; /* number of its first text in the batch; texts given to the model; to come   */
+    char **out;                 /* [texts.n]                                                                  */
     size_t *bytes;
     srv_text *pair; /* [texts.n] pairs of aligned words, or NULL                                */
     rf_error why;
@@ -31,10 +35,10 @@ static void free_translating(void *own)
 /* ---- the batch, in the engine's thread --------------------------------------------------------------------------- */
 
 typedef struct batch {
-    const char *text[MOST];
-    size_t bytes[MOST];
-    translating *of[MOST]; /* whose text it is                                                           */
-    int64_t at[MOST], n;   /* and which of its texts                                                     */
+    translating *first, *all; /* all: those that are being translated                                       */
+    translating *now;         /* the one whose texts are given to the model, or NULL                        */
+    int64_t n;                /* texts given                                                                */
+    double begun;
 } batch;
 
 static bool same(const srv_call *a, const srv_call *b)
@@ -52,52 +56,100 @@ static void put_pairs(srv_text *t, const rf_text_translation *of)
     srv_puts(t, "]");
 }
 
+static void leave(batch *b, translating *x, const rf_error *why)
+{
+    translating **at = &b->all;
+    while (*at && *at != x) at = &(*at)->next;
+    if (*at) *at = x->next;
+    if (b->now == x) b->now = NULL;
+    srv_call_end(&x->call, why);
+}
+
+static bool may_join(const batch *b)
+{
+    int64_t joined = 0;
+    for (const translating *x = b->all; x; x = x->next) joined += !x->call.leads;
+    return srv_call_may_join(&b->first->call, joined, b->n, b->begun);
+}
+
+static void join(batch *b, translating *x)
+{
+    x->first = b->n;
+    x->left = x->texts.n;
+    x->next = b->all;
+    b->all = b->now = x;
+}
+
+/* Texts of a request that nobody waits for any more are not given to the model; those that it has run to their ends. */
+static void drop_rest(batch *b)
+{
+    translating *x = b->now;
+    x->why = srv_call_late(&x->call);
+    x->left -= x->texts.n - x->given;
+    b->now = NULL;
+    if (!x->left) leave(b, x, &x->why);
+}
+
+static int next_text(void *user, int idle, rf_text_prompt *out)
+{
+    batch *b = user;
+    (void)idle;
+    if (b->now && srv_call_is_late(&b->now->call, rf__seconds())) drop_rest(b);
+    if (!b->now) {
+        if (b->n && !may_join(b)) return 0;
+        translating *x = (translating *)srv_call_next(&b->first->call);
+        if (!x) return 0;
+        join(b, x);
+    }
+    translating *x = b->now;
+    *out = (rf_text_prompt){.text = x->texts.text[x->given], .bytes = x->texts.bytes[x->given]};
+    b->n++;
+    if (++x->given == x->texts.n) b->now = NULL;
+    return 1;
+}
+
+static translating *find(const batch *b, int64_t text)
+{
+    translating *x = b->all;
+    while (x && (text < x->first || text >= x->first + x->given)) x = x->next;
+    return x;
+}
+
 static int done(void *user, int64_t text, const rf_text_translation *t, const rf_error *why)
 {
-    const batch *b = user;
-    translating *x = b->of[text];
-    const int64_t i = b->at[text];
+    batch *b = user;
+    translating *x = find(b, text);
+    if (!x || (t && t->of.rank)) return 0;
+    const int64_t i = text - x->first;
     if (why && !x->why.code) x->why = *why;
-    if (!t || t->of.rank) return 0;
-    x->call.r->tokens += t->source_tokens + t->of.n;
-    x->out[i] = malloc(t->bytes + 1);
-    if (!x->out[i]) return rf_fail(&x->why, RF_ENOMEM, "out of memory: a translation"), 0;
-    memcpy(x->out[i], t->text, t->bytes);
-    x->bytes[i] = t->bytes;
-    if (x->pair) put_pairs(&x->pair[i], t);
+    if (t) {
+        x->call.r->tokens += t->source_tokens + t->of.n;
+        x->bytes[i] = t->bytes;
+        x->out[i] = malloc(t->bytes + 1);
+        if (x->out[i]) memcpy(x->out[i], t->text, t->bytes);
+        else rf_fail(&x->why, RF_ENOMEM, "out of memory: a translation");
+        if (x->pair) put_pairs(&x->pair[i], t);
+    }
+    if (!--x->left) leave(b, x, x->why.code ? &x->why : NULL);
     return 0;
 }
 
-static void compute_texts(batch *b, rf_pipeline *p, rf_error *why)
-{
-    rf_translate_options o;
-    rf_translate_text_defaults(&o);
-    o.alignments = b->n && b->of[0]->alignments;
-    if (b->n && !why->code) rf_translate_texts(p, b->text, b->bytes, b->n, &o, done, b, why);
-    b->n = 0;
-}
-
-/* All texts of all requests that wait, MOST at a time. */
 static void compute(srv_call *first, rf_pipeline *p)
 {
-    enum { CALLS = 64 };
-    translating *taken[CALLS];
-    batch b = {.n = 0};
+    translating *x = (translating *)first;
+    rf_translate_options o;
     rf_error why = {0};
-    int64_t calls = 0;
-    for (srv_call *c = first; c; c = calls < CALLS ? srv_call_next(first) : NULL) {
-        translating *x = taken[calls++] = (translating *)c;
-        for (int64_t i = 0; i < x->texts.n; i++) {
-            b.text[b.n] = x->texts.text[i];
-            b.bytes[b.n] = x->texts.bytes[i];
-            b.of[b.n] = x;
-            b.at[b.n++] = i;
-            if (b.n == MOST) compute_texts(&b, p, &why);
-        }
-    }
-    compute_texts(&b, p, &why);
-    for (int64_t k = calls; k--;)
-        srv_call_end(&taken[k]->call, why.code ? &why : taken[k]->why.code ? &taken[k]->why : NULL);
+    /* The first request may end before the batch does; it is asked for its options and its model until then. */
+    srv_request *r = x->call.r;
+    atomic_fetch_add(&r->users, 1);
+    batch b = {.first = x, .begun = rf__seconds()};
+    join(&b, x);
+    rf_translate_text_defaults(&o);
+    o.alignments = x->alignments;
+    if (!rf_translate_texts_from(p, next_text, &o, done, &b, &why) && b.all)
+        rf_fail(&why, RF_ECANCELED, "canceled: the batch ended");
+    while (b.all) leave(&b, b.all, &why);
+    srv_request_release(r);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@ bool srv_stream_write(srv_request *r, const char *text, size_t size)
     pthread_mutex_lock(&t->lock);
     srv_put(&t->text, text, size);
     const bool good = !t->text.failed;
+    t->text.failed = false; /* what comes later may fit, such as the error that says so */
     pthread_mutex_unlock(&t->lock);
     if (good && !atomic_load(&r->gone)) srv_http_resume(r);
     return good && !atomic_load(&r->gone);
