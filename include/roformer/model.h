@@ -28,7 +28,7 @@ typedef struct rf_session rf_session;
  *
  *   out        closed with rf_model_close
  *   RF_EDATA   a file is malformed; missing tensors and tensors of a wrong shape are listed in one message
- *   RF_EUNSUPPORTED  a file asks for something that is not supported
+ *   RF_EUNSUPPORTED  a file uses a feature that is not supported
  *   RF_ENUMERIC  a weight is not finite
  *   RF_EIO     a file cannot be opened
  *   RF_ENOMEM  out of memory */
@@ -177,8 +177,8 @@ rf_status rf_session_continue(rf_session *s, const rf_sequence which[], const rf
 
 /* ---- memory ----
  *
- * Without sharing, a sequence keeps 2 L C numbers for each token (L layers, C columns) of 4 bytes, or 2 bytes in bf16,
- * rounded up to whole pages. Some position encodings add columns or a state. */
+ * Without sharing, a sequence keeps 2 L C numbers for each token (L layers, C columns), each of 4 bytes, or 2 in bf16.
+ * The total is rounded up to whole pages. Some position encodings add columns or a state. */
 
 /* Bytes that a sequence of this many tokens keeps; SIZE_MAX if the number does not fit in a size_t. `options` may be
  * NULL. */

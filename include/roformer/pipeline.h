@@ -67,7 +67,7 @@ const rf_model *rf_pipeline_model(const rf_pipeline *p);
 rf_session *rf_pipeline_session(rf_pipeline *p);
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p);              /* NULL: the model has no fine-tuned head */
 
-/* Numbers of a text's vector: hidden_size of the model, or the width of the folder's last Dense module. */
+/* Number of components of a text's vector: hidden_size of the model, or the width of the folder's last Dense module. */
 int64_t rf_pipeline_width(const rf_pipeline *p);
 
 /* The settings for sentence embeddings in the folder's sentence-transformers files, or else in its config.json. The
@@ -278,17 +278,17 @@ typedef int rf_text_sink(void *user, const char *text, size_t bytes);
  * is a prefix of the text of n + 1 tokens.
  *
  *   options    NULL: rf_generate_defaults_of. If no stop tokens are given, the folder's end tokens apply, or [SEP] if
- *              it names none. If no suppressed tokens are given, or the folder's own list, these are never chosen: the
- *              tokens of that list, ids without a token, and, unless special_tokens is 1, [PAD], [UNK], [CLS] and
- *              [MASK]. num_return_sequences must be 1
+ *              it names none. If the options have no suppressed tokens, or the folder's own list, the following are
+ *              never chosen: the tokens of the folder's list, ids without a token, and, unless special_tokens is 1,
+ *              [PAD], [UNK], [CLS] and [MASK]. num_return_sequences must be 1
  *   sink       may be NULL
  *   out        may be NULL
  *   others     as rf_session_generate (generate.h) */
 rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf_generate_options *options,
                       rf_text_sink *sink, void *user, const rf_generation **out, rf_error *why);
 
-/* Continues many prompts at once, with rf_session_generate_all. Sample j of prompt i is text i num_return_sequences +
- * j.
+/* Continues many prompts at once, with rf_session_generate_all. Sample j of prompt i is the text with the number
+ * i * num_return_sequences + j.
  *
  *   occurrence [n] added to `occurrence` of the options, to give repeated prompts different random numbers; or NULL
  *   sink       called with new text; calls for different texts come in no particular order. A return value other than 0
@@ -403,7 +403,7 @@ typedef struct rf_text_score {
  *
  * Under a masked language model, logprob[i] is that of token i given all other tokens, before and after it, with
  * token i masked. The sum is the pseudo-log-likelihood (Salazar et al. 2020, arXiv:1910.14659); exp(-total / n) is the
- * pseudo-perplexity. The options must be 0.
+ * pseudo-perplexity. All options must be 0.
  *
  *   cost       causal: one forward pass over the tokens; masked: one forward pass for each token
  *   context    may be NULL with 0 bytes; the first token of the text follows its last token

@@ -117,7 +117,7 @@ static const cli_option options[] = {
      "repeated", NULL},
     CLI_DTYPE_OPTION(struct bench_args, dtype),
     {"gradient_checkpointing", 0, CLI_FLAG, A(checkpoints), NULL, NULL, 0, 0, NULL,
-     "train, save: recompute the activations of each layer in the backward pass", NULL},
+     "for train and save: recompute the activations of each layer in the backward pass", NULL},
     {"text", 0, CLI_FILE, A(text), "FILE", NULL, 0, 0, NULL, "input of the tokenizer (default: a sample)", NULL},
     {"seconds", 0, CLI_REAL, A(seconds), "X", "2", 0.01, 3600, NULL, "time to measure each row, in seconds", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON object", NULL},

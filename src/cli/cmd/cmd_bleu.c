@@ -365,8 +365,8 @@ const cli_command cmd_bleu = {
     "bleu",
     "REFERENCE... [-i FILE...]",
     "score translations with BLEU, chrF and TER, with confidence intervals and tests",
-    "Scores equal those of sacreBLEU 2.6 with the same options, which the signature names.  Files have one segment "
-    "per line and may be compressed.  Several references are several files.\n"
+    "Scores equal those of sacreBLEU 2.6 with the same options, which the signature names.  Files have one segment per "
+    "line and may be compressed.  Give several references as several files.\n"
     "With --paired-ar or --paired-bs, the first system is the baseline.  p is the probability of a difference at "
     "least as large if both systems were equally good.\n"
     "--tokenized computes the BLEU of papers that use the script of tensor2tensor.  Its scores are higher than those "

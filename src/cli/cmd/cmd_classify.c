@@ -49,7 +49,7 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(classify_args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION_OF(classify_args, model, "folder of a fine-tuned model (the shipped model is not)"),
+    CLI_MODEL_OPTION_OF(classify_args, model, "folder of a fine-tuned model (the shipped model is not fine-tuned)"),
     {"pair", 0, CLI_TEXT, A(pair), "TEXT", NULL, 0, 0, NULL, "second text for each TEXT", NULL},
     CLI_DTYPE_OPTION(classify_args, dtype),
     {"top", 'k', CLI_INT, A(top), "N", "0", 0, 65536, NULL, "print only the N most likely labels; 0: all", NULL},
@@ -69,8 +69,9 @@ const cli_command cmd_classify = {
     "[TEXT...]",
     "classify texts with a fine-tuned model",
     "Reads each TEXT or, without TEXT, each line of standard input.  Prints a list of labels with their scores, the "
-    "best first, as the text-classification pipeline of transformers does: after softmax; after a sigmoid for several "
-    "labels at once, and for a single output without problem_type in config.json; for regression, the number itself.",
+    "best first, as the text-classification pipeline of transformers does.  Scores are probabilities after softmax.  "
+    "If a text may have several labels, or if the model has a single output and config.json no problem_type, they are "
+    "probabilities after a sigmoid.  For regression, the score is the predicted number.",
     examples,
     options,
     sizeof(classify_args),

@@ -92,7 +92,7 @@ const cli_command cmd_convert = {
     "Reads pytorch_model.bin or safetensors, as one file or as shards, with current or older tensor names (gamma, "
     "beta).  Writes config.json, the tokenizer and model.safetensors, which transformers can load.  Lists for every "
     "tensor what was done with it.  A tensor that the model does not use is an error unless --drop names it.  The "
-    "written weights are read back and compared.  Keys of config.json that have no meaning here are kept.  Other "
+    "written weights are read back and compared.  Keys of config.json that this program does not use are kept.  Other "
     "files are copied, except weights in other formats and files of a training run; each of these files is listed.\n"
     "With --dtype int8, the matrices of the layers are stored with 8 bits per weight and one scale per row, in the "
     "format of compressed-tensors (W8A8).  Commands use them unchanged with their own --dtype int8.",

@@ -295,7 +295,7 @@ static const cli_option options[] = {
     {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
      "maximum number of new tokens", NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
-     "sample tokens instead of greedy decoding; implied by the next five options, and by --num_return_sequences "
+     "sample tokens instead of greedy decoding; implied by the five options below, and by --num_return_sequences "
      "without beams", NULL},
     CLI_SAMPLING_OPTIONS(struct args),
     {"typical_p", 0, CLI_REAL, A(o.typical_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
@@ -356,15 +356,15 @@ const cli_command cmd_generate = {
     "[TEXT...]",
     "generate text with a causal model",
     "Each TEXT is a prompt.  Without TEXT, each line of standard input is a prompt, or the whole file of "
-    "--prompt_file.  Without sampling options or beams, decoding is greedy.  A text ends at [SEP], which training "
-    "puts at the end of documents, after a --stop string, or after --max_new_tokens.\n"
+    "--prompt_file.  Without sampling options or beams, decoding is greedy.  A text ends at [SEP] (training puts it at "
+    "the end of each document), after a --stop string, or after --max_new_tokens tokens.\n"
     "Options that are not given default to the model's generation_config.json, then to the values below.  In that "
     "file, eos_token_id replaces [SEP], and max_length includes the prompt.\n"
     "RoFormer-Sim reads the prompt with bidirectional attention and generates texts with the same meaning.\n"
-    "Up to --batch_size texts are generated at the same time, and a common beginning of prompts is computed once.  "
-    "Texts are printed in the order of the prompts, and tokens are printed as they are generated.  The same prompt "
-    "and seed give the same text, regardless of the number of threads and of the other prompts.  If a prompt occurs "
-    "several times, each occurrence gets its own sample.\n"
+    "Up to --batch_size texts are generated at the same time.  A beginning that prompts have in common is computed "
+    "once.  Texts are printed in the order of the prompts, and tokens are printed as they are generated.  The same "
+    "prompt and seed give the same text, regardless of the number of threads and of the other prompts.  If a prompt "
+    "occurs several times, each occurrence gets its own sample.\n"
     "With --json: {\"generated_text\", \"finish_reason\": \"stop\" or \"length\", \"prompt_tokens\", \"ids\", "
     "\"logprobs\"}.  The last two describe the new tokens; logprobs are those of the model before sampling options "
     "are applied.",

@@ -131,12 +131,13 @@ const cli_command cmd_position_report = {
     "position-report",
     "--text FILE...",
     "measure how a trained model uses positions",
-    "Measures how much hidden states and logits change when all positions move by 1, 7, 64 and 1000; for each layer "
-    "and head, how far attention reaches (the mean of |m-n|), how widely it is spread (its entropy) and which "
-    "rotation planes queries and keys use; for encodings that add a vector per position, the angles between the "
-    "subspaces of these vectors and of the word embeddings; and the loss by position and by length, where the same "
-    "masked tokens are predicted from sequences of --max_length tokens and of 2, 4, 8 and 16 times as many.\n"
-    "The losses need long documents.  If no document is long enough, the lengths end at the longest one that a "
+    "Measures how much hidden states and logits change when all positions move by 1, 7, 64 and 1000.  For each layer "
+    "and head, it measures how far attention reaches (the mean of |m-n|), how widely it is spread (its entropy), and "
+    "which rotation planes queries and keys use.  For encodings that add a vector per position, it measures the angles "
+    "between the subspace of these vectors and that of the word embeddings.  Finally, it measures the loss by position "
+    "and by length: the same masked tokens are predicted from sequences of --max_length tokens and of 2, 4, 8 and 16 "
+    "times as many.\n"
+    "The losses need long documents.  If no document is long enough, the lengths end at the largest of these that a "
     "document has.",
     examples,
     options,

@@ -89,8 +89,8 @@ const cli_command cmd_predict = {
     "Reads the same columns as fine-tuning except the labels, and writes one line per example in the same order: its "
     "id, if the file has one, and its label and probability, number, tags, answer or choice.  Values that a table "
     "cannot represent are an error (a tab or line end in an id, label or answer; a comma in one of several labels); "
-    "jsonl can represent them.  A single output without problem_type in config.json is a number, as in the Trainer of "
-    "transformers; classify prints its sigmoid.",
+    "jsonl can represent them.  If the model has a single output and config.json no problem_type, the output is "
+    "printed as a number, as by the Trainer of transformers; classify prints its sigmoid.",
     examples,
     options,
     sizeof(predict_args),

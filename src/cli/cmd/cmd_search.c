@@ -181,8 +181,8 @@ const cli_command cmd_search = {
     "INDEX [QUERY]",
     "search an index for the lines most similar to a query",
     "Prints score, number and text of the lines whose vectors are most similar to that of the query.  The best line "
-    "comes first; of equal scores, the earlier line.  The output is the same as that of roformer rank for the same "
-    "lines.  Scores are cosines of the float vectors, not of their int8 codes.\n"
+    "comes first.  If scores are equal, the earlier line comes first.  The output is the same as that of roformer rank "
+    "for the same lines.  Scores are cosines of the float vectors, not of their int8 codes.\n"
     "Without QUERY, each line of standard input is a query, and its line number is printed before each of its "
     "results; empty queries have no results.  With --input-format fasta, each record is a query.  The model must be "
     "the one that built the index.  The index defines pooling, prompt and maximum length.",

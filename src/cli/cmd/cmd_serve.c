@@ -358,7 +358,7 @@ static const cli_option options[] = {
      "refuse inputs that are too long unless the request says \"truncate\": true", NULL},
     {"access-log", 0, CLI_FILE, A(log), "FILE", NULL, 0, 0, NULL, "append a line for each request; -: standard output",
      NULL},
-    {"log-format", 0, CLI_CHOICE, A(log_format), "json|common", "json", 0, 0, NULL, "format of these lines", NULL},
+    {"log-format", 0, CLI_CHOICE, A(log_format), "json|common", "json", 0, 0, NULL, "format of the access log", NULL},
 #define SRV_LIMIT(member, option, variable, initial, least, most, unit, what) \
     {option, 0, CLI_INT, A(limits.member), unit, #initial, least, most, variable, what, NULL},
 #include "serve/limits.def"

@@ -365,7 +365,7 @@ static const cli_option options[] = {
      "print the word alignment after each translation as \" ||| 0-0 2-1 ...\": for each word of the translation, the "
      "word of the text that it comes from", NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
-     "sample tokens instead of beam search; implied by the next four options", NULL},
+     "sample tokens instead of beam search; implied by the four options below", NULL},
     CLI_SAMPLING_OPTIONS(struct args),
     {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "random seed of sampling", NULL},
     {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
@@ -404,7 +404,7 @@ const cli_command cmd_translate = {
     "tokens.  Texts are translated in batches.  Translations are printed in the order of the texts, each as soon as "
     "all earlier ones are complete.  A translation does not depend on the number of threads or on the other texts.\n"
     "With --nbest above 1, one line per translation: \"number of the text from 0 ||| translation ||| logprob= X ||| "
-    "score\".  The score is the log-probability divided as --length_norm says.\n"
+    "score\".  The score is the log-probability divided by the norm of --length_norm.\n"
     "With --json: {\"translation\", \"score\", \"logprob\", \"finish_reason\": \"stop\" or \"length\", \"ids\", "
     "\"logprobs\", \"end_logprob\", \"source_tokens\", \"parts\"} for the best translation; with --alignment also "
     "\"alignment\"; with --nbest also \"nbest\", the list of all translations.\n"

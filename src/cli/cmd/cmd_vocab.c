@@ -307,7 +307,7 @@ static const cli_option options[] = {
     {"character-coverage", 0, CLI_REAL, A(coverage), "X", "0.9995", 1e-6, 1, NULL,
      "subwords: fraction of the characters of the text that the vocabulary covers", NULL},
     {"byte-fallback", 0, CLI_FLAG, A(byte_fallback), NULL, NULL, 0, 0, NULL,
-     "subwords: encode other characters as bytes, so that none is unknown", NULL},
+     "subwords: encode characters outside the vocabulary as bytes, so that none is unknown", NULL},
     {"normalization", 0, CLI_CHOICE, A(normalization), NORMALIZATIONS, "nmt_nfkc", 0, 0, NULL,
      "subwords: Unicode normalization; _cf: with case folding", "normalization_rule_name"},
     {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace an existing tokenizer", NULL},
