@@ -43,13 +43,13 @@ static rf_tensor *norm(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *
     return rf_norm(g, h, NULL, 0, gamma, beta, b->config->layer_norm_eps, b->family->norm);
 }
 
-/* The input of a sub-layer, from h, */
+/* The input of a sub-layer, computed from h. */
 static rf_tensor *before(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
 {
     return b->config->normalize_before ? norm(g, b, h, gamma, beta) : h;
 }
 
-/* and the new h, from its result x. */
+/* The new h, computed from the result x of the sub-layer. */
 static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta,
                          rf_tensor *after)
 {
@@ -126,11 +126,11 @@ rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)
     return b->config->normalize_before ? norm(g, b, h, w->last, w->last_bias) : h;
 }
 
-/* For a layer: query, key, value; attention and its log-sum-exp; the sums before the norms, their means and deviations,
- * and their results; the feed-forward before its activation. Temporary: the feed-forward after its activation; adjoints
- * of a norm's sum and of its dropout; those of query, key and value. For a label: its row, transform (twice), norm and
- * adjoint. Forward: a layer with its input, query, key, value; attention and its projection; the feed-forward inside
- * and out; both norms. */
+/* Stored for a layer: query, key, value; attention and its log-sum-exp; the sums before the norms, their means and
+ * deviations, and their results; the feed-forward before its activation. Temporary: the feed-forward after its
+ * activation; adjoints of a norm's sum and of its dropout; those of query, key and value. For a label: its row,
+ * transform (twice), norm and adjoint. Forward: a layer with its input, query, key, value; attention and its
+ * projection; the feed-forward inside and out; both norms. */
 rf_footprint rf__bert_footprint(const rf_config *c, bool bf16)
 {
     const double C = (double)c->hidden_size, E = (double)c->embedding_size, F = (double)c->intermediate_size,
@@ -147,8 +147,9 @@ rf_footprint rf__bert_footprint(const rf_config *c, bool bf16)
     };
 }
 
-/* With a gate: both of its halves are kept, and their result; temporary are the adjoints of all three. With norms
- * before the sub-layers: their results, too, and what dropout makes of the sub-layers'. */
+/* With a gate, both of its halves and their result are stored as well, and the adjoints of all three are temporary.
+ * With norms before the sub-layers, the results of the norms and of the dropout after each sub-layer are stored as
+ * well. */
 rf_footprint rf__gated_footprint(const rf_config *c, bool bf16)
 {
     const double F = (double)c->intermediate_size;

@@ -41,8 +41,8 @@ void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);   /
 rf_tensor *rf__encoder_vector(rf_graph *g, rf_encoder *e, rf_tensor *x);
 rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 
-/* Those of the tokens row[0..n), [n,C]; row must stay valid until reset. Projection and feed-forward of the last
- * layer, three quarters of its work, are computed only for these. Without dropout, the bits are those of
+/* Last hidden states of the tokens row[0..n), [n,C]; row must stay valid until reset. Projection and feed-forward of
+ * the last layer, three quarters of its work, are computed only for these. Without dropout, the bits are those of
  * rf__encoder_forward. */
 rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *batch, const int32_t row[], int64_t n);
 
@@ -54,8 +54,9 @@ rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *
  * no decoder. */
 rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, const rf_batch *target);
 
-/* The same in two steps: stores what the decoder's layers need of sources in the cache's sequences, which
- * rf__cache_read has created; and tokens that continue such sequences. The bits are those of rf__pair_forward. */
+/* The same in two steps. rf__source_forward stores what the decoder's layers need of sources in the cache's sequences,
+ * which rf__cache_read has created. rf__target_forward_next computes tokens that continue such sequences. The bits are
+ * those of rf__pair_forward. */
 void rf__source_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, rf_cache *cache);
 rf_tensor *rf__target_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *target, rf_cache *cache);
 

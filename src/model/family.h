@@ -141,8 +141,7 @@ const rf_silent *rf__silent_find(const rf_family *f, const char *name);
 /* RF_EUNSUPPORTED: the family does not support the encoding. */
 rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *why);
 
-/* ---- shared by the files of families
- * ------------------------------------------------------------------------------ */
+/* ---- shared by the files of families ----------------------------------------------------------------------------- */
 
 /* softmax(R(m) q (R(n) k)^T / sqrt D) v, or the encoding's variant: [N,3C] -> [N,C] (encoder.c). */
 rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv);

@@ -267,7 +267,7 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
     return status ? status : rf__model_open_with(ctx, folder, type, &config, out, why);
 }
 
-/* Special tokens beyond the rows, such as Gemma's token of images, are refused where a text has them. */
+/* Special tokens beyond the rows, such as Gemma's token for images, are refused if a text contains them. */
 static bool exceeds(const rf_tokenizer *t, int64_t rows)
 {
     for (int64_t id = rows; id < rf_tokenizer_size(t); id++)

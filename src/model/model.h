@@ -27,7 +27,7 @@ struct rf_model {
     pthread_mutex_t lock;       /* protects the packed word embeddings, the only member created later */
 };
 
-/* Calls the observer with every layer's attention in the session's next calls; NULL: not any more. */
+/* Calls the observer with every layer's attention in the session's next calls; NULL: no longer. */
 void rf__session_observe(rf_session *s, rf__observer *observer, void *user);
 
 const rf_model *rf__session_model(const rf_session *s);

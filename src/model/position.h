@@ -104,8 +104,7 @@ typedef void rf__observer(void *user, rf_graph *g, const rf__view *view);
  * max_position_embeddings. */
 int64_t rf__position_grid(const rf_config *c);
 
-/* ---- shared by encodings made of sines (sinusoidal.c)
- * -------------------------------------------------------------- */
+/* ---- shared by encodings made of sines (sinusoidal.c) ------------------------------------------------------------ */
 
 double rf__sinusoidal_frequency(const rf_config *c, int64_t t, int64_t width);     /* sinusoidal_base^(-2t/width)     */
 void rf__sinusoidal_row(const rf_config *c, int64_t m, float *row, int64_t width); /* sines and cosines, interleaved  */
@@ -114,8 +113,7 @@ rf_status rf__sinusoidal_even(const rf_config *c, rf_error *why);               
 /* A vector for each token, added to its word. */
 void rf__position_sum_cost(const rf_config *c, int64_t T, double *flops, double *bytes);
 
-/* ---- rotary: shared by its files (rope_scaling.c)
- * ------------------------------------------------------------------ */
+/* ---- rotary: shared by its files (rope_scaling.c) ---------------------------------------------------------------- */
 
 /* The frequency of plane i of r/2, scaled as config defines. length: of the text, if the frequency depends on it;
  * otherwise 0. */
@@ -123,8 +121,7 @@ double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length
 double rf__rope_gain(const rf_config *c);                    /* transformers' attention_factor, for cosines and sines */
 bool rf__rope_by_length(const rf_config *c);
 
-/* ---- tables that an encoder keeps
- * ---------------------------------------------------------------------------------- */
+/* ---- tables that an encoder keeps -------------------------------------------------------------------------------- */
 
 rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions **out, rf_error *why);
 void rf__positions_free(rf_positions *p);

@@ -1,13 +1,13 @@
-/* hdf5.c — the arrays of an HDF5 file as h5py and Keras write it unless asked otherwise, under transformers' names;
- * nothing is copied.
+/* hdf5.c — the arrays of an HDF5 file as h5py and Keras write it by default, under transformers' names; nothing is
+ * copied.
  *
  *     superblock 0   signature, sizes of addresses (8), the root group
  *     group          object header -> message 17: a tree of names (TREE, SNOD: 40 bytes for each) and a heap of texts
  *     array          object header -> message 1: shape, 3: type, 8: where its bytes are, in one piece
  *
- * HDF5 File Format Specification 1.1.  Newer superblocks and groups, arrays in chunks and links are refused by name.
- * The file is a stranger: every address and size is compared with the file before it is followed, and the objects that
- * are looked at, the depth of groups and the length of names have limits, so that no file leads in circles. */
+ * HDF5 File Format Specification 1.1. Newer superblocks and groups, arrays in chunks and links are refused by name.
+ * The file is not trusted: every address and size is compared with the size of the file before it is used. The number
+ * of objects, the depth of groups and the length of names are limited, so that reading always ends. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ typedef struct reading {
     char path[PATH];                    /* of the object that is read                                                 */
 } reading;
 
-/* What the messages of an object say. */
+/* The contents of an object's messages. */
 typedef struct object {
     uint64_t tree, heap;                /* of a group                                                                 */
     bool group, space, type, layout;
@@ -128,7 +128,7 @@ static rf_status read_layout(const reading *r, object *o, const unsigned char *m
     return RF_OK;
 }
 
-/* A stretch of messages, and where further ones are. */
+/* A range of messages in the file. */
 typedef struct piece { uint64_t address, bytes; } piece;
 
 static rf_status read_message(const reading *r, object *o, int type, const unsigned char *m, size_t size, piece *more,
@@ -264,7 +264,8 @@ static rf_status add_array(reading *r, const object *o)
     return RF_OK;
 }
 
-/* Where lists have their last place; a stride of zeros stands for none. */
+/* Sets the pointers to names and strides, after the lists have stopped growing. Strides of 0 mean that a tensor has
+ * none. */
 static void point(rf__header *h)
 {
     char *name = h->names;
@@ -279,7 +280,7 @@ static void point(rf__header *h)
 
 static rf_status read_any(reading *r, uint64_t address, int depth);
 
-/* A name of the heap, at the end of the path; *length: of the path without it. */
+/* Appends a name of the heap to the path; *length: that of the path without it. */
 static rf_status enter(reading *r, uint64_t heap, uint64_t offset, size_t *length)
 {
     const unsigned char *h = at(r, heap, 32, "a heap of names");

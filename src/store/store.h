@@ -34,7 +34,7 @@ bool rf__torch_is(const unsigned char *data, size_t size);
 rf_status rf__torch_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
                          rf_error *why);
 
-/* The same of an HDF5 file, the tf_model.h5 of transformers 4 (hdf5.c). */
+/* The same for an HDF5 file, the tf_model.h5 of transformers 4 (hdf5.c). */
 bool rf__hdf5_is(const unsigned char *data, size_t size);
 rf_status rf__hdf5_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
                         rf_error *why);

@@ -1,5 +1,5 @@
-/* weights.c — opening weights, safetensors, torch.save's or Keras': one file, or the shards of an index; finding,
- * reading and forgetting tensors. */
+/* weights.c — opens weights in the formats of safetensors, torch.save and Keras, as one file or as the shards of an
+ * index; finds, reads and releases tensors. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -25,9 +25,9 @@ struct rf_weights {
     char name[80];                      /* name of the opened file, for messages                                    */
 };
 
-/* ---- names: a hash table, seeded by an address, so that no file can cause collisions.
- * ------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
+/* A hash table of names, seeded by an address, so that no file can cause collisions. */
 static size_t slot_of(const rf_weights *w, const char *name)
 {
     size_t at = (size_t)rf__hash64(name, strlen(name), (uint64_t)(uintptr_t)w) & w->mask;

@@ -7,7 +7,8 @@
  *     h    = h + norm(a W_o),   a as in llama.h, with scores over sqrt(query_pre_attn_scalar)
  *     h    = h + norm((gelu(x W_g) * (x W_u)) W_d),   x = norm(h)                 GELU by tanh
  *
- * Every layer but each sliding_window_pattern-th sees near tokens alone, with the base rope_local_base_freq. */
+ * Every sliding_window_pattern-th layer sees all tokens. The others see only near tokens and have the base
+ * rope_local_base_freq. */
 #ifndef RF_MODEL_FAMILIES_GEMMA_H
 #define RF_MODEL_FAMILIES_GEMMA_H
 
@@ -57,7 +58,7 @@ static const rf_known_key known[] = {
     {0},
 };
 
-/* layer_types: the last of each so many layers sees all tokens. Where a file has sliding_window_pattern, too, both must
+/* layer_types: the last of every n layers sees all tokens. If a file also has sliding_window_pattern, the two must
  * agree. */
 static rf_status read_types(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
@@ -101,7 +102,7 @@ static void write_config(const rf_config *c, json_t **more)
     for (size_t i = 0; i < RF_COUNT(newer); i++) json_object_del(*more, newer[i]);
 }
 
-/* Two norms more, and their results. */
+/* Two more norms are stored, and their results. */
 static rf_footprint footprint(const rf_config *c, bool bf16)
 {
     rf_footprint f = rf__head_norms_footprint(c, bf16);

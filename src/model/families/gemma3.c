@@ -1,5 +1,5 @@
-/* gemma3.c — Gemma 3, the causal models of text; the equations are in gemma.h. A layer that sees near tokens sees
- * sliding_window of them, the token itself included. */
+/* gemma3.c — Gemma 3, the causal models of text; the equations are in gemma.h. In a layer that sees only near tokens, a
+ * token sees sliding_window of them, including itself. */
 #define RF_GEMMA_DECODER RF_LLAMA_CAUSAL
 #define RF_GEMMA_TIED 0
 #include "model/families/gemma.h"

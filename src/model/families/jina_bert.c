@@ -9,7 +9,7 @@
  *     logits     = norm(gelu(h W_t + b_t)) word^T + b
  *     labels     = drop(tanh(h_[CLS] W_p + b_p)) W + b
  *
- * model_type is "bert"; feed_forward_type and position_embedding_type tell the two apart. */
+ * model_type is "bert"; feed_forward_type and position_embedding_type distinguish JinaBERT from BERT. */
 #include "model/bert_layer.h"
 #include "store/store.h"
 
@@ -62,7 +62,8 @@ static const rf_known_key known[] = {
     {0},
 };
 
-/* The gate has GELU whatever hidden_act is, which the head for masked tokens has; here both are one. */
+/* The published gate always uses GELU, while the head for masked tokens uses hidden_act. Here both use the same
+ * function, so hidden_act must be gelu. */
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     (void)root;

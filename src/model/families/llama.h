@@ -67,11 +67,11 @@
     RF_CONFIG_KEY_AS("attention_dropout", attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH),            \
     RF_CONFIG_KEY(pad_token_id, WHOLE, -1, -1, 16777215, RF_KEY_NULL)
 
-/* ... of models that are causal always. */
+/* The same for models that are always causal. */
 #define RF_LLAMA_CAUSAL RF_CONFIG_KEY(is_decoder, TRUTH, 1, 1, 1, RF_KEY_OURS)
 
 
-/* Rows of `known` in every causal model, and in Qwen's. */
+/* Rows of `known` that every causal model has, and those that only Qwen's models have. */
 #define RF_LLAMA_KNOWN                                                                                                 \
     RF_ONLY("is_causal", "true", "tokens see earlier ones alone"),                                                     \
     RF_ONLY("use_bidirectional_attention", "false", "tokens see earlier ones alone"),                                  \

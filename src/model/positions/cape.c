@@ -1,8 +1,8 @@
 /* cape.c — sinusoidal positions that are shifted and scaled at random in training.           Likhomanenko et al. 2021
  *
  *     h_m = x_m + p(lambda (m + Delta + epsilon_m))        p: sines and cosines, interleaved, as sinusoidal.c
- *     Delta in +-cape_max_global_shift and lambda in 1/s ... s, log-uniform, s = cape_max_global_scaling: for each
- *     sequence epsilon_m in +-cape_max_local_shift for each token
+ *     for each text    Delta in +-cape_max_global_shift; lambda in 1/s ... s, log-uniform, s = cape_max_global_scaling
+ *     for each token   epsilon_m in +-cape_max_local_shift
  *
  * Outside of training h_m = x_m + p(m). The numbers are drawn with the step's key: the same step has the same
  * positions. */

@@ -5,8 +5,8 @@
  *     floater_rk4  the same by Runge and Kutta's
  *     h_m = x_m + p_m,  p_0 learned
  *
- * M begins as the rotations of the sinusoidal encoding, p[k+1] = R(1) p[k], so that early positions differ from the
- * start. */
+ * M begins as the rotations of the sinusoidal encoding, p[k+1] = R(1) p[k], so that positions differ from the first
+ * training step on. */
 #include "model/position.h"
 
 #include <math.h>

@@ -10,9 +10,9 @@
  *                                                                                       gain sqrt(1 + ln f / ln L0)
  *     llama3   l_i < L0/high: theta_i;  l_i > L0/low: theta_i / f;  between: both, mixed by (L0/l_i - low)/(high - low)
  *
- * L is final_length where config.json says it: then texts may come in pieces, and be no longer than that.
+ * If config.json has final_length, it is L for every text. Texts may then be read in parts, and must not be longer.
  *
- * gain multiplies cosines and sines.  Attention never learns of any of this: it sees tables. */
+ * gain multiplies cosines and sines. Attention reads tables of both and does not depend on the type. */
 #include <math.h>
 
 #include "model/position.h"

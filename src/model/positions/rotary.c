@@ -1,4 +1,4 @@
-/* rotary.c — rotary position embedding and what config.json can make of it.                 RoFormer, Eqs. 14-16 and 34
+/* rotary.c — rotary position embedding and its variants in config.json.                   RoFormer, Eqs. 14-16 and 34
  *
  *     score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,     R(m) = blockdiag_i of a rotation by a(m, i)
  *
@@ -10,7 +10,8 @@
  *     rotary_value  v_n -> R(n) v_n; with rotary_value_inverse out_m -> R(m)^T out_m  Su 2024 (kexue.fm/archives/10862)
  *     use_logn_attn     q -> q max(1, ln L / ln L0) for a text of L tokens             Su 2021 (kexue.fm/archives/8823)
  *
- * Attention rotates while it packs where all parts and heads share one table; else rf_rotate_parts does it before. */
+ * If all parts and heads share one table, attention rotates while it packs. Otherwise rf_rotate_parts rotates before
+ * attention. */
 #include "model/position.h"
 #include "store/family.h"
 #include "store/store.h"

@@ -5,7 +5,7 @@
  *     halves        p[m, t]  = sin(m omega_t)     p[m, E/2+t]  = cos(m omega_t)         tensor2tensor, fairseq
  *     h_m = x_m + p_m
  *
- * The angle is formed in double and rounded once, after the sine. */
+ * The angle is computed in double and rounded once, after the sine. */
 #include "model/position.h"
 
 #include <math.h>

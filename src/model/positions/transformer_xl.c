@@ -1,12 +1,12 @@
-/* transformer_xl.c — sines of the distance, projected; and how much each head cares for place alone.
+/* transformer_xl.c — projected sines of the distance, and a bias of each head for positions alone.
  *                                                                          Dai et al. 2019; Yang et al. 2019 (XLNet)
  *     score(m,n) = (<q_m + u, k_n> + <q_m + v, W_R R_(m-n)>) / sqrt D          R_d = sin(d omega), cos(d omega)
  *                                                                              omega_t = b^(-2t/C)    
  * With q' = q + u, which the query's bias is, this is <q'_m, k_n> + <q'_m, A_r> + <w, A_r>, A = R W_R^T, w = v - u:
  * w is the parameter relative_bias here, and u needs none.
  *
- * XLNet cuts distances to clamp_len and adds <q_m + s, e_j> / sqrt D, j telling whether m and n are of one segment;
- * with q' again, the parameter segment_bias is s - u. */
+ * XLNet clips distances to clamp_len and adds <q_m + s, e_j> / sqrt D, where j says whether m and n are in the same
+ * segment. With q' as above, the parameter segment_bias is s - u. */
 #include "model/position.h"
 
 #include <math.h>

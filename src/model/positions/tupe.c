@@ -3,10 +3,10 @@
  *     score(m,n) = <q_m, k_n> / sqrt(2D) + reset(<U_Q p_m, U_K p_n> / sqrt(2D) + b[bucket(n - m), h])
  *     reset      = theta_1[h] in the row of [CLS], theta_2[h] in its column, else what it is given  position 0 is [CLS]
  *
- * p passes a norm; p, U_Q, U_K, b, theta are of all layers.  The second product is D further columns of each head.  Two
- * more make the reset, with the projected p of [CLS] zero: (first(m), not_first(m) (theta_2 - b[-m])) times (-b[n],
- * first(n)), each times sqrt(2D), takes back the b that its row and column got.  theta_1 is one number for a row, which
- * changes no probability: there is no parameter for it. */
+ * p is normalized. All layers share p, U_Q, U_K, b and theta. The second product uses D further columns of each head.
+ * Two more columns compute the reset, with the projected p of [CLS] set to zero: (first(m), not_first(m) (theta_2 -
+ * b[-m])) times (-b[n], first(n)), each times sqrt(2D), subtracts the b that the row and column of [CLS] got. theta_1
+ * is one number for a row, which changes no probability, so it has no parameter. */
 #include "model/position.h"
 
 #include <math.h>

@@ -33,7 +33,7 @@ static void compute(rf_engine *e, rf_error *why)
     if (status && !why->code) rf_fail(why, status, "%s", rf_status_text(status));
 }
 
-/* One round, under the lock, which is released during the computation. */
+/* Takes jobs, computes them and ends them; under the lock, which is released during the computation. */
 static void serve_once(rf_engine *e, rf_engine_job **told)
 {
     rf_error why = {0};

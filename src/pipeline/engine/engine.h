@@ -98,9 +98,9 @@ static inline bool rf__job_is_notified_elsewhere(const rf_engine_job *j)
 /* All except rf__job_destroy, rf__jobs_notify and rf__engine_release are called under the lock.
  *
  *   destroy    frees a job that is in no list
- *   end        ends a job that is in no list; if it has `done`, adds it to *told, for tell
+ *   end        ends a job that is in no list; if it has `done`, adds it to *told, for notify
  *   cancel     the message of a job that ends at time t without a result
- *   tell       calls `done` of the jobs of a list that this thread has ended, the last one first; without the lock
+ *   notify     calls `done` of the jobs of a list that this thread has ended, the last one first; without the lock
  *   remove     removes a job from the queue; false: it is not there
  *   take       moves jobs from the queue to `running`, and ends those that are late
  *   watch      cancels the computation when all of its jobs are canceled or late

@@ -75,8 +75,8 @@ static rf_status new_job(rf_engine *e, const rf__job_kind *what, const rf_engine
     return RF_OK;
 }
 
-/* To the end of the queue; a job that is refused is gone. The memory of the tokenizer, a megabyte, goes to the next job
- * that reads texts. */
+/* Appends the job to the queue, or frees it if it is refused. The memory of the tokenizer, a megabyte, is passed on to
+ * the next job that reads texts. */
 static rf_status submit(rf_engine *e, rf_engine_job *j, rf_engine_job **out, rf_error *why)
 {
     pthread_mutex_lock(&e->lock);

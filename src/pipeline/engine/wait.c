@@ -18,10 +18,10 @@ static void end_waiting(rf_engine *e, rf_engine_job *j, rf_engine_job **told)
     rf__job_end(e, j, NULL, told);
 }
 
-/* Whether it has ended, and its `done` has returned. Inside `done`, it counts as ended. */
+/* Whether the job has ended, and its `done` has returned. Inside `done`, the job counts as ended. */
 static bool is_over(const rf_engine_job *j) { return j->state == RF__JOB_ENDED && !rf__job_is_notified_elsewhere(j); }
 
-/* Waits until it is over, or until the time `until`; under the lock. */
+/* Waits until the job has ended, or until the time `until`; under the lock. */
 static void wait_until(rf_engine *e, rf_engine_job *j, double until, rf_engine_job **told)
 {
     bool late = false;

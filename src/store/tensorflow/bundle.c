@@ -20,7 +20,7 @@ typedef struct reading { rf__bundle *b; const char *file; bool header; } reading
 
 /* ---- Protocol Buffers ---- */
 
-/* Calls `one` for each field; false: the message is malformed, or `one` says so. */
+/* Calls `one` for each field; false: the message is malformed, or `one` returned false. */
 static bool each_field(rf__bytes message, bool (*one)(void *to, const rf__field *f), void *to)
 {
     rf__wire w = {message.at, message.size, 0};
@@ -92,7 +92,7 @@ static rf_status read_header(reading *r, rf__bytes value, rf_error *why)
     return RF_OK;
 }
 
-/* Names are kept end to end; they are pointed to when all are there. */
+/* Names are stored one after another; pointers to them are set when all names have been read. */
 static rf_status keep_name(reading *r, rf__bytes key, rf_error *why)
 {
     rf__bundle *b = r->b;

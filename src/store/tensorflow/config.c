@@ -1,6 +1,6 @@
 /* config.c — what config.json would say of a checkpoint whose folder has bert_config.json.
  *
- * The numbers are those of bert_config.json.  What the model is, neither file says; it follows from the variables:
+ * The numbers are those of bert_config.json. Neither file names the kind of model; the variables determine it:
  *
  *     position_embeddings                     BERT (WoBERT is one, with a vocabulary of words)
  *     none, and use_relative_position true    NEZHA: RoFormer's layers with position_embedding_type "nezha"
@@ -8,9 +8,9 @@
  *     none, and no biases                     RoFormerV2
  *     none                                    RoFormer
  *
- * RoFormer-GPT and RoFormer-Sim have RoFormer's variables: a folder that is called as a published one is taken to be
- * that (`published` below), and another one must say it.  Keys of config.json in bert_config.json win over all of
- * this. */
+ * RoFormer-GPT and RoFormer-Sim have RoFormer's variables. A folder with the name of a published one is read as that
+ * model (`published` below); any other folder must state its kind. Keys of config.json in bert_config.json take
+ * precedence over all of this. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>
@@ -21,7 +21,8 @@
 
 enum { CONFIG_BYTES = 1 << 20 };
 
-/* How the names of the authors' folders begin; whether the model reads from left to right, and has a vector. */
+/* Beginnings of the names of the authors' folders; whether the model is causal, and whether it computes a sentence
+ * vector. */
 static const struct { const char *name; bool causal, vector; } published[] = {
     {"chinese_roformer_", false, false},
     {"chinese_roformer-char", false, false},
@@ -29,7 +30,7 @@ static const struct { const char *name; bool causal, vector; } published[] = {
     {"chinese_roformer-sim", true, true},
 };
 
-/* norms of bert4keras, which computes these models, add K.epsilon(); of BERT and NEZHA 1e-12 */
+/* Norms of bert4keras, which computes RoFormer's models, add K.epsilon(); those of BERT and NEZHA add 1e-12. */
 static const double epsilon = 1e-7, bert_epsilon = 1e-12;
 
 static void set(json_t *root, const char *key, json_t *value, bool *fine)

@@ -3,7 +3,7 @@
  *
  *     NAME.index                  a sorted table (table.c): variable -> type, shape, place, checksum (bundle.c)
  *     NAME.data-00000-of-00001    the values, one file for each shard
- *     bert_config.json            numbers of the model; what it is, is read from the variables (config.c)
+ *     bert_config.json            sizes of the model; the variables determine its kind (config.c)
  *
  * Variables have the names of transformers' tensors when they leave this folder (names.c). */
 #ifndef RF_STORE_TENSORFLOW_H
@@ -53,7 +53,7 @@ void rf__bundle_clear(rf__bundle *b);
 
 /* ---- names.c ---- */
 
-/* What the variables say of the model. */
+/* The kind of the model, which the variables determine. */
 typedef struct rf__bundle_model {
     const char *prefix;                 /* of transformers' names: "bert.", "roformer." or "gau_alpha."               */
     bool absolute;                      /* vectors of positions                                                       */
@@ -66,7 +66,7 @@ typedef struct rf__bundle_model {
 /* RF_EUNSUPPORTED: the variables are those of another model, which the message names. */
 rf_status rf__bundle_examine(const rf__bundle *b, const char *file, rf__bundle_model *out, rf_error *why);
 
-/* Is it of the model, and not the optimizer's or of the task of sentence pairs? */
+/* Whether the variable belongs to the model, and not to the optimizer or to the task of sentence pairs. */
 bool rf__bundle_is_tensor(const rf__variable *v);
 
 /* transformers' name of a variable; *transpose: the matrix is stored as [in, out]. */

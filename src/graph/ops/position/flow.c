@@ -4,8 +4,8 @@
  *     recursion   p_{k+1} = tanh(A [p_k; 1])                              A [W, W+1], no B
  *     Euler       p_{k+1} = p_k + s h(p_k, k s)                           FLOATER (Liu et al. 2020): dp/dt = h(p, t)
  *     Runge-Kutta p_{k+1} = p_k + s/6 (h_1 + 2 h_2 + 2 h_3 + h_4)
- *                 h_1 = h(p_k, t), h_2 = h(p_k + s/2 h_1, t + s/2), h_3 = h(p_k + s/2 h_2, t + s/2), h_4 = h(p_k + s
- *                 h_3, t + s)
+ *                 h_1 = h(p_k, t),                  h_2 = h(p_k + s/2 h_1, t + s/2),
+ *                 h_3 = h(p_k + s/2 h_2, t + s/2),  h_4 = h(p_k + s h_3, t + s)
  *
  * The backward pass goes from the last position to the first, recomputes the stages of a step from p_k, and stores the
  * inputs of A and B, so that their gradients are one product each. */
