@@ -1,4 +1,4 @@
-/* abilities.c — what a model can, in words of /v1/models: the page shows a panel for each. */
+/* abilities.c — the abilities of a model, with their names in /v1/models. The page shows a panel for each. */
 #include "roformer/inspect/positions.h"
 #include "serve/server.h"
 
@@ -26,7 +26,7 @@ static bool answers(const srv_model *m) { return srv_model_head(m) == RF_HEAD_SP
 static bool translates(const srv_model *m) { return srv_model_head(m) == RF_HEAD_SEQ2SEQ; }
 static bool tokenizes(const srv_model *m) { return m->tokenizer != NULL; }
 
-/* A sequence alone, with weights for all pairs of tokens. */
+/* Whether the model is a single stack whose attention has weights for all pairs of tokens. */
 static bool attends(const srv_model *m)
 {
     const rf_config *c = m->config;

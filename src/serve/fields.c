@@ -177,7 +177,7 @@ static void refuse(srv_request *r, const srv_field *f, const json_t *v)
     free(got);
 }
 
-/* Members of an object that the table does not have would be lost in silence. false: answered. */
+/* Refuses members of an object that are not in the table; they would be ignored in silence. false: answered. */
 static bool check_names(srv_request *r, const char *object, const json_t *in, const srv_field *field)
 {
     const char *name;

@@ -1,4 +1,4 @@
-/* metrics.c — what has been answered so far, for Prometheus. */
+/* metrics.c — writes the counters of the server in Prometheus' format. */
 #include "serve/server.h"
 
 #include <dirent.h>

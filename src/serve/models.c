@@ -1,4 +1,4 @@
-/* models.c — the models: loading in the background, reloading without losing a request, names.
+/* models.c — loads models in the background, reloads them without losing a request, and finds them by name.
  *
  * A request takes the model of its slot and gives it back when it ends. A reload puts another model into the slot; the
  * old one is closed by the last request that has it. */
@@ -53,7 +53,7 @@ static void set_language(char out[16], const char *code)
     memcpy(out, code, n + 1);
 }
 
-/* --languages, or what Marian's tokenizer_config.json says. */
+/* Languages from --languages, or from Marian's tokenizer_config.json. */
 static void read_languages(srv_model *m, const char *folder)
 {
     char path[4096], *text, source[16] = "", target[16] = "";
@@ -108,7 +108,8 @@ static rf_status first_token(void *user, rf_pipeline *p, rf_error *why)
     return RF_OK;
 }
 
-/* The first results of a model, before it answers anyone: its kernels have run, its numbers are finite. */
+/* Computes first results before the model answers requests, to run its kernels and to check that its numbers are
+ * finite. */
 static rf_status try_model(srv_model *m, rf_error *why)
 {
     const char *text[] = {"a"};

@@ -13,8 +13,8 @@
  *     http/request.c       a request: its members, its answer, its errors
  *     http/workers.c       threads that read bodies and write answers
  *     api/api.def          every route; api/routes.c has their bodies
- *     api/api_*.c          what the routes do
- *     abilities.c          what a model can
+ *     api/api_*.c          the answers of the routes
+ *     abilities.c          the abilities of a model
  *     page/                the page for people, which the program contains; api/api_page.c
  *
  * Nothing here prints or exits. Lines of the access log go to a function of the caller. */
@@ -74,7 +74,7 @@ typedef struct srv_options {
 rf_status srv_open(const srv_options *options, srv_server **out, rf_error *why);
 int srv_port(const srv_server *s); /* 0: a Unix socket */
 
-/* Loads all models again; each answers until its successor has been opened and has computed a vector. */
+/* Loads all models again. Each old model answers until its successor has been opened and has computed a vector. */
 void srv_reload(srv_server *s);
 
 /* 1: all models are loaded. -1: one of them cannot be loaded, and the server cannot answer: `why` says why. */

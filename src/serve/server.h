@@ -105,10 +105,10 @@ struct srv_request {
 
 /* request.c
  *
- *   answer       the answer is in r->out; the request goes back to MHD's thread. To be called once
- *   error        in place of that: the answer is an error. error_type is TEI's
- *   fail         the error that belongs to a status of the library
- *   release      one user less
+ *   answer       sends the answer in r->out: the request returns to MHD's thread. Called once
+ *   error        sends an error instead; error_type is that of TEI
+ *   fail         sends the error for a status of the library
+ *   release      decrements the number of users
  *   refuse_full  answers 429
  *   hold         takes permits for n inputs, until let_go or the request's end; false: answered with 429 */
 srv_request *srv_request_new(srv_server *s, const char *path);
@@ -152,7 +152,7 @@ typedef struct srv_workers {
 } srv_workers;
 rf_status srv_workers_start(srv_server *s, int threads, rf_error *why);
 void srv_workers_stop(srv_server *s);
-/* A worker does `step`; which: 0, or 1 for the second step that may wait at the same time. */
+/* Gives `step` to a worker; which: 0, or 1 for the second step that may wait at the same time. */
 void srv_later(srv_request *r, srv_step *step, int which);
 rf_status srv_thread(pthread_t *out, void *(*body)(void *), void *user, rf_error *why); /* without signals */
 
@@ -180,7 +180,7 @@ rf_status srv_connections_start(srv_server *s, rf_error *why);
 void srv_connections_stop(srv_server *s);
 srv_connection *srv_connection_new(srv_server *s, int fd); /* NULL: no memory */
 void srv_connection_end(srv_server *s, srv_connection *c);
-/* From now on it is in `state` for at most `seconds`. */
+/* Sets the state of a connection, which may last for at most `seconds`. */
 void srv_connection_enter(srv_server *s, srv_connection *c, int state, double seconds, srv_request *r);
 int64_t srv_connections_count(srv_server *s);
 bool srv_connection_is_above(srv_server *s, const srv_connection *c); /* it is one too many, still */

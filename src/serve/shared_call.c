@@ -141,7 +141,8 @@ void srv_call_end(srv_call *c, const rf_error *why)
     srv_later(c->r, call_over, 0);
 }
 
-/* The job of a call has ended: it was computed here or by another one's job, or never begun. */
+/* Called when the job of a call has ended. The call was computed here or by the job of another call, or was never
+ * begun. */
 static void job_over(srv_request *r)
 {
     srv_call *c = r->own;

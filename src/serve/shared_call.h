@@ -11,7 +11,7 @@ typedef struct srv_shared srv_shared;
 srv_shared *srv_shared_new(void); /* NULL: no memory */
 void srv_shared_free(srv_shared *c);
 
-/* What is to be computed for a request. The request owns it; it stays in place until `over`. */
+/* The computation of a request. The request owns this struct, which does not move until `over`. */
 typedef struct srv_call srv_call;
 struct srv_call {
     srv_call *next;
@@ -36,7 +36,7 @@ void srv_call_answer(srv_request *r);
 bool srv_call_is_late(const srv_call *c, double now);
 rf_error srv_call_late(const srv_call *c);
 
-/* The client has left: a call that waits ends; its job then has nothing to do. */
+/* Called when the client has left: ends a call that waits, whose job then has nothing to do. */
 void srv_call_leave(srv_call *c);
 
 /* Within compute: one more call to be computed together with `first`, or NULL. */

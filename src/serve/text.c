@@ -1,4 +1,4 @@
-/* text.c — answers are written into a text that grows. */
+/* text.c — the text that answers are written to; it grows as needed. */
 #include "serve/text.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 
-/* Space for `more` bytes and a terminating zero. */
+/* Makes space for `more` bytes and a terminating zero. */
 static bool reserve(srv_text *t, size_t more)
 {
     size_t need, capacity = t->capacity ? t->capacity : 256;

@@ -10,7 +10,7 @@
 #define SRV_ROUTE(method, path, dialect, access, where, step, field, what) void step(srv_request *r);
 #include "serve/api/api.def"
 
-/* For POST /, whose body has been read: what the model's head can. */
+/* For POST /, after its body has been read: the result of the model's head. */
 void srv_features(srv_request *r);
 void srv_similarity(srv_request *r);
 void srv_predict(srv_request *r);
@@ -27,7 +27,7 @@ void srv_put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t siz
 /* [size + 1] how many characters of UTF-8 begin before each byte, freed with free(); NULL: no memory. */
 uint32_t *srv_characters(const char *text, size_t size);
 
-/* Bounds the work of the tokenizer: a text of more than 250 bytes for each token that the model takes is cut there. */
+/* Bounds the work of the tokenizer: a text is cut at 250 bytes for each token that the model accepts. */
 void srv_cut_texts(const srv_request *r, srv_texts *texts);
 
 #endif

@@ -1,4 +1,4 @@
-/* api_about.c — what the server says of itself: health, models, limits, metrics, documentation. */
+/* api_about.c — routes about the server: health, models, limits, metrics, documentation. */
 #include <stdlib.h>
 
 #include "roformer/version.h"
@@ -6,7 +6,7 @@
 
 /* ---- health ------------------------------------------------------------------------------------------------------ */
 
-/* A batch has been computed for longer than the watchdog allows. */
+/* Whether a batch has been computed for longer than the watchdog allows. */
 static bool is_stuck(srv_server *s)
 {
     bool stuck = false;
@@ -33,7 +33,7 @@ void srv_api_health(srv_request *r)
     else srv_answer(r, 200, NULL);
 }
 
-/* The process answers, whatever the models do: for a liveness probe. */
+/* Answers as long as the process runs, regardless of the models: for a liveness probe. */
 void srv_api_ping(srv_request *r) { srv_answer(r, 200, NULL); }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
@@ -114,7 +114,7 @@ void srv_api_info(srv_request *r)
     srv_answer_json(r);
 }
 
-/* What the page needs to know of a model. */
+/* The properties of a model that the page needs. */
 static void put_abilities(srv_text *t, const srv_model *m)
 {
     const char *mask = rf_tokenizer_token(m->tokenizer, rf_tokenizer_mask(m->tokenizer));

@@ -35,7 +35,7 @@ static bool no_memory(srv_request *r)
     return false;
 }
 
-/* Space for an input of `more` tokens. */
+/* Makes space for an input of `more` tokens. */
 static bool reserve(srv_request *r, embedding *x, size_t more)
 {
     const size_t have = x->n ? (size_t)x->start[x->n] : 0;
@@ -57,8 +57,8 @@ static bool reserve(srv_request *r, embedding *x, size_t more)
     return true;
 }
 
-/* An input as tokens, of which the first `head` and last `tail` were added by the tokenizer. If it is too long, it is
- * refused, or loses its first or last other tokens. */
+/* Adds an input of n tokens, of which the first `head` and last `tail` were added by the tokenizer. If it is too long,
+ * it is refused, or its first or last other tokens are removed. */
 static bool add_ids(srv_request *r, embedding *x, const int32_t *id, size_t n, size_t head, size_t tail, bool truncate,
                     bool left)
 {
@@ -86,7 +86,7 @@ static size_t added_at(const rf_encoding *e, bool end)
     return n;
 }
 
-/* The texts as tokens, where they may not simply be cut at their end. */
+/* Tokenizes the texts, for requests in which long texts are refused or cut at the beginning. */
 static bool tokenize(srv_request *r, embedding *x, bool truncate, bool left)
 {
     rf_encoding e;
@@ -106,7 +106,7 @@ static bool tokenize(srv_request *r, embedding *x, bool truncate, bool left)
     return !r->status;
 }
 
-/* Token ids of a client: [CLS] and [SEP] are added unless they are there. */
+/* Adds the token ids of a client, with [CLS] and [SEP] unless they are already there. */
 static bool read_ids(srv_request *r, embedding *x, const json_t *list, bool truncate, bool left)
 {
     const size_t n = json_array_size(list);

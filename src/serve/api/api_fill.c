@@ -62,14 +62,14 @@ static bool same(const srv_call *a, const srv_call *b)
     return x->o.top_k == y->o.top_k && !x->o.targets && !y->o.targets;
 }
 
-/* The tokens of the texts from `first` on of those that have just been computed. */
+/* Counts the tokens of the texts from `first` on that have just been computed. */
 static void count_tokens(filling *x, const rf_pipeline *p, int64_t first)
 {
     const rf__text_window *w = &p->window;
     x->call.r->tokens += w->start[first + x->texts.n] - w->start[first];
 }
 
-/* The masks of one request; those of its texts that cannot be read end it alone. */
+/* Computes the masks of one request. A text that cannot be read ends only this request. */
 static void compute_one(filling *x, rf_pipeline *p)
 {
     rf_error why = {0};
@@ -110,7 +110,7 @@ static bool add(joined *j, filling *x)
     return true;
 }
 
-/* The masks of several requests; false: a text of one of them cannot be read. */
+/* Computes the masks of several requests; false: a text of one of them cannot be read. */
 static bool compute_joined(const joined *j, rf_pipeline *p)
 {
     const rf_mask *mask;
@@ -151,7 +151,7 @@ static void compute(srv_call *first, rf_pipeline *p)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* A word that is several tokens is refused: transformers takes its first token and warns. false: answered. */
+/* Refuses a word that is several tokens; transformers would use its first token and warn. false: answered. */
 static bool read_targets(srv_request *r, filling *x, const json_t *list)
 {
     const size_t n = json_is_string(list) ? 1 : json_array_size(list);

@@ -162,7 +162,7 @@ static int next_prompt(void *user, int idle, rf_text_prompt *out)
     return 1;
 }
 
-/* New text; its end at a stop string or at the request's own number of tokens. */
+/* Receives new text, and ends it at a stop string or at the request's own number of tokens. */
 static int sink(void *user, int64_t number, const char *piece, size_t size)
 {
     batch *b = user;
@@ -313,7 +313,7 @@ static writing *new_writing(srv_request *r, const char *model)
     return NULL;
 }
 
-/* Requests without a seed get other random numbers each time; of one batch, too. */
+/* Requests without a seed get different random numbers each time, also within a batch. */
 static void set_sampling(srv_request *r, writing *x, const json_t *in)
 {
     x->o.seed = (uint64_t)srv_int(in, "seed", (int64_t)x->o.seed);

@@ -114,7 +114,7 @@ static void finish_map(srv_request *r)
     srv_answer_json(r);
 }
 
-/* The body has been read, and the model is one whose heads can be looked at. NULL: answered. */
+/* After the body has been read: checks that the heads of the model can be inspected. NULL: answered. */
 static inspection *begin(srv_request *r)
 {
     inspection *x = srv_read_body(r) && srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_inspection) : NULL;
@@ -202,7 +202,7 @@ static void finish_scores(srv_request *r)
     srv_answer_json(r);
 }
 
-/* The encoding; of rotary positions also theta_i of the layer. */
+/* Writes the encoding; for rotary positions also theta_i of the layer. */
 static bool put_encoding(srv_request *r, const inspection *x)
 {
     const rf_config *c = r->model->config;

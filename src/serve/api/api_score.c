@@ -23,7 +23,7 @@ static void free_scores(void *own)
     free(x);
 }
 
-/* Rows in order of falling score; of equal scores the earlier row first. */
+/* A row and its score; rows are sorted by descending score, and by their number if scores are equal. */
 typedef struct ranked {
     float score;
     int64_t row;

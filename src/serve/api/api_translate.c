@@ -180,7 +180,7 @@ static void put_pipeline(srv_text *t, const translating *x)
     srv_puts(t, "]");
 }
 
-/* What there is for a single text, or a list. */
+/* Writes one result for a single text, or a list of results. */
 static void put_each(srv_text *t, const translating *x, void (*put)(srv_text *t, const translating *x, int64_t i))
 {
     if (!x->texts.one) srv_puts(t, "[");

@@ -23,7 +23,7 @@ static void send_timeout(int fd)
     (void)sent; /* it is closed either way */
 }
 
-/* The client has closed or reset the connection, or said that it sends nothing more. */
+/* Whether the client has closed or reset the connection, or its side of it. */
 static bool has_left(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLRDHUP};
@@ -42,8 +42,8 @@ static bool has_unread(int fd)
     return !ioctl(fd, FIONREAD, &n) && n > 0;
 }
 
-/* libmicrohttpd does not notice the end of a connection that comes together with a part of a request. The second is for
- * what has been read, and is being looked at. */
+/* libmicrohttpd does not notice the end of a connection that arrives together with a part of a request. The deadline is
+ * one second away, so that data that has been read can still be processed. */
 static void check_waiting_connection(srv_connection *c, double now)
 {
     const bool waits = c->state == SRV_WAITS_HEADER || c->state == SRV_WAITS_BODY || c->state == SRV_IDLE;
@@ -60,7 +60,7 @@ static void check_connection(srv_connection *c, double now)
     shutdown(c->fd, SHUT_RDWR); /* MHD then closes it */
 }
 
-/* Over the limit, those that wait for their next request are closed. */
+/* Beyond the limit, connections that wait for their next request are closed. */
 static void close_idle(srv_connections *all, int64_t most)
 {
     for (srv_connection *c = all->first; c && all->n > most; c = c->next)

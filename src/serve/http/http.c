@@ -1,8 +1,8 @@
 /* http.c — connections, headers, bodies and answers, with libmicrohttpd.
  *
- * libmicrohttpd parses HTTP. What it accepts and a proxy in front of it may read in another way is refused here: a body
- * with two lengths, or with a length and chunks. Its time limits concern only silence; connections.c has absolute
- * ones. */
+ * libmicrohttpd parses HTTP. Requests that it accepts but that a proxy in front of it may interpret differently are
+ * refused here: a body with two lengths, or with a length and chunks. Its time limits concern only silence;
+ * connections.c has absolute ones. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -120,7 +120,7 @@ static bool find_route(srv_request *r)
     return refuse(r, 405, "MethodNotAllowed", "the path does not have this method"), false;
 }
 
-/* A browser asks before it sends a request of a page from elsewhere. */
+/* Answers the preflight request that a browser sends before a request of a page of another origin (CORS). */
 static bool is_preflight(srv_request *r)
 {
     if (!r->s->o.cors_origin || strcmp(r->method, "OPTIONS")) return false;
@@ -269,7 +269,7 @@ static void set_method(srv_request *r, const char *method)
         if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_') *c = '?';
 }
 
-/* The header is there. */
+/* Called when the header of a request has been read. */
 static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const char *method, const char *version)
 {
     srv_server *s = r->s;
@@ -466,8 +466,9 @@ rf_status srv_http_listen(srv_server *s, rf_error *why)
     return status;
 }
 
-/* libmicrohttpd's own limits are wider than ours, which have answers. It prints nothing: there is no error log. Strict,
- * it would answer a request without Host itself, with a header that comes twice (0.9.75); begin() refuses it. */
+/* libmicrohttpd's own limits are wider than those of limits.def, which are answered with a status. It prints nothing:
+ * there is no error log. Strict, it would answer a request without Host itself, with a header that comes twice
+ * (0.9.75); begin() refuses it. */
 rf_status srv_http_start(srv_server *s, rf_error *why)
 {
     const srv_limits *l = &s->o.limits;

@@ -37,7 +37,7 @@ rf_status srv_keys_read(srv_server *s, rf_error *why)
     return status;
 }
 
-/* All bytes of all keys are compared, so that the time says nothing about them. */
+/* All bytes of all keys are compared, so that the time reveals nothing about them. */
 bool srv_key_matches(const srv_server *s, const char *key)
 {
     char padded[sizeof *s->key] = {0};
