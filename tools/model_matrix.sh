@@ -31,7 +31,7 @@ table() {
             fi
         done
         if golden "$family" causal; then row="$row | compared"
-        elif ! golden "$family" masked || grep -q "\[ \$family = $family \]" tests/cli/families.sh; then row="$row | refused"
+        elif ! golden "$family" masked || grep -qE "case \\\$family in (.*\|)?$family[|)]" tests/cli/families.sh; then row="$row | refused"
         else row="$row | own"
         fi
         if [ -d "tests/golden/$family/whole" ] || [ "$family" = roformer ]; then row="$row | compared"

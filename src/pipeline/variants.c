@@ -32,7 +32,20 @@ void rf_variant_options_init(rf_variant_options *o, size_t size)
 
 /* ---- the protein ---- */
 
-/* Blanks between residues make each a token, also if the vocabulary has longer words. */
+/* RF_EDATA: a known token of several letters, as of DNA in six: the model does not read letters one by one. */
+static rf_status check_words(rf_pipeline *p, const char *text, int64_t n, rf_encoding *e, rf_error *why)
+{
+    const rf_tokenizer *t = rf_model_tokenizer(p->model);
+    const int flags = RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS;
+    const rf_status status = rf_encode(t, text, (size_t)n, NULL, 0, 0, flags, e, NULL, why);
+    for (size_t i = 0; i < e->n && !status; i++)
+        if (e->id[i] != rf_tokenizer_unk(t) && e->end[i] - e->start[i] > 1)
+            return rf_fail(why, RF_EDATA, "sequence: expected a token for each residue, got the token '%.*s'; the "
+                           "model is not one of proteins", (int)(e->end[i] - e->start[i]), text + e->start[i]);
+    return status;
+}
+
+/* Blanks between residues make each a token, also where a vocabulary of words needs them. */
 static rf_status encode_residues(rf_pipeline *p, const char *text, int64_t n, rf_encoding *e, rf_error *why)
 {
     size_t size;
@@ -58,7 +71,8 @@ static rf_status read_protein(variants *v, rf_error *why)
             return rf_fail(why, RF_EDATA, "sequence: residue %lld: expected a letter, got byte 0x%02X",
                            (long long)(i + v->o->offset), (unsigned char)v->sequence[i]);
     if (!v->length) return rf_fail(why, RF_EDATA, "sequence: expected residues, got none");
-    const rf_status status = encode_residues(v->p, v->sequence, v->length, e, why);
+    rf_status status = check_words(v->p, v->sequence, v->length, e, why);
+    if (!status) status = encode_residues(v->p, v->sequence, v->length, e, why);
     if (status) return status;
     while ((size_t)v->first < e->n && e->added[v->first]) v->first++;
     int64_t own = 0;

@@ -1,6 +1,6 @@
 /* esm.c — the tokenizer of proteins: tokens of vocab.txt, usually single letters.     transformers' EsmTokenizer
  *
- *     <cls> A <eos>        <cls> A <eos> B <eos>
+ *     <cls> A <eos>        <cls> A <eos> B <eos>           <cls> A, and no pairs, if eos_token is null
  *
  * Each position takes the longest token that begins there.  White space separates tokens and is dropped.  Other text
  * between tokens and white space is one <unk>, independent of its length.  Case is kept: lower-case letters are not
@@ -85,11 +85,17 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
         [RF_UNK] = "<unk>", [RF_CLS] = "<cls>", [RF_SEP] = "<eos>", [RF_PAD] = "<pad>", [RF_MASK] = "<mask>"};
     const json_t *end = json_object_get(f->map, "eos_token");
     if (!end) end = json_object_get(f->config, "eos_token");
+    f->parts.open_end = f->parts.no_pairs = json_is_null(end);
     const char *last = json_string_value(json_is_object(end) ? json_object_get(end, "content") : end);
     if (!f->parts.special[RF_SEP]) f->parts.special[RF_SEP] = last;
     for (int i = 0; i < RF_SPECIALS; i++)
         if (!f->parts.special[i]) f->parts.special[i] = name[i];
     return rf__wordpiece_open_lines(f, &rf__tokenizer_esm, out);
+}
+
+static void settings(const rf_tokenizer *t, json_t **all)
+{
+    if (t->open_end) rf__json_set(all, "eos_token", json_null());
 }
 
 static const char *const classes[] = {"EsmTokenizer", NULL};
@@ -104,6 +110,7 @@ const rf_tokenizer_row rf__tokenizer_esm = {
     .size = sizeof(rf_wordpiece),
     .open = open_folder,
     .save = rf__wordpiece_save,
+    .settings = settings,
     .fingerprint = fingerprint,
     .clear = rf__wordpiece_clear,
     .encode = encode,

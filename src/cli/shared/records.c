@@ -26,7 +26,7 @@ static void warn_of_nucleotides(cli_records *r, const rf_document *d)
         if (!strchr("ACGTUN", d->text[i])) return;
     cli_note(r->io,
              "%s: record %llu, '%.100s', has only the letters A, C, G, T, U and N: expected the amino acids of a "
-             "protein, got what looks like nucleotides; translate them first",
+             "protein, got what looks like nucleotides; translate them first, unless the model is one of DNA",
              r->file, (unsigned long long)r->number, d->name);
     r->warned = true;
 }

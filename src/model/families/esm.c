@@ -13,13 +13,12 @@
  *
  * T counts <cls> and <eos>.  Training zeroes 12 of 100 words, and the factor compensates for that, also without masked
  * words. The activation is GELU, independent of hidden_act. */
-#include "model/bert_layer.h"
-#include "store/store.h"
+#include "model/families/esm.h"
 
 static const double KEPT = 1 - 0.15 * 0.8;      /* fraction of the words that training keeps, which is fixed for all
                                                    ESM-2 models */
 
-static const rf_family_row embedding[] = {
+const rf_family_row rf__esm_embedding[] = {
     RF_TENSOR(rf_bert_embedding, word, "embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS),
     RF_TENSOR(rf_bert_embedding, last, "encoder.emb_layer_norm_after.weight", "C", ONES, false, 0),
     RF_TENSOR(rf_bert_embedding, last_bias, "encoder.emb_layer_norm_after.bias", "C", ZEROS, false, 0),
@@ -29,29 +28,16 @@ static const rf_family_row embedding[] = {
     {{0}, 0},
 };
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
 static const rf_family_row layer[] = {
-    ROW("attention.LayerNorm.weight", "C", ONES, false, 0, norm),
-    ROW("attention.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias),
-    ROW("attention.self.query.weight", "CC", NORMAL, true, 0, qkv),
-    ROW("attention.self.key.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
-    ROW("attention.self.value.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
-    ROW("attention.self.query.bias", "C", ZEROS, false, 0, qkv_bias),
-    ROW("attention.self.key.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
-    ROW("attention.self.value.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
-    ROW("attention.output.dense.weight", "CC", NORMAL, true, 0, out),
-    ROW("attention.output.dense.bias", "C", ZEROS, false, 0, out_bias),
-    ROW("LayerNorm.weight", "C", ONES, false, 0, norm2),
-    ROW("LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
-    ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
-    ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
-    ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
-    ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
+    RF_ESM_ATTENTION,
+    RF_ESM_ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
+    RF_ESM_ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
+    RF_ESM_ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
+    RF_ESM_ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
     {{0}, 0},
 };
-#undef ROW
 
-static const rf_head_row heads[] = {
+const rf_head_row rf__esm_heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_lm_head, rf__head_masked_gelu},
     {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_FIRST, rf__rows_dense, rf__head_dense_tanh},
     {RF_HEAD_CHOICE, RF_HEAD_INPUT_FIRST, rf__rows_choice, rf__head_plain},
@@ -59,7 +45,7 @@ static const rf_head_row heads[] = {
     {0},
 };
 
-static const rf_class_row classes[] = {
+const rf_class_row rf__esm_classes[] = {
     {RF_HEAD_MLM, "EsmForMaskedLM", false, false},
     {RF_HEAD_SEQUENCE, "EsmForSequenceClassification", false, false},
     {RF_HEAD_TOKEN, "EsmForTokenClassification", false, false},
@@ -71,34 +57,21 @@ static const rf_class_row classes[] = {
 };
 
 static const rf_config_key keys[] = {
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(type_vocab_size, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(normalize_before, TRUTH, 1, 1, 1, RF_KEY_OURS),
+    RF_ESM_KEYS,
     RF_CONFIG_KEY(max_position_embeddings, WHOLE, 1026, 2, 16777216, 0),
-    RF_CONFIG_KEY(pad_token_id, WHOLE, 1, -1, 16777215, RF_KEY_NULL),
     RF_CONFIG_KEY(vocab_size, WHOLE, 33, 1, 16777216, 0),
-    RF_CONFIG_KEY(rope_interleave, TRUTH, 0, 0, 0, RF_KEY_OURS),
-    RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),
-    RF_CONFIG_KEY(token_dropout, TRUTH, 0, 0, 1, 0),
-    RF_CONFIG_KEY(mask_token_id, WHOLE, -1, -1, 16777215, RF_KEY_NULL),
     {0},
 };
 
-static const rf_known_key known[] = {
-    RF_ONLY("emb_layer_norm_before", "false", "no norm stands before the layers of ESM-2"),
-    RF_ONLY("is_folding_model", "false", "ESMFold is not supported"),
-    RF_IDLE("esmfold_config", "of folding models"),
-    RF_IDLE("vocab_list", "of folding models"),
-    {0},
-};
+static const rf_known_key known[] = {RF_ESM_KNOWN, {0}};
+
+/* Without biases in its feed-forward, a model is a Nucleotide Transformer (nucleotide_transformer.c). */
+static const rf_config_sign signs[] = {{"add_bias_fnn", NULL, true, false}, {0}};
 
 /* Without this key, the class uses learned positions, which are those of ESM-1b. */
-static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
+rf_status rf__esm_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *type = json_object_get(root, "position_embedding_type");
-    c->hidden_act = RF_ACT_GELU;
     if (!type || json_is_null(type))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: position_embedding_type: expected \"rotary\" (ESM-2), got none, "
                        "which stands for the learned positions of ESM-1b", file);
@@ -107,7 +80,13 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
                    file);
 }
 
-static void write_config(const rf_config *c, json_t **more)
+static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    c->hidden_act = RF_ACT_GELU;
+    return rf__esm_read(file, root, c, why);
+}
+
+void rf__esm_write(const rf_config *c, json_t **more)
 {
     (void)c;
     rf__json_set(more, "position_embedding_type", json_string("rotary"));
@@ -131,7 +110,7 @@ static bool put_factors(rf_graph *g, const rf_block *b, float *x)
     return true;
 }
 
-static rf_tensor *embed(rf_graph *g, const rf_block *b)
+rf_tensor *rf__esm_embed(rf_graph *g, const rf_block *b)
 {
     const rf_bert_embedding *w = b->weights;
     const int64_t N = b->at.N, C = b->config->hidden_size;
@@ -152,15 +131,14 @@ static rf_footprint footprint(const rf_config *c, bool bf16)
     return f;
 }
 
-static const rf_spelling spelling[] = {
+const rf_spelling rf__esm_spelling[] = {
     {"LayerNorm.weight", "LayerNorm.gamma", false},
     {"LayerNorm.bias", "LayerNorm.beta", false},
-    {"lm_head.bias", "lm_head.decoder.bias", true},
     {0},
 };
 
 /* inv_freq is compared with rope_theta (position_table.c). */
-static const rf_silent silent[] = {
+const rf_silent rf__esm_silent[] = {
     {"embeddings.position_ids", NULL},
     {"embeddings.position_embeddings.weight", NULL},
     {"encoder.layer.*.attention.self.rotary_embeddings.inv_freq", NULL},
@@ -170,28 +148,6 @@ static const rf_silent silent[] = {
     {0},
 };
 
-static const char *const positions[] = {"rotary", NULL};
+const char *const rf__esm_positions[] = {"rotary", NULL};
 
-const rf_family rf__family_esm = {
-    .config = {.name = "esm",
-               .model_type = "esm",
-               .title = "ESM-2",
-               .key = keys,
-               .known = known,
-               .read = read_config,
-               .write = write_config,
-               .class = classes,
-               .position = "rotary",
-               .one_width = true},
-    .prefix = "esm.",
-    .embedding = embedding,
-    .layer = layer,
-    .head = heads,
-    .spelling = spelling,
-    .silent = silent,
-    .positions = positions,
-    .norm = RF_NORM_LAYER,
-    RF_BERT_LAYER_OF(embed),
-    .finish = rf__bert_finish,
-    .footprint = footprint,
-};
+const rf_family rf__family_esm = {RF_ESM("esm", "ESM-2", NULL)};
