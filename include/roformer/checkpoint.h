@@ -251,6 +251,10 @@ typedef struct rf_config {
     int64_t query_pre_attn_scalar;
     /* Gemma 3: 1: of each global_attn_every_n_layers layers, the last sees all tokens, not the first. */
     int global_attn_last;
+    /* Causal rerankers (LogitScore of sentence-transformers): 1: the one output is the logit of true_token_id as the
+       next token, less that of false_token_id if this is not negative. config.json does not have these. */
+    int logit_score;
+    int64_t true_token_id, false_token_id;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

@@ -28,6 +28,7 @@ rf_status rf__param_reorder(const rf_params *params, const rf_param *p, void *x,
 rf_status rf__param_read(const rf_params *params, const rf_param *p, const rf_weights *w, const rf_weight *t, float *to,
                          rf_error *why)
 {
+    if (rf__is_answer_row(params, p)) return rf__answer_row_read(params, w, t, to, why);
     const rf_status status = rf_weights_read(w, t, to, 1, why);
     return status ? status : rf__param_reorder(params, p, to, (size_t)p->dim[p->rank - 1] * sizeof *to, false, why);
 }

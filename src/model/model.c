@@ -9,6 +9,7 @@
 #include "model/family.h"
 #include "model/model.h"
 #include "store/store.h"
+#include "store/task.h"
 
 static bool is_matrix(const rf_param *p) { return p->rank == 2 && !p->looked_up; }
 
@@ -263,7 +264,8 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
 {
     if (!(ctx && folder && out)) return rf__missing("rf_model_open_as", "ctx, folder, out", why);
     rf_config config;
-    const rf_status status = rf_config_read(ctx, folder, &config, why);
+    rf_status status = rf_config_read(ctx, folder, &config, why);
+    if (!status) status = rf__logit_score_read(ctx, folder, &config, why);
     return status ? status : rf__model_open_with(ctx, folder, type, &config, out, why);
 }
 

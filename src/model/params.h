@@ -96,6 +96,13 @@ rf_status rf__position_frequencies(const rf_params *p, const rf_weights *w, rf_e
 rf_status rf__param_reorder(const rf_params *params, const rf_param *p, void *x, size_t row, bool to_file,
                             rf_error *why);
 
+/* The head of a causal reranker (answer_row.c): whether p is its row; the matrix of a file that it is computed from
+ * (NULL: there is none of the right shape); the row. */
+bool rf__is_answer_row(const rf_params *params, const rf_param *p);
+const rf_weight *rf__answer_matrix(const rf_params *params, const rf_weights *w);
+rf_status rf__answer_row_read(const rf_params *params, const rf_weights *w, const rf_weight *t, float *to,
+                              rf_error *why);
+
 /* The numbers of a tensor, or the integers and scales of one in int8, in the order of the slab. */
 rf_status rf__param_read(const rf_params *params, const rf_param *p, const rf_weights *w, const rf_weight *t, float *to,
                          rf_error *why);

@@ -87,13 +87,15 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
     struct complaints bad = {0};
     size_t heads = 0, found = 0;
     for (size_t i = 0; i < params->n; i++) {
-        match[i] = rf__params_find(params, w, params->p[i].name);
+        const bool answer = rf__is_answer_row(params, &params->p[i]);
+        match[i] = answer ? rf__answer_matrix(params, w) : rf__params_find(params, w, params->p[i].name);
         heads += params->p[i].head;
         found += params->p[i].head && match[i];
     }
     const bool headless = (heads && !found) || (params->family->wordless && params->head == RF_HEAD_MLM);
     for (size_t i = 0; i < params->n; i++)
-        if (match[i] ? !fits(&params->p[i], match[i]) : !may_lack(params, &params->p[i], headless))
+        if (match[i] ? !(rf__is_answer_row(params, &params->p[i]) || fits(&params->p[i], match[i]))
+                     : !may_lack(params, &params->p[i], headless))
             complain(&bad, &params->p[i], match[i]);
     if (has_head) *has_head = !headless;
     if (!bad.all) {

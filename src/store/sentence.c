@@ -448,8 +448,8 @@ static rf_status check_prompt(const char *path, const json_t *root, rf_error *wh
                    "prompt; write null, and put the prompt before your texts", path, rf__printable(name).text);
 }
 
-rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int64_t outputs, char out[32],
-                                     rf_error *why)
+rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int64_t outputs, bool prompted,
+                                     char out[32], rf_error *why)
 {
     char modules[4096], path[4096], config_path[RF_CONFIG_PATH];
     json_t *config = NULL, *own = NULL;
@@ -467,7 +467,7 @@ rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int6
         if (!name && ((kind && !strcmp(kind, "CrossEncoder")) || newer || older))
             name = outputs == 1 ? "Sigmoid" : "Identity";
         if (name) snprintf(out, 32, "%s", name);
-        if (name) status = check_prompt(path, own, why);
+        if (name && !prompted) status = check_prompt(path, own, why);
     }
     json_decref(config);
     json_decref(own);

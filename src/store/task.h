@@ -19,9 +19,14 @@ rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__k
 rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t positions, int64_t *out, rf_error *why);
 
 /* The name of the function that sentence-transformers' CrossEncoder applies to a model's `outputs`, such as "Sigmoid"
- * or "Identity"; "" if the folder is not a CrossEncoder. RF_EUNSUPPORTED: the folder has a default prompt. */
-rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int64_t outputs, char out[32],
-                                     rf_error *why);
+ * or "Identity"; "" if the folder is not a CrossEncoder. RF_EUNSUPPORTED: the folder has a default prompt, and
+ * `prompted` is false; otherwise the tokenizer places it. */
+rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int64_t outputs, bool prompted,
+                                     char out[32], rf_error *why);
+
+/* If modules.json of the folder has LogitScore, the config of its causal model becomes that of a reranker with one
+ * output (logit_score.c); otherwise it stays as it is. */
+rf_status rf__logit_score_read(const rf_ctx *ctx, const char *folder, rf_config *c, rf_error *why);
 
 const char *rf__sentence_default_prompt(const rf_sentence *s);   /* the text of the default prompt; "": there is none */
 rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *p, rf_error *why);

@@ -9,6 +9,7 @@
 #include "task/finetune.h"
 #include "task/objective.h"
 #include "task/scoring.h"
+#include "text/tokenizer.h"
 
 /* Checks that labels and outputs of the model correspond, as the task requires. */
 static rf_status check_outputs(const rf_answerer *a, const char *folder, rf_error *why)
@@ -64,6 +65,12 @@ static bool labels(const rf_config *c)
     return !rf__task_of_model(c, &task, NULL) && !rf__task_of_vectors(task);
 }
 
+static rf_status read_config(const rf_ctx *ctx, const char *folder, rf_config *c, rf_error *why)
+{
+    const rf_status status = rf_config_read(ctx, folder, c, why);
+    return status ? status : rf__logit_score_read(ctx, folder, c, why);
+}
+
 /* Opens the model in *folder, or in a subfolder, whose path *folder then receives. */
 static rf_status open_model(rf_answerer *a, const char **folder, char below[], size_t size, rf_type type,
                             rf_sentence *s, rf_error *why)
@@ -71,14 +78,14 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
     rf_config c;
     rf_error unread = {0};
     rf_status status = rf_sentence_read(a->ctx, *folder, s, &unread);
-    if (status && (status == RF_ENOMEM || rf_config_read(a->ctx, *folder, &c, NULL) || !labels(&c)))
+    if (status && (status == RF_ENOMEM || read_config(a->ctx, *folder, &c, NULL) || !labels(&c)))
         return rf_fail(why, status, "%s", unread.text);
     status = RF_OK;
     if (*s->transformer) {
         status = rf__path(below, size, *folder, s->transformer, why);
         *folder = below;
     }
-    if (!status) status = rf_config_read(a->ctx, *folder, &c, why);
+    if (!status) status = read_config(a->ctx, *folder, &c, why);
     if (status) return status;
     take_form(&c, s);
     return rf__model_open_with(a->ctx, *folder, type, &c, &a->model, why);
@@ -99,6 +106,26 @@ static rf_status take_limit(rf_answerer *a, const char *folder, rf_error *why)
     return status;
 }
 
+static rf_status read_function(rf_answerer *a, const char *folder, rf_error *why)
+{
+    const rf_config *c = rf_model_config(a->model);
+    const rf_tokenizer *t = rf_model_tokenizer(a->model);
+    if (!a->task->function) return RF_OK;
+    const rf_status status =
+        rf__cross_encoder_function(a->ctx, folder, c->num_labels, t && t->conversation, a->cross_encoder, why);
+    if (c->logit_score && !*a->cross_encoder) snprintf(a->cross_encoder, sizeof a->cross_encoder, "Sigmoid");
+    return status;
+}
+
+/* A causal reranker has one output, whatever config.json says of labels. */
+static rf_status read_labels(rf_answerer *a, const char *folder, rf_error *why)
+{
+    const rf_status status = rf_labels_read(a->ctx, folder, &a->labels, why);
+    while (!status && rf_model_config(a->model)->logit_score && a->labels.n > 1)
+        rf__free(a->ctx, a->labels.name[--a->labels.n]);
+    return status;
+}
+
 rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why)
 {
@@ -116,12 +143,11 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
     if (!status && rf__task_of_model(rf_model_config(a->model), &a->task, &unknown))
         status = rf_fail(why, unknown.code, "%.200s: %s", folder, unknown.text);
     if (!status && !a->lent) status = keep_prompt(a, folder, &s, why);
-    if (!status && a->task->function)
-        status = rf__cross_encoder_function(ctx, folder, rf_model_config(a->model)->num_labels, a->cross_encoder, why);
+    if (!status) status = read_function(a, folder, why);
     rf_sentence_free(&s);
     if (!status && !rf_model_tokenizer(a->model))
         status = rf_fail(why, RF_EDATA, "%.200s: expected a tokenizer, got none", folder);
-    if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
+    if (!status) status = read_labels(a, folder, why);
     if (!status) status = check_outputs(a, folder, why);
     if (!status && !a->lent) status = rf_session_open(a->model, &a->session, why);
     if (!status) status = take_limit(a, folder, why);

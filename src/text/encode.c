@@ -1,4 +1,5 @@
 /* encode.c — encodes text to ids: added tokens, the tokenizer's row for the text between them, template, truncation. */
+#include "conversation.h"
 #include "tokenizer.h"
 
 /* Scratch that an encoding keeps between calls: that of the row, and which tokenizer it belongs to. */
@@ -286,6 +287,51 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
     return true;
 }
 
+/* A pair that a chat template places in one text.  If it is too long, its end is kept: the template's words after the
+ * last text, as in sentence-transformers.  Its tokens have no place in the two texts. */
+static bool encode_conversation(const rf_tokenizer *t, const char *text, size_t size, size_t end, size_t limit,
+                                rf_encoding *e, size_t *dropped)
+{
+    const size_t base = e->n;
+    if (!scratch_for(e, t) || !encode_text(t, e, text, size, NULL, 0)) return false;
+    const size_t whole = e->n;
+    size_t n = whole - base;
+    if (limit && n > limit) {
+        if (!encode_text(t, e, text + size - end, end, NULL, 0)) return false;
+        const size_t last = e->n - whole < limit ? e->n - whole : limit;
+        move(e, base + limit - last, e->n - last, last);
+        n = limit;
+    }
+    *dropped = whole - base - n;
+    e->n = base + n;
+    for (size_t i = base; i < e->n; i++) e->type[i] = 0, e->start[i] = e->end[i] = 0, e->added[i] = true;
+    return true;
+}
+
+static rf_status encode_as_conversation(const rf_tokenizer *t, const char *query, size_t query_size, const char *pair,
+                                        size_t pair_size, size_t limit, int flags, rf_encoding *e, size_t *dropped,
+                                        rf_error *why)
+{
+    char *text;
+    size_t size, end, cut = 0;
+    if (flags & (RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS))
+        return rf_fail(why, RF_EUNSUPPORTED, "encode: a pair that a chat template places in a text: expected its "
+                       "special tokens, got a call without them");
+    rf_status status = rf__conversation_text(t->ctx, t->conversation, query, query_size, pair, pair_size, &text, &size,
+                                             &end, why);
+    if (status) return status;
+    if (!(flags & RF_ENCODE_APPEND)) e->n = 0;
+    const size_t before = e->n;
+    if (size > UINT32_MAX) status = rf_fail(why, RF_ERANGE, "encode: the pair: expected at most %u bytes, got %zu",
+                                            UINT32_MAX, size);
+    else if (!encode_conversation(t, text, size, end, limit, e, &cut))
+        status = rf_fail(why, RF_ENOMEM, "encode: out of memory for %zu bytes of text", size);
+    rf__free(t->ctx, text);
+    if (status) e->n = before;
+    else if (dropped) *dropped = cut;
+    return status;
+}
+
 static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                         const rf_sample_options *sample, size_t limit, int flags, rf_encoding *e, size_t *dropped,
                         rf_error *why)
@@ -293,6 +339,8 @@ static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, co
     rf_status status = check_text(text, size, "text", why);
     if (!status && pair) status = check_text(pair, pair_size, "second text", why);
     if (status) return status;
+    if (pair && t->conversation)
+        return encode_as_conversation(t, text, size, pair, pair_size, limit, flags, e, dropped, why);
     const size_t around = around_text(t, pair != NULL, flags);
     if (pair && t->no_pairs && !(flags & RF_ENCODE_PLAIN))
         return rf_fail(why, RF_EUNSUPPORTED, "encode: the tokenizer's template of two texts is not supported");

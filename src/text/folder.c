@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/folder_keys.h"
+#include "conversation.h"
 #include "tokenizer.h"
 
 enum { MAX_ADDED = 4096 };
@@ -419,6 +420,38 @@ static rf_status keep(const rf_tokenizer_folder *f, rf_tokenizer *t)
     return kept ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer's settings", f->config_path);
 }
 
+/* ---- pairs as conversations ------------------------------------------------------------------------------------- */
+
+/* The prompt that CrossEncoder of sentence-transformers gives as the system message; NULL: none. */
+static const char *default_prompt(const json_t *own)
+{
+    const char *kind = json_string_value(json_object_get(own, "model_type")),
+               *name = json_string_value(json_object_get(own, "default_prompt_name"));
+    const char *text = name ? json_string_value(json_object_get(json_object_get(own, "prompts"), name)) : NULL;
+    return kind && !strcmp(kind, "CrossEncoder") && text && *text ? text : NULL;
+}
+
+static rf_status read_conversation(rf_tokenizer_folder *f, rf_tokenizer *t)
+{
+    char path[RF_PATH], prompts_path[RF_PATH], *text = NULL;
+    size_t size = 0;
+    json_t *own = NULL;
+    rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_CHAT_TEMPLATE, f->why);
+    if (status) return status;
+    const bool alone = rf__is_there(f->ctx, path);
+    const char *words = alone ? NULL : json_string_value(json_object_get(f->config, "chat_template"));
+    if (!alone && !words) return RF_OK;
+    if (alone) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &text, &size, f->why);
+    else size = strlen(words);
+    if (!status) status = rf__folder_json(f, RF_FILE_PROMPTS, prompts_path, &own);
+    if (!status)
+        status = rf__conversation_new(f->ctx, alone ? path : f->config_path, alone ? text : words, size,
+                                      default_prompt(own), &t->conversation, f->why);
+    json_decref(own);
+    rf__free(f->ctx, text);
+    return status;
+}
+
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
@@ -437,6 +470,7 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     f->parts.name = f->config_path;
     if (!status) status = row->open(f, &t);
     if (!status) status = keep(f, t);
+    if (!status) status = read_conversation(f, t);
     if (status) rf_tokenizer_free(t);
     else *out = t;
     return status;

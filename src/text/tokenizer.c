@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "conversation.h"
 #include "tokenizer.h"
 
 #define RFT(name) extern const rf_tokenizer_row rf__tokenizer_##name;
@@ -201,6 +202,7 @@ void rf_tokenizer_free(rf_tokenizer *t)
     for (int i = 0; i < RF_SPECIALS; i++) rf__free(ctx, t->name[i]);
     if (t->row->clear) t->row->clear(t);
     json_decref(t->kept);
+    rf__conversation_free(ctx, t->conversation);
     rf__free(ctx, t);
 }
 

@@ -89,6 +89,7 @@ struct rf_tokenizer {
     int opener;                         /* that byte, if there is only one; otherwise -1                              */
     uint64_t mark;                      /* unique number of this tokenizer, which identifies its scratch              */
     json_t *kept;                       /* its settings without influence on ids, for saving; or NULL                 */
+    struct rf_conversation *conversation;    /* how a pair becomes a text (conversation.h); NULL: by [SEP] */
 };
 
 /* Whether the template has [CLS] before a text, and [SEP] after it or after the second text of a pair. */

@@ -32,6 +32,7 @@
 #define RF_FILE_TOKENIZER_CONFIG "tokenizer_config.json"
 #define RF_FILE_SPECIAL_TOKENS "special_tokens_map.json"
 #define RF_FILE_ADDED_TOKENS "added_tokens.json"          /* in older folders: read, never written */
+#define RF_FILE_CHAT_TEMPLATE "chat_template.jinja"       /* how messages become a text: read and copied */
 #define RF_FILE_DICTIONARY "dictionary.words"             /* compiled dictionary of Chinese words */
 
 /* Sentence embeddings, in the format of sentence-transformers. */
