@@ -85,12 +85,18 @@ static rf_tensor *attend_to_source(rf_graph *g, const rf_block *b, rf_tensor *h)
     return behind(g, b, a, h, w->cross_norm, w->cross_norm_bias, NULL);
 }
 
+/* act(x W_1) W_2 [N, C], or with a gate. */
 static rf_tensor *feed(rf_graph *g, const rf_block *b, rf_tensor *x)
 {
     const rf_bert_layer *w = b->weights;
-    const rf_act act = b->config->hidden_act;
-    return b->family->gated ? rf_gated_linear(g, x, w->up, w->up_bias, act, b->family->gate)
-                            : rf_linear(g, x, w->up, w->up_bias, act);
+    const rf_config *c = b->config;
+    const rf_act act = c->hidden_act;
+    rf_tensor *f = rf__feed_forward(g, x, w->up, w->up_bias, act, w->down, w->down_bias);
+    if (f) return f;
+    f = b->family->gated ? rf_gated_linear(g, x, w->up, w->up_bias, act, b->family->gate)
+                         : rf_linear(g, x, w->up, w->up_bias, act);                              /* [N, F]  */
+    if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);
+    return rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
 }
 
 rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
@@ -114,10 +120,7 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
         if (attends) h = attend_to_source(g, b, h);
         x = before(g, b, h, w->norm2, w->norm2_bias);
     }
-    rf_tensor *f = feed(g, b, x);                                                                /* [N, F]  */
-    if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);
-    f = rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
-    return behind(g, b, f, h, w->norm2, w->norm2_bias, w->after2);
+    return behind(g, b, feed(g, b, x), h, w->norm2, w->norm2_bias, w->after2);
 }
 
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)

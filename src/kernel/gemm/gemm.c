@@ -287,3 +287,14 @@ rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, co
         return rf_fail(why, RF_EARG, "packed product: expected two matrices, got NULL for one of them");
     return w->by->packed(ctx, w, m, x, ldx, bias, act, y, ldy, why);
 }
+
+int64_t rf__packed_pairs(const rf_ctx *ctx, const rf_packed *up, const rf_packed *down, int64_t m)
+{
+    const bool match = up->by == down->by && up->by->pairs && !down->up && down->k == up->n;
+    return match && m > 0 ? up->by->pairs(ctx, up, m) : 0;
+}
+
+rf_status rf__packed_pair(const rf_ctx *ctx, const rf__pair *x, int64_t blocks, rf_error *why)
+{
+    return x->up->by->pair(ctx, x, blocks, why);
+}

@@ -19,7 +19,7 @@
 #include "base/processor.h"
 
 enum {
-    LEAST = 192,                        /* rows of a block for which reading the panels once more pays */
+    LEAST = 128,                        /* rows of a block for which reading the panels once more pays */
     GATED = 1536                        /* maximum number of columns in a gated product's scratch */
 };
 
@@ -115,9 +115,12 @@ static int64_t first_row(const blocks *g, int64_t block)
 
 /* Rows of a task, and columns of a in its block. */
 typedef struct held {
-    int64_t i0, rows;
+    rf__matrix a;
+    int64_t i0, rows;                   /* of a */
+    int64_t number;                     /* of row i0 among the caller's rows */
     int64_t from, to;                   /* of k, whole cuts */
     int64_t height;                     /* of a cut in the block */
+    int worker;
     char *workspace;
 } held;
 
@@ -135,10 +138,11 @@ static void copy_block(blocks *g, const held *h)
         g->e->copy(&(rf__copying){
             .ctx = g->ctx,
             .shape = g->shape,
-            .a = &g->a,
+            .a = &h->a,
             .workspace = h->workspace,
             .at = at,
             .i0 = h->i0,
+            .number = h->number,
             .rows = h->rows,
             .p0 = p,
             .depth = rf__min64(g->step, g->k - p),
@@ -213,24 +217,35 @@ static int64_t gated_columns(const rfk_panel_shape *shape)
     return rf__max64(2 * shape->columns, rf__min64(shape->group, GATED));
 }
 
-static void one_block(void *arg, int64_t task, int worker)
+static held held_of(const blocks *g, int64_t block, int worker)
 {
-    blocks *g = arg;
-    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, g->shape->columns);
-    held h = {.i0 = first_row(g, block), .workspace = g->workspace + (size_t)worker * g->e->workspace(g->shape)};
+    held h = {.a = g->a, .i0 = first_row(g, block), .worker = worker};
+    h.workspace = g->workspace + (size_t)worker * g->e->workspace(g->shape);
+    h.number = h.i0;
     h.rows = first_row(g, block + 1) - h.i0;
     h.height = rf__rows_read(g->shape, h.rows);
-    const int64_t deep = rf__max64(1, rf__rows_held(g->shape) / rf__max64(1, h.height)) * g->step;
-    target t = {.b = &g->b, .first = panels * group / g->groups, .last = panels * (group + 1) / g->groups};
+    return h;
+}
+
+/* The panels of a group.  c: the block's first row, column 0. */
+static target target_of(const blocks *g, int64_t group, float *c, int64_t ldc)
+{
+    const int64_t panels = ceiling(g->n, g->shape->columns);
+    target t = {.b = &g->b, .first = panels * group / g->groups, .last = panels * (group + 1) / g->groups, .ldc = ldc};
     t.j = t.first * g->shape->columns;
     t.n = rf__min64(t.last * g->shape->columns, g->n) - t.j;
-    float *const c = g->c + h.i0 * g->ldc + t.j;
-    t.c = c;
-    t.ldc = g->ldc;
+    t.c = c + t.j;
+    return t;
+}
+
+static void multiply_block(blocks *g, held h, target t)
+{
+    const int64_t deep = rf__max64(1, rf__rows_held(g->shape) / rf__max64(1, h.height)) * g->step;
+    const target whole = t;
     target up = t;
     if (g->up.panels) {
         t.ldc = up.ldc = gated_columns(g->shape);
-        t.c = g->gated + worker * gated_rows(g->shape) * t.ldc;
+        t.c = g->gated + h.worker * gated_rows(g->shape) * t.ldc;
         up.c = t.c + t.ldc / 2;
         up.b = &g->up;
     }
@@ -240,7 +255,14 @@ static void one_block(void *arg, int64_t task, int worker)
         multiply_panels(g, &h, &t);
         if (g->up.panels) multiply_panels(g, &h, &up);
     }
-    if (g->up.panels) rf__multiply_rows(g->ctx, c, g->ldc, t.c, up.c, t.ldc, h.rows, t.n);
+    if (g->up.panels) rf__multiply_rows(g->ctx, whole.c, whole.ldc, t.c, up.c, t.ldc, h.rows, t.n);
+}
+
+static void one_block(void *arg, int64_t task, int worker)
+{
+    blocks *g = arg;
+    const held h = held_of(g, task % g->row_blocks, worker);
+    multiply_block(g, h, target_of(g, task / g->row_blocks, g->c + h.i0 * g->ldc, g->ldc));
 }
 
 /* Maximum number of rows of a block.  If several cuts are kept, it leaves space for all of them, or for most. */
@@ -248,6 +270,13 @@ static int64_t highest(const blocks *g)
 {
     const int64_t cuts = ceiling(g->k, g->step), all = g->shape->held / cuts / g->shape->rows * g->shape->rows;
     return g->shape->held ? rf__min64(g->shape->block, rf__max64(all, LEAST)) : g->shape->block;
+}
+
+/* Groups of panels.  A gated product has one as wide as its scratch. */
+static int64_t groups_of_panels(const blocks *g)
+{
+    const int64_t wide = g->up.panels ? gated_columns(g->shape) / 2 : g->shape->group;
+    return ceiling(ceiling(g->n, g->shape->columns), wide / g->shape->columns);
 }
 
 /* Divides the work into tasks of equal size so that all workers finish together.  A block is never higher than
@@ -258,8 +287,7 @@ static void run(blocks *g)
     atomic_init(&g->wrong, INT64_MAX);
     g->row_blocks = ceiling(g->m, highest(g));
     if (g->row_blocks > workers) g->row_blocks = ceiling(g->row_blocks, workers) * workers;
-    const int64_t wide = g->up.panels ? gated_columns(g->shape) / 2 : g->shape->group;
-    g->groups = ceiling(panels, wide / g->shape->columns);
+    g->groups = groups_of_panels(g);
     while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels)
         g->groups++;
     rf__parallel(g->ctx, g->row_blocks * g->groups, one_block, g);
@@ -358,36 +386,126 @@ rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w
     return RF_OK;
 }
 
+/* The product of m rows with packed weights. */
+static blocks blocks_of(const rf__element *e, const rfk_panel_shape *shape, const rf_ctx *ctx, const rf_packed *w,
+                        int64_t m, const float *bias, rf_act act)
+{
+    return (blocks){.e = e,
+                    .shape = shape,
+                    .ctx = ctx,
+                    .m = m,
+                    .n = w->n,
+                    .k = w->k,
+                    .b = {w->data, w->own, rf__gate_bias(w, bias), act},
+                    .up = {w->up ? w->up->data : NULL, w->up ? w->up->own : NULL, rf__up_bias(w, bias), RF_ACT_NONE},
+                    .step = depth_of_cut(shape, w->k)};
+}
+
+static size_t gated_size(const rf_ctx *ctx, const rfk_panel_shape *shape, const rf_packed *w)
+{
+    return w->up ? (size_t)(ctx->threads * gated_rows(shape) * gated_columns(shape)) * sizeof(float) : 0;
+}
+
+static rf_status check_rows(blocks *g, rf_error *why)
+{
+    const int64_t wrong = atomic_load(&g->wrong);
+    if (wrong >= g->m) return RF_OK;
+    return rf_fail(why, RF_ENUMERIC, "row %lld of x: expected finite values, got NaN or infinity", (long long)wrong);
+}
+
 rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x,
                              int64_t ldx, const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
     const rfk_panel_shape shape = shape_of(e, ctx);
     const size_t workspace = (size_t)ctx->threads * e->workspace(&shape);
-    const int64_t gated = w->up ? ctx->threads * gated_rows(&shape) * gated_columns(&shape) : 0;
-    const size_t bytes = workspace + (size_t)gated * sizeof(float);
+    const size_t bytes = workspace + gated_size(ctx, &shape, w);
     const bool ours = rf__product_try(ctx);                          /* otherwise uses scratch of its own */
     char *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
-    blocks g = {.e = e,
-                .shape = &shape,
-                .ctx = ctx,
-                .m = m,
-                .n = w->n,
-                .k = w->k,
-                .a = {x, NULL, ldx, 0},
-                .b = {w->data, w->own, rf__gate_bias(w, bias), act},
-                .up = {w->up ? w->up->data : NULL, w->up ? w->up->own : NULL, rf__up_bias(w, bias), RF_ACT_NONE},
-                .c = y,
-                .ldc = ldy,
-                .step = depth_of_cut(&shape, w->k),
-                .workspace = scratch,
-                .gated = scratch ? (float *)(void *)(scratch + workspace) : NULL};
-    if (g.workspace) run(&g);
+    blocks g = blocks_of(e, &shape, ctx, w, m, bias, act);
+    g.a = (rf__matrix){x, NULL, ldx, 0};
+    g.c = y;
+    g.ldc = ldy;
+    g.workspace = scratch;
+    g.gated = scratch ? (float *)(void *)(scratch + workspace) : NULL;
+    if (scratch) run(&g);
+    if (ours) rf__product_leave(ctx);
+    else rf__free(ctx, scratch);
+    return scratch ? check_rows(&g, why) : no_scratch(why, bytes);
+}
+
+/* ---- two products ------------------------------------------------------------------------------------------------ */
+
+enum {
+    PAIR_LEAST = 64,                    /* rows of a block below which weights would be read too often */
+    PAIR_MOST = 128,
+    PAIR_LINE = 16                      /* numbers of a cache line; rows of the middle are odd numbers of lines apart */
+};
+
+typedef struct pair {
+    blocks first, second;
+    float *middle;                      /* [rows, ld] of every worker: the first product's result */
+    int64_t ld, size;
+} pair;
+
+static void one_pair(void *arg, int64_t task, int worker)
+{
+    pair *p = arg;
+    held h = held_of(&p->first, task, worker);
+    float *const middle = p->middle + worker * p->size, *const c = p->second.c + h.i0 * p->second.ldc;
+    for (int64_t i = 0; i < p->first.groups; i++)
+        multiply_block(&p->first, h, target_of(&p->first, i, middle, p->ld));
+    h.a = (rf__matrix){middle, NULL, p->ld, 0};
+    h.i0 = 0;
+    multiply_block(&p->second, h, target_of(&p->second, 0, c, p->second.ldc));
+}
+
+/* Rows of a block whose middle takes most of the second-level cache. */
+static int64_t pair_rows(const rfk_panel_shape *shape, const rf_packed *up, size_t share)
+{
+    const int64_t fit = (int64_t)(share / 4 * 3 / sizeof(float)) / up->n / shape->rows * shape->rows;
+    return rf__min64(rf__min64(fit, PAIR_MOST), shape->block);
+}
+
+int64_t rf__blocked_pairs(const rf__element *e, const rf_ctx *ctx, const rf_packed *up, int64_t m)
+{
+    const rfk_panel_shape shape = shape_of(e, ctx);
+    const int64_t rows = pair_rows(&shape, up, rf__cache_share()), workers = ctx->threads;
+    if (!shape.held || rows < PAIR_LEAST) return 0;
+    const int64_t count = ceiling(ceiling(m, rows), workers) * workers;
+    return m / count < PAIR_LEAST ? 0 : count;
+}
+
+static int64_t odd_lines(int64_t n) { return (n + 2 * PAIR_LINE - 1) / (2 * PAIR_LINE) * (2 * PAIR_LINE) + PAIR_LINE; }
+
+rf_status rf__blocked_pair(const rf__element *e, const rf_ctx *ctx, const rf__pair *x, int64_t count, rf_error *why)
+{
+    const rfk_panel_shape shape = shape_of(e, ctx);
+    pair p = {.first = blocks_of(e, &shape, ctx, x->up, x->m, x->up_bias, x->act),
+              .second = blocks_of(e, &shape, ctx, x->down, x->m, x->down_bias, RF_ACT_NONE),
+              .ld = odd_lines(x->up->n)};
+    p.size = (ceiling(x->m, count) + RF__GEMM_WIDTH) * p.ld;
+    const size_t workspace = (size_t)ctx->threads * e->workspace(&shape), gated = gated_size(ctx, &shape, x->up),
+                 bytes = workspace + gated + (size_t)(ctx->threads * p.size) * sizeof(float);
+    const bool ours = rf__product_try(ctx);
+    char *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
+    if (scratch) {
+        p.first.a = (rf__matrix){x->x, NULL, x->ldx, 0};
+        p.first.workspace = p.second.workspace = scratch;
+        p.first.gated = (float *)(void *)(scratch + workspace);
+        p.middle = (float *)(void *)(scratch + workspace + gated);
+        p.second.c = x->y;
+        p.second.ldc = x->ldy;
+        p.first.row_blocks = p.second.row_blocks = count;
+        p.first.groups = groups_of_panels(&p.first);
+        p.second.groups = 1;
+        atomic_init(&p.first.wrong, INT64_MAX);
+        atomic_init(&p.second.wrong, INT64_MAX);
+        rf__parallel(ctx, count, one_pair, &p);
+        ctx->thread_end();
+    }
     if (ours) rf__product_leave(ctx);
     else rf__free(ctx, scratch);
     if (!scratch) return no_scratch(why, bytes);
-    const int64_t wrong = atomic_load(&g.wrong);
-    if (wrong < m)
-        return rf_fail(why, RF_ENUMERIC, "row %lld of x: expected finite values, got NaN or infinity",
-                       (long long)wrong);
-    return RF_OK;
+    const rf_status status = check_rows(&p.first, why);
+    return status ? status : check_rows(&p.second, why);
 }

@@ -36,6 +36,7 @@ typedef struct rf__copying {
     void *workspace;
     int64_t at;                         /* the row of the block where they begin                                      */
     int64_t i0, rows, p0, depth;
+    int64_t number;                     /* of row i0 among the caller's rows                                          */
     int64_t k;                          /* number of columns of a                                                     */
     _Atomic int64_t *wrong;             /* the first row of a that the type cannot convert, or INT64_MAX              */
 } rf__copying;
@@ -115,6 +116,9 @@ rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w
 rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x,
                              int64_t ldx, const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why);
 
+int64_t rf__blocked_pairs(const rf__element *e, const rf_ctx *ctx, const rf_packed *up, int64_t m);
+rf_status rf__blocked_pair(const rf__element *e, const rf_ctx *ctx, const rf__pair *x, int64_t count, rf_error *why);
+
 /* The products of a type: the driver's functions with its own element type. */
 #define RF__BLOCKED_PRODUCTS(products, name, element)                                                                  \
     static rf_status element##_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)                        \
@@ -130,5 +134,14 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
     {                                                                                                                  \
         return rf__blocked_packed(&element, ctx, w, m, x, ldx, bias, act, y, ldy, why);                                \
     }                                                                                                                  \
-    const rf__products products = {name, element##_gemm, element##_pack, NULL, element##_packed}
+    static int64_t element##_pairs(const rf_ctx *ctx, const rf_packed *up, int64_t m)                                  \
+    {                                                                                                                  \
+        return rf__blocked_pairs(&element, ctx, up, m);                                                                \
+    }                                                                                                                  \
+    static rf_status element##_pair(const rf_ctx *ctx, const rf__pair *x, int64_t count, rf_error *why)                \
+    {                                                                                                                  \
+        return rf__blocked_pair(&element, ctx, x, count, why);                                                         \
+    }                                                                                                                  \
+    const rf__products products = {name, element##_gemm, element##_pack, NULL, element##_packed, element##_pairs,      \
+                                   element##_pair}
 #endif

@@ -47,7 +47,7 @@ static float row_scale(const rf__copying *x, int64_t i)
     const float size = x->ctx->k->largest_size(x->a->f32 + (x->i0 + i) * x->a->ld, x->k);
     if (isfinite(size)) return size < SMALLEST ? 0 : size / 127;
     int64_t first = atomic_load(x->wrong);
-    while (x->i0 + i < first && !atomic_compare_exchange_weak(x->wrong, &first, x->i0 + i)) continue;
+    while (x->number + i < first && !atomic_compare_exchange_weak(x->wrong, &first, x->number + i)) continue;
     return 0;
 }
 
@@ -242,4 +242,11 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const 
     return rf__blocked_packed(&i8, ctx, w, m, x, ldx, bias, act, y, ldy, why);
 }
 
-const rf__products rf__products_i8 = {"built-in, int8", gemm, pack, forget, packed};
+static int64_t pairs(const rf_ctx *ctx, const rf_packed *up, int64_t m) { return rf__blocked_pairs(&i8, ctx, up, m); }
+
+static rf_status pair(const rf_ctx *ctx, const rf__pair *x, int64_t count, rf_error *why)
+{
+    return rf__blocked_pair(&i8, ctx, x, count, why);
+}
+
+const rf__products rf__products_i8 = {"built-in, int8", gemm, pack, forget, packed, pairs, pair};

@@ -34,7 +34,7 @@ typedef struct rf__tile_products {
 /* Of the context's rung.  NULL if it has no tiles. */
 const rf__tile_products *rf__tile_products_of(const rf_ctx *ctx);
 
-/* Bytes of scratch for a block of `rows`: its sums between two cuts. */
-static inline size_t rf__tile_space(int64_t rows) { return (size_t)((rows + 31) / 32 * 32) * 32 * sizeof(float); }
+/* Bytes of scratch for a block of `rows`: the sums of two panels. */
+static inline size_t rf__tile_space(int64_t rows) { return 2 * (size_t)((rows + 31) / 32 * 32) * 32 * sizeof(float); }
 
 #endif

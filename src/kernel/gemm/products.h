@@ -12,6 +12,19 @@
 #include "base/base.h"
 #include "roformer/kernel/gemm.h"
 
+/* Two products, one after the other: y = act(x up^T + up_bias) down^T + down_bias. */
+typedef struct rf__pair {
+    const rf_packed *up, *down;
+    int64_t m;
+    const float *x;
+    int64_t ldx;
+    const float *up_bias;
+    rf_act act;
+    const float *down_bias;
+    float *y;
+    int64_t ldy;
+} rf__pair;
+
 typedef struct rf__products {
     const char *name;
     rf_status (*gemm)(const rf_ctx *, const rf_gemm_call *, rf_error *);
@@ -19,6 +32,8 @@ typedef struct rf__products {
     void (*forget)(rf_packed *);                                                         /* NULL: only data is held */
     rf_status (*packed)(const rf_ctx *, const rf_packed *, int64_t m, const float *x, int64_t ldx, const float *bias,
                         rf_act act, float *y, int64_t ldy, rf_error *);
+    int64_t (*pairs)(const rf_ctx *, const rf_packed *up, int64_t m);                    /* NULL: without `pair`    */
+    rf_status (*pair)(const rf_ctx *, const rf__pair *, int64_t blocks, rf_error *);
 } rf__products;
 
 struct rf_packed {
@@ -49,6 +64,12 @@ const rf__products *rf__products_at(const rf_ctx *ctx, int i);
 
 /* The implementation for products of this type on this context. */
 const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type);
+
+/* rf__packed_pair computes both products for a block of rows before the next block, so that the result of the first
+ * stays in the second-level cache.  The bits are those of rf_packed_product, called twice.  rf__packed_pairs: the
+ * number of blocks of m rows; 0: these matrices are no pair, or it would not be faster. */
+int64_t rf__packed_pairs(const rf_ctx *ctx, const rf_packed *up, const rf_packed *down, int64_t m);
+rf_status rf__packed_pair(const rf_ctx *ctx, const rf__pair *x, int64_t blocks, rf_error *why);
 
 /* The implementation that a caller names: "built-in" or NULL; RF_EARG for anything else. */
 rf_status rf__products_choose(const char *name, rf_error *why);

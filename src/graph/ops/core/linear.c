@@ -13,6 +13,7 @@
  * In bf16 the three products round x, w and dz to bf16.  z is rounded once and kept as bf16, and y is computed from the
  * rounded z. */
 #include "graph/graph.h"
+#include "kernel/gemm/products.h"
 
 struct saved {
     rf_act act;
@@ -199,4 +200,22 @@ rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b,
     s.maker = drop(g, x);
     if (!s.maker) rf__needed(x);
     return rf__record(g, RF_OP(linear), y, RF_IN(x, w, b), &s, sizeof s);
+}
+
+rf_tensor *rf__feed_forward(rf_graph *g, rf_tensor *x, rf_tensor *up, rf_tensor *up_bias, rf_act act, rf_tensor *down,
+                            rf_tensor *down_bias)
+{
+    if (g->error.code || g->train || !up || !down || !up->packed || !down->packed || x->rank != 2 || !x->f32 ||
+        rf__tracked(g, RF_IN(x, up, up_bias, down, down_bias)))
+        return NULL;
+    if (up->dim[1] != x->dim[1] || (up_bias && up_bias->dim[0] != up->dim[0]) ||
+        (down_bias && down_bias->dim[0] != down->dim[0]))
+        return NULL;                                    /* rf_linear reports it */
+    const int64_t blocks = rf__packed_pairs(g->ctx, up->packed, down->packed, x->dim[0]);
+    if (!blocks) return NULL;
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], down->dim[0]});
+    if (g->error.code) return &g->nil.t;
+    const rf__pair both = {up->packed, down->packed, x->dim[0], x->f32, x->dim[1], up_bias ? up_bias->f32 : NULL, act,
+                           down_bias ? down_bias->f32 : NULL, y->f32, y->dim[1]};
+    return rf__packed_pair(g->ctx, &both, blocks, &g->error) ? &g->nil.t : y;
 }
