@@ -218,15 +218,31 @@ static int hex(char c)
                                   : -1;
 }
 
-/* A name or a value of a form: + is a blank, %XX a byte. */
-static json_t *form_text(char *text, size_t size)
+/* %XX is a byte. `out` may be `text`. */
+static size_t unescape(const char *text, size_t size, char *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < size; i++) {
         const bool escaped = text[i] == '%' && i + 2 < size && hex(text[i + 1]) >= 0 && hex(text[i + 2]) >= 0;
-        text[n++] = escaped ? (char)(16 * hex(text[i + 1]) + hex(text[i + 2])) : text[i] == '+' ? ' ' : text[i];
+        out[n++] = escaped ? (char)(16 * hex(text[i + 1]) + hex(text[i + 2])) : text[i];
         i += escaped ? 2 : 0;
     }
+    return n;
+}
+
+size_t srv_unescape(const char *text, size_t size, char *out, size_t space)
+{
+    const size_t n = size < space ? unescape(text, size, out) : 0;
+    out[n] = 0;
+    return n;
+}
+
+/* A name or a value of a form: + is a blank. */
+static json_t *form_text(char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == '+') text[i] = ' ';
+    const size_t n = unescape(text, size, text);
     return memchr(text, 0, n) ? NULL : json_stringn(text, n);
 }
 
@@ -267,9 +283,18 @@ static void drop_unknown(json_t *in, const srv_field *field)
     }
 }
 
+/* `curl -d` says that its body is a form, whatever it is. A form has no brace: names are percent-encoded. */
+static bool is_object(const srv_request *r)
+{
+    size_t i = 0;
+    while (i < r->size && strchr(" \t\r\n", r->body[i])) i++;
+    return i < r->size && r->body[i] == '{';
+}
+
 bool srv_read_body(srv_request *r)
 {
     rf_error why = {0};
+    r->form = r->form && !is_object(r);
     if (!r->form) r->in = rf__json_parse(r->body ? r->body : "", r->size, 0, "body", &why);
     else if (!(r->in = parse_form(r->body, r->size)))
         rf_fail(&why, RF_EDATA, "body: expected a form of UTF-8 texts, got something else");

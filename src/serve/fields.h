@@ -37,6 +37,9 @@ struct srv_field {
 /* Parses r->body as a JSON object and checks its members: r->in. false: answered. */
 bool srv_read_body(srv_request *r);
 
+/* %XX is a byte: the text without it, with a zero at its end; its size, 0: no space. */
+size_t srv_unescape(const char *text, size_t size, char *out, size_t space);
+
 /* Checks the members of an object by a table. false: answered. */
 bool srv_check(srv_request *r, const json_t *in, const srv_field *field);
 

@@ -21,14 +21,17 @@ void srv_metrics_free(srv_metrics *m) { pthread_mutex_destroy(&m->lock); }
 
 static double end_of(int k, bool lengths) { return lengths ? pow(2, k) : 1.5e-5 * pow(1.5, k); }
 
-static void observe(srv_histogram *h, double x, bool lengths)
+/* x, n times. */
+static void observe_all(srv_histogram *h, double x, bool lengths, uint64_t n)
 {
     int k = 0;
     while (k < SRV_BUCKETS && x > end_of(k, lengths)) k++;
-    h->bucket[k]++;
-    h->sum += x;
-    h->n++;
+    h->bucket[k] += n;
+    h->sum += x * (double)n;
+    h->n += n;
 }
+
+static void observe(srv_histogram *h, double x, bool lengths) { observe_all(h, x, lengths, 1); }
 
 static int failure_of(const char *name)
 {
@@ -45,11 +48,24 @@ void srv_metrics_batch(srv_server *s, int64_t texts, int64_t tokens)
     pthread_mutex_unlock(&s->metrics.lock);
 }
 
-void srv_metrics_accept(srv_server *s, int64_t inputs)
+void srv_metrics_accept(const srv_request *r, int64_t inputs)
 {
-    pthread_mutex_lock(&s->metrics.lock);
-    s->metrics.count[inputs > 1]++;
-    pthread_mutex_unlock(&s->metrics.lock);
+    srv_metrics *m = &r->s->metrics;
+    pthread_mutex_lock(&m->lock);
+    m->count[inputs > 1]++;
+    m->inputs[r->kind].count += (uint64_t)inputs;
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* The inputs of a request have been answered. */
+static void count_inputs(srv_inputs *x, const srv_request *r)
+{
+    const uint64_t n = (uint64_t)r->permits;
+    x->success += n;
+    observe_all(&x->total, r->answered, false, n);
+    observe_all(&x->tokenization, r->parsed, false, n);
+    observe_all(&x->queue, r->waited, false, n);
+    observe_all(&x->inference, r->computed, false, n);
 }
 
 void srv_metrics_count(srv_server *s, const srv_request *r)
@@ -62,6 +78,7 @@ void srv_metrics_count(srv_server *s, const srv_request *r)
     if (r->failure) m->failure[failure_of(r->failure)]++;
     if (r->inference && !r->failure) {
         m->success[many]++;
+        count_inputs(&m->inputs[r->kind], r);
         m->tokens += (uint64_t)r->tokens;
         observe(&m->total, r->answered, false);
         observe(&m->tokenization, r->parsed, false);
@@ -77,6 +94,12 @@ void srv_metrics_count(srv_server *s, const srv_request *r)
 static void head(srv_text *t, const char *name, const char *type, const char *help)
 {
     srv_printf(t, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void counter(srv_text *t, const char *name, const char *help, uint64_t n)
+{
+    head(t, name, "counter", help);
+    srv_printf(t, "%s %llu\n", name, (unsigned long long)n);
 }
 
 static void histogram(srv_text *t, const char *name, const char *help, const srv_histogram *h, bool lengths)
@@ -98,6 +121,34 @@ static void by_method(srv_text *t, const char *name, const char *help, const uin
                (unsigned long long)n[1]);
 }
 
+static void write_inputs(srv_text *t, const srv_metrics *m)
+{
+    static const char *const names[] = {[SRV_EMBED] = "embed", [SRV_PREDICT] = "predict"};
+    static const struct {
+        const char *name, *help;
+        size_t at;
+    } times[] = {
+        {"duration", "Seconds from the first byte of a request to its answer, for each input.",
+         offsetof(srv_inputs, total)},
+        {"tokenization_duration", "Seconds until a request was tokenized, for each input.",
+         offsetof(srv_inputs, tokenization)},
+        {"queue_duration", "Seconds in the queue of the model, for each input.", offsetof(srv_inputs, queue)},
+        {"inference_duration", "Seconds of computing, for each input.", offsetof(srv_inputs, inference)},
+    };
+    char name[64];
+    for (int k = SRV_EMBED; k < SRV_COUNTED; k++) {
+        const srv_inputs *x = &m->inputs[k];
+        snprintf(name, sizeof name, "te_%s_count", names[k]);
+        counter(t, name, "Inputs that reached a model.", x->count);
+        snprintf(name, sizeof name, "te_%s_success", names[k]);
+        counter(t, name, "Inputs that a model answered.", x->success);
+        for (size_t i = 0; i < RF_COUNT(times); i++) {
+            snprintf(name, sizeof name, "te_%s_%s", names[k], times[i].name);
+            histogram(t, name, times[i].help, (const srv_histogram *)((const char *)x + times[i].at), false);
+        }
+    }
+}
+
 static void write_requests(srv_text *t, const srv_metrics *m)
 {
     by_method(t, "te_request_count", "Requests that reached a model, or should have.", m->count);
@@ -115,8 +166,7 @@ static void write_requests(srv_text *t, const srv_metrics *m)
     head(t, "roformer_http_responses_total", "counter", "Answers by class of status.");
     for (int i = 2; i < 6; i++)
         srv_printf(t, "roformer_http_responses_total{code=\"%dxx\"} %llu\n", i, (unsigned long long)m->answers[i]);
-    head(t, "roformer_tokens_total", "counter", "Tokens of all answered requests.");
-    srv_printf(t, "roformer_tokens_total %llu\n", (unsigned long long)m->tokens);
+    counter(t, "roformer_tokens_total", "Tokens of all answered requests.", m->tokens);
 }
 
 /* One line for each model that is loaded. */
@@ -184,6 +234,7 @@ void srv_metrics_write(srv_server *s, srv_text *t)
     const srv_metrics m = s->metrics;
     pthread_mutex_unlock(&s->metrics.lock);
     write_requests(t, &m);
+    write_inputs(t, &m);
     write_models(s, t);
     gauge(t, "roformer_connections", "Open connections.", (double)srv_connections_count(s));
     gauge(t, "roformer_inputs", "Inputs that wait or are computed.", (double)atomic_load(&s->permits));

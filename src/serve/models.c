@@ -185,14 +185,15 @@ static void load(srv_server *s, int i)
     pthread_rwlock_wrlock(&s->slots);
     srv_slot *slot = &s->slot[i];
     srv_model *old = slot->model;
-    slot->failure = why;
+    slot->failure = (rf_error){0};
+    if (status) rf_fail(&slot->failure, status, "model %s: %.400s", option->name, why.text);
     if (!status) {
         slot->model = m;
         slot->created = time(NULL);
     }
     pthread_rwlock_unlock(&s->slots);
-    if (status) srv_note(s, "model %s: %s%s", option->name, why.text, old ? "; the model loaded before answers" : "");
-    else srv_note(s, "model %s: %s loaded in %.2f s", option->name, option->folder, rf__seconds() - begin);
+    if (!status) srv_note(s, "model %s: %s loaded in %.2f s", option->name, option->folder, rf__seconds() - begin);
+    else if (old) srv_note(s, "model %s: %s; the model loaded before answers", option->name, why.text);
     if (!status && old) srv_model_give(old);
 }
 

@@ -49,7 +49,7 @@ typedef struct srv_options {
     int models;
     const srv_alias *alias; /* [aliases]                                                                          */
     int aliases;
-    const char *languages;   /* "en:de" of the first model that translates, or NULL: as its folder says            */
+    const char *languages;   /* "en:de" of all models that translate, or NULL: as their folders say                */
     const char *index;       /* folder of an index of the first model's vectors, or NULL                           */
     const char *host;        /* address to listen on                                                               */
     int port;                /* 0: any free one (srv_port)                                                         */

@@ -68,6 +68,15 @@ rf_status srv_open(const srv_options *options, srv_server **out, rf_error *why)
 
 int srv_port(const srv_server *s) { return s->port; }
 
+/* --languages would be lost in silence. All models are loaded. */
+static int check_languages(const srv_server *s, rf_error *why)
+{
+    for (int i = 0; i < s->o.models; i++)
+        if (s->slot[i].model->config->is_encoder_decoder) return 1;
+    rf_fail(why, RF_EARG, "--languages %.40s: expected a translation model, got none", s->o.languages);
+    return -1;
+}
+
 int srv_ready(const srv_server *given, rf_error *why)
 {
     srv_server *s = (srv_server *)(uintptr_t)given; /* the lock is not constant */
@@ -83,6 +92,7 @@ int srv_ready(const srv_server *given, rf_error *why)
         }
         ready = 0;
     }
+    if (ready > 0 && s->o.languages) ready = check_languages(s, why);
     pthread_rwlock_unlock(&s->slots);
     return ready;
 }

@@ -100,6 +100,7 @@ struct srv_request {
     double arrived, parsed, waited, computed, answered; /* seconds: a time, then durations                        */
     int64_t characters, tokens, sent;
     bool inference;      /* the answer has the x-compute headers                                       */
+    srv_counted kind;    /* under which TEI counts its inputs                                          */
     const char *failure; /* label of te_request_failure, or NULL                                       */
 };
 
@@ -142,10 +143,17 @@ void srv_request_cancel(srv_request *r, bool every);
 
 /* ---- workers.c --------------------------------------------------------------------------------------------------- */
 
+/* Steps that wait. Large ones read bodies of more than SRV_LARGE bytes, which may take a second: not more than half of
+ * the threads do these at the same time, so that other requests go on. */
+enum { SRV_LARGE = 1 << 16 };
+typedef struct srv_queue {
+    srv_task *first, *last;
+} srv_queue;
 typedef struct srv_workers {
     pthread_mutex_t lock;
     pthread_cond_t more;
-    srv_task *first, *last;
+    srv_queue small, large;
+    int running, most; /* large ones                                                                 */
     pthread_t *thread;
     int threads;
     bool closing;
@@ -274,7 +282,7 @@ void srv_http_resume(srv_request *r);
 void srv_metrics_init(srv_metrics *m);
 void srv_metrics_free(srv_metrics *m);
 void srv_metrics_batch(srv_server *s, int64_t texts, int64_t tokens);
-void srv_metrics_accept(srv_server *s, int64_t inputs);
+void srv_metrics_accept(const srv_request *r, int64_t inputs);
 void srv_metrics_count(srv_server *s, const srv_request *r);
 void srv_metrics_write(srv_server *s, srv_text *out);
 

@@ -343,13 +343,16 @@ def s14_a_second_sigterm_does_not_wait():
 def refused(code, word, *options):
     got = subprocess.run([program, "serve", *options], capture_output=True, text=True, timeout=120, check=False)
     expect(got.returncode == code and word in got.stderr, options, "exit", got.returncode, got.stderr)
+    expect(got.stderr.count("expected ") + got.stderr.count("cannot open") <= 1, "it is said twice:", got.stderr)
 
 
 @test
 def s19_what_cannot_be_served_is_named():
     with Server(program, "-m", "model") as s:
         refused(4, str(s.address[1]), "-m", "slow", "--port", str(s.address[1]))
-        refused(4, "nowhere", "-m", "nowhere", "--port", "0")
+        refused(4, "model nowhere: ", "-m", "nowhere", "--port", "0")
+        refused(2, "no folder after the name", "-m", "x=", "--port", "0")
+        refused(2, "--languages en:de: expected a translation model", "-m", "model", "--languages", "en:de", "--port", "0")
         shutil.copytree("model", "broken")
         with open("broken/model.safetensors", "r+b") as f:
             f.truncate(1000)

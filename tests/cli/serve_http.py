@@ -1,5 +1,6 @@
 """serve_http.py PROGRAM [WORD]... — requests that are slow, large, unclear or wrong; run by serve_http.sh."""
 import json
+import select
 import socket
 import sys
 import time
@@ -455,6 +456,104 @@ def a_completion_ends_before_its_stop_string():
         whole = status(s.post("/v1/completions", dict(ask, stop=text[-3:] + "never", stream=True)), 200).body.decode()
         events = [json.loads(line[6:]) for line in whole.split("\n") if line.startswith("data: {")]
         expect("".join(e["choices"][0]["text"] for e in events) == text, "the end of a text that could become a stop string")
+
+
+def events_of(s, body):
+    """The events of a stream, and whether it has its end."""
+    lines = status(s.post("/v1/completions", dict(body, stream=True)), 200).body.decode().split("\n")
+    return [json.loads(line[6:]) for line in lines if line.startswith("data: {")], "data: [DONE]" in lines
+
+
+@test
+def a_stream_has_its_numbers_of_tokens_when_it_is_asked():
+    ask = {"prompt": "the", "max_tokens": 5, "temperature": 0}
+    with Server(program, "-m", "causal") as s:
+        usage = status(s.post("/v1/completions", ask), 200).json()["usage"]
+        events, whole = events_of(s, ask)
+        expect(whole and not any("usage" in e for e in events), events)
+        asked, whole = events_of(s, dict(ask, stream_options={"include_usage": True}))
+        expect(whole and asked[-1]["choices"] == [] and asked[-1]["usage"] == usage, asked[-1], usage)
+        expect(all(e["usage"] is None for e in asked[:-1]), asked)
+        expect([e["choices"] for e in asked[:-1]] == [e["choices"] for e in events], asked, events)
+        for bad in ({"include_usage": 1}, {"more": True}, 1):
+            status(s.post("/v1/completions", dict(ask, stream=True, stream_options=bad)), 422)
+        a = status(s.post("/v1/completions", dict(ask, stream_options={"include_usage": True})), 422)
+        expect("stream_options" in a.body.decode(), a)
+
+
+@test
+def one_model_by_its_name():
+    with Server(program, "-m", "model", "-m", "a/b=other", "--alias", "short=a/b") as s:
+        models = {m["id"]: m for m in s.ask("GET", "/v1/models").json()["data"]}
+        expect(set(models) == {"model", "a/b", "short"}, models)
+        for name in models:
+            for path in name, name.replace("/", "%2F"):
+                a = status(s.ask("GET", f"/v1/models/{path}"), 200).json()
+                expect(a == models[name], path, a, models[name])
+        for bad in ("nobody", "", "a", "model/", "a/b/c", "model%00", "x" * 5000, "../embed"):
+            status(s.ask("GET", f"/v1/models/{bad}"), 404)
+        expect(status(s.post("/v1/models/model", {}), 405).headers["allow"] == "GET", "the method")
+
+
+@test
+def json_under_the_type_of_a_form_is_json():
+    """`curl -d` says that its body is a form."""
+    typed = ["Content-Type: application/x-www-form-urlencoded"]
+    with Server(program, "-m", "translate", "--languages", "en:de") as s:
+        expected = status(s.post("/translate", {"q": "one two", "source": "en", "target": "de"}), 200).json()
+        for body in (b' {"q":"one two","source":"en","target":"de"}', b"q=one+two&source=en&target=de",
+                     b"q=one%20two&source=auto&target=de"):
+            a = status(s.post("/translate", body, typed), 200).json()
+            expect(a == expected, body, a, expected)
+        for bad in (b'{"q":"one"', b"", b"{", b"%7B"):
+            status(s.post("/translate", bad, typed), 400, 422)
+
+
+@test
+def special_tokens_in_a_text_are_text():
+    """As text-embeddings-inference: only those that the tokenizer adds are special, without a place."""
+    with Server(program, "-m", "model") as s:
+        text = "the [MASK] old"
+        tokens = status(s.post("/tokenize", {"inputs": text}), 200).json()[0]
+        expect([t["special"] for t in tokens] == [True] + [False] * (len(tokens) - 2) + [True], tokens)
+        expect(all(t["start"] is None and t["stop"] is None for t in (tokens[0], tokens[-1])), tokens)
+        mask = [t for t in tokens if t["text"] == "[MASK]"]
+        expect(len(mask) == 1 and text[mask[0]["start"]:mask[0]["stop"]] == "[MASK]", tokens)
+        plain = status(s.post("/tokenize", {"inputs": text, "add_special_tokens": False}), 200).json()[0]
+        expect(plain == tokens[1:-1], plain)
+
+
+@test
+def inputs_are_counted_by_what_is_asked():
+    with Server(program, "-m", "model", "-m", "labels", "-m", "pairs") as s:
+        status(s.post("/embed", {"inputs": ["a", "river", "the"]}), 200)
+        status(s.post("/v1/embeddings", {"input": "a"}), 200)
+        status(s.post("/embed_sparse", {"inputs": ["a", "river"]}), 200)
+        status(s.post("/fill_mask", {"inputs": "a [MASK]"}), 200)
+        status(s.post("/predict", {"inputs": [["a"], ["b"]], "model": "labels"}), 200)
+        status(s.post("/rerank", {"query": "a", "texts": ["b", "c", "d"], "model": "pairs"}), 200)
+        status(s.post("/embed", {"inputs": ["a", ""]}), 400)
+        for name, n in (("embed", 6), ("predict", 5)):
+            for what in ("count", "success", "duration_count", "tokenization_duration_count", "queue_duration_count",
+                         "inference_duration_count"):
+                s.wait_for(lambda name=name, what=what, n=n: s.metric(f"te_{name}_{what}") == n, f"te_{name}_{what} is {n}")
+            expect(s.metric(f"te_{name}_duration_sum") > 0, name)
+
+
+@test
+def large_bodies_leave_a_worker_to_others():
+    large = request("POST", "/tokenize", {"inputs": "the river [MASK] " * 110000})
+    with Server(program, "-m", "model") as s:
+        before, many = embed(s), [s.connect() for _ in range(6)]
+        for c in many:
+            c.send(large)
+        select.select([c.socket for c in many], [], [])       # one is answered: all bodies have come
+        same_as_before(s, before)
+        answered = sum(bool(select.select([c.socket], [], [], 0)[0]) for c in many)
+        expect(answered <= 3, "large ones that were answered first:", answered)
+        first = many[0].read()
+        for c in many[1:]:
+            expect(c.read().body == first.body, "the answers differ")
 
 
 @test

@@ -13,7 +13,8 @@ short = client.embeddings.create(model="words", input=TEXTS[0], dimensions=8).da
 assert len(short) == 8 and abs(sum(x * x for x in short) - 1) < 1e-6
 tokens = client.embeddings.create(model="words", input=[[7, 8, 9], [10]])
 assert len(tokens.data) == 2
-assert client.models.list().data[0].id == "words"
+assert client.models.list().data[0].id == client.models.retrieve("words").id == "words"
+fails(openai.NotFoundError, client.models.retrieve, "other")
 assert "other" in str(fails(openai.NotFoundError, client.embeddings.create, model="other", input="a"))
 assert "dimensions" in str(fails(openai.UnprocessableEntityError, client.embeddings.create, model="words", input="a",
                                  dimensions=10000))
@@ -28,6 +29,8 @@ assert whole.choices[0].finish_reason in ("stop", "length") and whole.usage.comp
 parts = list(client.completions.create(**options, stream=True))
 assert "".join(p.choices[0].text for p in parts) == whole.choices[0].text
 assert parts[-1].choices[0].finish_reason == whole.choices[0].finish_reason
+*parts, usage = client.completions.create(**options, stream=True, stream_options={"include_usage": True})
+assert not usage.choices and usage.usage == whole.usage and not any(p.usage for p in parts)
 drawn = [client.completions.create(model="causal", prompt="the", max_tokens=9, seed=5).choices[0].text for _ in "ab"]
 assert drawn[0] == drawn[1]
 assert "logprobs" in str(fails(openai.UnprocessableEntityError, client.completions.create, model="causal", prompt="a",

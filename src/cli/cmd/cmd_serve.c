@@ -145,6 +145,8 @@ static rf_status add_model(job *j, int i, const char *given)
     const char *name = equal ? given : slash ? slash + 1 : path;
     if (given && equal == given)
         return rf_fail(why, RF_EARG, "--model %s: expected NAME=DIR, got an empty name", given);
+    if (equal && !equal[1])
+        return rf_fail(why, RF_EARG, "--model %s: expected NAME=DIR, got no folder after the name", given);
     srv_model_option *m = &j->model[i];
     *m = (srv_model_option){.name = keep(j, name, equal ? (size_t)(equal - given) : strlen(name)), .folder = folder};
     if (!m->name) return cli_no_memory(j->io);

@@ -164,6 +164,20 @@ void srv_api_models(srv_request *r)
     srv_answer_json(r);
 }
 
+void srv_api_model(srv_request *r)
+{
+    char name[256];
+    const char *given = r->path + strcspn(r->route->path, "{");
+    const size_t size = srv_unescape(given, strcspn(given, "?"), name, sizeof name);
+    const int slot = size && strlen(name) == size ? srv_model_slot(r->s, name) : -1;
+    if (slot < 0) {
+        srv_error(r, 404, "NotFound", "there is no such model; GET /v1/models lists the models");
+        return;
+    }
+    put_model(&r->out, r->s, name, slot, strcmp(name, r->s->o.model[slot].name) != 0);
+    srv_answer_json(r);
+}
+
 /* ---- documentation ----------------------------------------------------------------------------------------------- */
 
 void srv_api_metrics(srv_request *r)

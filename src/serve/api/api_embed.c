@@ -234,6 +234,7 @@ static void submit(srv_request *r, embedding *x)
 {
     rf_error why = {0};
     const int64_t n = x->n ? x->n : x->texts.n;
+    r->kind = SRV_EMBED;
     if (!srv_hold(r, n)) return;
     const rf_engine_job_options o = srv_job_options(r, finish);
     const rf_status status =
@@ -341,6 +342,7 @@ void srv_api_embed_all(srv_request *r)
     x->o = y.o;
     x->o.normalize = srv_bool(r->in, "normalize", false);
     const json_t *list = json_object_get(r->in, "inputs");
+    r->kind = SRV_EMBED;
     if (srv_read_texts(r, list, "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
         srv_cut_texts(r, &x->texts);
         srv_call_submit(&x->call, srv_call_answer);

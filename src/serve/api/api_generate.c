@@ -15,6 +15,7 @@ typedef struct writing {
     srv_call call;        /* first: a call is a writing                                                 */
     struct writing *next; /* in the batch                                                               */
     bool openai, stream, begun, with_prompt;
+    bool usage;  /* the stream ends with the numbers of tokens                                 */
     size_t sent; /* bytes of `text` that the stream has                                        */
     const char *prompt;
     size_t bytes;
@@ -68,7 +69,22 @@ static void put_head(srv_text *t, const srv_request *r)
     srv_put_string(t, name, strlen(name));
 }
 
-/* A server-sent event with a piece of text, or with the end. false: the client has left. */
+static void put_usage(srv_text *t, const writing *x)
+{
+    srv_printf(t, ",\"usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld}",
+               (long long)x->prompt_tokens, (long long)x->tokens, (long long)(x->prompt_tokens + x->tokens));
+}
+
+/* Sends what has been put, or fails. false: the client has left, or there is no memory. */
+static bool send_event(srv_request *r, srv_text *t)
+{
+    srv_puts(t, "}\n\n");
+    const bool good = !t->failed && srv_stream_write(r, t->at, t->n);
+    srv_text_clear(t);
+    return good;
+}
+
+/* A server-sent event with a piece of text, or with the end. */
 static bool send_piece(writing *x, const char *piece, size_t size, const char *reason)
 {
     srv_request *r = x->call.r;
@@ -80,14 +96,19 @@ static bool send_piece(writing *x, const char *piece, size_t size, const char *r
     srv_puts(&t, ",\"logprobs\":null,\"finish_reason\":");
     if (reason) srv_printf(&t, "\"%s\"", reason);
     else srv_puts(&t, "null");
-    srv_puts(&t, "}]");
-    if (reason)
-        srv_printf(&t, ",\"usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld}",
-                   (long long)x->prompt_tokens, (long long)x->tokens, (long long)(x->prompt_tokens + x->tokens));
-    srv_puts(&t, "}\n\n");
-    const bool good = !t.failed && srv_stream_write(r, t.at, t.n);
-    srv_text_clear(&t);
-    return good;
+    srv_puts(&t, x->usage ? "}],\"usage\":null" : "}]");
+    return send_event(r, &t);
+}
+
+/* As OpenAI's: no choices. */
+static bool send_usage(writing *x)
+{
+    srv_text t = {0};
+    srv_puts(&t, "data: ");
+    put_head(&t, x->call.r);
+    srv_puts(&t, ",\"choices\":[]");
+    put_usage(&t, x);
+    return send_event(x->call.r, &t);
 }
 
 static bool send_error(srv_request *r, const char *message)
@@ -95,10 +116,8 @@ static bool send_error(srv_request *r, const char *message)
     srv_text t = {0};
     srv_puts(&t, "data: {\"error\":{\"message\":");
     srv_put_string(&t, message, strlen(message));
-    srv_puts(&t, ",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n");
-    const bool good = !t.failed && srv_stream_write(r, t.at, t.n);
-    srv_text_clear(&t);
-    return good;
+    srv_puts(&t, ",\"type\":\"server_error\",\"param\":null,\"code\":null}");
+    return send_event(r, &t);
 }
 
 /* A stream without "[DONE]" is not whole. */
@@ -109,6 +128,7 @@ static void send_end(writing *x, const rf_error *why)
     bool good = !why;
     if (good && end > x->sent) good = send_piece(x, x->text.at + x->sent, end - x->sent, NULL);
     if (good) good = send_piece(x, "", 0, finish_reason(x));
+    if (good && x->usage) good = send_usage(x);
     if (!good) good = send_error(r, why ? why->text : "out of memory: the end of the text");
     if (good) srv_stream_write(r, "data: [DONE]\n\n", 14);
     srv_stream_end(r);
@@ -249,11 +269,9 @@ static void put_openai(srv_request *r, const writing *x)
     put_head(t, r);
     srv_puts(t, ",\"choices\":[{\"index\":0,\"text\":");
     srv_put_string(t, x->text.at ? x->text.at : "", x->text.n);
-    srv_printf(
-        t,
-        ",\"logprobs\":null,\"finish_reason\":\"%s\"}],\"usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,"
-        "\"total_tokens\":%lld}}",
-        finish_reason(x), (long long)x->prompt_tokens, (long long)x->tokens, (long long)(x->prompt_tokens + x->tokens));
+    srv_printf(t, ",\"logprobs\":null,\"finish_reason\":\"%s\"}]", finish_reason(x));
+    put_usage(t, x);
+    srv_puts(t, "}");
 }
 
 static void put_pipeline(srv_request *r, const writing *x)
@@ -362,6 +380,11 @@ void srv_api_completions(srv_request *r)
         return;
     x->openai = true;
     x->stream = srv_bool(r->in, "stream", false);
+    x->usage = srv_bool(srv_member(r->in, "stream_options"), "include_usage", false);
+    if (!x->stream && srv_member(r->in, "stream_options")) {
+        srv_error(r, 422, "Validation", "`stream_options`: expected `stream`: true, too, got false");
+        return;
+    }
     x->most = 16; /* OpenAI's default */
     x->o.do_sample = 1;
     x->o.temperature = 1;

@@ -139,6 +139,7 @@ static void predict(srv_request *r, bool flat)
     if (!read_pairs(r, x, json_object_get(r->in, "inputs"), flat)) return;
     srv_cut_texts(r, &x->texts);
     x->top = srv_int(options, "top_k", INT64_MAX);
+    r->kind = SRV_PREDICT;
     if (!srv_hold(r, x->texts.n)) return;
     const rf_engine_job_options o = srv_job_options(r, finish_labels);
     const rf_status status = rf_engine_classify(r->model->engine, x->texts.text, x->texts.bytes, x->pair, x->pair_bytes,
@@ -245,6 +246,7 @@ static void rerank(srv_request *r, const char *model, const char *member)
     x->return_text = srv_bool(r->in, "return_text", false) || srv_bool(r->in, "return_documents", false);
     x->top = srv_int(r->in, "top_n", INT64_MAX);
     r->characters += (int64_t)strlen(query);
+    r->kind = SRV_PREDICT;
     if (!srv_hold(r, x->texts.n)) return;
     const rf_engine_job_options o = srv_job_options(r, finish_rerank);
     const rf_status status = rf_engine_cross(r->model->engine, query, RF_STRING, x->texts.text, x->texts.bytes,

@@ -103,6 +103,7 @@ void srv_api_embed_sparse(srv_request *r)
     sparse *x = srv_read_body(r) && srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_sparse) : NULL;
     if (!x) return;
     x->call = (srv_call){.r = r, .compute = compute};
+    r->kind = SRV_EMBED;
     if (!srv_fills_masks(r->model))
         srv_wrong_model(r, "gives no sparse vectors");
     else if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) && srv_hold(r, x->texts.n)) {

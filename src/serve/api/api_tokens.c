@@ -7,7 +7,7 @@ static void put_token(srv_request *r, const char *text, size_t size, const rf_en
 {
     srv_text *t = &r->out;
     const char *token = rf_tokenizer_token(r->model->tokenizer, e->id[i]);
-    const bool special = e->added[i] || rf_tokenizer_is_special(r->model->tokenizer, e->id[i]);
+    const bool special = e->added[i]; /* as TEI: a special token in the text is text */
     const uint32_t from = e->start[i], to = e->end[i];
     srv_printf(t, "%s{\"id\":%d,\"text\":", i ? "," : "", e->id[i]);
     if (special || to <= from || to > size) srv_put_string(t, token ? token : "", token ? strlen(token) : 0);

@@ -104,7 +104,8 @@ static json_t *responses(const srv_route *x)
     json_t *out = json_object();
     for (size_t i = 0; i < RF_COUNT(rows); i++) {
         const bool keyed = strcmp(rows[i].code, "401") || x->access == SRV_KEYED;
-        if (!keyed || (rows[i].body && !x->field) || (rows[i].model && x->access == SRV_PUBLIC)) continue;
+        const bool named = !strcmp(rows[i].code, "404") && strchr(x->path, '{');
+        if (!keyed || (rows[i].body && !x->field && !named) || (rows[i].model && x->access == SRV_PUBLIC)) continue;
         rf__json_set(&out, rows[i].code, json_pack("{s:s}", "description", rows[i].what));
     }
     return out;
@@ -113,6 +114,9 @@ static json_t *responses(const srv_route *x)
 static json_t *operation(const srv_route *x)
 {
     json_t *out = json_pack("{s:s, s:o}", "summary", x->what, "responses", responses(x));
+    if (strchr(x->path, '{'))
+        rf__json_set(&out, "parameters", json_pack("[{s:s, s:s, s:b, s:o}]", "name", "model", "in", "path", "required",
+                                                   1, "schema", text("string")));
     if (!x->field) return out;
     json_t *schema = schema_of(x->field);
     rf__json_set(&out, "requestBody",

@@ -200,6 +200,11 @@ static const srv_field srv_openai_embedding_fields[] = {
     END,
 };
 
+static const srv_field stream_options[] = {
+    {"include_usage", SRV_BOOL, false, 0, 0, NULL, NULL, "numbers of tokens in an event of their own; default: false"},
+    {"include_obfuscation", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    END,
+};
 static const srv_field srv_completion_fields[] = {
     {"prompt", SRV_STRINGS, true, 0, 0, NULL, NULL, "one text to continue"},
     MODEL,
@@ -214,7 +219,7 @@ static const srv_field srv_completion_fields[] = {
     {"suffix", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
     {"presence_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
     {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
-    {"stream_options", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    {"stream_options", SRV_OBJECT, false, 0, 0, NULL, stream_options, "only with `stream`"},
     USER,
     END,
 };
@@ -280,12 +285,19 @@ const srv_route srv_routes[] = {
     {0},
 };
 
+/* A path may end with the name of a model. */
+static bool is_path_of(const srv_route *x, const char *path, size_t size)
+{
+    const size_t n = strcspn(x->path, "{");
+    return (x->path[n] ? size > n : size == n) && !memcmp(x->path, path, n);
+}
+
 const srv_route *srv_route_find(const char *method, const char *path, size_t size, char allowed[32])
 {
     size_t n = 0;
     *allowed = 0;
     for (const srv_route *x = srv_routes; x->path; x++) {
-        if (strlen(x->path) != size || memcmp(x->path, path, size)) continue;
+        if (!is_path_of(x, path, size)) continue;
         if (!strcmp(x->method, method)) return x;
         n += (size_t)snprintf(allowed + n, 32 - n, "%s%s", n ? ", " : "", x->method);
     }

@@ -173,7 +173,7 @@ bool srv_hold(srv_request *r, int64_t inputs)
     }
     r->permits += inputs;
     r->held += inputs;
-    srv_metrics_accept(r->s, inputs);
+    srv_metrics_accept(r, inputs);
     return true;
 }
 
