@@ -1,6 +1,6 @@
 /* bench_serving.c — an HTTP client that loads a server and takes little of the processor itself.
  *
- *     bench_serving PORT BODIES [--path /embed] [--clients 64] [--rate R] [--seconds 10] [--requests N]
+ *     bench_serving PORT BODIES [--path /embed] [--clients 64] [--rate R] [--seconds 10] [--requests N] [--spread S]
  *
  *     PORT         of 127.0.0.1
  *     BODIES       one body of JSON in each line, sent in turn
@@ -8,6 +8,7 @@
  *                  earlier ones have been answered; latency counts from the arrival. Default: each client sends its
  *                  next request when it has its answer
  *     --requests   ends after N requests, if that is earlier
+ *     --spread S   the clients begin one after the other, within S seconds
  *
  * Prints one line of JSON: requests and answers a second, latency percentiles in milliseconds, answers by status, the
  * share of one processor that this program took, and a hash of all answers with status 200 in the order of BODIES. */
@@ -51,7 +52,7 @@ typedef struct client {
 typedef struct load {
     body *body;
     int bodies, clients, port;
-    double rate, length;
+    double rate, length, spread;
     int64_t most; /* requests                                                                   */
     const char *path;
     client client[MOST_CLIENTS];
@@ -254,15 +255,20 @@ static void run(load *l)
         const double now = seconds();
         if (l->rate > 0 && now < end) arrive(l, now < end ? now : end, &next);
         bool busy = false;
+        double later = 0.1; /* until a client begins */
         for (int i = 0; i < l->clients; i++) {
             client *c = &l->client[i];
             if (c->which < 0 && l->rate > 0 && l->taken < l->arrivals) begin(l, c, l->arrival[l->taken++]);
-            else if (c->which < 0 && l->rate <= 0 && now < end && l->sent < l->most) begin(l, c, now);
+            else if (c->which < 0 && l->rate <= 0 && now < end && l->sent < l->most) {
+                const double waits = begin_at + l->spread * i / l->clients - now;
+                if (waits <= 0) begin(l, c, now);
+                else if (waits < later) later = waits;
+            }
             busy |= c->which >= 0;
         }
         if (!busy && (now >= end || l->sent >= l->most)) return;
         if (now > end + 60) stop("answers are missing 60 s after the end");
-        const int wait = l->rate > 0 && now < end ? 1 : 100, n = epoll_wait(l->epoll, e, 256, wait);
+        const int wait = l->rate > 0 && now < end ? 1 : 1 + (int)(1e3 * later), n = epoll_wait(l->epoll, e, 256, wait);
         for (int i = 0; i < n; i++) {
             client *c = e[i].data.ptr;
             if (e[i].events & EPOLLOUT && c->which >= 0) go_on_sending(l, c);
@@ -322,6 +328,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--rate")) l.rate = atof(argv[i + 1]);
         else if (!strcmp(argv[i], "--seconds")) l.length = atof(argv[i + 1]);
         else if (!strcmp(argv[i], "--requests")) l.most = atoll(argv[i + 1]);
+        else if (!strcmp(argv[i], "--spread")) l.spread = atof(argv[i + 1]);
         else stop("unknown option");
     }
     if (l.clients < 1 || l.clients > MOST_CLIENTS) stop("--clients: expected 1 to 4096");

@@ -115,9 +115,9 @@ static rf_status try_model(srv_model *m, rf_error *why)
     const char *text[] = {"a"};
     rf_engine_job *job = NULL;
     rf_status status = RF_OK;
-    if (!m->no_vectors.code) status = rf_engine_embed(m->engine, text, NULL, 1, NULL, NULL, &job, why);
-    else if (srv_generates(m) || m->config->is_encoder_decoder)
+    if (srv_generates(m) || m->config->is_encoder_decoder)
         status = rf_engine_call(m->engine, first_token, m, NULL, &job, why);
+    else if (!m->no_vectors.code) status = rf_engine_embed(m->engine, text, NULL, 1, NULL, NULL, &job, why);
     if (!status && job) status = rf_engine_wait(job, -1, why);
     rf_engine_job_free(job);
     return status;

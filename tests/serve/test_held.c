@@ -190,6 +190,54 @@ static void requests_of_clients_that_leave_are_not_computed(void **state)
     }
 }
 
+/* ---- texts of different lengths ---- */
+
+static double batches_of(const served *s) { return metric(s, "roformer_batches_total{model=\"tiny\"}"); }
+
+/* The one before, which may not have been counted; the held one; one with all others. */
+static void expect_few_batches(const served *s, double before) { assert_true(batches_of(s) <= before + 3); }
+
+static int continue_text(const served *s, int tokens)
+{
+    char body[128];
+    snprintf(body, sizeof body, "{\"inputs\":\"a\",\"parameters\":{\"max_new_tokens\":%d,\"do_sample\":false}}",
+             tokens);
+    return send_request(s, "/generate", body);
+}
+
+/* Longer texts join the batch of a shorter one, and each has the text that it has alone. */
+static void texts_of_all_lengths_are_one_batch(void **state)
+{
+    (void)state;
+    static const int lengths[] = {1, 9, 3, 20, 3, 12};
+    enum { ROWS = sizeof lengths / sizeof *lengths };
+    served s = begin_with("tests/golden/gpt");
+    const srv_options o = patient(&s);
+    char *alone[ROWS], *out = t_bytes(SIZE);
+    int fd[ROWS];
+    hold h;
+    serve(&s, &o);
+    for (int i = 0; i < ROWS; i++) {
+        alone[i] = t_bytes(SIZE);
+        assert_int_equal(read_answer(continue_text(&s, lengths[i]), alone[i]), 200);
+    }
+    assert_true(strlen(alone[1]) > strlen(alone[0]));
+    const double batches = batches_of(&s);
+    take_hold(&h, &s);
+    for (int i = 0; i < ROWS; i++) {
+        fd[i] = continue_text(&s, lengths[i]);
+        await_metric(&s, "roformer_inputs", i + 1);
+    }
+    let_go(&h);
+    for (int i = 0; i < ROWS; i++) {
+        assert_int_equal(read_answer(fd[i], out), 200);
+        assert_string_equal(strstr(out, "\r\n\r\n"), strstr(alone[i], "\r\n\r\n"));
+    }
+    await_metric(&s, "roformer_inputs", 0);
+    expect_few_batches(&s, batches);
+    finish(&s);
+}
+
 /* ---- translations that arrive one after the other ---- */
 
 /* Sends `body` to a translator. */
@@ -225,7 +273,7 @@ static void translations_join_a_batch(void **state)
         alone[i] = t_bytes(SIZE);
         assert_int_equal(read_answer(translate(&s, words[i]), alone[i]), 200);
     }
-    const double batches = metric(&s, "roformer_batches_total{model=\"tiny\"}");
+    const double batches = batches_of(&s);
     take_hold(&h, &s);
     for (int i = 0; i < 4 * ROWS; i++) fd[i] = translate(&s, words[i % ROWS]);
     await_metric(&s, "roformer_inputs", 4 * 6);
@@ -237,7 +285,7 @@ static void translations_join_a_batch(void **state)
         assert_string_equal(strstr(out, "\r\n\r\n"), strstr(alone[i % ROWS], "\r\n\r\n"));
     }
     await_metric(&s, "roformer_inputs", 0);
-    assert_true(metric(&s, "roformer_batches_total{model=\"tiny\"}") <= batches + 2); /* the held one; all others */
+    expect_few_batches(&s, batches);
     for (int i = 0; i < ROWS; i++) expect_translation(&s, words[i], alone[i]);
     finish(&s);
     free(folder);
@@ -469,6 +517,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_of_clients_that_leave_are_not_computed),
+        cmocka_unit_test(texts_of_all_lengths_are_one_batch),
         cmocka_unit_test(translations_join_a_batch),
         cmocka_unit_test(above_the_limits_is_429_and_what_was_accepted_is_answered),
         cmocka_unit_test(histograms_have_the_size_of_the_batch),

@@ -9,7 +9,10 @@
 #include "serve/shared_call.h"
 #include "serve/http/stream.h"
 
-enum { STOPS = 4 }; /* stop strings of a request                                                  */
+enum {
+    STOPS = 4,   /* stop strings of a request                                                  */
+    JOINT = 4096 /* new tokens for which space is made, so that longer texts may join a batch  */
+};
 
 typedef struct writing {
     srv_call call;        /* first: a call is a writing                                                 */
@@ -228,6 +231,14 @@ static int done(void *user, int64_t number, const rf_generation *g, const rf_err
     return 0;
 }
 
+/* New tokens of the texts that x's batch can take; each ends at its own number. A forced last token is that of the
+ * longest text. */
+static int64_t longest(const writing *x)
+{
+    const int64_t limit = rf__min64(x->call.r->s->o.limits.max_new_tokens, JOINT);
+    return x->o.forced_eos >= 0 ? x->most : rf__max64(x->most, limit);
+}
+
 static void compute(srv_call *first, rf_pipeline *p)
 {
     writing *x = (writing *)first;
@@ -237,6 +248,7 @@ static void compute(srv_call *first, rf_pipeline *p)
     atomic_fetch_add(&r->users, 1);
     batch b = {.p = p, .first = x, .waiting = x, .begun = rf__seconds()};
     rf_generate_options o = x->o;
+    o.max_new_tokens = longest(x);
     const rf_status status = rf_generate_texts_from(p, next_prompt, &o, sink, done, &b, &why);
     if (!status && b.all) rf_fail(&why, RF_ECANCELED, "canceled: the batch ended");
     if (b.waiting && status) srv_call_end(&b.waiting->call, &why);
@@ -258,7 +270,7 @@ static bool same(const srv_call *first, const srv_call *second)
     const rf_generate_options *a = &x->o, *b = &y->o;
     return a->do_sample == b->do_sample && a->temperature == b->temperature && a->top_k == b->top_k &&
            a->top_p == b->top_p && a->min_p == b->min_p && a->repetition_penalty == b->repetition_penalty &&
-           a->seed == b->seed && a->max_new_tokens >= y->most && same_stops(x, y);
+           a->seed == b->seed && (a->forced_eos >= 0 ? x->most == y->most : y->most <= longest(x)) && same_stops(x, y);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
