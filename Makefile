@@ -52,7 +52,7 @@ fuzz: ## every fuzz harness for SECONDS each (30)
 lint: ## gcc -fanalyzer, cppcheck and clang-tidy over src/, as far as they are installed
 	@sh tools/lint.sh
 
-sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder, failing system calls and allocations, 10,000 texts with the same bits
+sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder, failing system calls and allocations, 10,000 texts with the same bits, a server under load for 15 minutes
 	@ctest --test-dir $(B) -C sweep -L sweep --verbose
 
 abi: ## renew the description of the public ABI, tools/roformer.abi, for a release (docs/releasing.md)

@@ -6,7 +6,13 @@ add_test(NAME sweep/kill COMMAND sh ${PROJECT_SOURCE_DIR}/tools/kill_sweep.sh ${
   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 add_test(NAME sweep/many_texts COMMAND model_test_many_texts 10000 CONFIGURATIONS sweep
   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-set_tests_properties(sweep/kill sweep/many_texts PROPERTIES LABELS sweep TIMEOUT 86400)
+set(rf_sweeps sweep/kill sweep/many_texts)
+if(rf_serve AND RF_PROGRAM)
+  add_test(NAME sweep/serve COMMAND python3 bench/serving_soak.py ${PROJECT_BINARY_DIR} docs/serving.md --minutes 15
+    CONFIGURATIONS sweep WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  list(APPEND rf_sweeps sweep/serve)
+endif()
+set_tests_properties(${rf_sweeps} PROPERTIES LABELS sweep TIMEOUT 86400)
 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/costs.txt)
 file(STRINGS tests/costs.txt lines REGEX "^[^#]")
@@ -20,7 +26,7 @@ endforeach()
 set(rf_rungs "^(analysis|cli|graph|model|optim|pipeline|task|train)/|^kernel/test_(attend|gemm|gemm_i8|ladder|rope)$")
 set(rf_not_rungs "^cli/(examples|programs|help|completion|children|trust|signals|readme_zh|rope_pages)$|^train/test_(faults|saver)$")
 get_property(tests DIRECTORY PROPERTY TESTS)
-list(REMOVE_ITEM tests sweep/kill sweep/many_texts)
+list(REMOVE_ITEM tests ${rf_sweeps})
 foreach(test ${tests})
   set(label quick)
   if(DEFINED rf_cost_${test})
