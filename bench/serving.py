@@ -231,32 +231,50 @@ class Bench:
             first, ready, memory = (statistics.median(x) for x in zip(*rows[1:]))
             print(f"start, {name}: /health answers after {1e3 * first:.0f} ms, 200 after {ready:.2f} s; idle memory {memory / 1e6:.0f} MB")
 
+    def together(self, folder, prompts):
+        """Seconds in which `generate` gives these prompts their first tokens in one batch; opening does not count."""
+        took = []
+        for lines in [], prompts:
+            begun = time.monotonic()
+            subprocess.run([self.program, "generate", "-q", "-m", folder, "--max_new_tokens", "1", "--batch_size", "32"],
+                           input="".join(p + "\n" for p in lines), text=True, stdout=subprocess.DEVNULL, check=True)
+            took.append(time.monotonic() - begun)
+        return took[1] - took[0]
+
     def generate(self):
         folder, new = base(self.root / "causal", causal=True), 64
         prompts = [" ".join(line.split()[:12]) for line in self.lines[:256]]
-        body = lambda text: {"prompt": text, "max_tokens": new, "temperature": 0, "stream": True}
+        body = lambda text, n=new: {"prompt": text, "max_tokens": n, "temperature": 0, "stream": True}
+        lengths = dict(zip(prompts, [new // 2, new + new // 2, new - new // 4, new + new // 4, new] * len(prompts)))
         path = self.root / "prompts"
         path.write_text("\n".join(prompts) + "\n")
         rows = []
         with self.serve(folder) as s:
             bodies, one = self.bodies(prompts, "streams", body), self.bodies(prompts[:1], "one", body)
+            differing = self.bodies(prompts, "differing", lambda p: body(p, lengths[p]))
+            streams = "--path", "/v1/completions", "--clients", 32
             for _ in range(self.o.rounds):
                 before, begun = s.metric("roformer_tokens_total"), time.monotonic()
-                got = self.load(s.port, bodies, "--path", "/v1/completions", "--clients", 32, "--requests", len(prompts), seconds=600)
+                got = self.load(s.port, bodies, *streams, "--requests", len(prompts), seconds=600)
                 ours = (s.metric("roformer_tokens_total") - before) / (time.monotonic() - begun)
+                spread = self.load(s.port, differing, *streams, "--requests", len(prompts) // 2, "--spread", 3, seconds=600)
                 alone = self.load(s.port, one, "--path", "/v1/completions", "--clients", 1, seconds=3)
                 s.process.send_signal(signal.SIGSTOP)
                 begun = time.monotonic()
                 done = subprocess.run([self.program, "generate", "-q", "-m", folder, "--max_new_tokens", str(new), "--batch_size", "32", "--json"],
                                       stdin=open(path), capture_output=True, text=True)
-                took = time.monotonic() - begun
+                took, prefill = time.monotonic() - begun, self.together(folder, prompts[:32])
                 s.process.send_signal(signal.SIGCONT)
                 texts = [json.loads(line) for line in done.stdout.splitlines()]
                 theirs = sum(t["prompt_tokens"] + len(t["ids"]) for t in texts) / took
-                rows.append((ours, theirs, got["first_ms"]["p50"], got["first_ms"]["p99"], alone["first_ms"]["p50"]))
-        ours, theirs, p50, p99, alone = (statistics.median(x) for x in zip(*rows))
-        print(f"generation, base shape, 32 streams: {ours:.0f} tokens/s (with prompts), `generate` {theirs:.0f}: "
-              f"{100 * ours / theirs:.1f} %; first token p50 {p50:.0f} ms, p99 {p99:.0f} ms, of one stream alone {alone:.0f} ms")
+                rows.append((ours, theirs, got["first_ms"]["p50"], got["first_ms"]["p99"], 1e3 * prefill, spread["first_ms"]["p50"],
+                             spread["first_ms"]["p99"], alone["first_ms"]["p50"]))
+        ours, theirs, p50, p99, prefill, later50, later99, alone = (statistics.median(x) for x in zip(*rows))
+        print(f"generation, base shape, 32 streams: {ours:.0f} tokens/s (with prompts), `generate` {theirs:.0f}: {100 * ours / theirs:.1f} %\n"
+              f"    first token, 32 at a time with {new} new tokens each: p50 {p50:.0f} ms, p99 {p99:.0f} ms; `generate` takes {prefill:.0f} ms "
+              f"for the first tokens of 32 prompts: {p99 / prefill:.2f} x\n"
+              f"    first token, one after the other with {new // 2} to {new + new // 2}: p50 {later50:.0f} ms, p99 {later99:.0f} ms; of one "
+              f"stream alone {alone:.0f} ms, a step of 32 streams about {32e3 / theirs:.0f} ms")
 
     def peers(self):
         for name, model, some in ("shipped", self.small, self.lines), ("base", self.base, self.lines[:400]):
