@@ -50,7 +50,7 @@ static int end_of(void *user, int64_t text, rf_generate_end end, const rf_error 
 /* Space for the failures of n sources. */
 static bool count_to(translating *x, size_t n)
 {
-    if (!rf__grow(x->ctx, &x->failed, &x->space, n, 1)) return false;
+    if (!rf__grow(x->ctx, &x->failed, &x->space, n + 1, 1)) return false;
     memset(x->failed + x->n, 0, n - x->n);
     x->n = n;
     return true;

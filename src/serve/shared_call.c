@@ -101,8 +101,7 @@ bool srv_call_may_join(const srv_call *first, int64_t joined, int64_t n, double 
 static rf_status run_call(void *user, rf_pipeline *p, rf_error *why)
 {
     srv_call *c = user;
-    (void)why;
-    if (!take(c->r->model->shared, NULL, c)) return RF_OK;
+    if (!take(c->r->model->shared, NULL, c)) return rf_fail(why, RF_ECANCELED, "canceled: another job computed it");
     c->leads = true;
     if (!drop(c)) c->compute(c, p);
     return RF_OK;

@@ -52,7 +52,7 @@ static int take(void *user, int64_t text, const rf_text_translation *t, const rf
     x->failed += why != NULL;
     if (t) {
         x->n[text] = t->of.n;
-        memcpy(x->id[text], t->of.id, (size_t)t->of.n * sizeof *t->of.id);
+        if (t->of.n) memcpy(x->id[text], t->of.id, (size_t)t->of.n * sizeof *t->of.id);
     }
     return x->enough && x->calls >= x->enough;
 }

@@ -50,7 +50,7 @@ static void serve_once(rf_engine *e, rf_engine_job **told)
     if (!why.code) measure(e, end - begin);
     e->running = NULL;
     e->now.running = e->now.running_tokens = 0;
-    e->now.batches++;
+    e->now.batches += why.code != RF_ECANCELED;
     for (rf_engine_job *j = list, *next; j; j = next) {
         next = j->next;
         if (why.code == RF_ECANCELED) rf__job_cancel(j, end);
