@@ -46,11 +46,14 @@ def base(root, suite):
 
 
 def run(folder, command, environment):
-    """In a mount namespace of its own, with the kernel's file systems and this machine's names."""
+    """In a mount namespace of its own, with the kernel's file systems and this machine's names. Of the environment it has, as from an
+    engine, the proxies alone."""
+    kept = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     script = 'mount --bind /proc "$0/proc" && mount --bind /dev "$0/dev" && mount -t tmpfs none "$0/tmp" && ' \
              'cp /etc/resolv.conf "$0/etc/resolv.conf" && exec chroot "$0" /bin/sh -c "$1"'
     subprocess.run(["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", script, folder, command], check=True,
-                   env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", **environment}, stdout=sys.stderr)
+                   env={"PATH": path, "DEBIAN_FRONTEND": "noninteractive", **kept, **environment}, stdout=sys.stderr)
 
 
 def copy(context, stages, folder, rest):

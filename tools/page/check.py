@@ -165,7 +165,7 @@ def an_address_holds_the_state(server, browser):
 
 def errors_are_sentences(server, browser):
     for view, state, words in (("fill-mask", {"text": "no mask"}, "mask"), ("attention", {"text": "river " * 200}, "tokens"),
-                               ("tokenize", {"text": ""}, "empty")):
+                               ("tokenize", {"text": " "}, "Nothing was entered")):
         browser.open(address(server, view, **state))
         text = browser.do("document.querySelector('.failure[role=alert]')?.textContent ?? ''")
         expect(words in text, view, state, "says", text)
@@ -183,6 +183,8 @@ def a_model_has_its_panels(program, folder, browser):
         with Server(program, "-m", os.path.join(folder, model)) as server:
             browser.open(server.url + "/ui")
             expect(titles(browser) == expected, model, titles(browser))
+            absent = browser.do("document.getElementById('absent').textContent")
+            expect("Search" in absent and not any(title in absent for title in expected), model, absent)
     quiet(browser)
 
 

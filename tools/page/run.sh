@@ -1,5 +1,6 @@
 #!/bin/sh
-# run.sh PROGRAM   the page in headless Chromium, with the small models of the tests (check.py); sh tools/setup.sh page installs it.
+# run.sh PROGRAM   the page in headless Chromium, with the small models of the tests (check.py), and the screenshots of docs/page.md, with
+# models that learn first what they show; sh tools/setup.sh page installs Chromium.
 set -eu
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,4 +18,6 @@ cp -r model index-model
 printf '%s\n' 'the <i>line</i> of an index' 'the old river' 'a new line' > lines.txt
 "$program" index -q -m index-model -o lines.index lines.txt
 python3 -B "$root/tools/page/check.py" "$program" .
+python3 -B "$root/tools/page/example_models.py" "$program" examples
+python3 -B "$root/tools/page/screenshots.py" "$program" screenshots examples > screenshots.log || { cat screenshots.log; exit 1; }
 echo "page: every panel, in both schemes and two widths"

@@ -128,6 +128,7 @@ static void put_abilities(srv_text *t, const srv_model *m)
         }
     srv_puts(t, "],");
     if (mask) put_member(t, "mask_token", mask);
+    if (m->index) srv_printf(t, "\"index_texts\":%lld,", (long long)rf_index_count(m->index));
     if (*m->source_language) put_member(t, "source_language", m->source_language);
     if (*m->target_language) put_member(t, "target_language", m->target_language);
     srv_printf(t, "\"layers\":%lld,\"heads\":%lld,\"max_input_length\":%lld,", (long long)m->config->num_hidden_layers,

@@ -16,7 +16,7 @@ function fill(e, attributes, children) {
     else if (key.startsWith("on")) e.addEventListener(key.slice(2), value);
     else e.setAttribute(key, value === true ? "" : value);
   }
-  e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined));
+  e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return e;
 }
 

@@ -23,6 +23,7 @@ async function attention({ model, state, signal, show, set }) {
   const a = await ask("attention", body, signal);
   const names = a.tokens.map((t) => t.text), most = Math.max(...a.attention.flat());
   const widest = Math.max(...names.map((n) => n.length)), left = 8 + Math.min(20, widest) * 8;
+  const marks = [...new Set(a.tokens.filter((t) => t.special).map((t) => t.text))];
   const token = Math.min(Number(state.token) || 0, names.length - 1);
   const name = (i) => names[i].slice(0, 20);
   const choose = el("select", { id: "choose-token", onchange: (e) => set({ token: e.target.value }) },
@@ -31,7 +32,8 @@ async function attention({ model, state, signal, show, set }) {
     el("figure", {}, scroll("Attention map", cells({ title: `Attention of layer ${a.layer}, head ${a.head}`, rows: a.attention, most,
       size: names.length > 40 ? 12 : 20, left, top: left * 0.9, rowName: name, columnName: name, chosen: undefined,
       label: (m, n, p) => `${names[m]} → ${names[n]}: ${p.toFixed(3)}`, onchoose: (m) => set({ token: m }) })),
-    el("figcaption", {}, `Each row is a token and sums to 1 over the tokens it attends to. The strongest cell is ${most.toFixed(2)}.`)),
+    el("figcaption", {}, `Each row is a token; its weights for the tokens of the columns sum to 1. The largest weight is ${most.toFixed(2)}. ` +
+      "Click a row, or choose its token, to see its largest weights." + (marks.length ? ` The tokenizer adds ${marks.join(" and ")}.` : ""))),
     el("div", {}, el("div", { class: "field" }, el("label", { for: "choose-token" }, "Token"), choose),
       rowOf(names, a.attention[token], token))));
 }
@@ -99,8 +101,8 @@ function headPlots(a) {
 
 function headMap(a, set) {
   const rows = range(a.layers, (l) => a.distance.slice(l * a.heads, (l + 1) * a.heads)), most = Math.max(...a.distance);
-  return figure(cells({ title: "Mean distance of attention of all heads", rows, most, size: 26, left: 28, top: 8,
-    rowName: String, label: (l, h, v) => `layer ${l}, head ${h}: ${v.toFixed(1)} tokens`, chosen: [a.layer, a.head],
+  return figure(cells({ title: "Mean distance of attention of all heads", rows, most, size: 26, left: 28, top: 26,
+    rowName: String, columnName: String, label: (l, h, v) => `layer ${l}, head ${h}: ${v.toFixed(1)} tokens`, chosen: [a.layer, a.head],
     onchoose: (l, h) => set({ layer: l, head: h }) }),
   `Mean distance of attention: a row for each layer, a column for each head; the strongest is ${most.toFixed(1)} tokens, ` +
   `equal attention would be ${a.uniform_distance.toFixed(1)}. Click a cell, or choose layer and head above.`);
@@ -110,17 +112,20 @@ async function positions({ model, state, signal, show, set }) {
   const body = { model: model.id, layer: Number(state.layer), head: Number(state.head), max_distance: Number(state.distance) };
   if (state.text.trim()) body.inputs = state.text;
   const a = await ask("positions", body, signal);
-  show(el("p", {}, `Encoding: ${a.encoding} (${a.source}). ${a.equation}`),
+  show(el("p", {}, "In a head, each token has two vectors: a query, which says what it looks for, and a key, which says what it has. " +
+      "Pairs of their numbers are planes. The token at position m turns in plane i by m times an angle of the plane; after that, the score of " +
+      "a query and a key depends on how far apart they are, not on where they stand."),
+    el("p", { class: "hint" }, `The formula (${a.encoding}, ${a.source}): ${a.equation}.`),
     rotation(a.frequencies), el("h2", {}, "The encoding, and what the model does with it"),
     el("div", { class: "plots" }, encodingPlots(a), a.by_distance ? [headPlots(a), headMap(a, set)] : []));
 }
 
 export const panels = [
   { id: "attention", title: "Attention", verb: "Look", run: attention,
-    hint: "The weights with which each token reads the others, in one head of one layer.",
+    hint: (m) => `How much each token, a word or a part of one, reads from the others. This model has ${m.layers} layers of ${m.heads} heads; each head has a map of its own.`,
     fields: [{ name: "text", label: "Text (at most 128 tokens)", type: "text", rows: 2, value: sentence }, ...head] },
   { id: "positions", title: "Positions", verb: "Measure", run: positions,
-    hint: "How rotary positions work, and what a head of this model does with them on your text.",
-    fields: [{ name: "text", label: "Text on which the head is measured", type: "text", rows: 2, value: sentence }, ...head,
-      { name: "distance", label: "Largest distance", type: "number", min: 8, max: 512, value: 64 }] },
+    hint: "How the model knows in which order the words stand: rotary positions, and what one of its heads does with them on your text.",
+    fields: [{ name: "text", label: "Text on which the head is measured", type: "text", rows: 2, value: sentence, optional: true }, ...head,
+      { name: "distance", label: "Distances up to", type: "number", min: 8, max: 512, value: 64 }] },
 ];

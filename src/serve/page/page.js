@@ -6,7 +6,7 @@ import * as words from "./words.js";
 
 const all = [...words.panels, ...texts.panels, ...looks.panels];
 const $ = (id) => document.getElementById(id);
-let models = [], info = {}, running = null;
+let models = [], info = {}, running = null, current = null;
 
 const able = (panel) => models.filter((m) => m.can?.includes(panel.id));
 const shown = () => all.filter((p) => able(p).length);
@@ -27,9 +27,12 @@ const addressOf = (panel, state) => "#" + new URLSearchParams({ view: panel.id, 
 
 const initial = (field, model) => String(typeof field.value === "function" ? field.value(model) : field.value ?? "");
 
+const isArea = (field) => field.type === "lines" || field.type === "text";
+const isText = (field) => isArea(field) || field.type === "search";
+
 function control(field, model, value) {
   const id = `field-${field.name}`;
-  if (field.type === "lines" || field.type === "text") {
+  if (isArea(field)) {
     const area = el("textarea", { id, name: field.name, rows: field.rows ?? 3, spellcheck: "false" });
     area.value = value;
     return area;
@@ -48,8 +51,7 @@ function control(field, model, value) {
 }
 
 function fieldOf(field, model, state) {
-  const wide = field.type === "lines" || field.type === "text" || field.type === "search";
-  return el("div", { class: wide ? "field wide" : "field" },
+  return el("div", { class: isText(field) ? "field wide" : "field" },
     el("label", { for: `field-${field.name}` }, field.label),
     control(field, model, state[field.name] ?? initial(field, model)));
 }
@@ -65,15 +67,16 @@ function onModel(panel, form, old) {
 const stateOf = (form) => Object.fromEntries([...new FormData(form)].map(([k, v]) => [k, String(v)]));
 
 function formOf(panel, model, state) {
-  const choose = el("div", { class: "field model" }, el("label", { for: "field-model" }, "Model"),
+  const choose = el("div", { class: "field model" }, el("label", { for: "field-model" }, `Model: ${model.kind}`),
     el("select", { id: "field-model", name: "model" },
-      able(panel).map((m) => el("option", { value: m.id, selected: m === model }, `${m.id} (${m.kind.replace(/^an? /, "")})`))));
+      able(panel).map((m) => el("option", { value: m.id, selected: m === model }, m.id))));
   const form = el("form", { onsubmit: (e) => {
     e.preventDefault();
     const address = addressOf(panel, stateOf(form));
     if (address === location.hash) start();
     else location.hash = address;
-  } }, panel.fields.map((f) => fieldOf(f, model, state)), choose, el("button", {}, panel.verb));
+  } }, panel.fields.map((f) => fieldOf(f, model, state)), choose, el("div", { class: "go" }, el("button", {}, panel.verb),
+    panel.fields.some(isArea) && el("span", { class: "keys" }, "or Ctrl + Enter")));
   form.elements.model.addEventListener("change", () => onModel(panel, form, model));
   for (const f of panel.fields)                     /* a choice acts at once, a text with Ctrl+Enter */
     form.elements[f.name].addEventListener(f.type === "select" ? "change" : "keydown", (e) => {
@@ -84,9 +87,12 @@ function formOf(panel, model, state) {
 
 /* ---- a panel ----------------------------------------------------------------------------------------------------- */
 
-function showNavigation(current) {
+function showNavigation() {
   $("panels").replaceChildren(...shown().map((p) => el("li", {},
     el("a", { href: addressOf(p, {}), "aria-current": p === current ? "page" : undefined }, p.title))));
+  const absent = all.filter((p) => !able(p).length).map((p) => p.title);
+  $("absent").hidden = !absent.length;
+  $("absent").textContent = `No model of this server can do: ${absent.join(", ")}. Other models can; “roformer serve -m FOLDER” serves them.`;
 }
 
 function failureOf(e) {
@@ -99,6 +105,8 @@ async function run(panel, model, state, out) {
   const own = running = new AbortController();
   out.setAttribute("aria-busy", "true");
   try {
+    const empty = panel.fields.find((f) => isText(f) && !f.optional && !state[f.name].trim());
+    if (empty) throw new Refused(0, `Nothing was entered: ${empty.label}.`);
     await panel.run({ model, state, info, out, signal: own.signal, show: (...c) => out.replaceChildren(...c.flat()),
       set: (more) => { location.hash = addressOf(panel, { ...state, ...more }); } });
   } catch (e) {
@@ -113,9 +121,10 @@ function show(panel, model, given, keep) {
   for (const f of panel.fields) state[f.name] ??= initial(f, model);
   const form = formOf(panel, model, state), out = el("section", { class: "result", "aria-live": "polite", "aria-label": "Result" });
   const focused = document.activeElement?.id;
-  showNavigation(panel);
+  current = panel;
+  showNavigation();
   document.title = `${panel.title} – roformer`;
-  $("main").replaceChildren(el("h1", {}, panel.title), el("p", { class: "hint" }, panel.hint), form, out);
+  $("main").replaceChildren(el("h1", {}, panel.title), el("p", { class: "hint" }, typeof panel.hint === "function" ? panel.hint(model) : panel.hint), form, out);
   if (focused && $(focused) && form.contains($(focused))) $(focused).focus();
   if (keep) history.replaceState(null, "", addressOf(panel, state));
   run(panel, model, state, out);
@@ -129,10 +138,13 @@ function start() {
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
+/* Models that are still being loaded bring their panels later. */
 async function connect() {
+  const first = !models.length;
+  let all;
   try {
-    const list = (await ask("v1/models")).data;
-    models = list.filter((m) => m.can);
+    all = (await ask("v1/models")).data;
+    models = all.filter((m) => m.can);
     if (!models.length) throw new Refused(503, "The models are being loaded …");
     info = await ask("info");
   } catch (e) {
@@ -142,10 +154,13 @@ async function connect() {
     return;
   }
   $("key").hidden = true;
-  $("status").textContent = `version ${info.version}, ${info.threads} threads, ` +
-    (models.length === 1 ? "1 model" : `${models.length} models`);
-  addEventListener("hashchange", start);
-  start();
+  const loaded = models.length < all.length ? `${models.length} of ${all.length} models` : models.length === 1 ? "1 model" : `${models.length} models`;
+  $("status").textContent = `version ${info.version}, ${info.threads} threads, ${loaded}`;
+  if (models.length < all.length) setTimeout(connect, 1000);
+  if (first) addEventListener("hashchange", start);
+  const wanted = new URLSearchParams(location.hash.slice(1)).get("view");
+  if (first || (wanted !== current?.id && shown().some((p) => p.id === wanted))) start();
+  else showNavigation();
 }
 
 $("key").addEventListener("submit", (e) => {

@@ -39,11 +39,12 @@ function nearest(texts, cosines) {
 }
 
 async function compare({ model, state, info, signal, show }) {
-  const texts = lines(state.texts).slice(0, 40);
+  const all = lines(state.texts), texts = all.slice(0, 40);
   if (texts.length < 2) return show(el("p", {}, "Enter at least two lines."));
   const vectors = await vectorsOf(model, texts, info, signal);
   const cosines = vectors.map((a) => vectors.map((b) => product(a, b)));
-  show(matrix(texts, cosines), nearest(texts, cosines) ?? "");
+  show(matrix(texts, cosines), nearest(texts, cosines) ?? "",
+    all.length > texts.length ? el("p", {}, `These are the first ${texts.length} of ${all.length} lines.`) : "");
 }
 
 const sentences = (model) => (isChinese(model)
@@ -86,9 +87,24 @@ function pieces(text, spans) {
   return parts.filter((p) => p.text);
 }
 
+/* Spans of whole words: the first piece of a word decides. Scripts without spaces have no such words. */
+function wholeWords(text, spans) {
+  const characters = Array.from(text), whole = [];
+  const inWord = (i) => /[\p{L}\p{N}]/u.test(characters[i] ?? "") && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(characters[i]);
+  for (const s of spans) {
+    const last = whole.at(-1);
+    let { start, end } = s;
+    while (inWord(start) && inWord(start - 1)) start--;
+    while (inWord(end - 1) && inWord(end)) end++;
+    if (last && start < last.end && s.entity_group === last.entity_group) last.end = Math.max(last.end, end);
+    else if (!last || end > last.end) whole.push({ ...s, start: Math.max(start, last?.end ?? 0), end });
+  }
+  return whole;
+}
+
 async function tag({ model, state, signal, show }) {
   const body = { model: model.id, inputs: state.text, parameters: { aggregation_strategy: "simple" } };
-  const spans = await ask("", body, signal);
+  const spans = wholeWords(state.text, await ask("", body, signal));
   const kinds = [...new Set(spans.map((s) => s.entity_group))].sort();
   const color = (kind) => ({ background: `var(--tag-${kinds.indexOf(kind) % 6})` });
   show(el("p", { class: "tagged" }, pieces(state.text, spans).map((p) => !p.entity_group ? p.text
@@ -133,10 +149,11 @@ const of = (name, label, rows, value) => ({ name, label, type: "lines", rows, va
 
 export const panels = [
   { id: "similarity", title: "Similarity", verb: "Compare", run: compare,
-    hint: "Cosines of the vectors of all lines: 1 for equal directions, 0 for unrelated ones.",
+    hint: (model) => "How similar the lines are in meaning, as cosines of their vectors: 1 is the same, 0 or less unrelated." +
+      (model.kind.includes("sentence") ? "" : " This model was not trained to compare texts; its cosines are high for all of them."),
     fields: [of("texts", "One text in each line (at most 40)", 6, sentences)] },
   { id: "search", title: "Search", verb: "Search", run: search,
-    hint: "The lines of the server's index that are most similar in meaning to the query.",
+    hint: (model) => `Finds lines by their meaning, not by their words, among the ${model.index_texts} of this server's index.`,
     fields: [{ name: "query", label: "Query", type: "search", value: "bad weather" },
       { name: "top", label: "Results", type: "number", min: 1, max: 100, value: 6 }] },
   { id: "rerank", title: "Rerank", verb: "Rank", run: rerank,
@@ -146,9 +163,9 @@ export const panels = [
   { id: "classify", title: "Labels", verb: "Label", run: classify,
     hint: "The labels of the model and how likely they are for a text, or for a pair of texts.",
     fields: [of("text", "Text", 3, "A warm, funny and touching film."),
-      of("pair", "Second text (for models of pairs)", 2, "")] },
+      { ...of("pair", "Second text (for models of pairs)", 2, ""), optional: true }] },
   { id: "tags", title: "Tags", verb: "Tag", run: tag,
-    hint: "The model gives a tag to parts of the text, for example names of people and places.",
+    hint: "The model gives a tag to words of the text, for example to names of people and places.",
     fields: [of("text", "Text", 3, "Angela Merkel met the mayor of Paris in Brussels.")] },
   { id: "answers", title: "Answers", verb: "Answer", run: answer,
     hint: "The part of the text that answers the question.",

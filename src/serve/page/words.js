@@ -3,9 +3,11 @@ import { ask, askStream, bars, el, isChinese } from "./common.js";
 
 /* ---- masks ------------------------------------------------------------------------------------------------------- */
 
+const maskOf = (model) => model.mask_token ?? "[MASK]";
+
 function blanks(model) {
-  const text = isChinese(model) ? "北京是中国的[MASK]都。" : "The river flows into the [MASK] Sea.";
-  return text.replaceAll("[MASK]", model.mask_token ?? "[MASK]");
+  const text = isChinese(model) ? "他[MASK]于1950年，是一名作家。" : "The river flows into the [MASK] Sea.";
+  return text.replaceAll("[MASK]", maskOf(model));
 }
 
 /* The text with the best word at each mask. */
@@ -18,7 +20,7 @@ async function fillMasks({ model, state, signal, show }) {
   const body = { model: model.id, inputs: state.text, top_k: Number(state.top) };
   const answer = await ask("fill_mask", body, signal);
   const masks = Array.isArray(answer[0]) ? answer : [answer];
-  show(filled(state.text, model.mask_token ?? "[MASK]", masks.map((m) => m[0])),
+  show(filled(state.text, maskOf(model), masks.map((m) => m[0])),
     masks.map((m, i) => bars(masks.length > 1 ? `Mask ${i + 1}` : "The most likely words",
       m.map((w) => ({ name: w.token_str, value: w.score })), undefined, 1)));
 }
@@ -33,7 +35,7 @@ export const tokenList = (tokens) => el("ol", { class: "tokens" }, tokens.map((t
 async function showTokens({ model, state, signal, show }) {
   const [tokens] = await ask("tokenize", { model: model.id, inputs: [state.text] }, signal);
   const special = tokens.filter((t) => t.special).length;
-  show(el("p", {}, `${tokens.length} tokens, ${special} of them added by the tokenizer (dashed). Numbers are ids.`),
+  show(el("p", {}, `${tokens.length} tokens, ${special} of them added by the tokenizer (dashed). The number below a token is its place in the vocabulary.`),
     tokenList(tokens));
 }
 
@@ -59,21 +61,21 @@ async function generate({ model, state, signal, show, out }) {
     if (e.name !== "AbortError" || signal.aborted) throw e;
   }
   stop.remove();
-  note.textContent = { length: "It has the wished length.", stop: "The model ended the text." }[reason] ?? "Stopped.";
+  note.textContent = { length: "It has the length that was asked for.", stop: "The model ended the text." }[reason] ?? "Stopped.";
 }
 
 export const panels = [
   { id: "fill-mask", title: "Fill masks", verb: "Fill", run: fillMasks,
-    hint: "The model predicts the words at the masks. Write the mask token where a word is missing.",
-    fields: [{ name: "text", label: "Text with masks", type: "text", rows: 2, value: blanks },
-      { name: "top", label: "Words for each mask", type: "number", min: 1, max: 50, value: 8 }] },
+    hint: (model) => `Write ${maskOf(model)} where a word is missing, once or several times: the model says which words are likely there.`,
+    fields: [{ name: "text", label: "Text with missing words", type: "text", rows: 2, value: blanks },
+      { name: "top", label: "Words to show", type: "number", min: 1, max: 50, value: 8 }] },
   { id: "generate", title: "Generate", verb: "Generate", run: generate,
-    hint: "The model continues the text, one token after the other. The same seed gives the same text.",
+    hint: "The model continues the text. The higher the temperature, the less predictable; 0 takes the likeliest. The same seed gives the same text.",
     fields: [{ name: "text", label: "Beginning", type: "text", value: "The" },
       { name: "tokens", label: "New tokens", type: "number", min: 1, max: 2000, value: 60 },
       { name: "temperature", label: "Temperature", type: "number", min: 0, max: 5, step: 0.1, value: 0.8 },
       { name: "seed", label: "Seed", type: "number", min: 0, value: 1 }] },
   { id: "tokenize", title: "Tokens", verb: "Tokenize", run: showTokens,
-    hint: "The pieces into which the model's tokenizer cuts a text.",
+    hint: "A model does not read letters or words but tokens: words, and parts of rarer words. This is how it cuts a text.",
     fields: [{ name: "text", label: "Text", type: "text", value: sample }] },
 ];
