@@ -10,12 +10,13 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import numpy as np
 
 import roformer_c
 import support
-from roformer_c import ProcessError, SentenceTransformer
+from roformer_c import ProcessError, SentenceTransformer, _model
 
 model = None
 
@@ -174,6 +175,19 @@ class Processes(unittest.TestCase):
         many = self.lines * 100
         self.assertLess(self.interrupted(lambda: self.model.encode(many)), 5)
         self.assertTrue(np.array_equal(self.model.encode(self.lines), self.expected))
+
+    def test_ctrl_c_while_tokenizing(self):
+        text = "the quick brown fox jumps over the lazy dog, antidisestablishmentarianism " * 12000
+        tokenizer, blocks = roformer_c.Tokenizer.from_folder(support.SENTENCES), 1000
+
+        def counted(*arguments):
+            done.append(1)
+            return whole(*arguments)
+        whole, done = _model._encode_block, []
+        with unittest.mock.patch.object(_model, "_encode_block", counted):
+            self.assertLess(self.interrupted(lambda: tokenizer.encode_batch([text] * blocks)), 5)
+        self.assertTrue(0 < len(done) < blocks, len(done))
+        self.assertEqual(len(tokenizer.encode("a dog").ids), 4)
 
     def test_ctrl_c_in_a_call(self):
         fill = roformer_c.pipeline("fill-mask", support.MASKED)

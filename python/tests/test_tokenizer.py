@@ -1,11 +1,12 @@
 """Tokens, offsets in characters, batches, decoding."""
 import pickle
 import unittest
+import unittest.mock
 
 import numpy as np
 
 import support
-from roformer_c import ArgumentError, DataError, FileError, TextTypeError, Tokenizer
+from roformer_c import ArgumentError, DataError, FileError, TextTypeError, Tokenizer, _texts
 
 
 class Tokens(unittest.TestCase):
@@ -41,6 +42,21 @@ class Tokens(unittest.TestCase):
         self.assertEqual(e.type_ids, [0, 0, 0, 0, 1, 1, 1, 1])
         self.assertEqual(e.offsets[4:7], [(0, 3), (4, 5), (6, 9)])
         self.assertEqual(self.t.encode_batch([("a dog", "the \u00e9 cat")])[0].ids, e.ids)
+
+    def test_blocks_change_nothing(self):
+        texts = support.lines(40) + ["", "\u6f22 " * 50, "a"]
+        pairs = list(zip(texts, reversed(texts)))
+        whole, whole_pairs = self.t.encode_batch(texts), self.t.encode_batch(pairs)
+        with unittest.mock.patch.object(_texts, "CHARACTERS", 60):
+            self.assertGreater(len(list(_texts.blocks(texts, len(texts)))), 5)
+            self.assertEqual([t for block in _texts.blocks(iter(texts), 7) for t in block], texts)
+            self.assertTrue(all(len(block) == 1 or sum(map(len, block)) <= 60 for block in _texts.blocks(texts, 7)))
+            cut, cut_pairs = self.t.encode_batch(texts), self.t.encode_batch(pairs)
+            with self.assertRaisesRegex(DataError, "text 41"):
+                self.t.encode_batch(texts[:41] + ["\ud800"])
+        for one, other in ((whole, cut), (whole_pairs, cut_pairs)):
+            for a, b in zip(one.encoded, other.encoded):
+                self.assertTrue(np.array_equal(a, b) and a.dtype == b.dtype)
 
     def test_limits_and_specials(self):
         self.assertEqual(self.t.encode("a dog barks", max_length=3).tokens, ["[CLS]", "a", "[SEP]"])

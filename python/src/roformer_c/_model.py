@@ -103,7 +103,27 @@ class Encoded(NamedTuple):
     added: NDArray[np.uint8]
 
 
-def encode_texts(tokenizer: Any, ctx: Any, texts: Block, pairs: Optional[Block], limit: int, flags: int) -> Encoded:
+def encode_texts(tokenizer: Any, ctx: Any, texts: Sequence[str], pairs: Optional[Sequence[str]], limit: int, flags: int,
+                 where: str = "texts") -> Encoded:
+    """The tokens of texts or pairs, block by block, so that Ctrl-C is heard between two blocks."""
+    parts: List[Encoded] = []
+    first = 0
+    for block in _texts.blocks(texts if pairs is None else zip(texts, pairs), max(len(texts), 1)):
+        a, b = (block, None) if pairs is None else zip(*block)
+        second = None if b is None else Block(b, where + ": second texts", first)
+        parts.append(_encode_block(tokenizer, ctx, Block(a, where, first), second, limit, flags, first))
+        first += len(block)
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return _encode_block(tokenizer, ctx, Block([]), None, limit, flags, 0)
+    before = np.cumsum([0] + [p.start[-1] for p in parts])
+    start = np.concatenate([np.zeros(1, np.int64)] + [p.start[1:] + n for p, n in zip(parts, before)])
+    return Encoded(start, *(np.concatenate(columns) for columns in list(zip(*parts))[1:]))
+
+
+def _encode_block(tokenizer: Any, ctx: Any, texts: Block, pairs: Optional[Block], limit: int, flags: int,
+                  first: int) -> Encoded:
     """rf_encode_texts, its results as arrays."""
     e, why, bad = abi.rf_encoding(), Error(), ctypes.c_int64(-1)
     start = np.zeros(texts.n + 1, np.int64)
@@ -114,7 +134,7 @@ def encode_texts(tokenizer: Any, ctx: Any, texts: Block, pairs: Optional[Block],
                                      start.ctypes.data, byref(bad), byref(why))
         if status:
             error = error_of(status, why)
-            raise type(error)("text %d: %s" % (bad.value, error) if bad.value >= 0 else str(error))
+            raise type(error)("text %d: %s" % (first + bad.value, error) if bad.value >= 0 else str(error))
         n = int(e.n)
         return Encoded(start, integers(e.id, n, np.int32), integers(e.type, n, np.int32),
                        integers(e.start, n, np.uint32), integers(e.end, n, np.uint32), integers(e.added, n, np.uint8))
@@ -345,8 +365,7 @@ class Model:
                flags: int = 0) -> Encoded:
         """The tokens of texts or pairs, truncated to `limit` tokens (0: not)."""
         engine = self.engine
-        return encode_texts(self._tokenizer, engine.context.address, Block(texts),
-                            Block(pairs, "second texts") if pairs is not None else None, limit, flags)
+        return encode_texts(self._tokenizer, engine.context.address, texts, pairs, limit, flags)
 
     def batches(self, e: Encoded, tokens: int = 2048) -> List[Tuple[int, int]]:
         """Ranges of texts with at most so many tokens together, or of one text."""

@@ -71,18 +71,38 @@ def listed(texts: Any, where: str) -> Iterable[Any]:
     return texts  # type: ignore[no-any-return]
 
 
+CHARACTERS = 1 << 20        # of a block: tokenizing it takes about 0.1 seconds, during which Ctrl-C waits
+
+
+def _lengths(block: List[Any]) -> List[int]:
+    """The characters of texts or pairs; 0 for anything else."""
+    try:
+        if isinstance(block[0], str):
+            return list(map(len, block))
+        return [sum(map(len, pair)) for pair in block]
+    except TypeError:
+        return [len(x) if isinstance(x, str) else 0 for x in block]
+
+
 def blocks(texts: Iterable[Any], size: int) -> Iterator[List[Any]]:
-    """Lists of at most `size` texts, in order; the texts of an iterator are taken as they are needed."""
-    if isinstance(texts, list):
-        for i in range(0, len(texts), size):
-            yield texts[i:i + size]
-        return
+    """Lists of at most `size` texts and of CHARACTERS, or of one longer text, in order; the texts of an iterator are taken
+    as they are needed."""
     it = iter(texts)
     while True:
         block = list(itertools.islice(it, size))
         if not block:
             return
-        yield block
+        lengths = _lengths(block)
+        if sum(lengths) <= CHARACTERS:
+            yield block
+            continue
+        begin = total = 0
+        for i, length in enumerate(lengths):
+            if i > begin and total + length > CHARACTERS:
+                yield block[begin:i]
+                begin, total = i, 0
+            total += length
+        yield block[begin:]
 
 
 def count(texts: Any) -> Optional[int]:

@@ -180,10 +180,8 @@ class Tokenizer:
     def _encode(self, texts: List[Any], pairs: Optional[List[Any]], special: bool, limit: Optional[int]) -> Encodings:
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
             raise errors.ArgumentError("max_length: expected None or an integer above 0, got %r" % (limit,))
-        first = _texts.Block(texts, "input")
-        second = _texts.Block(pairs, "input: second texts") if pairs is not None else None
-        e = encode_texts(self._address, self._context.address, first, second, limit or 0,
-                         0 if special else abi.RF_ENCODE_PLAIN)
+        e = encode_texts(self._address, self._context.address, texts, pairs, limit or 0,
+                         0 if special else abi.RF_ENCODE_PLAIN, "input")
         return Encodings(self, texts, pairs, e)
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True, clean_up: bool = True) -> str:
