@@ -20,7 +20,7 @@ class Layout(unittest.TestCase):
         calls = [n for n in abi.FUNCTIONS if n.endswith("_options_init")]
         self.assertGreater(len(calls), 6)
         for call in calls:
-            kind = getattr(abi, {"rf_generate_options_init": "rf_generate_options"}.get(call, call[:-5]), None)
+            kind = getattr(abi, {"rf_translation_options_init": "rf_train_options"}.get(call, call[:-5]), None)
             self.assertIsNotNone(kind, call)
             space = (ctypes.c_char * 65536)()
             getattr(lib, call)(space, ctypes.sizeof(kind))
