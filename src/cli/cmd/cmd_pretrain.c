@@ -92,7 +92,7 @@ const cli_command cmd_pretrain = {
     "--objective clm trains a causal model: attention sees only earlier tokens, every token predicts the next one, "
     "and the last token of a document predicts [SEP].  The model is saved as RoFormerForCausalLM.\n"
     "--objective rtd trains as ELECTRA does: a small generator predicts masked tokens, and the model detects which "
-    "tokens its predictions have replaced.  The generator is saved in the folder generator.\n"
+    "tokens its predictions have replaced.  The generator is saved in the subfolder \"generator\".\n"
     "Ctrl-C finishes the batch, saves a checkpoint and exits with status 75; a second Ctrl-C exits at once.  SIGUSR1 "
     "saves a checkpoint, and training continues.  A resumed run ends with the same bits as an uninterrupted one.",
     examples,

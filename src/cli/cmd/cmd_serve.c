@@ -336,8 +336,8 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     {"model", 'm', CLI_EACH, A(models), "[NAME=]DIR", NULL, 0, 0, "ROFORMER_MODEL",
-     "model folder and the name that requests use for it (default: the last part of the path); may be repeated; the "
-     "first one answers requests that name none; default: the shipped sentence model",
+     "model folder (default: the shipped sentence model), and the name that requests use for it (default: the last "
+     "part of the path); may be repeated; the first model answers requests that name none",
      NULL},
     {"demo", 0, CLI_FLAG, A(demo), NULL, NULL, 0, 0, NULL,
      "serve the shipped models and an index of a few sentences, to look at in a browser", NULL},
