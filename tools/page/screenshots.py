@@ -38,6 +38,7 @@ def take(server, browser, folder, screenshots):
     for name, (panel, shape, scheme, state, *shows) in screenshots.items():
         browser.shape(*shape, scheme)
         browser.open(f"{server.url}/#{urllib.parse.urlencode({'view': panel, **state})}")
+        browser.wait("!document.getElementById('status').textContent.includes(' of ')", "all models are loaded")
         browser.wait("!document.querySelector('.result button.plain')", "the text is complete")
         shown = browser.do("document.querySelector('.result').innerText.replace(/\\s*\\n\\s*/g, '\\n')")
         if not all(words in shown for words in shows):
