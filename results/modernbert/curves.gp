@@ -1,23 +1,23 @@
 # drawn with: gnuplot curves.gp
 $steps0 << EOD
-150 0.44729 6.9777 6.9712 6.9841
-300 0.89458 6.5781 6.5308 6.6255
-450 1.3419 6.3443 6.3004 6.3882
-600 1.7892 6.2438 6.2083 6.2792
+150 0.44729 6.9764 6.9712 6.9841
+300 0.89458 6.6201 6.5308 6.7041
+450 1.3419 6.3902 6.3004 6.4820
+600 1.7892 6.2902 6.2083 6.3830
 EOD
 $lengths0 << EOD
-256 6.2923
-128 6.3064
+256 6.3474
+128 6.3625
 EOD
 $steps1 << EOD
-150 0.48405 6.9565 6.9451 6.9678
-300 0.96811 6.6601 6.6024 6.7179
-450 1.4522 6.4482 6.3542 6.5422
-600 1.9362 6.3505 6.2594 6.4416
+150 0.48405 6.9527 6.9451 6.9678
+300 0.96811 6.6279 6.5635 6.7179
+450 1.4522 6.4167 6.3538 6.5422
+600 1.9362 6.3224 6.2594 6.4416
 EOD
 $lengths1 << EOD
-256 6.4029
-128 6.4186
+256 6.3808
+128 6.3972
 EOD
 $steps2 << EOD
 150 0.48008 6.9579 6.9485 6.9732
@@ -70,8 +70,8 @@ unset ylabel
 set xrange [0:1]
 set yrange [0:1]
 set key at graph 0, graph 1 left top Left reverse samplen 2 maxcols 1
-plot NaN with lines linetype 1 dashtype 1 linewidth 1.5 title 'modernbert  6.24 (mean)', \
-     NaN with lines linetype 2 dashtype 1 linewidth 1.5 title 'nomic_bert  6.35 (mean)', \
+plot NaN with lines linetype 1 dashtype 1 linewidth 1.5 title 'modernbert  6.29 (mean)', \
+     NaN with lines linetype 2 dashtype 1 linewidth 1.5 title 'nomic_bert  6.32 (mean)', \
      NaN with lines linetype 3 dashtype 1 linewidth 1.5 title 'roformer  6.40 (mean)', \
      NaN with lines linetype 4 dashtype 1 linewidth 1.5 title 'bert  6.73 (mean)'
 unset multiplot
