@@ -35,7 +35,11 @@ table() {
         else row="$row | own"
         fi
         if [ -d "tests/golden/$family/whole" ] || [ "$family" = roformer ]; then row="$row | compared"
-        else row="$row | as BERT's"
+        else case $family in
+            qwen2|llama|eurobert) row="$row | as Qwen3's" ;;
+            gemma3) row="$row | as EmbeddingGemma's" ;;
+            *) row="$row | as BERT's" ;;
+            esac
         fi
         if grep -q "for family in.* $family[ ;]" tests/cli/cross.sh; then row="$row | compared |"
         else row="$row | as for texts |"

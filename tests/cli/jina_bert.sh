@@ -43,4 +43,15 @@ refused 's/{/{"alibi_scaling": 2,/' 'alibi_scaling: expected 1, got 2'
 refused 's/"hidden_act": "gelu"/"hidden_act": "relu"/' 'hidden_act: expected gelu, the function of the gate, got relu'
 refused 's/"intermediate_size": 40/"intermediate_size": 48/' 'mlp.gated_layers.weight: shape: expected \[96,24\] by config.json, got \[80,24\]'
 refused 's/"num_hidden_layers": 2/"num_hidden_layers": 3/' 'encoder.layer.2.attention.self.query.weight: expected a tensor, got none'
+
+# A folder with its tokenizer: ids of transformers, and vectors.
+flat() { sed 's/.*\[//; s/[]}]//g; s/ //g' "$1" | tr ',' '\n' | sed 's/^/"score": /'; }
+sed 's/{"text": "//; s/", "ids".*//' "$golden/whole/vectors.jsonl" > texts.txt
+sed 's/.*"ids": \(\[[0-9, ]*\]\).*/\1/; s/ //g' "$golden/whole/vectors.jsonl" > theirs.txt
+"$program" tokenize -m "$golden/whole" --json < texts.txt | sed 's/.*"ids":\(\[[0-9,]*\]\).*/\1/' > ours.txt
+same theirs.txt ours.txt "ids"
+"$program" embed -q -m "$golden/whole" --pooling mean --format jsonl texts.txt > vectors.jsonl || fail "embed"
+flat "$golden/whole/vectors.jsonl" > theirs.txt
+flat vectors.jsonl > ours.txt
+close_json theirs.txt ours.txt
 done_testing

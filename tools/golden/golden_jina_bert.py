@@ -3,12 +3,16 @@
 computes them is here, written from the equations (Günther et al. 2023, arXiv 2310.19923, 2.1; Press et al. 2022 for the slopes); its keys
 and the names of its tensors are those of jina-bert-implementation, whose folders have model_type "bert".
 
-    pip install torch safetensors
+    pip install torch safetensors transformers
     python tools/golden/golden_jina_bert.py            # rewrites tests/golden/jina_bert
+
+`whole` has BERT's tokenizer; its ids and token types are those of transformers.
 
 The formats are those of golden_models.py and golden_heads.py, which tests/golden/README.md describes.
 """
 import functools
+import json
+import shutil
 
 import torch
 from safetensors.torch import save_file
@@ -83,6 +87,33 @@ MODELS = {
 }
 
 
+TEXTS = ["the old city", "A small house of the king, by the river!", "unknown zzz", "the [MASK] city"]
+
+
+def whole(folder):
+    """Means of the vectors of texts, by the words of tests/golden/sparse."""
+    from transformers import AutoTokenizer
+    folder.mkdir()
+    for name in ("vocab.txt", "tokenizer_config.json"):
+        shutil.copy(golden.GOLDEN / "sparse" / name, folder)
+    words = AutoTokenizer.from_pretrained(str(folder))
+    config = dict(SMALL, vocab_size=len(words), pad_token_id=words.pad_token_id)
+    model = golden.randomize(JinaBertForMaskedLM(config), golden.seeded(99))
+    save_file({k: v.detach().contiguous() for k, v in model.tensors.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+    golden.write_config(folder / "config.json", dict(config, architectures=["JinaBertForMaskedLM"]))
+    rows = []
+    for text in TEXTS:
+        x = words(text, return_tensors="pt")
+        with torch.no_grad():
+            h = model(x["input_ids"], x["attention_mask"], x["token_type_ids"]).hidden_states[-1][0]
+        rows.append(dict(text=text, ids=x["input_ids"][0].tolist(), vector=h.mean(0).tolist()))
+    golden.write_lines(folder / "vectors.jsonl", [json.dumps(row) for row in rows])
+
+
+class JinaBertForMaskedLM(JinaBert):
+    pass
+
+
 def main():
     torch.set_num_threads(1)
     golden.fresh(ROOT)
@@ -98,6 +129,7 @@ def main():
         worst = golden.write_head(folder, model, lengths, generator, seed) if lengths else \
             golden.write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed)
         golden.finish(folder, worst)
+    whole(ROOT / "whole")
 
 
 if __name__ == "__main__":
