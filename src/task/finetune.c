@@ -296,7 +296,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     snprintf(c->task_header, sizeof c->task_header, "%s", f->o.header ? f->o.header : "");
     snprintf(c->task_separator, sizeof c->task_separator, "%s", f->o.separator ? f->o.separator : "");
     if (f->o.dropout >= 0)
-        c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout, c->classifier_dropout = -1;
+        c->hidden_dropout_prob = c->attention_probs_dropout_prob = c->classifier_dropout = f->o.dropout;
     return rf__position_reaches(c, longest_sequence(f), why);
 }
 

@@ -53,7 +53,7 @@ for family in $families; do
 
     for task in cls:train.tsv reg:numbers.tsv multilabel:many.tsv tag:words.jsonl qa:questions.jsonl mc:choices.jsonl; do
         file=${task#*:} task=${task%:*}
-        expect 0 'step 4/4' "$program" finetune --task $task --train $file --dev $file -m $family -o $family-$task --max_steps 4 --save_steps 2 --max_length 24 --per_device_train_batch_size 2
+        expect 0 'step 4/4' "$program" finetune --task $task --train $file --dev $file -m $family -o $family-$task --max_steps 4 --save_steps 2 --max_length 24 --dropout 0.2 --per_device_train_batch_size 2
         [ "$(of $family-$task)" = $family ] || fail "the family of $family-$task is $(of $family-$task)"
         expect 0 'step 4/4' "$program" finetune --resume $family-$task/checkpoint-2 -o $family-$task
         expect 0 '' "$program" predict -m $family-$task --input $file -o answers
