@@ -240,12 +240,12 @@ rf_status rf__list_labels_check(rf_list_loss_kind what, const float label[], int
 /* Number of rows of logits that rf_vocab_loss stores at a time, for n labels and V words. */
 int64_t rf__vocab_loss_rows(int64_t n, int64_t V);
 
-/* Linear attention: columns of a row of features, where `features` is the requested number of random features, or 0 for
- * that of the map; and floats of a sequence's state. */
 /* linear(linear(x, up, act), down) in one operation without gradients, or NULL if it would not be faster. */
 rf_tensor *rf__feed_forward(rf_graph *g, rf_tensor *x, rf_tensor *up, rf_tensor *up_bias, rf_act act, rf_tensor *down,
                             rf_tensor *down_bias);
 
+/* Linear attention: columns of a row of features, where `features` is the requested number of random features, or 0 for
+ * that of the map; and floats of a sequence's state. */
 int64_t rf__linear_attention_features(const char *map, int64_t features, int64_t width);
 int64_t rf__linear_attention_state(const rfk_table *k, int64_t heads, int64_t features, int64_t width);
 

@@ -99,7 +99,7 @@ static const rf_config_alias aliases[] = {
 };
 
 static const rf_known_key known[] = {
-    RF_ONLY("prenorm", "false", "norms stand behind the layers' parts"),
+    RF_ONLY("prenorm", "false", "norms follow the sums with the residual"),
     RF_ONLY("parallel_block", "false", "attention and feed-forward follow each other"),
     RF_ONLY("use_rms_norm", "false", "norms are LayerNorms"),
     RF_ONLY("causal", "false", "every token sees the others"),
