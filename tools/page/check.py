@@ -164,8 +164,8 @@ def an_address_holds_the_state(server, browser):
 
 
 def errors_are_sentences(server, browser):
-    for view, state, words in (("fill-mask", {"text": "no mask"}, "mask"), ("attention", {"text": "river " * 200}, "tokens"),
-                               ("tokenize", {"text": " "}, "Nothing was entered")):
+    for view, state, words in (("fill-mask", {"text": "no mask"}, "There is no [MASK] in the text"), ("attention", {"text": "river " * 200}, "tokens"),
+                               ("tokenize", {"text": " "}, "Enter a text.")):
         browser.open(address(server, view, **state))
         text = browser.do("document.querySelector('.failure[role=alert]')?.textContent ?? ''")
         expect(words in text, view, state, "says", text)

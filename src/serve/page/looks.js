@@ -117,7 +117,8 @@ async function positions({ model, state, signal, show, set }) {
       "a query and a key depends on how far apart they are, not on where they stand."),
     el("p", { class: "hint" }, `The formula (${a.encoding}, ${a.source}): ${a.equation}.`),
     rotation(a.frequencies), el("h2", {}, "The encoding, and what the model does with it"),
-    el("div", { class: "plots" }, encodingPlots(a), a.by_distance ? [headPlots(a), headMap(a, set)] : []));
+    el("div", { class: "plots" }, encodingPlots(a), a.by_distance ? [headPlots(a), headMap(a, set)]
+      : el("p", {}, "Enter a text to see what the model does with it.")));
 }
 
 export const panels = [

@@ -7,6 +7,7 @@ import * as words from "./words.js";
 const all = [...words.panels, ...texts.panels, ...looks.panels];
 const $ = (id) => document.getElementById(id);
 let models = [], info = {}, running = null, current = null;
+const memory = {};                                   /* panel: its last state, while the page is open */
 
 const able = (panel) => models.filter((m) => m.can?.includes(panel.id));
 const shown = () => all.filter((p) => able(p).length);
@@ -25,10 +26,26 @@ const addressOf = (panel, state) => "#" + new URLSearchParams({ view: panel.id, 
 
 /* ---- a form ------------------------------------------------------------------------------------------------------ */
 
-const initial = (field, model) => String(typeof field.value === "function" ? field.value(model) : field.value ?? "");
+const initial = (field, model) => String(of(field.value, model) ?? "");
 
 const isArea = (field) => field.type === "lines" || field.type === "text";
 const isText = (field) => isArea(field) || field.type === "search";
+const of = (property, model) => typeof property === "function" ? property(model, info) : property;
+
+/* A label names the limits that control() and wrongNumber() check. */
+function labelOf(field, model) {
+  const label = of(field.label, model), { min, max } = limitsOf(field, model);
+  if (field.type !== "number" || min === undefined) return label;
+  return max === undefined ? `${label} (from ${min})` : `${label} (${min} to ${max})`;
+}
+
+const limitsOf = (field, model) => ({ min: of(field.min, model), max: of(field.max, model) });
+
+/* An address may hold what the browser would not let a person enter. */
+function wrongNumber(field, model, text) {
+  const { min, max } = limitsOf(field, model), x = Number(text);
+  return !text.trim() || !Number.isFinite(x) || (!field.step && !Number.isInteger(x)) || x < min || x > max;
+}
 
 function control(field, model, value) {
   const id = `field-${field.name}`;
@@ -44,15 +61,15 @@ function control(field, model, value) {
     if (select.selectedIndex < 0) select.selectedIndex = 0;
     return select;
   }
-  const input = el("input", { id, name: field.name, type: field.type, min: field.min, max: field.max,
-    step: field.step, autocomplete: "off" });
+  const input = el("input", { id, name: field.name, type: field.type, ...limitsOf(field, model),
+    step: field.step, required: field.type === "number", autocomplete: "off" });
   input.value = value;
   return input;
 }
 
 function fieldOf(field, model, state) {
   return el("div", { class: isText(field) ? "field wide" : "field" },
-    el("label", { for: `field-${field.name}` }, field.label),
+    el("label", { for: `field-${field.name}` }, labelOf(field, model)),
     control(field, model, state[field.name] ?? initial(field, model)));
 }
 
@@ -66,13 +83,19 @@ function onModel(panel, form, old) {
 
 const stateOf = (form) => Object.fromEntries([...new FormData(form)].map(([k, v]) => [k, String(v)]));
 
+/* What the form has no field for, a chosen token, belongs to the text and the model. */
+function stateToSend(panel, form, state) {
+  const next = stateOf(form), same = next.model === state.model && panel.fields.every((f) => !isText(f) || next[f.name] === state[f.name]);
+  return same ? { ...state, ...next } : next;
+}
+
 function formOf(panel, model, state) {
   const choose = el("div", { class: "field model" }, el("label", { for: "field-model" }, `Model: ${model.kind}`),
     el("select", { id: "field-model", name: "model" },
       able(panel).map((m) => el("option", { value: m.id, selected: m === model }, m.id))));
   const form = el("form", { onsubmit: (e) => {
     e.preventDefault();
-    const address = addressOf(panel, stateOf(form));
+    const address = addressOf(panel, stateToSend(panel, form, state));
     if (address === location.hash) start();
     else location.hash = address;
   } }, panel.fields.map((f) => fieldOf(f, model, state)), choose, el("div", { class: "go" }, el("button", {}, panel.verb),
@@ -82,6 +105,11 @@ function formOf(panel, model, state) {
     form.elements[f.name].addEventListener(f.type === "select" ? "change" : "keydown", (e) => {
       if (e.type === "change" || (e.key === "Enter" && e.ctrlKey)) form.requestSubmit();
     });
+  form.addEventListener("input", () => {
+    memory[panel.id] = stateToSend(panel, form, state);
+    showNavigation();
+  });
+  form.addEventListener("invalid", () => $("main").querySelector(".result")?.classList.add("stale"), true);
   return form;
 }
 
@@ -89,7 +117,7 @@ function formOf(panel, model, state) {
 
 function showNavigation() {
   $("panels").replaceChildren(...shown().map((p) => el("li", {},
-    el("a", { href: addressOf(p, {}), "aria-current": p === current ? "page" : undefined }, p.title))));
+    el("a", { href: addressOf(p, memory[p.id] ?? {}), "aria-current": p === current ? "page" : undefined }, p.title))));
   const absent = all.filter((p) => !able(p).length).map((p) => p.title);
   $("absent").hidden = !absent.length;
   $("absent").textContent = `No model of this server can do: ${absent.join(", ")}. Other models can; “roformer serve -m FOLDER” serves them.`;
@@ -100,14 +128,23 @@ function failureOf(e) {
   return el("p", { class: "failure", role: "alert" }, e instanceof Refused ? e.message : `This page failed: ${e.message}`);
 }
 
+/* The focus stays where it was in the result. */
+function replace(out, children) {
+  const focused = out.contains(document.activeElement) && document.activeElement.id;
+  out.replaceChildren(...children);
+  if (focused) $(focused)?.focus({ preventScroll: true });
+}
+
 async function run(panel, model, state, out) {
   running?.abort();
   const own = running = new AbortController();
   out.setAttribute("aria-busy", "true");
   try {
     const empty = panel.fields.find((f) => isText(f) && !f.optional && !state[f.name].trim());
-    if (empty) throw new Refused(0, `Nothing was entered: ${empty.label}.`);
-    await panel.run({ model, state, info, out, signal: own.signal, show: (...c) => out.replaceChildren(...c.flat()),
+    if (empty) throw new Refused(0, empty.missing ?? "Enter a text.");
+    const wrong = panel.fields.find((f) => f.type === "number" && wrongNumber(f, model, state[f.name]));
+    if (wrong) throw new Refused(0, `Enter a ${wrong.step ? "" : "whole "}number: ${labelOf(wrong, model)}.`);
+    await panel.run({ model, state, info, out, signal: own.signal, show: (...c) => replace(out, c.flat()),
       set: (more) => { location.hash = addressOf(panel, { ...state, ...more }); } });
   } catch (e) {
     if (e.name === "AbortError") return;
@@ -121,11 +158,14 @@ function show(panel, model, given, keep) {
   for (const f of panel.fields) state[f.name] ??= initial(f, model);
   const form = formOf(panel, model, state), out = el("section", { class: "result", "aria-live": "polite", "aria-label": "Result" });
   const focused = document.activeElement?.id;
+  if (current === panel)                               /* the page keeps its height until the new result is there */
+    out.append(...$("main").querySelector(".result")?.childNodes ?? []);
   current = panel;
+  memory[panel.id] = state;
   showNavigation();
   document.title = `${panel.title} – roformer`;
   $("main").replaceChildren(el("h1", {}, panel.title), el("p", { class: "hint" }, typeof panel.hint === "function" ? panel.hint(model) : panel.hint), form, out);
-  if (focused && $(focused) && form.contains($(focused))) $(focused).focus();
+  if (focused && $("main").contains($(focused))) $(focused).focus({ preventScroll: true });
   if (keep) history.replaceState(null, "", addressOf(panel, state));
   run(panel, model, state, out);
 }

@@ -1,5 +1,5 @@
 /* words.js — panels about words: masks, tokens, generated text. */
-import { ask, askStream, bars, el, isChinese } from "./common.js";
+import { ask, askStream, bars, el, isChinese, Refused } from "./common.js";
 
 /* ---- masks ------------------------------------------------------------------------------------------------------- */
 
@@ -16,11 +16,25 @@ function filled(text, mask, best) {
   return el("p", { class: "filled" }, parts.map((part, i) => i ? [el("mark", {}, best[i - 1]?.token_str ?? mask), part] : part));
 }
 
+/* The answer of the server, which sees no mask after the last token that the model reads. */
+async function askMasks(body, mask, most, signal) {
+  try {
+    return await ask("fill_mask", body, signal);
+  } catch (e) {
+    if (!(e instanceof Refused && e.message.includes("expected a mask token"))) throw e;
+    throw new Refused(e.status, `The text is too long: the model reads only its first ${most} tokens, and none of them is ${mask}.`);
+  }
+}
+
 async function fillMasks({ model, state, signal, show }) {
+  const mask = maskOf(model), written = state.text.split(mask).length - 1;
+  if (!written)
+    throw new Refused(0, `There is no ${mask} in the text: write ${mask}${mask === mask.toLowerCase() ? "" : " (in capitals)"} where a word is missing.`);
   const body = { model: model.id, inputs: state.text, top_k: Number(state.top) };
-  const answer = await ask("fill_mask", body, signal);
+  const answer = await askMasks(body, mask, model.max_input_length, signal);
   const masks = Array.isArray(answer[0]) ? answer : [answer];
-  show(filled(state.text, maskOf(model), masks.map((m) => m[0])),
+  show(masks.length < written ? el("p", {}, `The text is too long: the model reads only its first ${model.max_input_length} tokens, with ${masks.length} of the ${written} masks.`) : "",
+    filled(state.text, maskOf(model), masks.map((m) => m[0])),
     masks.map((m, i) => bars(masks.length > 1 ? `Mask ${i + 1}` : "The most likely words",
       m.map((w) => ({ name: w.token_str, value: w.score })), undefined, 1)));
 }
@@ -72,7 +86,7 @@ export const panels = [
   { id: "generate", title: "Generate", verb: "Generate", run: generate,
     hint: "The model continues the text. The higher the temperature, the less predictable; 0 takes the likeliest. The same seed gives the same text.",
     fields: [{ name: "text", label: "Beginning", type: "text", value: "The" },
-      { name: "tokens", label: "New tokens", type: "number", min: 1, max: 2000, value: 60 },
+      { name: "tokens", label: "New tokens", type: "number", min: 1, max: (model, info) => Math.min(2000, info.max_new_tokens ?? 2000), value: 60 },
       { name: "temperature", label: "Temperature", type: "number", min: 0, max: 5, step: 0.1, value: 0.8 },
       { name: "seed", label: "Seed", type: "number", min: 0, value: 1 }] },
   { id: "tokenize", title: "Tokens", verb: "Tokenize", run: showTokens,
