@@ -86,6 +86,36 @@ export async function* askStream(path, body, signal) {
   }
 }
 
+/* ---- unknown tokens ---------------------------------------------------------------------------------------------- */
+
+/* The id that a tokenizer gives to what is not in its vocabulary, if one of these tokens has it. */
+const unknownOf = new Map();
+
+async function unknownId(model, ids, signal) {
+  if (!unknownOf.has(model.id) && ids.length) {
+    const texts = await ask("decode", { model: model.id, ids: ids.map((id) => [id]), skip_special_tokens: false }, signal);
+    const at = texts.findIndex((t) => /^(\[UNK\]|<unk>)$/.test(t.trim()));
+    if (at >= 0) unknownOf.set(model.id, ids[at]);
+  }
+  return unknownOf.get(model.id);
+}
+
+/* The tokens of a text; those that are not in the vocabulary are marked as unknown. */
+export async function tokensOf(model, text, signal) {
+  const [tokens] = await ask("tokenize", { model: model.id, inputs: [text] }, signal);
+  const own = tokens.filter((t) => !t.special), unknown = await unknownId(model, [...new Set(own.map((t) => t.id))], signal);
+  for (const t of own) t.unknown = t.id === unknown;
+  return tokens;
+}
+
+/* A note if the model knows too little of a text, for example of one in another language. */
+export async function unknownNote(model, text, signal) {
+  if (!model.can.includes("tokenize")) return "";
+  const tokens = (await tokensOf(model, text, signal)).filter((t) => !t.special), unknown = tokens.filter((t) => t.unknown).length;
+  return 3 * unknown <= tokens.length ? ""
+    : el("p", { class: "note" }, `${unknown} of ${tokens.length} tokens are not in the model's vocabulary, and the model cannot tell them apart: the result means little. Is the text in a language of the model?`);
+}
+
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
 export const percent = (x) => `${(100 * x).toFixed(x >= 0.0995 ? 1 : 2)} %`;

@@ -1,5 +1,5 @@
 /* looks.js — panels that look into a model: attention of a head, and positions. */
-import { ask, bars, el, isChinese, scroll } from "./common.js";
+import { ask, bars, el, isChinese, percent, Refused, scroll } from "./common.js";
 import { cells, clock, curves } from "./plot.js";
 
 const upTo = (n) => Array.from({ length: n }, (_, i) => [String(i), String(i)]);
@@ -9,6 +9,20 @@ const head = [
 ];
 const sentence = (model) => isChinese(model) ? "今天天气非常好,我们去公园。"
   : "The river flows through the valley, and it reaches the sea.";
+
+const most = (model) => Math.min(128, model.max_input_length);
+
+/* `around`: added tokens that the route does not count. */
+async function askAbout(route, body, around, signal) {
+  try {
+    return await ask(route, body, signal);
+  } catch (e) {
+    const [, limit, unit, got] = e.message.match(/`inputs`: expected (?:at most|1 to) (\d+) (tokens|bytes), got (\d+)/) ?? [];
+    if (!unit) throw e;
+    const more = unit === "tokens" ? around : 0;
+    throw new Refused(e.status, `The text has ${Number(got) + more} ${unit}; at most ${Number(limit) + more} fit here.`);
+  }
+}
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
@@ -20,7 +34,7 @@ function rowOf(names, weights, m) {
 
 async function attention({ model, state, signal, show, set }) {
   const body = { model: model.id, inputs: state.text, layer: Number(state.layer), head: Number(state.head) };
-  const a = await ask("attention", body, signal);
+  const a = await askAbout("attention", body, 0, signal);
   const names = a.tokens.map((t) => t.text), most = Math.max(...a.attention.flat());
   const widest = Math.max(...names.map((n) => n.length)), left = 8 + Math.min(20, widest) * 8;
   const marks = [...new Set(a.tokens.filter((t) => t.special).map((t) => t.text))];
@@ -111,7 +125,7 @@ function headMap(a, set) {
 async function positions({ model, state, signal, show, set }) {
   const body = { model: model.id, layer: Number(state.layer), head: Number(state.head), max_distance: Number(state.distance) };
   if (state.text.trim()) body.inputs = state.text;
-  const a = await ask("positions", body, signal);
+  const a = await askAbout("positions", body, 2, signal);
   show(el("p", {}, "In a head, each token has two vectors: a query, which says what it looks for, and a key, which says what it has. " +
       "Pairs of their numbers are planes. The token at position m turns in plane i by m times an angle of the plane; after that, the score of " +
       "a query and a key depends on how far apart they are, not on where they stand."),

@@ -1,5 +1,5 @@
 /* texts.js — panels about whole texts: similarity, search, labels, tags, answers, translations. */
-import { ask, bars, el, isChinese, lines, scroll } from "./common.js";
+import { ask, bars, el, isChinese, lines, Refused, scroll, unknownNote } from "./common.js";
 
 const cosine = (x) => x.toFixed(3);
 
@@ -35,16 +35,16 @@ function nearest(texts, cosines) {
   cosines.forEach((row, i) => row.forEach((x, j) => {
     if (i < j && (!best || x > best.x)) best = { i, j, x };
   }));
-  return best && el("p", {}, `Most similar: ${best.i + 1} and ${best.j + 1}, with ${best.x.toFixed(3)}.`);
+  return best && el("p", {}, `Most similar of these: lines ${best.i + 1} and ${best.j + 1}, with ${best.x.toFixed(2)}.`);
 }
 
 async function compare({ model, state, info, signal, show }) {
   const all = lines(state.texts), texts = all.slice(0, 40);
-  if (texts.length < 2) return show(el("p", {}, "Enter at least two lines."));
-  const vectors = await vectorsOf(model, texts, info, signal);
+  if (texts.length < 2) throw new Refused(0, "Enter at least two lines.");
+  const [vectors, note] = await Promise.all([vectorsOf(model, texts, info, signal), unknownNote(model, texts.join("\n"), signal)]);
   const cosines = vectors.map((a) => vectors.map((b) => product(a, b)));
-  show(matrix(texts, cosines), nearest(texts, cosines) ?? "",
-    all.length > texts.length ? el("p", {}, `These are the first ${texts.length} of ${all.length} lines.`) : "");
+  show(note, all.length > texts.length ? el("p", { class: "note" }, `These are the first ${texts.length} of ${all.length} lines.`) : "",
+    matrix(texts, cosines), nearest(texts, cosines) ?? "");
 }
 
 const sentences = (model) => (isChinese(model)
@@ -57,8 +57,8 @@ const sentences = (model) => (isChinese(model)
 
 async function search({ model, state, signal, show }) {
   const body = { model: model.id, query: state.query, top_k: Number(state.top) };
-  const { results } = await ask("search", body, signal);
-  show(bars("Lines of the index, the most similar first", results.map((r) => ({ name: r.text, value: r.score })), cosine, 1));
+  const [{ results }, note] = await Promise.all([ask("search", body, signal), unknownNote(model, state.query, signal)]);
+  show(note, bars("Lines of the index, most similar first (1: the same direction, 0 or less: unrelated)", results.map((r) => ({ name: r.text, value: r.score })), cosine, 1));
 }
 
 async function rerank({ model, state, signal, show }) {
@@ -149,17 +149,17 @@ const of = (name, label, rows, value) => ({ name, label, type: "lines", rows, va
 
 export const panels = [
   { id: "similarity", title: "Similarity", verb: "Compare", run: compare,
-    hint: (model) => "How similar the lines are in meaning, as cosines of their vectors: 1 is the same, 0 or less unrelated." +
+    hint: (model) => "How similar the lines are in meaning, as a number: 1 same direction, 0 or less unrelated (cosine of the vectors)." +
       (model.kind.includes("sentence") ? "" : " This model was not trained to compare texts; its cosines are high for all of them."),
-    fields: [of("texts", "One text in each line (at most 40)", 6, sentences)] },
+    fields: [{ ...of("texts", "One text in each line (at most 40)", 6, sentences), missing: "Enter at least two lines." }] },
   { id: "search", title: "Search", verb: "Search", run: search,
     hint: (model) => `Finds lines by their meaning, not by their words, among the ${model.index_texts} of this server's index.`,
-    fields: [{ name: "query", label: "Query", type: "search", value: "bad weather" },
+    fields: [{ name: "query", label: "Query", type: "search", value: "bad weather", missing: "Enter a query." },
       { name: "top", label: "Results", type: "number", min: 1, max: 100, value: 6 }] },
   { id: "rerank", title: "Rerank", verb: "Rank", run: rerank,
     hint: "How well each text answers the query, read together with it.",
-    fields: [{ name: "query", label: "Query", type: "search", value: "bad weather" },
-      of("texts", "One text in each line", 5, sentences)] },
+    fields: [{ name: "query", label: "Query", type: "search", value: "bad weather", missing: "Enter a query." },
+      { ...of("texts", "One text in each line", 5, sentences), missing: "Enter at least one line." }] },
   { id: "classify", title: "Labels", verb: "Label", run: classify,
     hint: "The labels of the model and how likely they are for a text, or for a pair of texts.",
     fields: [of("text", "Text", 3, "A warm, funny and touching film."),
@@ -169,7 +169,7 @@ export const panels = [
     fields: [of("text", "Text", 3, "Angela Merkel met the mayor of Paris in Brussels.")] },
   { id: "answers", title: "Answers", verb: "Answer", run: answer,
     hint: "The part of the text that answers the question.",
-    fields: [{ name: "question", label: "Question", type: "search", value: "Where does the river flow?" },
+    fields: [{ name: "question", label: "Question", type: "search", value: "Where does the river flow?", missing: "Enter a question." },
       of("context", "Text", 4, "The old river flows through the valley to the sea. Its source lies in the mountains.")] },
   { id: "translate", title: "Translate", verb: "Translate", run: translate,
     hint: "Each line is translated by itself.",

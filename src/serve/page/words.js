@@ -1,5 +1,5 @@
 /* words.js — panels about words: masks, tokens, generated text. */
-import { ask, askStream, bars, el, isChinese, Refused } from "./common.js";
+import { ask, askStream, bars, el, isChinese, Refused, tokensOf, unknownNote } from "./common.js";
 
 /* ---- masks ------------------------------------------------------------------------------------------------------- */
 
@@ -31,9 +31,9 @@ async function fillMasks({ model, state, signal, show }) {
   if (!written)
     throw new Refused(0, `There is no ${mask} in the text: write ${mask}${mask === mask.toLowerCase() ? "" : " (in capitals)"} where a word is missing.`);
   const body = { model: model.id, inputs: state.text, top_k: Number(state.top) };
-  const answer = await askMasks(body, mask, model.max_input_length, signal);
+  const [answer, note] = await Promise.all([askMasks(body, mask, model.max_input_length, signal), unknownNote(model, state.text, signal)]);
   const masks = Array.isArray(answer[0]) ? answer : [answer];
-  show(masks.length < written ? el("p", {}, `The text is too long: the model reads only its first ${model.max_input_length} tokens, with ${masks.length} of the ${written} masks.`) : "",
+  show(note, masks.length < written ? el("p", {}, `The text is too long: the model reads only its first ${model.max_input_length} tokens, with ${masks.length} of the ${written} masks.`) : "",
     filled(state.text, maskOf(model), masks.map((m) => m[0])),
     masks.map((m, i) => bars(masks.length > 1 ? `Mask ${i + 1}` : "The most likely words",
       m.map((w) => ({ name: w.token_str, value: w.score })), undefined, 1)));
@@ -44,12 +44,14 @@ async function fillMasks({ model, state, signal, show }) {
 const sample = (model) => isChinese(model) ? "今天天气非常好。" : "Rotary position embeddings, unbelievably simple.";
 
 export const tokenList = (tokens) => el("ol", { class: "tokens" }, tokens.map((t) =>
-  el("li", { class: t.special ? "special" : undefined }, t.text, el("small", {}, String(t.id)))));
+  el("li", { class: t.special ? "special" : t.unknown ? "unknown" : undefined }, t.text,
+    el("small", {}, t.unknown ? `unknown ${t.id}` : String(t.id)))));
 
 async function showTokens({ model, state, signal, show }) {
-  const [tokens] = await ask("tokenize", { model: model.id, inputs: [state.text] }, signal);
+  const tokens = await tokensOf(model, state.text, signal), unknown = tokens.filter((t) => t.unknown).length;
   const special = tokens.filter((t) => t.special).length;
   show(el("p", {}, `${tokens.length} tokens, ${special} of them added by the tokenizer (dashed). The number below a token is its place in the vocabulary.`),
+    unknown ? el("p", { class: "note" }, `${unknown} of them ${unknown === 1 ? "is" : "are"} not in the vocabulary. All unknown tokens have the same number: the model cannot tell them apart.`) : "",
     tokenList(tokens));
 }
 
