@@ -9,7 +9,7 @@ import urllib.parse
 
 from browser import Browser, Server
 
-PANELS = {"model": ["Fill masks", "Tokens", "Similarity", "Attention", "Positions"],
+PANELS = {"model": ["Missing words", "Tokens", "Similarity", "Attention", "Positions"],
           "causal": ["Generate", "Tokens", "Similarity", "Attention", "Positions"],
           "pairs": ["Tokens", "Rerank", "Attention"], "labels": ["Tokens", "Labels", "Attention"],
           "translate": ["Tokens", "Translate"], "token": ["Tokens", "Tags", "Attention"], "span": ["Tokens", "Answers", "Attention"]}

@@ -206,6 +206,7 @@ void srv_api_docs(srv_request *r)
     srv_text *t = &r->out;
     srv_puts(t, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>roformer serve</title>"
                 "<meta name=\"viewport\" content=\"width=device-width\"><link rel=\"stylesheet\" href=\"ui/page.css\">"
+                "<link rel=\"icon\" href=\"ui/icon.svg\" type=\"image/svg+xml\">"
                 "<main class=\"docs\"><h1>Routes of roformer serve</h1><p>The same as JSON: "
                 "<a href=\"openapi.json\">openapi.json</a>. For people: <a href=\"ui\">the page</a>.</p>");
     for (const srv_route *x = srv_routes; x->path; x++) {

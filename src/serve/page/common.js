@@ -113,7 +113,7 @@ export async function unknownNote(model, text, signal) {
   if (!model.can.includes("tokenize")) return "";
   const tokens = (await tokensOf(model, text, signal)).filter((t) => !t.special), unknown = tokens.filter((t) => t.unknown).length;
   return 3 * unknown <= tokens.length ? ""
-    : el("p", { class: "note" }, `${unknown} of ${tokens.length} tokens are not in the model's vocabulary, and the model cannot tell them apart: the result means little. Is the text in a language of the model?`);
+    : el("p", { class: "note" }, `Tokens that are not in the model's vocabulary: ${unknown} of ${tokens.length}. The model cannot tell them apart, so the result means little. Is the text in a language of the model?`);
 }
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */

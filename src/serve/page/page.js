@@ -35,8 +35,8 @@ const of = (property, model) => typeof property === "function" ? property(model,
 /* A label names the limits that control() and wrongNumber() check. */
 function labelOf(field, model) {
   const label = of(field.label, model), { min, max } = limitsOf(field, model);
-  if (field.type !== "number" || min === undefined) return label;
-  return max === undefined ? `${label} (from ${min})` : `${label} (${min} to ${max})`;
+  if (field.type !== "number") return label;
+  return max === Number.MAX_SAFE_INTEGER ? `${label} (from ${min})` : `${label} (${min} to ${max})`;
 }
 
 const limitsOf = (field, model) => ({ min: of(field.min, model), max: of(field.max, model) });
@@ -90,16 +90,16 @@ function stateToSend(panel, form, state) {
 }
 
 function formOf(panel, model, state) {
-  const choose = el("div", { class: "field model" }, el("label", { for: "field-model" }, `Model: ${model.kind}`),
+  const choose = el("div", { class: "field model" }, el("label", { for: "field-model" }, "Model"),
     el("select", { id: "field-model", name: "model" },
-      able(panel).map((m) => el("option", { value: m.id, selected: m === model }, m.id))));
+      able(panel).map((m) => el("option", { value: m.id, selected: m === model }, `${m.id}: ${m.kind}`))));
   const form = el("form", { onsubmit: (e) => {
     e.preventDefault();
     const address = addressOf(panel, stateToSend(panel, form, state));
     if (address === location.hash) start();
     else location.hash = address;
   } }, panel.fields.map((f) => fieldOf(f, model, state)), choose, el("div", { class: "go" }, el("button", {}, panel.verb),
-    panel.fields.some(isArea) && el("span", { class: "keys" }, "or Ctrl + Enter")));
+    el("span", { class: "keys" }, panel.fields.some(isArea) ? "or Ctrl + Enter" : "or Enter")));
   form.elements.model.addEventListener("change", () => onModel(panel, form, model));
   for (const f of panel.fields)                     /* a choice acts at once, a text with Ctrl+Enter */
     form.elements[f.name].addEventListener(f.type === "select" ? "change" : "keydown", (e) => {

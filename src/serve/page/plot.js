@@ -1,7 +1,7 @@
 /* plot.js — plots as SVG: axes with curves, and cells. Colors are classes of page.css. */
 import { svg } from "./common.js";
 
-const W = 480, H = 260, LEFT = 52, RIGHT = 12, TOP = 12, BOTTOM = 40;
+const W = 480, H = 260, LEFT = 66, RIGHT = 12, TOP = 12, BOTTOM = 40;
 
 /* About n round numbers from a to b. */
 function ticks(a, b, n = 5) {
@@ -14,7 +14,7 @@ function ticks(a, b, n = 5) {
 
 const powers = (a, b) => ticks(Math.ceil(a - 1e-9), Math.floor(b + 1e-9), 6).filter((e) => Number.isInteger(e));
 
-const short = (x) => Math.abs(x) >= 1e4 ? x.toExponential(0).replace("e+", "e") : String(Number(x.toPrecision(4)));
+const short = (x) => Math.abs(x) >= 1e6 ? `${Number((x / 1e6).toPrecision(4))} million` : Number(x.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 8 });
 
 /* curves: [{points: [[x, y], ...], kind: "curve"|"second"|"dot", band: [[x, low, high], ...]}] */
 export function curves({ title, x, y, log = false, lines = [], curves: list, low, high }) {
@@ -43,17 +43,22 @@ export function curves({ title, x, y, log = false, lines = [], curves: list, low
       svg("text", { class: "quiet", x: W - RIGHT - 2, y: py(value(l.at)) - 4, "text-anchor": "end" }, l.text)]));
 }
 
-/* rows of numbers from 0 to `most` as cells; label(row, column) of each cell is its tooltip. */
-export function cells({ title, rows, most, size = 18, left = 0, top = 0, rowName, columnName, label, chosen, onchoose }) {
-  const w = left + size * rows[0].length + (columnName ? top / 2 : 2), h = top + size * rows.length;
+/* rows of numbers from 0 to `most` as cells; label(row, column) of each cell is its tooltip. `axes`: names of rows and of columns.
+   `chosen`: [row, column], or [row] for a whole row. */
+export function cells({ title, rows, most, size = 18, left = 0, top = 0, rowName, columnName, axes, label, chosen, onchoose }) {
+  const wide = size * rows[0].length, w = left + wide + (columnName && !axes ? top / 2 : 2), h = top + size * rows.length;
   const list = rows.flatMap((row, i) => row.map((v, j) => svg("rect", { class: "cell", x: left + j * size, y: top + i * size,
     width: size - 1, height: size - 1, "fill-opacity": Math.max(0.03, Math.min(1, v / most)).toFixed(3),
     onclick: onchoose && (() => onchoose(i, j)) }, svg("title", {}, label(i, j, v)))));
   return svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, height: h, role: "img", "aria-label": title }, list,
     rows.map((_, i) => rowName && svg("text", { x: left - 6, y: top + i * size + size * 0.7, "text-anchor": "end" }, rowName(i))),
-    rows[0].map((_, j) => columnName && svg("text", { x: 0, y: 0, "text-anchor": "start",
-      transform: `translate(${left + j * size + size * 0.7} ${top - 6}) rotate(-60)` }, columnName(j))),
-    chosen && svg("rect", { class: "chosen", x: left + chosen[1] * size, y: top + chosen[0] * size, width: size - 1, height: size - 1 }));
+    rows[0].map((_, j) => columnName && (axes ? svg("text", { x: left + (j + 0.5) * size, y: top - 6, "text-anchor": "middle" }, columnName(j))
+      : svg("text", { x: 0, y: 0, "text-anchor": "start",
+        transform: `translate(${left + j * size + size * 0.7} ${top - 6}) rotate(-60)` }, columnName(j)))),
+    axes && [svg("text", { x: left + wide / 2, y: 12, "text-anchor": "middle" }, axes[1]),
+      svg("text", { x: 12, y: top + (h - top) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${top + (h - top) / 2})` }, axes[0])],
+    chosen && svg("rect", { class: "chosen", x: left + (chosen[1] ?? 0) * size, y: top + chosen[0] * size,
+      width: (chosen.length > 1 ? size : wide) - 1, height: size - 1 }));
 }
 
 /* A clock with two hands, angles in radians. */

@@ -36,7 +36,8 @@ async function fillMasks({ model, state, signal, show }) {
   show(note, masks.length < written ? el("p", {}, `The text is too long: the model reads only its first ${model.max_input_length} tokens, with ${masks.length} of the ${written} masks.`) : "",
     filled(state.text, maskOf(model), masks.map((m) => m[0])),
     masks.map((m, i) => bars(masks.length > 1 ? `Mask ${i + 1}` : "The most likely words",
-      m.map((w) => ({ name: w.token_str, value: w.score })), undefined, 1)));
+      m.map((w) => ({ name: w.token_str, value: w.score })), undefined, 1)),
+    masks.flat().some((w) => w.token_str.startsWith("##")) ? el("p", { class: "hint" }, "## before a part of a word: it continues the word before it.") : "");
 }
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
@@ -81,7 +82,7 @@ async function generate({ model, state, signal, show, out }) {
 }
 
 export const panels = [
-  { id: "fill-mask", title: "Fill masks", verb: "Fill", run: fillMasks,
+  { id: "fill-mask", title: "Missing words", verb: "Fill", run: fillMasks,
     hint: (model) => `Write ${maskOf(model)} where a word is missing, once or several times: the model says which words are likely there.`,
     fields: [{ name: "text", label: "Text with missing words", type: "text", rows: 2, value: blanks },
       { name: "top", label: "Words to show", type: "number", min: 1, max: 50, value: 8 }] },
@@ -90,7 +91,7 @@ export const panels = [
     fields: [{ name: "text", label: "Beginning", type: "text", value: "The" },
       { name: "tokens", label: "New tokens", type: "number", min: 1, max: (model, info) => Math.min(2000, info.max_new_tokens ?? 2000), value: 60 },
       { name: "temperature", label: "Temperature", type: "number", min: 0, max: 5, step: 0.1, value: 0.8 },
-      { name: "seed", label: "Seed", type: "number", min: 0, value: 1 }] },
+      { name: "seed", label: "Seed", type: "number", min: 0, max: Number.MAX_SAFE_INTEGER, value: 1 }] },
   { id: "tokenize", title: "Tokens", verb: "Tokenize", run: showTokens,
     hint: "A model does not read letters or words but tokens: words, and parts of rarer words. This is how it cuts a text.",
     fields: [{ name: "text", label: "Text", type: "text", value: sample }] },
