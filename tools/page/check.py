@@ -163,6 +163,45 @@ def an_address_holds_the_state(server, browser):
     quiet(browser, "422")
 
 
+def a_tab_keeps_its_input(server, browser):
+    def go(title):
+        browser.do(f"[...document.querySelectorAll('nav a')].find((a) => a.textContent === '{title}').click()")
+        browser.wait(f"document.querySelector('h1').textContent === '{title}'", f"{title} opens")
+        browser.settled()
+
+    browser.shape(1000, 800, "light")
+    browser.open(address(server, "tokenize"))
+    browser.do("document.getElementById('field-text').select()")
+    browser.call("Input.insertText", text="the old river again")
+    go("Search")
+    go("Tokens")
+    kept = browser.do("document.getElementById('field-text').value")
+    expect(kept == "the old river again", "Tokens has", kept)
+    go("Search")
+    browser.do("document.getElementById('field-top').value = ''; document.querySelector('main form').requestSubmit()")
+    expect(browser.do("document.querySelector('.result').classList.contains('stale')"), "an empty number was sent")
+    quiet(browser)
+
+
+def a_click_on_a_map_keeps_the_scroll_position(server, browser):
+    browser.shape(1000, 500, "light")
+    browser.open(address(server, "positions", model="model"))
+    before = browser.do("(window.scrollTo(0, 99999), scrollY)")
+    browser.do("[...document.querySelectorAll('.result svg')].at(-1).querySelectorAll('.cell')[1].dispatchEvent(new MouseEvent('click'))")
+    browser.wait("document.getElementById('field-head').value === '1'", "a click on the map chooses a head")
+    browser.settled()
+    after = browser.do("scrollY")
+    expect(before > 100 and abs(after - before) < 100, "the page was at", before, "and is at", after)
+    quiet(browser)
+
+
+def unknown_tokens_are_named(server, browser):
+    browser.open(address(server, "tokenize", text="the old 日本 river"))
+    found = browser.do("[document.querySelectorAll('.tokens .unknown').length, document.querySelector('.note')?.textContent ?? '']")
+    expect(found[0] > 0 and "cannot tell them apart" in found[1], "unknown tokens:", found)
+    quiet(browser)
+
+
 def errors_are_sentences(server, browser):
     for view, state, words in (("fill-mask", {"text": "no mask"}, "There is no [MASK] in the text"), ("attention", {"text": "river " * 200}, "tokens"),
                                ("tokenize", {"text": " "}, "Enter a text.")):
@@ -210,7 +249,8 @@ def main():
     with Browser() as browser:
         with Server(program, *options, "--index", os.path.join(folder, "lines.index")) as server:
             for test in (each_check_can_fail, every_panel_can_be_read, the_keyboard_reaches_everything_in_order, text_with_markup_stays_text,
-                         an_address_holds_the_state, errors_are_sentences, only_this_server_is_asked):
+                         an_address_holds_the_state, a_tab_keeps_its_input, a_click_on_a_map_keeps_the_scroll_position, unknown_tokens_are_named,
+                         errors_are_sentences, only_this_server_is_asked):
                 test(server, browser)
                 print(f"{test.__name__}: {failures} failed so far", flush=True)
         a_model_has_its_panels(program, folder, browser)

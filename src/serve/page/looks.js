@@ -54,7 +54,7 @@ async function attention({ model, state, signal, show, set }) {
       size: names.length > 40 ? 12 : 20, left, top: left * 0.9, rowName: named && name, columnName: named && name, chosen: [token],
       label: (m, n, p) => `${names[m]} → ${names[n]}: ${percent(p)}`, onchoose: (m) => set({ token: m }) })),
     el("figcaption", {}, `Each row is a token; its weights for the tokens of the columns sum to 100 %. The largest weight is ${percent(most)}. ` +
-      "Click a row, or choose its token, to see its largest weights." + meaning(marks) + (named ? "" : " More than 50 tokens have no names at the map; point at a cell to see its two tokens."))),
+      "Click a row, or choose its token, to see its largest weights." + meaning(marks) + (named ? "" : " With more than 50 tokens, the map has no names: point at a cell to see its two tokens."))),
     el("div", {}, el("div", { class: "field" }, el("label", { for: "choose-token" }, "Token"), choose),
       rowOf(names, a.attention[token], token))));
 }
@@ -104,7 +104,7 @@ function encodingPlots(a) {
     "Wavelengths: the first planes turn fast and tell neighbors apart; the last ones hardly turn within a text."),
     figure(curves({ title: "Bound of a score over the distance", x: "distance in tokens", y: "mean of |S|", low: 0,
       curves: [{ points: range(257, (d) => [d, decay(theta, d)]) }] }),
-    ["Decay: at a distance, each plane is an arrow of length 1, turned by the plane's angle; S is the sum of the first arrows, and |S| its length. " +
+    ["Decay: at a distance, each plane is an arrow of length 1, turned by the plane's angle; S is the sum of the first one, two, three … arrows, and |S| its length. " +
       "The mean of |S|, times a number that depends on the two words, is a bound: their score cannot be larger. The bound falls with the distance. It is from section 3.4.3 of ",
     el("a", { href: PAPER, rel: "noopener noreferrer" }, "the RoFormer paper (arXiv:2104.09864)"), "."]),
   ];

@@ -149,7 +149,7 @@ const of = (name, label, rows, value) => ({ name, label, type: "lines", rows, va
 
 export const panels = [
   { id: "similarity", title: "Similarity", verb: "Compare", run: compare,
-    hint: (model) => "How similar the lines are in meaning, as a number: 1 same direction, 0 or less unrelated (cosine of the vectors)." +
+    hint: (model) => "How similar the lines are in meaning, as a number (1: the same direction, 0 or less: unrelated; it is the cosine of the vectors)." +
       (model.kind.includes("sentence") ? "" : " This model was not trained to compare texts; its cosines are high for all of them."),
     fields: [{ ...of("texts", "One text in each line (at most 40)", 6, sentences), missing: "Enter at least two lines." }] },
   { id: "search", title: "Search", verb: "Search", run: search,

@@ -37,7 +37,7 @@ async function fillMasks({ model, state, signal, show }) {
     filled(state.text, maskOf(model), masks.map((m) => m[0])),
     masks.map((m, i) => bars(masks.length > 1 ? `Mask ${i + 1}` : "The most likely words",
       m.map((w) => ({ name: w.token_str, value: w.score })), undefined, 1)),
-    masks.flat().some((w) => w.token_str.startsWith("##")) ? el("p", { class: "hint" }, "## before a part of a word: it continues the word before it.") : "");
+    masks.flat().some((w) => w.token_str.startsWith("##")) ? el("p", { class: "hint" }, "A part with ## continues the word before it.") : "");
 }
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
@@ -52,7 +52,7 @@ async function showTokens({ model, state, signal, show }) {
   const tokens = await tokensOf(model, state.text, signal), unknown = tokens.filter((t) => t.unknown).length;
   const special = tokens.filter((t) => t.special).length;
   show(el("p", {}, `${tokens.length} tokens, ${special} of them added by the tokenizer (dashed). The number below a token is its place in the vocabulary.`),
-    unknown ? el("p", { class: "note" }, `${unknown} of them ${unknown === 1 ? "is" : "are"} not in the vocabulary. All unknown tokens have the same number: the model cannot tell them apart.`) : "",
+    unknown ? el("p", { class: "note" }, `Unknown tokens, which are not in the vocabulary: ${unknown} of ${tokens.length}. All unknown tokens have the same number: the model cannot tell them apart.`) : "",
     tokenList(tokens));
 }
 
