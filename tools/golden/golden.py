@@ -126,6 +126,13 @@ def save(model, folder, **how):
     (folder / "generation_config.json").unlink(missing_ok=True)
 
 
+def save_tensors(model, folder):
+    """The tensors of a model of printed equations, which has them under the names of its files."""
+    from safetensors.torch import save_file
+
+    save_file({k: v.detach().contiguous() for k, v in model.tensors.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+
+
 def padded(lengths, vocab_size, types, generator):
     """Random ids, a mask and token types [B, L]; ids and types are 0 where the mask is."""
     import torch
@@ -226,3 +233,9 @@ def write_head(folder, model, lengths, generator, seed):
         " ".join(map(str, ["ids", *ids[mask == 1].tolist()])), " ".join(map(str, ["types", *types[mask == 1].tolist()])),
         " ".join(["logits", *map(str, got.shape), numbers(got.flatten().tolist())])])
     return worst
+
+
+def write_answers(folder, model, lengths, generator, seed):
+    """golden.txt of a small model: another head's if there are lengths, else that of masked words. The folder is complete then."""
+    finish(folder, write_head(folder, model, lengths, generator, seed) if lengths else
+           write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed))

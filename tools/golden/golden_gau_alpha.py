@@ -14,7 +14,6 @@ import math
 import types
 
 import torch
-from safetensors.torch import save_file
 
 import golden
 
@@ -122,12 +121,10 @@ def main():
         generator = golden.seeded(seed)
         model = type("GAUAlpha" + head, (GAUAlpha,), {})(config, head)
         golden.randomize(model, generator, sharp=lambda n: "i_dense" in n)
-        save_file({k: v.detach().contiguous() for k, v in model.tensors.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+        golden.save_tensors(model, folder)
         written = {k: v for k, v in config.items() if k != "num_labels" or "id2label" not in config}
         golden.write_config(folder / "config.json", dict(written, architectures=["GAUAlpha" + head]))
-        worst = golden.write_head(folder, model, lengths, generator, seed) if lengths else \
-            golden.write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed)
-        golden.finish(folder, worst)
+        golden.write_answers(folder, model, lengths, generator, seed)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ import json
 import shutil
 
 import torch
-from safetensors.torch import save_file
 
 import equations
 import golden
@@ -99,7 +98,7 @@ def whole(folder):
     words = AutoTokenizer.from_pretrained(str(folder))
     config = dict(SMALL, vocab_size=len(words), pad_token_id=words.pad_token_id)
     model = golden.randomize(JinaBertForMaskedLM(config), golden.seeded(99))
-    save_file({k: v.detach().contiguous() for k, v in model.tensors.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+    golden.save_tensors(model, folder)
     golden.write_config(folder / "config.json", dict(config, architectures=["JinaBertForMaskedLM"]))
     rows = []
     for text in TEXTS:
@@ -123,12 +122,10 @@ def main():
         folder.mkdir()
         generator = golden.seeded(seed)
         model = golden.randomize(type("JinaBertFor" + head, (JinaBert,), {})(config), generator)
-        save_file({k: v.detach().contiguous() for k, v in model.tensors.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+        golden.save_tensors(model, folder)
         written = {k: v for k, v in config.items() if k != "num_labels" or "id2label" not in config}
         golden.write_config(folder / "config.json", dict(written, architectures=["JinaBertFor" + head]))
-        worst = golden.write_head(folder, model, lengths, generator, seed) if lengths else \
-            golden.write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed)
-        golden.finish(folder, worst)
+        golden.write_answers(folder, model, lengths, generator, seed)
     whole(ROOT / "whole")
 
 

@@ -11,7 +11,6 @@ The formats are those of golden_models.py and golden_heads.py, which tests/golde
 import functools
 
 import torch
-from safetensors.torch import save_file
 
 import equations
 import golden
@@ -92,12 +91,10 @@ def main():
         folder.mkdir()
         generator = golden.seeded(seed)
         model = golden.randomize(type("NeoBERT" + head, (NeoBERT,), {})(config), generator, sharp=lambda n: "qkv" in n)
-        save_file({k: v.detach().contiguous() for k, v in model.tensors.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+        golden.save_tensors(model, folder)
         written = {k: v for k, v in config.items() if k != "num_labels"}
         golden.write_config(folder / "config.json", dict(written, architectures=["NeoBERT" + head]))
-        worst = golden.write_head(folder, model, lengths, generator, seed) if lengths else \
-            golden.write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed)
-        golden.finish(folder, worst)
+        golden.write_answers(folder, model, lengths, generator, seed)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import itertools
 import json
 
 import torch
-from safetensors.torch import save_file
 
 import equations
 import golden
@@ -137,16 +136,14 @@ def main():
         model = golden.randomize(type("NucleotidesFor" + head, (Nucleotides,), {})(config), generator)
         if name == "tied":                                 # logits of the size that a matrix of its own gives
             model.tensors["esm.embeddings.word_embeddings.weight"].data *= 0.5
-        save_file({k: v.detach().contiguous() for k, v in model.tensors.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+        golden.save_tensors(model, folder)
         written = {k: v for k, v in config.items() if k != "num_labels" or "id2label" not in config}
         if name == "whole":
             repository = "InstaDeepAI/nucleotide-transformer-v2-50m-multi-species--modeling_esm."
             written = {k: v for k, v in written.items() if k != "model_type"}
             written["auto_map"] = {"AutoModelForMaskedLM": repository + "EsmForMaskedLM"}
         golden.write_config(folder / "config.json", dict(written, architectures=["EsmFor" + head]))
-        worst = golden.write_head(folder, model, lengths, generator, seed) if lengths else \
-            golden.write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed)
-        golden.finish(folder, worst)
+        golden.write_answers(folder, model, lengths, generator, seed)
     whole(ROOT / "whole")
 
 
