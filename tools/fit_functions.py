@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fit_functions.py - the constants of src/kernel/vec_math.h, found again from the functions themselves.
+"""fit_functions.py - the constants of src/kernel/isa/vec_math.h, found again from the functions themselves.
 
     python3 tools/fit_functions.py
 

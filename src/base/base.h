@@ -27,7 +27,7 @@ struct rf_ctx {
     const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/context.c) */
     void (*thread_start)(void);         /* called by each worker at its start and end; of the same table */
     void (*thread_end)(void);
-    struct rf__thread_pool *pool;       /* workers (src/base/parallel.c); NULL with one thread */
+    struct rf__thread_pool *pool;       /* workers (src/base/system/parallel.c); NULL with one thread */
     char *dictionary;                   /* path of a compiled dictionary, or NULL */
     /* state that matrix products keep between calls (src/kernel/gemm/gemm.c), protected by a lock */
     struct rf__product_state *products;

@@ -1,4 +1,4 @@
-/* half.c — bf16 and f16 in plain C, rounding to nearest even.  Vector versions: src/kernel/convert.inc. */
+/* half.c — bf16 and f16 in plain C, rounding to nearest even.  Vector versions: src/kernel/bodies/convert.inc. */
 #include "base.h"
 
 static uint32_t bits_of(float x)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "model/family.h"
-#include "model/params.h"
+#include "model/params/params.h"
 #include "convert/convert_int8.h"
 #include "convert/extend.h"
 #include "convert/other_files.h"

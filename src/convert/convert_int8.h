@@ -2,7 +2,7 @@
 #ifndef RF_CONVERT_INT8_H
 #define RF_CONVERT_INT8_H
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "store/store.h"
 
 /* Quantizes the matrices of `params` that are to be in int8: they become integers in the slab, with scale[i] for the

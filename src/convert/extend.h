@@ -2,7 +2,7 @@
 #ifndef RF_PIPELINE_EXTEND_H
 #define RF_PIPELINE_EXTEND_H
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "roformer/tokenizer.h"
 
 /* What happens to the tokens: kept keep their row; means are new and get the mean of their pieces' rows; unknown are

@@ -9,7 +9,7 @@
 #ifndef RF_TRAIN_SHARES_H
 #define RF_TRAIN_SHARES_H
 
-#include "model/params.h"
+#include "model/params/params.h"
 
 /* A fixed block of the slab, inside one parameter; whole rows of a matrix. `slot` is the offset of its moments: `at`,
  * if one rank keeps everything; `away`: another rank keeps them. */

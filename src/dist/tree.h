@@ -11,7 +11,7 @@
 #ifndef RF_TRAIN_TREE_H
 #define RF_TRAIN_TREE_H
 
-#include "model/params.h"
+#include "model/params/params.h"
 
 enum { RF__DEPTH = 48 };
 

@@ -3,14 +3,14 @@
  * The accumulators are named variables that an empty asm statement declares as changed.  An array of accumulators would
  * go through memory and show a quarter of the rate, and the compiler would remove a loop without the asm.            */
 #include "base/base.h"
-#include "base/processor.h"
+#include "base/system/processor.h"
 #include "roformer/kernel/kernels.h"
 #include "roformer/kernel/work.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "kernel/vec_amx.h"
+#include "kernel/isa/vec_amx.h"
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif

@@ -3,9 +3,9 @@
 #include <cpuid.h>
 #endif
 
-#include "base/processor.h"
+#include "base/system/processor.h"
 #include "kernel/kernel.h"
-#include "kernel/tiles.h"
+#include "kernel/isa/tiles.h"
 
 /* ---- what each rung needs ---- */
 

@@ -15,7 +15,7 @@
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/family.h"
-#include "model/linear_attention.h"
+#include "model/layers/linear_attention.h"
 #include "store/store.h"
 
 /* One stack: its tensors, and what its position encoding keeps. */

@@ -2,7 +2,7 @@
 #ifndef RF_ENCODER_H
 #define RF_ENCODER_H
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "model/position.h"
 #include "roformer/model.h"
 #include "roformer/kernel/tensor.h"

@@ -22,7 +22,7 @@
 
 #include "graph/graph.h"
 #include "model/cache.h"
-#include "model/param_row.h"
+#include "model/params/param_row.h"
 #include "roformer/model.h"
 #include "roformer/inspect/positions.h"
 

@@ -1,7 +1,7 @@
 /* positions.c — the registry of position encodings, roformer/inspect/positions.h, and the checks of a config's
  * encoding. */
 #include "model/family.h"
-#include "model/linear_attention.h"
+#include "model/layers/linear_attention.h"
 #include "model/positions.h"
 #include "store/store.h"
 

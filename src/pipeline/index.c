@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "model/model.h"
 #include "pipeline/index_file.h"
 #include "pipeline/pipeline.h"

@@ -5,7 +5,7 @@
  *     rotation_order    "eq19": features are rotated, in the numerator only; "before": queries and keys; "none"
  *
  * The values are checked here. Whether they can be combined is checked when the model is created
- * (src/model/linear_attention.c). */
+ * (src/model/layers/linear_attention.c). */
 #include <stdio.h>
 
 #include "kernel/attention/linear/feature_maps.h"

@@ -4,7 +4,7 @@
  * by hand, an unknown key is usually a typing error, and the trained model would not be the intended one. */
 #include <stdio.h>
 
-#include "base/folder_keys.h"
+#include "base/files/folder_keys.h"
 #include "store/family.h"
 #include "store/store.h"
 

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "base/base.h"
-#include "base/folder_keys.h"
+#include "base/files/folder_keys.h"
 #include "roformer/checkpoint.h"
 
 /* RF_KEY_NONE: the family does not have the key. */

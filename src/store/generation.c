@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/folder_keys.h"
+#include "base/files/folder_keys.h"
 #include "roformer/inspect/files.h"
 #include "store/generation.h"
 #include "store/store.h"

@@ -3,7 +3,7 @@
  *     z = x . (W[true] - W[false])          x: last hidden state of the last token, W: the matrix of the logits
  *
  * Such a model is opened as one with the head for texts and one output, whose row is that difference
- * (model/answer_row.c). */
+ * (model/params/answer_row.c). */
 #include "base/json.h"
 #include "roformer/inspect/files.h"
 #include "store/family.h"

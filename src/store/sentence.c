@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/folder_keys.h"
+#include "base/files/folder_keys.h"
 #include "base/json.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"

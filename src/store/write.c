@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "roformer/kernel/kernels.h"
 #include "store.h"
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/folder_keys.h"
+#include "base/files/folder_keys.h"
 #include "conversation.h"
 #include "tokenizer.h"
 

@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/family.h"
-#include "model/linear_attention.h"
+#include "model/layers/linear_attention.h"
 #include "store/store.h"
 #include "data/pairs.h"
 #include "dist/exchange.h"

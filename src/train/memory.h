@@ -2,7 +2,7 @@
 #ifndef RF_TRAIN_MEMORY_H
 #define RF_TRAIN_MEMORY_H
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "roformer/train.h"
 
 /* Bytes of a step's arena for a micro-batch of `tokens`, of which `source` belong to the encoder of a translation

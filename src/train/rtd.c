@@ -17,7 +17,7 @@
 
 #include "graph/graph.h"
 #include "model/family.h"
-#include "model/linear_attention.h"
+#include "model/layers/linear_attention.h"
 #include "model/positions.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "roformer/inspect/files.h"
 #include "store/task.h"
 #include "train/checkpoint/average.h"

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "t.h"
 
 /* Philox 4x32-10 known answers, from the Random123 distribution's kat_vectors. */

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cgroup.h"
-#include "base/processor.h"
+#include "base/system/cgroup.h"
+#include "base/system/processor.h"
 #include "t.h"
 
 static struct {

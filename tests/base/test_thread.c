@@ -1,7 +1,7 @@
-/* test_thread.c — mirrors src/base/thread.c: a thread of the library blocks every signal except SIGBUS, and the thread
- * that starts it keeps its own mask. */
+/* test_thread.c — mirrors src/base/system/thread.c: a thread of the library blocks every signal except SIGBUS, and the
+ * thread that starts it keeps its own mask. */
 #define _GNU_SOURCE
-#include "base/thread.h"
+#include "base/system/thread.h"
 
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# folder_keys.sh — keys of files next to the weights (src/base/folder_keys.def): unsupported values are rejected by
+# folder_keys.sh — keys of files next to the weights (src/base/files/folder_keys.def): unsupported values are rejected by
 # name, a misspelled key is reported, and limits are found wherever sentence-transformers finds them.
 . "$(dirname "$0")/lib"
 "$make_model" plain || exit 1

@@ -1,5 +1,5 @@
-/* test_convert.c — mirrors src/convert/convert.c, extend.c, other_files.c, src/model/tied.c: reports, rejected input,
- * and files that are written and read back. */
+/* test_convert.c — mirrors src/convert/convert.c, extend.c, other_files.c, src/model/params/tied.c: reports, rejected
+ * input, and files that are written and read back. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "one_context.h"
 #include "roformer/inspect/convert.h"
 #include "roformer/model.h"
-#include "model/params.h"
+#include "model/params/params.h"
 #include "roformer/tokenizer.h"
 #include "store/store.h"
 

@@ -1,4 +1,5 @@
-/* test_activation.c — mirrors src/kernel/activation.inc, src/kernel/vec_math.h and src/kernel/ref/activation.c.
+/* test_activation.c — mirrors src/kernel/bodies/activation.inc, src/kernel/isa/vec_math.h and
+ * src/kernel/ref/activation.c.
  *
  * Tolerances are relative to the result, even if it is small, in units of EPS = 2^-23.  They consist of: for exp, half
  * an ulp for each rounding of its argument (half of |argument| EPS of its value) and 1 EPS of its own; about 4 EPS for

@@ -1,5 +1,5 @@
 /* test_amx.c — products in tiles, and when attention uses them.
- * mirrors src/kernel/isa_amx.c, src/kernel/isa_amx_emulated.c and src/kernel/tiles.c.
+ * mirrors src/kernel/isa/isa_amx.c, src/kernel/isa/isa_amx_emulated.c and src/kernel/isa/tiles.c.
  *
  * The emulated rung must have the bits of the manual's formula, which is implemented here with the C library's fused
  * multiply-add, without tolerance.  If the processor has tiles, their results may differ only by the order of a sum.
@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "kernel/gemm/gemm_blocked.h"
-#include "kernel/tiles.h"
+#include "kernel/isa/tiles.h"
 #include "roformer/kernel/work.h"
 #include "rungs.h"
 

@@ -1,4 +1,4 @@
-/* test_convert.c — mirrors src/kernel/convert.inc, src/kernel/ref/convert.c and src/base/half.c. */
+/* test_convert.c — mirrors src/kernel/bodies/convert.inc, src/kernel/ref/convert.c and src/base/half.c. */
 #include "rungs.h"
 
 typedef void narrow(uint16_t *, const float *, int64_t);

@@ -1,4 +1,4 @@
-/* test_dots_i8.c — mirrors src/kernel/dots_i8.inc: sums of products by their formula, on every rung. */
+/* test_dots_i8.c — mirrors src/kernel/bodies/dots_i8.inc: sums of products by their formula, on every rung. */
 #include "rungs.h"
 
 static void whole_numbers_of_any(int16_t *to, int64_t n, int least, int most, uint64_t *state)

@@ -1,4 +1,5 @@
-/* test_elementwise.c — mirrors src/kernel/elementwise.inc, src/kernel/reduce.inc and src/kernel/ref/elementwise.c. */
+/* test_elementwise.c — mirrors src/kernel/bodies/elementwise.inc, src/kernel/bodies/reduce.inc and
+ * src/kernel/ref/elementwise.c. */
 #include "rungs.h"
 
 /* One rounding each: the same bits as plain C. */

@@ -1,5 +1,6 @@
 /* test_gemm_i8.c — mirrors src/kernel/gemm/gemm_i8.c, gemm_i8.inc, gemm_squares.inc, isa_avx512vnni.c,
- * src/kernel/isa_avxvnni.c, src/kernel/isa_neondot.c and src/kernel/isa_neoni8mm.c: products with weights in int8.
+ * src/kernel/isa/isa_avxvnni.c, src/kernel/isa/isa_neondot.c and src/kernel/isa/isa_neoni8mm.c: products with weights
+ * in int8.
  *
  * Sums are integers, followed by separate operations in f32.  So there is no tolerance between rungs, batches and
  * threads: every bit is that of the formula in `expected`.

@@ -2,7 +2,7 @@
  * bits do not. */
 #include "rungs.h"
 
-#include "base/processor.h"
+#include "base/system/processor.h"
 #include "kernel/gemm/prefetch.h"
 #include "kernel/gemm/gemm_blocked.h"
 #include "roformer/kernel/gemm.h"

@@ -1,4 +1,4 @@
-/* test_norm.c — mirrors src/kernel/norm.inc and src/kernel/ref/norm.c.
+/* test_norm.c — mirrors src/kernel/bodies/norm.inc and src/kernel/ref/norm.c.
  *
  * Both norms use the same checks, selected by `centered`.  A mean is a sum of at most d/16 + 8 terms in a lane and a
  * quotient, each with an error of half an ulp.  This bounds the error of the mean in units of the row's spread, and the

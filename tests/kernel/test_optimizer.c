@@ -1,4 +1,4 @@
-/* test_optimizer.c — mirrors src/kernel/optimizer.inc and src/kernel/ref/optimizer.c. */
+/* test_optimizer.c — mirrors src/kernel/bodies/optimizer.inc and src/kernel/ref/optimizer.c. */
 #include "rungs.h"
 
 typedef struct setting { float lr, b1, b2, eps, wd, gscale; } setting;

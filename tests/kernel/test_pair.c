@@ -5,7 +5,7 @@
  * and threads. */
 #include <math.h>
 
-#include "base/processor.h"
+#include "base/system/processor.h"
 #include "kernel/gemm/gemm_blocked.h"
 #include "roformer/kernel/work.h"
 #include "rungs.h"

@@ -1,4 +1,4 @@
-/* test_random.c — mirrors src/kernel/random.inc and src/kernel/ref/random.c. */
+/* test_random.c — mirrors src/kernel/bodies/random.inc and src/kernel/ref/random.c. */
 #include "rungs.h"
 
 /* The kept elements, from the generator itself, one number at a time. */

@@ -1,4 +1,4 @@
-/* test_rope.c — mirrors src/kernel/rope.c, src/kernel/rope.inc and src/kernel/ref/rope.c. */
+/* test_rope.c — mirrors src/kernel/rope.c, src/kernel/bodies/rope.inc and src/kernel/ref/rope.c. */
 #include "roformer/kernel/rope.h"
 #include "rungs.h"
 

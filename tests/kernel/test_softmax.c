@@ -1,4 +1,4 @@
-/* test_softmax.c — mirrors src/kernel/softmax.inc and src/kernel/ref/softmax.c. */
+/* test_softmax.c — mirrors src/kernel/bodies/softmax.inc and src/kernel/ref/softmax.c. */
 #include "rungs.h"
 
 #include <float.h>

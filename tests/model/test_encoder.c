@@ -2,7 +2,7 @@
 #include "t.h"
 
 #include "model/encoder.h"
-#include "model/params.h"
+#include "model/params/params.h"
 
 /* The last layer of a small model with sinusoidal positions, with words multiplied by `times` in advance. */
 static float *hidden(int scale_embedding, float times)

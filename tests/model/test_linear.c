@@ -1,8 +1,8 @@
-/* test_linear.c — mirrors src/model/linear_attention.c: models with linear attention.  test_cache.c and test_sequence.c
- * test single tokens and forks, with configurations that include these. */
+/* test_linear.c — mirrors src/model/layers/linear_attention.c: models with linear attention.  test_cache.c and
+ * test_sequence.c test single tokens and forks, with configurations that include these. */
 #include "causal.h"
 #include "model/attention_probe.h"
-#include "model/linear_attention.h"
+#include "model/layers/linear_attention.h"
 #include "model/model.h"
 #include "model/positions.h"
 

@@ -1,7 +1,7 @@
-/* test_params.c — mirrors src/model/params.c, params_init.c, params_load.c and params_save.c. */
+/* test_params.c — mirrors src/model/params/params.c, params_init.c, params_load.c and params_save.c. */
 #include "t.h"
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "roformer/inspect/folder.h"
 
 static rf_config shape(int64_t V, int64_t E, int64_t C, int64_t L, int64_t H, int64_t F)

@@ -1,8 +1,8 @@
-/* test_position_table.c — mirrors src/model/position_table.c: tables that transformers stores with the weights
+/* test_position_table.c — mirrors src/model/params/position_table.c: tables that transformers stores with the weights
  * (tests/golden/models, rounded in some) agree with the computed ones; another table is listed as unused. */
 #include <math.h>
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "roformer/inspect/folder.h"
 #include "t.h"
 

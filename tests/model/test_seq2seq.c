@@ -1,5 +1,5 @@
-/* test_seq2seq.c — mirrors src/model/seq2seq.c, and the parts of src/model/encoder.c and bert_layer.c that concern two
- * sides: compared with the equations in double, and properties of every encoding. */
+/* test_seq2seq.c — mirrors src/model/layers/seq2seq.c, and the parts of src/model/encoder.c and bert_layer.c that
+ * concern two sides: compared with the equations in double, and properties of every encoding. */
 #include "families.h"
 
 #include "model/encoder.h"

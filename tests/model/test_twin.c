@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "t.h"
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "roformer/model.h"
 
 static const char vocabulary[] =

@@ -1,6 +1,6 @@
-/* test_memory_folder.c — mirrors src/base/memory_folder.c: a folder in memory behaves like the same files on disk, for
- * every folder of models and tokenizers in this tree, complete, with a missing or a truncated file; rejected input;
- * failing allocations. */
+/* test_memory_folder.c — mirrors src/base/files/memory_folder.c: a folder in memory behaves like the same files on
+ * disk, for every folder of models and tokenizers in this tree, complete, with a missing or a truncated file; rejected
+ * input; failing allocations. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <sys/mman.h>

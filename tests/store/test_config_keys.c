@@ -1,5 +1,5 @@
-/* test_config_keys.c — mirrors src/store/config_keys.c, src/base/folder_keys.c: a misspelled key in the config.json of
- * a new model is reported. */
+/* test_config_keys.c — mirrors src/store/config_keys.c, src/base/files/folder_keys.c: a misspelled key in the
+ * config.json of a new model is reported. */
 #include <stdio.h>
 
 #include "one_context.h"

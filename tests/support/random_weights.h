@@ -2,7 +2,7 @@
 #ifndef TESTS_TRAIN_RANDOM_WEIGHTS_H
 #define TESTS_TRAIN_RANDOM_WEIGHTS_H
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "tiny.h"
 
 static inline void random_weights(const rf_ctx *ctx, const char *folder, uint64_t seed)

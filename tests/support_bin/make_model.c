@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "roformer/tokenizer.h"
 
 static const char *const words[] = {

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "model/params.h"
+#include "model/params/params.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 #include "whole_run.h"

@@ -7,9 +7,9 @@
 
 #ifdef EMULATED
 #include <stdio.h>
-#include "kernel/vec_amx_emulated.h"
+#include "kernel/isa/vec_amx_emulated.h"
 #else
-#include "kernel/vec_amx.h"
+#include "kernel/isa/vec_amx.h"
 #endif
 #include "kernel/gemm/gemm_amx.inc"
 

@@ -2,7 +2,7 @@
 """folder_keys.py [-v] - keys that transformers and sentence-transformers read and this program does not know.
 
 For each file next to a model's weights: the keys that the installed classes take (fields, parameters, what their sources
-ask a configuration for), held against the rows of src/base/folder_keys.def and the names in the sources that read the
+ask a configuration for), held against the rows of src/base/files/folder_keys.def and the names in the sources that read the
 file.  Prints "FILE KEY" for each one that is in neither, and fails if there is any; -v prints the counts of all.
 
 Last run: transformers 5.24, sentence-transformers 6.2.
@@ -93,7 +93,7 @@ def rows():
     letters = {"C": "config", "G": "generation", "H": "generation", "T": "tokenizer_config", "S": "sentence", "P": "pooling", "N": "normalize", "D": "dense",
                "M": "prompts"}
     known = {name: set() for name in letters.values()}
-    for letter, name in re.findall(r'^([A-Z])\("(\w+)"', (ROOT / "src/base/folder_keys.def").read_text(), re.M):
+    for letter, name in re.findall(r'^([A-Z])\("(\w+)"', (ROOT / "src/base/files/folder_keys.def").read_text(), re.M):
         known[letters[letter]].add(name)
     return known
 
@@ -107,7 +107,7 @@ def names(*folders):
 
 def main():
     known = rows()
-    known["config"] |= names("store", "model/families", "model/seq2seq.h") | known["generation"]
+    known["config"] |= names("store", "model/families", "model/layers/seq2seq.h") | known["generation"]
     known["tokenizer_config"] |= names("text")
     read = {"config": config_keys(), "generation": generation_keys(), "tokenizer_config": tokenizer_keys(), **sentence_keys()}
     missing = 0

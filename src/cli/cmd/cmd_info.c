@@ -9,7 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "cli/cmd/info_units.h"
+#include "cli/shared/info_units.h"
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
 #include "roformer/inspect/folder.h"

@@ -15,7 +15,7 @@
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
 #ifdef RF_SERVE
-#include "cli/cmd/serve_demo.h"
+#include "cli/shared/serve_demo.h"
 #include "serve/serve.h"
 #else
 typedef struct srv_limits {

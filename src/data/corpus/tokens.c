@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "roformer/inspect/folder.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "data/documents/reader.h"
 #include "data/corpus/tokens.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "data/documents/reader.h"
 #include "data/documents/reader_state.h"
 #include "data/documents/source.h"

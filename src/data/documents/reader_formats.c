@@ -2,7 +2,7 @@
  * pieces of lines. */
 #include <stdio.h>
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "data/documents/fasta.h"
 #include "data/documents/reader_state.h"
 #include "data/documents/wiki.h"

@@ -16,7 +16,7 @@
  * depend only on its row of a and its column of b: not on m, n, other rows, the task or the number of threads.       */
 #include "kernel/gemm/gemm_blocked.h"
 
-#include "base/processor.h"
+#include "base/system/processor.h"
 
 enum {
     LEAST = 128,                        /* rows of a block for which reading the panels once more pays */

@@ -6,7 +6,7 @@
  * task itself (cls.seq_relationship) is not used.
  *
  *     logits  = norm(act(h W_t + b_t)) word^T + b */
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 
 
 static const rf_head_row heads[] = {

@@ -2,7 +2,7 @@
 #ifndef RF_MODEL_FAMILIES_ESM_H
 #define RF_MODEL_FAMILIES_ESM_H
 
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 #include "store/store.h"
 
 #define RF_ESM_ROW(name, shape, init, decay, flags, member)                                                            \

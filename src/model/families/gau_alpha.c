@@ -14,8 +14,8 @@
  * training each S columns of the values have separate dropout. */
 #include <math.h>
 
-#include "model/bert_layer.h"
-#include "model/linear_attention.h"
+#include "model/layers/bert_layer.h"
+#include "model/layers/linear_attention.h"
 #include "store/store.h"
 
 typedef struct layer_weights { rf_tensor *in, *query, *key, *out; } layer_weights;

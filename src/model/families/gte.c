@@ -17,7 +17,7 @@
  * This is "linear" with the factor f^(2/D) and the base b f, and is written in this form. */
 #include <math.h>
 
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 #include "store/store.h"
 
 static const rf_family_row embedding[] = {

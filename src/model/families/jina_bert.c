@@ -10,7 +10,7 @@
  *     labels     = drop(tanh(h_[CLS] W_p + b_p)) W + b
  *
  * model_type is "bert"; feed_forward_type and position_embedding_type distinguish JinaBERT from BERT. */
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 #include "store/store.h"
 
 static const rf_family_row layer[] = {

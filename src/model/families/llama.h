@@ -12,8 +12,8 @@
 #ifndef RF_MODEL_FAMILIES_LLAMA_H
 #define RF_MODEL_FAMILIES_LLAMA_H
 
-#include "model/bert_layer.h"
-#include "model/llama_layer.h"
+#include "model/layers/bert_layer.h"
+#include "model/layers/llama_layer.h"
 #include "store/store.h"
 
 #define RF_LLAMA_ROW(name, shape, init, decay, flags, member)                                                          \

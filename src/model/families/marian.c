@@ -4,7 +4,7 @@
  * vector are sines, the second half cosines. A target begins with pad_token_id, which decoder_start_token_id names.
  *
  *     logits = h word^T + final_logits_bias */
-#include "model/seq2seq.h"
+#include "model/layers/seq2seq.h"
 
 static const rf_family_row which[] = {
     RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", GLOROT, true, 0),

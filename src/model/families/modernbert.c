@@ -14,8 +14,8 @@
  *     labels  = drop(x) W + b               of [CLS] or of the mean of h, as classifier_pooling says; of each token
  *
  * Published files have position_embedding_type and layer_norm_eps, which have no effect: the class reads norm_eps. */
-#include "model/bert_layer.h"
-#include "model/llama_layer.h"
+#include "model/layers/bert_layer.h"
+#include "model/layers/llama_layer.h"
 #include "store/store.h"
 
 static bool later(const rf_config *c, int64_t number)

@@ -7,7 +7,7 @@
  *
  *     logits  = norm(gelu(h W_t + b_t)) word^T + b
  *     labels  = drop(tanh(drop(h_<s>) W_d + b_d)) W_o + b_o                  MPNetClassificationHead */
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 
 static const rf_family_row embedding[] = {
     RF_TENSOR(rf_bert_embedding, word, "embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS),

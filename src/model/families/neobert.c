@@ -12,7 +12,7 @@
  *
  * intermediate_size of the file is that of a feed-forward layer without a gate; F is two thirds of it, rounded up to a
  * multiple of 8. */
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 #include "store/store.h"
 
 static const rf_family_row embedding[] = {

@@ -5,7 +5,7 @@
  *
  *     score(m,n) = <q_m, k_n + a_r> / sqrt D,   out_m = sum_n p(m,n) (v_n + a_r),   r = clamp(n - m, -K, K)
  *     logits     = norm(act(h W_t + b_t)) word^T + b */
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 
 
 static const rf_head_row heads[] = {

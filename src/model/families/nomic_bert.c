@@ -12,7 +12,7 @@
  * The code published with the model has other names of keys (n_embd, rotary_emb_base, ...), names tensors "bert." and
  * omits biases of the head for masked tokens; transformers 5 has its own keys, and writes tensors under the published
  * names.  v2 (mixtures of experts, biases) is refused by its keys. */
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 #include "store/store.h"
 
 static const rf_family_row embedding[] = {

@@ -9,7 +9,7 @@
 #ifndef RF_MODEL_FAMILIES_ROBERTA_H
 #define RF_MODEL_FAMILIES_ROBERTA_H
 
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 
 static const rf_family_row embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, {{0}, 0}};
 static const rf_family_row choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};

@@ -5,7 +5,7 @@
  *
  *     logits  = norm(act(h W_t + b_t)) word^T + b
  *     vector  = h_[CLS] W_p + b_p                         RoFormer-Sim (pooler_activation "linear") */
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 
 #define ROW(when, member, ...) RF_TENSOR_WHEN(rf__when_##when, rf_bert_embedding, member, __VA_ARGS__)
 static const rf_family_row embedding[] = {

@@ -10,7 +10,7 @@
  *
  * Heads of tasks have biases as RoFormer's. Its config.json has model_type roformer with norm_type and use_bias, two
  * keys that transformers ignores: it loads the weights without a warning and computes something else. */
-#include "model/bert_layer.h"
+#include "model/layers/bert_layer.h"
 
 static const rf_family_row embedding[] = {RF_BERT_WORDS, {{0}, 0}};
 

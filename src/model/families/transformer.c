@@ -5,7 +5,7 @@
  * rotary_cross_attention also requests rotation there, by the positions in source and target.
  *
  *     logits = h word^T */
-#include "model/seq2seq.h"
+#include "model/layers/seq2seq.h"
 
 static const rf_family_row which[] = {
     RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", GLOROT, true, 0),

@@ -7,7 +7,7 @@
  *
  * Linear attention, which sums over chunks, uses the factors zeta^(1/s) and the plain angles of its features: texts may
  * have any length there (rf_linear_attention_spec.decay). */
-#include "model/linear_attention.h"
+#include "model/layers/linear_attention.h"
 
 #include <math.h>
 

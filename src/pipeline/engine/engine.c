@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/thread.h"
+#include "base/system/thread.h"
 
 void rf_engine_options_init(rf_engine_options *o, size_t size)
 {

@@ -1,7 +1,7 @@
 /* workers.c — threads that read bodies, tokenize and write answers. */
 #include <stdlib.h>
 
-#include "base/thread.h"
+#include "base/system/thread.h"
 #include "serve/server.h"
 
 rf_status srv_thread(pthread_t *out, void *(*body)(void *), void *user, rf_error *why)

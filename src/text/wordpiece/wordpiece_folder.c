@@ -6,7 +6,7 @@
  *                     settings have priority                                                                         */
 #include <errno.h>
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "wordpiece.h"
 
 typedef struct source {

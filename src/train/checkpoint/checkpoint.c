@@ -18,7 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "model/linear_attention.h"
+#include "model/layers/linear_attention.h"
 #include "roformer/inspect/files.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checksums.h"

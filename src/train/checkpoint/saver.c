@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "base/thread.h"
+#include "base/system/thread.h"
 #include "train/checkpoint/folder.h"
 #include "train/checkpoint/saver.h"
 

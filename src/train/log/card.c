@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "roformer/inspect/files.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "store/family.h"
 #include "store/store.h"
 #include "text/unicode/unicode.h"

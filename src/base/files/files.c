@@ -1,0 +1,328 @@
+/* files.c — maps, reads and replaces files; a reader sees the old file or the new one. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/files/path.h"
+
+static rf_status refused(rf_error *why, const char *path, const char *verb)
+{
+    const int e = errno;
+    return rf_fail(why, e == ENOMEM ? RF_ENOMEM : RF_EIO, "%s: cannot %s: %s", path, verb, strerror(e));
+}
+
+static rf_status not_a_file(rf_error *why, const char *path)
+{
+    return rf_fail(why, RF_EIO, "%s: expected a file, got a pipe, a socket or a device", path);
+}
+
+static rf_status a_folder(rf_error *why, const char *path)
+{
+    return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
+}
+
+/* The size of a regular file; 0 for others. */
+static rf_status check_file(int fd, const char *path, bool pipes, size_t *size, rf_error *why)
+{
+    struct stat st;
+    if (fstat(fd, &st)) return refused(why, path, "stat");
+    if (S_ISDIR(st.st_mode)) return a_folder(why, path);
+    if (!S_ISREG(st.st_mode) && !pipes) return not_a_file(why, path);
+    *size = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+    return RF_OK;
+}
+
+static rf_status open_any(const char *path, int flags, bool pipes, int *fd, size_t *size, rf_error *why)
+{
+    *fd = open(path, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
+    /* a socket, or a device without a driver */
+    if (*fd < 0 && errno == ENXIO) return not_a_file(why, path);
+    if (*fd < 0) return errno == EISDIR ? a_folder(why, path) : refused(why, path, "open");
+    const rf_status status = check_file(*fd, path, pipes, size, why);
+    if (status) close(*fd), *fd = -1;
+    return status;
+}
+
+rf_status rf__open_file(const char *path, int flags, int *fd, size_t *size, rf_error *why)
+{
+    return open_any(path, flags, false, fd, size, why);
+}
+
+rf_status rf__must_be_file(const char *path, rf_error *why)
+{
+    int fd;
+    size_t size;
+    const rf_status status = rf__open_file(path, O_RDONLY, &fd, &size, why);
+    if (!status) close(fd);
+    return status;
+}
+
+rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_error *why)
+{
+    rf_map own;
+    int fd;
+    size_t size;
+    if (rf__find_in_memory(ctx, path, &own, why)) return own.data ? (*out = own, RF_OK) : RF_EIO;
+    const rf_status status = rf__open_file(path, O_RDONLY, &fd, &size, why);
+    if (status) return status;
+    if (!size) {
+        close(fd);
+        *out = (rf_map){(const unsigned char *)"", 0, false};
+        return RF_OK;
+    }
+    void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    const int e = errno;
+    close(fd);
+    errno = e;
+    if (p == MAP_FAILED) return refused(why, path, "map");
+    *out = (rf_map){p, size, true};
+    return RF_OK;
+}
+
+/* Reading a page also maps its neighbors, up to a huge page. Those that belong to neighboring tensors are mapped again
+ * when these are read. */
+enum { AROUND = 2 << 20 };
+
+void rf__map_forget(const rf_map *map, size_t offset, size_t size)
+{
+    const size_t from = offset / AROUND * AROUND, end = (offset + size + AROUND - 1) / AROUND * AROUND;
+    const size_t to = end < map->size ? end : map->size;
+    if (map->mapped && to > from && offset + size <= map->size) {
+        const uintptr_t at = (uintptr_t)map->data + from;
+        (void)madvise((void *)at, to - from, MADV_DONTNEED);   /* only a hint: a failure has no effect */
+    }
+}
+
+void rf__map_close(const rf_ctx *ctx, rf_map *map)
+{
+    (void)ctx;
+    if (map->mapped) munmap((void *)(uintptr_t)map->data, map->size);
+    *map = (rf_map){0};
+}
+
+static rf_status copy_of(const rf_ctx *ctx, const rf_map *map, const char *path, size_t limit, char **data,
+                         size_t *size, rf_error *why)
+{
+    if (map->size > limit)
+        return rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got %zu", path, limit, map->size);
+    char *buffer = rf__alloc(ctx, map->size + 1);
+    if (!buffer) return rf_fail(why, RF_ENOMEM, "%s: out of memory after 0 bytes", path);
+    memcpy(buffer, map->data, map->size);
+    buffer[map->size] = 0;
+    *data = buffer;
+    *size = map->size;
+    return RF_OK;
+}
+
+static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, size_t limit, char **data, size_t *size,
+                            rf_error *why)
+{
+    int fd;
+    size_t expect, n = 0, capacity = 0;
+    rf_map own;
+    if (rf__find_in_memory(ctx, path, &own, why))
+        return own.data ? copy_of(ctx, &own, path, limit, data, size, why) : RF_EIO;
+    rf_status status = open_any(path, O_RDONLY, pipes, &fd, &expect, why);
+    if (status) return status;
+    char *buffer = NULL;
+    for (;;) {
+        const size_t space = expect > n ? expect - n : 65536;
+        if (n > limit || expect > limit) {
+            status = rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got %zu", path, limit,
+                             expect > n ? expect : n);
+            break;
+        }
+        if (!rf__grow(ctx, &buffer, &capacity, n + space + 1, 1)) {
+            status = rf_fail(why, RF_ENOMEM, "%s: out of memory after %zu bytes", path, n);
+            break;
+        }
+        const ssize_t got = read(fd, buffer + n, space);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            status = refused(why, path, "read");
+            break;
+        }
+        if (got == 0) {
+            close(fd);
+            buffer[n] = 0;
+            *data = buffer;
+            *size = n;
+            return RF_OK;
+        }
+        n += (size_t)got;
+    }
+    close(fd);
+    rf__free(ctx, buffer);
+    return status;
+}
+
+rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why)
+{
+    return read_whole(ctx, path, false, limit, data, size, why);
+}
+
+rf_status rf__read_named(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why)
+{
+    return read_whole(ctx, path, true, limit, data, size, why);
+}
+
+rf_status rf__write_all(int fd, const void *data, size_t size, const char *path, rf_error *why)
+{
+    const char *p = data;
+    while (size) {
+        const ssize_t n = write(fd, p, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return refused(why, path, "write");
+        p += n;
+        size -= (size_t)n;
+    }
+    return RF_OK;
+}
+
+rf_status rf__path(char *out, size_t size, const char *folder, const char *name, rf_error *why)
+{
+    const size_t n = strlen(folder);
+    const int wrote = snprintf(out, size, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", name);
+    if (wrote < 0 || (size_t)wrote >= size)
+        return rf_fail(why, RF_ERANGE, "%.80s.../%.80s: expected a path of at most %zu bytes, got a longer one", folder,
+                       name, size - 1);
+    return RF_OK;
+}
+
+rf_status rf__sync_folder(const char *path, rf_error *why)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return refused(why, path, "open");
+    rf_status status = RF_OK;
+    if (fsync(fd) && errno != EINVAL && errno != EROFS) status = refused(why, path, "sync");
+    close(fd);
+    return status;
+}
+
+static rf_status sync_parent(const char *path, rf_error *why)
+{
+    char folder[4096];
+    const rf_status status = rf__folder_of(path, folder, sizeof folder, why);
+    return status ? status : rf__sync_folder(folder, why);
+}
+
+rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int *fd, rf_error *why)
+{
+    enum { TRIES = 1000 };                         /* the name may be left from an ended process with the same number */
+    static atomic_uint number;
+    struct stat st;
+    if (!stat(path, &st) && !S_ISREG(st.st_mode)) return rf_fail(why, RF_EIO, "%s: not a file", path);
+    for (int i = 0; i < TRIES; i++) {
+        const unsigned n = atomic_fetch_add(&number, 1);
+        const int wrote = snprintf(temporary, size, "%s.tmp-%ld-%u", path, (long)getpid(), n);
+        if (wrote < 0 || (size_t)wrote >= size) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
+        *fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (*fd >= 0) return RF_OK;
+        if (errno != EEXIST) break;
+    }
+    return refused(why, temporary, "create");
+}
+
+rf_status rf__replaceable(const char *path, const char *begins, const char *what, rf_error *why)
+{
+    char begin[16];
+    struct stat st;
+    const size_t size = strlen(begins);
+    if (stat(path, &st)) return RF_OK;
+    if (!S_ISREG(st.st_mode)) return rf_fail(why, RF_EIO, "%s: not a file", path);
+    if (!st.st_size) return RF_OK;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : pread(fd, begin, size, 0);
+    if (fd >= 0) close(fd);
+    if (n == (ssize_t)size && !memcmp(begin, begins, size)) return RF_OK;
+    return rf_fail(why, RF_EARG, "%s: expected a %s to replace, got another file; choose another name", path, what);
+}
+
+/* Renames the temporary file to `path`, unless writing has failed. */
+static rf_status replace(int fd, const char *temporary, const char *path, rf_status status, rf_error *why)
+{
+    if (!status && fsync(fd)) status = refused(why, temporary, "sync");
+    if (close(fd) && !status) status = refused(why, temporary, "close");
+    if (!status && rename(temporary, path)) status = refused(why, path, "replace");
+    if (status) unlink(temporary);
+    return status ? status : sync_parent(path, why);
+}
+
+rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why)
+{
+    (void)ctx;
+    char temporary[4096];
+    int fd;
+    rf_status status = rf__temporary_open(path, temporary, sizeof temporary, &fd, why);
+    if (status) return status;
+    status = rf__write_all(fd, data, size, temporary, why);
+    return replace(fd, temporary, path, status, why);
+}
+
+rf_status rf__copy_file(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+{
+    enum { BUFFER = 1 << 18 };
+    char temporary[4096], *buffer = rf__alloc(ctx, BUFFER);
+    int in = -1, out = -1;
+    size_t size;
+    rf_status status = buffer ? rf__open_file(from, O_RDONLY, &in, &size, why)
+                              : rf_fail(why, RF_ENOMEM, "%s: out of memory", from);
+    if (!status) status = rf__temporary_open(to, temporary, sizeof temporary, &out, why);
+    for (ssize_t n = 1; !status && n;) {
+        n = read(in, buffer, BUFFER);
+        if (n < 0 && errno == EINTR) continue;
+        status = n < 0 ? refused(why, from, "read") : rf__write_all(out, buffer, (size_t)n, temporary, why);
+    }
+    if (out >= 0) status = replace(out, temporary, to, status, why);
+    if (in >= 0) close(in);
+    rf__free(ctx, buffer);
+    return status;
+}
+
+/* ---- the contents of a folder ---- */
+
+typedef struct few { char first[256], second[256], last[256]; size_t n; } few;    /* sorted by name, with 2 before 10 */
+
+static void add_name(few *f, const char *name)
+{
+    f->n++;
+    if (f->n == 1 || strverscmp(name, f->last) > 0) snprintf(f->last, sizeof f->last, "%s", name);
+    if (f->n == 1 || strverscmp(name, f->first) < 0) {
+        memcpy(f->second, f->first, sizeof f->second);
+        snprintf(f->first, sizeof f->first, "%s", name);
+    } else if (f->n == 2 || strverscmp(name, f->second) < 0) {
+        snprintf(f->second, sizeof f->second, "%s", name);
+    }
+}
+
+size_t rf__folders_holding(const char *folder, const char *file, char *out, size_t size)
+{
+    char path[4096], below[4096];
+    few f = {.n = 0};
+    DIR *d = folder && file && out && size ? opendir(folder) : NULL;
+    if (out && size) *out = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (*e->d_name != '.' && !rf__path(below, sizeof below, folder, e->d_name, NULL) &&
+            !rf__path(path, sizeof path, below, file, NULL) && !access(path, F_OK))
+            add_name(&f, e->d_name);
+    if (d) closedir(d);
+    if (f.n) snprintf(out, size, "%s%s%s%s%s%s", f.first, f.n > 1 ? ", " : "", f.n > 1 ? f.second : "",
+                      f.n > 3 ? ", ..." : "", f.n > 2 ? ", " : "", f.n > 2 ? f.last : "");
+    return f.n;
+}
+
+rf_status rf__name_folders_below(const char *folder, const char *file, rf_error *why)
+{
+    char names[120], path[4096];
+    if (!why || rf__path(path, sizeof path, folder, file, NULL) || !access(path, F_OK)) return why ? why->code : RF_OK;
+    const size_t n = strlen(why->text);
+    if (rf__folders_holding(folder, file, names, sizeof names))
+        snprintf(why->text + n, sizeof why->text - n, "; folders in it have one: %s", names);
+    return why->code;
+}

@@ -1,0 +1,198 @@
+/* bert_layer.c — embeddings and layers of BERT.                      Devlin et al. 2019; Su et al. 2021 (RoFormer)
+ *
+ *     h_0 = norm(word[id] + type[tt])  ( W_p + b_p  if embeddings are narrower than the model )
+ *           words times sqrt(E) with scale_embedding; encodings with learned positions add them to the words
+ *     a   = softmax(R(m) q (R(n) k)^T / sqrt D) v,    q, k, v = h W_q, h W_k, h W_v
+ *     h   = norm(h + drop(a W_o))
+ *     h   = norm(h + drop(act(h W_1) W_2)),  or with a gate  norm(h + drop((act(h W_g) * (h W_1)) W_2))
+ *
+ * The rows of the family decide whether there are biases and scales of norms; the family also selects the norm.
+ *
+ * Layers of a decoder have attention to the source s between the two, without rotation       Vaswani et al. 2017, 3.1
+ *
+ *     h   = norm(h + drop(softmax(q k^T / sqrt D) v W_o)),   q = h W_q,   k, v = s W_k, s W_v
+ *
+ * With normalize_before, the norm is before each sub-layer f, and once after the last       Xiong et al. 2020
+ *
+ *     h   = h + drop(f(norm(h))),  or with a norm of what is added  h = h + drop(norm(f(norm(h))))
+ *
+ * Grouped queries have fewer heads of keys and values; norms of their own may stand between h W_q, h W_k and R. */
+#include <math.h>
+
+#include "graph/graph.h"
+#include "model/layers/bert_layer.h"
+
+rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
+{
+    const rf_config *c = b->config;
+    const rf_bert_embedding *w = b->weights;
+    const float scale = sqrtf((float)c->embedding_size);
+    const int64_t N = b->at.N;
+    const int32_t *const id[] = {b->at.id};
+    rf_tensor *word = c->scale_embedding ? rf_mix(g, w->word, 1, &scale, id, N) : rf_embed(g, w->word, b->at.id, N);
+    if (b->is->embed) word = b->is->embed(g, &b->at, word);
+    if (!w->type && !w->norm) return rf_dropout(g, word, c->hidden_dropout_prob);
+    rf_tensor *type = w->type ? rf_spend(rf_embed(g, w->type, b->at.type, N)) : NULL;
+    rf_tensor *h = rf_norm(g, rf_spend(word), type, 0, w->norm, w->norm_bias, c->layer_norm_eps, b->family->norm);
+    h = rf_dropout(g, h, c->hidden_dropout_prob);
+    return w->project ? rf_linear(g, h, w->project, w->project_bias, RF_ACT_NONE) : h;
+}
+
+static rf_tensor *norm(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
+{
+    return rf_norm(g, h, NULL, 0, gamma, beta, b->config->layer_norm_eps, b->family->norm);
+}
+
+/* The input of a sub-layer, computed from h. */
+static rf_tensor *before(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
+{
+    return b->config->normalize_before ? norm(g, b, h, gamma, beta) : h;
+}
+
+/* The new h, computed from the result x of the sub-layer. */
+static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta,
+                         rf_tensor *after)
+{
+    const rf_config *c = b->config;
+    if (after) x = norm(g, b, x, after, NULL);
+    if (c->normalize_before) return rf_add(g, rf_dropout(g, x, c->hidden_dropout_prob), h);
+    return rf_norm(g, rf_spend(x), h, c->hidden_dropout_prob, gamma, beta, c->layer_norm_eps, b->family->norm);
+}
+
+/* Both, in one pass, between two sub-layers with norms before them: h becomes the new h; returns the input. */
+static rf_tensor *between(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor **h)
+{
+    const rf_config *c = b->config;
+    const rf_bert_layer *w = b->weights;
+    if (w->after) x = norm(g, b, x, w->after, NULL);
+    x = rf_dropout(g, x, c->hidden_dropout_prob);
+    return rf__norm_and_sum(g, x, *h, w->norm2, w->norm2_bias, c->layer_norm_eps, b->family->norm, h);
+}
+
+rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b)
+{
+    const rf_bert_layer *w = b->weights;
+    return rf_linear(g, b->source, w->cross_keys, w->cross_keys_bias, RF_ACT_NONE);              /* [M, 2C] */
+}
+
+static rf_tensor *attend_to_source(rf_graph *g, const rf_block *b, rf_tensor *h)
+{
+    const rf_bert_layer *w = b->weights;
+    rf_tensor *x = before(g, b, h, w->cross_norm, w->cross_norm_bias);
+    rf_tensor *q = rf_linear(g, x, w->cross_query, w->cross_query_bias, RF_ACT_NONE);            /* [N, C]  */
+    rf_tensor *a = rf__block_cross_attention(g, b, q);
+    a = rf_linear(g, a, w->cross_out, w->cross_out_bias, RF_ACT_NONE);
+    return behind(g, b, a, h, w->cross_norm, w->cross_norm_bias, NULL);
+}
+
+/* act(x W_1) W_2 [N, C], or with a gate. */
+static rf_tensor *feed(rf_graph *g, const rf_block *b, rf_tensor *x)
+{
+    const rf_bert_layer *w = b->weights;
+    const rf_config *c = b->config;
+    const rf_act act = c->hidden_act;
+    rf_tensor *f = rf__feed_forward(g, x, w->up, w->up_bias, act, w->down, w->down_bias);
+    if (f) return f;
+    f = b->family->gated ? rf_gated_linear(g, x, w->up, w->up_bias, act, b->family->gate)
+                         : rf_linear(g, x, w->up, w->up_bias, act);                              /* [N, F]  */
+    if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);
+    return rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
+}
+
+rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
+{
+    const rf_config *c = b->config;
+    const rf_bert_layer *w = b->weights;
+    rf_tensor *x = b->at.layer || !b->family->first_bare ? before(g, b, h, w->norm, w->norm_bias) : h;
+    rf_tensor *qkv = rf_linear(g, x, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
+    if (w->query_norm)
+        qkv = rf_head_norm(g, qkv, w->query_norm, w->key_norm, b->spec.heads, b->spec.kv_heads, c->layer_norm_eps,
+                           b->family->norm);
+    rf_tensor *a = rf__block_attention(g, b, qkv);
+    if (b->row) a = rf_rows(g, a, b->row, b->rows);
+    if (b->row) h = rf_rows(g, h, b->row, b->rows);                        /* only the requested ones of the N tokens */
+    a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
+    const bool attends = b->source || b->cross.past;
+    if (c->normalize_before && !attends) {
+        x = between(g, b, a, &h);
+    } else {
+        h = behind(g, b, a, h, w->norm, w->norm_bias, w->after);
+        if (attends) h = attend_to_source(g, b, h);
+        x = before(g, b, h, w->norm2, w->norm2_bias);
+    }
+    return behind(g, b, feed(g, b, x), h, w->norm2, w->norm2_bias, w->after2);
+}
+
+rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)
+{
+    const rf_bert_embedding *w = b->weights;
+    return b->config->normalize_before ? norm(g, b, h, w->last, w->last_bias) : h;
+}
+
+/* Stored for a layer: query, key, value; attention and its log-sum-exp; the sums before the norms, their means and
+ * deviations, and their results; the feed-forward before its activation. Temporary: the feed-forward after its
+ * activation; adjoints of a norm's sum and of its dropout; those of query, key and value. For a label: its row,
+ * transform (twice), norm and adjoint. Forward: a layer with its input, query, key, value; attention and its
+ * projection; the feed-forward inside and out; both norms. */
+rf_footprint rf__bert_footprint(const rf_config *c, bool bf16)
+{
+    const double C = (double)c->hidden_size, E = (double)c->embedding_size, F = (double)c->intermediate_size,
+                 H = (double)c->num_attention_heads;
+    const bool projected = c->embedding_size != c->hidden_size, drops = c->hidden_dropout_prob > 0;
+    return (rf_footprint){
+        .embeddings = 4 * ((drops || projected ? 3 : 2) * E + (projected ? C : 0)),
+        .layer = 4 * (8 * C + H + 4) + (bf16 ? 2 : 4) * F,
+        .last = 4 * (4 * C + H),
+        .passing = 4 * (F + (drops ? 2 : 1) * C + 3 * C),
+        .label = 4 * (C + 4 * E),
+        .forward = 4 * (3 * E + (projected ? C : 0) + 8 * C + F),
+        .forward_last = 4 * (3 * E + (projected ? C : 0) + 4 * C),
+    };
+}
+
+/* With a gate, both of its halves and their result are stored as well, and the adjoints of all three are temporary.
+ * With norms before the sub-layers, the results of the norms and of the dropout after each sub-layer are stored as
+ * well. */
+rf_footprint rf__gated_footprint(const rf_config *c, bool bf16)
+{
+    const double F = (double)c->intermediate_size;
+    rf_footprint f = rf__bert_footprint(c, bf16);
+    f.layer += 4 * 2 * F;
+    f.passing += 4 * 2 * F;
+    f.forward += 4 * 2 * F;
+    if (!c->normalize_before) return f;
+    const double C = (double)c->hidden_size;
+    f.layer += 4 * 2 * (c->hidden_dropout_prob > 0 ? 2 : 1) * C;
+    f.embeddings += 4 * C;
+    return f;
+}
+
+const rf_family_row rf__rows_bert_embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, {{0}, 0}};
+const rf_family_row rf__rows_pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRAINED), {{0}, 0}};
+const rf_family_row rf__rows_pooled_choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
+
+#define DENSE                                                                                                          \
+    RF_TENSOR(rf_head_weights, dense, "dense.weight", "CC", NORMAL, true, 0),                                          \
+    RF_TENSOR(rf_head_weights, dense_bias, "dense.bias", "C", ZEROS, false, 0)
+const rf_family_row rf__rows_dense_labels[] = {DENSE, RF_BERT_CLASSIFIER("KC", "K"), {{0}, 0}};
+const rf_family_row rf__rows_dense_choice[] = {DENSE, RF_BERT_CLASSIFIER("1C", "1"), {{0}, 0}};
+#undef DENSE
+
+const rf_silent rf__silent_bert[] = {
+    {"embeddings.position_ids", NULL},
+    {"embeddings.token_type_ids", NULL},
+    {"cls.predictions.decoder.weight", "tie_word_embeddings"},
+    {"cls.predictions.decoder.bias", NULL},
+    {0},
+};
+
+const rf_family_row rf__rows_bert_layer[] = {
+    RF_BERT_ATTENTION,
+    RF_BERT_ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
+    RF_BERT_ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
+    RF_BERT_ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
+    RF_BERT_ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
+    RF_BERT_ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    {{0}, 0},
+};

@@ -1,0 +1,106 @@
+/* llama_layer.c — heads, names and keys of families of LLaMA's kind; see families/llama.h. */
+#include "model/layers/llama_layer.h"
+
+#include "model/layers/bert_layer.h"
+#include "store/store.h"
+
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
+static const rf_family_row words[] = {
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", NORMAL, true, 0),
+    {{0}, 0},
+};
+static const rf_family_row texts[] = {ROW("score.weight", "KC", NORMAL, true, 0, out), {{0}, 0}};
+static const rf_family_row tokens[] = {
+    ROW("score.weight", "KC", NORMAL, true, 0, out),
+    ROW("score.bias", "K", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+const rf_head_row rf__llama_heads[] = {
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, words, rf__head_none},
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_LAST, texts, rf__head_plain},
+    {RF_HEAD_TOKEN, RF_HEAD_INPUT_ALL, tokens, rf__head_token},
+    {RF_HEAD_EMBED, RF_HEAD_INPUT_POOLED, NULL, rf__head_none},
+    {0},
+};
+
+const rf_spelling rf__llama_spelling[] = {{0}};
+const rf_silent rf__llama_silent[] = {
+    {"lm_head.weight", "tie_word_embeddings"},
+    {"layers.*.self_attn.rotary_emb.inv_freq", NULL},           /* transformers computes them                         */
+    {"rotary_emb.inv_freq", NULL},
+    {0},
+};
+const char *const rf__llama_positions[] = {"rotary", NULL};
+
+/* As with norms before sub-layers and a gate, but for the widths of queries, keys and values (there 3C, and C of the
+ * result of attention), which are kept once more where they have norms. */
+static rf_footprint footprint(const rf_config *c, bool bf16, int copies)
+{
+    const double C = (double)c->hidden_size, q = (double)rf__config_query_columns(c),
+                 all = copies * (q + 2 * (double)rf__config_key_columns(c));
+    rf_footprint f = rf__gated_footprint(c, bf16);
+    f.layer += 4 * (all + q - 4 * C);
+    f.passing += 4 * (all - 3 * C);
+    f.forward += 4 * (all + q - 4 * C);
+    return f;
+}
+
+rf_footprint rf__llama_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 1); }
+rf_footprint rf__head_norms_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 2); }
+
+rf_status rf__kind_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why)
+{
+    const json_t *one = json_object_get(both, kind), *theta = json_object_get(one, "rope_theta");
+    const char *type = json_string_value(json_object_get(one, "rope_type"));
+    if (type && strcmp(type, "default") != 0)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_parameters: %s: rope_type: expected default, got \"%s\"", file,
+                       kind, rf__printable(type).text);
+    if (!theta || json_is_null(theta)) return RF_OK;
+    if (!json_is_number(theta) || !(json_number_value(theta) > 1))
+        return rf_fail(why, RF_EDATA, "%s: rope_parameters: %s: rope_theta: expected a number above 1, got another "
+                       "value", file, kind);
+    *base = json_number_value(theta);
+    return RF_OK;
+}
+
+rf_status rf__layer_types_count(const char *file, const json_t *list, const rf_config *c, rf_error *why)
+{
+    const size_t n = json_array_size(list);
+    if (json_is_array(list) && (int64_t)n == c->num_hidden_layers) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: layer_types: expected num_hidden_layers, %lld, entries, got %zu", file,
+                   (long long)c->num_hidden_layers, n);
+}
+
+rf_status rf__layer_type(const char *file, const json_t *list, size_t i, bool *full, rf_error *why)
+{
+    const char *type = json_string_value(json_array_get(list, i));
+    *full = type && !strcmp(type, "full_attention");
+    if (*full || (type && !strcmp(type, "sliding_attention"))) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: layer_types[%zu]: expected full_attention or sliding_attention, got %s",
+                   file, i, type ? rf__printable(type).text : "another value");
+}
+
+rf_status rf__llama_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *list = json_object_get(root, "layer_types");
+    if (!list || json_is_null(list)) return RF_OK;
+    rf_status status = rf__layer_types_count(file, list, c, why);
+    for (size_t i = 0; i < json_array_size(list) && !status; i++) {
+        bool full;
+        status = rf__layer_type(file, list, i, &full, why);
+        if (!status && !full)
+            status = rf_fail(why, RF_EUNSUPPORTED, "%s: layer_types[%zu]: expected full_attention, got "
+                             "sliding_attention; layers that see near tokens alone are not supported in this family",
+                             file, i);
+    }
+    return status;
+}
+
+void rf__llama_write(const rf_config *c, json_t **more)
+{
+    (void)c;
+    json_object_del(*more, "layer_types");
+    json_object_del(*more, "rope_parameters");
+}

@@ -1,0 +1,90 @@
+/* seq2seq.c — an encoder and a decoder: tensors and keys as in transformers' MarianMTModel.
+ *
+ *     s = encoder(source),   h = decoder(target, s)                layers: bert_layer.c;  the rows are in their order
+ *     logits = h word^T
+ *
+ * Source, target and logits share one table of words (share_encoder_decoder_embeddings and tie_word_embeddings, which
+ * is usual), or the source has its own, or the logits, or each. Matrices are initialized with normal numbers of
+ * variance 2 / (rows + columns), word embeddings with variance 1 / columns. */
+#include "model/layers/seq2seq.h"
+
+#define ROW(when, member, ...) RF_TENSOR_WHEN(rf__when_##when, rf_bert_embedding, member, __VA_ARGS__)
+const rf_family_row rf__rows_source_embeddings[] = {
+    ROW(shared_words, word, "shared.weight", "VE", WIDTH, true, RF_ROW_WORDS),
+    ROW(separate_words, word, "encoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS),
+    ROW(before, last, "encoder.layer_norm.weight", "C", ONES, false, 0),
+    ROW(before, last_bias, "encoder.layer_norm.bias", "C", ZEROS, false, 0),
+    {{0}, 0},
+};
+static const rf_family_row target_words[] = {
+    ROW(separate_words, word, "decoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS),
+    ROW(before, last, "decoder.layer_norm.weight", "C", ONES, false, 0),
+    ROW(before, last_bias, "decoder.layer_norm.bias", "C", ZEROS, false, 0),
+    {{0}, 0},
+};
+#undef ROW
+
+#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
+#define SELF \
+    ROW("self_attn.q_proj.weight", "CC", GLOROT, true, 0, qkv), \
+        ROW("self_attn.k_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, qkv), \
+        ROW("self_attn.v_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, qkv), \
+        ROW("self_attn.q_proj.bias", "C", ZEROS, false, 0, qkv_bias), \
+        ROW("self_attn.k_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias), \
+        ROW("self_attn.v_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias), \
+        ROW("self_attn.out_proj.weight", "CC", GLOROT, true, 0, out), \
+        ROW("self_attn.out_proj.bias", "C", ZEROS, false, 0, out_bias), \
+        ROW("self_attn_layer_norm.weight", "C", ONES, false, 0, norm), \
+        ROW("self_attn_layer_norm.bias", "C", ZEROS, false, 0, norm_bias)
+#define CROSS \
+    ROW("encoder_attn.q_proj.weight", "CC", GLOROT, true, 0, cross_query), \
+        ROW("encoder_attn.q_proj.bias", "C", ZEROS, false, 0, cross_query_bias), \
+        ROW("encoder_attn.k_proj.weight", "CC", GLOROT, true, 0, cross_keys), \
+        ROW("encoder_attn.v_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, cross_keys), \
+        ROW("encoder_attn.k_proj.bias", "C", ZEROS, false, 0, cross_keys_bias), \
+        ROW("encoder_attn.v_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, cross_keys_bias), \
+        ROW("encoder_attn.out_proj.weight", "CC", GLOROT, true, 0, cross_out), \
+        ROW("encoder_attn.out_proj.bias", "C", ZEROS, false, 0, cross_out_bias), \
+        ROW("encoder_attn_layer_norm.weight", "C", ONES, false, 0, cross_norm), \
+        ROW("encoder_attn_layer_norm.bias", "C", ZEROS, false, 0, cross_norm_bias)
+#define FEED_FORWARD \
+    ROW("fc1.weight", "FC", GLOROT, true, 0, up), ROW("fc1.bias", "F", ZEROS, false, 0, up_bias), \
+        ROW("fc2.weight", "CF", GLOROT, true, 0, down), ROW("fc2.bias", "C", ZEROS, false, 0, down_bias), \
+        ROW("final_layer_norm.weight", "C", ONES, false, 0, norm2), \
+        ROW("final_layer_norm.bias", "C", ZEROS, false, 0, norm2_bias), \
+    { \
+        {0}, 0 \
+    }
+const rf_family_row rf__rows_source_layer[] = {SELF, FEED_FORWARD};
+static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD};
+#undef ROW
+
+const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_bert_embedding, word)};
+
+/* Tables that are computed, and copies of tied tensors, in older folders. */
+const rf_silent rf__seq2seq_silent[] = {
+    {"encoder.embed_positions.weight", NULL},
+    {"decoder.embed_positions.weight", NULL},
+    {"encoder.embed_tokens.weight", "share_encoder_decoder_embeddings"},
+    {"decoder.embed_tokens.weight", "share_encoder_decoder_embeddings"},
+    {"lm_head.weight", "tie_word_embeddings"},
+    {0},
+};
+
+/* For one stack; a label is its row and its adjoint. A decoder's layer also has attention to the source: query, result,
+ * sum and norm of each of its tokens, key and value of each source token. With normalize_before, a sub-layer's result,
+ * its dropout and the sum with h are stored as well, and there is a norm after the last layer. */
+rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16)
+{
+    const double C = (double)c->hidden_size, H = (double)c->num_attention_heads;
+    rf_footprint f = rf__bert_footprint(c, bf16);
+    f.label = 4 * 2 * C;
+    if (c->normalize_before) {
+        f.layer += 4 * (c->is_decoder ? 3 : 2) * (c->hidden_dropout_prob > 0 ? 2 : 1) * C;
+        f.embeddings += 4 * C;
+    }
+    if (!c->is_decoder) return f;
+    f.layer += 4 * (4 * C + H + 2);
+    f.source = 4 * 2 * C;
+    return f;
+}

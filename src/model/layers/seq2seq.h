@@ -1,0 +1,57 @@
+/* seq2seq.h — the tensors of an encoder and a decoder, with the names of transformers' MarianMTModel; see seq2seq.c. */
+#ifndef RF_SEQ2SEQ_H
+#define RF_SEQ2SEQ_H
+
+#include "model/layers/bert_layer.h"
+
+extern const rf_family_row rf__rows_source_embeddings[], rf__rows_source_layer[];
+extern const rf_family_decoder rf__seq2seq_decoder;
+extern const rf_silent rf__seq2seq_silent[];
+rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16);
+
+/* The part of a row that families with two such stacks share. */
+#define RF_SEQ2SEQ \
+    .prefix = "model.", .embedding = rf__rows_source_embeddings, .layer = rf__rows_source_layer, \
+    .decoder = &rf__seq2seq_decoder, .silent = rf__seq2seq_silent, .norm = RF_NORM_LAYER, \
+    .footprint = rf__seq2seq_footprint, .source_keys = rf__bert_source_keys, .finish = rf__bert_finish, RF_BERT_LAYER
+
+/* Keys under transformers' names, with the family's defaults; those that it does not have are written only if they
+ * differ from the default. */
+#define RF_SEQ2SEQ_NONE(name) \
+    { \
+        name, RF_KEY_NONE, 0, 0, 0, 0, 0 \
+    }
+#define RF_SEQ2SEQ_KEYS(width, layers, heads, inner, vocab, start, eos, scale) \
+    RF_SEQ2SEQ_NONE("attention_probs_dropout_prob"), RF_SEQ2SEQ_NONE("embedding_size"), \
+        RF_SEQ2SEQ_NONE("hidden_dropout_prob"), RF_SEQ2SEQ_NONE("hidden_size"), RF_SEQ2SEQ_NONE("initializer_range"), \
+        RF_SEQ2SEQ_NONE("intermediate_size"), RF_SEQ2SEQ_NONE("num_attention_heads"), \
+        RF_SEQ2SEQ_NONE("num_hidden_layers"), RF_SEQ2SEQ_NONE("type_vocab_size"), \
+        RF_CONFIG_KEY_AS("layer_norm_eps", layer_norm_eps, NUMBER, 1e-5, 0, 1, RF_KEY_OPEN_LOW | RF_KEY_OURS), \
+        RF_CONFIG_KEY_AS("max_position_embeddings", max_position_embeddings, WHOLE, 1024, 1, 16777216, 0), \
+        RF_CONFIG_KEY_AS("pad_token_id", pad_token_id, WHOLE, start, -1, 16777215, RF_KEY_NULL), \
+        RF_CONFIG_KEY_AS("rotary_value", rotary_value, TRUTH, 0, 0, 1, RF_KEY_OURS), \
+        RF_CONFIG_KEY_AS("vocab_size", vocab_size, WHOLE, vocab, 1, 16777216, 0), \
+        RF_CONFIG_KEY_AS("scale_embedding", scale_embedding, TRUTH, scale, 0, 1, 0), \
+        RF_CONFIG_KEY_AS("activation_dropout", activation_dropout, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH), \
+        RF_CONFIG_KEY_AS("attention_dropout", attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH), \
+        RF_CONFIG_KEY_AS("d_model", hidden_size, WHOLE, width, 2, 65536, 0), \
+        RF_CONFIG_KEY_AS("decoder_attention_heads", decoder_attention_heads, WHOLE, heads, 1, 4096, 0), \
+        RF_CONFIG_KEY_AS("decoder_ffn_dim", decoder_ffn_dim, WHOLE, inner, 1, 1048576, 0), \
+        RF_CONFIG_KEY_AS("decoder_layers", decoder_layers, WHOLE, layers, 1, 1024, 0), \
+        RF_CONFIG_KEY_AS("decoder_start_token_id", decoder_start_token_id, WHOLE, start, 0, 16777215, 0), \
+        RF_CONFIG_KEY_AS("decoder_vocab_size", decoder_vocab_size, WHOLE, -1, -1, 16777216, RF_KEY_NULL), \
+        RF_CONFIG_KEY_AS("dropout", hidden_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH), \
+        RF_CONFIG_KEY_AS("encoder_attention_heads", num_attention_heads, WHOLE, heads, 1, 4096, 0), \
+        RF_CONFIG_KEY_AS("encoder_ffn_dim", intermediate_size, WHOLE, inner, 1, 1048576, 0), \
+        RF_CONFIG_KEY_AS("encoder_layers", num_hidden_layers, WHOLE, layers, 1, 1024, 0), \
+        RF_CONFIG_KEY_AS("eos_token_id", eos_token_id, WHOLE, eos, 0, 16777215, 0), \
+        RF_CONFIG_KEY_AS("init_std", initializer_range, NUMBER, 0.02, 0, 100, RF_KEY_OPEN_LOW), \
+        RF_CONFIG_KEY_AS("is_encoder_decoder", is_encoder_decoder, TRUTH, 1, 1, 1, 0), \
+        RF_CONFIG_KEY_AS("normalize_before", normalize_before, TRUTH, 0, 0, 1, RF_KEY_OURS), \
+        RF_CONFIG_KEY_AS("rotary_cross_attention", rotary_cross_attention, TRUTH, 0, 0, 1, RF_KEY_OURS), \
+        RF_CONFIG_KEY_AS("share_encoder_decoder_embeddings", share_encoder_decoder_embeddings, TRUTH, 1, 0, 1, 0), \
+    { \
+        0 \
+    }
+
+#endif

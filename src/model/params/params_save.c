@@ -1,0 +1,119 @@
+/* params_save.c — writes parameters to model.safetensors, as transformers does. */
+#include <stdio.h>
+
+#include "model/family.h"
+#include "model/params/params.h"
+#include "store/store.h"
+
+/* The output bias has two names in transformers. If tied, the second follows from the first; if untied, it is the one
+ * that is used. */
+static const char *second_name(const rf_params *params, const rf_param *p)
+{
+    if (!(p->flags & RF_ROW_TWICE) || params->config.tie_word_embeddings) return NULL;
+    for (const rf_spelling *s = params->family->spelling; s && s->ours; s++)
+        if (!strcmp(s->ours, p->name)) return s->theirs;
+    return NULL;
+}
+
+static rf_weight_out as_output(const rf_param *p, const float *slab, rf_type type)
+{
+    rf_weight_out out = {.name = p->name, .type = type, .rank = p->rank, .data = slab + p->offset};
+    for (int i = 0; i < p->rank; i++) out.dim[i] = p->dim[i];
+    return out;
+}
+
+typedef char scale_name[sizeof ((rf_param *)0)->name + 8];
+
+/* A matrix in int8 is followed by its scales, which are f32 whatever the type of the others. */
+static size_t add_scale(rf_weight_out *out, size_t n, size_t i, const float *scale, char *name, size_t size)
+{
+    snprintf(name, size, "%s_scale", out[i].name);
+    out[i].type = RF_I8;
+    out[n] = (rf_weight_out){.name = name, .type = RF_F32, .rank = 2, .dim = {out[i].dim[0], 1}, .data = scale};
+    return n + 1;
+}
+
+/* What is written, and a copy of the tensor whose rows are being put into the order of the file. */
+typedef struct writing {
+    const rf_params *params;
+    const float *slab;
+    float *const *scale;
+    rf_weight_out *out;
+    size_t *owner;                      /* [n] the parameter of each of them                                          */
+    float *copy;
+} writing;
+
+/* An rf__fetch: tensors of parameters with RF_ROW_BY_HEAD have no data before. */
+static const float *in_file_order(void *user, size_t i, rf_error *why)
+{
+    writing *w = user;
+    const size_t at = w->owner[i];
+    const rf_param *p = &w->params->p[at];
+    const float *from = w->out[i].type == RF_F32 && w->scale && w->scale[at] ? w->scale[at] : w->slab + p->offset;
+    const size_t row = (size_t)w->out[i].dim[1] * sizeof *from, bytes = (size_t)p->dim[0] * row;
+    rf__free(w->params->ctx, w->copy);
+    w->copy = rf__alloc(w->params->ctx, bytes);
+    if (!w->copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", bytes), NULL;
+    memcpy(w->copy, from, bytes);
+    return rf__param_reorder(w->params, p, w->copy, row, true, why) ? NULL : w->copy;
+}
+
+/* Lists all tensors; returns their number. */
+static size_t list(writing *w, rf_type type, scale_name *name)
+{
+    const rf_params *params = w->params;
+    size_t n = params->n;
+    for (size_t i = 0; i < params->n; i++) {
+        const char *second = second_name(params, &params->p[i]);
+        const size_t more = n;
+        w->owner[i] = i;
+        w->out[i] = as_output(&params->p[i], w->slab, type);
+        if (w->scale && w->scale[i]) n = add_scale(w->out, n, i, w->scale[i], name[i], sizeof name[i]);
+        if (params->p[i].flags & RF_ROW_BY_HEAD) w->out[i].data = NULL;
+        for (size_t k = more; k < n; k++) {
+            w->owner[k] = i;
+            if (params->p[i].flags & RF_ROW_BY_HEAD) w->out[k].data = NULL;
+        }
+        if (!second) continue;
+        w->owner[n] = i;
+        w->out[n] = w->out[i];
+        w->out[n++].name = second;
+    }
+    return n;
+}
+
+static rf_status write_all(const rf_params *params, const float *slab, float *const *scale, rf_type type,
+                           const char *path, int *fd, rf_error *why)
+{
+    const rf_ctx *ctx = params->ctx;
+    writing w = {params, slab, scale, rf__calloc(ctx, 3 * params->n, sizeof *w.out),
+                 rf__calloc(ctx, 3 * params->n, sizeof *w.owner), NULL};
+    scale_name *name = rf__calloc(ctx, params->n, sizeof *name);
+    rf_status status = w.out && w.owner && name
+                           ? RF_OK
+                           : rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
+    const size_t n = status ? 0 : list(&w, type, name);
+    if (!status) status = rf__weights_stream(ctx, path, w.out, n, NULL, in_file_order, &w, fd, why);
+    rf__free(ctx, w.copy);
+    rf__free(ctx, name);
+    rf__free(ctx, w.owner);
+    rf__free(ctx, w.out);
+    return status;
+}
+
+rf_status rf__params_save(const rf_params *params, const float *slab, rf_type type, const char *path, rf_error *why)
+{
+    return rf__params_write(params, slab, type, path, NULL, why);
+}
+
+rf_status rf__params_write(const rf_params *params, const float *slab, rf_type type, const char *path, int *fd,
+                           rf_error *why)
+{
+    return write_all(params, slab, NULL, type, path, fd, why);
+}
+
+rf_status rf__params_save_scaled(const rf_params *params, const float *slab, float *const *scale, rf_type type,
+                                 const char *path, rf_error *why)
+{
+    return write_all(params, slab, scale, type, path, NULL, why);
+}

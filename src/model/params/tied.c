@@ -1,0 +1,79 @@
+/* tied.c — copies of the word embeddings in files.
+ *
+ *     tie_word_embeddings:                 cls.predictions.decoder.weight = lm_head.weight = word
+ *     share_encoder_decoder_embeddings:    encoder.embed_tokens.weight = decoder.embed_tokens.weight = word
+ *
+ * A copy with other numbers is a separate matrix, which transformers uses regardless of config.json. This library
+ * follows config.json, so a file that contradicts it is refused. */
+#include <stdio.h>
+
+#include "model/family.h"
+#include "model/params/params.h"
+#include "roformer/inspect/files.h"
+#include "store/store.h"
+
+/* A star in `as` stands for the number of a layer; transformers 5.24 writes the star itself. */
+static bool is_named(const char *name, const char *as)
+{
+    for (; *as && *as != '*'; name++, as++)
+        if (*name != *as) return false;
+    if (!*as) return !*name;
+    if (*name == '*') return !strcmp(name + 1, as + 1);
+    const size_t digits = strspn(name, "0123456789");
+    return digits && !strcmp(name + digits, as + 1);
+}
+
+/* The row of a tensor that is not a parameter and is not reported; NULL: it is not in the list. */
+const rf_silent *rf__silent_find(const rf_family *f, const char *name)
+{
+    const char *bare = rf__family_bare(f, name);
+    for (const rf_silent *one = f->silent; one->name; one++)
+        if (is_named(bare, one->name)) return one;
+    return NULL;
+}
+
+static rf_status equal(const rf_ctx *ctx, const rf_weights *w, const rf_weight *a, const rf_weight *b, bool *same,
+                       rf_error *why)
+{
+    *same = a->rank == b->rank;
+    for (int i = 0; *same && i < a->rank; i++) *same = a->dim[i] == b->dim[i];
+    if (!*same || a->data == b->data) return RF_OK;
+    if (!a->stride && !b->stride && !strcmp(a->dtype, b->dtype) && a->bytes == b->bytes) {
+        *same = !memcmp(a->data, b->data, a->bytes);
+        return RF_OK;
+    }
+    float *x = rf__alloc(ctx, a->count * sizeof *x), *y = rf__alloc(ctx, b->count * sizeof *y);
+    rf_status status = x && y ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: two tables of %zu numbers", a->count);
+    if (!status) status = rf_weights_read(w, a, x, 0, why);
+    if (!status) status = rf_weights_read(w, b, y, 0, why);
+    if (!status) *same = !memcmp(x, y, a->count * sizeof *x);
+    rf__free(ctx, x);
+    rf__free(ctx, y);
+    return status;
+}
+
+static rf_status differs(const rf_weights *w, const rf_weight *copy, const rf_weight *word, const char *key,
+                         rf_error *why)
+{
+    return rf_fail(why, RF_EDATA,
+                   "%s: %.100s: expected the numbers of %.100s, as %s is true (or missing) in %s, got others; set %s "
+                   "to false there to use this matrix, as transformers does",
+                   rf__weights_name(w), rf__printable(copy->name).text, rf__printable(word->name).text, key,
+                   RF_FILE_CONFIG, key);
+}
+
+rf_status rf__params_tied(const rf_params *p, const rf_weights *w, const rf_weight *const *match, rf_error *why)
+{
+    const rf_weight *word = match[p->word];
+    rf_status status = RF_OK;
+    if (!word || (p->head != RF_HEAD_MLM && p->head != RF_HEAD_SEQ2SEQ)) return RF_OK;
+    for (size_t i = 0; i < rf_weights_count(w) && !status; i++) {
+        const rf_weight *t = rf_weights_at(w, i);
+        const rf_silent *is = rf__silent_find(p->family, t->name);
+        bool used = !is || !is->copy, same = true;
+        for (size_t k = 0; !used && k < p->n; k++) used = match[k] == t;
+        if (!used) status = equal(p->ctx, w, t, word, &same, why);
+        if (!status && !same) status = differs(w, t, word, is->copy, why);
+    }
+    return status;
+}
