@@ -2,10 +2,11 @@
 # antiberta2.sh — AntiBERTa2, a RoFormer of antibodies, whose tokens are residues separated by blanks.  Ids, predictions
 # for masks and scores of mutations are those of transformers.
 . "$(dirname "$0")/lib"
+. "$here/family_lib"
 golden=$here/../golden/antiberta2
 sed 's/.*"text": "\(.*\)", "ids".*/\1/' "$golden/ids.jsonl" > texts.txt
-sed 's/.*"ids": //; s/}$//; s/ //g' "$golden/ids.jsonl" > theirs.txt
-"$program" tokenize -m "$golden" --json < texts.txt | sed 's/.*"ids":\(\[[0-9,]*\]\).*/\1/' > ours.txt
+golden_ids "$golden/ids.jsonl" > theirs.txt
+token_ids "$golden" < texts.txt > ours.txt
 same theirs.txt ours.txt ids
 "$program" fill-mask -q -m "$golden" --json -k 3 'Ḣ Q V [MASK] L V E' > fill_mask.jsonl || fail "fill-mask"
 close_json "$golden/fill_mask.jsonl" fill_mask.jsonl

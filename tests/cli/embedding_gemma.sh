@@ -2,30 +2,16 @@
 # embedding_gemma.sh — a folder of sentence-transformers as EmbeddingGemma: means, Dense modules, prompts, as
 # sentence-transformers computes them; what is written; what is refused.
 . "$(dirname "$0")/lib"
+. "$here/family_lib"
 golden=$here/../golden/embedding_gemma
-cp -r "$golden/whole" model
+copy whole model
 cp "$here/../golden/fast/gemma.tokenizer.json" model/tokenizer.json
-chmod -R u+w model
-grep '"prompt": null' "$golden/whole/vectors.jsonl" | sed 's/.*"text": "\([^"]*\)".*/\1/' > texts.txt
-numbers() { sed 's/.*\[//; s/[]}]//g; s/ //g' "$1" | tr ',' '\n' | sed 's/^/"score": /'; }
+prompted_texts > texts.txt
+[ "$(wc -l < texts.txt)" -eq 3 ] || fail "expected 3 texts"
 
-# vectors_of MODEL: compared with those of sentence-transformers, with each prompt
-vectors_of() {
-    for prompt in null query document; do
-        [ $prompt = null ] || named="--prompt-name $prompt"
-        # shellcheck disable=SC2086
-        "$program" embed -q -m "$1" ${named:-} --format jsonl texts.txt > ours.jsonl || fail "embed"
-        grep "\"prompt\": \"*$prompt" "$golden/whole/vectors.jsonl" > theirs.jsonl
-        numbers ours.jsonl > ours.txt
-        numbers theirs.jsonl > theirs.txt
-        [ "$(wc -l < theirs.txt)" -eq 60 ] || fail "expected 3 vectors of 20 numbers for $prompt"
-        close_json theirs.txt ours.txt
-    done
-    unset named
-}
-vectors_of model
+prompted_vectors model
 expect 0 'read back and compared' "$program" convert model written
-vectors_of written
+prompted_vectors written
 cmp model/3_Dense/model.safetensors written/3_Dense/model.safetensors || fail "a Dense module changed"
 holds written/config.json '"sliding_window": 8'
 holds written/config.json '"sliding_window_pattern": 2'
@@ -49,13 +35,7 @@ expect 3 'expected a family with a language-model head, got EmbeddingGemma' "$pr
 printf 'text\tpair\tscore\nthe red house\tthe house\t1\nan old river\ta sea\t0\n' > pairs.tsv
 expect 3 'expected no Dense module, got 2: training them is not supported' "$program" finetune --task embed --train pairs.tsv -m model -o tuned --max_steps 2
 
-# refused FILE SED MESSAGE COMMAND...
-refused() {
-    rm -rf broken
-    cp -r model broken
-    sed "$2" "model/$1" > "broken/$1"
-    expect 3 "$3" "$program" embed -m broken -o broken.npy texts.txt
-}
+right=model refusing='embed -m broken -o broken.npy texts.txt'
 refused 2_Dense/config.json 's/"in_features": 24/"in_features": 25/' '2_Dense/config.json: in_features: expected 24, the width of the model.s vectors, got 25'
 refused 3_Dense/config.json 's/"in_features": 40/"in_features": 41/' '3_Dense/config.json: in_features: expected 40, the width of the module before it, got 41'
 refused 3_Dense/config.json 's/"out_features": 20/"out_features": 21/' '3_Dense: linear.weight: expected a tensor of 21 rows of 40 columns as config.json says, got another shape'

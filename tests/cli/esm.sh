@@ -2,15 +2,15 @@
 # esm.sh — ESM-2 folders with their tokenizer agree with transformers: ids, predictions for a mask, vectors of proteins
 # and residues, scores of mutations.  Other models are rejected.
 . "$(dirname "$0")/lib"
-golden=$here/../golden/esm/whole
-cp -r "$golden" model
-chmod -R u+w model
-rm model/*.jsonl
+. "$here/family_lib"
+golden=$here/../golden/esm
+copy whole model
+golden=$golden/whole
 
-sed 's/.*"ids": //; s/}$//; s/ //g' "$golden/ids.jsonl" > theirs.txt
+golden_ids "$golden/ids.jsonl" > theirs.txt
 ids() {
     printf '%s\n' MKTV MKJJLV mkTV 'M K T' 'MK<mask>LV' 'MK <mask> LV' 'A-B.C*' "MKT$(printf '\t')VV  L" MKéV '<cls>MK' 'J J' '<null_1>O<' x '*' 'éé é' |
-        "$program" tokenize -m "$1" --json | sed 's/.*"ids":\(\[[0-9,]*\]\).*/\1/' > ours.txt
+        token_ids "$1" > ours.txt
     same theirs.txt ours.txt "ids of $1"
 }
 ids model
@@ -20,12 +20,9 @@ holds out '"offsets":[[0,0],[0,1],[1,2],[2,4],[5,6],[6,7],[0,0]]'
 # The script's "sequence" separates residues by blanks; so does ours.
 printf '%s\n' 'MK<mask>LV' '<mask>KTVA' 'MKTVLSER<mask>' | "$program" fill-mask -q -m model --json -k 5 > fill_mask.jsonl || fail "fill-mask"
 close_json "$golden/fill_mask.jsonl" fill_mask.jsonl
-flat() { sed 's/.*\[//; s/[]}]//g; s/ //g' "$1" | tr ',' '\n' | sed 's/^/"score": /'; }
 printf 'MKTV\nLSERTIDPKQNF\n' > proteins.txt
 "$program" embed -q -m model --pooling mean --format jsonl proteins.txt > means.jsonl || fail "embed"
-flat means.jsonl > ours.txt
-flat "$golden/means.jsonl" > theirs_means.txt
-close_json theirs_means.txt ours.txt
+close_numbers "$golden/means.jsonl" means.jsonl
 # The share of masked tokens is that of each text, whatever else is in the batch.
 for text in MKTV 'LSERT<mask>DPKQNF'; do "$program" embed -q -m model --pooling mean --format jsonl - << EOT || fail "embed"
 $text
@@ -37,9 +34,7 @@ same alone.jsonl together.jsonl "texts alone and together"
 # Proteins of a FASTA file: the means of their residues, a vector for each of them, scores of mutations.
 printf '>one first\r\nmk\r\nTV*\r\n>two\r\nLSERT\r\nIDPKQNF\r\n' > proteins.fasta
 "$program" embed -q -m model --pooling mean --skip-special-tokens --format jsonl proteins.fasta > residues.jsonl || fail "embed"
-flat residues.jsonl > ours.txt
-flat "$golden/vectors.jsonl" > theirs_vectors.txt
-close_json theirs_vectors.txt ours.txt
+close_numbers "$golden/vectors.jsonl" residues.jsonl
 holds residues.jsonl '{"id": "two", "vector": ['
 "$program" embed -q -m model --pooling mean --skip-special-tokens --input-format lines --format jsonl proteins.txt > lines.jsonl || fail "embed"
 sed 's/.*"vector": //; s/}$//' residues.jsonl > vectors.txt
@@ -123,17 +118,13 @@ ids written
 rm written/tokenizer_config.json
 ids written                             # the class by config.json's model_type
 
-refused() {
-    sed "$1" model/config.json > written/config.json
-    expect 3 "$2" "$program" info -m written
-}
-refused '/position_embedding_type/d' 'position_embedding_type: expected "rotary" .ESM-2., got none'
-refused 's/"rotary"/"absolute"/' 'position_embedding_type: expected "rotary" for a ESM-2, got "absolute"'
-refused 's/"emb_layer_norm_before": false/"emb_layer_norm_before": true/' 'emb_layer_norm_before: expected false, got true'
-refused 's/"is_folding_model": false/"is_folding_model": true/' 'is_folding_model: expected false, got true'
-refused 's/"mask_token_id": 32/"mask_token_id": null/' 'mask_token_id: expected the id of <mask> where token_dropout is true, got none'
-refused 's/"vocab_size"/"rope_interleave": true, "vocab_size"/' 'rope_interleave'
-cp -r model other
-sed 's/"rope_theta": 10000.0/"rope_theta": 20000.0/' model/config.json > other/config.json
-expect 3 'inv_freq.[0-9]*.: expected .* by rope_theta 20000, got' "$program" embed -m other proteins.txt
+right=model
+refused config.json '/position_embedding_type/d' 'position_embedding_type: expected "rotary" .ESM-2., got none'
+refused config.json 's/"rotary"/"absolute"/' 'position_embedding_type: expected "rotary" for a ESM-2, got "absolute"'
+refused config.json 's/"emb_layer_norm_before": false/"emb_layer_norm_before": true/' 'emb_layer_norm_before: expected false, got true'
+refused config.json 's/"is_folding_model": false/"is_folding_model": true/' 'is_folding_model: expected false, got true'
+refused config.json 's/"mask_token_id": 32/"mask_token_id": null/' 'mask_token_id: expected the id of <mask> where token_dropout is true, got none'
+refused config.json 's/"vocab_size"/"rope_interleave": true, "vocab_size"/' 'rope_interleave'
+refusing='embed -m broken proteins.txt'
+refused config.json 's/"rope_theta": 10000.0/"rope_theta": 20000.0/' 'inv_freq.[0-9]*.: expected .* by rope_theta 20000, got'
 done_testing

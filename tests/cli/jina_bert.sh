@@ -2,8 +2,8 @@
 # jina_bert.sh — folders of jina-embeddings-v2: tensors without a prefix, keys that distinguish them from BERT, and
 # rejected ones.
 . "$(dirname "$0")/lib"
+. "$here/family_lib"
 golden=$here/../golden/jina_bert
-copy() { rm -rf "$2"; cp -r "$golden/$1" "$2"; chmod -R u+w "$2"; rm -f "$2/golden.txt"; }
 
 # The published folders have no prefix.  ("bert." of the header becomes blanks behind its JSON.)
 copy masked masked
@@ -31,27 +31,21 @@ for key in '"model_type": "bert"' '"feed_forward_type": "geglu"' '"position_embe
 expect 0 '' "$program" embed -q -m written --pooling mean -o written.npy text.txt
 same bare.npy written.npy "vectors of the folder that was written"
 
-refused() {
-    sed "$1" "$golden/masked/config.json" > whole/config.json
-    expect 3 "$2" "$program" embed -q -m whole --pooling mean -o no.npy text.txt
-}
-refused 's/"geglu"/"reglu"/' 'feed_forward_type: expected a value that identifies a supported model, got reglu'
-refused 's/"geglu"/true/' 'feed_forward_type: expected a string, got true'
-refused 's/"alibi"/"absolute"/' 'feed_forward_type: expected a value that identifies a supported model, got geglu'
-refused 's/"geglu"/"original"/' 'position_embedding_type: expected "absolute" for a BERT, got "alibi"'
-refused 's/{/{"alibi_scaling": 2,/' 'alibi_scaling: expected 1, got 2'
-refused 's/"hidden_act": "gelu"/"hidden_act": "relu"/' 'hidden_act: expected gelu, the function of the gate, got relu'
-refused 's/"intermediate_size": 40/"intermediate_size": 48/' 'mlp.gated_layers.weight: shape: expected \[96,24\] by config.json, got \[80,24\]'
-refused 's/"num_hidden_layers": 2/"num_hidden_layers": 3/' 'encoder.layer.2.attention.self.query.weight: expected a tensor, got none'
+right=whole refusing='embed -q -m broken --pooling mean -o no.npy text.txt'
+refused config.json 's/"geglu"/"reglu"/' 'feed_forward_type: expected a value that identifies a supported model, got reglu'
+refused config.json 's/"geglu"/true/' 'feed_forward_type: expected a string, got true'
+refused config.json 's/"alibi"/"absolute"/' 'feed_forward_type: expected a value that identifies a supported model, got geglu'
+refused config.json 's/"geglu"/"original"/' 'position_embedding_type: expected "absolute" for a BERT, got "alibi"'
+refused config.json 's/{/{"alibi_scaling": 2,/' 'alibi_scaling: expected 1, got 2'
+refused config.json 's/"hidden_act": "gelu"/"hidden_act": "relu"/' 'hidden_act: expected gelu, the function of the gate, got relu'
+refused config.json 's/"intermediate_size": 40/"intermediate_size": 48/' 'mlp.gated_layers.weight: shape: expected \[96,24\] by config.json, got \[80,24\]'
+refused config.json 's/"num_hidden_layers": 2/"num_hidden_layers": 3/' 'encoder.layer.2.attention.self.query.weight: expected a tensor, got none'
 
 # A folder with its tokenizer: ids of transformers, and vectors.
-flat() { sed 's/.*\[//; s/[]}]//g; s/ //g' "$1" | tr ',' '\n' | sed 's/^/"score": /'; }
 sed 's/{"text": "//; s/", "ids".*//' "$golden/whole/vectors.jsonl" > texts.txt
-sed 's/.*"ids": \(\[[0-9, ]*\]\).*/\1/; s/ //g' "$golden/whole/vectors.jsonl" > theirs.txt
-"$program" tokenize -m "$golden/whole" --json < texts.txt | sed 's/.*"ids":\(\[[0-9,]*\]\).*/\1/' > ours.txt
+golden_ids "$golden/whole/vectors.jsonl" > theirs.txt
+token_ids "$golden/whole" < texts.txt > ours.txt
 same theirs.txt ours.txt "ids"
 "$program" embed -q -m "$golden/whole" --pooling mean --format jsonl texts.txt > vectors.jsonl || fail "embed"
-flat "$golden/whole/vectors.jsonl" > theirs.txt
-flat vectors.jsonl > ours.txt
-close_json theirs.txt ours.txt
+close_numbers "$golden/whole/vectors.jsonl" vectors.jsonl
 done_testing

@@ -2,10 +2,10 @@
 # mpnet.sh — MPNet folders with their tokenizer agree with transformers: ids, predictions for a mask, vectors, scores of
 # pairs; from tokenizer.json, from vocab.txt, and without a class.  Unsupported models are rejected.
 . "$(dirname "$0")/lib"
-golden=$here/../golden/mpnet/whole
-cp -r "$golden" model
-chmod -R u+w model
-rm model/ids.jsonl model/vectors.jsonl model/fill_mask.jsonl
+. "$here/family_lib"
+golden=$here/../golden/mpnet
+copy whole model
+golden=$golden/whole
 
 printf 'the river runs to the sea\na small house?\nHello <mask> world\nzebra houses\n' > texts.txt
 cp "$golden/ids.jsonl" theirs.txt
@@ -18,9 +18,7 @@ ids model                               # <mask> takes the blank before it, whic
 "$program" fill-mask -q -m model --json -k 5 'Hello <mask> world' > fill_mask.jsonl || fail "fill-mask"
 close_json "$golden/fill_mask.jsonl" fill_mask.jsonl
 "$program" embed -q -m model --pooling mean --format jsonl texts.txt > vectors.jsonl || fail "embed"
-sed 's/.*\[/[/; s/}$//' vectors.jsonl | tr -d '[] ' | tr ',' '\n' | sed 's/^/"score": /' > ours.txt
-sed 's/.*\[/[/; s/}$//' "$golden/vectors.jsonl" | tr -d '[] ' | tr ',' '\n' | sed 's/^/"score": /' > theirs_vectors.txt
-close_json theirs_vectors.txt ours.txt
+close_numbers "$golden/vectors.jsonl" vectors.jsonl
 
 # <s> A </s></s> B </s>, all of type 0.
 cp model/tokenizer*.json model/pairs
@@ -46,8 +44,7 @@ expect 0 '' "$program" info -m model
 grep -qE 'max_position_embeddings +160$' out || fail "$(grep max_position out)"
 grep -q token_types out && fail "MPNet has no token types: $(grep token_types out)"
 holds written/config.json '"max_position_embeddings": 162'
-for change in 's/"pad_token_id": 1/"pad_token_id": 0/' 's/"relative_attention_num_buckets": 32/"relative_attention_num_buckets": 16/'; do
-    sed "$change" model/config.json > written/config.json
-    expect 3 'pad_token_id|relative_attention_num_buckets: expected .*, got' "$program" info -m written
-done
+right=model
+refused config.json 's/"pad_token_id": 1/"pad_token_id": 0/' 'pad_token_id: expected .*, got'
+refused config.json 's/"relative_attention_num_buckets": 32/"relative_attention_num_buckets": 16/' 'relative_attention_num_buckets: expected .*, got'
 done_testing

@@ -2,15 +2,14 @@
 # nucleotide_transformer.sh — a folder of the Nucleotide Transformer v2 as published: no model_type, words of several
 # letters, texts without an end; its ids are those of transformers.  What letters alone would change is rejected.
 . "$(dirname "$0")/lib"
-golden=$here/../golden/nucleotide_transformer/whole
-cp -r "$golden" model
-chmod -R u+w model
-rm model/*.jsonl model/golden.txt
+. "$here/family_lib"
+golden=$here/../golden/nucleotide_transformer
+copy whole model
 
-sed 's/.*"text": "//; s/", "ids.*//' "$golden/ids.jsonl" > dna.txt
-sed 's/.*"ids": //; s/}$//; s/ //g' "$golden/ids.jsonl" > theirs.txt
+sed 's/.*"text": "//; s/", "ids.*//' "$golden/whole/ids.jsonl" > dna.txt
+golden_ids "$golden/whole/ids.jsonl" > theirs.txt
 ids() {
-    "$program" tokenize -m "$1" --json < dna.txt | sed 's/.*"ids":\(\[[0-9,]*\]\).*/\1/' > ours.txt
+    token_ids "$1" < dna.txt > ours.txt
     same theirs.txt ours.txt "ids of $1"
 }
 ids model
@@ -31,15 +30,13 @@ rm written/special_tokens_map.json
 echo ATC | "$program" tokenize -m written --json | grep -q '"ids":\[3,12,4\]' || fail "eos_token"
 
 # A letter's score would be that of another model than the one that reads words; pairs have no template.
-cp -r "$here/../golden/nucleotide_transformer/sequence" sequence
-chmod -R u+w sequence
+copy sequence sequence
 cp model/vocab.txt model/tokenizer_config.json model/special_tokens_map.json sequence
 expect 3 "sequence: expected a token for each residue, got the token 'ATC'; the model is not one of proteins" "$program" variants -m model --sequence ATCGATCGATCG A1T
 expect 3 'template of two texts is not supported' "$program" classify -m sequence --pair ATC GAT
-sed 's/"add_bias_fnn": false/"add_bias_fnn": "no"/' "$golden/config.json" > model/config.json
-expect 3 'add_bias_fnn: expected true or false, got a string' "$program" info -m model
-sed 's/"add_bias_fnn": false/"add_bias_fnn": true/' "$golden/config.json" > model/config.json
-expect 3 'intermediate.dense.weight: shape: expected \[48,40\] by config.json, got \[96,40\]' "$program" embed -q -m model -o no.npy dna.txt
-sed 's/"rotary"/"absolute"/' "$golden/config.json" > model/config.json
-expect 3 'position_embedding_type: .*absolute' "$program" embed -q -m model -o no.npy dna.txt
+right=model
+refused config.json 's/"add_bias_fnn": false/"add_bias_fnn": "no"/' 'add_bias_fnn: expected true or false, got a string'
+refusing='embed -q -m broken -o no.npy dna.txt'
+refused config.json 's/"add_bias_fnn": false/"add_bias_fnn": true/' 'intermediate.dense.weight: shape: expected \[48,40\] by config.json, got \[96,40\]'
+refused config.json 's/"rotary"/"absolute"/' 'position_embedding_type: .*absolute'
 done_testing

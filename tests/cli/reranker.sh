@@ -2,10 +2,10 @@
 # reranker.sh — a causal reranker as Qwen3-Reranker: its chat template places the query and the line, and the logits of
 # two tokens are the score, as in CrossEncoder of sentence-transformers (tools/golden/golden_reranker.py).
 . "$(dirname "$0")/lib"
+. "$here/family_lib"
 golden=$here/../golden/qwen3
-cp -r "$golden/reranker" model
+copy reranker model
 cp "$golden/whole/model.safetensors" "$golden/whole/tokenizer.json" model
-chmod -R u+w model
 cp "$golden/reranker/texts.txt" texts.txt
 
 # scores_of FOLDER VARIANT [OPTION...]: in the order of the lines
@@ -35,12 +35,7 @@ expect 0 'read back and compared' "$program" convert --dtype bf16 model half
 expect 0 '' "$program" rank -q -m half --cross 'the river runs' texts.txt
 
 # What is refused, by name.
-refused() {     # refused FILE SED MESSAGE
-    rm -rf bad
-    cp -r model bad
-    sed "$2" "model/$1" > "bad/$1"
-    expect 3 "$3" "$program" rank -m bad --cross 'the river runs' texts.txt
-}
+right=model refusing='rank -m broken --cross query texts.txt'
 refused 1_LogitScore/config.json 's/"true_token_id": 83/"true_token_id": 320/' 'true_token_id: expected an id below vocab_size, 320, got 320'
 refused 1_LogitScore/config.json 's/"true_token_id": 83,//' 'true_token_id: expected an id below vocab_size'
 refused 1_LogitScore/config.json 's/causal_logits/scores/' 'module_input_name: expected causal_logits, got "scores"'
@@ -48,9 +43,9 @@ refused modules.json 's/"path": ""/"path": "0_Transformer"/' 'LogitScore: expect
 refused config.json 's/Qwen3ForCausalLM/Qwen3ForTokenClassification/' 'LogitScore: expected a causal language model'
 refused chat_template.jinja 's/ | first }}<|im_end|>/ | last }}<|im_end|>/' 'chat_template.jinja: chat template: expected one that places a query and a document'
 refused chat_template.jinja 's/<Instruct>/{% if x %}&{% endif %}/' 'chat_template.jinja: chat template: expected one that places'
-rm bad/1_LogitScore/config.json
-cp model/chat_template.jinja bad
-expect 4 'expected the file of a module in modules.json' "$program" rank -m bad --cross 'the river runs' texts.txt
+rm broken/1_LogitScore/config.json
+cp model/chat_template.jinja broken
+expect 4 'expected the file of a module in modules.json' "$program" rank -m broken --cross 'the river runs' texts.txt
 expect 3 'transformer_task: expected "feature-extraction", got "text-generation"' "$program" embed -m model texts.txt
 
 # The template in tokenizer_config.json; that of chat_template.jinja takes precedence.

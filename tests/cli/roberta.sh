@@ -2,11 +2,11 @@
 # roberta.sh — RoBERTa folders with vocab.json and merges.txt agree with transformers: ids and offsets with each
 # setting, predictions for a mask, scores of pairs.  Unsupported folders are rejected.
 . "$(dirname "$0")/lib"
+. "$here/family_lib"
 golden=$here/../golden/roberta/whole
 for name in masked pairs; do
-    cp -r "$golden/$name" $name
+    copy $name $name
     cp "$golden/vocab.json" "$golden/merges.txt" "$golden/tokenizer_config.json" $name
-    chmod -R u+w $name
 done
 
 # ids FOLDER: ids and offsets of the texts in the golden file whose settings are those of tokenizer_config.json.
