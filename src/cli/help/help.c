@@ -24,7 +24,7 @@ const cli_exit_row cli_exit_codes[] = {
 };
 
 /* Help shows the defaults from the arguments of a command without any options.  A value outside the limits is not a
- * default: it is determined elsewhere. */
+ * default: it is determined elsewhere.  A help text that states a default itself gets no other one. */
 void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size)
 {
     cli_parsed p = {.command = c};
@@ -95,7 +95,7 @@ void cli_option_notes(const cli_command *c, const cli_option *o, char *out, size
     cli_default_value(c, o, value, sizeof value);
     cli_depends(o->name, depends, sizeof depends);
     int n = snprintf(out, size, "%s%s", o->help, c ? depends : "");
-    if (*value) n += snprintf(out + n, size - (size_t)n, " (default: %s)", value);
+    if (*value && !strstr(o->help, "(default: ")) n += snprintf(out + n, size - (size_t)n, " (default: %s)", value);
     if (o->env) n += snprintf(out + n, size - (size_t)n, " [$%s]", o->env);
     if (o->alias) snprintf(out + n, size - (size_t)n, " (also --%s)", o->alias);
 }
