@@ -293,7 +293,7 @@ static rf_batch cut(const rf_probe *lab, struct cutting *c, int64_t length)
 }
 
 /* Adds one part at one length. */
-static rf_status score(const rf_probe *lab, struct cutting *c, rf_length_loss *out, double *sum, rf_error *why)
+static rf_status add_losses(const rf_probe *lab, struct cutting *c, rf_length_loss *out, double *sum, rf_error *why)
 {
     const int64_t V = rf_model_config(lab->model)->vocab_size;
     const rf_batch b = cut(lab, c, out->length);
@@ -390,7 +390,7 @@ static rf_status measure_lengths(const rf_probe *lab, rf_length_loss out[], int 
         mask(lab, &c, i);
         for (int k = 0; k < count && !status && c.masked.n; k++) {
             rf_error inner = {0};
-            if (out[k].defined && score(lab, &c, &out[k], &c.sum[k * s->n + i], &inner) == RF_ERANGE)
+            if (out[k].defined && add_losses(lab, &c, &out[k], &c.sum[k * s->n + i], &inner) == RF_ERANGE)
                 out[k].defined = false;
             else if (inner.code) status = rf_fail(why, inner.code, "%s", inner.text);
         }

@@ -190,7 +190,7 @@ void rf__json_add(json_t **list, json_t *value)
 
 typedef struct output { char *text; size_t size, capacity; bool failed; } output;
 
-static int put(const char *text, size_t size, void *user)
+static int append_text(const char *text, size_t size, void *user)
 {
     output *o = user;
     size_t need, wide = o->capacity;
@@ -211,7 +211,7 @@ static int put(const char *text, size_t size, void *user)
 char *rf__json_dump(const json_t *value, size_t flags)
 {
     output o = {0};
-    if (value && !json_dump_callback(value, put, &o, flags) && !o.failed) return o.text;
+    if (value && !json_dump_callback(value, append_text, &o, flags) && !o.failed) return o.text;
     free(o.text);
     return NULL;
 }

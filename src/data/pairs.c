@@ -361,7 +361,7 @@ rf_batch rf__pair_batch_side(const rf__pair_batch *b, int side)
 /* The tokens of a pair: as stored, or sampled. */
 typedef struct tokens { const int32_t *id[RF__SIDES]; size_t n[RF__SIDES]; } tokens;
 
-static tokens kept(const rf__pairs *p, size_t i)
+static tokens pair_tokens(const rf__pairs *p, size_t i)
 {
     tokens t;
     for (int s = 0; s < RF__SIDES; s++) {
@@ -386,7 +386,7 @@ void rf__pair_sampling_clear(rf__pair_sampling *x)
  * side, the stored one is used. */
 static tokens tokens_of(const rf__pairs *p, size_t i, int64_t epoch, rf__pair_sampling *x)
 {
-    tokens t = kept(p, i);
+    tokens t = pair_tokens(p, i);
     for (int s = 0; s < RF__SIDES && x; s++) {
         rf_sample_options o;
         const uint64_t place[] = {(uint64_t)epoch, i, (uint64_t)s};
@@ -409,7 +409,7 @@ double rf__pairs_drawn(const rf__pairs *p, rf__pair_sampling *x)
     enum { ENOUGH = 2048 };
     double drawn = 0, all = 0;
     for (size_t i = 0; i < p->n && i < ENOUGH; i++) {
-        const tokens a = kept(p, i), b = tokens_of(p, i, 0, x);
+        const tokens a = pair_tokens(p, i), b = tokens_of(p, i, 0, x);
         all += (double)(a.n[0] + a.n[1] + 2);
         drawn += (double)(b.n[0] + b.n[1] + 2);
     }
@@ -466,7 +466,7 @@ void rf__pairs_pack_in_order(const rf__pairs *p, const rf__pair_marks *marks, si
 {
     clear(b);
     for (; *at < p->n; ++*at) {
-        const tokens t = kept(p, *at);
+        const tokens t = pair_tokens(p, *at);
         if (!add(&t, marks, b)) return;
     }
 }

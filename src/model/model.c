@@ -61,7 +61,7 @@ static rf_status pack_int8_rows(rf_model *m, size_t i, int64_t rows, const int8_
 }
 
 /* Names the tensor that cannot be packed, of those that form one matrix, and the reason. */
-static rf_status name_culprit(const rf_model *m, size_t i, const float *w, const rf_error *whole, rf_error *why)
+static rf_status name_tensor(const rf_model *m, size_t i, const float *w, const rf_error *whole, rf_error *why)
 {
     const size_t span = rf__params_span(&m->params, i);
     for (size_t j = i; j < i + span; w += m->params.p[j++].count) {
@@ -136,8 +136,7 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     rf_status status = RF_OK;
     for (size_t j = 0; j < span && !status; to += p[j++].count) status = read_one(m, from, i + j, to, why);
     rf_error whole = {0};
-    if (!status && (status = pack_rows(m, i, rows, w, &whole)))
-        status = name_culprit(m, i, w, &whole, why);
+    if (!status && (status = pack_rows(m, i, rows, w, &whole))) status = name_tensor(m, i, w, &whole, why);
     rf__free(m->ctx, w);
     return status;
 }

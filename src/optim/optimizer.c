@@ -436,7 +436,7 @@ typedef struct moment {
 } moment;
 enum { MOMENTS = 3 };                   /* per parameter, at most */
 
-static moment whole(const rf__optimizer *o, char letter, size_t param, float *slab)
+static moment whole_moment(const rf__optimizer *o, char letter, size_t param, float *slab)
 {
     const rf_param *p = &o->params->p[param];
     moment m = {.rank = p->rank,
@@ -463,12 +463,12 @@ static int moments_of(const rf__optimizer *o, size_t i, moment out[MOMENTS])
     const rf_param *p = &o->params->p[i];
     int n = 0;
     const size_t second = o->v ? second_of(&table[o->rule.optim], p) : 0;
-    if (o->m) out[n++] = whole(o, 'm', i, o->m);
+    if (o->m) out[n++] = whole_moment(o, 'm', i, o->m);
     if (o->rule.optim == RF_OPTIM_ADAFACTOR && p->rank == 2) {
         out[n++] = line('r', p, p->dim[0], o->v + o->v_at[i]);
         out[n++] = line('c', p, p->dim[1], o->v + o->v_at[i] + p->dim[0]);
     } else if (second) {
-        out[n++] = whole(o, 'v', i, o->v);
+        out[n++] = whole_moment(o, 'v', i, o->v);
         if (table[o->rule.optim].second) out[n - 1].at = o->v + o->v_at[i];
     }
     return n;

@@ -83,7 +83,7 @@ static double one_cycle(double step, double total, double w)
 /* ---- all ---- */
 
 /* The progress after the warm-up, for schedules with the usual warm-up. */
-static double behind_warmup(const rf_train_options *o, double t, double T, double w)
+static double after_warmup(const rf_train_options *o, double t, double T, double w)
 {
     const double x = (t - w) / (T + 1 - w), end = o->learning_rate > 0 ? o->lr_end / o->learning_rate : 0;
     switch (o->lr_scheduler_type) {
@@ -104,6 +104,6 @@ double rf__learning_rate(const rf_train_options *o, int64_t step, int64_t max_st
     case RF_SCHEDULE_CONSTANT:  return o->learning_rate;
     case RF_SCHEDULE_PIECEWISE: return o->learning_rate * piecewise(o->lr_schedule, t);
     case RF_SCHEDULE_ONE_CYCLE: return o->learning_rate * one_cycle(t - 1, T, w);
-    default:                    return t <= w ? o->learning_rate * t / w : o->learning_rate * behind_warmup(o, t, T, w);
+    default:                    return t <= w ? o->learning_rate * t / w : o->learning_rate * after_warmup(o, t, T, w);
     }
 }

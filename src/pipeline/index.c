@@ -86,7 +86,7 @@ static void remove_folder(const char *folder)
 }
 
 /* NAME.tmp-<pid>-<n> whose lines no process has locked. */
-static bool left_behind(const char *name, const char *prefix, const char *folder)
+static bool is_abandoned(const char *name, const char *prefix, const char *folder)
 {
     static const char digits[] = "0123456789";
     char path[4096];
@@ -109,7 +109,7 @@ static void sweep(const char *folder)
     if (n >= (int)sizeof prefix || rf__folder_of(folder, above, sizeof above, NULL)) return;
     DIR *d = opendir(above);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (!rf__path(path, sizeof path, above, e->d_name, NULL) && left_behind(e->d_name, prefix, path))
+        if (!rf__path(path, sizeof path, above, e->d_name, NULL) && is_abandoned(e->d_name, prefix, path))
             remove_folder(path);
     if (d) closedir(d);
 }

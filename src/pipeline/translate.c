@@ -544,7 +544,7 @@ static rf_status put_ids(translator *x, const rf_tokenizer *t, const char *text,
     return add_part(x, 0, e, 0, e->n, why);
 }
 
-static rf_status score(translator *x, const rf_text_score **out, rf_error *why)
+static rf_status score_target(translator *x, const rf_text_score **out, rf_error *why)
 {
     rf_pipeline *p = x->p;
     const int32_t source_start[] = {0, (int32_t)x->start[1]}, n = (int32_t)(x->start[2] - x->start[1]);
@@ -581,7 +581,7 @@ rf_status rf_score_translation(rf_pipeline *p, const char *source, size_t source
         if ((int64_t)(x.start[k + 1] - x.start[k]) > x.limit)
             status = rf_fail(why, RF_ERANGE, "%s: expected at most %lld tokens, got %zu", k ? "translation" : "source",
                              (long long)x.limit, x.start[k + 1] - x.start[k]);
-    if (!status) status = score(&x, out, why);
+    if (!status) status = score_target(&x, out, why);
     x.of = NULL;
     end(&x);
     return status;

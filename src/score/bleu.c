@@ -76,7 +76,7 @@ static double precision(const rf_mt_options *o, double correct, double total, do
     return o->smooth == RF_MT_FLOOR ? rf__mt_round(rf__mt_round(100 * value_of(o), single) / total, single) : 0;
 }
 
-static void score(const rf_mt_options *o, int references, const int64_t *sum, bool single, rf_mt_score *out)
+static void compute_bleu(const rf_mt_options *o, int references, const int64_t *sum, bool single, rf_mt_score *out)
 {
     (void)references;
     const int orders = o->max_order;
@@ -109,4 +109,4 @@ static void signature(const rf_mt_options *o, char *out, size_t size)
 }
 
 const rf__mt_row rf__mt_bleu = {
-    .name = "BLEU", .counts = counts, .segment = segment, .score = score, .signature = signature};
+    .name = "BLEU", .counts = counts, .segment = segment, .score = compute_bleu, .signature = signature};

@@ -92,7 +92,7 @@ static void segment(rf__mt_scratch *s, const rf__mt_line *system, const rf__mt_l
     }
 }
 
-static void score(const rf_mt_options *o, int references, const int64_t *sum, bool single, rf_mt_score *out)
+static void compute_chrf(const rf_mt_options *o, int references, const int64_t *sum, bool single, rf_mt_score *out)
 {
     (void)references;
     *out = (rf_mt_score){.score = f_score(o, sum, single)};
@@ -105,4 +105,4 @@ static void signature(const rf_mt_options *o, char *out, size_t size)
 }
 
 const rf__mt_row rf__mt_chrf = {
-    .name = "chrF", .counts = counts, .segment = segment, .score = score, .signature = signature};
+    .name = "chrF", .counts = counts, .segment = segment, .score = compute_chrf, .signature = signature};

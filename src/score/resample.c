@@ -22,7 +22,7 @@ typedef struct samples {
     int64_t begin;
 } samples;
 
-static double score_of(const rf_mt_result *r, const int64_t *sum, bool single)
+static double metric_of(const rf_mt_result *r, const int64_t *sum, bool single)
 {
     rf_mt_score s;
     r->row->score(&r->o, r->references, sum, single, &s);
@@ -50,8 +50,8 @@ static void one_sample(void *arg, int64_t i, int worker)
             if (s->b) add(s->b, draw[k], y);
         }
     }
-    s->x[s->begin + i] = score_of(s->a, x, !s->swap);
-    if (s->b) s->y[s->begin + i] = score_of(s->b, y, !s->swap);
+    s->x[s->begin + i] = metric_of(s->a, x, !s->swap);
+    if (s->b) s->y[s->begin + i] = metric_of(s->b, y, !s->swap);
 }
 
 static void take(samples *s, int64_t n, uint64_t seed)

@@ -70,13 +70,13 @@ static void first_row(const edits *e, uint32_t *row)
     for (int j = 0; j <= e->m; j++) row[j + 1] = (uint32_t)j * 4 + INSERT;
 }
 
-static uint32_t *kept(const edits *e, int i) { return e->rows + (size_t)(i - 1) * (size_t)e->stride; }
+static uint32_t *stored_row(const edits *e, int i) { return e->rows + (size_t)(i - 1) * (size_t)e->stride; }
 
 /* The stored row i, with column j at j + 1. */
 static void take_row(const edits *e, int i, uint32_t *row)
 {
     if (!i) first_row(e, row);
-    else memcpy(row + low(e, i), kept(e, i), (size_t)(high(e, i) - low(e, i) + 1) * sizeof *row);
+    else memcpy(row + low(e, i), stored_row(e, i), (size_t)(high(e, i) - low(e, i) + 1) * sizeof *row);
 }
 
 /* The distance of `words`, whose first `same` words are those of e->h.  `keep`: they are e->h. */
@@ -86,7 +86,7 @@ static int distance(edits *e, const uint32_t *words, int same, bool keep)
     take_row(e, same, before);
     for (int i = same + 1; i <= e->n; i++) {
         fill_row(e, i, words[i - 1], before, row);
-        if (keep) memcpy(kept(e, i), row + low(e, i), (size_t)(high(e, i) - low(e, i) + 1) * sizeof *row);
+        if (keep) memcpy(stored_row(e, i), row + low(e, i), (size_t)(high(e, i) - low(e, i) + 1) * sizeof *row);
         uint32_t *t = before;
         before = row;
         row = t;
@@ -96,7 +96,7 @@ static int distance(edits *e, const uint32_t *words, int same, bool keep)
 
 static uint32_t cell(const edits *e, int i, int j)
 {
-    return i ? kept(e, i)[j + 1 - low(e, i)] : (uint32_t)j * 4 + INSERT;
+    return i ? stored_row(e, i)[j + 1 - low(e, i)] : (uint32_t)j * 4 + INSERT;
 }
 
 /* The alignment of each word of the reference, and which words are edited, from the rows of e->h. */
@@ -250,7 +250,7 @@ static void segment(rf__mt_scratch *s, const rf__mt_line *system, const rf__mt_l
     out[1] = length;
 }
 
-static void score(const rf_mt_options *o, int references, const int64_t *sum, bool single, rf_mt_score *out)
+static void compute_ter(const rf_mt_options *o, int references, const int64_t *sum, bool single, rf_mt_score *out)
 {
     (void)o;
     const double edited = (double)sum[0], length = rf__mt_round((double)sum[1] / references, single);
@@ -265,4 +265,4 @@ static void signature(const rf_mt_options *o, char *out, size_t size)
 }
 
 const rf__mt_row rf__mt_ter = {
-    .name = "TER", .counts = counts, .segment = segment, .score = score, .signature = signature};
+    .name = "TER", .counts = counts, .segment = segment, .score = compute_ter, .signature = signature};

@@ -40,7 +40,7 @@ static void consider_all(looking_for *find, const rf_family_config *f)
         if (k->file == RF_KEYS_CONFIG && k->state != RF_KEY_IDLE) consider(find, k->name);
 }
 
-static bool near(const looking_for *f) { return f->distance <= rf__min64(3, (int64_t)strlen(f->key) / 4); }
+static bool is_similar(const looking_for *f) { return f->distance <= rf__min64(3, (int64_t)strlen(f->key) / 4); }
 
 static rf_status check_key(const char *path, const char *key, const rf_family_config *f, char *strange, size_t size,
                            rf_error *why)
@@ -52,7 +52,7 @@ static rf_status check_key(const char *path, const char *key, const rf_family_co
     if (find.exact) return RF_OK;
     for (size_t i = 0; i < RF_COUNT(elsewhere) && !f->pairs; i++)
         if (!strcmp(key, elsewhere[i].name)) find = (looking_for){.key = key, .best = elsewhere[i].ours};
-    if (near(&find))
+    if (is_similar(&find))
         return rf_fail(why, RF_EDATA, "%s: no key is called %s; did you mean %s?", path, rf__printable(key).text,
                        find.best);
     const size_t have = strlen(strange);
@@ -123,7 +123,7 @@ static void check_config_keys(const strange *s, json_t *root, const rf_family_co
         looking_for find = {.key = key};
         if (*key == '_' || rf__folder_key(RF_KEYS_CONFIG, key) || rf__folder_key(RF_KEYS_GENERATION, key)) continue;
         consider_all(&find, f);
-        if (!find.exact && near(&find)) report_unknown_key(s, key, find.best);
+        if (!find.exact && is_similar(&find)) report_unknown_key(s, key, find.best);
     }
 }
 

@@ -28,7 +28,7 @@ static char *shortest(double x)
     return NULL;
 }
 
-static bool put(writer *w, const char *name, const char *value)
+static bool append_member(writer *w, const char *name, const char *value)
 {
     const size_t need = strlen(name) + strlen(value) + 16;
     if (!rf__grow(w->ctx, &w->text, &w->capacity, w->size + need, 1)) return false;
@@ -41,11 +41,11 @@ static bool put_key(writer *w, const rf_config *c, const rf_config_key *k)
 {
     const double x = rf__config_value(c, k);
     if (k->flags & RF_KEY_OURS && x >= k->normal && x <= k->normal) return true;
-    if (k->flags & RF_KEY_NULL && x < 0) return put(w, k->name, "null");
-    if (k->kind == RF_KEY_TRUTH) return put(w, k->name, x > 0 ? "true" : "false");
+    if (k->flags & RF_KEY_NULL && x < 0) return append_member(w, k->name, "null");
+    if (k->kind == RF_KEY_TRUTH) return append_member(w, k->name, x > 0 ? "true" : "false");
     if (k->kind == RF_KEY_NUMBER) {
         char *number = shortest(x);
-        const bool fine = number && put(w, k->name, number);
+        const bool fine = number && append_member(w, k->name, number);
         free(number);
         return fine;
     }
@@ -54,7 +54,7 @@ static bool put_key(writer *w, const rf_config *c, const rf_config_key *k)
     if (k->flags & RF_KEY_UNGATED) n = n / 2 * 3;
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)n);
-    return put(w, k->name, number);
+    return append_member(w, k->name, number);
 }
 
 /* Writes model_type, and the keys that identify the family among those with this model_type. */
@@ -62,10 +62,10 @@ static bool put_signs(writer *w, const rf_family_config *f)
 {
     char type[64];
     snprintf(type, sizeof type, "\"%s\"", f->model_type);
-    bool fine = put(w, "model_type", type);
+    bool fine = append_member(w, "model_type", type);
     for (const rf_config_sign *s = f->sign; s && s->key && fine; s++) {
         snprintf(type, sizeof type, s->text ? "\"%s\"" : "%s", s->text ? s->text : s->truth ? "true" : "false");
-        if (s->required) fine = put(w, s->key, type);
+        if (s->required) fine = append_member(w, s->key, type);
     }
     return fine;
 }
@@ -85,7 +85,7 @@ static bool put_position(writer *w, const char *key, const char *position, const
     if (!strcmp(position, usual)) return true;
     json_t *v = json_string(position);
     char *name = v ? rf__json_dump(v, JSON_ENCODE_ANY) : NULL;
-    const bool fine = name && put(w, key, name);
+    const bool fine = name && append_member(w, key, name);
     free(name);
     json_decref(v);
     return fine;
@@ -102,8 +102,8 @@ static bool put_rope(writer *w, const rf_config *c)
     char *scaling = rf__config_has_rope(c) ? rf__config_rope_json(c) : NULL,
          *thetas = c->rope_thetas ? rf__config_thetas_json(c) : NULL;
     bool fine = !scaling == !rf__config_has_rope(c) && !thetas == !c->rope_thetas;
-    if (fine && scaling) fine = put(w, "rope_scaling", scaling);
-    if (fine && thetas) fine = put(w, "rope_theta_per_layer", thetas);
+    if (fine && scaling) fine = append_member(w, "rope_scaling", scaling);
+    if (fine && thetas) fine = append_member(w, "rope_theta_per_layer", thetas);
     free(scaling);
     free(thetas);
     return fine;
@@ -132,7 +132,7 @@ static bool put_all(writer *w, json_t *all)
     bool fine = all != NULL;
     json_object_foreach(all, name, value) {
         char *one = fine ? rf__json_dump(value, JSON_ENCODE_ANY) : NULL;
-        fine = one && put(w, name, one);
+        fine = one && append_member(w, name, one);
         free(one);
     }
     json_decref(all);
@@ -148,11 +148,12 @@ static bool put_config(writer *w, const rf_config *c, json_t **more)
     char *list = architectures(c);
     bool fine = list && rf__grow(w->ctx, &w->text, &w->capacity, 256, 1);
     if (fine) w->size = (size_t)snprintf(w->text, w->capacity, "{\n");
-    fine = fine && put(w, "architectures", list) && put_signs(w, f) && put(w, rf__config_act_key(f), act);
+    fine = fine && append_member(w, "architectures", list) && put_signs(w, f) &&
+           append_member(w, rf__config_act_key(f), act);
     free(list);
     for (size_t i = 0; i < rf__config_key_count(f) && fine; i++)
         if (rf__config_key_of(f, i)) fine = put_key(w, c, rf__config_key_of(f, i));
-    if (c->linear_pooler) fine = fine && put(w, RF_POOLER_KEY, "\"linear\"");
+    if (c->linear_pooler) fine = fine && append_member(w, RF_POOLER_KEY, "\"linear\"");
     fine = fine && put_positions(w, c) && put_rope(w, c) && put_all(w, rf__config_attention_json(c)) &&
            put_all(w, rf__task_json(c));
     if (f == rf__config_families[0]) json_object_del(*more, RF_POOLER_KEY);     /* "tanh", the default */

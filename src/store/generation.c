@@ -33,7 +33,7 @@ static rf_status number(const reading *r, const char *key, double low, double hi
     return RF_OK;
 }
 
-static rf_status whole(const reading *r, const char *key, int64_t low, int64_t high, int64_t *out)
+static rf_status read_integer(const reading *r, const char *key, int64_t low, int64_t high, int64_t *out)
 {
     const json_t *v = value_of(r, key);
     if (!v) return RF_OK;
@@ -46,7 +46,7 @@ static rf_status whole(const reading *r, const char *key, int64_t low, int64_t h
     return RF_OK;
 }
 
-static rf_status truth(const reading *r, const char *key, int *out)
+static rf_status read_boolean(const reading *r, const char *key, int *out)
 {
     const json_t *v = value_of(r, key);
     if (!v) return RF_OK;
@@ -121,24 +121,24 @@ static rf_status bad_words(const reading *r, rf__generation_config *out)
 static rf_status read_all(const reading *r, int64_t start, rf__generation_config *x)
 {
     int64_t length = 0, begins = start, fresh = 0;
-    rf_status status = whole(r, "num_beams", 1, 4096, &x->num_beams);
-    if (!status) status = whole(r, "max_length", 2, MOST, &length);
-    if (!status) status = whole(r, "max_new_tokens", 1, MOST, &fresh);
+    rf_status status = read_integer(r, "num_beams", 1, 4096, &x->num_beams);
+    if (!status) status = read_integer(r, "max_length", 2, MOST, &length);
+    if (!status) status = read_integer(r, "max_new_tokens", 1, MOST, &fresh);
     if (fresh || length) x->max_new_tokens = fresh ? fresh : length - 1;
     x->max_length = start < 0 && !fresh ? length : 0;
-    if (!status) status = whole(r, "no_repeat_ngram_size", 0, MOST, &x->no_repeat_ngram_size);
-    if (!status) status = whole(r, "top_k", 0, 1 << 24, &x->top_k);
-    if (!status) status = whole(r, "forced_bos_token_id", 0, INT32_MAX, &x->forced_bos);
-    if (!status) status = whole(r, "forced_eos_token_id", 0, INT32_MAX, &x->forced_eos);
-    if (!status) status = whole(r, "decoder_start_token_id", 0, INT32_MAX, &begins);
+    if (!status) status = read_integer(r, "no_repeat_ngram_size", 0, MOST, &x->no_repeat_ngram_size);
+    if (!status) status = read_integer(r, "top_k", 0, 1 << 24, &x->top_k);
+    if (!status) status = read_integer(r, "forced_bos_token_id", 0, INT32_MAX, &x->forced_bos);
+    if (!status) status = read_integer(r, "forced_eos_token_id", 0, INT32_MAX, &x->forced_eos);
+    if (!status) status = read_integer(r, "decoder_start_token_id", 0, INT32_MAX, &begins);
     if (!status) status = number(r, "length_penalty", -100, 100, &x->length_penalty);
     if (!status) status = number(r, "repetition_penalty", 1e-6, 1e6, &x->repetition_penalty);
     if (!status) status = number(r, "temperature", 1e-6, 1e6, &x->temperature);
     if (!status) status = number(r, "top_p", 1e-6, 1, &x->top_p);
     if (!status) status = number(r, "min_p", 0, 1, &x->min_p);
     if (!status) status = number(r, "typical_p", 1e-6, 1, &x->typical_p);
-    if (!status) status = truth(r, "do_sample", &x->do_sample);
-    if (!status) status = truth(r, "renormalize_logits", &x->renormalize);
+    if (!status) status = read_boolean(r, "do_sample", &x->do_sample);
+    if (!status) status = read_boolean(r, "renormalize_logits", &x->renormalize);
     if (x->do_sample && !value_of(r, "top_k")) x->top_k = USUAL_TOP_K;
     if (!status) status = early(r, &x->early);
     if (!status) status = ids(r, "eos_token_id", value_of(r, "eos_token_id"), &x->stop, &x->stops);
@@ -183,7 +183,7 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
 /* Whether generation settings of this kind are read here; config.json keeps all other keys. */
 bool rf__generation_key(const char *key) { return rf__folder_key(RF_KEYS_GENERATION, key) != NULL; }
 
-static json_t *kept_of_config(const json_t *config)
+static json_t *keys_of_config(const json_t *config)
 {
     static const char *const with[] = {"eos_token_id", "decoder_start_token_id", "pad_token_id", "bos_token_id"};
     json_t *out = json_object();
@@ -207,7 +207,7 @@ rf_status rf__generation_keep(const rf_ctx *ctx, const char *folder, rf__kept_fi
     json_t *root = NULL;
     if (!status) status = rf__config_root(ctx, folder, path, &root, why);
     if (status) return status;
-    json_t *kept = kept_of_config(root);
+    json_t *kept = keys_of_config(root);
     json_decref(root);
     char *dump = kept ? rf__json_dump(kept, JSON_INDENT(2)) : NULL;
     const bool none = kept && !json_object_size(kept);

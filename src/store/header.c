@@ -37,7 +37,7 @@ static rf_status refuse(const struct entry *e, rf_status code, const char *what,
 }
 
 /* A size or an offset: a JSON integer that is not negative. */
-static rf_status whole(const struct entry *e, const json_t *value, const char *what, int64_t *out)
+static rf_status read_size(const struct entry *e, const json_t *value, const char *what, int64_t *out)
 {
     if (!json_is_integer(value))
         return rf_fail(e->why, RF_EDATA, "%s: tensor \"%s\": %s", e->file, e->label.text, what);
@@ -54,7 +54,7 @@ static rf_status read_shape(const struct entry *e, const json_t *shape, rf_weigh
     t->count = 1;
     for (int i = 0; i < t->rank; i++) {
         const rf_status s =
-            whole(e, json_array_get(shape, (size_t)i), "a dimension is not a whole number >= 0", &t->dim[i]);
+            read_size(e, json_array_get(shape, (size_t)i), "a dimension is not a whole number >= 0", &t->dim[i]);
         if (s) return s;
         if (!rf__checked_mul(t->count, (size_t)t->dim[i], &t->count))
             return refuse(e, RF_EDATA, "the product of the dimensions does not fit 64 bits", t->dim[i]);
@@ -71,8 +71,8 @@ static rf_status read_offsets(const struct entry *e, const json_t *offsets, cons
     rf_status s;
     if (!json_is_array(offsets) || json_array_size(offsets) != 2)
         return refuse(e, RF_EDATA, "\"data_offsets\" is missing or not a pair", (long long)json_array_size(offsets));
-    if ((s = whole(e, json_array_get(offsets, 0), "data_offsets[0] is not a whole number >= 0", &from))) return s;
-    if ((s = whole(e, json_array_get(offsets, 1), "data_offsets[1] is not a whole number >= 0", &to))) return s;
+    if ((s = read_size(e, json_array_get(offsets, 0), "data_offsets[0] is not a whole number >= 0", &from))) return s;
+    if ((s = read_size(e, json_array_get(offsets, 1), "data_offsets[1] is not a whole number >= 0", &to))) return s;
     if (from > to) return refuse(e, RF_EDATA, "data_offsets run backwards", from);
     if ((uint64_t)to > data_size)
         return rf_fail(e->why, RF_EDATA,

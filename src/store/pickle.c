@@ -75,7 +75,7 @@ static const unsigned char *take(struct machine *m, size_t n)
     return from;
 }
 
-static int64_t whole(const unsigned char *from, size_t n, bool is_signed)
+static int64_t integer_of_bytes(const unsigned char *from, size_t n, bool is_signed)
 {
     uint64_t x = is_signed && n && from[n - 1] & 0x80 ? UINT64_MAX : 0;
     for (size_t i = n; i-- > 0;) x = x << 8 | from[i];
@@ -185,13 +185,13 @@ static rf_status push_whole(struct machine *m, size_t bytes, bool is_signed)
 {
     const unsigned char *from = take(m, bytes);
     if (!from) return m->why->code;
-    return push(m, (rf__pickle_value){.kind = RF_PICKLE_WHOLE, .n = whole(from, bytes, is_signed)});
+    return push(m, (rf__pickle_value){.kind = RF_PICKLE_WHOLE, .n = integer_of_bytes(from, bytes, is_signed)});
 }
 
 static rf_status push_text(struct machine *m)
 {
     const unsigned char *size = take(m, 4);
-    const size_t n = size ? (size_t)whole(size, 4, false) : 0, at = m->at;
+    const size_t n = size ? (size_t)integer_of_bytes(size, 4, false) : 0, at = m->at;
     if (!size || !take(m, n)) return m->why->code;
     return push(m, (rf__pickle_value){.kind = RF_PICKLE_TEXT, .a = (uint32_t)at, .b = (uint32_t)n});
 }
@@ -221,7 +221,7 @@ static rf_status memo(struct machine *m, unsigned opcode)
     const size_t width = opcode == 'q' || opcode == 'h' ? 1 : 4;
     const unsigned char *from = take(m, width);
     if (!from) return m->why->code;
-    const size_t at = (size_t)whole(from, width, false);
+    const size_t at = (size_t)integer_of_bytes(from, width, false);
     if (opcode == 'h' || opcode == 'j') {
         if (at >= m->memo_capacity || !m->memo[at]) return broken(m, "a read of an empty place of the memo");
         return push_index(m, m->memo[at] - 1);

@@ -136,7 +136,7 @@ static const char scale_ending[] = "_scale", zero_ending[] = "_zero_point";
 
 bool rf__quantized(const rf_weight *t) { return t && !strcmp(t->dtype, "I8") && t->rank == 2; }
 
-static const rf_weight *beside(const rf_weights *w, const rf_weight *t, const char *ending)
+static const rf_weight *tensor_with_ending(const rf_weights *w, const rf_weight *t, const char *ending)
 {
     char name[256];
     if (!rf__quantized(t) || (size_t)snprintf(name, sizeof name, "%s%s", t->name, ending) >= sizeof name) return NULL;
@@ -151,7 +151,7 @@ static bool is_scale_of(const rf_weight *s, const rf_weight *t)
 
 const rf_weight *rf__quantized_scale(const rf_weights *w, const rf_weight *t)
 {
-    const rf_weight *s = beside(w, t, scale_ending);
+    const rf_weight *s = tensor_with_ending(w, t, scale_ending);
     return is_scale_of(s, t) ? s : NULL;
 }
 
@@ -200,7 +200,7 @@ rf_status rf__quantized_check(const rf_ctx *ctx, const rf_weights *w, const rf_w
 {
     if (!rf__quantized(t)) return RF_OK;
     const rf__label name = rf__printable(t->name);
-    const rf_weight *s = beside(w, t, scale_ending);
+    const rf_weight *s = tensor_with_ending(w, t, scale_ending);
     if (!promised)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "%s: tensor \"%s\": int8 weights: expected " KEY " in config.json, got none",
@@ -214,7 +214,7 @@ rf_status rf__quantized_check(const rf_ctx *ctx, const rf_weights *w, const rf_w
                        "%s: tensor \"%s\": expected a scale for each row, [%lld,1] in F32, BF16 or F16, got %s of "
                        "rank %d with %zu numbers", rf__weights_name(w), rf__printable(s->name).text,
                        (long long)t->dim[0], s->dtype, s->rank, s->count);
-    const rf_status status = check_zero_points(w, beside(w, t, zero_ending), why);
+    const rf_status status = check_zero_points(w, tensor_with_ending(w, t, zero_ending), why);
     return status ? status : check_scales(w, s, ctx, why);
 }
 

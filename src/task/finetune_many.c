@@ -113,14 +113,14 @@ static rf_status read_rates(const char *text, double rate[RATES], int *n, rf_err
                    (int)RATES, text);
 }
 
-static double score_of(const rf_scores *s, const char *name)
+static double metric_of(const rf_scores *s, const char *name)
 {
     for (int i = 0; i < s->n; i++)
         if (!strcmp(s->score[i].name, name)) return s->score[i].value;
     return NAN;
 }
 
-static bool has_score(const rf_scores *s, const char *name)
+static bool has_metric(const rf_scores *s, const char *name)
 {
     for (int i = 0; i < s->n; i++)
         if (!strcmp(s->score[i].name, name)) return true;
@@ -231,8 +231,8 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
             continue;
         }
         if (status) break;
-        if (!o->metric && !has_score(&mean, metric)) metric = "accuracy";
-        const double value = score_of(&mean, metric);
+        if (!o->metric && !has_metric(&mean, metric)) metric = "accuracy";
+        const double value = metric_of(&mean, metric);
         report_point(report, user, "", rate[i], metric, value);
         if (is_better(&top, rate[i], value, less) && scores) *scores = mean;
     }

@@ -71,8 +71,8 @@ static threshold given_threshold(const ranked *all, size_t n, double value, deci
 }
 
 /* For labels 0 and 1: how well the value separates them, and at which threshold best. */
-static rf_status score_classes(const rf_ctx *ctx, const double label[], const double value[], size_t n,
-                               double at, rf_scores *out, rf_error *why)
+static rf_status evaluate_classes(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
+                                  rf_scores *out, rf_error *why)
 {
     ranked *all = rf__calloc(ctx, n, sizeof *all);
     decision none = {.n = n};
@@ -110,7 +110,7 @@ rf_status rf__score_pairs(const rf_ctx *ctx, const double label[], const double 
     rf__score_add(out, "spearmanr", spearman);
     for (size_t i = 0; i < n; i++)
         if (label[i] != 0 && label[i] != 1) return RF_OK;
-    return score_classes(ctx, label, value, n, at, out, why);
+    return evaluate_classes(ctx, label, value, n, at, out, why);
 }
 
 /* ---- lists ---- */

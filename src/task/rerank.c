@@ -57,7 +57,7 @@ static rf_status add(rf_answerer *a, waiting *w, const char *query, size_t query
     return RF_OK;
 }
 
-static rf_status score(rf_answerer *a, waiting *w, double (*f)(double z), double out[], rf_error *why)
+static rf_status score_pairs(rf_answerer *a, waiting *w, double (*f)(double z), double out[], rf_error *why)
 {
     const float *z;
     int64_t rows;
@@ -85,7 +85,7 @@ rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_size
         status = add(a, &w, query, query_size, text[i], size[i], limit, why);
         if (status || (w.start[w.n] < BATCH_TOKENS && i + 1 < n)) continue;
         const int64_t pairs = w.n;
-        status = score(a, &w, f, out + done, why);
+        status = score_pairs(a, &w, f, out + done, why);
         done += pairs;
     }
     rf__free(a->ctx, w.id);

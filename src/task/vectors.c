@@ -96,8 +96,8 @@ static double pair_cosine(const rf__answers *a, const rf__items *t, size_t i)
     return cosine(z, z + a->K, a->K);
 }
 
-static rf_status score_pairs(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out,
-                             rf_error *why)
+static rf_status evaluate_pairs(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out,
+                                rf_error *why)
 {
     double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x);
     if (!x) return rf__score_no_memory(t, why);
@@ -128,7 +128,7 @@ static size_t rank_of(const rf__items *t, size_t i, const float *u, int64_t C)
 }
 
 /* Each text is a query for its second text among those of all examples. */
-static rf_status score_search(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+static rf_status evaluate_search(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
 {
     double first = 0, ten = 0, reciprocal = 0, gain = 0;
     const double n = (double)t->n;
@@ -184,7 +184,7 @@ rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__
         if (isnan(pair_cosine(a, t, i)))
             return rf_fail(why, RF_ENUMERIC, "example %zu: vector is zero; cosine similarity is undefined",
                            i + 1);
-    return isnan(t->target[0]) ? score_search(a, t, out, why) : score_pairs(a, t, l, out, why);
+    return isnan(t->target[0]) ? evaluate_search(a, t, out, why) : evaluate_pairs(a, t, l, out, why);
 }
 
 /* ---- answers ---- */

@@ -32,7 +32,7 @@ static rf_tensor *forward(rf__scorer *s)
     return rf__pair_forward(s->graph, s->encoder, &source, &target);
 }
 
-static rf_status score_batch(rf__scorer *s, struct rf__batch_score *out, rf_error *why)
+static rf_status evaluate_batch(rf__scorer *s, struct rf__batch_score *out, rf_error *why)
 {
     const asked q = asked_of(s);
     rf_graph *g = s->graph;
@@ -49,7 +49,7 @@ static rf_status score_batch(rf__scorer *s, struct rf__batch_score *out, rf_erro
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }
 
-static void add_score(rf__scorer *s, const struct rf__batch_score *b)
+static void add_batch(rf__scorer *s, const struct rf__batch_score *b)
 {
     s->loss += b->loss;
     s->hits += b->hits;
@@ -61,12 +61,12 @@ rf_status rf__score_flush(rf__scorer *s, rf_error *why)
     struct rf__batch_score score;
     rf_status status = RF_OK;
     if (ranks == 1) {
-        status = score_batch(s, &score, why);
-        if (!status) add_score(s, &score);
+        status = evaluate_batch(s, &score, why);
+        if (!status) add_batch(s, &score);
     } else if (!rf__grow(s->ctx, &s->own, &s->capacity, at + 1, sizeof *s->own)) {
         status = rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu batches", at + 1);
     } else if (cursor % ranks == (size_t)rf__rank(s->comm)) {
-        status = score_batch(s, &s->own[at], why);
+        status = evaluate_batch(s, &s->own[at], why);
     }
     const asked q = asked_of(s);
     s->labels += q.n;
@@ -83,7 +83,7 @@ rf_status rf__score_end(rf__scorer *s, rf_error *why)
     struct rf__batch_score *all = rf__calloc(ctx, each * ranks, sizeof *all);
     rf_status status = all ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu batches", s->batches);
     if (!status) status = rf__gather_all(s->comm, s->own, all, each * sizeof *all, why);
-    for (size_t i = 0; i < s->batches && !status; i++) add_score(s, &all[i % ranks * each + i / ranks]);
+    for (size_t i = 0; i < s->batches && !status; i++) add_batch(s, &all[i % ranks * each + i / ranks]);
     rf__free(ctx, all);
     rf__free(ctx, s->own);
     s->own = NULL;
@@ -197,7 +197,7 @@ static rf_status open_model(evaluation *e, rf_error *why)
     return status;
 }
 
-static rf_status score_part(void *user, const rf__part *part, double share, rf_error *why)
+static rf_status evaluate_part(void *user, const rf__part *part, double share, rf_error *why)
 {
     evaluation *e = user;
     const size_t capacity = (size_t)(e->o->max_length - RF__TEMPLATE);
@@ -222,13 +222,13 @@ static rf_status score_part(void *user, const rf__part *part, double share, rf_e
  * valid. */
 static bool of_text(rf_status status) { return status == RF_EDATA || status == RF_EIO || status == RF_EUNSUPPORTED; }
 
-static rf_status score_texts(evaluation *e, rf_error *why)
+static rf_status evaluate_texts(evaluation *e, rf_error *why)
 {
     rf_reader *r;
     rf_error other = {0};
     rf_status status = rf_reader_open(e->ctx, e->o->text, e->o->texts, &e->o->reader, &r, why);
     if (status) return status;
-    status = rf__feed(e->ctx, e->tokenizer, r, RF__HOLD_NONE, score_part, e, why);
+    status = rf__feed(e->ctx, e->tokenizer, r, RF__HOLD_NONE, evaluate_part, e, why);
     if (status == RF_ESTOPPED) status = RF_OK;                              /* enough documents */
     if (!status) status = rf__score_flush(&e->scorer, why);
     else if (of_text(status) && rf__score_flush(&e->scorer, &other)) e->scorer.labels = 0;
@@ -237,7 +237,7 @@ static rf_status score_texts(evaluation *e, rf_error *why)
 }
 
 /* Scores all pairs that fit into a batch, whatever their lengths. */
-static rf_status score_pairs(evaluation *e, rf_error *why)
+static rf_status evaluate_pairs(evaluation *e, rf_error *why)
 {
     const rf_train_options *o = e->o;
     const rf__pair_marks marks = rf__pair_marks_of(&e->config);
@@ -288,7 +288,7 @@ static rf_status evaluate(evaluation *e, const rf_train_options *given, rf_train
         if (!o->model || !o->texts) status = rf_fail(why, RF_EARG, "evaluation: expected a model folder and a text");
     }
     if (!status) status = open_model(e, why);
-    if (!status) status = (pairs ? score_pairs : score_texts)(e, why);
+    if (!status) status = (pairs ? evaluate_pairs : evaluate_texts)(e, why);
     const rf__scorer *s = &e->scorer;
     if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "expected a text with tokens to predict, got none");
     if (s->labels && (!status || of_text(status)))

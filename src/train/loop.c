@@ -305,7 +305,7 @@ static void log_step(rf__run *r, const step_result *s)
 
 /* ---- evaluating ---- */
 
-static rf_status score_job(rf__run *r, rf_error *why)
+static rf_status evaluate_job(rf__run *r, rf_error *why)
 {
     const rf__optimizer *const z = &r->optimizer;
     rf__saver_read(&r->saver);
@@ -316,7 +316,7 @@ static rf_status score_job(rf__run *r, rf_error *why)
     return status;
 }
 
-static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
+static rf_status evaluate_text(rf__run *r, rf__scorer *s, rf_error *why)
 {
     const rf__optimizer *const z = &r->optimizer;
     rf__saver_read(&r->saver);
@@ -362,7 +362,7 @@ static void log_detection(json_t **line, const rf__scorer *s)
 static rf_status evaluate(rf__run *r, rf_error *why)
 {
     const double begin = rf__seconds();
-    if (r->job) return score_job(r, why);
+    if (r->job) return evaluate_job(r, why);
     rf__scorer s = {.graph = r->graph,
                     .encoder = r->encoder,
                     .batch = &r->batch[0],
@@ -371,7 +371,7 @@ static rf_status evaluate(rf__run *r, rf_error *why)
                     .ctx = r->ctx,
                     .comm = r->o.comm};
     rf__state *t = &r->state;
-    rf_status status = score(r, &s, why);
+    rf_status status = evaluate_text(r, &s, why);
     if (!status) status = rf__vocab_words_found(&r->vocab, why);
     if (status || !s.labels) return status;
     t->eval_loss = s.loss / (double)s.labels;

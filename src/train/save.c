@@ -243,7 +243,7 @@ static json_t *pretraining_defaults(void)
 }
 
 /* The scores on the model card; without an evaluation, there are none. */
-static void scores_of(const rf__run *r, rf__card *c)
+static void metrics_of(const rf__run *r, rf__card *c)
 {
     if (r->job && r->job->card) r->job->card(r, c);
     else card_of_tokens(r, c);
@@ -262,7 +262,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
                   .stages = stages,
                   .steps = r->state.step,
                   .epochs = rf__run_epoch(r)};
-    scores_of(r, &c);
+    metrics_of(r, &c);
     const rf__results results = {.ctx = r->ctx,
                                  .folder = r->folder,
                                  .state = &r->state,
@@ -292,7 +292,7 @@ static rf_status check_loss(const rf__run *r, rf_error *why)
 {
     rf__card c = {.ctx = r->ctx};
     bool known = false, finite = true;
-    scores_of(r, &c);
+    metrics_of(r, &c);
     for (int i = 0; i < c.scores.n; i++)
         if (!strcmp(c.scores.score[i].name, "loss")) known = true, finite = isfinite(c.scores.score[i].value);
     if (known ? finite : !r->lost) return RF_OK;

@@ -30,8 +30,8 @@ static rf_status check_keys(const json_t *stage, const char *name, size_t i, rf_
 }
 
 /* A whole number of the stage; *to is unchanged if it is missing and optional. */
-static rf_status whole(const json_t *stage, const char *name, size_t i, const char *key, int64_t least, int64_t most,
-                       bool needed, int64_t *to, rf_error *why)
+static rf_status read_integer(const json_t *stage, const char *name, size_t i, const char *key, int64_t least,
+                              int64_t most, bool needed, int64_t *to, rf_error *why)
 {
     const json_t *x = json_object_get(stage, key);
     char expected[80];
@@ -79,12 +79,13 @@ static rf_status read_stage(const json_t *stage, const char *name, size_t i, con
 {
     *s = (rf__stage){.learning_rate = o->learning_rate, .bf16 = o->bf16 != 0, .warmup_steps = i ? 0 : o->warmup_steps};
     rf_status status = check_keys(stage, name, i, why);
-    if (!status) status = whole(stage, name, i, "length", 8, 1 << 20, true, &s->length, why);
-    if (!status) status = whole(stage, name, i, "batch", 1, 1 << 20, true, &s->batch, why);
-    if (!status) status = whole(stage, name, i, "steps", 1, 1000000000000, true, &s->steps, why);
-    if (!status) status = whole(stage, name, i, "warmup_steps", -1, 1000000000000, false, &s->warmup_steps, why);
-    if (!status) status = whole(stage, name, i, "tokens_per_batch", 8, 1 << 24, false, &s->tokens_per_batch, why);
-    if (!status) status = whole(stage, name, i, "micro_batches", 1, 1 << 20, false, &s->micro_batches, why);
+    if (!status) status = read_integer(stage, name, i, "length", 8, 1 << 20, true, &s->length, why);
+    if (!status) status = read_integer(stage, name, i, "batch", 1, 1 << 20, true, &s->batch, why);
+    if (!status) status = read_integer(stage, name, i, "steps", 1, 1000000000000, true, &s->steps, why);
+    if (!status) status = read_integer(stage, name, i, "warmup_steps", -1, 1000000000000, false, &s->warmup_steps, why);
+    if (!status)
+        status = read_integer(stage, name, i, "tokens_per_batch", 8, 1 << 24, false, &s->tokens_per_batch, why);
+    if (!status) status = read_integer(stage, name, i, "micro_batches", 1, 1 << 20, false, &s->micro_batches, why);
     if (!status) status = read_rate(stage, name, i, s, why);
     if (!status && o->bf16_stochastic_rounding && !s->bf16)
         status = rf_fail(why, RF_EARG, "%s: stage %zu: precision: expected bf16 with bf16_stochastic_rounding, got f32",

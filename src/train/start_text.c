@@ -152,7 +152,7 @@ static rf_status make_batches(rf__run *r, rf_error *why)
 
 /* ---- stages ---- */
 
-static void say_stage(rf__run *r, double seconds)
+static void report_stage(rf__run *r, double seconds)
 {
     const rf__stage *s = &r->stages.at[r->stage];
     char took[40] = "";
@@ -189,7 +189,7 @@ rf_status rf__run_next_stage(rf__run *r, rf_error *why)
     r->train_samples = (int64_t)r->pieces.n;
     r->eval_samples = (int64_t)r->held.n;
     rf_graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
-    say_stage(r, rf__seconds() - begin);
+    report_stage(r, rf__seconds() - begin);
     return RF_OK;
 }
 
@@ -224,7 +224,7 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why)
     rf__run_notify(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",
                    (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6,
                    r->held.documents);
-    if (r->stages.n) say_stage(r, 0);
+    if (r->stages.n) report_stage(r, 0);
     r->order = rf__order_key(o->seed);
     rf__run_notify(r, "note", "packing: %.1f %% of a batch are tokens",
                    100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));

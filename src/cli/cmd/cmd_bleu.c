@@ -208,7 +208,7 @@ static rf_status print_system(const job *j, int i, rf_mt_metric metric)
     return status ? status : print(j, &r, metric);
 }
 
-static rf_status score_metric(job *j, const char *name)
+static rf_status compute_metric(job *j, const char *name)
 {
     rf_mt_options o;
     rf_status status = set_options(j, name, &o);
@@ -232,13 +232,13 @@ static rf_status each_metric(job *j, bool check)
         const char *comma = strchr(at, ',');
         rf_mt_options o;
         snprintf(name, sizeof name, "%.*s", (int)(comma ? comma - at : (int)strlen(at)), at);
-        status = check ? set_options(j, name, &o) : score_metric(j, name);
+        status = check ? set_options(j, name, &o) : compute_metric(j, name);
         at = comma ? comma + 1 : NULL;
     }
     return status;
 }
 
-static bool asks_for(const job *j, const char *name)
+static bool lists_metric(const job *j, const char *name)
 {
     const size_t size = strlen(name);
     for (const char *at = j->a->metrics; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
@@ -249,7 +249,8 @@ static bool asks_for(const job *j, const char *name)
 static rf_status check_effects(const job *j)
 {
     const struct args *a = j->a;
-    const bool bleu = asks_for(j, "bleu"), chrf = asks_for(j, "chrf"), either = chrf || asks_for(j, "chrf++");
+    const bool bleu = lists_metric(j, "bleu"), chrf = lists_metric(j, "chrf");
+    const bool either = chrf || lists_metric(j, "chrf++");
     const struct { const char *option, *with; bool there; } effect[] = {
         {"tokenize", "bleu among --metrics", bleu},
         {"smooth-method", "bleu among --metrics", bleu},

@@ -60,17 +60,20 @@ static rf_status npy_header(cli_out *o, int64_t rows, size_t columns, bool again
     return again ? cli_out_patch(o, 0, h, NPY_HEADER, why) : cli_out_write(o, h, NPY_HEADER, why);
 }
 
-static rf_status put(cli_out *o, const char *text, rf_error *why) { return cli_out_write(o, text, strlen(text), why); }
+static rf_status write_text(cli_out *o, const char *text, rf_error *why)
+{
+    return cli_out_write(o, text, strlen(text), why);
+}
 
 static rf_status write_list(cli_out *o, const float *v, size_t n, rf_error *why)
 {
     char number[32];
-    rf_status status = put(o, "[", why);
+    rf_status status = write_text(o, "[", why);
     for (size_t i = 0; i < n && !status; i++) {
         snprintf(number, sizeof number, "%s%.9g", i ? ", " : "", (double)v[i]);
-        status = put(o, number, why);
+        status = write_text(o, number, why);
     }
-    return status ? status : put(o, "]", why);
+    return status ? status : write_text(o, "]", why);
 }
 
 /* [..], with --tokens [[..], ..]; for a protein {"id": "..", "vector": ..}. */
@@ -81,19 +84,19 @@ static rf_status write_json(job *j, const float *v, int64_t rows, const char *na
     if (name) {
         json_t *id = json_string(name);
         char *text = id ? json_dumps(id, JSON_ENCODE_ANY) : NULL;
-        status = text ? put(o, "{\"id\": ", why) : rf_fail(why, RF_ENOMEM, "out of memory: a name");
-        if (!status) status = put(o, text, why);
-        if (!status) status = put(o, j->a->tokens ? ", \"vectors\": " : ", \"vector\": ", why);
+        status = text ? write_text(o, "{\"id\": ", why) : rf_fail(why, RF_ENOMEM, "out of memory: a name");
+        if (!status) status = write_text(o, text, why);
+        if (!status) status = write_text(o, j->a->tokens ? ", \"vectors\": " : ", \"vector\": ", why);
         free(text);
         json_decref(id);
     }
-    if (!status && j->a->tokens) status = put(o, "[", why);
+    if (!status && j->a->tokens) status = write_text(o, "[", why);
     for (int64_t r = 0; r < rows && !status; r++) {
-        if (r) status = put(o, ", ", why);
+        if (r) status = write_text(o, ", ", why);
         if (!status) status = write_list(o, v + (size_t)r * j->C, j->C, why);
     }
-    if (!status && j->a->tokens) status = put(o, "]", why);
-    return status ? status : put(o, name ? "}\n" : "\n", why);
+    if (!status && j->a->tokens) status = write_text(o, "]", why);
+    return status ? status : write_text(o, name ? "}\n" : "\n", why);
 }
 
 /* A tensor for each text, [C] or [tokens,C], with its name or the number of its line. */

@@ -63,7 +63,7 @@ static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *wh
     return o;
 }
 
-static void print_score(const rf_mlm_score *s, int64_t length)
+static void print_metrics(const rf_mlm_score *s, int64_t length)
 {
     printf("loss        %s\nperplexity  %s\naccuracy    %.2f %%\n", cli_fixed(s->loss, 4).text,
            cli_fixed(exp(s->loss), 2).text, 100 * s->accuracy);
@@ -71,7 +71,7 @@ static void print_score(const rf_mlm_score *s, int64_t length)
            (long long)s->labels, (long long)s->tokens, (long long)s->documents, (long long)length);
 }
 
-static rf_status score(cli_io *io, const evaluate_args *a, int64_t length, rf_mlm_score *s)
+static rf_status evaluate_pieces(cli_io *io, const evaluate_args *a, int64_t length, rf_mlm_score *s)
 {
     rf_train_options t = a->f.t;
     t.max_length = length;
@@ -83,13 +83,13 @@ static rf_status score(cli_io *io, const evaluate_args *a, int64_t length, rf_ml
 static int on_text(const evaluate_args *a, cli_io *io)
 {
     rf_mlm_score s = {0};
-    if (score(io, a, a->f.t.max_length, &s) && !s.labels) return cli_exit(io);
+    if (evaluate_pieces(io, a, a->f.t.max_length, &s) && !s.labels) return cli_exit(io);
     rf_error print = {0};
     if (io->why.code)
         cli_note(io, "the text was not read to its end: these are the scores of the first %lld documents",
                  (long long)s.documents);
     if (a->json) cli_print_json(as_json(&s, a->f.t.max_length, &io->why), 0, &print);
-    else print_score(&s, a->f.t.max_length);
+    else print_metrics(&s, a->f.t.max_length);
     if (cli_flush(&print)) rf_fail(&io->why, print.code, "%s", print.text);
     return cli_exit(io);
 }
@@ -118,7 +118,7 @@ static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
     at = lengths;
     for (int i = 0; !io->why.code && (length = next_length(&at)); i++) {
         rf_mlm_score s = {0};
-        if (score(io, a, length, &s) && !s.labels) break;
+        if (evaluate_pieces(io, a, length, &s) && !s.labels) break;
         if (a->json) {
             cli_json_add(&all, as_json(&s, length, &io->why));
             continue;
@@ -273,7 +273,7 @@ static int on_words(const evaluate_args *a, const char *folder, cli_io *io)
 
 /* Of the options of evaluate, those of rf_finetune_options apply to examples, and those of rf_train_options to text,
  * except a few that apply to both. */
-static bool other_way(const rf_option *row, bool examples)
+static bool option_applies(const rf_option *row, bool examples)
 {
     static const char *const both[] = {"model", "max_length", "seed"};
     for (size_t i = 0; i < CLI_COUNT(both); i++)
@@ -282,7 +282,7 @@ static bool other_way(const rf_option *row, bool examples)
 }
 
 /* Options for masking and for cutting text have no effect with --words. */
-static rf_status no_strangers_to_words(const cli_parsed *p, rf_error *why)
+static rf_status refuse_other_than_words(const cli_parsed *p, rf_error *why)
 {
     static const char *const other[] = {"mlm_probability", "whole_word_mask", "seed",   "max_length",
                                         "eval_documents",  "max_lengths",     "stride"};
@@ -327,11 +327,11 @@ static rf_status pairs_only(const cli_parsed *p, rf_error *why)
     return RF_OK;
 }
 
-static rf_status no_strangers(const cli_parsed *p, bool text, rf_error *why)
+static rf_status refuse_other_options(const cli_parsed *p, bool text, rf_error *why)
 {
     const rf_option *row;
     for (size_t i = 0; (row = text ? rf_finetune_option(i) : rf_train_option(i)); i++)
-        if (other_way(row, text) && cli_given(p, row->name))
+        if (option_applies(row, text) && cli_given(p, row->name))
             return rf_fail(why, RF_EARG, "--%s is for %s", row->name, text ? "--dev" : "--text");
     if (!text && cli_given(p, "max_lengths")) return rf_fail(why, RF_EARG, "--max_lengths is for --text");
     if (!text && cli_given(p, "stride")) return rf_fail(why, RF_EARG, "--stride is for --text");
@@ -340,7 +340,7 @@ static rf_status no_strangers(const cli_parsed *p, bool text, rf_error *why)
         return rf_fail(why, RF_EARG, "--stride, --max_lengths: expected one of them, got both");
     if (cli_given(p, "max_length") && cli_given(p, "max_lengths"))
         return rf_fail(why, RF_EARG, "--max_length, --max_lengths: expected one of them, got both");
-    return no_strangers_to_words(p, why);
+    return refuse_other_than_words(p, why);
 }
 
 static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
@@ -356,7 +356,7 @@ static int run(void *arguments, cli_io *io)
     a->f.t.target = a->target.item;
     a->f.t.targets = a->target.n;
     if (!one_kind(a, &io->why) && a->source.n) pairs_only(io->parsed, &io->why);
-    else if (!io->why.code) no_strangers(io->parsed, !a->f.dev, &io->why);
+    else if (!io->why.code) refuse_other_options(io->parsed, !a->f.dev, &io->why);
     if (io->why.code || cli_task_folder(a->f.t.model, a->f.dev ? a->f.task : NULL, folder, sizeof folder, &io->why))
         return cli_exit(io);
     cli_note_vocabulary_in(io, folder);

@@ -80,7 +80,7 @@ static json_t *best_json(const watch *w)
 }
 
 /* Takes ownership of `all`, to which the scores are added. */
-static int show_scores(const rf_scores *s, json_t *all, bool json, rf_error *why)
+static int show_metrics(const rf_scores *s, json_t *all, bool json, rf_error *why)
 {
     for (int i = 0; i < s->n; i++) {
         const rf_score *x = &s->score[i];
@@ -94,7 +94,7 @@ static int show_scores(const rf_scores *s, json_t *all, bool json, rf_error *why
 
 int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
 {
-    return show_scores(s, json ? json_object() : NULL, json, why);
+    return show_metrics(s, json ? json_object() : NULL, json, why);
 }
 
 /* Also on standard output: a program that reads scores there must not mistake an empty output for a result. */
@@ -157,7 +157,7 @@ static int run(void *arguments, cli_io *io)
     w.best = json_array();
     const rf_status status = rf_finetune(io->ctx, f, report, &w, &scores, &io->why);
     cli_progress_clear(&w.bar);
-    if (!status) show_scores(&scores, a->json ? best_json(&w) : NULL, a->json, &io->why);
+    if (!status) show_metrics(&scores, a->json ? best_json(&w) : NULL, a->json, &io->why);
     if (!status && a->report) write_report(&w, io);
     json_decref(w.best);
     return status == RF_ESTOPPED ? stopped(&w, a->json, io) : cli_exit(io);

@@ -31,8 +31,8 @@ typedef struct job {
     double first, last;         /* range of steps                                                                     */
 } job;
 
-static rf_status put(job *j, const char *format, ...) RF_PRINTF(2, 3);
-static rf_status put(job *j, const char *format, ...)
+static rf_status write_format(job *j, const char *format, ...) RF_PRINTF(2, 3);
+static rf_status write_format(job *j, const char *format, ...)
 {
     char line[1024];
     va_list args;
@@ -114,10 +114,10 @@ static rf_status read_runs(job *j)
 static rf_status write_gaps(job *j, int number, int m)
 {
     const curve *c = &j->run[number].of[m];
-    rf_status status = put(j, "$r%d_%s_gaps << EOD\n", number, curve_kinds[m].key);
+    rf_status status = write_format(j, "$r%d_%s_gaps << EOD\n", number, curve_kinds[m].key);
     for (size_t k = 0; k < c->n && !status; k++)
-        if (isnan(c->y[k])) status = put(j, "%.0f %.9g\n", c->x[k], curve_mark(c, k));
-    return status ? status : put(j, "EOD\n");
+        if (isnan(c->y[k])) status = write_format(j, "%.0f %.9g\n", c->x[k], curve_mark(c, k));
+    return status ? status : write_format(j, "EOD\n");
 }
 
 /* One data block for each metric of a run: "$r0_loss << EOD", lines of step and value, for a band also minimum and
@@ -128,13 +128,13 @@ static rf_status write_data(job *j, int number)
     for (int m = 0; m < CURVES && !status; m++) {
         const curve *c = &j->run[number].of[m];
         if (!curve_drawn(c)) continue;
-        status = put(j, "$r%d_%s << EOD\n", number, curve_kinds[m].key);
+        status = write_format(j, "$r%d_%s << EOD\n", number, curve_kinds[m].key);
         for (size_t k = 0; k < c->n && !status; k++) {
-            if (isnan(c->y[k])) status = put(j, "%.0f NaN\n", c->x[k]);
-            else if (c->low) status = put(j, "%.0f %.9g %.9g %.9g\n", c->x[k], c->y[k], c->low[k], c->high[k]);
-            else status = put(j, "%.0f %.9g\n", c->x[k], c->y[k]);
+            if (isnan(c->y[k])) status = write_format(j, "%.0f NaN\n", c->x[k]);
+            else if (c->low) status = write_format(j, "%.0f %.9g %.9g %.9g\n", c->x[k], c->y[k], c->low[k], c->high[k]);
+            else status = write_format(j, "%.0f %.9g\n", c->x[k], c->y[k]);
         }
-        if (!status) status = put(j, "EOD\n");
+        if (!status) status = write_format(j, "EOD\n");
         if (!status && c->gaps) status = write_gaps(j, number, m);
     }
     return status;
@@ -181,30 +181,31 @@ static rf_status write_panel(job *j, int panel)
     const char *before = "plot ";
     char name[600];
     int color = 0;
-    rf_status status = put(j, "\nset ylabel '%s'\n%s", curve_panels[panel],
-                           j->a->log_scale && panel == 0 ? "set logscale y\n" : "unset logscale\n");
+    rf_status status = write_format(j, "\nset ylabel '%s'\n%s", curve_panels[panel],
+                                    j->a->log_scale && panel == 0 ? "set logscale y\n" : "unset logscale\n");
     for (int i = 0; i < j->runs; i++)
         for (int m = 0; m < CURVES && !status; m++) {
             if (!drawn(j, i, m, panel)) continue;
             curve_name(j, i, m, name, sizeof name);
             color++;
             if (j->run[i].of[m].low)
-                status = put(j,
-                             "%s$r%d_%s using 1:3:4 with filledcurves linetype %d fillstyle transparent solid 0.2 "
-                             "noborder notitle",
-                             before, i, curve_kinds[m].key, color);
+                status =
+                    write_format(j,
+                                 "%s$r%d_%s using 1:3:4 with filledcurves linetype %d fillstyle transparent solid 0.2 "
+                                 "noborder notitle",
+                                 before, i, curve_kinds[m].key, color);
             if (j->run[i].of[m].low) before = ", \\\n     ";
             if (!status)
-                status =
-                    put(j, "%s$r%d_%s using 1:2 with %s linetype %d title '%s'", before, i, curve_kinds[m].key,
-                        !strncmp(curve_kinds[m].key, "eval", 4) ? "linespoints pointtype 7 pointsize 0.4" : "lines",
-                        color, name);
+                status = write_format(
+                    j, "%s$r%d_%s using 1:2 with %s linetype %d title '%s'", before, i, curve_kinds[m].key,
+                    !strncmp(curve_kinds[m].key, "eval", 4) ? "linespoints pointtype 7 pointsize 0.4" : "lines", color,
+                    name);
             before = ", \\\n     ";
             if (!status && j->run[i].of[m].gaps)
-                status = put(j, "%s$r%d_%s_gaps using 1:2 with points pointtype 2 linetype %d notitle", before, i,
-                             curve_kinds[m].key, color);
+                status = write_format(j, "%s$r%d_%s_gaps using 1:2 with points pointtype 2 linetype %d notitle", before,
+                                      i, curve_kinds[m].key, color);
         }
-    return status ? status : put(j, "\n");
+    return status ? status : write_format(j, "\n");
 }
 
 static rf_status nothing_to_draw(const job *j)
@@ -231,16 +232,17 @@ static rf_status write_script(job *j, const char *terminal)
     int used = 0;
     for (int p = 0; p < CURVE_PANELS; p++) used += panel_used(j, p);
     cli_gnuplot_quote(j->a->title ? j->a->title : "", title, sizeof title);
-    rf_status status = put(j, "set terminal %s size %lld,%lld noenhanced font ',11'\nset output out\n", terminal,
-                              (long long)j->a->width, (long long)j->a->height * used);
+    rf_status status = write_format(j, "set terminal %s size %lld,%lld noenhanced font ',11'\nset output out\n",
+                                    terminal, (long long)j->a->width, (long long)j->a->height * used);
     if (!status)
-        status = put(j, "set grid\nset key outside right top\nset xlabel 'step'\nset lmargin 12\nset rmargin %d\n",
-                     right_margin(j));
-    if (!status && j->first < j->last) status = put(j, "set xrange [%.9g:%.9g]\n", j->first, j->last);
-    if (!status) status = put(j, "set multiplot layout %d,1 title '%s'\n", used, title);
+        status =
+            write_format(j, "set grid\nset key outside right top\nset xlabel 'step'\nset lmargin 12\nset rmargin %d\n",
+                         right_margin(j));
+    if (!status && j->first < j->last) status = write_format(j, "set xrange [%.9g:%.9g]\n", j->first, j->last);
+    if (!status) status = write_format(j, "set multiplot layout %d,1 title '%s'\n", used, title);
     for (int p = 0; p < CURVE_PANELS && !status; p++)
         if (panel_used(j, p)) status = write_panel(j, p);
-    return status ? status : put(j, "\nunset multiplot\nset output\n");
+    return status ? status : write_format(j, "\nunset multiplot\nset output\n");
 }
 
 static rf_status choose_metrics(job *j)

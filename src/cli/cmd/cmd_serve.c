@@ -58,7 +58,7 @@ static void catch_signals(void)
     sigaction(SIGHUP, &again, NULL);
 }
 
-static bool hurry(void *user)
+static bool shorten_grace(void *user)
 {
     (void)user;
     return ends > 1;
@@ -260,7 +260,7 @@ static void set_options(job *j)
     o->user = j;
 }
 
-static void say_where(const job *j, const srv_server *s)
+static void report_address(const job *j, const srv_server *s)
 {
     const struct args *a = j->a;
     const bool six = strchr(a->host, ':');
@@ -285,7 +285,7 @@ static rf_status serve(job *j, srv_server *s)
         usleep(20000);
     }
     cli_note(j->io, "shutting down: accepted requests are answered");
-    const int64_t left = srv_drain(s, hurry);
+    const int64_t left = srv_drain(s, shorten_grace);
     if (left) cli_note(j->io, "%lld requests were not answered within --drain-timeout", (long long)left);
     return RF_OK;
 }
@@ -306,7 +306,7 @@ static int run(void *arguments, cli_io *io)
         status = srv_open(&j.o, &s, &io->why);
     }
     if (!status) {
-        say_where(&j, s);
+        report_address(&j, s);
         serve(&j, s);
     }
     srv_close(s);

@@ -85,7 +85,7 @@ static void verify_one(verdict *v, const char *folder, const char *list)
 }
 
 /* Prints one line for the result. */
-static void say(const verdict *v, const char *folder, bool listed, const verdict *before)
+static void print_verdict(const verdict *v, const char *folder, bool listed, const verdict *before)
 {
     const long long folders = v->folders - before->folders, damaged = v->damaged - before->damaged;
     if (v->a->json) return;
@@ -116,7 +116,7 @@ static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
     }
     rf_checkpoints_free(&all);
     if (!status && (list || !n || !rf_weights_path(folder, path, sizeof path, NULL))) verify_one(v, folder, list);
-    if (!status) say(v, folder, list || n, &before);
+    if (!status) print_verdict(v, folder, list || n, &before);
     return status;
 }
 

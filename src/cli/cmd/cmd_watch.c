@@ -180,7 +180,7 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
     return cli_flush(&io->why);
 }
 
-static void rest(double seconds)
+static void sleep_for(double seconds)
 {
     const struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
     nanosleep(&t, NULL);                                            /* a signal ends it early, as intended */
@@ -199,7 +199,7 @@ static int run(void *arguments, cli_io *io)
     while (!io->why.code && !cli_stopped()) {
         if (live) fputs("\033[H\033[2J", stdout);
         if (frame(a, io, kind, &alive, &step) || a->once || !alive) break;
-        rest(a->interval);
+        sleep_for(a->interval);
     }
     return cli_stopped() ? 128 + cli_stopped() : cli_exit(io);
 }

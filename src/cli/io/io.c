@@ -38,7 +38,7 @@ int cli_exit_code(rf_status status)
 }
 
 /* Control characters of file names and texts must not reach the terminal. */
-static void say(char *line)
+static void strip_controls(char *line)
 {
     size_t control;
     for (char *p = line + cli_shown(line, strlen(line), false, &control); control;
@@ -56,7 +56,7 @@ void cli_error(const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    say(line);
+    strip_controls(line);
 }
 
 void cli_note(const cli_io *io, const char *format, ...)
@@ -67,7 +67,7 @@ void cli_note(const cli_io *io, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    say(line);
+    strip_controls(line);
 }
 
 int cli_exit(cli_io *io)

@@ -103,7 +103,7 @@ void cli_signals_catch_save(void)
     sigaction(SIGUSR1, &act, NULL);
 }
 
-static void put(const char *text, size_t size)
+static void write_stderr(const char *text, size_t size)
 {
     while (size) {
         const ssize_t n = write(2, text, size);
@@ -135,7 +135,7 @@ static bool name_mapping(char *line, uintptr_t address)
     if (!read_hex(&p, &from) || *p++ != '-' || !read_hex(&p, &to)) return false;
     const char *path = strchr(p, '/');
     if (address < from || address >= to || !path) return false;
-    put(path, strlen(path));
+    write_stderr(path, strlen(path));
     return true;
 }
 
@@ -168,9 +168,9 @@ static void bus(int number, siginfo_t *info, void *context)
     static const char what[] = ": file was truncated while in use\n", unknown[] = "a mapped file";
     (void)number;
     (void)context;
-    put("roformer: ", 10);
-    if (!name_file((uintptr_t)info->si_addr)) put(unknown, sizeof unknown - 1);
-    put(what, sizeof what - 1);
+    write_stderr("roformer: ", 10);
+    if (!name_file((uintptr_t)info->si_addr)) write_stderr(unknown, sizeof unknown - 1);
+    write_stderr(what, sizeof what - 1);
     cli_end(CLI_IO);
 }
 

@@ -95,7 +95,7 @@ static rf_status progress(rf_comm *c, int number, int *done, rf_error *why)
     return said(code, "hear from", -1, why);
 }
 
-static bool gone(int rank)
+static bool has_exited(int rank)
 {
     const person *p = &team.who[rank];
     return !strcmp(p->host, team.who[team.c.rank].host) && kill((pid_t)p->pid, 0) && errno == ESRCH;
@@ -104,7 +104,7 @@ static bool gone(int rank)
 static rf_status check_peers(rf_error *why)
 {
     for (int r = 0; r < team.c.size; r++)
-        if (gone(r))
+        if (has_exited(r))
             return rf_fail(why, RF_EIO,
                            "rank %d of %d (process %ld) is gone; resume from the last checkpoint (--resume)",
                            r, team.c.size, team.who[r].pid);

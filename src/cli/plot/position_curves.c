@@ -41,7 +41,7 @@ static bool decay(const curve_of *of, int64_t most, int64_t i, double row[])
 }
 
 /* Plane j of <q, R(delta) k>: |q_j| |k_j| cos(delta theta_j + the angle between them), in four sums. */
-static bool score(const curve_of *of, int64_t most, int64_t i, double row[])
+static bool random_scores(const curve_of *of, int64_t most, int64_t i, double row[])
 {
     enum { PAIRS = 256 };
     const int64_t delta = distance(most, i), r = rf_rope_width(of->c);
@@ -149,7 +149,7 @@ const cli_curve cli_curves[] = {
      false,
      false,
      250,
-     score},
+     random_scores},
     {"wavelengths",
      "wavelength of each plane",
      "plane (0 rotates fastest)",

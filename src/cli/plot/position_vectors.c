@@ -227,7 +227,7 @@ static rf_status draw_similarity(const positions_args *a, cli_io *io, const rf_m
 }
 
 /* Vectors that are not learned need no trained model: a minimal one with the config's encoding suffices. */
-static rf_status stand_in(const positions_args *a, cli_io *io, rf_model **model)
+static rf_status open_minimal(const positions_args *a, cli_io *io, rf_model **model)
 {
     rf_config c;
     const rf_position *is;
@@ -260,7 +260,7 @@ rf_status positions_similarity(const positions_args *a, cli_io *io)
     char name[256];
     if (!a->models.n) {
         rf_model *model = NULL;
-        if (stand_in(a, io, &model)) return why->code;
+        if (open_minimal(a, io, &model)) return why->code;
         const rf_config *c = rf_model_config(model);
         snprintf(name, sizeof name, "%s, %lld columns", c->position_embedding_type, (long long)c->embedding_size);
         draw_similarity(a, io, model, name, T);

@@ -70,7 +70,7 @@ static void put_number(FILE *to, const char *name, double x, const char *format,
 }
 
 /* Further results of the last evaluation: the metrics of a fine-tuned model. */
-static void put_scores(FILE *to, const json_t *line)
+static void put_metrics(FILE *to, const json_t *line)
 {
     static const char *const others[] = {"eval_loss", "eval_accuracy", "eval_seconds", "eval_labels", "eval_tokens"};
     const char *key;
@@ -109,7 +109,7 @@ static void put_summary(FILE *to, const curve_run *r, const json_t *state, const
     put_number(to, "loss", number(r->last, "loss"), "", 1);
     put_number(to, "held-out loss", number(r->last_eval, "eval_loss"), "", 1);
     put_number(to, "held-out accuracy", number(r->last_eval, "eval_accuracy"), " %", 100);
-    put_scores(to, r->last_eval);
+    put_metrics(to, r->last_eval);
     if (!isnan(best)) {
         snprintf(text, sizeof text, "%.6g at step %.0f", best, at);
         put_row(to, "best held-out loss", text);

@@ -90,7 +90,7 @@ static bool has(const char *flags, const char *flag)
     return strstr(flags, word) != NULL;
 }
 
-static json_t *says(const struct unit *u, const char *flags, const char *best)
+static json_t *unit_state(const struct unit *u, const char *flags, const char *best)
 {
     const char *lacks = NULL;
     const bool used = u->rung && in_use(u->rung, best, &lacks);
@@ -108,6 +108,6 @@ static json_t *says(const struct unit *u, const char *flags, const char *best)
 json_t *info_units(const char *flags, const char *best)
 {
     json_t *o = json_object();
-    for (const struct unit *u = units; u->flag; u++) cli_json_set(&o, u->flag, says(u, flags, best));
+    for (const struct unit *u = units; u->flag; u++) cli_json_set(&o, u->flag, unit_state(u, flags, best));
     return o;
 }

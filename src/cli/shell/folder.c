@@ -27,7 +27,8 @@ static bool is_model(const char *folder)
 static bool is_file(const char *path) { return !access(path, R_OK); }
 
 /* The entry `name` in a folder relative to the program's own, if it is of the expected kind. */
-static bool beside_program(const char *folder, const char *name, bool (*is)(const char *path), char *out, size_t size)
+static bool find_near_program(const char *folder, const char *name, bool (*is)(const char *path), char *out,
+                              size_t size)
 {
     char self[4096];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -41,13 +42,14 @@ static bool beside_program(const char *folder, const char *name, bool (*is)(cons
 
 bool cli_dictionary(char *out, size_t size)
 {
-    return beside_program(RF_MODELS "/..", RF_DICTIONARY_NAME, is_file, out, size) ||
-           beside_program("dictionary", RF_DICTIONARY_NAME, is_file, out, size);
+    return find_near_program(RF_MODELS "/..", RF_DICTIONARY_NAME, is_file, out, size) ||
+           find_near_program("dictionary", RF_DICTIONARY_NAME, is_file, out, size);
 }
 
 static bool shipped(const char *name, char *out, size_t size)
 {
-    return beside_program(RF_MODELS, name, is_model, out, size) || beside_program("models", name, is_model, out, size);
+    return find_near_program(RF_MODELS, name, is_model, out, size) ||
+           find_near_program("models", name, is_model, out, size);
 }
 
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why)

@@ -45,7 +45,7 @@ rf_batch rf__mlm_batch_view(const rf__mlm_batch *b)
 static uint32_t threshold(double p) { return (uint32_t)(p * 4294967295.0); }
 
 /* The id that the model sees for a token that it has to predict. */
-static int32_t disguise(int32_t id, const uint32_t word[4], const rf__token_kinds *v)
+static int32_t mask_token(int32_t id, const uint32_t word[4], const rf__token_kinds *v)
 {
     if (word[1] < threshold(0.8)) return v->mask;
     if (word[1] < threshold(0.9)) return v->plain[(uint64_t)word[2] * (uint64_t)v->plains >> 32];
@@ -81,7 +81,7 @@ int64_t rf__mask_ids(int32_t id[], int64_t n, const rf__masking *m, uint64_t str
         in_word = true;
         if (!word_chosen) continue;
         if (place) place[masked] = (int32_t)i, label[masked] = id[i];
-        id[i] = disguise(id[i], word, v);
+        id[i] = mask_token(id[i], word, v);
         masked++;
     }
     return masked;
@@ -156,7 +156,7 @@ static void set_cursor(rf__data_position *at, int stream, rf__stream_position t)
 }
 
 /* The stream with the largest deficit relative to its fraction of the tokens. */
-static int behind(const rf__pieces *p, const rf__data_position *at)
+static int neediest_stream(const rf__pieces *p, const rf__data_position *at)
 {
     int best = 0;
     double least = 0;
@@ -171,7 +171,7 @@ static int behind(const rf__pieces *p, const rf__data_position *at)
 
 static rf__piece_position draw(const rf__pieces *p, rf_key order, rf__data_position *at)
 {
-    const int s = p->streams > 1 ? behind(p, at) : 0;
+    const int s = p->streams > 1 ? neediest_stream(p, at) : 0;
     const size_t n = p->stream[s].n;
     rf__stream_position t = cursor_of(at, s);
     if (t.index >= (int64_t)n) {

@@ -267,7 +267,7 @@ typedef struct making {
     void *user;
 } making;
 
-static rf_status put(making *m, const void *data, size_t size, rf_error *why)
+static rf_status append_content(making *m, const void *data, size_t size, rf_error *why)
 {
     m->h.content_crc = rf__crc32c(m->h.content_crc, data, size);
     return rf__write_all(m->fd, data, size, m->path, why);
@@ -285,7 +285,7 @@ static rf_status take_part(void *user, const rf__part *p, double share, rf_error
     m->h.tokens += p->tokens;
     m->h.hash = rf__hash64(p->ids.at, p->tokens * (size_t)p->ids.width, m->h.hash);
     m->h.hash = rf__hash64(p->length, p->documents * sizeof *p->length, m->h.hash);
-    const rf_status status = put(m, p->ids.at, p->tokens * (size_t)p->ids.width, why);
+    const rf_status status = append_content(m, p->ids.at, p->tokens * (size_t)p->ids.width, why);
     if (status) return status;
     if (m->reading && m->reading(m->user, share, m->h.tokens, m->h.documents))
         return rf_fail(why, RF_ESTOPPED, "stopped while the text was read");
@@ -302,8 +302,8 @@ static rf_status write_content(making *m, const rf_tokenizer *t, const source *s
                          "text: expected documents to train on, got none (%zu held out)", (size_t)m->h.held);
     if (!status && s->validation) status = rf__feed(m->ctx, t, s->validation, RF__HOLD_ALL, take_part, m, why);
     const size_t bytes = m->h.tokens * m->h.width;
-    if (!status) status = put(m, zero, ((bytes + 3) & ~(size_t)3) - bytes, why);
-    if (!status) status = put(m, m->length, m->h.documents * sizeof *m->length, why);
+    if (!status) status = append_content(m, zero, ((bytes + 3) & ~(size_t)3) - bytes, why);
+    if (!status) status = append_content(m, m->length, m->h.documents * sizeof *m->length, why);
     m->h.header_crc = crc_of_header(&m->h);
     if (!status && (lseek(m->fd, 0, SEEK_SET) != 0 || fsync(m->fd)))
         status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, strerror(errno));

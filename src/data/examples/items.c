@@ -51,7 +51,7 @@ static bool reserve(rf__items *t, size_t more)
     return fine;
 }
 
-static void put(rf__items *t, int32_t id, int32_t type)
+static void append_token(rf__items *t, int32_t id, int32_t type)
 {
     t->id[t->tokens] = id;
     t->type[t->tokens++] = type;
@@ -80,7 +80,7 @@ rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *w
                            why);
     if (status) return status;
     if (!reserve(t, e->n)) return no_memory(t, why);
-    for (size_t i = 0; i < e->n; i++) put(t, e->id[i], e->type[i]);
+    for (size_t i = 0; i < e->n; i++) append_token(t, e->id[i], e->type[i]);
     t->cut += dropped > 0;
     end_sequence(t);
     return RF_OK;
@@ -90,7 +90,7 @@ static void put_from(rf__items *t, int32_t id, int32_t type, uint32_t from, uint
 {
     t->from[t->tokens] = from;
     t->to[t->tokens] = to;
-    put(t, id, type);
+    append_token(t, id, type);
 }
 
 /* A special token of a sentence of words. */

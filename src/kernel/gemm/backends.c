@@ -4,7 +4,7 @@
 #include "kernel/gemm/products.h"
 #include "roformer/kernel/work.h"
 
-static const rf__products *way_at(const rf_ctx *ctx, int i, rf_type *type)
+static const rf__products *backend_at(const rf_ctx *ctx, int i, rf_type *type)
 {
     static const struct { const rf__products *by; rf_type type; } others[] = {{&rf__products_bf16, RF_BF16},
                                                                               {&rf__products_i8, RF_I8}};
@@ -22,7 +22,7 @@ static const rf__products *way_at(const rf_ctx *ctx, int i, rf_type *type)
 const char *rf_gemm_way(const rf_ctx *ctx, int i, rf_type *type)
 {
     rf_type own;
-    const rf__products *by = way_at(ctx, i, type ? type : &own);
+    const rf__products *by = backend_at(ctx, i, type ? type : &own);
     return by ? by->name : NULL;
 }
 
@@ -35,7 +35,7 @@ rf_status rf_gemm_at(const rf_ctx *ctx, int i, const rf_gemm_call *call, rf_erro
 {
     rf_type type;
     if (!(ctx && call)) return rf__missing("rf_gemm_at", "ctx, call", why);
-    const rf__products *by = way_at(ctx, i, &type);
+    const rf__products *by = backend_at(ctx, i, &type);
     return by ? rf__gemm_by(by, ctx, call, why) : none(i, why);
 }
 
@@ -44,6 +44,6 @@ rf_status rf_pack_at(const rf_ctx *ctx, int i, rf_type type, int64_t n, int64_t 
 {
     rf_type usual;
     if (!(ctx && w && out)) return rf__missing("rf_pack_at", "ctx, w, out", why);
-    const rf__products *by = way_at(ctx, i, &usual);
+    const rf__products *by = backend_at(ctx, i, &usual);
     return by ? rf__pack_by(by, ctx, type, n, k, w, out, why) : none(i, why);
 }

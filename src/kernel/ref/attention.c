@@ -59,7 +59,7 @@ static void add(double *y, double c, const double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] += c * x[i];
 }
 
-static double score(const rfk_attention *a, const double *q, const double *k, int64_t t, int64_t s)
+static double score_of(const rfk_attention *a, const double *q, const double *k, int64_t t, int64_t s)
 {
     const rfk_relative *is = a->relative;
     double sum = inner(q, k, a->width + a->width2);
@@ -79,7 +79,7 @@ static double probabilities(const rfk_attention *a, double *p, double *q, double
         p[s] = -INFINITY;
         if (!sees(a, t, s)) continue;
         key(a, k, s);
-        p[s] = score(a, q, k, t, s);
+        p[s] = score_of(a, q, k, t, s);
         if (!(p[s] <= largest)) largest = p[s];
     }
     for (int64_t s = 0; s < a->keys; s++) sum += p[s] = sees(a, t, s) ? exp(p[s] - largest) : 0;
@@ -106,7 +106,7 @@ void rfk_ref_attention(const rfk_attention *a, int64_t first, int64_t last, void
     }
 }
 
-static void put(float *y, const double *x, int64_t n)
+static void store_row(float *y, const double *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) y[i] = (float)x[i];
 }
@@ -160,14 +160,14 @@ void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g,
             if (is && g->relative) relate_back(a, g->relative, q, kv, o, t, s, ds, keep(a, t, s) * p[s]);
         }
         if (a->cos) rotate(a, dq, a->q_row[t], -1);
-        put(g->dq + t * g->dq_stride, dq, D);
-        if (a->width2) put(g->dq2 + t * g->dq2_stride, dq + D, a->width2);
+        store_row(g->dq + t * g->dq_stride, dq, D);
+        if (a->width2) store_row(g->dq2 + t * g->dq2_stride, dq + D, a->width2);
     }
     for (int64_t s = 0; s < S; s++) {
         if (a->cos && a->k_row) rotate(a, dk + s * all, a->k_row[s], -1);
         if (a->cos && a->k_row && a->rotate_value) rotate(a, dv + s * D, a->k_row[s], -1);
-        put(g->dk + s * g->dk_stride, dk + s * all, D);
-        if (a->width2) put(g->dk2 + s * g->dk2_stride, dk + s * all + D, a->width2);
-        put(g->dv + s * g->dv_stride, dv + s * D, D);
+        store_row(g->dk + s * g->dk_stride, dk + s * all, D);
+        if (a->width2) store_row(g->dk2 + s * g->dk2_stride, dk + s * all + D, a->width2);
+        store_row(g->dv + s * g->dv_stride, dv + s * D, D);
     }
 }

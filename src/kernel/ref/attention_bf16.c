@@ -8,14 +8,14 @@
 #include "kernel/attention/attention.h"
 #include "kernel/ref/attention.h"
 
-static double near(double x) { return (double)rf__from_bf16(rf__bf16((float)x)); }
+static double round_bf16(double x) { return (double)rf__from_bf16(rf__bf16((float)x)); }
 
 /* y = bf16(scale R x) */
 static void row(const rfk_attention *a, double *y, const float *x, const int32_t *angle, int64_t n, double scale)
 {
     for (int64_t i = 0; i < a->width; i++) y[i] = (double)x[i];
     if (angle) rotate(a, y, angle[n], 1);
-    for (int64_t i = 0; i < a->width; i++) y[i] = near(scale * y[i]);
+    for (int64_t i = 0; i < a->width; i++) y[i] = round_bf16(scale * y[i]);
 }
 
 /* Rows of queries and keys: width columns, then width2. */
@@ -23,12 +23,12 @@ static void query(const rfk_attention *a, double *y, int64_t t)
 {
     const double scale = (double)(a->scale * 1.44269504F);
     row(a, y, a->q + t * a->q_stride, a->cos ? a->q_row : NULL, t, scale);
-    for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = near(scale * (double)a->q2[t * a->q2_stride + i]);
+    for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = round_bf16(scale * (double)a->q2[t * a->q2_stride + i]);
 }
 
-static void near_all(double *y, int64_t n)
+static void round_all(double *y, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) y[i] = near(y[i]);
+    for (int64_t i = 0; i < n; i++) y[i] = round_bf16(y[i]);
 }
 
 static void key(const rfk_attention *a, double *y, int64_t s)
@@ -36,11 +36,11 @@ static void key(const rfk_attention *a, double *y, int64_t s)
     if (a->pages.page) {
         from_page(a, y, s, a->pages.key, a->width);
         from_page(a, y + a->width, s, a->pages.key2, a->width2);
-        near_all(y, a->width + a->width2);
+        round_all(y, a->width + a->width2);
         return;
     }
     row(a, y, a->k + s * a->k_stride, a->cos ? a->k_row : NULL, s, 1);
-    for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = near((double)a->k2[s * a->k2_stride + i]);
+    for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = round_bf16((double)a->k2[s * a->k2_stride + i]);
 }
 
 static double relate(const rfk_attention *a, const double *q, const double *k, int64_t t, int64_t s)
@@ -49,9 +49,10 @@ static double relate(const rfk_attention *a, const double *q, const double *k, i
     const int64_t r = related(a, t, s);
     const double scale = (double)(a->scale * 1.44269504F);
     double sum = 0;
-    for (int64_t i = 0; i < a->width && is->query; i++) sum += q[i] * near((double)is->query[r * is->query_stride + i]);
+    for (int64_t i = 0; i < a->width && is->query; i++)
+        sum += q[i] * round_bf16((double)is->query[r * is->query_stride + i]);
     for (int64_t i = 0; i < a->width && is->key; i++)
-        sum += k[i] * near(scale * (double)is->key[r * is->key_stride + i]);
+        sum += k[i] * round_bf16(scale * (double)is->key[r * is->key_stride + i]);
     return sum + (is->bias ? 1.44269504088896341 * (double)is->bias[r] : 0);
 }
 
@@ -73,7 +74,7 @@ static void value(const rfk_attention *a, double *y, int64_t s)
 {
     if (a->pages.page) {
         from_page(a, y, s, a->pages.value, a->width);
-        near_all(y, a->width);
+        round_all(y, a->width);
         return;
     }
     row(a, y, a->v + s * a->v_stride, a->cos && a->rotate_value ? a->k_row : NULL, s, 1);
@@ -86,7 +87,7 @@ static double sum_of_powers(const double *p, rfk__span seen, double *top)
     for (int64_t s = seen.from; s < seen.to; s++)
         if (!(p[s] <= largest)) largest = p[s];
     *top = ceil(largest);
-    for (int64_t s = seen.from; s < seen.to; s++) sum += near(exp2(p[s] - *top));
+    for (int64_t s = seen.from; s < seen.to; s++) sum += round_bf16(exp2(p[s] - *top));
     return sum;
 }
 
@@ -101,7 +102,7 @@ void rfk_ref_attention_bf16(const rfk_attention *a, int64_t first, int64_t last,
         const double sum = sum_of_powers(p, seen, &top);
         for (int64_t i = 0; i < a->width; i++) out[i] = 0;
         for (int64_t s = seen.from; s < seen.to; s++) {
-            p[s] = near(exp2(p[s] - top));
+            p[s] = round_bf16(exp2(p[s] - top));
             value(a, kv, s);
             if (is && is->value) add_row(kv, 1, is->value + related(a, t, s) * is->value_stride, a->width);
             for (int64_t i = 0; i < a->width; i++) out[i] += keep(a, t, s) * p[s] * kv[i];
@@ -123,7 +124,7 @@ static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, cons
 }
 
 /* y = c R^T x, R only with tables. */
-static void put(const rfk_attention *a, float *y, double *x, const int32_t *angle, int64_t n, double c)
+static void store_unrotated(const rfk_attention *a, float *y, double *x, const int32_t *angle, int64_t n, double c)
 {
     if (angle) rotate(a, x, angle[n], -1);
     for (int64_t i = 0; i < a->width; i++) y[i] = (float)(c * x[i]);
@@ -149,14 +150,13 @@ void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_gra
         for (int64_t i = 0; i < D; i++) delta += o[i] * (double)a->out[t * a->out_stride + i];
         for (int64_t i = 0; i < all; i++) dq[i] = 0;
         for (int64_t s = seen.from; s < seen.to; s++) {
-            const double P = exp2(p[s] - top - rest), kept = keep(a, t, s),
-                         kp = near(kept * P);
+            const double P = exp2(p[s] - top - rest), kept = keep(a, t, s), kp = round_bf16(kept * P);
             const int64_t r = is ? related(a, t, s) : 0;
             double dp = 0;
             value(a, kv, s);
             for (int64_t i = 0; i < D; i++) dp += o[i] * kv[i], dv[s * D + i] += kp * o[i];
             if (is && is->value) dp += inner_row(o, is->value + r * is->value_stride, D);
-            const double exact = P * (kept * dp - delta), ds = near(exact);
+            const double exact = P * (kept * dp - delta), ds = round_bf16(exact);
             key(a, kv, s);
             for (int64_t i = 0; i < all; i++) dq[i] += ds * kv[i], dk[s * all + i] += ds * q[i];
             if (is && is->query) add_row(dq, exact, is->query + r * is->query_stride, D);
@@ -164,13 +164,13 @@ void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_gra
                 add_row(dk + s * all, exact * (double)(a->scale * 1.44269504F), is->key + r * is->key_stride, D);
             if (is && g->relative) relate_back(a, g->relative, q, kv, o, r, exact, kept * P);
         }
-        put(a, g->dq + t * g->dq_stride, dq, a->cos ? a->q_row : NULL, t, (double)a->scale);
+        store_unrotated(a, g->dq + t * g->dq_stride, dq, a->cos ? a->q_row : NULL, t, (double)a->scale);
         for (int64_t i = 0; i < a->width2; i++) g->dq2[t * g->dq2_stride + i] = (float)((double)a->scale * dq[D + i]);
     }
     for (int64_t s = 0; s < S; s++) {                        /* q holds scale log2(e) already */
-        put(a, g->dk + s * g->dk_stride, dk + s * all, k_angle, s, 0.69314718055994531);
+        store_unrotated(a, g->dk + s * g->dk_stride, dk + s * all, k_angle, s, 0.69314718055994531);
         for (int64_t i = 0; i < a->width2; i++)
             g->dk2[s * g->dk2_stride + i] = (float)(0.69314718055994531 * dk[s * all + D + i]);
-        put(a, g->dv + s * g->dv_stride, dv + s * D, a->rotate_value ? k_angle : NULL, s, 1);
+        store_unrotated(a, g->dv + s * g->dv_stride, dv + s * D, a->rotate_value ? k_angle : NULL, s, 1);
     }
 }

@@ -50,8 +50,8 @@ static rf_tensor *before(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor
 }
 
 /* The new h, computed from the result x of the sub-layer. */
-static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta,
-                         rf_tensor *after)
+static rf_tensor *finish_sublayer(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor *h, rf_tensor *gamma,
+                                  rf_tensor *beta, rf_tensor *after)
 {
     const rf_config *c = b->config;
     if (after) x = norm(g, b, x, after, NULL);
@@ -82,7 +82,7 @@ static rf_tensor *attend_to_source(rf_graph *g, const rf_block *b, rf_tensor *h)
     rf_tensor *q = rf_linear(g, x, w->cross_query, w->cross_query_bias, RF_ACT_NONE);            /* [N, C]  */
     rf_tensor *a = rf__block_cross_attention(g, b, q);
     a = rf_linear(g, a, w->cross_out, w->cross_out_bias, RF_ACT_NONE);
-    return behind(g, b, a, h, w->cross_norm, w->cross_norm_bias, NULL);
+    return finish_sublayer(g, b, a, h, w->cross_norm, w->cross_norm_bias, NULL);
 }
 
 /* act(x W_1) W_2 [N, C], or with a gate. */
@@ -116,11 +116,11 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     if (c->normalize_before && !attends) {
         x = between(g, b, a, &h);
     } else {
-        h = behind(g, b, a, h, w->norm, w->norm_bias, w->after);
+        h = finish_sublayer(g, b, a, h, w->norm, w->norm_bias, w->after);
         if (attends) h = attend_to_source(g, b, h);
         x = before(g, b, h, w->norm2, w->norm2_bias);
     }
-    return behind(g, b, feed(g, b, x), h, w->norm2, w->norm2_bias, w->after2);
+    return finish_sublayer(g, b, feed(g, b, x), h, w->norm2, w->norm2_bias, w->after2);
 }
 
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)

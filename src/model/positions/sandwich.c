@@ -17,7 +17,7 @@ static double product(const rf_config *c, int64_t r, int64_t h)
 }
 
 /* The sum depends only on the offset: rows of offsets 0, 1, ... are kept between batches. */
-static void kept(const rf_config *c, int64_t r, float *row, int64_t H)
+static void row_of_offset(const rf_config *c, int64_t r, float *row, int64_t H)
 {
     const double one = product(c, r, 0);
     for (int64_t h = 0; h < H; h++) row[h] = (float)(one / (double)(h + 1));
@@ -35,7 +35,7 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     const int64_t H = at->config->num_attention_heads;
     spec->clip = rf__relative_reach(g, at);
     const int32_t *rows = rf__relative_rows(g, at, spec->clip, distance);
-    const float *table = rows ? rf__positions_fixed(g, at, spec->clip + 1, H, kept) : NULL;
+    const float *table = rows ? rf__positions_fixed(g, at, spec->clip + 1, H, row_of_offset) : NULL;
     if (!table) return;
     spec->relative_bias =
         rf_embed(g, rf_constant(g, table, 2, (int64_t[]){spec->clip + 1, H}), rows, 2 * spec->clip + 1);

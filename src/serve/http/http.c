@@ -63,7 +63,7 @@ static bool framing_is_clear(srv_request *r, const char *version)
 
 /* A body that is too large is read to its end, within bounds, so that a client that sends before it reads gets the
  * answer. One that waits for "100 Continue" gets the answer at once. */
-static int64_t most_swallowed(const srv_request *r, int64_t limit)
+static int64_t most_discarded(const srv_request *r, int64_t limit)
 {
     return header_of(r, MHD_HTTP_HEADER_EXPECT) ? limit : 8 * limit;
 }
@@ -77,7 +77,7 @@ static bool size_is_allowed(srv_request *r)
         return refuse(r, 414, "Validation", "the path of the request is too long"), false;
     if (info && info->header_size > (size_t)l->max_header_bytes)
         return refuse(r, 431, "Validation", "the header of the request is too long"), false;
-    if (length && strtoull(length, NULL, 10) > (unsigned long long)most_swallowed(r, l->payload_limit))
+    if (length && strtoull(length, NULL, 10) > (unsigned long long)most_discarded(r, l->payload_limit))
         return refuse(r, 413, "Validation", "the body of the request is above --payload-limit"), false;
     return true;
 }

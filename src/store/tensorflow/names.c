@@ -75,13 +75,13 @@ bool rf__bundle_is_tensor(const rf__variable *v)
 
 typedef struct text { char *at; size_t size, n; } text;
 
-static void put(text *t, const char *what, size_t size)
+static void append_name(text *t, const char *what, size_t size)
 {
     for (size_t i = 0; i < size && t->n + 1 < t->size; i++) t->at[t->n++] = what[i] == '/' ? '.' : what[i];
     t->at[t->n] = 0;
 }
 
-static void put_text(text *t, const char *what) { put(t, what, strlen(what)); }
+static void put_text(text *t, const char *what) { append_name(t, what, strlen(what)); }
 
 /* The last part of a variable's name. */
 static const struct { const char *is, *now; bool matrix; } parts[] = {
@@ -105,7 +105,7 @@ void rf__bundle_name(const rf__variable *v, const char *prefix, char *out, size_
     if (begins(name, project)) name += strlen(project), put_text(&t, "embeddings_project");
     else if (begins(name, layer)) name += strlen(layer), put_text(&t, "encoder.layer.");
     if (name > last) last = name;
-    put(&t, name, (size_t)(last - name));
+    append_name(&t, name, (size_t)(last - name));
     for (size_t i = 0; i < RF_COUNT(parts); i++) {
         if (strcmp(last, parts[i].is)) continue;
         *transpose = parts[i].matrix && v->rank == 2;

@@ -25,8 +25,8 @@ static bool recognize(const rf_config *c)
 
 static bool has_metric(const rf__labeled *l, const char *name) { return l->n == 2 || strcmp(name, "f1"); }
 
-static void add_scores(const int32_t gold[], const int32_t predicted[], size_t n, int32_t K, const rf_class_score c[],
-                       rf_scores *out)
+static void add_metrics(const int32_t gold[], const int32_t predicted[], size_t n, int32_t K, const rf_class_score c[],
+                        rf_scores *out)
 {
     rf__score_add(out, "accuracy", rf_accuracy(gold, predicted, n));
     if (K == 2) rf__score_add(out, "f1", c[1].f1);
@@ -34,7 +34,7 @@ static void add_scores(const int32_t gold[], const int32_t predicted[], size_t n
     rf__score_add(out, "matthews_correlation", rf_matthews(c, K, n));
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     int32_t *gold, *predicted;
@@ -49,7 +49,7 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
                 predicted[n++] = (int32_t)rf__largest(a->logit + i * K, t->K);
             }
         rf_class_scores(gold, predicted, n, (int32_t)K, c);
-        add_scores(gold, predicted, n, (int32_t)K, c, out);
+        add_metrics(gold, predicted, n, (int32_t)K, c, out);
         rf__free(t->ctx, gold);
     }
     rf__free(t->ctx, c);
@@ -93,7 +93,7 @@ const rf__task rf__task_cls = {
     .recognize = recognize,
     .loss = rf__task_row_loss,
     .metric = "accuracy",
-    .score = score,
+    .score = evaluate,
     .has_metric = has_metric,
     .probabilities = probabilities,
     .function = "Softmax",

@@ -233,7 +233,7 @@ static const char *why_not(const rf__labeled *l)
     return l->scored ? "the examples are pairs of texts" : "the examples are lists of documents";
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     const size_t n = t->sequences;
@@ -291,7 +291,7 @@ const rf__task rf__task_cross = {
     .function_of = function_of,
     .metric = "spearmanr",
     .other_metric = "ndcg_at_10",
-    .score = score,
+    .score = evaluate,
     .has_metric = has_metric,
     .why_not = why_not,
     .probabilities = rf__task_sigmoid,

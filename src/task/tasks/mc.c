@@ -36,7 +36,7 @@ static int64_t chosen(const rf__answers *a, const rf__items *t, size_t i)
     return rf__largest(a->logit + t->first[i], (int64_t)(t->first[i + 1] - t->first[i]));
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l, (void)why;
     double right = 0, all = 0;
@@ -67,7 +67,7 @@ const rf__task rf__task_mc = {
     .recognize = rf__task_any,
     .loss = loss,
     .metric = "accuracy",
-    .score = score,
+    .score = evaluate,
     .columns = "label",
     .between = ',',
     .predict = predict,

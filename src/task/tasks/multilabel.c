@@ -41,7 +41,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return rf_binary_loss(g, z, b->target, weight, sum);
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     const size_t K = (size_t)t->K, all = t->n * K;
@@ -89,7 +89,7 @@ const rf__task rf__task_multilabel = {
     .recognize = recognize,
     .loss = loss,
     .metric = "f1_micro",
-    .score = score,
+    .score = evaluate,
     .probabilities = rf__task_sigmoid,
     .function = "Sigmoid",
     .columns = "labels",

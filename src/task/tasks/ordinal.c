@@ -43,8 +43,8 @@ static int32_t above(const float *x, int64_t n, float least)
     return count;
 }
 
-static rf_status add_scores(const rf__items *t, const int32_t gold[], const int32_t predicted[], rf_scores *out,
-                            rf_error *why)
+static rf_status add_metrics(const rf__items *t, const int32_t gold[], const int32_t predicted[], rf_scores *out,
+                             rf_error *why)
 {
     double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x), spearman = NAN;
     if (!x) return rf__score_no_memory(t, why);
@@ -59,7 +59,7 @@ static rf_status add_scores(const rf__items *t, const int32_t gold[], const int3
     return RF_OK;
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     int32_t *gold, *predicted;
@@ -69,7 +69,7 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
         gold[i] = above(t->target + i * (size_t)t->K, t->K, 0.5F);
         predicted[i] = above(a->logit + i * (size_t)t->K, t->K, 0);
     }
-    status = add_scores(t, gold, predicted, out, why);
+    status = add_metrics(t, gold, predicted, out, why);
     rf__free(t->ctx, gold);
     return status;
 }
@@ -122,7 +122,7 @@ const rf__task rf__task_ordinal = {
     .name_output = name_output,
     .loss = loss,
     .metric = "quadratic_kappa",
-    .score = score,
+    .score = evaluate,
     .probabilities = probabilities,
     .columns = "label\tscore",
     .between = ',',

@@ -118,7 +118,7 @@ static rf_status compare(const rf__items *t, size_t q, rf__byte_range gold, cons
 }
 
 /* The best of all correct answers; without one, that of "". */
-static rf_status score_question(const rf__answers *a, const rf__items *t, size_t q, best *to, rf_error *why)
+static rf_status evaluate_question(const rf__answers *a, const rf__items *t, size_t q, best *to, rf_error *why)
 {
     double score;
     char *said = part(t, q, rf__answer_bytes(a, t, q, &score));
@@ -131,13 +131,13 @@ static rf_status score_question(const rf__answers *a, const rf__items *t, size_t
     return status;
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     double exact = 0, f1 = 0;
     for (size_t q = 0; q < t->questions; q++) {
         best one;
-        const rf_status status = score_question(a, t, q, &one, why);
+        const rf_status status = evaluate_question(a, t, q, &one, why);
         if (status) return status;
         exact += one.exact;
         f1 += one.f1;
@@ -184,7 +184,7 @@ const rf__task rf__task_qa = {
     .recognize = rf__task_any,
     .loss = loss,
     .metric = "f1",
-    .score = score,
+    .score = evaluate,
     .columns = "answer\tscore",
     .between = ',',
     .predict = predict,

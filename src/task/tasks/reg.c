@@ -28,7 +28,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return rf_square_loss(g, z, b->target, weight, sum);
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
     const size_t n = t->n;
@@ -74,7 +74,7 @@ const rf__task rf__task_reg = {
     .recognize = recognize,
     .loss = loss,
     .metric = "pearson",
-    .score = score,
+    .score = evaluate,
     .probabilities = probabilities,
     .function = "Identity",
     .columns = "score",

@@ -137,7 +137,8 @@ static rf_tensor *distil(rf_graph *g, rf_tensor *v, const rf__item_batch *b, dou
 }
 
 /* The loss of the vectors of a training batch, weighted by its number of examples. */
-static rf_tensor *near(rf_graph *g, rf_tensor *v, const rf__item_batch *b, double scale, double weight, double *sum)
+static rf_tensor *similarity_loss(rf_graph *g, rf_tensor *v, const rf__item_batch *b, double scale, double weight,
+                                  double *sum)
 {
     double all = 0;
     if (b->teacher) return distil(g, v, b, weight, sum);
@@ -159,7 +160,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *v, const rf__item_batch *b, const
 {
     const int64_t n = (int64_t)b->n;
     double all = 0;
-    if (isnan(b->target[0])) return near(g, v, b, scale_of(o), weight, sum);
+    if (isnan(b->target[0])) return similarity_loss(g, v, b, scale_of(o), weight, sum);
     int32_t *row = rf__push(g, (size_t)(2 * n), sizeof *row);
     for (int32_t i = 0; row && i < n; i++) row[i] = 2 * i, row[n + i] = 2 * i + 1;
     if (!row) return &g->nil.t;
@@ -237,7 +238,7 @@ static rf_tensor *train(rf_graph *g, rf_encoder *e, const rf__item_batch *b, con
     for (int32_t i = 0; place && i < rows; i++) place[i] = i;
     rf_tensor *h = rf__encoder_forward_rows(g, e, &w.batch, w.row, rows);
     rf_tensor *v = rf__encoder_vector(g, e, rf_rows(g, h, place, b->B));
-    rf_tensor *alike = near(g, v, b, scale_of(o), weight, sum);
+    rf_tensor *alike = similarity_loss(g, v, b, scale_of(o), weight, sum);
     rf_tensor *next = rf__mlm_loss(g, e, h, place + b->B, w.label, w.n, weight * each, &written, NULL);
     if (sum) *sum += each * written;
     return rf_add(g, next, alike);

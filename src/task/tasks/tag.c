@@ -96,7 +96,7 @@ static void count(const rf__answers *a, const rf__items *t, const rf__labeled *l
     rf__count_entities(gold, predicted, n, &to->entities);
 }
 
-static rf_status score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
 {
     const char **gold = rf__calloc(t->ctx, 2 * (size_t)t->max_length, sizeof *gold);
     counts c = {0};
@@ -145,7 +145,7 @@ const rf__task rf__task_tag = {
     .recognize = rf__task_any,
     .loss = rf__task_row_loss,
     .metric = "f1",
-    .score = score,
+    .score = evaluate,
     .has_metric = has_metric,
     .why_not = why_not,
     .remark = remark,

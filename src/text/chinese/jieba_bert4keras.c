@@ -19,7 +19,7 @@ static bool cased_before(const rf_scalars *s, size_t i)
     return false;
 }
 
-static bool cased_behind(const rf_passage *p, size_t at)
+static bool cased_follows(const rf_passage *p, size_t at)
 {
     while (at < p->to) {
         const uint32_t c = rf__utf8_get((const unsigned char *)p->text, &at);
@@ -37,7 +37,8 @@ static bool lower(rf_words *w, const rf_normal *n, const rf_passage *p)
         uint32_t low[2] = {c, 0};
         const int lows =
             n->lowercase ? rf__unicode_lower(&n->unicode, c, rf__unicode_flags(&n->unicode, c), low) : 1;
-        if (c == SIGMA && n->lowercase && cased_before(&w->raw, w->raw.n) && !cased_behind(p, at)) low[0] = FINAL_SIGMA;
+        if (c == SIGMA && n->lowercase && cased_before(&w->raw, w->raw.n) && !cased_follows(p, at))
+            low[0] = FINAL_SIGMA;
         for (int i = 0; i < lows; i++) {
             const uint8_t flags = (uint8_t)rf__unicode_flags(&n->unicode, low[i]);
             if (!rf__words_push(w, &w->raw, (rf_scalar){low[i], (uint32_t)from, (uint32_t)at, flags, 0, 0}))

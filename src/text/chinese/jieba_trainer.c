@@ -95,7 +95,7 @@ static rf_status feed(rf_tokenizer_trainer *t, const char *text, size_t size, rf
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 /* Adds a token unless it exists or the list is full. */
-static bool put(list *v, const char *token, size_t size)
+static bool add_token(list *v, const char *token, size_t size)
 {
     const size_t before = v->seen.used;
     if (!size || v->n == v->most) return true;
@@ -114,7 +114,7 @@ static bool put_specials(list *v, const rf_tokenizer_options *o)
     const char *const special[] = {o->pad ? o->pad : "[PAD]", o->unk ? o->unk : "[UNK]", o->cls ? o->cls : "[CLS]",
                                    o->sep ? o->sep : "[SEP]", o->mask ? o->mask : "[MASK]"};
     for (size_t i = 0; i < RF_COUNT(special); i++)
-        if (!put(v, special[i], strlen(special[i]))) return false;
+        if (!add_token(v, special[i], strlen(special[i]))) return false;
     return true;
 }
 
@@ -139,7 +139,7 @@ static bool put_base(list *v, const learner *l)
         const char *stop = memchr(l->base + at, '\n', l->base_size - at);
         end = stop ? (size_t)(stop - l->base) : l->base_size;
         const size_t size = rf__vocab_trimmed(l->base, at, end) - at;
-        if (size && stays(l, l->base + at, size) && !put(v, l->base + at, size)) return false;
+        if (size && stays(l, l->base + at, size) && !add_token(v, l->base + at, size)) return false;
     }
     return true;
 }
@@ -153,8 +153,8 @@ static bool put_letters(list *v, const learner *l, size_t alphabet)
         for (size_t i = 0; i < n && good; i++) {
             char token[8] = "##";
             const size_t size = 2 + rf__utf8_encode(x[i].c, token + 2);
-            if (!tail) good = put(v, token + 2, size - 2);
-            else if (l->inside[x[i].c]) good = put(v, token, size);
+            if (!tail) good = add_token(v, token + 2, size - 2);
+            else if (l->inside[x[i].c]) good = add_token(v, token, size);
         }
     rf__free(l->ctx, x);
     return good;
@@ -165,7 +165,7 @@ static bool put_words(list *v, const learner *l, uint64_t least)
     rf_counted *w = rf__counter_sorted(&l->counter);
     bool good = w != NULL;
     for (size_t i = 0; good && i < l->counter.used && v->n < v->most && w[i].count >= least; i++)
-        good = put(v, l->counter.text + w[i].at, w[i].size);
+        good = add_token(v, l->counter.text + w[i].at, w[i].size);
     rf__free(l->ctx, w);
     return good;
 }

@@ -34,7 +34,7 @@ static bool clean(rf_jieba_slow *s, const rf_normal *n, const rf_passage *p)
 }
 
 /* The text between two boundaries, from *begin to `to`. */
-static bool put(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, size_t *begin, size_t to)
+static bool encode_until(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_piecer *piecer, size_t *begin, size_t to)
 {
     rf_word w;
     const size_t from = *begin;
@@ -53,7 +53,7 @@ static bool put_characters(const jieba *t, rf_encoding *e, rf_jieba_slow *s, rf_
     for (size_t before = at; at < to; before = at) {
         const uint32_t c = rf__utf8_get((const unsigned char *)s->text, &at);
         if (!(rf__unicode_flags(&t->pieces.normal.unicode, c) & RF_HAN)) continue;
-        if (!put(t, e, s, piecer, begin, before) || !put(t, e, s, piecer, begin, at)) return false;
+        if (!encode_until(t, e, s, piecer, begin, before) || !encode_until(t, e, s, piecer, begin, at)) return false;
     }
     return true;
 }
@@ -69,9 +69,10 @@ bool rf__jieba_wobert_encode(const jieba *t, rf_encoding *e, const rf_passage *p
     for (size_t i = 0, first = 0; i < cut->n; first = cut->end[i++]) {
         const size_t from = cut->at[first], to = cut->at[cut->end[i]];
         const bool known = rf__vocab_find(&t->pieces.vocab, s->text + from, to - from) >= 0;
-        const bool done = known ? put(t, e, s, piecer, &begin, from) && put(t, e, s, piecer, &begin, to)
-                                : put_characters(t, e, s, piecer, &begin, from, to);
+        const bool done = known
+                              ? encode_until(t, e, s, piecer, &begin, from) && encode_until(t, e, s, piecer, &begin, to)
+                              : put_characters(t, e, s, piecer, &begin, from, to);
         if (!done) return false;
     }
-    return put(t, e, s, piecer, &begin, s->size);
+    return encode_until(t, e, s, piecer, &begin, s->size);
 }

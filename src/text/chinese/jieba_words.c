@@ -15,7 +15,7 @@ void rf__jieba_joined_clear(rf_jieba_joined *s, const rf_ctx *ctx)
 
 static bool is_plain(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-static bool put(rf_jieba_joined *s, const rf_ctx *ctx, const char *text, size_t size)
+static bool append_text(rf_jieba_joined *s, const rf_ctx *ctx, const char *text, size_t size)
 {
     if (!rf__grow(ctx, &s->text, &s->capacity, s->size + size, 1)) return false;
     memcpy(s->text + s->size, text, size);
@@ -35,9 +35,9 @@ static bool write_text(const jieba *t, const int32_t id[], size_t n, rf_jieba_jo
         if (!token || !*token) token = "\n";
         if (tail) token += 2;
         const bool apart = !tail && s->size && is_plain(s->text[s->size - 1]) && is_plain(*token);
-        if (apart && !put(s, any->ctx, " ", 1)) return false;
+        if (apart && !append_text(s, any->ctx, " ", 1)) return false;
         s->begin[i] = s->size;
-        if (!put(s, any->ctx, token, strlen(token))) return false;
+        if (!append_text(s, any->ctx, token, strlen(token))) return false;
     }
     return true;
 }

@@ -68,7 +68,7 @@ uint32_t rf__dictionary_find(const rf_dictionary *d, const char *text, size_t si
  * before its look-up, and that of a third one with it. */
 enum { AHEAD = 16 };
 
-static inline void bring(const rf_dictionary *d, uint32_t at, uint32_t code)
+static inline void prefetch_unit(const rf_dictionary *d, uint32_t at, uint32_t code)
 {
     __builtin_prefetch(&d->unit[rf_dictionary_base(d->unit[at]) + code]);
 }
@@ -79,11 +79,11 @@ static void find_pairs(rf_jieba_cutter *c, const rf_dictionary *d)
     const uint32_t *code = c->code;
     const size_t n = c->characters, pairs = n ? n - 1 : 0;
     for (size_t i = 0; i < pairs + AHEAD; i++) {
-        if (i < pairs) bring(d, code[i], code[i + 1]);
+        if (i < pairs) prefetch_unit(d, code[i], code[i + 1]);
         if (i < AHEAD) continue;
         const size_t k = i - AHEAD;
         const uint32_t two = c->two[k] = code[k] ? step(d, code[k], code[k + 1]) : 0;
-        if (two && k + 2 < n) bring(d, two, code[k + 2]);
+        if (two && k + 2 < n) prefetch_unit(d, two, code[k + 2]);
     }
 }
 
@@ -116,7 +116,7 @@ static void find_route(rf_jieba_cutter *c, const rf_dictionary *d, double ln_tot
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static void put(rf_jieba_cutter *c, size_t end, uint32_t unit)
+static void append_word(rf_jieba_cutter *c, size_t end, uint32_t unit)
 {
     c->unit[c->n] = unit;
     c->end[c->n++] = (uint32_t)end;
@@ -128,12 +128,12 @@ static void cut_run(rf_jieba_cutter *c, size_t from, size_t to)
     for (size_t x = from; x < to;) {
         const size_t y = c->next[x];
         const bool single = y == x + 1 && is_alphanumeric(c->scalar[x]);
-        if (open && !single) put(c, x, 0);
-        if (!single) put(c, y, c->best[x]);
+        if (open && !single) append_word(c, x, 0);
+        if (!single) append_word(c, y, c->best[x]);
         open = single;
         x = y;
     }
-    if (open) put(c, to, 0);
+    if (open) append_word(c, to, 0);
 }
 
 static bool decode(rf_jieba_cutter *c, const rf_dictionary *d, const char *text, size_t size)
@@ -172,7 +172,7 @@ bool rf__jieba_cut(rf_jieba_cutter *c, const rf_dictionary *d, rf_jieba kind, co
             cut_run(c, i, j);
         } else {
             j = c->scalar[i] == '\r' && i + 1 < c->characters && c->scalar[i + 1] == '\n' ? i + 2 : i + 1;
-            put(c, j, 0);
+            append_word(c, j, 0);
         }
     }
     return true;

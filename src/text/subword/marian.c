@@ -80,7 +80,7 @@ static bool continues(const rf_tokenizer *t, int32_t id)
 typedef struct putting { const marian *t; rf_encoding *e; size_t from; } putting;
 
 /* Text that the model does not know is looked up as a piece: the vocabulary has the other side's pieces, too. */
-static bool put(void *user, const char *piece, size_t size, int32_t id, size_t begin, size_t end)
+static bool append_piece(void *user, const char *piece, size_t size, int32_t id, size_t begin, size_t end)
 {
     const putting *x = user;
     int32_t token = x->t->id[id];
@@ -116,7 +116,7 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     const size_t code = language(p);
     if (code && !put_language(t, e, p, code)) return false;
     putting to = {t, e, p->from + code};
-    return rf__subwords_cut(t->spm, scratch, p, to.from, put, &to);
+    return rf__subwords_cut(t->spm, scratch, p, to.from, append_piece, &to);
 }
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */

@@ -235,7 +235,7 @@ static int32_t pop(agenda *a)
     return top;
 }
 
-static bool add_way(agenda *a, way x)
+static bool add_path(agenda *a, way x)
 {
     if (a->ways >= INT32_MAX || !rf__grow(a->ctx, &a->way, &a->way_capacity, a->ways + 1, sizeof *a->way)) return false;
     a->way[a->ways] = x;
@@ -284,7 +284,7 @@ static bool expand(const lattice *l, agenda *a, int32_t right)
     const uint32_t place = l->node[w.node].from;
     for (uint32_t k = l->first[place]; k < l->first[place + 1]; k++) {
         const node *left = &l->node[l->ending[k]];
-        if (!add_way(a, (way){l->ending[k], right, left->best + w.behind, left->score + w.behind})) return false;
+        if (!add_path(a, (way){l->ending[k], right, left->best + w.behind, left->score + w.behind})) return false;
     }
     return true;
 }
@@ -293,7 +293,7 @@ static bool expand(const lattice *l, agenda *a, int32_t right)
 static bool find_nbest(const lattice *l, agenda *a, rf__spm_segments *kept, int32_t first[], float total[],
                        size_t nbest, size_t *n)
 {
-    if (!add_way(a, (way){END, -1, l->node[END].best, 0})) return false;
+    if (!add_path(a, (way){END, -1, l->node[END].best, 0})) return false;
     while (a->n && *n < nbest) {
         const int32_t top = pop(a);
         if (a->way[top].node != BEGIN) {

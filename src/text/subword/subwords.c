@@ -26,7 +26,7 @@ const rf_tokenizer_row rf__tokenizer_bpe, rf__tokenizer_unigram, rf__tokenizer_s
 
 typedef struct target { rf_encoding *e; size_t from; } target;
 
-static bool put(void *user, const char *piece, size_t size, int32_t id, size_t begin, size_t end)
+static bool append_piece(void *user, const char *piece, size_t size, int32_t id, size_t begin, size_t end)
 {
     const target *t = user;
     (void)piece, (void)size;
@@ -62,7 +62,7 @@ void rf__subwords_scratch_free(const rf_ctx *ctx, void *own)
 static bool encode(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *scratch)
 {
     target to = {e, p->from};
-    return rf__subwords_cut(as_subwords(t)->spm, scratch, p, p->from, put, &to);
+    return rf__subwords_cut(as_subwords(t)->spm, scratch, p, p->from, append_piece, &to);
 }
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ static void trim(const hf_tokenizer *t, const char *raw, int32_t id, uint32_t *f
         for (--*to; *to > *from && (raw[*to] & 0xC0) == 0x80; --*to);
 }
 
-static bool put(void *user, int32_t id, size_t from, size_t to)
+static bool append_piece(void *user, int32_t id, size_t from, size_t to)
 {
     const target *t = user;
     if (!rf__reserve_tokens(t->e, 1)) return false;
@@ -67,7 +67,7 @@ static bool put_words(const hf_tokenizer *t, rf_encoding *e, work *w, const rf__
         for (size_t i = at + 1; t->split && i + 3 <= to && end == to; i++)
             if (!memcmp(in->at + i, BLANK, 3)) end = i;
         target each = {e, in, at};
-        if (!rf__piece_model_cut(&t->pieces, &w->cut, in->at + at, end - at, put, &each)) return false;
+        if (!rf__piece_model_cut(&t->pieces, &w->cut, in->at + at, end - at, append_piece, &each)) return false;
     }
     return true;
 }

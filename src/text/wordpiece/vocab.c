@@ -73,7 +73,7 @@ static bool slots_init(rf_slots *s, const rf_ctx *ctx, size_t items)
 }
 
 /* Later ids replace earlier ones. */
-static void put(rf_vocab *v, rf_slots *s, int32_t id, size_t skip)
+static void insert_token(rf_vocab *v, rf_slots *s, int32_t id, size_t skip)
 {
     const char *text = rf__vocab_token(v, id) + skip;
     const size_t size = rf__vocab_token_size(v, id) - skip;
@@ -109,8 +109,8 @@ rf_status rf__vocab_init(rf_vocab *v, const rf_ctx *ctx, char *text, size_t size
     if (!slots_init(&v->whole, ctx, (size_t)n) || !slots_init(&v->tail, ctx, tails)) goto full;
     for (int32_t i = 0; i < n; i++) {
         if (v->hidden[i]) continue;
-        put(v, &v->whole, i, 0);
-        if (continues(v, i)) put(v, &v->tail, i, 2);
+        insert_token(v, &v->whole, i, 0);
+        if (continues(v, i)) insert_token(v, &v->tail, i, 2);
     }
     most = v->whole.longest > v->tail.longest ? v->whole.longest : v->tail.longest;
     v->power = rf__alloc(ctx, (most + 1) * sizeof *v->power);

@@ -200,7 +200,7 @@ static void compose(rf_words *w)
     w->ready.n = n;
 }
 
-static void put(rf_words *w, uint32_t c, uint32_t from, uint32_t to)
+static void append_character(rf_words *w, uint32_t c, uint32_t from, uint32_t to)
 {
     const size_t need = w->bytes + 4;
     if (need > w->byte_capacity || need > w->from_capacity || need > w->to_capacity)
@@ -229,7 +229,7 @@ static void add(rf_words *w, uint32_t c, uint32_t from, uint32_t to, bool joins)
         w->cut[w->cuts].begin = w->bytes;
         w->cut[w->cuts++].chars = 0;
     }
-    put(w, c, from, to);
+    append_character(w, c, from, to);
     w->cut[w->cuts - 1].end = w->bytes;
     w->cut[w->cuts - 1].chars++;
 }

@@ -188,7 +188,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 void rf__folder_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
 
 /* "name.tmp-<pid>-<n>" (or without n, as in earlier versions) of a process that no longer exists. */
-static bool left_behind(const char *name)
+static bool is_abandoned(const char *name)
 {
     static const char cache[] = RF_FILE_TOKENS ".tmp-";
     if (!strncmp(name, ".tmp-", 5) || !strncmp(name, cache, sizeof cache - 1)) return true;
@@ -224,7 +224,7 @@ void rf__folder_sweep(const char *folder)
     struct dirent *e;
     DIR *d = opendir(folder);
     while (d && (e = readdir(d)))
-        if (left_behind(e->d_name) && !rf__path(path, sizeof path, folder, e->d_name, NULL)) rf__folder_remove(path);
+        if (is_abandoned(e->d_name) && !rf__path(path, sizeof path, folder, e->d_name, NULL)) rf__folder_remove(path);
     if (d) closedir(d);
 }
 

@@ -92,7 +92,7 @@ void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS])
 
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
-static json_t *stage_scores(const rf__state *s)
+static json_t *stage_metrics(const rf__state *s)
 {
     json_t *list = json_array();
     for (int64_t i = 0; i < s->stages; i++) {
@@ -126,7 +126,7 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
                      json_pack("[I, I, I]", (json_int_t)s->position.cursor[i].epoch,
                                (json_int_t)s->position.cursor[i].index, (json_int_t)s->position.cursor[i].tokens));
     rf__json_set(&all, "data_streams", cursors);
-    if (s->stages) rf__json_set(&all, "stages", stage_scores(s));
+    if (s->stages) rf__json_set(&all, "stages", stage_metrics(s));
     rf__json_set(&all, "options", json_incref(options));
     char *text = all ? rf__json_dump(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(all);

@@ -16,7 +16,7 @@ enum { VARINT = 0, EIGHT_BYTES = 1, SIZED = 2, FOUR_BYTES = 5 };
 
 /* ---- bytes ---- */
 
-static void put(rf__bytes *b, const void *data, size_t n)
+static void append_bytes(rf__bytes *b, const void *data, size_t n)
 {
     if (n > sizeof b->at - b->n) {
         b->full = true;
@@ -30,14 +30,14 @@ static void put_varint(rf__bytes *b, uint64_t x)
 {
     do {
         const unsigned char low = (unsigned char)((x & 0x7F) | (x > 0x7F ? 0x80 : 0));
-        put(b, &low, 1);
+        append_bytes(b, &low, 1);
         x >>= 7;
     } while (x);
 }
 
 static void put_little(rf__bytes *b, uint64_t x, int bytes)
 {
-    for (int i = 0; i < bytes; i++) put(b, &(unsigned char){(unsigned char)(x >> 8 * i)}, 1);
+    for (int i = 0; i < bytes; i++) append_bytes(b, &(unsigned char){(unsigned char)(x >> 8 * i)}, 1);
 }
 
 static void put_field(rf__bytes *b, int number, int kind) { put_varint(b, (uint64_t)(number << 3 | kind)); }
@@ -46,7 +46,7 @@ static void put_sized(rf__bytes *b, int number, const void *data, size_t n)
 {
     put_field(b, number, SIZED);
     put_varint(b, n);
-    put(b, data, n);
+    append_bytes(b, data, n);
 }
 
 static void put_double(rf__bytes *b, int number, double x)
@@ -77,7 +77,7 @@ static void frame(rf__bytes *record, const rf__bytes *data)
     *record = (rf__bytes){.full = data->full};
     put_little(record, data->n, 8);
     put_little(record, masked(record->at, 8), 4);
-    put(record, data->at, data->n);
+    append_bytes(record, data->at, data->n);
     put_little(record, masked(data->at, data->n), 4);
 }
 

@@ -10,7 +10,7 @@
 #include "roformer/inspect/files.h"
 #include "train/log/results.h"
 
-static void put(json_t **all, const char *name, double x)
+static void set_number(json_t **all, const char *name, double x)
 {
     if (isfinite(x)) rf__json_set(all, name, json_real(x));
 }
@@ -18,15 +18,15 @@ static void put(json_t **all, const char *name, double x)
 static void put_training(const rf__results *r, json_t **all)
 {
     const rf__state *t = r->state;
-    put(all, "epoch", r->epoch);
+    set_number(all, "epoch", r->epoch);
     rf__json_set(all, "train_samples", json_integer(r->train_samples));
     if (r->stages) rf__json_set(all, "stages", rf__stages_scores(r->stages, t));
     rf__json_set(all, "num_input_tokens_seen", json_integer(t->tokens));
-    if (t->total.steps) put(all, "train_loss", t->total.loss / (double)t->total.steps);
+    if (t->total.steps) set_number(all, "train_loss", t->total.loss / (double)t->total.steps);
     if (!(t->seconds > 0)) return;
-    put(all, "train_runtime", t->seconds);
-    put(all, "train_samples_per_second", r->epoch * (double)r->train_samples / t->seconds);
-    put(all, "train_steps_per_second", (double)t->step / t->seconds);
+    set_number(all, "train_runtime", t->seconds);
+    set_number(all, "train_samples_per_second", r->epoch * (double)r->train_samples / t->seconds);
+    set_number(all, "train_steps_per_second", (double)t->step / t->seconds);
 }
 
 static void put_evaluation(const rf__results *r, json_t **all)
@@ -35,14 +35,14 @@ static void put_evaluation(const rf__results *r, json_t **all)
         const rf_score *s = &r->scores.score[i];
         char name[64];
         snprintf(name, sizeof name, "eval_%s", s->name);
-        if (strcmp(s->name, "perplexity") != 0) put(all, name, s->value);
-        if (r->tokens && !strcmp(s->name, "loss")) put(all, "perplexity", exp(s->value));
+        if (strcmp(s->name, "perplexity") != 0) set_number(all, name, s->value);
+        if (r->tokens && !strcmp(s->name, "loss")) set_number(all, "perplexity", exp(s->value));
     }
     if (!r->scores.n) return;
     rf__json_set(all, "eval_samples", json_integer(r->eval_samples));
     if (!(r->eval_seconds > 0)) return;
-    put(all, "eval_runtime", r->eval_seconds);
-    put(all, "eval_samples_per_second", (double)r->eval_samples / r->eval_seconds);
+    set_number(all, "eval_runtime", r->eval_seconds);
+    set_number(all, "eval_samples_per_second", (double)r->eval_samples / r->eval_seconds);
 }
 
 rf_status rf__results_write(const rf__results *r, rf_error *why)

@@ -96,7 +96,7 @@ static rf_status begin(rf__run *r, scoring *x, rf_model **m, rf_error *why)
 
 /* Computes the counts of this rank's translations, and the score of all ranks; rank 0 has pairs whenever there are
  * any. */
-static rf_status score(rf__run *r, const scoring *x, rf_comm *comm, double *bleu, rf_error *why)
+static rf_status compute_bleu(rf__run *r, const scoring *x, rf_comm *comm, double *bleu, rf_error *why)
 {
     int64_t sum[RF_MT_COUNTS] = {0};
     rf_mt_options o;
@@ -140,7 +140,7 @@ rf_status rf__translation_bleu(rf__run *r, bool alone, double *bleu, rf_error *w
     if (!status) status = translate_all(r, &x, alone, why);
     if (status != RF_ESTOPPED) status = settle(comm, status, &finite, why);
     *bleu = NAN;
-    if (!status && finite) status = score(r, &x, comm, bleu, why);
+    if (!status && finite) status = compute_bleu(r, &x, comm, bleu, why);
     for (int64_t i = 0; x.text && i < x.done; i++)
         if (x.text[i]) rf_text_free(x.target, x.text[i]);
     rf__free(x.ctx, (void *)x.text);

@@ -186,7 +186,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
 
 /* ---- the model ---- */
 
-static rf_status invent(rf__run *r, rf_config *c, rf_error *why)
+static rf_status create_config(rf__run *r, rf_config *c, rf_error *why)
 {
     const rf_status status = rf__recipe_config(r->ctx, r->o.recipe, c, why);
     if (!status && r->o.recipe == RF_RECIPE_NONE)
@@ -224,11 +224,11 @@ static void memory(const rf__run *r, rf__memory_job *own)
                             .copies = rf__translation_scored(&r->o) ? (double)r->params.total * sizeof(float) : 0};
 }
 
-static bool goes_on(const rf__run *r) { return !*r->from && !r->o.config && rf__holds_weights(r->o.model); }
+static bool continues_model(const rf__run *r) { return !*r->from && !r->o.config && rf__holds_weights(r->o.model); }
 
 static rf_status begin(rf__run *r, rf_error *why)
 {
-    if (!goes_on(r)) {
+    if (!continues_model(r)) {
         rf__params_init(&r->params, r->optimizer.value, r->o.seed);
         return RF_OK;
     }
@@ -345,7 +345,7 @@ static rf_status open_job(rf__run *r, rf_error *why)
     r->train_samples = (int64_t)t->train.n;
     r->eval_samples = (int64_t)t->held.n;
     status = make_batches(r, t, why);
-    if (!status) status = rf__translation_sides(r, goes_on(r), why);
+    if (!status) status = rf__translation_sides(r, continues_model(r), why);
     return status ? status : list_dropped(r, t, why);
 }
 
@@ -389,7 +389,7 @@ static rf_status finish(rf__run *r, rf_error *why)
 static const rf__job job = {.usual = run_defaults,
                             .learn = learn,
                             .prepare = prepare,
-                            .invent = invent,
+                            .invent = create_config,
                             .configure = configure,
                             .memory = memory,
                             .begin = begin,

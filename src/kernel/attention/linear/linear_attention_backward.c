@@ -147,8 +147,8 @@ static void flip(const rfk__linear *a, float *to, const float *from, int64_t m, 
 }
 
 /* Rows of values as columns, in `block`; token t times 2^(e_t - unit), or times 2^(unit - e_t). */
-static void stand_up(const rfk__linear *a, struct work *w, const rfk__rows *value, int64_t n, int32_t unit,
-                     bool reverse)
+static void transpose_values(const rfk__linear *a, struct work *w, const rfk__rows *value, int64_t n, int32_t unit,
+                             bool reverse)
 {
     const int64_t D = a->width, stride = a->tile.stride;
     a->k->transpose(w->block, stride, value->x, stride, n, D);
@@ -164,7 +164,7 @@ static void advance(const rfk__linear *a, struct work *w, int64_t n, int32_t uni
 {
     const int64_t D = a->width, columns = a->tile.columns;
     const float keep = rfk__power(unit - w->G.exponent);
-    stand_up(a, w, &w->a, n, unit, true);
+    transpose_values(a, w, &w->a, n, unit, true);
     for (int64_t i = 0; i < a->features; i += columns) {
         a->k->gemm_panel(w->part, columns, w->block, w->q.by_row + i * a->tile.chunk, D, columns, n, NULL, 0);
         a->k->accumulate(w->G.high + i * D, w->G.low + i * D, keep, w->part, D * columns);
@@ -227,7 +227,7 @@ static void meet_sum(const rfk__linear *a, const rfk__sum *sum, const rfk__rows 
 }
 
 /* dv = G^T R psi(k) and the adjoint of R psi(k) = G v, in the unit of G. */
-static void meet_behind(const rfk__linear *a, struct work *w, int64_t n)
+static void add_value_adjoints(const rfk__linear *a, struct work *w, int64_t n)
 {
     const int64_t Dw = rfk__padded(&a->tile, a->width);
     for (int64_t j = 0; j < a->width; j += a->tile.columns)
@@ -320,7 +320,7 @@ static void go_on_to_second(const rfk__linear *a, struct work *w, const struct b
     second->exponent = first->exponent;
     for (int64_t t = 0; t < CHUNK; t++) next_z(a, w, &second->exponent, t);
     memcpy(second->z, w->z, (size_t)f * sizeof *w->z);
-    stand_up(a, w, &w->v, CHUNK, unit, false);
+    transpose_values(a, w, &w->v, CHUNK, unit, false);
     for (int64_t i = 0; i < f; i += columns) {
         const float *from = first->S.high + i * D;
         float *to = second->S.high + i * D;
@@ -389,7 +389,7 @@ static void adjoints_of_chunk(const rfk__linear *a, struct work *w, const rfk__s
     weights_of_chunk(a, w, n);
     meet_sum(a, S, &w->a, &w->q.d, n);
     flip(a, w->other, w->G.high, f, a->width);
-    meet_behind(a, w, n);
+    add_value_adjoints(a, w, n);
     for (int64_t i = 0; i < n; i++) {
         rfk__scale_row(a->k, w->q.d.x + i * stride, S->exponent - w->exponent[i], f);
         rfk__scale_row(a->k, w->dv + i * Dw, w->exponent[i] - w->G.exponent, a->width);
@@ -522,7 +522,7 @@ static void all_keys(const rfk__linear *a, const rfk__linear_grad *d, struct wor
         for (int64_t first = 0; first < a->tokens; first += CHUNK) {
             const int64_t n = rf__min64(CHUNK, a->tokens - first);
             take_keys(a, w, m, first, n);
-            meet_behind(a, w, n);
+            add_value_adjoints(a, w, n);
             for (int64_t i = 0; i < n; i++) {
                 float *dk = w->k.d.x + i * stride_of(a), *u = w->k.is.u + i * w->k.is.stride;
                 key_adjoint(a, w, NULL, first + i, i);
