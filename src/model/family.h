@@ -110,6 +110,7 @@ typedef struct rf_family {
                                            not have; NULL at the end, or NULL: none */
     const char *const *positions;       /* supported encodings, NULL at the end; or NULL: all                         */
     rf_norm_kind norm;
+    double (*divisor)(const rf_config *c);      /* with normalize_before: of what each sub-layer adds; NULL: 1        */
     bool first_bare;                    /* with normalize_before: no norm before the attention of the first layer     */
     bool wordless;                      /* no folder has a language-model head: words are not predicted               */
     bool gated;                         /* the feed-forward layer has a gate, in the row RF_ROW_GATED,                */

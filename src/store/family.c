@@ -67,6 +67,15 @@ static bool agrees(const rf_config_sign *s, const json_t *root)
                    : json_is_boolean(v) && json_is_true(v) == s->truth;
 }
 
+static bool names_code(const json_t *root, const char *text)
+{
+    json_t *map = json_object_get(root, "auto_map"), *value;
+    const char *key;
+    json_object_foreach(map, key, value)
+        if (json_is_string(value) && strstr(json_string_value(value), text)) return true;
+    return false;
+}
+
 /* The first key of f that does not match; NULL: all match. */
 static const rf_config_sign *stranger(const rf_family_config *f, const json_t *root)
 {
@@ -85,17 +94,18 @@ static rf_status unknown_type(const char *file, const json_t *type, rf_error *wh
 
 rf_status rf__config_pick(const char *file, const json_t *root, const rf_family_config **out, rf_error *why)
 {
-    const rf_family_config *nearest = NULL;
+    const rf_config_sign *s = NULL;                     /* of the first family of this model_type                     */
     for (const rf_family_config *const *f = rf__config_families; *f; f++) {
         if (!is_called(*f, root)) continue;
-        if (!stranger(*f, root)) {
+        if ((*f)->code.text && names_code(root, (*f)->code.text) != (*f)->code.named) continue;
+        const rf_config_sign *unlike = stranger(*f, root);
+        if (!unlike) {
             *out = *f;
             return RF_OK;
         }
-        if (!nearest) nearest = *f;
+        if (!s) s = unlike;
     }
-    if (!nearest) return unknown_type(file, json_object_get(root, "model_type"), why);
-    const rf_config_sign *s = stranger(nearest, root);
+    if (!s) return unknown_type(file, json_object_get(root, "model_type"), why);
     const json_t *v = json_object_get(root, s->key);
     if (!v)
         return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected a value that identifies a supported model, got none",

@@ -41,11 +41,29 @@ refused config.json 's/"hidden_act": "gelu"/"hidden_act": "relu"/' 'hidden_act: 
 refused config.json 's/"intermediate_size": 40/"intermediate_size": 48/' 'mlp.gated_layers.weight: shape: expected \[96,24\] by config.json, got \[80,24\]'
 refused config.json 's/"num_hidden_layers": 2/"num_hidden_layers": 3/' 'encoder.layer.2.attention.self.query.weight: expected a tensor, got none'
 
-# A folder with its tokenizer: ids of transformers, and vectors.
-sed 's/{"text": "//; s/", "ids".*//' "$golden/whole/vectors.jsonl" > texts.txt
-golden_ids "$golden/whole/vectors.jsonl" > theirs.txt
-token_ids "$golden/whole" < texts.txt > ours.txt
-same theirs.txt ours.txt "ids"
-"$program" embed -q -m "$golden/whole" --pooling mean --format jsonl texts.txt > vectors.jsonl || fail "embed"
-close_numbers "$golden/whole/vectors.jsonl" vectors.jsonl
+# Norms of queries and keys: auto_map names the code. Without it, the tensors are not JinaBERT's.
+"$program" info -m "$golden/../jina_bert_qk/masked" | grep -qE '^  family +jina_bert_qk$' || fail "jina_bert_qk is not recognized"
+copy ../jina_bert_qk/masked qk
+cp base/vocab.txt base/tokenizer_config.json qk
+expect 0 'read back and compared' "$program" convert qk qk_written
+for key in '"model_type": "bert"' '"AutoModelForMaskedLM": "jinaai/jina-bert-v2-qk-post-norm--'; do holds qk_written/config.json "$key"; done
+"$program" embed -q -m qk --pooling mean -o qk.npy text.txt && "$program" embed -q -m qk_written --pooling mean -o qk_written.npy text.txt || fail "embed"
+same qk.npy qk_written.npy "vectors of the folder with norms of queries and keys"
+sed 's/qk-post-norm/implementation/' "$golden/../jina_bert_qk/masked/config.json" > qk/config.json
+expect 3 'mlp.gated_layers.weight: expected a tensor, got none' "$program" embed -q -m qk --pooling mean -o no.npy text.txt
+sed 's/"attn_implementation"/"auto_map": {"AutoConfig": "jinaai\/jina-bert-v2-qk-post-norm--x.JinaBertConfig"}, &/' "$golden/masked/config.json" > whole/config.json
+expect 3 'attention.self.layer_norm_q.weight: expected a tensor, got none' "$program" embed -q -m whole --pooling mean -o no.npy text.txt
+
+# Folders with their tokenizer: ids of transformers, vectors, words for masks.
+for folder in "$golden/whole" "$golden/../jina_bert_qk/whole"; do
+    python3 -c 'import json, sys
+for line in sys.stdin: print(json.loads(line)["text"])' < "$folder/vectors.jsonl" > texts.txt || fail "no Python"
+    golden_ids "$folder/vectors.jsonl" > theirs.txt
+    token_ids "$folder" < texts.txt > ours.txt
+    same theirs.txt ours.txt "ids"
+    "$program" embed -q -m "$folder" --pooling mean --format jsonl texts.txt > vectors.jsonl || fail "embed"
+    close_numbers "$folder/vectors.jsonl" vectors.jsonl
+    "$program" fill-mask -q -m "$folder" --json -k 5 "$(grep -i mask texts.txt)" > fill_mask.jsonl || fail "fill-mask"
+    close_json "$folder/fill_mask.jsonl" fill_mask.jsonl
+done
 done_testing

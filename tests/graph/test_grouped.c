@@ -6,12 +6,13 @@
 
 /* ---- norms of heads ---------------------------------------------------------------------------------------------- */
 
-struct head_norm { int64_t N, H, G, D; rf_norm_kind kind; };
+struct head_norm { int64_t N, H, G, D; rf_norm_kind kind; bool biased; };
 
 static rf_tensor *norm_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct head_norm *s = what;
-    return rf_head_norm(g, in[0], in[1], in[2], s->H, s->G == s->H ? 0 : s->G, 1e-5, s->kind);
+    return rf_head_norm(g, in[0], in[1], s->biased ? in[3] : NULL, in[2], s->biased ? in[4] : NULL, s->H,
+                        s->G == s->H ? 0 : s->G, 1e-5, s->kind);
 }
 
 static void norm_formula(double *y, const double *const in[], const void *what)
@@ -19,13 +20,16 @@ static void norm_formula(double *y, const double *const in[], const void *what)
     const struct head_norm *s = what;
     const int64_t heads = s->H + 2 * s->G, D = s->D;
     for (int64_t i = 0; i < s->N * heads; i++) {
-        const double *x = in[0] + i * D, *gamma = in[i % heads < s->H ? 1 : 2];
-        double square = 0;
-        for (int64_t d = 0; d < D; d++) square += x[d] * x[d] / (double)D;
+        const int part = i % heads < s->H ? 0 : 1;
+        const double *x = in[0] + i * D, *gamma = in[1 + part], *beta = s->biased ? in[3 + part] : NULL;
+        double mean = 0, square = 0;
+        for (int64_t d = 0; d < D && s->kind == RF_NORM_LAYER; d++) mean += x[d] / (double)D;
+        for (int64_t d = 0; d < D; d++) square += (x[d] - mean) * (x[d] - mean) / (double)D;
         for (int64_t d = 0; d < D; d++)
             y[i * D + d] = i % heads >= s->H + s->G ? x[d]
-                                                    : x[d] / sqrt(square + (double)1e-5f) *
-                                                          (gamma[d] + (s->kind == RF_NORM_RMS_ONE));
+                                                    : (x[d] - mean) / sqrt(square + (double)1e-5f) *
+                                                              (gamma[d] + (s->kind == RF_NORM_RMS_ONE)) +
+                                                          (beta ? beta[d] : 0);
     }
 }
 
@@ -34,10 +38,14 @@ static void head_norm(void **state)
 {
     (void)state;
     static const struct head_norm cases[] = {
-        {3, 4, 2, 6, RF_NORM_RMS},
-        {20, 2, 2, 16, RF_NORM_RMS_ONE},
-        {5, 3, 1, 19, RF_NORM_RMS_ONE},
-        {1, 1, 1, 5, RF_NORM_RMS},
+        {3, 4, 2, 6, RF_NORM_RMS, false},
+        {20, 2, 2, 16, RF_NORM_RMS_ONE, false},
+        {5, 3, 1, 19, RF_NORM_RMS_ONE, false},
+        {1, 1, 1, 5, RF_NORM_RMS, false},
+        {18, 1, 1, 24, RF_NORM_LAYER, true},                            /* of the whole width                         */
+        {3, 1, 1, 37, RF_NORM_LAYER, false},
+        {5, 4, 2, 6, RF_NORM_LAYER, true},
+        {4, 2, 1, 7, RF_NORM_RMS, true},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct head_norm *s = &cases[i];
@@ -48,7 +56,8 @@ static void head_norm(void **state)
                                       .run = norm_run,
                                       .formula = norm_formula,
                                       .what = s,
-                                      .in = {{2, {s->N, width}}, {1, {s->D}}, {1, {s->D}}}});
+                                      .in = {{2, {s->N, width}}, {1, {s->D}}, {1, {s->D}},
+                                             {s->biased, {s->D}}, {s->biased, {s->D}}}});
     }
 }
 
@@ -56,7 +65,7 @@ static void head_norm_refuses(void **state)
 {
     (void)state;
     static const char *const expected[] = {"of 3 heads of queries and 1 of keys and of values of 4 columns, got 18",
-                                           "of 1 heads of queries and 2 of keys", "a norm without a mean, got 0",
+                                           "of 1 heads of queries and 2 of keys", "a known one, got 7",
                                            "0 <= eps < 1, got 1"};
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(expected); i++) {
@@ -65,7 +74,8 @@ static void head_norm_refuses(void **state)
         if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
         rf_tensor *x = rf_constant(g, t_floats(2 * 20), 2, (const int64_t[]){2, i ? 20 : 18});
         rf_tensor *gamma = rf_constant(g, t_floats(4), 1, (const int64_t[]){4});
-        rf_head_norm(g, x, gamma, gamma, i == 1 ? 1 : 3, i == 1 ? 2 : 1, i == 3, i == 2 ? RF_NORM_LAYER : RF_NORM_RMS);
+        rf_head_norm(g, x, gamma, NULL, gamma, NULL, i == 1 ? 1 : 3, i == 1 ? 2 : 1, i == 3,
+                     i == 2 ? (rf_norm_kind)7 : RF_NORM_RMS);
         t_failed(rf_graph_error(g), rf_graph_error(g)->code, expected[i]);
         rf_graph_free(g);
     }

@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/jina_bert: tiny JinaBERTs with random weights and every head, and the results of their equations.  The class that
-computes them is here, written from the equations (Günther et al. 2023, arXiv 2310.19923, 2.1; Press et al. 2022 for the slopes); its keys
-and the names of its tensors are those of jina-bert-implementation, whose folders have model_type "bert".
+"""Makes tests/golden/jina_bert and tests/golden/jina_bert_qk: tiny JinaBERTs with random weights and every head, and the results of their
+equations.  The classes that compute them are here, written from the equations (Günther et al. 2023, arXiv 2310.19923, 2.1; Press et al. 2022
+for the slopes; Henry et al. 2020 for norms of queries and keys); their keys and the names of their tensors are those of
+jina-bert-implementation and of jina-bert-v2-qk-post-norm, whose folders have model_type "bert".
 
     pip install torch safetensors transformers
-    python tools/golden/golden_jina_bert.py            # rewrites tests/golden/jina_bert
+    python tools/golden/golden_jina_bert.py [FAMILY...]            # rewrites tests/golden/FAMILY; both without names
 
-`whole` has BERT's tokenizer; its ids and token types are those of transformers.
+`whole` has BERT's tokenizer, that of jina_bert_qk a byte-level one; their ids and token types are those of transformers.
 
 The formats are those of golden_models.py and golden_heads.py, which tests/golden/README.md describes.
 """
 import functools
 import json
 import shutil
+import sys
 
 import torch
 
 import equations
 import golden
 
-ROOT = golden.GOLDEN / "jina_bert"
 SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40, hidden_act="gelu",
              max_position_embeddings=64, layer_norm_eps=1e-12, type_vocab_size=2, pad_token_id=0, hidden_dropout_prob=0.1,
              attention_probs_dropout_prob=0.0, classifier_dropout=None, initializer_range=0.02, model_type="bert", use_cache=True,
@@ -35,6 +36,8 @@ def slopes(heads):
 
 
 class JinaBert(equations.Equations):
+    UP, DOWN, NORMS = "mlp.gated_layers", "mlp.wo", ("attention.output.LayerNorm", "mlp.layernorm")
+
     def __init__(self, config, prefix="bert."):
         C, F = config["hidden_size"], config["intermediate_size"]
         shapes = {"embeddings.word_embeddings.weight": (config["vocab_size"], C),
@@ -42,27 +45,35 @@ class JinaBert(equations.Equations):
                   "embeddings.LayerNorm.weight": (C,), "embeddings.LayerNorm.bias": (C,)}
         for i in range(config["num_hidden_layers"]):
             names = {"attention.self.query": (C, C), "attention.self.key": (C, C), "attention.self.value": (C, C),
-                     "attention.output.dense": (C, C), "mlp.wo": (C, F)}
+                     "attention.output.dense": (C, C), self.DOWN: (C, F), **{name: (C,) for name in self.NORMS}}
             for name, shape in names.items():
                 shapes.update({f"encoder.layer.{i}.{name}.weight": shape, f"encoder.layer.{i}.{name}.bias": shape[:1]})
-            for name in ("attention.output.LayerNorm", "mlp.layernorm"):
-                shapes.update({f"encoder.layer.{i}.{name}.weight": (C,), f"encoder.layer.{i}.{name}.bias": (C,)})
-            shapes[f"encoder.layer.{i}.mlp.gated_layers.weight"] = (2 * F, C)
+            shapes[f"encoder.layer.{i}.{self.UP}.weight"] = (2 * F, C)
         self.prefix = prefix
         shapes = {prefix + name: shape for name, shape in shapes.items()}
         super().__init__(config, {**shapes, **equations.heads(config, C, config["vocab_size"], self.kind(), prefix)})
 
-    def layer(self, i, h, mask):
-        c, at = self.config, f"{self.prefix}encoder.layer.{i}."
+    def normed(self, x, name, i):
+        return self.layer_norm(x, f"{self.prefix}encoder.layer.{i}.{name}", self.config.layer_norm_eps)
+
+    def queries_keys_values(self, h, i):
+        return (self.linear(h, f"{self.prefix}encoder.layer.{i}.attention.self.{name}") for name in ("query", "key", "value"))
+
+    def attend(self, i, h, mask):
+        c = self.config
         B, T, C = h.shape
         H = c.num_attention_heads
-        q, k, v = (self.linear(h, f"{at}attention.self.{name}").view(B, T, H, C // H).transpose(1, 2) for name in ("query", "key", "value"))
+        q, k, v = (x.view(B, T, H, C // H).transpose(1, 2) for x in self.queries_keys_values(h, i))
         distance = (torch.arange(T)[:, None] - torch.arange(T)[None, :]).abs().to(h.dtype)
         bias = -torch.tensor(slopes(H), dtype=h.dtype)[:, None, None] * distance
-        a = self.linear(equations.attention(q, k, v, mask, bias), at + "attention.output.dense")
-        h = self.layer_norm(h + a, at + "attention.output.LayerNorm", c.layer_norm_eps)
-        g, u = self.linear(h, at + "mlp.gated_layers").chunk(2, -1)
-        return self.layer_norm(h + self.linear(equations.gelu(g) * u, at + "mlp.wo"), at + "mlp.layernorm", c.layer_norm_eps)
+        a = self.linear(equations.attention(q, k, v, mask, bias), f"{self.prefix}encoder.layer.{i}.attention.output.dense")
+        return self.normed(h + a, "attention.output.LayerNorm", i)
+
+    def layer(self, i, h, mask):
+        at = f"{self.prefix}encoder.layer.{i}."
+        h = self.attend(i, h, mask)
+        g, u = self.linear(h, at + self.UP).chunk(2, -1)
+        return self.normed(h + self.linear(equations.gelu(g) * u, at + self.DOWN), "mlp.layernorm", i)
 
     def forward(self, input_ids, attention_mask, token_type_ids, output_hidden_states=False):
         c = self.config
@@ -73,6 +84,22 @@ class JinaBert(equations.Equations):
         for i in range(c.num_hidden_layers):
             h = self.layer(i, h, attention_mask)
         return self.answer(h, equations.bert_logits(self, h, words, self.prefix))
+
+
+class JinaBertQk(JinaBert):
+    """Norms over the whole width of queries and of keys, a second norm behind attention, the gate in the second half."""
+    UP, DOWN = "mlp.up_gated_layer", "mlp.down_layer"
+    NORMS = ("attention.self.layer_norm_q", "attention.self.layer_norm_k", "attention.output.LayerNorm", "layer_norm_1", "layer_norm_2")
+
+    def queries_keys_values(self, h, i):
+        q, k, v = super().queries_keys_values(h, i)
+        return self.normed(q, "attention.self.layer_norm_q", i), self.normed(k, "attention.self.layer_norm_k", i), v
+
+    def layer(self, i, h, mask):
+        at = f"{self.prefix}encoder.layer.{i}."
+        h = self.normed(h + self.attend(i, h, mask), "layer_norm_1", i)
+        u, g = self.linear(h, at + self.UP).chunk(2, -1)
+        return self.normed(h + self.linear(u * equations.gelu(g), at + self.DOWN), "layer_norm_2", i)
 
 
 # name: (head, configuration, lengths of a batch, or None for hidden states and scores of single and padded texts)
@@ -86,47 +113,91 @@ MODELS = {
 }
 
 
+CODE = "jinaai/jina-bert-v2-qk-post-norm--"
+FAMILIES = {
+    "jina_bert": (JinaBert, {}),
+    "jina_bert_qk": (JinaBertQk, dict(_name_or_path="jinaai/jina-bert-v2-qk-post-norm",
+                                      auto_map={"AutoConfig": CODE + "configuration_bert.JinaBertConfig",
+                                                "AutoModel": CODE + "modeling_bert.JinaBertModel",
+                                                "AutoModelForMaskedLM": CODE + "modeling_bert.JinaBertForMaskedLM"})),
+}
 TEXTS = ["the old city", "A small house of the king, by the river!", "unknown zzz", "the [MASK] city"]
+CODES = ["def f(x): return  x + 1", "  int main(void) { return 0; }", "Straße über Äpfel, 北京", "for <mask> in range(10):"]
 
 
-def whole(folder):
-    """Means of the vectors of texts, by the words of tests/golden/sparse."""
-    from transformers import AutoTokenizer
-    folder.mkdir()
+def byte_level(folder):
+    """A tokenizer of the kind of jina-embeddings-v2-base-code, with the class that it names."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    words = Tokenizer(models.BPE())
+    words.pre_tokenizer, words.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    trainer = trainers.BpeTrainer(vocab_size=330, special_tokens=special, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    words.train_from_iterator(CODES * 4, trainer)
+    words.add_special_tokens([AddedToken("<mask>", lstrip=True)])
+    words.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
+    words.save(str(folder / "tokenizer.json"))
+    named = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token"), special), cls_token="<s>", sep_token="</s>", mask_token="<mask>")
+    golden.write_config(folder / "tokenizer_config.json", dict(named, add_prefix_space=False, model_max_length=8192, errors="replace",
+                                                               tokenizer_class="RobertaTokenizer", clean_up_tokenization_spaces=True))
+
+
+def word_pieces(folder):
     for name in ("vocab.txt", "tokenizer_config.json"):
         shutil.copy(golden.GOLDEN / "sparse" / name, folder)
+
+
+def whole(folder, kind, own, write_tokenizer, texts):
+    """Means of the vectors of texts, and the likely words of masks."""
+    from transformers import AutoTokenizer
+    folder.mkdir()
+    write_tokenizer(folder)
     words = AutoTokenizer.from_pretrained(str(folder))
-    config = dict(SMALL, vocab_size=len(words), pad_token_id=words.pad_token_id)
-    model = golden.randomize(JinaBertForMaskedLM(config), golden.seeded(99))
+    config = {**SMALL, **own, "vocab_size": len(words), "pad_token_id": words.pad_token_id}
+    model = golden.randomize(type("JinaBertForMaskedLM", (kind,), {})(config), golden.seeded(99))
     golden.save_tensors(model, folder)
     golden.write_config(folder / "config.json", dict(config, architectures=["JinaBertForMaskedLM"]))
     rows = []
-    for text in TEXTS:
-        x = words(text, return_tensors="pt")
+    for text in texts:
+        x = words(text, return_tensors="pt", return_token_type_ids=True)
         with torch.no_grad():
-            h = model(x["input_ids"], x["attention_mask"], x["token_type_ids"]).hidden_states[-1][0]
-        rows.append(dict(text=text, ids=x["input_ids"][0].tolist(), vector=h.mean(0).tolist()))
+            out = model(x["input_ids"], x["attention_mask"], x["token_type_ids"])
+        ids = x["input_ids"][0].tolist()
+        rows.append(dict(text=text, ids=ids, vector=out.hidden_states[-1][0].mean(0).tolist()))
+        if words.mask_token_id in ids:
+            best = out.logits[0, ids.index(words.mask_token_id)].softmax(-1).topk(5)
+            place = ids.index(words.mask_token_id)
+            answers = [dict(score=p, token=i, token_str=words.decode([i]),
+                            sequence=words.decode(ids[:place] + [i] + ids[place + 1:], skip_special_tokens=True))
+                       for p, i in zip(*(x.tolist() for x in best))]
     golden.write_lines(folder / "vectors.jsonl", [json.dumps(row) for row in rows])
+    golden.write_lines(folder / "fill_mask.jsonl", [json.dumps(answers, ensure_ascii=False)])
 
 
-class JinaBertForMaskedLM(JinaBert):
-    pass
-
-
-def main():
-    torch.set_num_threads(1)
-    golden.fresh(ROOT)
-    golden.made_with = functools.partial(golden.made_with, "the printed equations", packages=("torch",))
+def make(family):
+    kind, own = FAMILIES[family]
+    root = golden.GOLDEN / family
+    golden.fresh(root)
     for seed, (name, (head, config, lengths)) in enumerate(MODELS.items(), 1):
-        folder = ROOT / name
+        folder = root / name
         folder.mkdir()
         generator = golden.seeded(seed)
-        model = golden.randomize(type("JinaBertFor" + head, (JinaBert,), {})(config), generator)
+        config = {**config, **own}
+        model = golden.randomize(type("JinaBertFor" + head, (kind,), {})(config), generator)
         golden.save_tensors(model, folder)
         written = {k: v for k, v in config.items() if k != "num_labels" or "id2label" not in config}
         golden.write_config(folder / "config.json", dict(written, architectures=["JinaBertFor" + head]))
         golden.write_answers(folder, model, lengths, generator, seed)
-    whole(ROOT / "whole")
+    if family == "jina_bert":
+        whole(root / "whole", kind, own, word_pieces, TEXTS)
+    else:
+        whole(root / "whole", kind, own, byte_level, CODES)
+
+
+def main():
+    torch.set_num_threads(1)
+    golden.made_with = functools.partial(golden.made_with, "the printed equations", packages=("torch",))
+    for family in sys.argv[1:] or FAMILIES:
+        make(family)
 
 
 if __name__ == "__main__":

@@ -188,10 +188,11 @@ typedef enum rf_norm_kind { RF_NORM_LAYER, RF_NORM_RMS, RF_NORM_RMS_ONE } rf_nor
 rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
                    double eps, rf_norm_kind kind);
 
-/* Norms each head of the queries and keys in a row, with gamma [D] of its part; the values stay as they are.
- * x [N, (heads + 2 kv_heads) D]; query, key [D]; kv_heads 0: `heads`; kind: RF_NORM_RMS or RF_NORM_RMS_ONE. */
-rf_tensor *rf_head_norm(rf_graph *g, rf_tensor *x, rf_tensor *query, rf_tensor *key, int64_t heads, int64_t kv_heads,
-                        double eps, rf_norm_kind kind);
+/* Norms each head of the queries and keys in a row, with gamma and beta [D] of its part; the values stay as they are.
+ * x [N, (heads + 2 kv_heads) D]; query, key [D], query_bias, key_bias [D] or NULL; kv_heads 0: `heads`. With heads 1
+ * and D = C, the norms are over the whole width of the queries and of the keys. */
+rf_tensor *rf_head_norm(rf_graph *g, rf_tensor *x, rf_tensor *query, rf_tensor *query_bias, rf_tensor *key,
+                        rf_tensor *key_bias, int64_t heads, int64_t kv_heads, double eps, rf_norm_kind kind);
 
 /* Attention over packed sequences, without the projections.
  *

@@ -9,9 +9,9 @@
  *     logits     = norm(gelu(h W_t + b_t)) word^T + b
  *     labels     = drop(tanh(h_[CLS] W_p + b_p)) W + b
  *
- * model_type is "bert"; feed_forward_type and position_embedding_type distinguish JinaBERT from BERT. */
-#include "model/layers/bert_layer.h"
-#include "store/store.h"
+ * model_type is "bert"; feed_forward_type and position_embedding_type distinguish JinaBERT from BERT, and auto_map from
+ * its relative with norms of queries and keys (jina_bert_qk.c). */
+#include "model/families/jina_bert.h"
 
 static const rf_family_row layer[] = {
     RF_BERT_ATTENTION,
@@ -23,21 +23,21 @@ static const rf_family_row layer[] = {
     {{0}, 0},
 };
 
-static const rf_head_row heads[] = {
+const rf_head_row rf__jina_bert_heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
     RF_BERT_POOLED_HEADS,
     RF_BERT_HEADS,
     {0},
 };
 
-static const rf_class_row classes[] = {
+const rf_class_row rf__jina_bert_classes[] = {
     RF_BERT_CLASSES("JinaBert", RF_HEAD_POOLED),
     {RF_HEAD_MLM, "JinaBertForPreTraining", false, false},
     {RF_HEAD_MLM, "JinaBertModel", false, false},
     {0},
 };
 
-static const rf_config_key keys[] = {
+const rf_config_key rf__jina_bert_keys[] = {
     RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
     RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
     RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
@@ -47,14 +47,15 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-static const rf_config_sign signs[] = {
+const rf_config_sign rf__jina_bert_signs[] = {
     {"feed_forward_type", "geglu", false, true},
     {"position_embedding_type", "alibi", false, true},
     {0},
 };
 
-static const rf_known_key known[] = {
+const rf_known_key rf__jina_bert_known[] = {
     RF_ONLY("alibi_scaling", "1", "slopes do not depend on the length of texts"),
+    RF_IDLE("auto_map", "says which code the class is of, which `code` of the row reads"),
     RF_IDLE("attn_implementation", "speed alone"),
     RF_IDLE("emb_pooler", "of `encode` of the published class; modules.json or --pooling says it here"),
     RF_IDLE("embedding_model", "of the training of the published class"),
@@ -62,9 +63,7 @@ static const rf_known_key known[] = {
     {0},
 };
 
-/* The published gate always uses GELU, while the head for masked tokens uses hidden_act. Here both use the same
- * function, so hidden_act must be gelu. */
-static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
+rf_status rf__jina_bert_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     (void)root;
     if (c->hidden_act == RF_ACT_GELU) return RF_OK;
@@ -72,31 +71,10 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
                    rf__config_act_name(c->hidden_act));
 }
 
-static const char *const positions[] = {"alibi", NULL};
+const char *const rf__jina_bert_positions[] = {"alibi", NULL};
 
 const rf_family rf__family_jina_bert = {
-    .config = {.name = "jina_bert",
-               .model_type = "bert",
-               .title = "JinaBERT",
-               .sign = signs,
-               .key = keys,
-               .known = known,
-               .read = read_config,
-               .class = classes,
-               .position = "alibi",
-               .one_width = true,
-               .elsewhere = "transformers alone would load it as a BERT with random feed-forward layers; it needs the "
-                            "code that `auto_map` of a published folder names, jina-bert-implementation."},
-    .prefix = "bert.",
-    .gated = true,
+    RF_JINA_BERT("jina_bert", "JinaBERT", "jina-bert-implementation", false, NULL),
     .gate = RF_GATE_FIRST,
-    .embedding = rf__rows_bert_embedding,
-    .layer = layer,
-    .head = heads,
-    .spelling = rf__spelling_bert,
-    .silent = rf__silent_bert,
-    .positions = positions,
-    .norm = RF_NORM_LAYER,
     .footprint = rf__gated_footprint,
-    RF_BERT_LAYER,
 };

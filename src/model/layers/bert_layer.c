@@ -16,20 +16,27 @@
  *
  *     h   = h + drop(f(norm(h))),  or with a norm of what is added  h = h + drop(norm(f(norm(h))))
  *
- * Grouped queries have fewer heads of keys and values; norms of their own may stand between h W_q, h W_k and R. */
+ * Grouped queries have fewer heads of keys and values; norms of their own may stand between h W_q, h W_k and R.
+ *
+ * If each sub-layer's result is divided by s, h = h + drop(f(norm(h))) / s, the code has s h in place of h: it begins
+ * with s h_0, the results are added as they are, and norm(h) is norm(s h) with s^2 eps for eps. */
 #include <math.h>
 
 #include "graph/graph.h"
 #include "model/layers/bert_layer.h"
 
+/* s, and eps for the norm of s h. */
+static double stretch(const rf_block *b) { return b->family->divisor ? b->family->divisor(b->config) : 1; }
+static double stretched_eps(const rf_block *b) { return b->config->layer_norm_eps * stretch(b) * stretch(b); }
+
 rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
 {
     const rf_config *c = b->config;
     const rf_bert_embedding *w = b->weights;
-    const float scale = sqrtf((float)c->embedding_size);
+    const float scale = (float)((c->scale_embedding ? sqrt((double)c->embedding_size) : 1) * stretch(b));
     const int64_t N = b->at.N;
     const int32_t *const id[] = {b->at.id};
-    rf_tensor *word = c->scale_embedding ? rf_mix(g, w->word, 1, &scale, id, N) : rf_embed(g, w->word, b->at.id, N);
+    rf_tensor *word = scale != 1 ? rf_mix(g, w->word, 1, &scale, id, N) : rf_embed(g, w->word, b->at.id, N);
     if (b->is->embed) word = b->is->embed(g, &b->at, word);
     if (!w->type && !w->norm) return rf_dropout(g, word, c->hidden_dropout_prob);
     rf_tensor *type = w->type ? rf_spend(rf_embed(g, w->type, b->at.type, N)) : NULL;
@@ -40,7 +47,7 @@ rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
 
 static rf_tensor *norm(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
 {
-    return rf_norm(g, h, NULL, 0, gamma, beta, b->config->layer_norm_eps, b->family->norm);
+    return rf_norm(g, h, NULL, 0, gamma, beta, stretched_eps(b), b->family->norm);
 }
 
 /* The input of a sub-layer, computed from h. */
@@ -66,7 +73,7 @@ static rf_tensor *between(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tenso
     const rf_bert_layer *w = b->weights;
     if (w->after) x = norm(g, b, x, w->after, NULL);
     x = rf_dropout(g, x, c->hidden_dropout_prob);
-    return rf__norm_and_sum(g, x, *h, w->norm2, w->norm2_bias, c->layer_norm_eps, b->family->norm, h);
+    return rf__norm_and_sum(g, x, *h, w->norm2, w->norm2_bias, stretched_eps(b), b->family->norm, h);
 }
 
 rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b)
@@ -99,15 +106,24 @@ static rf_tensor *feed(rf_graph *g, const rf_block *b, rf_tensor *x)
     return rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
 }
 
+/* Norms of each head, or of the whole width, as the length of the scales says. */
+static rf_tensor *norm_queries(rf_graph *g, const rf_block *b, rf_tensor *qkv)
+{
+    const rf_config *c = b->config;
+    const rf_bert_layer *w = b->weights;
+    const int64_t D = w->query_norm->dim[0];
+    return rf_head_norm(g, qkv, w->query_norm, w->query_norm_bias, w->key_norm, w->key_norm_bias,
+                        rf__config_query_columns(c) / D, rf__config_key_columns(c) / D, c->layer_norm_eps,
+                        b->family->norm);
+}
+
 rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
     const rf_config *c = b->config;
     const rf_bert_layer *w = b->weights;
     rf_tensor *x = b->at.layer || !b->family->first_bare ? before(g, b, h, w->norm, w->norm_bias) : h;
     rf_tensor *qkv = rf_linear(g, x, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
-    if (w->query_norm)
-        qkv = rf_head_norm(g, qkv, w->query_norm, w->key_norm, b->spec.heads, b->spec.kv_heads, c->layer_norm_eps,
-                           b->family->norm);
+    if (w->query_norm) qkv = norm_queries(g, b, qkv);
     rf_tensor *a = rf__block_attention(g, b, qkv);
     if (b->row) a = rf_rows(g, a, b->row, b->rows);
     if (b->row) h = rf_rows(g, h, b->row, b->rows);                        /* only the requested ones of the N tokens */
@@ -116,7 +132,10 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     if (c->normalize_before && !attends) {
         x = between(g, b, a, &h);
     } else {
-        h = finish_sublayer(g, b, a, h, w->norm, w->norm_bias, w->after);
+        rf_tensor *in = h;
+        h = finish_sublayer(g, b, a, in, w->norm, w->norm_bias, w->after);
+        if (w->again)
+            h = rf_norm(g, rf_spend(h), in, 0, w->again, w->again_bias, c->layer_norm_eps, b->family->norm);
         if (attends) h = attend_to_source(g, b, h);
         x = before(g, b, h, w->norm2, w->norm2_bias);
     }

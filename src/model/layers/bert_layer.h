@@ -15,7 +15,8 @@ typedef struct rf_bert_layer {
     rf_tensor *up, *up_bias, *down, *down_bias, *norm2, *norm2_bias;
     rf_tensor *cross_query, *cross_query_bias, *cross_keys, *cross_keys_bias;           /* for decoders: keys, values */
     rf_tensor *cross_out, *cross_out_bias, *cross_norm, *cross_norm_bias;
-    rf_tensor *query_norm, *key_norm;   /* of each head, before rotation                                              */
+    rf_tensor *query_norm, *query_norm_bias, *key_norm, *key_norm_bias;         /* of each head or of all, unrotated  */
+    rf_tensor *again, *again_bias;      /* a second norm after attention, of the first one's result and h            */
     rf_tensor *after, *after2;          /* norms of what attention and feed-forward add                               */
 } rf_bert_layer;
 
