@@ -124,6 +124,7 @@ static void list_openers(rf_tokenizer *t)
     int openers = 0;
     for (size_t i = 0; i < t->added_n; i++) {
         const unsigned char first = (unsigned char)t->added[i].text[0];
+        if (t->normalized && t->added[i].normalized) continue;
         t->opens[first] = 1;
         if (!may_fold(t, &t->added[i])) continue;
         t->fold = true;

@@ -85,7 +85,7 @@ struct rf_tokenizer {
     bool fold;                          /* such tokens exist                                                          */
     bool normalized;                    /* some added tokens are matched in normalized text                           */
     bool normalizes;                    /* the row's `encode` matches those itself                                    */
-    uint8_t opens[256];                 /* bytes that begin an added token                                            */
+    uint8_t opens[256];                 /* bytes that begin an added token that is matched in raw text                */
     int opener;                         /* that byte, if there is only one; otherwise -1                              */
     uint64_t mark;                      /* unique number of this tokenizer, which identifies its scratch              */
     json_t *kept;                       /* its settings without influence on ids, for saving; or NULL                 */

@@ -1,12 +1,16 @@
 /* Byte-level BPE of a tokenizer.json: ids, offsets and texts of Hugging Face's tokenizers
- * (tools/golden/golden_byte_level.py); adversarial texts, rejected files, failing allocations. mirrors byte_level.c */
+ * (tools/golden/golden_byte_level.py); adversarial texts, rejected files, failing allocations.
+ * mirrors byte_level.c
+ * mirrors byte_level_encode.c */
 #include <time.h>
+#include <utf8proc.h>
 
 #include "one_context.h"
 #include "round_trip.h"
 
 #include "base/json.h"
 #include "roformer/tokenizer.h"
+#include "text/subword/normalizer.h"
 
 #define GOLDEN "tests/golden/byte_level/"
 
@@ -45,13 +49,18 @@ static rf_tokenizer *opened(const char *folder)
 
 static int64_t number(const json_t *list, size_t i) { return json_integer_value(json_array_get(list, i)); }
 
+/* The text is read from memory that ends with it. */
 static void same(const rf_tokenizer *t, rf_encoding *e, const json_t *x, const char *name, size_t i)
 {
     rf_error why = {0};
     const json_t *text = json_object_get(x, "text"), *ids = json_object_get(x, "ids");
     const json_t *offsets = json_object_get(x, "offsets"), *decoded = json_object_get(x, "decoded");
-    if (rf_encode(t, json_string_value(text), json_string_length(text), NULL, 0, 0, 0, e, NULL, &why))
-        fail_msg("%s", why.text);
+    const size_t bytes = json_string_length(text);
+    char *copy = malloc(bytes ? bytes : 1);
+    assert_non_null(copy);
+    memcpy(copy, json_string_value(text), bytes);
+    if (rf_encode(t, copy, bytes, NULL, 0, 0, 0, e, NULL, &why)) fail_msg("%s", why.text);
+    free(copy);
     if (e->n != json_array_size(ids)) fail_msg("%s %zu: %zu tokens", name, i, e->n);
     for (size_t k = 0; k < e->n; k++) {
         const json_t *o = json_array_get(offsets, k);
@@ -78,11 +87,62 @@ static void as_tokenizers_has_it(void **state)
         rf_tokenizer *t = opened(folder_with(names[m], "{", "{"));
         rf__free(ctx, data);
         assert_true(json_array_size(json_object_get(all, "cases")) > 50);
-        json_array_foreach(json_object_get(all, "cases"), i, x) same(t, &e, x, names[m], i);
+        for (int again = 0; again < 2; again++)                     /* the second time with words of the cache        */
+            json_array_foreach(json_object_get(all, "cases"), i, x) same(t, &e, x, names[m], i);
         rf_tokenizer_free(t);
         json_decref(all);
     }
     rf_encoding_clear(&e);
+}
+
+/* Words that differ only in zero bytes at their ends, and the same word with other origins, share a cache. */
+static void words_of_the_cache(void **state)
+{
+    (void)state;
+    static const struct { const char *text; size_t size; } part[] = {
+        {"ab", 2}, {"ab\0", 3}, {"ab\0\0", 4}, {"\0", 1}, {"\0\0", 2}, {"e\xCC\x81", 3}, {"\xC3\xA9", 2},
+        {"\xE2\x84\xABx", 4}, {"\xC3\x85x", 3}, {"abcdefghijklmnopqrstuvwx", 24}, {"abcdefghijklmnopqrstuvwxy", 25}};
+    rf_encoding all, one;
+    rf_encoding_init(&all, ctx);
+    for (size_t m = 0; m < RF_COUNT(names); m++) {
+        rf_tokenizer *t = opened(folder_with(names[m], "{", "{"));
+        for (size_t round = 0; round < 3 * RF_COUNT(part); round++) {
+            const size_t k = round * 7 % RF_COUNT(part);
+            rf_encoding_init(&one, ctx);
+            assert_int_equal(rf_encode(t, part[k].text, part[k].size, NULL, 0, 0, 0, &one, NULL, NULL), RF_OK);
+            assert_int_equal(rf_encode(t, part[k].text, part[k].size, NULL, 0, 0, 0, &all, NULL, NULL), RF_OK);
+            assert_int_equal(one.n, all.n);
+            assert_memory_equal(one.id, all.id, one.n * sizeof *one.id);
+            assert_memory_equal(one.start, all.start, one.n * sizeof *one.start);
+            assert_memory_equal(one.end, all.end, one.n * sizeof *one.end);
+            rf_encoding_clear(&one);
+        }
+        rf_tokenizer_free(t);
+    }
+    rf_encoding_clear(&all);
+}
+
+/* Characters that NFC keeps: it does not change them alone, orders none, and joins none with an earlier one. */
+static void kept_characters(void **state)
+{
+    (void)state;
+    size_t kept = 0;
+    for (int32_t c = 1; c < 0x110000; c++) {
+        if (c >= 0xD800 && c < 0xE000) continue;
+        int32_t to[32], again[32];
+        int last = 0;
+        const utf8proc_ssize_t n = utf8proc_decompose_char(c, to, 32, UTF8PROC_DECOMPOSE, &last);
+        assert_in_range(n, 1, 31);
+        for (utf8proc_ssize_t i = 1; i < n; i++)
+            if (rf__nfc_keeps((uint32_t)to[i])) fail_msg("U+%04X ends U+%04X", (unsigned)to[i], (unsigned)c);
+        if (!rf__nfc_keeps((uint32_t)c)) continue;
+        kept++;
+        memcpy(again, to, sizeof to);
+        assert_int_equal(utf8proc_get_property(c)->combining_class, 0);
+        assert_int_equal(utf8proc_normalize_utf32(again, n, UTF8PROC_STABLE | UTF8PROC_COMPOSE), 1);
+        assert_int_equal(again[0], c);
+    }
+    assert_in_range(kept, 30000, 40000);
 }
 
 /* Parts of characters: one U+FFFD for each maximal subpart, as in table 3-8 of Unicode 15. */
@@ -197,6 +257,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_tokenizers_has_it), cmocka_unit_test(parts_of_characters),
+        cmocka_unit_test(words_of_the_cache),   cmocka_unit_test(kept_characters),
         cmocka_unit_test(refused),              cmocka_unit_test(merged_twice),
         cmocka_unit_test(hostile),              cmocka_unit_test(memory_that_ends),
     };

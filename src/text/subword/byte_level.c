@@ -35,7 +35,10 @@ static uint32_t get(const char *text, size_t *at) { return rf__utf8_get((const u
 
 static kind kind_of(uint32_t c)
 {
+    if ((c | 0x20) - 'a' < 26) return LETTER;
+    if (c - '0' < 10) return NUMBER;
     if (rf__unicode_white(c)) return WHITE;
+    if (c < 0x80) return OTHER;
     const char group = rf__unicode_group(c);
     return group == 'L' ? LETTER : group == 'N' ? NUMBER : OTHER;
 }

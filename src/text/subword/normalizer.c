@@ -227,11 +227,32 @@ static size_t compose(formed x[], size_t n)
     return kept;
 }
 
+static rf__normal_do normal_form;
+
+/* Only frequent characters: Latin, Cyrillic, punctuation, Kana, Han, Hangul, full-width forms. */
+bool rf__nfc_keeps(uint32_t c)
+{
+    return c < 0x300 || within(c, 0x2010, 0x205E) || within(c, 0x4E00, 0x9FFF) || within(c, 0x3001, 0x3029) ||
+           within(c, 0x3041, 0x3096) || within(c, 0x30A1, 0x30FF) || within(c, 0xAC00, 0xD7A3) ||
+           within(c, 0xFF01, 0xFF9D) || within(c, 0x400, 0x482);
+}
+
+static bool step_keeps(const rf__normal_step *s, const char *text, size_t size)
+{
+    const bool nfc = s->go == normal_form && s->flags & UTF8PROC_COMPOSE && !(s->flags & UTF8PROC_COMPAT);
+    for (size_t at = 0; at < size;) {
+        uint64_t eight;
+        if (size - at >= 8 && (memcpy(&eight, text + at, 8), !(eight & 0x8080808080808080))) at += 8;
+        else if (!nfc && (unsigned char)text[at] >= 0x80) return false;
+        else if (nfc && !rf__nfc_keeps(rf__utf8_get((const unsigned char *)text, &at))) return false;
+        else at += !nfc;
+    }
+    return s->go == normal_form;
+}
+
 static bool normal_form(const rf__normalizer *n, const rf__normal_step *s, const rf__mapped *in, rf__mapped *out)
 {
-    size_t ascii = 0;
-    while (ascii < in->n && (unsigned char)in->at[ascii] < 0x80) ascii++;
-    if (ascii == in->n) return keep(in, 0, in->n, out);             /* is in normal form already                      */
+    if (step_keeps(s, in->at, in->n)) return keep(in, 0, in->n, out);
     formed *x = rf__alloc(n->ctx, (size_t)32 * LONGEST_CHUNK * sizeof *x);
     bool good = x != NULL;
     for (size_t at = 0, end; at < in->n && good; at = end) {
@@ -372,6 +393,13 @@ static bool prepend(const rf__normalizer *n, const rf__normal_step *s, const rf_
 {
     (void)n;
     return !in->n || (rf__mapped_append(out, s->to, s->to_size, in->from[0], in->to[0]) && keep(in, 0, in->n, out));
+}
+
+bool rf__normal_keeps(const rf__normalizer *n, const char *text, size_t size)
+{
+    for (size_t i = 0; i < n->steps; i++)
+        if (!step_keeps(&n->step[i], text, size)) return false;
+    return true;
 }
 
 bool rf__normal_run(const rf__normalizer *n, rf__mapped *text, rf__mapped *spare)

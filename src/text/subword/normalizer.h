@@ -50,6 +50,10 @@ struct rf__normalizer {
 rf_status rf__normal_read(rf__normalizer *n, const rf_ctx *ctx, const json_t *part, const char *path, rf_error *why);
 void rf__normal_clear(rf__normalizer *n);
 
+/* Whether a quick check shows that all steps leave a text unchanged. */
+bool rf__normal_keeps(const rf__normalizer *n, const char *text, size_t size);
+bool rf__nfc_keeps(uint32_t c);         /* the same for NFC and a scalar, whatever characters are next to it          */
+
 /* Runs all steps on *text; *spare is scratch.  False: no memory. */
 bool rf__normal_run(const rf__normalizer *n, rf__mapped *text, rf__mapped *spare);
 

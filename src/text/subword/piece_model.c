@@ -94,19 +94,20 @@ static bool cut_unigram(const rf__piece_model *p, rf__piece_scratch *c, const ch
 
 /* ---- BPE --------------------------------------------------------------------------------------------------------- */
 
-/* A piece of the word in a list; gone: it was merged into the one before. */
-typedef struct symbol { uint32_t id, from, to; int32_t before, after; bool gone; } symbol;
-/* The merge of symbol i and the next one, if it exists. */
-static const rf__pair_slot *merge_of(const rf__piece_model *p, const symbol *s, int32_t i)
-{
-    const rf__pair_slot *m = p->merges.slot ? rf__pair_find(&p->merges, rf__pair_key(s[i].id, s[s[i].after].id)) : NULL;
-    return m && m->a != UINT32_MAX ? m : NULL;
-}
+/* A piece of the word in a list; gone: it was merged into the one before.  It and the next one may be merged to
+ * `becomes`; UINT32_MAX: they may not. */
+typedef struct symbol { uint32_t id, from, to, becomes; int32_t before, after; bool gone; } symbol;
 
-static bool push_pair(const rf__piece_model *p, rf__piece_scratch *c, const symbol *s, int32_t i)
+/* Finds the merge of symbol i and the next one.  False: no memory. */
+static bool push_pair(const rf__piece_model *p, rf__piece_scratch *c, symbol *s, int32_t i)
 {
-    const rf__pair_slot *m = i >= 0 && s[i].after >= 0 ? merge_of(p, s, i) : NULL;
-    return !m || rf__merge_push(c->ctx, &c->heap, (rf__merge){m->a, (uint32_t)i, m->b});
+    if (i < 0) return true;
+    s[i].becomes = UINT32_MAX;
+    if (s[i].after < 0 || !p->merges.slot) return true;
+    const rf__pair_slot *m = rf__pair_find(&p->merges, rf__pair_key(s[i].id, s[s[i].after].id));
+    if (m->a == UINT32_MAX) return true;
+    s[i].becomes = m->b;
+    return rf__merge_push(c->ctx, &c->heap, (rf__merge){m->a, (uint32_t)i, m->b});
 }
 
 /* The word as characters, or as replacements of unknown ones; returns the number of symbols. */
@@ -119,35 +120,31 @@ static size_t characters(const rf__piece_model *p, const char *word, size_t size
         const int32_t id = rf__trie_step(&p->names_trie, &node, rf__utf8_get((const unsigned char *)word, &next));
         if (id < 0 && has_bytes(p, word, at, next)) {
             for (size_t i = at; i < next; i++)
-                s[n++] = (symbol){(uint32_t)p->byte[(unsigned char)word[i]], (uint32_t)at, (uint32_t)next, 0, 0, false};
+                s[n++] = (symbol){.id = (uint32_t)p->byte[(unsigned char)word[i]], .from = (uint32_t)at,
+                                  .to = (uint32_t)next};
             unknown = false;
         } else if (id < 0 && unknown && p->fuse) {
             s[n - 1].to = (uint32_t)next;
         } else {
-            s[n++] = (symbol){(uint32_t)(id < 0 ? p->unk : id), (uint32_t)at, (uint32_t)next, 0, 0, false};
+            s[n++] = (symbol){.id = (uint32_t)(id < 0 ? p->unk : id), .from = (uint32_t)at, .to = (uint32_t)next};
             unknown = id < 0;
         }
     }
-    for (size_t i = 0; i < n; i++) s[i].before = (int32_t)i - 1, s[i].after = i + 1 < n ? (int32_t)i + 1 : -1;
     return n;
 }
 
-static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size, rf__piece_sink *put,
-                    void *user)
+/* Merges the n symbols of the scratch. */
+static bool merge(const rf__piece_model *p, rf__piece_scratch *c, size_t n, rf__piece_sink *put, void *user)
 {
-    const int32_t whole = p->whole ? rf__piece_model_find(p, word, size) : -1;
-    if (whole >= 0) return put(user, whole, 0, size);
-    if (!rf__grow(c->ctx, &c->symbol, &c->symbol_capacity, size + 1, sizeof(symbol))) return false;
     symbol *s = c->symbol;
-    const size_t n = characters(p, word, size, s);
+    for (size_t i = 0; i < n; i++) s[i].before = (int32_t)i - 1, s[i].after = i + 1 < n ? (int32_t)i + 1 : -1;
     c->heap.n = 0;
-    for (size_t i = 0; i + 1 < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (!push_pair(p, c, s, (int32_t)i)) return false;
     while (c->heap.n) {
         const rf__merge top = rf__merge_pop(&c->heap);
         symbol *left = &s[top.at];
-        const rf__pair_slot *m = left->gone || left->after < 0 ? NULL : merge_of(p, s, (int32_t)top.at);
-        if (!m || m->b != top.to) continue;                         /* outdated: its symbols have changed             */
+        if (left->gone || left->becomes != top.to) continue;        /* outdated: its symbols have changed             */
         symbol *right = &s[left->after];
         right->gone = true;
         left->id = top.to;
@@ -159,6 +156,25 @@ static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *
     for (size_t i = 0; i < n; i++)
         if (!s[i].gone && !put(user, (int32_t)s[i].id, s[i].from, s[i].to)) return false;
     return true;
+}
+
+static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size, rf__piece_sink *put,
+                    void *user)
+{
+    const int32_t whole = p->whole ? rf__piece_model_find(p, word, size) : -1;
+    if (whole >= 0) return put(user, whole, 0, size);
+    if (!rf__grow(c->ctx, &c->symbol, &c->symbol_capacity, size + 1, sizeof(symbol))) return false;
+    return merge(p, c, characters(p, word, size, c->symbol), put, user);
+}
+
+bool rf__piece_model_cut_bytes(const rf__piece_model *p, rf__piece_scratch *c, const int32_t of[256],
+                               const char *word, size_t size, rf__piece_sink *put, void *user)
+{
+    if (!rf__grow(c->ctx, &c->symbol, &c->symbol_capacity, size + 1, sizeof(symbol))) return false;
+    symbol *s = c->symbol;
+    for (uint32_t i = 0; i < size; i++)
+        s[i] = (symbol){.id = (uint32_t)of[(unsigned char)word[i]], .from = i, .to = i + 1};
+    return merge(p, c, size, put, user);
 }
 
 bool rf__piece_model_cut(const rf__piece_model *p, rf__piece_scratch *scratch, const char *word, size_t size,

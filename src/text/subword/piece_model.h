@@ -42,6 +42,9 @@ typedef bool rf__piece_sink(void *user, int32_t id, size_t from, size_t to);
 /* False: no memory, or `put` returned false. */
 bool rf__piece_model_cut(const rf__piece_model *p, rf__piece_scratch *scratch, const char *word, size_t size,
                          rf__piece_sink *put, void *user);
+/* The same for BPE of bytes: byte b is the piece of[b], and no word is a piece as a whole. */
+bool rf__piece_model_cut_bytes(const rf__piece_model *p, rf__piece_scratch *scratch, const int32_t of[256],
+                               const char *word, size_t size, rf__piece_sink *put, void *user);
 void rf__piece_scratch_clear(rf__piece_scratch *scratch);
 
 #endif

@@ -167,15 +167,17 @@ static void clear(rf_tokenizer *any)
     rf__free(any->ctx, t->file);
 }
 
-/* Whether each byte that UTF-8 can contain is a piece. */
-static rf_status check_bytes(const rf_tokenizer_folder *f, const hf_tokenizer *t)
+/* The piece of each byte that UTF-8 can contain. */
+static rf_status find_bytes(const rf_tokenizer_folder *f, hf_tokenizer *t)
 {
     for (unsigned i = 0; i < 256; i++) {
-        if (i == 0xC0 || i == 0xC1 || i > 0xF4) continue;
-        if (rf__piece_model_find(&t->pieces, t->visible[i].at, t->visible[i].n) >= 0) continue;
+        uint32_t node = 0;
+        char utf8[4];
+        t->byte_id[i] = rf__trie_step(&t->pieces.names_trie, &node, t->scalar[i]);
+        if (t->byte_id[i] >= 0 || i == 0xC0 || i == 0xC1 || i > 0xF4) continue;
         return rf_fail(f->why, RF_EDATA, "%s: model.vocab: expected a piece for each byte, got none for 0x%02X "
                        "(\"%.*s\"); learn with the initial alphabet of ByteLevel", f->fast_path, i,
-                       (int)t->visible[i].n, t->visible[i].at);
+                       (int)rf__utf8_encode(t->scalar[i], utf8), utf8);
     }
     return RF_OK;
 }
@@ -191,7 +193,9 @@ static rf_status index_normalized(hf_tokenizer *t, rf_error *why)
         t->base.normalized = true;
         text.n = 0;
         good = rf__mapped_append(&text, a->text, a->size, 0, 0) && rf__normal_run(&t->normal, &text, &spare);
-        if (good && text.n) good = rf__trie_add(&t->normalized, t->base.ctx, text.at, text.n, (int32_t)i);
+        if (!good || !text.n) continue;
+        good = rf__trie_add(&t->normalized, t->base.ctx, text.at, text.n, (int32_t)i);
+        t->opens[(unsigned char)text.at[0]] = true;
     }
     rf__mapped_clear(&text);
     rf__mapped_clear(&spare);
@@ -208,7 +212,7 @@ static rf_status read_parts(rf_tokenizer_folder *f, hf_tokenizer *t)
     if (!status) status = rf__hf_read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
     if (!status)
         status = rf__piece_model_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->fast_path, f->why);
-    if (!status && t->level) status = check_bytes(f, t);
+    if (!status && t->level) status = find_bytes(f, t);
     if (!status) status = rf__piece_model_known(&t->pieces, t->level != NULL, f->fast_path, f->why);
     if (!status) status = rf__hf_read_frame(f, t, json_object_get(f->fast, "post_processor"));
     if (!status) status = read_added(f, t);

@@ -2,7 +2,8 @@
  *
  *     tokenizer_json.c          opens a folder; ids to text
  *     tokenizer_json_parts.c    reads pre_tokenizer and post_processor
- *     tokenizer_json_encode.c   text to ids */
+ *     tokenizer_json_encode.c   text to ids
+ *     byte_level_encode.c       text to ids if the model is a byte-level BPE */
 #ifndef RF_TOKENIZER_JSON_H
 #define RF_TOKENIZER_JSON_H
 
@@ -25,13 +26,27 @@ typedef struct hf_tokenizer {
     scheme before;                      /* which words get a leading one                                              */
     const rf__split *level;             /* byte-level: where words end; NULL: not byte-level                          */
     bool blank_first;                   /* byte-level: a passage without a leading blank gets one                     */
-    struct { char at[2]; uint8_t n; } visible[256];
+    uint32_t scalar[256];               /* byte-level: the visible character of each byte,                            */
+    int32_t byte_id[256];               /* and its piece                                                              */
     rf__piece_trie normalized;          /* added tokens matched in normalized text, by their index among all          */
+    bool opens[256];                    /* bytes that begin one of them                                               */
     char *file;                         /* as read                                                                    */
     size_t bytes;
 } hf_tokenizer;
 
 static inline const hf_tokenizer *as_hf(const rf_tokenizer *t) { return (const hf_tokenizer *)(const void *)t; }
+
+/* Scratch of an encoding. */
+typedef struct rf__hf_work {
+    rf__mapped text, spare, word;
+    rf__piece_scratch cut;
+    struct rf__known *known;            /* words that were split before (byte_level_encode.c); or NULL                */
+} rf__hf_work;
+
+/* Byte-level: a passage; `normal`: its normalized text, or NULL if that is the passage itself. */
+bool rf__level_encode(const hf_tokenizer *t, rf_encoding *e, rf__hf_work *w, const rf_passage *p,
+                      const rf__mapped *normal);
+void rf__level_forget(rf__hf_work *w);  /* what belongs to a tokenizer */
 
 /* Members of the tokenizer's row. */
 void *rf__hf_scratch(const rf_ctx *ctx, void *own, bool others);

@@ -32,11 +32,7 @@ static rf_status read_level(const rf_tokenizer_folder *f, hf_tokenizer *t, const
         return unsupported(f, "pre_tokenizer: ByteLevel after Split",
                            regex ? "use_regex true" : "add_prefix_space true", "use_regex and add_prefix_space false");
     if (!t->level) t->level = regex ? &rf__split_gpt2 : &rf__split_whole;
-    for (unsigned i = 0; i < 256; i++) {
-        char utf8[4];
-        t->visible[i].n = (uint8_t)rf__utf8_encode(rf__byte_scalar(i), utf8);
-        memcpy(t->visible[i].at, utf8, t->visible[i].n);
-    }
+    for (unsigned i = 0; i < 256; i++) t->scalar[i] = rf__byte_scalar(i);
     return RF_OK;
 }
 

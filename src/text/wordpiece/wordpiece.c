@@ -60,12 +60,6 @@ static inline void push_piece(rf_encoding *e, const rf_word *w, int32_t id, size
     else rf__put_token(e, id, (uint32_t)(w->at + begin), (uint32_t)(w->at + end), false);
 }
 
-static inline size_t cache_slot(const uint64_t key[3])
-{
-    const uint64_t h = (key[0] ^ (key[1] * 0x9FB21C651E98DF25) ^ (key[2] * 0xD6E8FEB86659FD93)) * 0x9E3779B97F4A7C15;
-    return (size_t)((h ^ h << 17) >> (64 - CACHE_BITS));
-}
-
 size_t rf__wordpieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w)
 {
     return w->chars <= (size_t)t->options.max_word
@@ -104,8 +98,8 @@ bool rf__put_word(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_
 {
     line *l = NULL;
     if (w->size <= RF_KEY) {
-        l = &s->cache[cache_slot(w->key)];
-        if (l->n && l->key[0] == w->key[0] && l->key[1] == w->key[1] && l->key[2] == w->key[2]) {
+        l = &s->cache[rf__key_slot(w->key, CACHE_BITS)];
+        if (l->n && rf__same_key(l->key, w->key)) {
             if (!rf__reserve_tokens(e, CACHED)) return false;
             size_t begin = 0;
             for (unsigned i = 0; i < l->n; i++) {

@@ -6,10 +6,9 @@
 #define RF_TEXT_WORDPIECE_H
 
 #include "text/tokenizer.h"
+#include "text/word_key.h"
 
 /* ---- words (words.c) --------------------------------------------------------------------------------------------- */
-
-enum { RF_KEY = 24 };                   /* longest word, in bytes, in the cache of words                              */
 
 /* A normalized word.  Byte i of it comes from bytes [from[i], to[i]) of the text, or, if `from` is NULL, from byte at +
  * i.  `key` has the bytes of a word of at most RF_KEY, padded with zeros (no word contains a zero byte).             */

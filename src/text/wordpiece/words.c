@@ -284,11 +284,6 @@ static inline uint64_t lower8(uint64_t x)
     return x | ((from_a ^ above_z) & 0x80 * ones) >> 2;
 }
 
-static inline uint64_t first_bytes(uint64_t x, size_t n)
-{
-    return n >= 8 ? x : x & ((UINT64_C(1) << 8 * n) - 1);
-}
-
 /* The ASCII word at [at, at + size). */
 static bool short_word(rf_words *w, size_t size, rf_word *out)
 {
@@ -296,15 +291,8 @@ static bool short_word(rf_words *w, size_t size, rf_word *out)
     const bool lower = w->normal->lowercase;
     *out = (rf_word){.size = size, .chars = size, .at = w->at};
     if (size <= RF_KEY) {
-        uint64_t x[3] = {0, 0, 0};
-        if (w->limit - w->at >= 24) {
-            memcpy(x, p, 24);
-            x[0] = first_bytes(x[0], size);
-            x[1] = size > 8 ? first_bytes(x[1], size - 8) : 0;
-            x[2] = size > 16 ? first_bytes(x[2], size - 16) : 0;
-        } else {
-            memcpy(x, p, size);
-        }
+        uint64_t x[RF_KEY / 8];
+        rf__word_key(p, size, w->limit - w->at, x);
         for (int i = 0; i < 3; i++) w->small[i] = out->key[i] = lower ? lower8(x[i]) : x[i];
         out->text = (const char *)w->small;
     } else {
