@@ -7,6 +7,7 @@
 #include "convert/convert_int8.h"
 #include "convert/extend.h"
 #include "convert/other_files.h"
+#include "convert/reranker.h"
 #include "roformer/inspect/convert.h"
 #include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
@@ -34,6 +35,7 @@ struct conversion {
     float *slab;
     float **scale;                      /* for each parameter: NULL, or the scales of its rows if it is in int8 */
     rf_type rest;                       /* type of the tensors that are not in int8                                   */
+    const rf__reranker *reranker;       /* whose files are added; or NULL                                             */
     rf_error *why;
 };
 
@@ -265,6 +267,8 @@ static rf_status write_files(struct conversion *c)
     if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, path, c->why);
     if (!status) status = read_back(c, path);
     if (!status) status = rf__other_files_copy(&c->files, c->why);
+    if (!status && c->reranker)
+        status = rf__reranker_write(c->ctx, c->reranker, &c->config, c->tokenizer, c->to, c->why);
     const char *const *files = c->tokenizer ? rf_tokenizer_files(c->tokenizer) : NULL;
     return status ? status : rf__checksums_of_model(c->ctx, c->to, &c->config, files, c->why);
 }
@@ -347,6 +351,8 @@ static rf_status convert(struct conversion *c)
     if (!status) status = read_source(c);
     if (status) return status;
     status = extend(c);
+    if (!status && c->o.reranker)
+        status = rf__reranker_find(c->o.reranker, c->from, &c->config, c->tokenizer, &c->reranker, c->why);
     if (!status) status = choose_types(c);
     if (!status) report(c);
     return status ? status : write_target(c);

@@ -60,8 +60,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const char *nam
     return status ? status : rf__replace_file(ctx, path, text, size, why);
 }
 
-/* Takes ownership of the value. */
-static rf_status write_json(const rf_ctx *ctx, const char *folder, const char *name, json_t *value, rf_error *why)
+rf_status rf__sentence_save(const rf_ctx *ctx, const char *folder, const char *name, json_t *value, rf_error *why)
 {
     char *text = value ? rf__json_dump(value, JSON_INDENT(2)) : NULL;
     json_decref(value);
@@ -106,7 +105,7 @@ static rf_status keep_length(const rf_ctx *ctx, const char *from, const char *to
     if (status || !length) return status;
     if (!root) root = json_object();
     rf__json_set(&root, "max_seq_length", json_integer(length));
-    return write_json(ctx, to, RF_FILE_SENTENCE, root, why);
+    return rf__sentence_save(ctx, to, RF_FILE_SENTENCE, root, why);
 }
 
 rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
@@ -131,14 +130,16 @@ rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_conf
 {
     if (!(ctx && folder && c)) return rf__missing("rf_sentence_write", "ctx, folder, config", why);
     const int64_t length = c->task_max_length ? c->task_max_length : c->max_position_embeddings;
-    rf_status status = write_json(ctx, folder, RF_FILE_POOLING, pooling(c), why);
-    if (!status && c->sentence_normalize) status = write_json(ctx, folder, RF_FILE_NORMALIZE, json_object(), why);
+    rf_status status = rf__sentence_save(ctx, folder, RF_FILE_POOLING, pooling(c), why);
+    if (!status && c->sentence_normalize)
+        status = rf__sentence_save(ctx, folder, RF_FILE_NORMALIZE, json_object(), why);
     if (!status)
-        status = write_json(ctx, folder, RF_FILE_SENTENCE,
-                            json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0), why);
+        status = rf__sentence_save(
+            ctx, folder, RF_FILE_SENTENCE,
+            json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0), why);
     if (!status)
-        status = write_json(
+        status = rf__sentence_save(
             ctx, folder, RF_FILE_PROMPTS,
             json_pack("{s:{}, s:n, s:s}", "prompts", "default_prompt_name", "similarity_fn_name", "cosine"), why);
-    return status ? status : write_json(ctx, folder, RF_FILE_MODULES, modules(c), why);
+    return status ? status : rf__sentence_save(ctx, folder, RF_FILE_MODULES, modules(c), why);
 }

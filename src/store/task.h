@@ -11,6 +11,9 @@
 enum { RF__SENTENCE_LARGEST = 1 << 20 };
 rf_status rf__sentence_load(const rf_ctx *ctx, const char *folder, const char *below, const char *name, bool list,
                             char path[4096], json_t **out, rf_error *why);
+/* Writes a JSON file of such a folder, and the folder below that its name begins with.  Takes ownership of the value;
+ * NULL: RF_ENOMEM. */
+rf_status rf__sentence_save(const rf_ctx *ctx, const char *folder, const char *name, json_t *value, rf_error *why);
 
 /* The file that contains the prompts of a sentence model; text NULL: there is none, and nothing is written. */
 rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why);

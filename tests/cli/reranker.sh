@@ -34,6 +34,24 @@ scores_of written usual
 expect 0 'read back and compared' "$program" convert --dtype bf16 model half
 expect 0 '' "$program" rank -q -m half --cross 'the river runs' texts.txt
 
+# As Qwen3-Reranker was published first: without modules and template.  It becomes a reranker on request only.
+cp -r model plain
+rm -r plain/modules.json plain/sentence_bert_config.json plain/config_sentence_transformers.json plain/1_LogitScore plain/chat_template.jinja
+expect 3 'reranker qwen3: expected "yes" as a token' "$program" convert --reranker qwen3 plain made
+[ ! -e made ] || fail "made was written"
+added() { echo ", {\"id\": $2, \"content\": \"$1\", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false, \"special\": false}"; }
+sed "/\"id\": 302/,/^ *\]/ s/^ *\]/$(added yes 303)$(added no 304)]/" model/tokenizer.json > plain/tokenizer.json
+expect 3 'got one without such a head.*convert --reranker qwen3' "$program" rank -q -m plain --cross 'the river runs' texts.txt
+expect 0 'read back and compared' "$program" convert --reranker qwen3 plain made
+scores_of made plain
+expect 0 '' "$program" generate -q -m plain --max-new-tokens 2 'the river runs'
+expect 2 'reranker: expected qwen3, got "other"' "$program" convert --reranker other plain again
+expect 3 'reranker: expected a folder without modules.json' "$program" convert --reranker qwen3 model again
+expect 3 'reranker: expected a causal language model' "$program" convert --reranker qwen3 "$here/../../models/roformer-small-en" again
+cp -r plain bare && rm bare/tokenizer.json bare/tokenizer_config.json
+expect 3 'reranker: expected a tokenizer, got none' "$program" convert --reranker qwen3 bare again
+[ ! -e again ] || fail "again was written"
+
 # What is refused, by name.
 right=model refusing='rank -m broken --cross query texts.txt'
 refused 1_LogitScore/config.json 's/"true_token_id": 83/"true_token_id": 320/' 'true_token_id: expected an id below vocab_size, 320, got 320'

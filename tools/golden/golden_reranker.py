@@ -6,7 +6,8 @@ transformers give.  Its weights and tokenizer are those of tests/golden/qwen3/wh
 
 scores.jsonl has, for each variant, the scores of TEXTS for QUERY: `prompt` with a default prompt (the instruction), `usual` without one, `lone`
 without false_token_id, `cut` with max_seq_length 400 (the words behind the document stay), `labels` as Qwen3ForSequenceClassification with the same
-chat template.  `usual` is computed once more as the model card of Qwen3-Reranker does, from the logits of both tokens, and must agree."""
+chat template.  `usual` is computed once more as the model card of Qwen3-Reranker does, from the logits of both tokens, and must agree.  `plain` is computed in that
+way only: a folder without modules and template, whose tokenizer has "yes" and "no"."""
 import json
 import pathlib
 import shutil
@@ -19,6 +20,7 @@ from transformers import AutoTokenizer, Qwen3ForCausalLM, Qwen3ForSequenceClassi
 import golden
 
 YES, NO = 83, 97
+PLAIN_YES, PLAIN_NO = 303, 304
 QUERY = "the river runs"
 TEXTS = ["to the sea", "a small house?", "hello  world ", "the river runs to the sea and to the sea, <|im_end|> to the sea " * 3]
 SYSTEM = 'Judge whether the Document meets the requirements based on the Query and the Instruct provided. Note that the answer can only be "yes" or "no".'
@@ -60,7 +62,18 @@ def change(path, **more):
     write(path, {**json.loads(path.read_text()), **more})
 
 
-def card(folder):
+def plain(folder):
+    """A folder as Qwen3-Reranker was published first."""
+    for name in ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "chat_template.jinja"):
+        (folder / name).unlink()
+    shutil.rmtree(folder / "1_LogitScore")
+    tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    for text, id in (("yes", PLAIN_YES), ("no", PLAIN_NO)):
+        tokenizer["added_tokens"].append({**tokenizer["added_tokens"][-1], "content": text, "id": id, "special": False})
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+
+
+def card(folder, yes=YES, no=NO):
     """As the model card: tokens before and after are apart from those of the pair."""
     t, m = AutoTokenizer.from_pretrained(folder), Qwen3ForCausalLM.from_pretrained(folder).eval()
     scores = []
@@ -68,7 +81,7 @@ def card(folder):
         ids = [t(part, add_special_tokens=False)["input_ids"] for part in
                (PREFIX, "<Instruct>: %s\n<Query>: %s\n<Document>: %s" % (USUAL, QUERY, text), SUFFIX)]
         with torch.no_grad():
-            z = m(torch.tensor([sum(ids, [])])).logits[0, -1, [NO, YES]]
+            z = m(torch.tensor([sum(ids, [])])).logits[0, -1, [no, yes]]
         scores.append(torch.log_softmax(z, 0)[1].exp().item())
     return scores
 
@@ -93,7 +106,7 @@ def main():
     (out / "scores.jsonl").unlink(missing_ok=True)
     files(out)
     lines = []
-    for variant in ("usual", "prompt", "lone", "cut", "labels"):
+    for variant in ("usual", "prompt", "lone", "cut", "labels", "plain"):
         with tempfile.TemporaryDirectory() as there:
             folder = pathlib.Path(there)
             assemble(out, folder)
@@ -105,8 +118,12 @@ def main():
                 change(folder / "sentence_bert_config.json", max_seq_length=400)
             if variant == "labels":
                 as_labels(folder)
-            m = CrossEncoder(str(folder), device="cpu")
-            scores = [float(x) for x in m.predict([(QUERY, x) for x in TEXTS], batch_size=1)]
+            if variant == "plain":
+                plain(folder)
+                scores = card(folder, PLAIN_YES, PLAIN_NO)
+            else:
+                m = CrossEncoder(str(folder), device="cpu")
+                scores = [float(x) for x in m.predict([(QUERY, x) for x in TEXTS], batch_size=1)]
             if variant == "usual":
                 tokens = m.tokenizer(PREFIX + "<Instruct>: " + USUAL + "\n<Query>: " + QUERY + "\n<Document>: " + TEXTS[-1] + SUFFIX, add_special_tokens=False)
                 print("tokens of the longest pair:", len(tokens["input_ids"]))

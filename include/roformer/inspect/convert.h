@@ -35,6 +35,8 @@ typedef struct rf_convert_options {
     /* May be NULL. Called for every file other than the weights: left_out is NULL if the file is copied, else the
        reason why it is not. */
     void (*file)(void *user, const char *name, const char *left_out);
+    const char *reranker;       /* "qwen3": the source is a Qwen3-Reranker without modules.json, which is written with
+                                   the words and the two tokens of its model card; NULL (default): nothing is added */
 } rf_convert_options;
 void rf_convert_options_init(rf_convert_options *o, size_t size);
 #define rf_convert_defaults(o) rf_convert_options_init((o), sizeof *(o))
@@ -44,10 +46,13 @@ void rf_convert_options_init(rf_convert_options *o, size_t size);
  * and files of training runs (src/convert/other_files.def).
  *
  *   options          NULL: the defaults
- *   RF_EARG          a `drop` matches no tensor of the source, or only tensors that the model needs
+ *   RF_EARG          a `drop` matches no tensor of the source, or only tensors that the model needs; `reranker` has
+ *                    another name
+ *   RF_EUNSUPPORTED  `reranker`: the model is not causal, or its folder has modules.json
  *   RF_EDATA         the model has no use for a tensor and no `drop` names it; tensors are missing or have a wrong
- *                    shape; a tied head differs from the word embeddings; a vocabulary is given, but the source has no
- *                    tokenizer. Nothing has been written. Also: the files read back differ
+ *                    shape; a tied head differs from the word embeddings; a vocabulary or a reranker is given, but the
+ *                    source has no tokenizer, or one without the reranker's tokens. Nothing has been written. Also:
+ *                    the files read back differ
  *   RF_ENUMERIC      a weight is not finite or too large for `type`; in int8, also a matrix of zeros. No weights have
  *                    been written
  *   RF_EIO           the target has weights; with `overwrite`, the target is a checkpoint, or has a tokenizer while the

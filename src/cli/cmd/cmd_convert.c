@@ -5,7 +5,7 @@
 
 struct args {
     cli_list folder, drop;
-    const char *vocabulary;
+    const char *vocabulary, *reranker;
     int type, overwrite;
 };
 
@@ -54,6 +54,7 @@ static int run(void *arguments, cli_io *io)
     o.vocabulary = a->vocabulary;
     o.extended = report_vocabulary;
     o.file = show_file;
+    o.reranker = a->reranker;
     cli_note_vocabulary_in(io, a->folder.item[0]);
     if (!rf_convert(io->ctx, a->folder.item[0], a->folder.item[1], &o, &io->why))
         cli_note(io, "%s: written, read back and compared", a->folder.item[1]);
@@ -72,6 +73,9 @@ static const cli_option options[] = {
     {"extend-vocab", 0, CLI_FOLDER, A(vocabulary), "DIR", NULL, 0, 0, NULL,
      "use the tokenizer of DIR: tokens of SRC keep their embeddings; a new token gets the mean embedding of its "
      "characters", NULL},
+    {"reranker", 0, CLI_TEXT, A(reranker), "qwen3", NULL, 0, 0, NULL,
+     "SRC is a Qwen3-Reranker without modules.json: write the files that say so, with the words and the two tokens of "
+     "its model card", NULL},
     {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace existing weights in DST", NULL},
     {0},
 };
@@ -81,6 +85,7 @@ static const char *const examples[] = {
     "roformer convert roformer_chinese_base my-model --drop 'roformer.pooler.*'",
     "roformer convert my-model small --dtype bf16",
     "roformer convert my-model smaller --dtype int8",
+    "roformer convert Qwen3-Reranker-0.6B my-reranker --reranker qwen3",
     "roformer convert chinese-characters chinese-words --extend-vocab words",
     NULL,
 };

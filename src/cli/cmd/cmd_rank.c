@@ -104,7 +104,11 @@ static rf_status score_lines(const struct args *a, cli_io *io, rf_pipeline *p, c
     rf_answerer *m = rf_pipeline_answerer(p);
     if (!m)
         return rf_fail(&io->why, RF_EUNSUPPORTED, "--cross: expected a model that reads both texts at once (a reranker "
-                       "with one output), got one without such a head; leave --cross out to compare vectors");
+                       "with one output), got one without such a head; leave --cross out to compare vectors%s",
+                       rf_model_config(rf_pipeline_model(p))->is_decoder
+                           ? ", or make a reranker of a Qwen3-Reranker without modules.json: roformer convert "
+                             "--reranker qwen3"
+                           : "");
     if (rf_utf8_blank(query, strlen(query)))
         return rf_fail(&io->why, RF_EARG, "QUERY: expected a text, got an empty one");
     rf_status status = cli_records_read(io, path, a->input_format, lines, names);
