@@ -1,7 +1,15 @@
 /* isa_amx.c — kernels of the rung above avx512bf16 and avx512vnni: products in bf16 and int8, and attention in bf16 for
- * suitable problems, in tiles (AMX), with at most 16 and 32 times the multiply-adds of f32.  All others, including the
- * backward pass, are those of the rungs below.                                                                       */
+ * suitable problems, in tiles (AMX), with at most 16 and 32 times the multiply-adds of f32.  Products in f32 are those
+ * of avx512 with other prefetches.  All others, including the backward pass, are those of the rungs below.           */
 #include "kernel/kernel.h"
+
+/* Processors with tiles read a panel of f32 faster from the second-level cache if the program prefetches it
+ * (results/machines/sapphire-rapids/f32.txt). */
+#define PANEL_AHEAD 24
+#include "kernel/isa/vec_avx512.h"
+
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include "kernel/gemm/gemm.inc"
 #include "kernel/isa/vec_amx.h"
 
 #include "kernel/gemm/gemm_amx.inc"
@@ -15,6 +23,7 @@ static void k_attention_bf16(const rfk_attention *a, int64_t first, int64_t last
 
 const rfk_table rfk_amx = {
     .isa = "amx",
+    .gemm_panel = k_gemm_panel,
     .gemm_panel_bf16_shape = k_gemm_panel_bf16_shape,
     .gemm_panel_bf16 = k_gemm_panel_bf16,
     .attention_bf16 = k_attention_bf16,
