@@ -323,8 +323,8 @@ static const cli_option options[] = {
     CLI_DTYPE_OPTION(struct args, dtype),
     {"format", 'f', CLI_CHOICE, A(format), "npy|jsonl|f32|safetensors", "npy", 0, 0, NULL,
      "npy: NumPy file; jsonl: one JSON list per line; f32: raw little-endian floats; safetensors: a tensor for each "
-     "text, named by the number of its line or the name of its record; if not given, selected by the extension of "
-     "--output", NULL},
+     "text, named by the number of its line or the name of its record (default: by the extension of --output, "
+     "otherwise npy)", NULL},
     CLI_INPUT_FORMAT_OPTION(struct args, input),
     {"tokens", 0, CLI_FLAG, A(tokens), NULL, NULL, 0, 0, NULL,
      "write a vector for each token instead of one for each text (with jsonl or safetensors); not normalized and not "
@@ -332,7 +332,7 @@ static const cli_option options[] = {
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL,
      "write to FILE instead of standard output; FILE appears when it is complete", NULL},
     {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL,
-     "normalize vectors to length 1; if not given, as configured in the model folder", NULL},
+     "normalize vectors to length 1 (default: as in the model folder)", NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
@@ -355,10 +355,10 @@ const cli_command cmd_embed = {
     "compute embeddings of lines of text or proteins",
     "Reads lines from the files (also .gz and .zst) or from standard input, and writes one vector per line in the same "
     "order.  The records of a FASTA file are proteins: lowercase letters are read as uppercase, and a '*' at the end "
-    "is dropped; with jsonl, a line is {\"id\", \"vector\"} or {\"id\", \"vectors\"}.  An empty line gives the vector "
-    "of the empty text.  The vector of a text has the same bits regardless of the other lines and of the number of "
-    "threads.  A sentence-transformers folder defines pooling, normalization, prompt and maximum length; options "
-    "override it.\n"
+    "is dropped.  For them a line of jsonl is {\"id\", \"vector\"}, with --tokens {\"id\", \"vectors\"}.  An empty "
+    "line gives the vector of the empty text.  The vector of a text has the same bits regardless of the other lines "
+    "and of the number of threads.  A sentence-transformers folder defines pooling, normalization, prompt and maximum "
+    "length; options override it.\n"
     "The npy format begins with the number of rows.  On a pipe, the rows are therefore kept in a temporary file until "
     "all input is read; jsonl and f32 are written immediately.",
     examples,

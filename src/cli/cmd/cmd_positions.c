@@ -247,8 +247,8 @@ static const cli_option options[] = {
      "largest distance or position of a curve; for angles, rotation and similarity the default is 1000000, 6 and 127",
      NULL},
     {"model", 'm', CLI_EACH, A(models), "DIR", NULL, 0, 0, NULL,
-     "trained model for score, similarity, attention, bias and extrapolation (which takes several); if not given, the "
-     "shipped model, for similarity the one that --config describes", NULL},
+     "trained model for score, similarity, attention, bias and extrapolation; may be repeated for extrapolation "
+     "(default: the shipped model; for similarity the model that --config describes)", NULL},
     {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL,
      "text for the model: a sentence for attention, otherwise files", NULL},
     {"layer", 0, CLI_INT, A(layer), "N", "-1", -1, 1e6, NULL,

@@ -63,8 +63,8 @@ static const cli_option options[] = {
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL,
      "write to FILE instead of standard output; FILE appears when it is complete", NULL},
     {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue|squad", "tsv", 0, 0, NULL,
-     "glue: a file for submission to the GLUE server; squad: ids and answers for the evaluation script of SQuAD; if "
-     "not given, selected by the extension of --output", NULL},
+     "glue: a file for submission to the GLUE server; squad: ids and answers for the evaluation script of SQuAD "
+     "(default: by the extension of --output, otherwise tsv)", NULL},
     CLI_DTYPE_OPTION(predict_args, dtype),
     CLI_FINETUNE_ROW("task", predict_args, f,
                      "task that defines how the file is read (default: as in fine-tuning)"),

@@ -379,7 +379,7 @@ static const char *const examples[] = {
 const cli_command cmd_serve = {
     "serve",
     "",
-    "answer HTTP requests",
+    "serve models over HTTP, and a web page to try them",
     "Serves models with the routes of text-embeddings-inference (/embed, /predict, /rerank, /similarity, /tokenize, "
     "/decode, /info, /health, /metrics), OpenAI (/v1/embeddings, /v1/completions, /v1/models), Cohere and Jina "
     "(/v1/rerank, /v2/rerank), Hugging Face's inference API (POST /) and LibreTranslate (/translate, /languages), and "

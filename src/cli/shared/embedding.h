@@ -17,7 +17,7 @@ typedef struct cli_embedding {
 /* The options of a command for it; `member` is the cli_embedding in its struct of arguments. */
 #define CLI_EMBEDDING_OPTIONS(type, member)                                                                            \
     {"pooling", 'p', CLI_CHOICE, offsetof(type, member.pooling), "cls|mean|max|last", "mean", 0, 0, NULL,              \
-     "pooling of token vectors into one vector; if not given, as configured in the folder", NULL},                     \
+     "pooling of token vectors into one vector (default: as in the model folder, otherwise mean)", NULL},              \
         {"dimensions", 0, CLI_INT, offsetof(type, member.dimensions), "N", "0", 0, 1 << 20, NULL,                      \
          "truncate vectors to their first N dimensions before normalization (Matryoshka); 0: all", NULL},              \
         {"layer-norm", 0, CLI_FLAG, offsetof(type, member.layer_norm), NULL, NULL, 0, 0, NULL,                         \
@@ -25,11 +25,11 @@ typedef struct cli_embedding {
         {"skip-special-tokens", 0, CLI_FLAG, offsetof(type, member.skip_special_tokens), NULL, NULL, 0, 0, NULL,       \
          "leave the tokens that the tokenizer adds ([CLS], [SEP]) out of the mean or maximum", NULL},                  \
         {"prompt", 0, CLI_TEXT, offsetof(type, member.prompt), "TEXT", NULL, -1, 0, NULL,                              \
-         "put TEXT, which may be empty, before every line; if not given, the folder's default prompt", NULL},          \
+         "put TEXT, which may be empty, before every line (default: the folder's default prompt)", NULL},              \
         {"prompt-name", 0, CLI_TEXT, offsetof(type, member.prompt_name), "NAME", NULL, 0, 0, NULL,                     \
          "put the folder's prompt of this name before every line", NULL},                                              \
         {"max-length", 0, CLI_INT, offsetof(type, member.max_length), "N", "-1", -1, 1 << 20, NULL,                    \
-         "truncate texts to N tokens; 0: never; -1: as the folder says, else max_position_embeddings", NULL},          \
+         "truncate texts to N tokens; 0: never; -1: as in the folder, otherwise max_position_embeddings", NULL},       \
     {                                                                                                                  \
         "batch-tokens", 0, CLI_INT, offsetof(type, member.batch_tokens), "N", "192", 1, 1 << 22, NULL,                 \
             "number of tokens in a batch of one thread", NULL                                                          \
@@ -38,7 +38,7 @@ typedef struct cli_embedding {
 /* The text before a query; it replaces the one for lines. */
 #define CLI_QUERY_PROMPT_OPTIONS(type, text, name)                                                                     \
     {"query-prompt", 0, CLI_TEXT, offsetof(type, text), "TEXT", NULL, -1, 0, NULL,                                     \
-     "put TEXT, which may be empty, before the query; if not given, the prompt of the lines", NULL},                   \
+     "put TEXT, which may be empty, before the query (default: the prompt of the lines)", NULL},                       \
     {                                                                                                                  \
         "query-prompt-name", 0, CLI_TEXT, offsetof(type, name), "NAME", NULL, 0, 0, NULL,                              \
             "put the folder's prompt of this name before the query", NULL                                              \
