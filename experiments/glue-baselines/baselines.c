@@ -303,7 +303,7 @@ static result measure(const task *t, const rows *dev, int32_t always)
 {
     int32_t *gold = need(calloc(dev->n + 1, sizeof *gold)), *predicted = need(calloc(dev->n + 1, sizeof *predicted));
     double *x = need(calloc(dev->n + 1, sizeof *x)), *y = need(calloc(dev->n + 1, sizeof *y));
-    rf_class_score score[CLASSES];
+    rf_class_metrics score[CLASSES];
     result out = {0};
     for (size_t i = 0; i < dev->n; i++) {
         double z[CLASSES] = {0};
@@ -315,7 +315,7 @@ static result measure(const task *t, const rows *dev, int32_t always)
             if (z[k] > z[predicted[i]]) predicted[i] = k;
         if (always >= 0) predicted[i] = always;
     }
-    rf_class_scores(gold, predicted, dev->n, t->K, score);
+    rf_metrics_by_class(gold, predicted, dev->n, t->K, score);
     out.accuracy = rf_accuracy(gold, predicted, dev->n);
     out.f1 = t->K == 2 ? score[1].f1 : (double)NAN;
     out.matthews = rf_matthews(score, t->K, dev->n);

@@ -34,21 +34,21 @@ void rf_finetune_options_init(rf_finetune_options *o, size_t size);
 #define rf_finetune_defaults(o) rf_finetune_options_init((o), sizeof *(o))
 
 /* The results of an evaluation in the order of display: "loss", "accuracy", "f1", ... */
-enum { RF_SCORES = 24 };
-typedef struct rf_score { char name[40]; double value; } rf_score;
-typedef struct rf_scores { int n; rf_score score[RF_SCORES]; } rf_scores;
+enum { RF_METRIC_VALUES = 24 };
+typedef struct rf_metric_value { char name[40]; double value; } rf_metric_value;
+typedef struct rf_metric_values { int n; rf_metric_value metric[RF_METRIC_VALUES]; } rf_metric_values;
 
 /* Trains on o->train, starting from o->t.model. Writes to o->t.output_dir the same files as rf_pretrain, with the head
  * of the task, and the labels in config.json. Call it again with resume_from_checkpoint "latest" to continue a run.
  *
- *   scores       may be NULL; receives the results of the final model on o->dev. With k_fold: means and standard
+ *   metrics      may be NULL; receives the results of the final model on o->dev. With k_fold: means and standard
  *                deviations ("<name>_std") over the folds, whose folders are output_dir/fold-1, ...; with
  *                learning_rates: the results of the best rate, whose folder is output_dir/lr-2e-05 (lr-2e-05-seed-42)
  *   RF_EDATA     a line is malformed (the message names file and line); dev has a label that train does not have; there
  *                are fewer than two classes
  *   others       as rf_pretrain */
 rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
-                      rf_scores *scores, rf_error *why);
+                      rf_metric_values *metrics, rf_error *why);
 
 /* ---- predictions of a fine-tuned model --------------------------------------------------------------------------- */
 
@@ -69,7 +69,7 @@ typedef struct rf_reading {
     int windows;                        /* questions: number of examples whose context was split into several windows */
     int64_t empty, bad;                 /* skipped lines: empty lines between examples, malformed lines */
     char first[256];                    /* what is wrong with the first malformed line */
-    char remark[256];                   /* a note about results that are not available, or about scores that
+    char remark[256];                   /* a note about results that are not available, or about metrics that
                                          * sentence-transformers' CrossEncoder would show otherwise; or "" */
 } rf_reading;
 const rf_reading *rf_answerer_reading(const rf_answerer *a);
@@ -124,7 +124,7 @@ rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, cons
  * those of fine-tuning; texts are truncated to o->t.max_length tokens (0: as in fine-tuning). rf_answerer_predict reads
  * files in the same way. In both, `o` NULL means the defaults and the folder's task. The first result is the loss,
  * without the class weights and R-Drop of training. */
-rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out,
+rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_metric_values *out,
                                rf_error *why);
 
 #ifdef __cplusplus

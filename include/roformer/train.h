@@ -136,11 +136,11 @@ rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *options, const c
  *
  *   out     is also set after RF_EDATA, RF_EIO or RF_EUNSUPPORTED from a text, with the results for the text before it;
  *           labels is 0 if there was none */
-typedef struct rf_mlm_score { double loss, accuracy; int64_t labels, tokens, documents; } rf_mlm_score;
-rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_score *out, rf_error *why);
+typedef struct rf_mlm_metrics { double loss, accuracy; int64_t labels, tokens, documents; } rf_mlm_metrics;
+rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_metrics *out, rf_error *why);
 
 /* The same with matrices in `type` (rf_model_open_as). */
-rf_status rf_evaluate_mlm_as(const rf_ctx *ctx, const rf_train_options *options, rf_type type, rf_mlm_score *out,
+rf_status rf_evaluate_mlm_as(const rf_ctx *ctx, const rf_train_options *options, rf_type type, rf_mlm_metrics *out,
                              rf_error *why);
 
 /* ---- training of translation models ------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ rf_status rf_train_translation(const rf_ctx *ctx, const rf_train_options *option
  * `documents` counts the pairs.
  *
  *   RF_EUNSUPPORTED  the model has no decoder */
-rf_status rf_evaluate_pairs(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_score *out, rf_error *why);
+rf_status rf_evaluate_pairs(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_metrics *out, rf_error *why);
 
 /* A recipe as a JSON object with "about", "config" (keys of config.json) and "options" (names of train_options.def).
  * NULL for RF_RECIPE_NONE and unknown values. */

@@ -8,7 +8,7 @@
 #include "task/answerer.h"
 #include "task/finetune.h"
 #include "task/objective.h"
-#include "task/scoring.h"
+#include "task/task_metrics.h"
 #include "text/tokenizer.h"
 
 /* Checks that labels and outputs of the model correspond, as the task requires. */
@@ -310,7 +310,7 @@ static void keep_reading(rf_answerer *a, const rf__labeled *l, const rf__items *
                               .empty = (int64_t)l->empty,
                               .bad = (int64_t)l->bad};
     if (l->bad) snprintf(a->reading.first, sizeof a->reading.first, "%.255s", l->first.text);
-    rf__score_remark(a->task, l, a->reading.remark, sizeof a->reading.remark);
+    rf__metric_remark(a->task, l, a->reading.remark, sizeof a->reading.remark);
 }
 
 /* Files are read as the training files were, unless options say otherwise. Columns that are not given are the folder's
@@ -418,7 +418,7 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, co
     return status ? status : rf__answers_fill(z, t, o.per_device_eval_batch_size, 1, logits, a, why);
 }
 
-rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out,
+rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_metric_values *out,
                                rf_error *why)
 {
     if (!(a && file && out)) return rf__missing("rf_answerer_evaluate", "answerer, file, out", why);
@@ -426,14 +426,14 @@ rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, con
     rf__items t = {0};
     rf__answers z = {0};
     char path[4096];
-    *out = (rf_scores){.n = 0};
+    *out = (rf_metric_values){.n = 0};
     a->loss = 0;
     a->losses = 0;
     if (!a->graph && rf_graph_new(a->ctx, &a->graph, why)) return RF_ENOMEM;
     rf_status status = rf__example_file(file, "dev", false, path, sizeof path, why);
     if (!status) status = rf__answerer_file(a, o, path, true, &l, &t, &z, why);
-    if (!status && a->losses) *out = (rf_scores){.n = 1, .score = {{"loss", a->loss / (double)a->losses}}};
-    if (!status) status = a->task->score(&z, &t, &l, out, why);
+    if (!status && a->losses) *out = (rf_metric_values){.n = 1, .metric = {{"loss", a->loss / (double)a->losses}}};
+    if (!status) status = a->task->evaluate(&z, &t, &l, out, why);
     rf_graph_free(a->graph);
     a->graph = NULL;
     rf__answers_free(&z);

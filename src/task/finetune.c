@@ -16,7 +16,7 @@
 #include "store/task.h"
 #include "task/finetune.h"
 #include "train/checkpoint/folder.h"
-#include "task/scoring.h"
+#include "task/task_metrics.h"
 
 /* ---- options ---- */
 
@@ -124,7 +124,7 @@ static void derive(rf_finetune_options *o, bool before)
     if (!o->dev && o->k_fold <= 1 && !before) t->eval_steps = 0;
     const char *metric = o->metric ? rf__metric_bare(o->metric) : "";
     t->metric_for_best_model = strcmp(metric, "loss") ? RF_METRIC_ACCURACY : RF_METRIC_LOSS;
-    if (rf__score_is_error(metric) && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
+    if (rf__metric_is_error(metric) && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
 }
 
 static void keep(const rf__run *r, json_t **options)
@@ -227,8 +227,8 @@ static rf_status prepare(rf__run *r, rf_error *why)
     f->longest = times * longest[0];
     f->longest_two = times * longest[1];
     r->o.tokens_per_batch = rf__max64(times * longest[2], 8);
-    snprintf(f->metric, sizeof f->metric, "eval_%s", rf__score_metric(f->task, &f->source, &f->o));
-    if ((status = rf__score_known(f->task, &f->source, f->metric + 5, why))) return status;
+    snprintf(f->metric, sizeof f->metric, "eval_%s", rf__metric_chosen(f->task, &f->source, &f->o));
+    if ((status = rf__metric_known(f->task, &f->source, f->metric + 5, why))) return status;
     if (f->o.class_weights) {
         f->class_weight = rf__calloc(r->ctx, (size_t)f->train.K, sizeof *f->class_weight);
         if (!f->class_weight) return rf_fail(why, RF_ENOMEM, "out of memory: class weights");
@@ -467,8 +467,8 @@ static rf_status finish(rf__run *r, rf_error *why)
     rf__finetune_run *f = r->task;
     const bool best = r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step);
     const bool other = best || r->o.average_last || r->o.average_best;
-    if (!f->dev.n || (!other && f->scored == r->state.step)) return RF_OK;
-    return (other || r->state.eval_step == r->state.step ? rf__finetune_score : rf__finetune_evaluate)(r, why);
+    if (!f->dev.n || (!other && f->evaluated == r->state.step)) return RF_OK;
+    return (other || r->state.eval_step == r->state.step ? rf__finetune_metrics : rf__finetune_evaluate)(r, why);
 }
 
 static json_t *defaults(void)
@@ -486,7 +486,7 @@ static void card(const rf__run *r, rf__card *c)
 {
     const rf__finetune_run *f = r->task;
     c->base = f->base;
-    c->scores = f->scores;
+    c->metrics = f->metrics;
 }
 
 static const rf__job job = {.usual = run_defaults,
@@ -543,7 +543,7 @@ static rf_status find_files(rf__finetune_run *f, rf_error *why)
 }
 
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,
-                           void *user, rf_scores *scores, rf_error *why)
+                           void *user, rf_metric_values *metrics, rf_error *why)
 {
     rf__finetune_run *f = rf__calloc(ctx, 1, sizeof *f);
     if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
@@ -562,7 +562,7 @@ rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int6
     derive(&f->o, f->o.t.resume_from_checkpoint != NULL);
     if (!status) status = f->o.t.resume_from_checkpoint ? check_rows(&f->o, why) : check(&f->o, why);
     if (!status) status = rf__run_all(ctx, &f->o.t, &job, f, report, user, why);
-    if (!status && scores) *scores = f->scores;
+    if (!status && metrics) *metrics = f->metrics;
     clear(f);
     return status;
 }

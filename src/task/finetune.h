@@ -31,8 +31,8 @@ typedef struct rf__finetune_run {
     size_t *which;                      /* [rf__finetune_largest]                                                     */
     float *words;                       /* FGM: a copy of the original word embeddings                                */
     rf__answers answers;                /* of the last evaluation                                                     */
-    rf_scores scores;
-    int64_t scored;                     /* the step of `scores`; 0: none                                              */
+    rf_metric_values metrics;
+    int64_t evaluated;                  /* the step of `metrics`; 0: none                                             */
     int64_t longest, longest_two;       /* tokens of the longest example, of the two longest; with R-Drop or pairs of
                                            both texts */
     char metric[48];                    /* for example "eval_f1": the metric that eval_accuracy of the state contains */
@@ -61,9 +61,9 @@ void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *to
 rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum,
                                 rf_error *why);
 
-/* Computes the scores of the current weights; rf__finetune_evaluate also writes them to this step's line of
+/* Computes the metrics of the current weights; rf__finetune_evaluate also writes them to this step's line of
  * metrics.jsonl. */
-rf_status rf__finetune_score(rf__run *r, rf_error *why);
+rf_status rf__finetune_metrics(rf__run *r, rf_error *why);
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why);
 
 /* Copies the caller's options (NULL: none) over the defaults. RF_EARG: they were not initialized. */
@@ -71,7 +71,7 @@ rf_status rf__finetune_options_read(rf_finetune_options *own, const rf_finetune_
 
 /* One run; `fold`: the part of the training file that is held out, with o->k_fold. */
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,
-                           void *user, rf_scores *scores, rf_error *why);
+                           void *user, rf_metric_values *metrics, rf_error *why);
 
 /* Micro-batches of an epoch from example `at` on; the maximum number of examples in a micro-batch, in this or a later
  * epoch. */

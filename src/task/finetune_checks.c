@@ -6,7 +6,7 @@
 
 #include "store/task.h"
 #include "task/finetune.h"
-#include "task/scoring.h"
+#include "task/task_metrics.h"
 
 /* For example "3 labels: bad, fine, good", so that an unintended label is noticed before training. */
 static void report_labels(rf__run *r, const rf__task *task, const rf__labeled *l)
@@ -20,7 +20,7 @@ static void report_labels(rf__run *r, const rf__task *task, const rf__labeled *l
     if (name)
         rf__run_notify(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
     char remark[256];
-    rf__score_remark(task, l, remark, sizeof remark);
+    rf__metric_remark(task, l, remark, sizeof remark);
     if (*remark) rf__run_notify(r, "note", "%s", remark);
 }
 

@@ -2,7 +2,7 @@
  * the paper's GLUE experiments).
  *
  *     each of them   has its own folder in output_dir and is independent of the others
- *     resumed        finished runs report their scores again, the stopped one continues                              */
+ *     resumed        finished runs report their metrics again, the stopped one continues                             */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,23 +10,23 @@
 #include <unistd.h>
 
 #include "task/finetune.h"
-#include "task/scoring.h"
+#include "task/task_metrics.h"
 #include "train/checkpoint/folder.h"
 
 enum { RATES = 32, SEEDS = 1000 };
 
-/* Means and standard deviations (of a sample) of the scores of n runs; for one run, its scores. */
-static void gather(const rf_scores run[], int64_t n, rf_scores *out)
+/* Means and standard deviations (of a sample) of the metrics of n runs; for one run, its metrics. */
+static void gather(const rf_metric_values run[], int64_t n, rf_metric_values *out)
 {
-    *out = (rf_scores){.n = 0};
+    *out = (rf_metric_values){.n = 0};
     if (n == 1) *out = run[0];
-    for (int i = 0; n > 1 && i < run[0].n && out->n + 2 <= RF_SCORES; i++) {
+    for (int i = 0; n > 1 && i < run[0].n && out->n + 2 <= RF_METRIC_VALUES; i++) {
         double mean = 0, square = 0;
-        for (int64_t k = 0; k < n; k++) mean += run[k].score[i].value / (double)n;
-        for (int64_t k = 0; k < n; k++) square += pow(run[k].score[i].value - mean, 2);
-        rf_score *to = &out->score[out->n];
-        snprintf(to[0].name, sizeof to[0].name, "%s", run[0].score[i].name);
-        snprintf(to[1].name, sizeof to[1].name, "%.34s_std", run[0].score[i].name);
+        for (int64_t k = 0; k < n; k++) mean += run[k].metric[i].value / (double)n;
+        for (int64_t k = 0; k < n; k++) square += pow(run[k].metric[i].value - mean, 2);
+        rf_metric_value *to = &out->metric[out->n];
+        snprintf(to[0].name, sizeof to[0].name, "%s", run[0].metric[i].name);
+        snprintf(to[1].name, sizeof to[1].name, "%.34s_std", run[0].metric[i].name);
         to[0].value = mean;
         to[1].value = sqrt(square / (double)(n - 1));
         out->n += 2;
@@ -44,7 +44,7 @@ static bool has_checkpoint(const rf_ctx *ctx, const char *folder)
 
 /* Runs `one`, which is `o` with the changes of this run, in a folder of this name. */
 static rf_status run_in(const rf_ctx *ctx, const rf_finetune_options *o, rf_finetune_options *one, const char *name,
-                        int64_t fold, rf_train_report *report, void *user, rf_scores *scores, rf_error *why)
+                        int64_t fold, rf_train_report *report, void *user, rf_metric_values *metrics, rf_error *why)
 {
     char folder[4096];
     const bool fresh = access(o->t.output_dir, F_OK) != 0;
@@ -52,16 +52,16 @@ static rf_status run_in(const rf_ctx *ctx, const rf_finetune_options *o, rf_fine
     if (status) return status;
     one->t.output_dir = folder;
     one->t.resume_from_checkpoint = o->t.resume_from_checkpoint && has_checkpoint(ctx, folder) ? "latest" : NULL;
-    status = rf__finetune_one(ctx, one, fold, report, user, scores, why);
+    status = rf__finetune_one(ctx, one, fold, report, user, metrics, why);
     if (status && fresh) rmdir(o->t.output_dir);            /* only when it is empty */
     return status;
 }
 
 static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
-                           rf_scores *scores, rf_error *why)
+                           rf_metric_values *metrics, rf_error *why)
 {
     rf_status status = RF_OK;
-    rf_scores *fold = rf__calloc(ctx, (size_t)o->k_fold, sizeof *fold);
+    rf_metric_values *fold = rf__calloc(ctx, (size_t)o->k_fold, sizeof *fold);
     if (!fold) return rf_fail(why, RF_ENOMEM, "out of memory: %lld folds", (long long)o->k_fold);
     for (int64_t k = 0; k < o->k_fold && !status; k++) {
         char name[64];
@@ -69,7 +69,7 @@ static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_t
         snprintf(name, sizeof name, "fold-%lld", (long long)k + 1);
         status = run_in(ctx, o, &one, name, k, report, user, &fold[k], why);
     }
-    if (!status && scores) gather(fold, o->k_fold, scores);
+    if (!status && metrics) gather(fold, o->k_fold, metrics);
     rf__free(ctx, fold);
     return status;
 }
@@ -113,17 +113,17 @@ static rf_status read_rates(const char *text, double rate[RATES], int *n, rf_err
                    (int)RATES, text);
 }
 
-static double metric_of(const rf_scores *s, const char *name)
+static double metric_of(const rf_metric_values *s, const char *name)
 {
     for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->score[i].name, name)) return s->score[i].value;
+        if (!strcmp(s->metric[i].name, name)) return s->metric[i].value;
     return NAN;
 }
 
-static bool has_metric(const rf_scores *s, const char *name)
+static bool has_metric(const rf_metric_values *s, const char *name)
 {
     for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->score[i].name, name)) return true;
+        if (!strcmp(s->metric[i].name, name)) return true;
     return false;
 }
 
@@ -144,7 +144,7 @@ static void report_point(rf_train_report *report, void *user, const char *what, 
 
 /* Runs all seeds of one rate. */
 static rf_status one_point(const rf_ctx *ctx, const rf_finetune_options *o, double rate, rf_train_report *report,
-                           void *user, rf_scores run[], rf_scores *out, rf_error *why)
+                           void *user, rf_metric_values run[], rf_metric_values *out, rf_error *why)
 {
     rf_status status = RF_OK;
     for (int64_t s = 0; s < o->seeds && !status; s++) {
@@ -206,7 +206,7 @@ static bool has_diverged(rf_train_report *report, void *user, double rate, rf_st
 
 /* Finds the rate with the best mean over the seeds. */
 static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
-                      rf_scores *scores, rf_error *why)
+                      rf_metric_values *metrics, rf_error *why)
 {
     double rate[RATES];
     best top = {.known = false};
@@ -220,8 +220,8 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     /* for tags possibly accuracy, see below */
     const char *metric = o->metric ? rf__metric_bare(o->metric) : preset.metric;
     const rf_greater g = o->t.greater_is_better;
-    const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && rf__score_is_error(metric));
-    rf_scores *run = rf__calloc(ctx, (size_t)o->seeds, sizeof *run), mean;
+    const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && rf__metric_is_error(metric));
+    rf_metric_values *run = rf__calloc(ctx, (size_t)o->seeds, sizeof *run), mean;
     if (!run) return rf_fail(why, RF_ENOMEM, "out of memory: %lld runs", (long long)o->seeds);
     for (int i = 0; i < n && !status; i++) {
         failed = (rf_error){0};
@@ -234,7 +234,7 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
         if (!o->metric && !has_metric(&mean, metric)) metric = "accuracy";
         const double value = metric_of(&mean, metric);
         report_point(report, user, "", rate[i], metric, value);
-        if (is_better(&top, rate[i], value, less) && scores) *scores = mean;
+        if (is_better(&top, rate[i], value, less) && metrics) *metrics = mean;
     }
     if (status) rf_fail(why, status, "%s", failed.text);
     else if (top.known) status = report_best(report, user, o, &top, metric, why);
@@ -305,32 +305,32 @@ static rf_status several(const char *folder, rf_error *why)
 }
 
 static rf_status one_or_many(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
-                             rf_scores *scores, rf_error *why)
+                             rf_metric_values *metrics, rf_error *why)
 {
     const char *resume = o->t.resume_from_checkpoint;
-    if (scores) scores->n = 0;
+    if (metrics) metrics->n = 0;
     if (check_inputs(o, why)) return RF_EARG;
     if (o->learning_rates) {
         if (o->k_fold > 1) return rf_fail(why, RF_EARG, "learning_rates: expected no k_fold, got both");
         const rf_status status = check_many(o, "learning_rates", why) ? RF_EARG : has_dev(o, why);
-        return status ? status : grid(ctx, o, report, user, scores, why);
+        return status ? status : grid(ctx, o, report, user, metrics, why);
     }
     if (o->seeds > 1)
         return rf_fail(why, RF_EARG, "seeds: expected learning_rates, each tried with every seed, got none");
     if (o->k_fold <= 1 && resume && several(strcmp(resume, "latest") ? resume : o->t.output_dir, why)) return RF_EARG;
-    if (o->k_fold <= 1) return rf__finetune_one(ctx, o, 0, report, user, scores, why);
+    if (o->k_fold <= 1) return rf__finetune_one(ctx, o, 0, report, user, metrics, why);
     if (o->k_fold > 1000) return rf_fail(why, RF_EARG, "k_fold: expected at most 1000, got %lld", (long long)o->k_fold);
     if (o->dev)
         return rf_fail(why, RF_EARG,
                        "k_fold: expected no dev file, since parts of the training file are held out, got one");
-    return check_many(o, "k_fold", why) ? RF_EARG : all_folds(ctx, o, report, user, scores, why);
+    return check_many(o, "k_fold", why) ? RF_EARG : all_folds(ctx, o, report, user, metrics, why);
 }
 
 rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
-                      rf_scores *scores, rf_error *why)
+                      rf_metric_values *metrics, rf_error *why)
 {
     if (!(ctx && o)) return rf__missing("rf_finetune", "ctx, options", why);
     rf_finetune_options own;
     const rf_status status = rf__finetune_options_read(&own, o, why);
-    return status ? status : one_or_many(ctx, &own, report, user, scores, why);
+    return status ? status : one_or_many(ctx, &own, report, user, metrics, why);
 }

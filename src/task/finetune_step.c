@@ -15,7 +15,7 @@
 
 #include "task/finetune.h"
 #include "data/corpus/pieces.h"
-#include "task/scoring.h"
+#include "task/task_metrics.h"
 
 /* ---- batches ---- */
 
@@ -251,18 +251,18 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
     return RF_OK;
 }
 
-/* The score of this name, whose existence rf__score_known has checked. */
-static rf_status find(const rf_scores *s, const char *name, double *out, rf_error *why)
+/* The metric of this name, whose existence rf__metric_known has checked. */
+static rf_status find(const rf_metric_values *s, const char *name, double *out, rf_error *why)
 {
     for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->score[i].name, name)) {
-            *out = s->score[i].value;
+        if (!strcmp(s->metric[i].name, name)) {
+            *out = s->metric[i].value;
             return RF_OK;
         }
     return rf_fail(why, RF_EARG, "metric_for_best_model: expected a score of this task, got \"%s\"", name);
 }
 
-rf_status rf__finetune_score(rf__run *r, rf_error *why)
+rf_status rf__finetune_metrics(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
     rf__state *t = &r->state;
@@ -272,10 +272,10 @@ rf_status rf__finetune_score(rf__run *r, rf_error *why)
                                         rf__task_least(f->task, &f->dev, &f->o), logits, &e, why);
     if (status || !e.labels) return status;
     t->eval_loss = e.loss / (double)e.labels;
-    f->scores = (rf_scores){.n = 1, .score = {{"loss", t->eval_loss}}};
-    status = f->task->score(&f->answers, &f->dev, &f->source, &f->scores, why);
-    if (!status) status = find(&f->scores, f->metric + 5, &t->eval_accuracy, why);
-    if (!status) f->scored = t->step;
+    f->metrics = (rf_metric_values){.n = 1, .metric = {{"loss", t->eval_loss}}};
+    status = f->task->evaluate(&f->answers, &f->dev, &f->source, &f->metrics, why);
+    if (!status) status = find(&f->metrics, f->metric + 5, &t->eval_accuracy, why);
+    if (!status) f->evaluated = t->step;
     return status;
 }
 
@@ -284,14 +284,14 @@ rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
     rf__finetune_run *f = r->task;
     rf__state *t = &r->state;
     const double begin = rf__seconds();
-    const rf_status status = rf__finetune_score(r, why);
-    if (status || f->scored != t->step) return status;
+    const rf_status status = rf__finetune_metrics(r, why);
+    if (status || f->evaluated != t->step) return status;
     t->eval_step = t->step;
     json_t *line = json_pack("{s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r));
-    for (int i = 0; i < f->scores.n; i++) {
+    for (int i = 0; i < f->metrics.n; i++) {
         char name[64];
-        const double x = f->scores.score[i].value;
-        snprintf(name, sizeof name, "eval_%s", f->scores.score[i].name);
+        const double x = f->metrics.metric[i].value;
+        snprintf(name, sizeof name, "eval_%s", f->metrics.metric[i].name);
         rf__json_set(&line, name, isfinite(x) ? json_real(x) : json_null());
     }
     r->eval_seconds = rf__seconds() - begin;

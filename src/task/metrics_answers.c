@@ -7,7 +7,7 @@
 #include <utf8proc.h>
 
 #include "text/unicode/unicode.h"
-#include "task/scores.h"
+#include "task/metrics.h"
 
 static bool white(uint32_t c) { return rf__unicode_white(c) || (c >= 0x1C && c <= 0x1F); }          /* Python's split */
 
@@ -117,8 +117,8 @@ static double overlap(const char *const a[], size_t n, const char *const b[], si
     return 2 * (double)common / (double)(n + m);
 }
 
-rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1,
-                          rf_error *why)
+rf_status rf__squad_metrics(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1,
+                            rf_error *why)
 {
     const size_t size[2] = {strlen(answer), strlen(predicted)};
     if (rf_utf8_check(answer, size[0]) < size[0] || rf_utf8_check(predicted, size[1]) < size[1])

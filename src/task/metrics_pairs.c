@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "task/scores.h"
+#include "task/metrics.h"
 #include "task/task.h"
 
 enum { CUT = 10 };
@@ -72,7 +72,7 @@ static threshold given_threshold(const ranked *all, size_t n, double value, deci
 
 /* For labels 0 and 1: how well the value separates them, and at which threshold best. */
 static rf_status evaluate_classes(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
-                                  rf_scores *out, rf_error *why)
+                                  rf_metric_values *out, rf_error *why)
 {
     ranked *all = rf__calloc(ctx, n, sizeof *all);
     decision none = {.n = n};
@@ -89,25 +89,25 @@ static rf_status evaluate_classes(const rf_ctx *ctx, const double label[], const
         x = best_threshold(all, n, (threshold){nextafterf((float)all[0].value, INFINITY), none}, accuracy);
         y = best_threshold(all, n, (threshold){0, none}, f1);
     }
-    rf__score_add(out, "average_precision", precision);
-    rf__score_add(out, "accuracy", accuracy(x.says));
-    if (!given) rf__score_add(out, "accuracy_threshold", x.value);
-    rf__score_add(out, "precision", y.says.said ? (double)y.says.right / (double)y.says.said : 0);
-    rf__score_add(out, "recall", none.alike ? (double)y.says.right / (double)none.alike : 0);
-    rf__score_add(out, "f1", f1(y.says));
-    if (!given) rf__score_add(out, "f1_threshold", y.value);
+    rf__metric_add(out, "average_precision", precision);
+    rf__metric_add(out, "accuracy", accuracy(x.says));
+    if (!given) rf__metric_add(out, "accuracy_threshold", x.value);
+    rf__metric_add(out, "precision", y.says.said ? (double)y.says.right / (double)y.says.said : 0);
+    rf__metric_add(out, "recall", none.alike ? (double)y.says.right / (double)none.alike : 0);
+    rf__metric_add(out, "f1", f1(y.says));
+    if (!given) rf__metric_add(out, "f1_threshold", y.value);
     rf__free(ctx, all);
     return RF_OK;
 }
 
-rf_status rf__score_pairs(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
-                          rf_scores *out, rf_error *why)
+rf_status rf__pair_metrics(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
+                           rf_metric_values *out, rf_error *why)
 {
     double spearman = NAN;
     const rf_status status = rf_spearman(ctx, label, value, n, &spearman, why);
     if (status) return status;
-    rf__score_add(out, "pearson", rf_pearson(label, value, n));
-    rf__score_add(out, "spearmanr", spearman);
+    rf__metric_add(out, "pearson", rf_pearson(label, value, n));
+    rf__metric_add(out, "spearmanr", spearman);
     for (size_t i = 0; i < n; i++)
         if (label[i] != 0 && label[i] != 1) return RF_OK;
     return evaluate_classes(ctx, label, value, n, at, out, why);
@@ -162,8 +162,8 @@ static size_t first_place(const float label[], const double value[], size_t n)
     return best;
 }
 
-rf_status rf__score_lists(const rf_ctx *ctx, const size_t first[], size_t n, const float label[], const double value[],
-                          rf_scores *out, rf_error *why)
+rf_status rf__list_metrics(const rf_ctx *ctx, const size_t first[], size_t n, const float label[], const double value[],
+                           rf_metric_values *out, rf_error *why)
 {
     double precision = 0, reciprocal = 0, gain = 0, queries = 0;
     candidate *c = rf__calloc(ctx, first[n] + 1, sizeof *c);
@@ -182,8 +182,8 @@ rf_status rf__score_lists(const rf_ctx *ctx, const size_t first[], size_t n, con
         queries++;
     }
     rf__free(ctx, c);
-    rf__score_add(out, "map", queries > 0 ? precision / queries : NAN);
-    rf__score_add(out, "mrr_at_10", queries > 0 ? reciprocal / queries : NAN);
-    rf__score_add(out, "ndcg_at_10", queries > 0 ? gain / queries : NAN);
+    rf__metric_add(out, "map", queries > 0 ? precision / queries : NAN);
+    rf__metric_add(out, "mrr_at_10", queries > 0 ? reciprocal / queries : NAN);
+    rf__metric_add(out, "ndcg_at_10", queries > 0 ? gain / queries : NAN);
     return RF_OK;
 }

@@ -1,4 +1,4 @@
-/* task.h — a fine-tuning task: what it reads, learns, scores and prints.
+/* task.h — a fine-tuning task: what it reads, learns, evaluates and prints.
  *
  *     tasks.def        a row for each (include/roformer/inspect/)
  *     tasks/<name>.c   its implementation
@@ -56,14 +56,15 @@ typedef struct rf__task {
     /* Bytes that a batch needs for every pair of its examples: cosines of each with all others. NULL: none */
     double (*square)(const rf__items *t, const rf_finetune_options *o);
 
-    /* scores, in the order of the row's metrics */
+    /* metrics, in the order of the row's metrics */
     const char *metric;                 /* selects the best model                                                     */
     const char *other_metric;           /* ... if the labels do not have that one; NULL: accuracy                     */
-    rf_status (*score)(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why);
+    rf_status (*evaluate)(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                          rf_error *why);
     bool (*has_metric)(const rf__labeled *l, const char *name);        /* whether these labels have the metric;
                                                                            NULL: always */
     const char *(*why_not)(const rf__labeled *l);     /* why these labels do not have all metrics; NULL: no reason */
-    void (*remark)(const rf__labeled *l, char *out, size_t size);   /* a sentence about scores that are not
+    void (*remark)(const rf__labeled *l, char *out, size_t size);   /* a sentence about metrics that are not
                                                                         computed, or "" */
 
     /* answers */
@@ -154,11 +155,11 @@ struct rf__prediction {
     rf_prediction_format format;
 };
 
-void rf__score_add(rf_scores *out, const char *name, double value);
+void rf__metric_add(rf_metric_values *out, const char *name, double value);
 
 /* torch's function of this name: Sigmoid, Identity or Tanh. RF_EUNSUPPORTED: another one. */
 rf_status rf__score_function(const char *name, double (**out)(double z), rf_error *why);
-rf_status rf__score_no_memory(const rf__items *t, rf_error *why);
+rf_status rf__metrics_no_memory(const rf__items *t, rf_error *why);
 
 static inline int64_t rf__largest(const float *z, int64_t n)
 {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "graph/graph.h"
-#include "task/scores.h"
+#include "task/metrics.h"
 
 enum { CUT = 10 };
 
@@ -77,7 +77,7 @@ rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], con
     return rf_dots(g, both, rf_constant(g, ones, 1, &C), 1, 1);
 }
 
-/* ---- scores ---- */
+/* ---- metrics ---- */
 
 static double cosine(const float *a, const float *b, int64_t C)
 {
@@ -96,17 +96,17 @@ static double pair_cosine(const rf__answers *a, const rf__items *t, size_t i)
     return cosine(z, z + a->K, a->K);
 }
 
-static rf_status evaluate_pairs(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out,
+static rf_status evaluate_pairs(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
                                 rf_error *why)
 {
     double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x);
-    if (!x) return rf__score_no_memory(t, why);
+    if (!x) return rf__metrics_no_memory(t, why);
     for (size_t i = 0; i < t->n; i++) {
         x[i] = t->target[i];
         x[t->n + i] = pair_cosine(a, t, i);
     }
     const rf_status status =
-        rf__score_pairs(t->ctx, x, x + t->n, t->n, l ? l->o->similarity_threshold : 2, out, why);
+        rf__pair_metrics(t->ctx, x, x + t->n, t->n, l ? l->o->similarity_threshold : 2, out, why);
     rf__free(t->ctx, x);
     return status;
 }
@@ -128,13 +128,13 @@ static size_t rank_of(const rf__items *t, size_t i, const float *u, int64_t C)
 }
 
 /* Each text is a query for its second text among those of all examples. */
-static rf_status evaluate_search(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+static rf_status evaluate_search(const rf__answers *a, const rf__items *t, rf_metric_values *out, rf_error *why)
 {
     double first = 0, ten = 0, reciprocal = 0, gain = 0;
     const double n = (double)t->n;
     const size_t C = (size_t)a->K;
     float *u = rf__calloc(t->ctx, t->sequences * C, sizeof *u);
-    if (!u) return rf__score_no_memory(t, why);
+    if (!u) return rf__metrics_no_memory(t, why);
     for (size_t s = 0; s < t->sequences; s++) {
         double square = 0;
         for (size_t c = 0; c < C; c++) square += (double)a->logit[s * C + c] * (double)a->logit[s * C + c];
@@ -149,10 +149,10 @@ static rf_status evaluate_search(const rf__answers *a, const rf__items *t, rf_sc
         gain += 1 / log2((double)rank + 2);
     }
     rf__free(t->ctx, u);
-    rf__score_add(out, "recall_at_1", first / n);
-    rf__score_add(out, "recall_at_10", ten / n);
-    rf__score_add(out, "mrr_at_10", reciprocal / n);
-    rf__score_add(out, "ndcg_at_10", gain / n);
+    rf__metric_add(out, "recall_at_1", first / n);
+    rf__metric_add(out, "recall_at_10", ten / n);
+    rf__metric_add(out, "mrr_at_10", reciprocal / n);
+    rf__metric_add(out, "ndcg_at_10", gain / n);
     return RF_OK;
 }
 
@@ -177,8 +177,8 @@ void rf__vectors_remark(const rf__labeled *l, char *out, size_t size)
              l->scored ? "have scores other than 0 and 1" : "have no scores");
 }
 
-rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out,
-                            rf_error *why)
+rf_status rf__vectors_evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                               rf_error *why)
 {
     for (size_t i = 0; i < t->n; i++)
         if (isnan(pair_cosine(a, t, i)))

@@ -23,8 +23,8 @@ rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], con
 
 /* ---- hooks of rf__task that these tasks share ---- */
 
-rf_status rf__vectors_score(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out,
-                            rf_error *why);
+rf_status rf__vectors_evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                               rf_error *why);
 bool rf__vectors_has_metric(const rf__labeled *l, const char *name);
 const char *rf__vectors_why_not(const rf__labeled *l);
 void rf__vectors_remark(const rf__labeled *l, char *out, size_t size);
@@ -38,7 +38,7 @@ json_t *rf__vectors_predict(const rf__prediction *p, size_t i);
         .kind = RF__LABEL_VECTOR, .taught = taught_texts, .example = example, \
     }
 #define RF__VECTORS_TASK \
-    .problem_type = "", .metric = "spearmanr", .other_metric = "mrr_at_10", .score = rf__vectors_score, \
+    .problem_type = "", .metric = "spearmanr", .other_metric = "mrr_at_10", .evaluate = rf__vectors_evaluate, \
     .has_metric = rf__vectors_has_metric, .why_not = rf__vectors_why_not, .remark = rf__vectors_remark, \
     .columns = "score", .between = ',', .predict = rf__vectors_predict
 

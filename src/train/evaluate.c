@@ -14,14 +14,14 @@ rf_key rf__evaluation_key(uint64_t seed) { return rf__make_key(seed, 0x6576616c)
 /* What is predicted at which rows of the last h. */
 typedef struct asked { const int32_t *row, *label; int64_t n, tokens; } asked;
 
-static asked asked_of(const rf__scorer *s)
+static asked asked_of(const rf__evaluator *s)
 {
     const rf__pair_batch *p = s->pairs;
     if (p) return (asked){p->row, p->label, p->N[RF__TARGET_SIDE], p->N[RF__SOURCE_SIDE] + p->N[RF__TARGET_SIDE]};
     return (asked){s->batch->row, s->batch->label, s->batch->n, s->batch->N};
 }
 
-static rf_tensor *forward(rf__scorer *s)
+static rf_tensor *forward(rf__evaluator *s)
 {
     if (!s->pairs) {
         const rf_batch view = rf__mlm_batch_view(s->batch);
@@ -32,11 +32,11 @@ static rf_tensor *forward(rf__scorer *s)
     return rf__pair_forward(s->graph, s->encoder, &source, &target);
 }
 
-static rf_status evaluate_batch(rf__scorer *s, struct rf__batch_score *out, rf_error *why)
+static rf_status evaluate_batch(rf__evaluator *s, struct rf__batch_loss *out, rf_error *why)
 {
     const asked q = asked_of(s);
     rf_graph *g = s->graph;
-    *out = (struct rf__batch_score){0, 0};
+    *out = (struct rf__batch_loss){0, 0};
     if (!q.n) return RF_OK;
     rf_graph_reset(g);
     rf_graph_record(g, 0, 0, 0);
@@ -49,20 +49,20 @@ static rf_status evaluate_batch(rf__scorer *s, struct rf__batch_score *out, rf_e
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }
 
-static void add_batch(rf__scorer *s, const struct rf__batch_score *b)
+static void add_batch(rf__evaluator *s, const struct rf__batch_loss *b)
 {
     s->loss += b->loss;
     s->hits += b->hits;
 }
 
-rf_status rf__score_flush(rf__scorer *s, rf_error *why)
+rf_status rf__evaluator_flush(rf__evaluator *s, rf_error *why)
 {
     const size_t cursor = s->batches++, ranks = (size_t)rf__ranks(s->comm), at = cursor / ranks;
-    struct rf__batch_score score;
+    struct rf__batch_loss batch;
     rf_status status = RF_OK;
     if (ranks == 1) {
-        status = evaluate_batch(s, &score, why);
-        if (!status) add_batch(s, &score);
+        status = evaluate_batch(s, &batch, why);
+        if (!status) add_batch(s, &batch);
     } else if (!rf__grow(s->ctx, &s->own, &s->capacity, at + 1, sizeof *s->own)) {
         status = rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu batches", at + 1);
     } else if (cursor % ranks == (size_t)rf__rank(s->comm)) {
@@ -75,12 +75,12 @@ rf_status rf__score_flush(rf__scorer *s, rf_error *why)
     return status;
 }
 
-rf_status rf__score_end(rf__scorer *s, rf_error *why)
+rf_status rf__evaluator_end(rf__evaluator *s, rf_error *why)
 {
     const rf_ctx *ctx = s->ctx;
     const size_t ranks = (size_t)rf__ranks(s->comm), each = (s->batches + ranks - 1) / ranks;
     if (ranks == 1 || !each) return RF_OK;
-    struct rf__batch_score *all = rf__calloc(ctx, each * ranks, sizeof *all);
+    struct rf__batch_loss *all = rf__calloc(ctx, each * ranks, sizeof *all);
     rf_status status = all ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu batches", s->batches);
     if (!status) status = rf__gather_all(s->comm, s->own, all, each * sizeof *all, why);
     for (size_t i = 0; i < s->batches && !status; i++) add_batch(s, &all[i % ranks * each + i / ranks]);
@@ -90,10 +90,11 @@ rf_status rf__score_end(rf__scorer *s, rf_error *why)
     return status;
 }
 
-rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream, rf_error *why)
+rf_status rf__evaluator_add(rf__evaluator *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream,
+                            rf_error *why)
 {
     if (!rf__fits(s->batch, size)) {
-        const rf_status status = rf__score_flush(s, why);
+        const rf_status status = rf__evaluator_flush(s, why);
         if (status) return status;
     }
     rf__mlm_batch_add(s->batch, ids, at, size, ends, s->masking, stream);
@@ -116,7 +117,7 @@ typedef struct evaluation {
     rf__mlm_batch batch;
     rf__pairs pairs;
     rf__pair_batch pair_batch;
-    rf__scorer scorer;
+    rf__evaluator scorer;
     int64_t documents;
     uint64_t pieces;
 } evaluation;
@@ -209,7 +210,7 @@ static rf_status evaluate_part(void *user, const rf__part *part, double share, r
         e->documents++;
         while (left) {
             const size_t size = rf__piece_length(part->ids, at, left, capacity, e->vocab.kind);
-            const rf_status status = rf__score_piece(&e->scorer, part->ids, at, size, size == left, e->pieces++, why);
+            const rf_status status = rf__evaluator_add(&e->scorer, part->ids, at, size, size == left, e->pieces++, why);
             if (status) return status;
             at += size;
             left -= size;
@@ -230,8 +231,8 @@ static rf_status evaluate_texts(evaluation *e, rf_error *why)
     if (status) return status;
     status = rf__feed(e->ctx, e->tokenizer, r, RF__HOLD_NONE, evaluate_part, e, why);
     if (status == RF_ESTOPPED) status = RF_OK;                              /* enough documents */
-    if (!status) status = rf__score_flush(&e->scorer, why);
-    else if (of_text(status) && rf__score_flush(&e->scorer, &other)) e->scorer.labels = 0;
+    if (!status) status = rf__evaluator_flush(&e->scorer, why);
+    else if (of_text(status) && rf__evaluator_flush(&e->scorer, &other)) e->scorer.labels = 0;
     rf_reader_close(r);
     return status ? status : rf__vocab_words_found(&e->vocab, why);
 }
@@ -251,7 +252,7 @@ static rf_status evaluate_pairs(evaluation *e, rf_error *why)
                          o->source[0], o->target[0], (long long)o->tokens_per_batch, dropped);
     while (!status && at < e->pairs.n) {
         rf__pairs_pack_in_order(&e->pairs, &marks, &at, &e->pair_batch);
-        status = rf__score_flush(&e->scorer, why);
+        status = rf__evaluator_flush(&e->scorer, why);
     }
     e->documents = (int64_t)e->pairs.n;
     return status;
@@ -273,7 +274,7 @@ static void end(evaluation *e)
 }
 
 static rf_status evaluate(evaluation *e, const rf_train_options *given, rf_train_options *o, bool pairs,
-                          rf_mlm_score *out, rf_error *why)
+                          rf_mlm_metrics *out, rf_error *why)
 {
     e->o = o;
     rf_train_defaults(o);
@@ -289,21 +290,21 @@ static rf_status evaluate(evaluation *e, const rf_train_options *given, rf_train
     }
     if (!status) status = open_model(e, why);
     if (!status) status = (pairs ? evaluate_pairs : evaluate_texts)(e, why);
-    const rf__scorer *s = &e->scorer;
+    const rf__evaluator *s = &e->scorer;
     if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "expected a text with tokens to predict, got none");
     if (s->labels && (!status || of_text(status)))
-        *out = (rf_mlm_score){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens,
+        *out = (rf_mlm_metrics){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens,
                               e->documents};
     end(e);
     return status;
 }
 
-rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *given, rf_mlm_score *out, rf_error *why)
+rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *given, rf_mlm_metrics *out, rf_error *why)
 {
     return rf_evaluate_mlm_as(ctx, given, RF_F32, out, why);
 }
 
-rf_status rf_evaluate_mlm_as(const rf_ctx *ctx, const rf_train_options *given, rf_type type, rf_mlm_score *out,
+rf_status rf_evaluate_mlm_as(const rf_ctx *ctx, const rf_train_options *given, rf_type type, rf_mlm_metrics *out,
                              rf_error *why)
 {
     if (!(ctx && given && out)) return rf__missing("rf_evaluate_mlm", "ctx, options, out", why);
@@ -311,7 +312,7 @@ rf_status rf_evaluate_mlm_as(const rf_ctx *ctx, const rf_train_options *given, r
     return evaluate(&(evaluation){.ctx = ctx, .type = type}, given, &o, false, out, why);
 }
 
-rf_status rf_evaluate_pairs(const rf_ctx *ctx, const rf_train_options *given, rf_mlm_score *out, rf_error *why)
+rf_status rf_evaluate_pairs(const rf_ctx *ctx, const rf_train_options *given, rf_mlm_metrics *out, rf_error *why)
 {
     if (!(ctx && given && out)) return rf__missing("rf_evaluate_pairs", "ctx, options, out", why);
     rf_train_options o;

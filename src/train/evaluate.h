@@ -8,7 +8,7 @@
 #include "dist/comm.h"
 #include "train/rtd.h"
 
-typedef struct rf__scorer {
+typedef struct rf__evaluator {
     rf_graph *graph;
     rf_encoder *encoder;
     rf__mlm_batch *batch;               /* space for one micro-batch                                                  */
@@ -20,17 +20,17 @@ typedef struct rf__scorer {
     int64_t hits, labels, tokens;
     const rf_ctx *ctx;                  /* for several ranks                                                          */
     rf_comm *comm;                      /* several ranks take the batches in turn; NULL: one rank                     */
-    struct rf__batch_score { double loss; int64_t hits; } *own;     /* the batches of this rank                       */
+    struct rf__batch_loss { double loss; int64_t hits; } *own;     /* the batches of this rank                       */
     size_t capacity, batches;           /* of all ranks                                                               */
-} rf__scorer;
+} rf__evaluator;
 
 /* The sums depend only on the pieces, their streams and the masking, up to the order in which losses are added. */
-rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream,
-                          rf_error *why);
-rf_status rf__score_flush(rf__scorer *s, rf_error *why);        /* computes the current batch and empties it        */
+rf_status rf__evaluator_add(rf__evaluator *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream,
+                            rf_error *why);
+rf_status rf__evaluator_flush(rf__evaluator *s, rf_error *why);   /* computes the current batch and empties it        */
 
 /* After the last flush: the sums over all ranks, with the bits that a single rank would compute. */
-rf_status rf__score_end(rf__scorer *s, rf_error *why);
+rf_status rf__evaluator_end(rf__evaluator *s, rf_error *why);
 
 /* The key for masks in evaluations: the same in every evaluation of a run. */
 rf_key rf__evaluation_key(uint64_t seed);

@@ -316,7 +316,7 @@ static rf_status evaluate_job(rf__run *r, rf_error *why)
     return status;
 }
 
-static rf_status evaluate_text(rf__run *r, rf__scorer *s, rf_error *why)
+static rf_status evaluate_text(rf__run *r, rf__evaluator *s, rf_error *why)
 {
     const rf__optimizer *const z = &r->optimizer;
     rf__saver_read(&r->saver);
@@ -332,11 +332,11 @@ static rf_status evaluate_text(rf__run *r, rf__scorer *s, rf_error *why)
         }
         if (!status && stop) status = RF_ESTOPPED;
         if (!status)
-            status = rf__score_piece(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i),
-                                     rf__piece_size(&r->held, i), rf__piece_ends(&r->held, i), i, why);
+            status = rf__evaluator_add(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i),
+                                       rf__piece_size(&r->held, i), rf__piece_ends(&r->held, i), i, why);
     }
-    if (!status) status = rf__score_flush(s, why);
-    if (!status) status = rf__score_end(s, why);
+    if (!status) status = rf__evaluator_flush(s, why);
+    if (!status) status = rf__evaluator_end(s, why);
     rf__free(r->ctx, s->own);
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     return status;
@@ -349,7 +349,7 @@ static void take_detection(rf__run *r, const rf__rtd_sums *both)
     r->state.eval_accuracy = (double)both->right / (double)both->tokens;
 }
 
-static void log_detection(json_t **line, const rf__scorer *s)
+static void log_detection(json_t **line, const rf__evaluator *s)
 {
     const rf__rtd_sums *b = &s->both;
     rf__json_set(line, "eval_generator_loss", number(b->generator / (double)s->labels));
@@ -363,7 +363,7 @@ static rf_status evaluate(rf__run *r, rf_error *why)
 {
     const double begin = rf__seconds();
     if (r->job) return evaluate_job(r, why);
-    rf__scorer s = {.graph = r->graph,
+    rf__evaluator s = {.graph = r->graph,
                     .encoder = r->encoder,
                     .batch = &r->batch[0],
                     .masking = &r->eval_masking,
@@ -445,7 +445,7 @@ static rf_status end_step(rf__saves *l, bool evaluating, rf_error *why)
     const int64_t step = r->state.step;
     rf_status status = evaluating ? evaluate_unless_stopped(r, why) : RF_OK;
     if (!status) count_patience(r);
-    if (!status && rf__run_stage_ends(r) && !r->state.eval_owed) rf__run_score_stage(r);
+    if (!status && rf__run_stage_ends(r) && !r->state.eval_owed) rf__run_evaluate_stage(r);
     if (!status) status = rf__saves_settle(l, false, why);
     const bool end = step == r->state.max_steps;
     if (!status) status = handle_requests(r, why);

@@ -170,7 +170,7 @@ static inline bool rf__run_stage_ends(const rf__run *r)
     return r->stages.n && r->state.step == r->stages.at[r->stage].end;
 }
 void rf__run_free_batches(rf__run *r);
-void rf__run_score_stage(rf__run *r);                                 /* the end of a stage: its evaluation           */
+void rf__run_evaluate_stage(rf__run *r);                              /* the end of a stage: its evaluation           */
 
 /* Sets the last step, from max_steps or the epochs: `all` steps for a whole run with these batches, `left` from here
  * on, for a resumed run whose batches had another size. */

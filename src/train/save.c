@@ -230,9 +230,10 @@ static rf_status load_best(rf__run *r, rf_error *why)
 static void card_of_tokens(const rf__run *r, rf__card *c)
 {
     if (!r->final.known) return;
-    c->scores = (rf_scores){2, {{"loss", r->final.loss}, {"accuracy", r->final.accuracy}}};
-    if (r->job || rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(r->final.loss)};
-    if (r->job && isfinite(r->final.bleu)) c->scores.score[c->scores.n++] = (rf_score){"bleu", r->final.bleu};
+    c->metrics = (rf_metric_values){2, {{"loss", r->final.loss}, {"accuracy", r->final.accuracy}}};
+    if (r->job || rf__run_next(r))
+        c->metrics.metric[c->metrics.n++] = (rf_metric_value){"perplexity", exp(r->final.loss)};
+    if (r->job && isfinite(r->final.bleu)) c->metrics.metric[c->metrics.n++] = (rf_metric_value){"bleu", r->final.bleu};
 }
 
 static json_t *pretraining_defaults(void)
@@ -242,7 +243,7 @@ static json_t *pretraining_defaults(void)
     return rf__options_json(&o);
 }
 
-/* The scores on the model card; without an evaluation, there are none. */
+/* The metrics on the model card; without an evaluation, there are none. */
 static void metrics_of(const rf__run *r, rf__card *c)
 {
     if (r->job && r->job->card) r->job->card(r, c);
@@ -251,7 +252,7 @@ static void metrics_of(const rf__run *r, rf__card *c)
 
 static rf_status write_card(const rf__run *r, rf_error *why)
 {
-    json_t *stages = r->stages.n ? rf__stages_scores(&r->stages, &r->state) : NULL;
+    json_t *stages = r->stages.n ? rf__stages_metrics(&r->stages, &r->state) : NULL;
     json_t *defaults = r->job ? r->job->defaults() : pretraining_defaults();
     rf__card c = {.ctx = r->ctx,
                   .folder = r->folder,
@@ -268,7 +269,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
                                  .state = &r->state,
                                  .stages = r->stages.n ? &r->stages : NULL,
                                  .epoch = rf__run_epoch(r),
-                                 .scores = c.scores,
+                                 .metrics = c.metrics,
                                  .train_samples = r->train_samples,
                                  .eval_samples = r->eval_samples,
                                  .eval_seconds = r->eval_seconds,
@@ -293,8 +294,8 @@ static rf_status check_loss(const rf__run *r, rf_error *why)
     rf__card c = {.ctx = r->ctx};
     bool known = false, finite = true;
     metrics_of(r, &c);
-    for (int i = 0; i < c.scores.n; i++)
-        if (!strcmp(c.scores.score[i].name, "loss")) known = true, finite = isfinite(c.scores.score[i].value);
+    for (int i = 0; i < c.metrics.n; i++)
+        if (!strcmp(c.metrics.metric[i].name, "loss")) known = true, finite = isfinite(c.metrics.metric[i].value);
     if (known ? finite : !r->lost) return RF_OK;
     char good[320];
     rf__run_name_good(r, good, sizeof good);

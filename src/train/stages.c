@@ -149,7 +149,7 @@ json_t *rf__stages_json(const rf__stages *s)
     return list;
 }
 
-json_t *rf__stages_scores(const rf__stages *s, const rf__state *state)
+json_t *rf__stages_metrics(const rf__stages *s, const rf__state *state)
 {
     json_t *list = json_array();
     for (int i = 0; i < s->n && i < state->stages; i++) {

@@ -31,7 +31,7 @@ json_t *rf__stages_json(const rf__stages *s);                         /* all set
 
 /* Rows like those of Table 4 of the paper for the finished stages: length, batch, steps; loss and accuracy of the
  * held-out text, cut to the stage's length, if it was evaluated. */
-json_t *rf__stages_scores(const rf__stages *s, const rf__state *state);
+json_t *rf__stages_metrics(const rf__stages *s, const rf__state *state);
 
 /* The stage of a step: `step` is after the last step of the previous stage. */
 int rf__stage_of(const rf__stages *s, int64_t step);

@@ -193,7 +193,7 @@ rf_status rf__run_next_stage(rf__run *r, rf_error *why)
     return RF_OK;
 }
 
-void rf__run_score_stage(rf__run *r)
+void rf__run_evaluate_stage(rf__run *r)
 {
     rf__state *t = &r->state;
     const rf__stage *s = &r->stages.at[r->stage];

@@ -51,7 +51,7 @@ static rf_status prepare_door(const rf_ctx *ctx, const void *o, rf_error *why)
 
 static rf_status evaluate_door(const rf_ctx *ctx, const void *o, rf_error *why)
 {
-    rf_mlm_score out;
+    rf_mlm_metrics out;
     return rf_evaluate_mlm(ctx, o, &out, why);
 }
 
@@ -140,7 +140,7 @@ static void options_within_options_may_grow(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_train_options o;
     rf_finetune_options f;
-    rf_mlm_score score;
+    rf_mlm_metrics score;
     rf_error why = {0};
     rf_train_defaults(&o);
     rf_finetune_defaults(&f);
@@ -180,7 +180,7 @@ static void nothing_is_read_behind_null(void **state)
     rf_graph *g;
     rf_labels labels;
     rf_answerer *a;
-    rf_mlm_score score;
+    rf_mlm_metrics score;
     rf_encoding_init(&e, c);
     const rf_status refused[] = {
         rf_ctx_new(NULL, NULL, NULL),

@@ -6,7 +6,7 @@
 
 #include "gradient.h"
 #include "small_task.h"
-#include "task/scores.h"
+#include "task/metrics.h"
 #include "task/task.h"
 
 enum { MOST = 32 };
@@ -71,17 +71,17 @@ static void rankings_are_those_of_sentence_transformers(void **state)
     assert_non_null(f);
     for (; fscanf(f, "%d", &n) == 1; cases++) {
         float label[MOST];
-        rf_scores s = {.n = 0};
+        rf_metric_values s = {.n = 0};
         assert_true(n <= MOST);
         read_numbers(f, expected, 3);
         read_numbers(f, z, n);
         read_numbers(f, y, n);
         for (int i = 0; i < n; i++) label[i] = (float)y[i];
-        assert_int_equal(rf__score_lists(ctx, (size_t[]){0, (size_t)n}, 1, label, z, &s, NULL), RF_OK);
-        assert_string_equal(s.score[0].name, "map");
-        assert_string_equal(s.score[2].name, "ndcg_at_10");
+        assert_int_equal(rf__list_metrics(ctx, (size_t[]){0, (size_t)n}, 1, label, z, &s, NULL), RF_OK);
+        assert_string_equal(s.metric[0].name, "map");
+        assert_string_equal(s.metric[2].name, "ndcg_at_10");
         for (int i = 0; i < 3; i++)                                   /* -1: equal outputs, in arbitrary order */
-            if (expected[i] >= 0) t_near(s.score[i].value, expected[i], 1e-12);
+            if (expected[i] >= 0) t_near(s.metric[i].value, expected[i], 1e-12);
     }
     fclose(f);
     assert_int_equal(cases, 24);
@@ -98,11 +98,11 @@ static void rankings_by_hand(void **state)
     static const double value[] = {3, 1, 2, 5, 4};
     const double gain = (1 / log2(3) + 2 / log2(4)) / (2 + 1 / log2(3));
     const double expected[] = {(1 / 2.0 + 2 / 3.0) / 2, 1 / 2.0, gain};
-    rf_scores s = {.n = 0}, none = {.n = 0};
-    assert_int_equal(rf__score_lists(ctx, (size_t[]){0, 3, 5}, 2, label, value, &s, NULL), RF_OK);
-    for (int i = 0; i < 3; i++) t_near(s.score[i].value, expected[i], 1e-12);
-    assert_int_equal(rf__score_lists(ctx, (size_t[]){0, 2}, 1, label + 3, value + 3, &none, NULL), RF_OK);
-    for (int i = 0; i < 3; i++) assert_true(isnan(none.score[i].value));
+    rf_metric_values s = {.n = 0}, none = {.n = 0};
+    assert_int_equal(rf__list_metrics(ctx, (size_t[]){0, 3, 5}, 2, label, value, &s, NULL), RF_OK);
+    for (int i = 0; i < 3; i++) t_near(s.metric[i].value, expected[i], 1e-12);
+    assert_int_equal(rf__list_metrics(ctx, (size_t[]){0, 2}, 1, label + 3, value + 3, &none, NULL), RF_OK);
+    for (int i = 0; i < 3; i++) assert_true(isnan(none.metric[i].value));
     rf_ctx_free(ctx);
 }
 
@@ -155,10 +155,10 @@ static rf_finetune_options options_of(const setup *s, const char *train, const c
     return o;
 }
 
-static double score_of(const rf_scores *s, const char *name)
+static double score_of(const rf_metric_values *s, const char *name)
 {
     for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->score[i].name, name)) return s->score[i].value;
+        if (!strcmp(s->metric[i].name, name)) return s->metric[i].value;
     fail_msg("no score %s", name);
     return NAN;
 }
@@ -193,7 +193,7 @@ static void pairs_are_learned(void **state)
     setup s = begin();
     char *train = write_pairs(&s), *again = strdup(t_folder());
     rf_finetune_options o = options_of(&s, train, s.out);
-    rf_scores scores, on_file;
+    rf_metric_values scores, on_file;
     rf_answerer *a;
     counted c = {0, 0};
     if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
@@ -210,7 +210,7 @@ static void pairs_are_learned(void **state)
     assert_string_equal(rf_answerer_task(a), "cross");
     if (rf_answerer_evaluate(a, NULL, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
     assert_int_equal(on_file.n, scores.n);
-    for (int i = 0; i < scores.n; i++) t_near(on_file.score[i].value, scores.score[i].value, 1e-5);
+    for (int i = 0; i < scores.n; i++) t_near(on_file.metric[i].value, scores.metric[i].value, 1e-5);
     if (rf_answerer_predict(a, NULL, train, RF_PREDICTIONS_JSONL, count_right, &c, &s.why)) fail_msg("%s", s.why.text);
     assert_string_equal(rf_answerer_reading(a)->remark, "");
     assert_int_equal(c.lines, 96);
@@ -242,7 +242,7 @@ static void lists_are_learned(void **state)
     char *file[] = {write_lists(&s, DOCUMENTS, "d.jsonl"), write_lists(&s, NEGATIVES, "n.jsonl"),
                     write_lists(&s, POSITIVES, "p.jsonl")};
     uint32_t crc[RF_COUNT(file)];
-    rf_scores scores;
+    rf_metric_values scores;
     for (size_t i = 0; i < RF_COUNT(file); i++) {
         char *out = strdup(t_folder());
         rf_finetune_options o = options_of(&s, file[i], out);

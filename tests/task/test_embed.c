@@ -185,13 +185,13 @@ static void scores_are_those_of_sentence_transformers(void **state)
             const rf__items t = {.ctx = ctx, .format = &rf__task_embed.examples, .K = 1, .n = (size_t)n,
                                  .sequences = 2 * (size_t)n, .first = first, .target = target};
             const rf__answers a = {.K = C, .rows = 2 * (size_t)n, .logit = logit};
-            rf_scores s = {.n = 0};
-            assert_int_equal(rf__task_embed.score(&a, &t, NULL, &s, NULL), RF_OK);
+            rf_metric_values s = {.n = 0};
+            assert_int_equal(rf__task_embed.evaluate(&a, &t, NULL, &s, NULL), RF_OK);
             assert_int_equal(s.n, how == SEARCH ? 4 : how == GRADES ? 2 : 9);
             for (int i = how == CLASSES ? 2 : 0; i < s.n; i++) {
                 const int which = how == SEARCH ? 2 + i : how == GRADES ? i : 4 + i;
-                assert_string_equal(s.score[i].name, names[which]);
-                t_near(s.score[i].value, expected[which], 1e-6);
+                assert_string_equal(s.metric[i].name, names[which]);
+                t_near(s.metric[i].value, expected[which], 1e-6);
             }
         }
     }
@@ -221,12 +221,12 @@ static void a_threshold_decides_which_pairs_are_alike(void **state)
         const rf__labeled l = {.o = &o};
         const double values[] = {5 / 6.0, expected[i].accuracy, expected[i].precision, expected[i].recall,
                                  expected[i].f1};
-        rf_scores s = {.n = 0};
-        assert_int_equal(rf__task_embed.score(&a, &t, &l, &s, NULL), RF_OK);
+        rf_metric_values s = {.n = 0};
+        assert_int_equal(rf__task_embed.evaluate(&a, &t, &l, &s, NULL), RF_OK);
         assert_int_equal(s.n, 2 + (int)RF_COUNT(values));
         for (size_t k = 0; k < RF_COUNT(values); k++) {
-            assert_string_equal(s.score[2 + k].name, names[k]);
-            t_near(s.score[2 + k].value, values[k], 1e-12);
+            assert_string_equal(s.metric[2 + k].name, names[k]);
+            t_near(s.metric[2 + k].value, values[k], 1e-12);
         }
     }
     rf_ctx_free(ctx);
@@ -242,9 +242,9 @@ static void a_cosine_that_is_not_defined_is_refused(void **state)
     const rf__items t = {.ctx = ctx, .format = &rf__task_embed.examples, .K = 1, .n = 2, .sequences = 4,
                          .first = first, .target = target};
     const rf__answers a = {.K = 2, .rows = 4, .logit = logit};
-    rf_scores s = {.n = 0};
+    rf_metric_values s = {.n = 0};
     rf_error why = {0};
-    assert_int_equal(rf__task_embed.score(&a, &t, NULL, &s, &why), RF_ENUMERIC);
+    assert_int_equal(rf__task_embed.evaluate(&a, &t, NULL, &s, &why), RF_ENUMERIC);
     t_failed(&why, RF_ENUMERIC, "example 2: vector is zero");
     rf_ctx_free(ctx);
 }
@@ -294,16 +294,16 @@ static void a_run_learns_resumes_and_answers(void **state)
     setup s = begin();
     char *train = write_pairs(&s), *again = strdup(t_folder());
     rf_finetune_options o = options_of(&s, train, s.out), none;
-    rf_scores scores, on_file;
+    rf_metric_values scores, on_file;
     rf_answerer *a;
     rf_sentence sentence;
     o.dev = train;
     o.normalize = 1;
     o.matryoshka = "32,8";
     if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
-    assert_string_equal(scores.score[1].name, "recall_at_1");
-    assert_string_equal(scores.score[3].name, "mrr_at_10");
-    if (!(scores.score[1].value > 0.8)) fail_msg("recall at 1: %g", scores.score[1].value);
+    assert_string_equal(scores.metric[1].name, "recall_at_1");
+    assert_string_equal(scores.metric[3].name, "mrr_at_10");
+    if (!(scores.metric[1].value > 0.8)) fail_msg("recall at 1: %g", scores.metric[1].value);
     o.t.output_dir = again;
     o.t.stop_after = 17;
     assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_ESTOPPED);
@@ -322,7 +322,7 @@ static void a_run_learns_resumes_and_answers(void **state)
     if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
     assert_string_equal(rf_answerer_task(a), "embed");
     if (rf_answerer_evaluate(a, &none, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
-    for (int i = 0; i < scores.n; i++) t_near(on_file.score[i].value, scores.score[i].value, 1e-5);
+    for (int i = 0; i < scores.n; i++) t_near(on_file.metric[i].value, scores.metric[i].value, 1e-5);
     rf_answerer_close(a);
     free(train);
     free(again);
@@ -364,13 +364,13 @@ static void a_teacher_is_learned_and_resumed(void **state)
     setup s = begin();
     char *train = write_pairs(&s), *again = strdup(t_folder()), *teacher = write_teacher(&s, "teacher.npy", 48, 32);
     rf_finetune_options o = options_of(&s, train, s.out);
-    rf_scores scores;
+    rf_metric_values scores;
     o.dev = train;
     o.teacher = teacher;
     o.loss = RF_LOSS_COSINE;
     if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
-    assert_string_equal(scores.score[1].name, "recall_at_1");
-    if (!(scores.score[1].value > 0.8)) fail_msg("recall at 1: %g", scores.score[1].value);
+    assert_string_equal(scores.metric[1].name, "recall_at_1");
+    if (!(scores.metric[1].value > 0.8)) fail_msg("recall at 1: %g", scores.metric[1].value);
     o.t.output_dir = again;
     o.t.stop_after = 17;
     assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_ESTOPPED);

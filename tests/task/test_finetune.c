@@ -1,13 +1,13 @@
 /* test_finetune.c — mirrors src/task/finetune.c, finetune_checks.c, finetune_form.c, finetune_many.c,
- * finetune_step.c, items.c, objective.c, answers.c, answerer.c, predict.c and scoring.c: runs on examples whose labels
- * follow from one word, files of every task, and rejected input. */
+ * finetune_step.c, items.c, objective.c, answers.c, answerer.c, predict.c and task_metrics.c: runs on examples whose
+ * labels follow from one word, files of every task, and rejected input. */
 #define _GNU_SOURCE
 #include "random_weights.h"
 #include "roformer/finetune.h"
 #include "task/answerer.h"
 #include "task/finetune.h"
 #include "task/objective.h"
-#include "task/scoring.h"
+#include "task/task_metrics.h"
 
 typedef struct setup {
     rf_ctx *ctx;
@@ -79,17 +79,17 @@ static void end(setup *s)
     t_free_all();
 }
 
-static double score_of(const rf_scores *s, const char *name)
+static double score_of(const rf_metric_values *s, const char *name)
 {
     for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->score[i].name, name)) return s->score[i].value;
+        if (!strcmp(s->metric[i].name, name)) return s->metric[i].value;
     fail_msg("no score %s", name);
     return 0;
 }
 
-static rf_scores must(setup *s, const rf_finetune_options *o, rf_status expected)
+static rf_metric_values must(setup *s, const rf_finetune_options *o, rf_status expected)
 {
-    rf_scores scores;
+    rf_metric_values scores;
     s->why = (rf_error){0};
     s->notes[0] = 0;
     s->evals = 0;
@@ -111,7 +111,7 @@ static result whole_run(int threads, void (*change)(rf_finetune_options *o), int
         o.t.stop_after = 0;
         o.t.resume_from_checkpoint = "latest";
     }
-    const rf_scores scores = must(&s, &o, RF_OK);
+    const rf_metric_values scores = must(&s, &o, RF_OK);
     if (accuracy) *accuracy = score_of(&scores, "accuracy");
     const result r = {tiny_crc(s.out, "model.safetensors"), tiny_crc(s.out, "checkpoint-39/optimizer.safetensors")};
     end(&s);
@@ -226,7 +226,7 @@ static void folds_hold_out_each_example_once(void **state)
     o.dev = NULL;
     o.k_fold = 3;
     o.t.max_steps = 2;
-    const rf_scores scores = must(&s, &o, RF_OK);
+    const rf_metric_values scores = must(&s, &o, RF_OK);
     assert_true(score_of(&scores, "accuracy_std") >= 0);
     int held = 0;
     for (const char *at = s.notes; (at = strstr(at, " to evaluate on")); at++) {
@@ -301,7 +301,7 @@ static void every_task_learns_by_heart(void **state)
         setup s = begin(1);
         rf_finetune_options o = options_of(&s);
         rf_answerer *a;
-        rf_scores on_file;
+        rf_metric_values on_file;
         lines l = {0};
         char *path = tiny_path(s.data, tasks[i].file);
         t_write(s.data, tasks[i].file, tasks[i].text, tasks[i].size);
@@ -311,7 +311,7 @@ static void every_task_learns_by_heart(void **state)
         o.t.num_train_epochs = 150;
         o.t.learning_rate = 4e-3;
         o.eval_strategy = o.save_strategy = RF_STRATEGY_NO;
-        const rf_scores scores = must(&s, &o, RF_OK);
+        const rf_metric_values scores = must(&s, &o, RF_OK);
         const double x = score_of(&scores, tasks[i].score);
         if (!(strcmp(tasks[i].score, "mse") ? x > 0.999 : x < 0.01)) fail_msg("%s: %s %g", o.task, tasks[i].score, x);
 
@@ -422,7 +422,7 @@ static void a_folder_of_files(void **state)
     o.t.max_steps = 1;
     o.max_bad_lines = 1;
     t_write(s.data, "dev.tsv", "text\tlabel\nthe cat\tyes\nthe dog\tno\nthe ship\n", 43);
-    const rf_scores scores = must(&s, &o, RF_OK);
+    const rf_metric_values scores = must(&s, &o, RF_OK);
     assert_true(score_of(&scores, "accuracy") >= 0);
     assert_non_null(strstr(s.notes, "2 to evaluate on"));
     assert_non_null(strstr(s.notes, "1 malformed line was skipped, the first: "));
@@ -449,11 +449,11 @@ static void the_same_model_is_not_evaluated_twice(void **state)
         setup s = begin(1);
         rf_finetune_options o = options_of(&s);
         rf_answerer *a;
-        rf_scores again;
+        rf_metric_values again;
         o.save_strategy = RF_STRATEGY_EPOCH;
         if (other == 1) o.t.average_last = 2;
         if (other == 2) o.t.load_best_model_at_end = 1, o.t.greater_is_better = RF_GREATER_FALSE, o.metric = "f1_macro";
-        const rf_scores scores = must(&s, &o, RF_OK);
+        const rf_metric_values scores = must(&s, &o, RF_OK);
         if (other == 2) assert_null(strstr(s.notes, "the model is that of checkpoint-39"));
         assert_int_equal(evaluations(s.out), 3);
         /* the scores are those of the folder in either case */
@@ -477,7 +477,7 @@ static void a_resumed_run_leaves_the_same_page(void **state)
         o.save_strategy = RF_STRATEGY_EPOCH;
         if (best) o.t.load_best_model_at_end = 1, o.t.greater_is_better = RF_GREATER_FALSE, o.metric = "f1_macro";
         o.t.output_dir = alone;
-        const rf_scores expected = must(&s, &o, RF_OK);
+        const rf_metric_values expected = must(&s, &o, RF_OK);
         o.t.output_dir = parts;
         o.t.stop_after = 20;
         must(&s, &o, RF_ESTOPPED);
@@ -486,7 +486,7 @@ static void a_resumed_run_leaves_the_same_page(void **state)
         again.t.model = NULL;
         again.t.resume_from_checkpoint = "latest";
         for (int ended = 0; ended < 2; ended++) {
-            const rf_scores got = must(&s, &again, RF_OK);
+            const rf_metric_values got = must(&s, &again, RF_OK);
             assert_true(score_of(&got, "accuracy") == score_of(&expected, "accuracy"));
             assert_int_equal(tiny_crc(parts, "model.safetensors"), tiny_crc(alone, "model.safetensors"));
             if (tiny_crc(parts, "README.md") != tiny_crc(alone, "README.md"))

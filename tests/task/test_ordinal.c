@@ -68,10 +68,10 @@ static void scores_are_those_of_labels(void **state)
     const rf__items t = {.ctx = ctx, .format = &rf__task_ordinal.examples, .K = 2, .n = 3, .target = target};
     const rf__answers a = {.K = 2, .rows = 3, .logit = logit};
     const double expected[] = {1 / 3.0, 2 / 3.0, 0.5, 0.5};                      /* kappa: 1 - 3 2 / (3 10 - 2 9) */
-    rf_scores s = {.n = 0};
-    assert_int_equal(rf__task_ordinal.score(&a, &t, NULL, &s, NULL), RF_OK);
+    rf_metric_values s = {.n = 0};
+    assert_int_equal(rf__task_ordinal.evaluate(&a, &t, NULL, &s, NULL), RF_OK);
     assert_int_equal(s.n, 4);
-    for (int i = 0; i < 4; i++) t_near(s.score[i].value, expected[i], 1e-12);
+    for (int i = 0; i < 4; i++) t_near(s.metric[i].value, expected[i], 1e-12);
     rf_ctx_free(ctx);
 }
 
@@ -127,11 +127,11 @@ static void a_run_learns_resumes_and_answers(void **state)
     setup s = begin();
     char *train = write_examples(&s, name), *again = strdup(t_folder());
     rf_finetune_options o = options_of(&s, train, s.out);
-    rf_scores scores, on_file;
+    rf_metric_values scores, on_file;
     rf_answerer *a;
     if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
-    assert_string_equal(scores.score[3].name, "quadratic_kappa");
-    if (!(scores.score[3].value > 0.9)) fail_msg("quadratic kappa %g", scores.score[3].value);
+    assert_string_equal(scores.metric[3].name, "quadratic_kappa");
+    if (!(scores.metric[3].value > 0.9)) fail_msg("quadratic kappa %g", scores.metric[3].value);
     o.t.output_dir = again;
     o.t.stop_after = 37;
     assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_ESTOPPED);
@@ -156,10 +156,10 @@ static void a_run_learns_resumes_and_answers(void **state)
     assert_string_equal(rf_answerer_task(a), "ordinal");
     assert_int_equal(rf_answerer_labels(a)->n, 4);
     if (rf_answerer_evaluate(a, &none, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
-    for (int i = 0; i < scores.n; i++) t_near(on_file.score[i].value, scores.score[i].value, 1e-5);
+    for (int i = 0; i < scores.n; i++) t_near(on_file.metric[i].value, scores.metric[i].value, 1e-5);
     if (rf_answerer_predict(a, &none, train, RF_PREDICTIONS_JSONL, count_right, n, &s.why)) fail_msg("%s", s.why.text);
     assert_int_equal(n[0], 96);
-    t_near(n[1] / 96.0, scores.score[1].value, 1e-9);
+    t_near(n[1] / 96.0, scores.metric[1].value, 1e-9);
     rf_answerer_close(a);
     free(train);
     free(again);

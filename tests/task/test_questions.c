@@ -1,10 +1,10 @@
-/* test_questions.c — mirrors src/data/examples/items.c, answers.c and scoring.c for question answering: windows of long
- * contexts and their labels as in transformers, the best answer of all windows, several correct answers. */
+/* test_questions.c — mirrors src/data/examples/items.c, answers.c and task_metrics.c for question answering: windows of
+ * long contexts and their labels as in transformers, the best answer of all windows, several correct answers. */
 #define _GNU_SOURCE
 #include "t.h"
 #include "task/answers.h"
 #include "data/examples/labeled.h"
-#include "task/scoring.h"
+#include "task/task_metrics.h"
 
 typedef struct golden {
     rf_ctx *ctx;
@@ -140,16 +140,16 @@ static void scores_are_those_of_squad(void **state)
         const json_t *said = json_object_get(g.line, "said");
         rf__items t = {0};
         rf__labeled l = {0};
-        rf_scores s = {.n = 0};
+        rf_metric_values s = {.n = 0};
         read_question(&g, &t);
         rf__answers a = {.ctx = g.ctx, .K = 2, .rows = t.tokens, .logit = t_floats(2 * (int64_t)t.tokens)};
         t.nothing = true;
         say(&a, &t, bytes(context, json_integer_value(json_array_get(said, 0))),
             bytes(context, json_integer_value(json_array_get(said, 1))));
-        assert_int_equal(rf__task_qa.score(&a, &t, &l, &s, NULL), RF_OK);
-        assert_string_equal(s.score[0].name, "exact_match");
-        exact += s.score[0].value;
-        f1 += s.score[1].value;
+        assert_int_equal(rf__task_qa.evaluate(&a, &t, &l, &s, NULL), RF_OK);
+        assert_string_equal(s.metric[0].name, "exact_match");
+        exact += s.metric[0].value;
+        f1 += s.metric[1].value;
         rf__items_free(&t);
         t_free_all();
     }

@@ -474,15 +474,15 @@ static void a_run_learns_to_write_and_to_find(void **state)
     setup s = begin();
     char *train = write_lines(&s, "train.tsv", "text\tpair", ""), *again = strdup(t_folder());
     rf_finetune_options o = options_of(&s, train, s.out), none;
-    rf_scores scores, on_file;
+    rf_metric_values scores, on_file;
     rf_answerer *a;
     rf_config c;
     told of = {.first = 0};
     o.dev = train;
     if (rf_finetune(s.ctx, &o, listen, &of, &scores, &s.why)) fail_msg("%s", s.why.text);
     assert_non_null(strstr(of.notes, "its head, and a new pooler"));
-    assert_string_equal(scores.score[3].name, "mrr_at_10");
-    if (!(scores.score[3].value > 0.95)) fail_msg("mrr at 10: %g", scores.score[3].value);
+    assert_string_equal(scores.metric[3].name, "mrr_at_10");
+    if (!(scores.metric[3].value > 0.95)) fail_msg("mrr at 10: %g", scores.metric[3].value);
     check_partners(&s, s.out);
     assert_int_equal(rf_config_read(s.ctx, s.out, &c, &s.why), RF_OK);
     assert_true(c.is_decoder && c.linear_pooler);
@@ -503,7 +503,7 @@ static void a_run_learns_to_write_and_to_find(void **state)
     assert_string_equal(rf_answerer_task(a), "sim");
     if (rf_answerer_evaluate(a, &none, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
     assert_int_equal(on_file.n, scores.n);
-    for (int i = 0; i < scores.n; i++) t_near(on_file.score[i].value, scores.score[i].value, 1e-5);
+    for (int i = 0; i < scores.n; i++) t_near(on_file.metric[i].value, scores.metric[i].value, 1e-5);
     rf_answerer_close(a);
 
     told on = {.first = 0};                                 /* it continues from there, with its pooler */
@@ -606,7 +606,7 @@ static void it_goes_with_other_options(void **state)
         crc[k] = tiny_crc(o.t.output_dir, "model.safetensors");
     }
     assert_int_equal(crc[0], crc[1]);
-    rf_scores scores;
+    rf_metric_values scores;
     o.t.output_dir = t_folder();
     o.t.bf16 = 1;
     o.t.gradient_accumulation_steps = 3;
@@ -614,8 +614,8 @@ static void it_goes_with_other_options(void **state)
     o.layer_wise_lr_decay = 0.9;
     o.dev = dev;
     if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
-    assert_string_equal(scores.score[1].name, "pearson");
-    assert_true(isfinite(scores.score[0].value));
+    assert_string_equal(scores.metric[1].name, "pearson");
+    assert_true(isfinite(scores.metric[0].value));
 
     o.fgm = 0, o.dev = NULL, o.layer_wise_lr_decay = 1;     /* frozen layers: the pooler is above them */
     o.frozen_layers = 2;

@@ -51,7 +51,7 @@ static void every_row_is_whole(void **state)
         char *text = page("docs/training.md"), start[64];
         assert_string_equal(f->name, rows[i].name);
         assert_string_equal(rf__task_metrics(t), rows[i].metrics);
-        if (!f->example || !t->loss || !t->score || !t->predict || !t->metric || !t->columns || !t->between ||
+        if (!f->example || !t->loss || !t->evaluate || !t->predict || !t->metric || !t->columns || !t->between ||
             !t->problem_type)
             fail_msg("%s: a hook or name that every task has is not there", f->name);
         if (f->labels && !f->least_labels) fail_msg("%s: labels without a least number", f->name);

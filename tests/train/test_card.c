@@ -27,7 +27,7 @@ static rf__card card_of(const rf_ctx *ctx, const char *folder, rf_config *c, con
                       .options = options,
                       .steps = 345,
                       .epochs = 3,
-                      .scores = {3, {{"loss", 0.5}, {"f1", 0.875}, {"matthews_correlation", NAN}}}};
+                      .metrics = {3, {{"loss", 0.5}, {"f1", 0.875}, {"matthews_correlation", NAN}}}};
 }
 
 static json_t *options_of(const char *train, const char *dev)

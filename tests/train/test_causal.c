@@ -21,11 +21,11 @@ static run decoder(int threads, const char *dropout)
     return r;
 }
 
-static rf_mlm_score score(run *r, const char *folder)
+static rf_mlm_metrics score(run *r, const char *folder)
 {
     const char *text = r->corpus;
     rf_train_options o = tiny_options(folder, &text, NULL);
-    rf_mlm_score s;
+    rf_mlm_metrics s;
     o.tokens_per_batch = 512;
     if (rf_evaluate_mlm(r->ctx, &o, &s, &r->why)) fail_msg("%s", r->why.text);
     return s;
@@ -43,7 +43,7 @@ static void it_learns(void **state)
     r.o.gradient_accumulation_steps = 1;
     r.o.tokens_per_batch = 512;
     must(&r, RF_OK);
-    const rf_mlm_score s = score(&r, r.out);
+    const rf_mlm_metrics s = score(&r, r.out);
     print_message("           loss %.3f, accuracy %.1f %%, %lld labels of %lld tokens\n", s.loss, 100 * s.accuracy,
                   (long long)s.labels, (long long)s.tokens);
     assert_true(s.loss < 0.75 && s.loss > 0.3);
@@ -108,7 +108,7 @@ static void evaluation_does_not_see_the_packing(void **state)
     (void)state;
     run r = decoder(1, "0.1");
     const char *text = r.corpus;
-    rf_mlm_score a, b;
+    rf_mlm_metrics a, b;
     r.o.max_steps = 4;
     must(&r, RF_OK);
     rf_train_options o = tiny_options(r.out, &text, NULL);
@@ -153,7 +153,7 @@ static void objectives(void **state)
     assert_true(c.is_decoder);
     assert_string_equal(c.architecture, "RoFormerForCausalLM");
     const char *text = m.corpus;
-    rf_mlm_score s;
+    rf_mlm_metrics s;
     rf_train_options o = tiny_options(first, &text, NULL);
     o.objective = RF_OBJECTIVE_CLM;
     assert_int_equal(rf_evaluate_mlm(m.ctx, &o, &s, &m.why), RF_EARG);

@@ -30,7 +30,7 @@ static void every_encoding_trains(void **state)
         o.save_steps = o.eval_steps = 2;
         rf_error why = {0};
         rf_ctx *ctx = t_ctx(1, NULL);
-        rf_mlm_score score;
+        rf_mlm_metrics score;
         rf_model *trained;
         if (rf_pretrain(ctx, &o, NULL, NULL, &why)) fail_msg("%s: %s", (*p)->name, why.text);
         if (rf_model_open(ctx, out, &trained, &why)) fail_msg("%s: %s", (*p)->name, why.text);

@@ -32,7 +32,7 @@ static void keys_are_trainers(void **state)
     s.step = 10, s.seconds = 4, s.tokens = 700, s.total.steps = 8, s.total.loss = 12;
     rf__results r = {.ctx = ctx, .folder = folder, .state = &s, .epoch = 2, .train_samples = 30,
                      .eval_samples = 6, .eval_seconds = 3,
-                     .scores = {.n = 3, .score = {{"loss", 0.5}, {"f1", 0.75}, {"pearson", NAN}}}};
+                     .metrics = {.n = 3, .metric = {{"loss", 0.5}, {"f1", 0.75}, {"pearson", NAN}}}};
     assert_int_equal(rf__results_write(&r, NULL), RF_OK);
     json_t *all = results_in(folder);
     static const struct { const char *name; double value;
@@ -52,7 +52,7 @@ static void keys_are_trainers(void **state)
     assert_int_equal(json_object_size(all), RF_COUNT(expected));    /* what is not finite is left out */
     json_decref(all);
     r.tokens = true;
-    r.scores = (rf_scores){.n = 1, .score = {{"loss", 2}}};
+    r.metrics = (rf_metric_values){.n = 1, .metric = {{"loss", 2}}};
     assert_int_equal(rf__results_write(&r, NULL), RF_OK);
     all = results_in(folder);
     t_near(number_of(all, "perplexity"), exp(2), 1e-9);

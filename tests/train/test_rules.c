@@ -115,7 +115,7 @@ static void the_mean_is_evaluated(void **state)
     run r = with_options(1);
     char *path = tiny_path(r.out, "metrics.jsonl"), line[1024];
     const char *valid[1];
-    rf_mlm_score s;
+    rf_mlm_metrics s;
     double last = 0, plain = 0;
     r.o.ema_decay = 0.9;
     r.o.validation_text = valid;

@@ -49,7 +49,7 @@ static void it_learns(void **state)
     o.tokens_per_batch = 512;
     o.max_length = 32;
     o.seed = 3;
-    rf_mlm_score s;
+    rf_mlm_metrics s;
     if (rf_evaluate_mlm(r.ctx, &o, &s, &r.why)) fail_msg("%s", r.why.text);
     const double unigram = unigram_entropy(r.corpus);
     print_message("           loss %.3f, accuracy %.1f %%; word counts alone %.3f\n", s.loss, 100 * s.accuracy,
@@ -66,7 +66,7 @@ static void evaluation_does_not_see_the_packing(void **state)
     run r = with_options(1);
     r.o.max_steps = 4;
     must(&r, RF_OK);
-    rf_mlm_score a, b;
+    rf_mlm_metrics a, b;
     r.o.model = r.out;
     if (rf_evaluate_mlm(r.ctx, &r.o, &a, &r.why)) fail_msg("%s", r.why.text);
     r.o.tokens_per_batch = 77;

@@ -436,7 +436,7 @@ static void the_same_as_in_place(void **unused)
 static uint32_t tuned(rf_ctx *ctx, const run *from, bool synchronously)
 {
     rf_finetune_options o;
-    rf_scores scores;
+    rf_metric_values scores;
     rf_error why = {0};
     char text[8192], *train = tiny_path(from->model, "train.tsv"), *out = strdup(t_folder());
     size_t n = (size_t)sprintf(text, "text\tlabel\n");

@@ -170,7 +170,7 @@ static void it_learns_a_few_by_heart(void **state)
     (void)state;
     setup s = begin(2);
     options_of(&s);
-    rf_mlm_score score;
+    rf_mlm_metrics score;
     write_sides(s.model, "a.src", "a.tgt", 0, 8);
     s.o.sources = s.o.targets = 1;
     s.o.validation_source = s.o.source, s.o.validation_target = s.o.target;
@@ -200,7 +200,7 @@ static void an_evaluation_is_the_folders(void **state)
     (void)state;
     setup s = begin(1);
     options_of(&s);
-    rf_mlm_score a, b;
+    rf_mlm_metrics a, b;
     s.o.average_last = 2;
     must(&s, RF_OK);
     noted(&s, "the model is the mean of checkpoints 20, 16");

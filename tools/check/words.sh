@@ -29,6 +29,9 @@ retired "${edge}guess(es|ed|ing|er)?$end" ' %% ' 'predict, prediction'
 retired '(largest )?step size' ' %% ' 'learning rate'
 retired "$edge[qkv]2?_step$end|out_step|band_step|RFK_STEP" ' %% ' 'stride'
 retired "$edge(heed|soften|rf_place|rfk__place)$end" ' %% ' 'the glossary'
+# Functions with a bare verb, or with a word of no field; score(t,s) in formulas is not a definition.
+retired '^(static |inline )+[a-z_0-9 *]*[ *](put|say|says|tell|told|score|scores_of|behind|beside|bring|invent|stand_[a-z]+|meet_behind|goes_on|gone|near|kept|whole)\(' \
+    '^src/kernel/(attention|gemm)/' 'object and action'
 
 # British spellings, as extended regular expressions for the beginning of a word or all of it.
 british='(ana|para|cata)lys(e|ed|es|ing)\>|(normal|organ|optim|initial|token|serial|vector|quant|recogn|general|regular|summar|minim|maxim|synchron|penal|custom|parallel|util|emphas|memor|character|factor|random|standard|visual|local|linear|material|categor|capital)is(e|ed|es|er|ers|ing|ation|ations)\>|behaviour|colour|favour|neighbour|honour|flavour|centred?\>|metres?\>|fibres?\>|labell|modell|travell|cancell(ed|ing)|licence|defence|grey\>|catalogue|programme\>|fulfil\>|artefact|learnt\>|whilst\>|spelt\>|judgement|ageing'

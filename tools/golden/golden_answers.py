@@ -3,7 +3,7 @@
 
     python3 tools/golden/golden_answers.py > tests/golden/train/answers.txt     # transformers 4.57
 
-A pair is a pure function of its number, drawn as in tests/task/test_scores_answers.c; a line is exact match and F1."""
+A pair is a pure function of its number, drawn as in tests/task/test_metrics_answers.c; a line is exact match and F1."""
 from transformers.data.metrics import squad_metrics as squad
 
 CASES = 1000

@@ -3,7 +3,7 @@
 
     python3 tools/golden/golden_scores.py > tests/golden/train/scores.txt       # scikit-learn, scipy, seqeval, transformers 4.57 or 5
 
-A case is a pure function of its number (splitmix64), drawn in the same order by tests/task/test_scores.c, so the file
+A case is a pure function of its number (splitmix64), drawn in the same order by tests/task/test_metrics.c, so the file
 holds only results: for each of 1,000 cases, including degenerate ones and ties,
     accuracy  F1 macro  F1 binary (0 above two classes)  Matthews  F1 of cells  F1 of labels  Pearson  Spearman  exact  F1 of words
     mean absolute error  kappa with quadratic weights

@@ -26,12 +26,12 @@ double rf_quadratic_kappa(const int32_t label[], const int32_t predicted[], size
 
 /* The results of one class: precision = hits / predictions, recall = hits / labels, F1 = 2 hits / (predictions +
  * labels); 0/0 is 0. */
-typedef struct rf_class_score { size_t labels, predictions, hits; double precision, recall, f1; } rf_class_score;
-void rf_class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
-                     rf_class_score out[]);
+typedef struct rf_class_metrics { size_t labels, predictions, hits; double precision, recall, f1; } rf_class_metrics;
+void rf_metrics_by_class(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
+                         rf_class_metrics out[]);
 
 /* Mean F1 of the classes that occur in labels or predictions. */
-double rf_f1_macro(const rf_class_score score[], int32_t classes);
+double rf_f1_macro(const rf_class_metrics of[], int32_t classes);
 
 /* Multi-label [n, K], each 0 or 1: F1 over all elements (micro), and the mean F1 of the labels (macro). */
 double rf_f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K);
@@ -39,7 +39,7 @@ double rf_f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, 
 
 /* Matthews' correlation coefficient for any number of classes (Gorodkin 2004): (t s - sum_k p_k t_k) / sqrt((s^2 - sum
  * p^2) (s^2 - sum t^2)) */
-double rf_matthews(const rf_class_score score[], int32_t classes, size_t n);
+double rf_matthews(const rf_class_metrics of[], int32_t classes, size_t n);
 
 /* Pearson's r; NaN for fewer than two pairs, for a constant, or if a value is NaN. */
 double rf_pearson(const double x[], const double y[], size_t n);

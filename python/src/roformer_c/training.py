@@ -293,9 +293,9 @@ def finetune(train: Optional[PathLike] = None, *, dev: Optional[PathLike] = None
     if model is not None or resume is None or several:
         shipped = "roformer-small-en-sentences" if task == "embed" else "roformer-small-en"
         o.set("model", _trained("model", model if model is not None else shipped))
-    ctx, run, scores = context(threads), _Run(callback), abi.rf_scores()
+    ctx, run, scores = context(threads), _Run(callback), abi.rf_metric_values()
     stopped = run(lambda report, why: int(lib.rf_finetune(ctx.address, byref(o.raw), report, None, byref(scores), why)))
-    found = {} if stopped else {s.name.decode(): float(s.value) for s in scores.score[:scores.n]}
+    found = {} if stopped else {s.name.decode(): float(s.value) for s in scores.metric[:scores.n]}
     return TrainingResult(run.saved, stopped, found)
 
 

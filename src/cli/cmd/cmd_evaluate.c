@@ -41,10 +41,10 @@ void cli_report_reading(const cli_io *io, const rf_reading *r)
 static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
 {
     rf_answerer *m;
-    rf_scores s;
+    rf_metric_values s;
     if (rf_answerer_open_as(io->ctx, folder, cli_dtype(a->dtype), &m, &io->why)) return cli_exit(io);
     if (!rf_answerer_evaluate(m, &a->f, a->f.dev, &s, &io->why)) {
-        cli_show_scores(&s, a->json, &io->why);
+        cli_show_metrics(&s, a->json, &io->why);
         cli_report_reading(io, rf_answerer_reading(m));
     }
     rf_answerer_close(m);
@@ -54,7 +54,7 @@ static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
 /* ---- loss, perplexity and accuracy on text ---- */
 
 /* With an error in the text, the scores of the part before it. */
-static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *why)
+static json_t *as_json(const rf_mlm_metrics *s, int64_t length, const rf_error *why)
 {
     json_t *o = json_pack("{s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "eval_loss", s->loss, "eval_accuracy", s->accuracy,
                           "perplexity", exp(s->loss), "labels", (json_int_t)s->labels, "tokens", (json_int_t)s->tokens,
@@ -63,7 +63,7 @@ static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *wh
     return o;
 }
 
-static void print_metrics(const rf_mlm_score *s, int64_t length)
+static void print_metrics(const rf_mlm_metrics *s, int64_t length)
 {
     printf("loss        %s\nperplexity  %s\naccuracy    %.2f %%\n", cli_fixed(s->loss, 4).text,
            cli_fixed(exp(s->loss), 2).text, 100 * s->accuracy);
@@ -71,7 +71,7 @@ static void print_metrics(const rf_mlm_score *s, int64_t length)
            (long long)s->labels, (long long)s->tokens, (long long)s->documents, (long long)length);
 }
 
-static rf_status evaluate_pieces(cli_io *io, const evaluate_args *a, int64_t length, rf_mlm_score *s)
+static rf_status evaluate_pieces(cli_io *io, const evaluate_args *a, int64_t length, rf_mlm_metrics *s)
 {
     rf_train_options t = a->f.t;
     t.max_length = length;
@@ -82,7 +82,7 @@ static rf_status evaluate_pieces(cli_io *io, const evaluate_args *a, int64_t len
 
 static int on_text(const evaluate_args *a, cli_io *io)
 {
-    rf_mlm_score s = {0};
+    rf_mlm_metrics s = {0};
     if (evaluate_pieces(io, a, a->f.t.max_length, &s) && !s.labels) return cli_exit(io);
     rf_error print = {0};
     if (io->why.code)
@@ -117,7 +117,7 @@ static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
                 lengths);
     at = lengths;
     for (int i = 0; !io->why.code && (length = next_length(&at)); i++) {
-        rf_mlm_score s = {0};
+        rf_mlm_metrics s = {0};
         if (evaluate_pieces(io, a, length, &s) && !s.labels) break;
         if (a->json) {
             cli_json_add(&all, as_json(&s, length, &io->why));
@@ -139,7 +139,7 @@ static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
 
 static int on_pairs(const evaluate_args *a, cli_io *io)
 {
-    rf_mlm_score s = {0};
+    rf_mlm_metrics s = {0};
     rf_error print = {0};
     if (rf_evaluate_pairs(io->ctx, &a->f.t, &s, &io->why)) return cli_exit(io);
     if (!isfinite(s.loss)) rf_fail(&io->why, RF_ENUMERIC, "the loss is not finite");

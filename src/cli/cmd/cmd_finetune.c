@@ -68,7 +68,7 @@ static int report(void *user, const rf_train_progress *p)
     return cli_training_goes_on();
 }
 
-/* The run that the scores belong to, of several. */
+/* The run that the metrics belong to, of several. */
 static json_t *best_json(const watch *w)
 {
     json_t *all = json_object();
@@ -79,11 +79,11 @@ static json_t *best_json(const watch *w)
     return all;
 }
 
-/* Takes ownership of `all`, to which the scores are added. */
-static int show_metrics(const rf_scores *s, json_t *all, bool json, rf_error *why)
+/* Takes ownership of `all`, to which the metrics are added. */
+static int show_metrics(const rf_metric_values *s, json_t *all, bool json, rf_error *why)
 {
     for (int i = 0; i < s->n; i++) {
-        const rf_score *x = &s->score[i];
+        const rf_metric_value *x = &s->metric[i];
         char name[48];
         snprintf(name, sizeof name, "eval_%s", x->name);
         if (json) cli_json_set(&all, name, isfinite(x->value) ? json_real(x->value) : json_null());
@@ -92,7 +92,7 @@ static int show_metrics(const rf_scores *s, json_t *all, bool json, rf_error *wh
     return json ? (int)cli_print_json(all, 0, why) : 0;
 }
 
-int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
+int cli_show_metrics(const rf_metric_values *s, bool json, rf_error *why)
 {
     return show_metrics(s, json ? json_object() : NULL, json, why);
 }
@@ -135,7 +135,7 @@ static int run(void *arguments, cli_io *io)
     rf_finetune_options *f = &a->f;
     char folder[4096];
     const bool many = f->k_fold > 1 || f->learning_rates;
-    rf_scores scores = {.n = 0};
+    rf_metric_values metrics = {.n = 0};
     watch w = {.io = io, .every = f->t.logging_steps, .folds = many};
     f->t.given = was_given;
     f->t.given_user = (void *)(uintptr_t)io->parsed;
@@ -155,9 +155,9 @@ static int run(void *arguments, cli_io *io)
     cli_signals_catch_save();
     cli_progress_init(&w.bar, io, 10);
     w.best = json_array();
-    const rf_status status = rf_finetune(io->ctx, f, report, &w, &scores, &io->why);
+    const rf_status status = rf_finetune(io->ctx, f, report, &w, &metrics, &io->why);
     cli_progress_clear(&w.bar);
-    if (!status) show_metrics(&scores, a->json ? best_json(&w) : NULL, a->json, &io->why);
+    if (!status) show_metrics(&metrics, a->json ? best_json(&w) : NULL, a->json, &io->why);
     if (!status && a->report) write_report(&w, io);
     json_decref(w.best);
     return status == RF_ESTOPPED ? stopped(&w, a->json, io) : cli_exit(io);

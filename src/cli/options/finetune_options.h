@@ -10,6 +10,6 @@
 void cli_report_reading(const cli_io *io, const rf_reading *r);
 
 /* One line for each metric, or one JSON object. */
-int cli_show_scores(const rf_scores *s, bool json, rf_error *why);
+int cli_show_metrics(const rf_metric_values *s, bool json, rf_error *why);
 
 #endif

@@ -4,7 +4,7 @@
  *     answer    the label of the largest z, with its p                                                               */
 #include <math.h>
 
-#include "task/scores.h"
+#include "task/metrics.h"
 #include "task/task.h"
 
 static rf_status example(rf__example *m, rf__items *out, rf_error *why)
@@ -25,30 +25,31 @@ static bool recognize(const rf_config *c)
 
 static bool has_metric(const rf__labeled *l, const char *name) { return l->n == 2 || strcmp(name, "f1"); }
 
-static void add_metrics(const int32_t gold[], const int32_t predicted[], size_t n, int32_t K, const rf_class_score c[],
-                        rf_scores *out)
+static void add_metrics(const int32_t gold[], const int32_t predicted[], size_t n, int32_t K,
+                        const rf_class_metrics c[], rf_metric_values *out)
 {
-    rf__score_add(out, "accuracy", rf_accuracy(gold, predicted, n));
-    if (K == 2) rf__score_add(out, "f1", c[1].f1);
-    rf__score_add(out, "f1_macro", rf_f1_macro(c, K));
-    rf__score_add(out, "matthews_correlation", rf_matthews(c, K, n));
+    rf__metric_add(out, "accuracy", rf_accuracy(gold, predicted, n));
+    if (K == 2) rf__metric_add(out, "f1", c[1].f1);
+    rf__metric_add(out, "f1_macro", rf_f1_macro(c, K));
+    rf__metric_add(out, "matthews_correlation", rf_matthews(c, K, n));
 }
 
-static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                          rf_error *why)
 {
     (void)l;
     int32_t *gold, *predicted;
     size_t n = 0;
     const size_t K = (size_t)t->K;
-    rf_class_score *c = rf__calloc(t->ctx, K, sizeof *c);
-    const rf_status status = c ? rf__label_pairs(t, t->n, &gold, &predicted, why) : rf__score_no_memory(t, why);
+    rf_class_metrics *c = rf__calloc(t->ctx, K, sizeof *c);
+    const rf_status status = c ? rf__label_pairs(t, t->n, &gold, &predicted, why) : rf__metrics_no_memory(t, why);
     if (!status) {
         for (size_t i = 0; i < t->n; i++)
             if (t->label[i] >= 0) {
                 gold[n] = t->label[i];
                 predicted[n++] = (int32_t)rf__largest(a->logit + i * K, t->K);
             }
-        rf_class_scores(gold, predicted, n, (int32_t)K, c);
+        rf_metrics_by_class(gold, predicted, n, (int32_t)K, c);
         add_metrics(gold, predicted, n, (int32_t)K, c, out);
         rf__free(t->ctx, gold);
     }
@@ -93,7 +94,7 @@ const rf__task rf__task_cls = {
     .recognize = recognize,
     .loss = rf__task_row_loss,
     .metric = "accuracy",
-    .score = evaluate,
+    .evaluate = evaluate,
     .has_metric = has_metric,
     .probabilities = probabilities,
     .function = "Softmax",

@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "graph/graph.h"
-#include "task/scores.h"
+#include "task/metrics.h"
 #include "task/task.h"
 
 /* ---- examples ---- */
@@ -216,7 +216,7 @@ static const char *function_of(const rf_finetune_options *o)
     return o->loss == RF_LOSS_MSE || o->loss == RF_LOSS_MARGIN_MSE ? "Identity" : "Sigmoid";
 }
 
-/* ---- scores ---- */
+/* ---- metrics ---- */
 
 static const char *const of_lists[] = {"map", "mrr_at_10", "ndcg_at_10", NULL},
                          *const of_pairs[] = {"pearson", "spearmanr", NULL},
@@ -233,21 +233,22 @@ static const char *why_not(const rf__labeled *l)
     return l->scored ? "the examples are pairs of texts" : "the examples are lists of documents";
 }
 
-static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                          rf_error *why)
 {
     (void)l;
     const size_t n = t->sequences;
     double (*f)(double z);
     rf_status status = rf__score_function(a->function, &f, why);
     double *x = status ? NULL : rf__calloc(t->ctx, 2 * n, sizeof *x);
-    if (!status && !x) status = rf__score_no_memory(t, why);
+    if (!status && !x) status = rf__metrics_no_memory(t, why);
     for (size_t s = 0; s < n && !status; s++) {
         x[s] = (double)t->target[s];
         x[n + s] = f((double)a->logit[s]);
         if (isnan(x[n + s])) status = rf_fail(why, RF_ENUMERIC, "pair %zu: expected a number, got NaN", s + 1);
     }
-    if (!status && has_lists(t)) status = rf__score_lists(t->ctx, t->first, t->n, t->target, x + n, out, why);
-    else if (!status) status = rf__score_pairs(t->ctx, x, x + n, n, 2, out, why);
+    if (!status && has_lists(t)) status = rf__list_metrics(t->ctx, t->first, t->n, t->target, x + n, out, why);
+    else if (!status) status = rf__pair_metrics(t->ctx, x, x + n, n, 2, out, why);
     if (x) rf__free(t->ctx, x);
     return status;
 }
@@ -291,7 +292,7 @@ const rf__task rf__task_cross = {
     .function_of = function_of,
     .metric = "spearmanr",
     .other_metric = "ndcg_at_10",
-    .score = evaluate,
+    .evaluate = evaluate,
     .has_metric = has_metric,
     .why_not = why_not,
     .probabilities = rf__task_sigmoid,

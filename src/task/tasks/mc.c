@@ -36,7 +36,8 @@ static int64_t chosen(const rf__answers *a, const rf__items *t, size_t i)
     return rf__largest(a->logit + t->first[i], (int64_t)(t->first[i + 1] - t->first[i]));
 }
 
-static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                          rf_error *why)
 {
     (void)l, (void)why;
     double right = 0, all = 0;
@@ -45,7 +46,7 @@ static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__la
         right += chosen(a, t, i) == t->label[i];
         all++;
     }
-    rf__score_add(out, "accuracy", right / all);
+    rf__metric_add(out, "accuracy", right / all);
     return RF_OK;
 }
 
@@ -67,7 +68,7 @@ const rf__task rf__task_mc = {
     .recognize = rf__task_any,
     .loss = loss,
     .metric = "accuracy",
-    .score = evaluate,
+    .evaluate = evaluate,
     .columns = "label",
     .between = ',',
     .predict = predict,

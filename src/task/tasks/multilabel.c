@@ -4,7 +4,7 @@
  *     answer    the labels with z > 0 */
 #include <math.h>
 
-#include "task/scores.h"
+#include "task/metrics.h"
 #include "task/task.h"
 
 /* "a, b", or in JSON a list. */
@@ -41,21 +41,22 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return rf_binary_loss(g, z, b->target, weight, sum);
 }
 
-static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                          rf_error *why)
 {
     (void)l;
     const size_t K = (size_t)t->K, all = t->n * K;
     uint8_t *gold = rf__calloc(t->ctx, 2, all);
     size_t same = 0;
-    if (!gold) return rf__score_no_memory(t, why);
+    if (!gold) return rf__metrics_no_memory(t, why);
     for (size_t i = 0; i < all; i++) {
         gold[i] = t->target[i] > 0.5F;
         gold[all + i] = a->logit[i] > 0;
     }
     for (size_t i = 0; i < t->n; i++) same += !memcmp(gold + i * K, gold + all + i * K, K);
-    rf__score_add(out, "accuracy", (double)same / (double)t->n);
-    rf__score_add(out, "f1_micro", rf_f1_cells(gold, gold + all, t->n, (int32_t)K));
-    rf__score_add(out, "f1_macro", rf_f1_labels(gold, gold + all, t->n, (int32_t)K));
+    rf__metric_add(out, "accuracy", (double)same / (double)t->n);
+    rf__metric_add(out, "f1_micro", rf_f1_cells(gold, gold + all, t->n, (int32_t)K));
+    rf__metric_add(out, "f1_macro", rf_f1_labels(gold, gold + all, t->n, (int32_t)K));
     rf__free(t->ctx, gold);
     return RF_OK;
 }
@@ -89,7 +90,7 @@ const rf__task rf__task_multilabel = {
     .recognize = recognize,
     .loss = loss,
     .metric = "f1_micro",
-    .score = evaluate,
+    .evaluate = evaluate,
     .probabilities = rf__task_sigmoid,
     .function = "Sigmoid",
     .columns = "labels",

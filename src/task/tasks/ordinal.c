@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "task/scores.h"
+#include "task/metrics.h"
 #include "task/task.h"
 
 static int64_t outputs(int64_t labels) { return labels - 1; }
@@ -43,23 +43,24 @@ static int32_t above(const float *x, int64_t n, float least)
     return count;
 }
 
-static rf_status add_metrics(const rf__items *t, const int32_t gold[], const int32_t predicted[], rf_scores *out,
+static rf_status add_metrics(const rf__items *t, const int32_t gold[], const int32_t predicted[], rf_metric_values *out,
                              rf_error *why)
 {
     double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x), spearman = NAN;
-    if (!x) return rf__score_no_memory(t, why);
+    if (!x) return rf__metrics_no_memory(t, why);
     for (size_t i = 0; i < t->n; i++) x[i] = gold[i], x[t->n + i] = predicted[i];
     const rf_status status = rf_spearman(t->ctx, x, x + t->n, t->n, &spearman, why);
     rf__free(t->ctx, x);
     if (status) return status;
-    rf__score_add(out, "accuracy", rf_accuracy(gold, predicted, t->n));
-    rf__score_add(out, "mae", rf_mean_absolute_error(gold, predicted, t->n));
-    rf__score_add(out, "quadratic_kappa", rf_quadratic_kappa(gold, predicted, t->n));
-    rf__score_add(out, "spearmanr", spearman);
+    rf__metric_add(out, "accuracy", rf_accuracy(gold, predicted, t->n));
+    rf__metric_add(out, "mae", rf_mean_absolute_error(gold, predicted, t->n));
+    rf__metric_add(out, "quadratic_kappa", rf_quadratic_kappa(gold, predicted, t->n));
+    rf__metric_add(out, "spearmanr", spearman);
     return RF_OK;
 }
 
-static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                          rf_error *why)
 {
     (void)l;
     int32_t *gold, *predicted;
@@ -122,7 +123,7 @@ const rf__task rf__task_ordinal = {
     .name_output = name_output,
     .loss = loss,
     .metric = "quadratic_kappa",
-    .score = evaluate,
+    .evaluate = evaluate,
     .probabilities = probabilities,
     .columns = "label\tscore",
     .between = ',',

@@ -4,7 +4,7 @@
  *     answer    the best span of all windows of a context (answers.c) */
 #include <math.h>
 
-#include "task/scores.h"
+#include "task/metrics.h"
 #include "task/task.h"
 
 static int64_t outputs(int64_t labels)
@@ -90,7 +90,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return rf_span_loss(g, z, b->start, b->B, b->label, weight, sum, NULL);
 }
 
-/* ---- scores ---- */
+/* ---- metrics ---- */
 
 /* The bytes of the context of question q, as a string. */
 static char *part(const rf__items *t, size_t q, rf__byte_range s)
@@ -109,8 +109,8 @@ static rf_status compare(const rf__items *t, size_t q, rf__byte_range gold, cons
 {
     double e = 0, f = 0, empty = 0;
     char *is = part(t, q, gold);
-    rf_status status = is ? rf__squad_score(t->ctx, is, "", &empty, &f, why) : rf__score_no_memory(t, why);
-    if (!status) status = rf__squad_score(t->ctx, is, said, &e, &f, why);
+    rf_status status = is ? rf__squad_metrics(t->ctx, is, "", &empty, &f, why) : rf__metrics_no_memory(t, why);
+    if (!status) status = rf__squad_metrics(t->ctx, is, said, &e, &f, why);
     rf__free(t->ctx, is);
     if (status || (empty > 0 && gold.end > gold.begin)) return status;
     *to = (best){true, fmax(to->exact, e), fmax(to->f1, f)};
@@ -122,7 +122,7 @@ static rf_status evaluate_question(const rf__answers *a, const rf__items *t, siz
 {
     double score;
     char *said = part(t, q, rf__answer_bytes(a, t, q, &score));
-    rf_status status = said ? RF_OK : rf__score_no_memory(t, why);
+    rf_status status = said ? RF_OK : rf__metrics_no_memory(t, why);
     *to = (best){0};
     for (size_t i = t->gold_at[q]; i < t->gold_at[q + 1] && !status; i++)
         status = compare(t, q, (rf__byte_range){t->gold[2 * i], t->gold[2 * i + 1]}, said, to, why);
@@ -131,7 +131,8 @@ static rf_status evaluate_question(const rf__answers *a, const rf__items *t, siz
     return status;
 }
 
-static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                          rf_error *why)
 {
     (void)l;
     double exact = 0, f1 = 0;
@@ -142,8 +143,8 @@ static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__la
         exact += one.exact;
         f1 += one.f1;
     }
-    rf__score_add(out, "exact_match", exact / (double)t->questions);
-    rf__score_add(out, "f1", f1 / (double)t->questions);
+    rf__metric_add(out, "exact_match", exact / (double)t->questions);
+    rf__metric_add(out, "f1", f1 / (double)t->questions);
     return RF_OK;
 }
 
@@ -184,7 +185,7 @@ const rf__task rf__task_qa = {
     .recognize = rf__task_any,
     .loss = loss,
     .metric = "f1",
-    .score = evaluate,
+    .evaluate = evaluate,
     .columns = "answer\tscore",
     .between = ',',
     .predict = predict,

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "task/scores.h"
+#include "task/metrics.h"
 #include "task/task.h"
 
 static rf_status example(rf__example *m, rf__items *out, rf_error *why)
@@ -28,12 +28,13 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     return rf_square_loss(g, z, b->target, weight, sum);
 }
 
-static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                          rf_error *why)
 {
     (void)l;
     const size_t n = t->n;
     double *x = rf__calloc(t->ctx, 2 * n, sizeof *x), spearman = NAN, square = 0;
-    if (!x) return rf__score_no_memory(t, why);
+    if (!x) return rf__metrics_no_memory(t, why);
     for (size_t i = 0; i < n; i++) {
         x[i] = t->target[i];
         x[n + i] = a->logit[i];
@@ -41,9 +42,9 @@ static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__la
     }
     const rf_status status = rf_spearman(t->ctx, x, x + n, n, &spearman, why);
     if (!status) {
-        rf__score_add(out, "mse", square / (double)n);
-        rf__score_add(out, "pearson", rf_pearson(x, x + n, n));
-        rf__score_add(out, "spearmanr", spearman);
+        rf__metric_add(out, "mse", square / (double)n);
+        rf__metric_add(out, "pearson", rf_pearson(x, x + n, n));
+        rf__metric_add(out, "spearmanr", spearman);
     }
     rf__free(t->ctx, x);
     return status;
@@ -74,7 +75,7 @@ const rf__task rf__task_reg = {
     .recognize = recognize,
     .loss = loss,
     .metric = "pearson",
-    .score = evaluate,
+    .evaluate = evaluate,
     .probabilities = probabilities,
     .function = "Identity",
     .columns = "score",

@@ -5,7 +5,7 @@
  *               see, because normalization removes it or the sentence was truncated before it */
 #include <stdio.h>
 
-#include "task/scores.h"
+#include "task/metrics.h"
 #include "task/task.h"
 
 static rf_status labels(const rf__labeled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why)
@@ -46,7 +46,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     return status;
 }
 
-/* ---- scores ---- */
+/* ---- metrics ---- */
 
 static bool has_entities(const rf__labeled *l) { return rf__tags_are_entities(rf__labeled_names(l), (int64_t)l->n); }
 static bool has_metric(const rf__labeled *l, const char *name) { return !strcmp(name, "accuracy") || has_entities(l); }
@@ -96,19 +96,20 @@ static void count(const rf__answers *a, const rf__items *t, const rf__labeled *l
     rf__count_entities(gold, predicted, n, &to->entities);
 }
 
-static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_scores *out, rf_error *why)
+static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
+                          rf_error *why)
 {
     const char **gold = rf__calloc(t->ctx, 2 * (size_t)t->max_length, sizeof *gold);
     counts c = {0};
-    if (!gold) return rf__score_no_memory(t, why);
+    if (!gold) return rf__metrics_no_memory(t, why);
     for (size_t i = 0; i < t->n; i++) count(a, t, l, i, gold, &c);
     rf__free(t->ctx, (void *)gold);
-    rf__score_add(out, "accuracy", c.right / c.all);
+    rf__metric_add(out, "accuracy", c.right / c.all);
     if (!has_entities(l)) return RF_OK;
     const rf__entity_count *e = &c.entities;
-    rf__score_add(out, "precision", e->predictions ? (double)e->hits / (double)e->predictions : 0);
-    rf__score_add(out, "recall", e->labels ? (double)e->hits / (double)e->labels : 0);
-    rf__score_add(out, "f1", rf__entity_f1(e));
+    rf__metric_add(out, "precision", e->predictions ? (double)e->hits / (double)e->predictions : 0);
+    rf__metric_add(out, "recall", e->labels ? (double)e->hits / (double)e->labels : 0);
+    rf__metric_add(out, "f1", rf__entity_f1(e));
     return RF_OK;
 }
 
@@ -145,7 +146,7 @@ const rf__task rf__task_tag = {
     .recognize = rf__task_any,
     .loss = rf__task_row_loss,
     .metric = "f1",
-    .score = evaluate,
+    .evaluate = evaluate,
     .has_metric = has_metric,
     .why_not = why_not,
     .remark = remark,

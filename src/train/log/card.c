@@ -185,7 +185,7 @@ static void index_of_results(FILE *f, const rf__card *c, const char *name)
     part file[FILES];
     const char *of = files(c, "dev", file) ? file[0].text : "held-out text";
     int n = 0;
-    for (int i = 0; i < c->scores.n; i++) n += isfinite(c->scores.score[i].value) != 0;
+    for (int i = 0; i < c->metrics.n; i++) n += isfinite(c->metrics.metric[i].value) != 0;
     if (!n) return;
     fprintf(f, "model-index:\n- name: ");
     yaml(f, name);
@@ -194,9 +194,9 @@ static void index_of_results(FILE *f, const rf__card *c, const char *name)
     fprintf(f, "\n      type: ");
     yaml(f, of);
     fprintf(f, "\n    metrics:\n");
-    for (int i = 0; i < c->scores.n; i++)
-        if (isfinite(c->scores.score[i].value))
-            fprintf(f, "    - type: %s\n      value: %.6f\n", c->scores.score[i].name, c->scores.score[i].value);
+    for (int i = 0; i < c->metrics.n; i++)
+        if (isfinite(c->metrics.metric[i].value))
+            fprintf(f, "    - type: %s\n      value: %.6f\n", c->metrics.metric[i].name, c->metrics.metric[i].value);
 }
 
 static void header(FILE *f, const rf__card *c, const char *name)
@@ -208,9 +208,9 @@ static void header(FILE *f, const rf__card *c, const char *name)
     fprintf(f, "---\nlibrary_name: %s\npipeline_tag: %s\ntags:\n- roformer\n", library,
             kind_of(c->config).pipeline);
     if (!strncmp(task, "glue/", 5)) fprintf(f, "datasets:\n- glue\n");
-    for (int i = 0, n = 0; i < c->scores.n; i++)
-        if (strcmp(c->scores.score[i].name, "loss"))
-            fprintf(f, "%s- %s\n", n++ ? "" : "metrics:\n", c->scores.score[i].name);
+    for (int i = 0, n = 0; i < c->metrics.n; i++)
+        if (strcmp(c->metrics.metric[i].name, "loss"))
+            fprintf(f, "%s- %s\n", n++ ? "" : "metrics:\n", c->metrics.metric[i].name);
     index_of_results(f, c, name);
     fprintf(f, "---\n%s\n\n", mark);
 }
@@ -253,7 +253,7 @@ static void first_words(FILE *f, const rf__card *c, const char *name)
 static void results(FILE *f, const rf__card *c)
 {
     part file[FILES];
-    if (!c->scores.n) return;
+    if (!c->metrics.n) return;
     fprintf(f, "\n## Results\n\nOn ");
     if (files(c, "dev", file)) plain(f, file[0].text);
     else
@@ -261,9 +261,9 @@ static void results(FILE *f, const rf__card *c)
                        ? "the held-out part of the training file"
                        : "held-out text");
     fprintf(f, ", after %lld update%s:\n\n| | |\n|---|---:|\n", (long long)c->steps, c->steps == 1 ? "" : "s");
-    for (int i = 0; i < c->scores.n; i++) {
-        fprintf(f, "| `%s` | ", c->scores.score[i].name);
-        if (isfinite(c->scores.score[i].value)) fprintf(f, "%.4f |\n", c->scores.score[i].value);
+    for (int i = 0; i < c->metrics.n; i++) {
+        fprintf(f, "| `%s` | ", c->metrics.metric[i].name);
+        if (isfinite(c->metrics.metric[i].value)) fprintf(f, "%.4f |\n", c->metrics.metric[i].value);
         else fprintf(f, "not defined |\n");
     }
 }

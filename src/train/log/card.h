@@ -19,7 +19,7 @@ typedef struct rf__card {
     const json_t *stages;               /* rows of stages, as in all_results.json; or NULL                            */
     int64_t steps;
     double epochs;
-    rf_scores scores;                   /* of the model in the folder; may be empty                                   */
+    rf_metric_values metrics;           /* of the model in the folder; may be empty                                   */
 } rf__card;
 
 /* Writes folder/README.md, completely or not at all. The same card gives the same bytes; files are named without their

@@ -1,8 +1,8 @@
 /* results.c — all_results.json, with the keys of transformers' Trainer.save_metrics:
  *
  *     epoch, train_loss (the mean of the steps' losses), train_runtime, train_samples, train_samples_per_second,
- *     train_steps_per_second, num_input_tokens_seen; eval_<score>, eval_runtime, eval_samples, eval_samples_per_second;
- *     perplexity of pre-training; stages, a list, of a run that has them */
+ *     train_steps_per_second, num_input_tokens_seen; eval_<metric>, eval_runtime, eval_samples,
+ *     eval_samples_per_second; perplexity of pre-training; stages, a list, of a run that has them */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void put_training(const rf__results *r, json_t **all)
     const rf__state *t = r->state;
     set_number(all, "epoch", r->epoch);
     rf__json_set(all, "train_samples", json_integer(r->train_samples));
-    if (r->stages) rf__json_set(all, "stages", rf__stages_scores(r->stages, t));
+    if (r->stages) rf__json_set(all, "stages", rf__stages_metrics(r->stages, t));
     rf__json_set(all, "num_input_tokens_seen", json_integer(t->tokens));
     if (t->total.steps) set_number(all, "train_loss", t->total.loss / (double)t->total.steps);
     if (!(t->seconds > 0)) return;
@@ -31,14 +31,14 @@ static void put_training(const rf__results *r, json_t **all)
 
 static void put_evaluation(const rf__results *r, json_t **all)
 {
-    for (int i = 0; i < r->scores.n; i++) {
-        const rf_score *s = &r->scores.score[i];
+    for (int i = 0; i < r->metrics.n; i++) {
+        const rf_metric_value *s = &r->metrics.metric[i];
         char name[64];
         snprintf(name, sizeof name, "eval_%s", s->name);
         if (strcmp(s->name, "perplexity") != 0) set_number(all, name, s->value);
         if (r->tokens && !strcmp(s->name, "loss")) set_number(all, "perplexity", exp(s->value));
     }
-    if (!r->scores.n) return;
+    if (!r->metrics.n) return;
     rf__json_set(all, "eval_samples", json_integer(r->eval_samples));
     if (!(r->eval_seconds > 0)) return;
     set_number(all, "eval_runtime", r->eval_seconds);

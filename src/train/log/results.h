@@ -13,8 +13,8 @@ typedef struct rf__results {
     const rf__stages *stages;               /* or NULL                                                                */
     double epoch;
     int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                       */
-    double eval_seconds;                    /* of the evaluation that gave `scores`; 0: unknown                       */
-    rf_scores scores;                       /* of the model in the folder; may be empty                               */
+    double eval_seconds;                    /* of the evaluation that gave `metrics`; 0: unknown                      */
+    rf_metric_values metrics;               /* of the model in the folder; may be empty                               */
     bool tokens;                            /* pre-training: perplexity is a result, too                              */
 } rf__results;
 

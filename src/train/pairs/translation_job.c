@@ -133,7 +133,7 @@ static rf_status read_pairs(rf__run *r, rf__pair_training *t, rf_error *why)
     const int64_t most = o->max_length - 1;                          /* and the token that marks its end */
     const bool drawn = o->subword_sampling > 0;
     const rf__pair_limits limits = {{most, most}, o->max_length_ratio, {drawn, drawn}},
-                          any = {{most, most}, 0, {[RF__TARGET_SIDE] = rf__translation_scored(o)}};
+                          any = {{most, most}, 0, {[RF__TARGET_SIDE] = rf__translation_has_bleu(o)}};
     const rf__pair_files files = training_files(o), held = held_files(o);
     rf_status status = drawn ? begin_sampling(r, t, why) : RF_OK;
     if (!status) status = rf__pairs_read(r->ctx, r->tokenizer, &files, &limits, count_pairs, r, &t->train, why);
@@ -221,7 +221,7 @@ static void memory(const rf__run *r, rf__memory_job *own)
     int64_t source;
     const int64_t tokens = rf__translation_tokens(&t->train, &source);
     *own = (rf__memory_job){.source = tokens ? (double)source / (double)tokens : 0.5,
-                            .copies = rf__translation_scored(&r->o) ? (double)r->params.total * sizeof(float) : 0};
+                            .copies = rf__translation_has_bleu(&r->o) ? (double)r->params.total * sizeof(float) : 0};
 }
 
 static bool continues_model(const rf__run *r) { return !*r->from && !r->o.config && rf__holds_weights(r->o.model); }
@@ -275,7 +275,7 @@ static rf_status need_held_out(rf__run *r, const rf__pair_training *t, rf_error 
                        : o->early_stopping_patience ? "early_stopping_patience"
                        : o->average_best            ? "average_best"
                        : o->eval_bleu               ? "eval_bleu"
-                       : rf__translation_scored(o)  ? "metric_for_best_model"
+                       : rf__translation_has_bleu(o)  ? "metric_for_best_model"
                                                     : NULL;
     if (t->held.n) return RF_OK;
     if (what)
@@ -323,11 +323,11 @@ static void report_bleu(rf__run *r)
 {
     static const char *const of[] = {"eval_num_beams", "bleu_tokenize"};
     const rf__pair_training *t = r->task;
-    if (rf__translation_scored(&r->o) && r->o.eval_steps)
+    if (rf__translation_has_bleu(&r->o) && r->o.eval_steps)
         rf__run_notify(r, "note", "BLEU in evaluations: %zu pairs, %lld beam%s, tok:%s", t->held.n,
                        (long long)r->o.eval_num_beams, r->o.eval_num_beams > 1 ? "s" : "",
                        rf__mt_tokenizer_name(r->o.bleu_tokenize));
-    for (size_t i = 0; i < RF_COUNT(of) && !rf__translation_scored(&r->o); i++)
+    for (size_t i = 0; i < RF_COUNT(of) && !rf__translation_has_bleu(&r->o); i++)
         if (rf__options_chosen(&r->o, &r->usual, of[i]))
             rf__run_notify(r, "note", "options without effect: %s (eval_bleu is false)", of[i]);
 }
@@ -375,15 +375,15 @@ static json_t *defaults(void)
 static rf_status finish(rf__run *r, rf_error *why)
 {
     const rf__pair_training *t = r->task;
-    rf__scorer s;
+    rf__evaluator s;
     if (r->final.known || !t->held.n) return RF_OK;
-    const rf_status status = rf__translation_score(r, true, &s, why);
+    const rf_status status = rf__translation_loss(r, true, &s, why);
     if (status || !s.labels) return status;
     r->final.known = true;
     r->final.loss = s.loss / (double)s.labels;
     r->final.accuracy = (double)s.hits / (double)s.labels;
     r->final.bleu = NAN;
-    return rf__translation_scored(&r->o) ? rf__translation_bleu(r, true, &r->final.bleu, why) : RF_OK;
+    return rf__translation_has_bleu(&r->o) ? rf__translation_bleu(r, true, &r->final.bleu, why) : RF_OK;
 }
 
 static const rf__job job = {.usual = run_defaults,

@@ -30,12 +30,12 @@ rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, d
 
 /* eval_loss and eval_accuracy of the current weights; rf__translation_evaluate also writes them to this step's line of
  * metrics.jsonl. alone: computed by this rank, while the others wait for it. */
-rf_status rf__translation_score(rf__run *r, bool alone, rf__scorer *out, rf_error *why);
+rf_status rf__translation_loss(rf__run *r, bool alone, rf__evaluator *out, rf_error *why);
 rf_status rf__translation_evaluate(rf__run *r, rf_error *why);
 
 /* Whether evaluations also translate. BLEU of the held-out pairs, in percent, with the current weights; NaN if the
  * weights give no finite result (translation_bleu.c). */
-static inline bool rf__translation_scored(const rf_train_options *o)
+static inline bool rf__translation_has_bleu(const rf_train_options *o)
 {
     return o->eval_bleu || o->metric_for_best_model == RF_METRIC_BLEU;
 }

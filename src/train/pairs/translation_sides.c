@@ -26,11 +26,11 @@ static rf__pairs exchanged(const rf__pairs *p)
 static rf_status loss_of(rf__run *r, const rf__pairs *p, double *loss, rf_error *why)
 {
     rf__pair_training *t = r->task;
-    rf__scorer s = {.graph = r->graph, .encoder = r->encoder, .pairs = &t->batch[0], .ctx = r->ctx};
+    rf__evaluator s = {.graph = r->graph, .encoder = r->encoder, .pairs = &t->batch[0], .ctx = r->ctx};
     size_t at = 0;
     rf__pairs_pack_in_order(p, &t->marks, &at, &t->batch[0]);
-    rf_status status = rf__score_flush(&s, why);
-    if (!status) status = rf__score_end(&s, why);
+    rf_status status = rf__evaluator_flush(&s, why);
+    if (!status) status = rf__evaluator_end(&s, why);
     *loss = s.labels ? s.loss / (double)s.labels : NAN;
     return status;
 }

@@ -46,11 +46,11 @@ rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, d
 
 /* ---- evaluating ---- */
 
-rf_status rf__translation_score(rf__run *r, bool alone, rf__scorer *out, rf_error *why)
+rf_status rf__translation_loss(rf__run *r, bool alone, rf__evaluator *out, rf_error *why)
 {
     rf__pair_training *t = r->task;
-    rf__scorer *s = out;
-    *s = (rf__scorer){.graph = r->graph,
+    rf__evaluator *s = out;
+    *s = (rf__evaluator){.graph = r->graph,
                       .encoder = r->encoder,
                       .pairs = &t->evaluated,
                       .ctx = r->ctx,
@@ -66,9 +66,9 @@ rf_status rf__translation_score(rf__run *r, bool alone, rf__scorer *out, rf_erro
         if (!status && stop) status = RF_ESTOPPED;
         if (status) break;
         rf__pairs_pack_in_order(&t->held, &t->marks, &at, &t->evaluated);
-        status = rf__score_flush(s, why);
+        status = rf__evaluator_flush(s, why);
     }
-    if (!status) status = rf__score_end(s, why);
+    if (!status) status = rf__evaluator_end(s, why);
     rf__free(r->ctx, s->own);
     s->own = NULL;
     return status;
@@ -77,20 +77,20 @@ rf_status rf__translation_score(rf__run *r, bool alone, rf__scorer *out, rf_erro
 rf_status rf__translation_evaluate(rf__run *r, rf_error *why)
 {
     rf__state *t = &r->state;
-    rf__scorer s;
+    rf__evaluator s;
     const double begin = rf__seconds();
-    const rf_status status = rf__translation_score(r, false, &s, why);
+    const rf_status status = rf__translation_loss(r, false, &s, why);
     if (status || !s.labels) return status;
     t->eval_loss = s.loss / (double)s.labels;
     t->eval_accuracy = (double)s.hits / (double)s.labels;
-    if (rf__translation_scored(&r->o) && rf__translation_bleu(r, false, &t->eval_bleu, why)) return why->code;
+    if (rf__translation_has_bleu(&r->o) && rf__translation_bleu(r, false, &t->eval_bleu, why)) return why->code;
     t->eval_step = t->step;
     r->eval_seconds = rf__seconds() - begin;
     json_t *line = json_pack("{s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r));
     rf__json_set(&line, "eval_loss", isfinite(t->eval_loss) ? json_real(t->eval_loss) : json_null());
     rf__json_set(&line, "eval_perplexity", isfinite(t->eval_loss) ? json_real(exp(t->eval_loss)) : json_null());
     rf__json_set(&line, "eval_accuracy", json_real(t->eval_accuracy));
-    if (rf__translation_scored(&r->o))
+    if (rf__translation_has_bleu(&r->o))
         rf__json_set(&line, "eval_bleu", isfinite(t->eval_bleu) ? json_real(t->eval_bleu) : json_null());
     rf__json_set(&line, "eval_labels", json_integer(s.labels));
     rf__json_set(&line, "eval_tokens", json_integer(s.tokens));

@@ -1,8 +1,8 @@
-/* test_scores_answers.c — mirrors src/task/metrics_answers.c.  1,000 random pairs of answers compared with
+/* test_metrics_answers.c — mirrors src/task/metrics_answers.c.  1,000 random pairs of answers compared with
  * transformers' SQuAD metrics, stored by tools/golden/golden_answers.py.  The tolerance 1e-12 allows for roundings of
  * 1.1e-16. */
 #include "one_context.h"
-#include "task/scores.h"
+#include "task/metrics.h"
 
 enum { CASES = 1000 };
 
@@ -49,7 +49,7 @@ static void answers(void **state)
         sentence(11, (uint64_t)c, gold);
         if (c % 5 == 0) upper(gold, predicted);
         else sentence(12, (uint64_t)c, predicted);
-        assert_int_equal(rf__squad_score(ctx, gold, predicted, &exact, &f1, NULL), RF_OK);
+        assert_int_equal(rf__squad_metrics(ctx, gold, predicted, &exact, &f1, NULL), RF_OK);
         assert_int_equal(fscanf(f, "%lf %lf", &expected_exact, &expected_f1), 2);
         if (exact != expected_exact || fabs(f1 - expected_f1) > 1e-12)
             fail_msg("case %d, '%s' and '%s': %g %.17g, not %g %.17g", c, gold, predicted, exact, f1, expected_exact,
@@ -77,7 +77,7 @@ static void refusals(void **state)
     (void)state;
     double exact, f1;
     rf_error why = {0};
-    rf__squad_score(ctx, "a\xC3", "b", &exact, &f1, &why);
+    rf__squad_metrics(ctx, "a\xC3", "b", &exact, &f1, &why);
     t_failed(&why, RF_EDATA, "scores: expected UTF-8");
     for (long fail = 1; fail <= 4; fail++) {
         t_memory memory = {0};
@@ -85,7 +85,7 @@ static void refusals(void **state)
         const long live = memory.live;
         memory.calls = 0;
         memory.fail = fail;
-        assert_int_equal(rf__squad_score(poor, "a", "b", &exact, &f1, NULL), RF_ENOMEM);
+        assert_int_equal(rf__squad_metrics(poor, "a", "b", &exact, &f1, NULL), RF_ENOMEM);
         assert_int_equal(memory.live, live);
         rf_ctx_free(poor);
     }
@@ -95,5 +95,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(normal_answers),
                                        cmocka_unit_test(refusals)};
-    return cmocka_run_group_tests_name("train/scores_answers", tests, setup, teardown);
+    return cmocka_run_group_tests_name("task/metrics_answers", tests, setup, teardown);
 }

@@ -1,10 +1,10 @@
-/* test_scores.c — mirrors src/task/scores.c.  The cases are those of tools/golden/golden_scores.py, drawn in the same
+/* test_metrics.c — mirrors src/task/metrics.c.  The cases are those of tools/golden/golden_scores.py, drawn in the same
  * order; the results in tests/golden/train/scores.txt come from scikit-learn, scipy, transformers and seqeval. */
 #include <math.h>
 #include <stdio.h>
 
 #include "t.h"
-#include "task/scores.h"
+#include "task/metrics.h"
 
 enum { CASES = 1000, MOST = 64 };
 
@@ -29,14 +29,14 @@ static void same(double got, double expected, int number, const char *what)
 static void classes(double out[4], double ordered[2])
 {
     int32_t label[MOST], predicted[MOST];
-    rf_class_score score[8];
+    rf_class_metrics score[8];
     const uint32_t n = 1 + below(60), k = 2 + below(4), mode = below(6);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t a = below(k), b = below(k);
         label[i] = (int32_t)(mode == 0 ? 1 : a);
         predicted[i] = (int32_t)(mode == 1 ? 1 : mode == 2 ? a : b);
     }
-    rf_class_scores(label, predicted, n, (int32_t)k, score);
+    rf_metrics_by_class(label, predicted, n, (int32_t)k, score);
     out[0] = rf_accuracy(label, predicted, n);
     out[1] = rf_f1_macro(score, (int32_t)k);
     out[2] = k == 2 ? score[1].f1 : 0;
@@ -172,7 +172,7 @@ static void as_others_compute(void **state)
         numbers(ctx, got + 6);
         words(a);
         words(b);
-        assert_int_equal(rf__squad_score(ctx, a, b, &got[8], &got[9], NULL), RF_OK);
+        assert_int_equal(rf__squad_metrics(ctx, a, b, &got[8], &got[9], NULL), RF_OK);
         for (int i = 0; i < 12; i++) {
             assert_int_equal(fscanf(f, "%lf", &expected), 1);
             same(got[i], expected, number, what[i]);
@@ -201,8 +201,8 @@ static void as_others_compute(void **state)
 static void nothing_to_measure(void **state)
 {
     (void)state;
-    rf_class_score score[2];
-    rf_class_scores(NULL, NULL, 0, 2, score);
+    rf_class_metrics score[2];
+    rf_metrics_by_class(NULL, NULL, 0, 2, score);
     assert_true(isnan(rf_accuracy(NULL, NULL, 0)));
     assert_true(isnan(rf_mean_absolute_error(NULL, NULL, 0)) && isnan(rf_quadratic_kappa(NULL, NULL, 0)));
     assert_true(rf_f1_macro(score, 2) == 0 && rf_matthews(score, 2, 0) == 0);
@@ -217,5 +217,5 @@ int main(void)
         cmocka_unit_test(tags_that_name_entities),
         cmocka_unit_test(nothing_to_measure),
     };
-    return cmocka_run_group_tests_name("train/scores", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("task/metrics", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* scores.c — metrics of classes, numbers and entities; those of text answers are in metrics_answers.c. */
+/* metrics.c — metrics of classes, numbers and entities; those of text answers are in metrics_answers.c. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "task/scores.h"
+#include "task/metrics.h"
 
 static double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 
@@ -37,17 +37,17 @@ double rf_quadratic_kappa(const int32_t label[], const int32_t predicted[], size
     return pairs > 0 ? 1 - (double)n * apart / pairs : (double)NAN;
 }
 
-static void rate(rf_class_score *s)
+static void rate(rf_class_metrics *s)
 {
     s->precision = ratio((double)s->hits, (double)s->predictions);
     s->recall = ratio((double)s->hits, (double)s->labels);
     s->f1 = ratio(2 * (double)s->hits, (double)s->predictions + (double)s->labels);
 }
 
-void rf_class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
-                      rf_class_score out[])
+void rf_metrics_by_class(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
+                      rf_class_metrics out[])
 {
-    for (int32_t k = 0; k < classes; k++) out[k] = (rf_class_score){0};
+    for (int32_t k = 0; k < classes; k++) out[k] = (rf_class_metrics){0};
     for (size_t i = 0; i < n; i++) {
         out[label[i]].labels++;
         out[predicted[i]].predictions++;
@@ -56,21 +56,21 @@ void rf_class_scores(const int32_t label[], const int32_t predicted[], size_t n,
     for (int32_t k = 0; k < classes; k++) rate(&out[k]);
 }
 
-double rf_f1_macro(const rf_class_score score[], int32_t classes)
+double rf_f1_macro(const rf_class_metrics of[], int32_t classes)
 {
     double sum = 0;
     int32_t seen = 0;
     for (int32_t k = 0; k < classes; k++) {
-        if (!score[k].labels && !score[k].predictions) continue;
-        sum += score[k].f1;
+        if (!of[k].labels && !of[k].predictions) continue;
+        sum += of[k].f1;
         seen++;
     }
     return ratio(sum, seen);
 }
 
-static rf_class_score cells(const uint8_t label[], const uint8_t predicted[], size_t n, size_t stride)
+static rf_class_metrics cells(const uint8_t label[], const uint8_t predicted[], size_t n, size_t stride)
 {
-    rf_class_score s = {0};
+    rf_class_metrics s = {0};
     for (size_t i = 0; i < n; i++) {
         s.labels += label[i * stride] != 0;
         s.predictions += predicted[i * stride] != 0;
@@ -92,13 +92,13 @@ double rf_f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, 
     return ratio(sum, K);
 }
 
-double rf_matthews(const rf_class_score score[], int32_t classes, size_t n)
+double rf_matthews(const rf_class_metrics of[], int32_t classes, size_t n)
 {
     double hits = 0, both = 0, predictions = 0, labels = 0;
     const double all = (double)n;
     for (int32_t k = 0; k < classes; k++) {
-        const double p = (double)score[k].predictions, t = (double)score[k].labels;
-        hits += (double)score[k].hits;
+        const double p = (double)of[k].predictions, t = (double)of[k].labels;
+        hits += (double)of[k].hits;
         both += p * t;
         predictions += p * p;
         labels += t * t;

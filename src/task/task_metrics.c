@@ -1,18 +1,18 @@
-/* scoring.c — the scores of each task, and code that its hooks share; scores.h computes the metrics. */
+/* task_metrics.c — the metrics of each task, and code that its hooks share; metrics.h computes them. */
 #include <math.h>
 #include <stdio.h>
 
-#include "task/scoring.h"
+#include "task/task_metrics.h"
 
-void rf__score_add(rf_scores *out, const char *name, double value)
+void rf__metric_add(rf_metric_values *out, const char *name, double value)
 {
-    if (out->n >= RF_SCORES) return;
-    rf_score *s = &out->score[out->n++];
+    if (out->n >= RF_METRIC_VALUES) return;
+    rf_metric_value *s = &out->metric[out->n++];
     snprintf(s->name, sizeof s->name, "%s", name);
     s->value = value;
 }
 
-rf_status rf__score_no_memory(const rf__items *t, rf_error *why)
+rf_status rf__metrics_no_memory(const rf__items *t, rf_error *why)
 {
     return rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu examples", t->n);
 }
@@ -21,7 +21,7 @@ rf_status rf__label_pairs(const rf__items *t, size_t most, int32_t **gold, int32
 {
     *gold = rf__calloc(t->ctx, 2 * (most ? most : 1), sizeof **gold);
     *predicted = *gold ? *gold + most : NULL;
-    return *gold ? RF_OK : rf__score_no_memory(t, why);
+    return *gold ? RF_OK : rf__metrics_no_memory(t, why);
 }
 
 /* ---- functions of outputs ---- */
@@ -54,13 +54,13 @@ static bool next(const char **at, metric_name *out)
     return n > 0;
 }
 
-/* Some scores have requirements: F1 of classes needs two of them, that of entities needs tags of that form. */
+/* Some metrics have requirements: F1 of classes needs two of them, that of entities needs tags of that form. */
 static bool has(const rf__task *task, const rf__labeled *l, const char *name)
 {
     return !task->has_metric || task->has_metric(l, name);
 }
 
-bool rf__score_is_error(const char *name)
+bool rf__metric_is_error(const char *name)
 {
     static const struct { const char *name; bool error; } metrics[] = {
 #define RFM(name, error) {#name, error},
@@ -72,7 +72,7 @@ bool rf__score_is_error(const char *name)
     return false;
 }
 
-const char *rf__score_metric(const rf__task *task, const rf__labeled *l, const rf_finetune_options *o)
+const char *rf__metric_chosen(const rf__task *task, const rf__labeled *l, const rf_finetune_options *o)
 {
     const char *usual = l->preset.metric;
     if (o->metric) return rf__metric_bare(o->metric);
@@ -80,7 +80,7 @@ const char *rf__score_metric(const rf__task *task, const rf__labeled *l, const r
     return task->other_metric ? task->other_metric : "accuracy";
 }
 
-rf_status rf__score_known(const rf__task *task, const rf__labeled *l, const char *name, rf_error *why)
+rf_status rf__metric_known(const rf__task *task, const rf__labeled *l, const char *name, rf_error *why)
 {
     char all[200] = "loss";
     size_t n = strlen(all);
@@ -96,7 +96,7 @@ rf_status rf__score_known(const rf__task *task, const rf__labeled *l, const char
                    because ? "; " : "", because ? because : "");
 }
 
-void rf__score_remark(const rf__task *task, const rf__labeled *l, char *out, size_t size)
+void rf__metric_remark(const rf__task *task, const rf__labeled *l, char *out, size_t size)
 {
     *out = 0;
     if (task->remark) task->remark(l, out, size);

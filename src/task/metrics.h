@@ -1,10 +1,10 @@
-/* scores.h — the metrics of GLUE, SQuAD and CoNLL, as scikit-learn, scipy, SQuAD's script and seqeval compute them
+/* metrics.h — the metrics of GLUE, SQuAD and CoNLL, as scikit-learn, scipy, SQuAD's script and seqeval compute them
  * (tools/golden/golden_scores.py).
  *
  * If a metric is undefined, it has the value that these programs return: 0 for F1 of a class without predictions, 0 for
  * Matthews with one class, NaN for a correlation with a constant. All sums are in double. */
-#ifndef RF_TRAIN_SCORES_H
-#define RF_TRAIN_SCORES_H
+#ifndef RF_TASK_METRICS_H
+#define RF_TASK_METRICS_H
 
 #include "base/base.h"
 #include "roformer/finetune.h"
@@ -14,8 +14,8 @@
  * punctuation, the words a, an, the, and extra white space. exact: 0 or 1; f1: 2 shared / (words + words), counting
  * words as often as both sides have them; 1 if neither has words. RF_EDATA: not UTF-8; RF_ENOMEM. */
 size_t rf__squad_normal(const char *text, size_t size, char *out);     /* out: 2 size + 1 bytes; returns its length */
-rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1,
-                          rf_error *why);
+rf_status rf__squad_metrics(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1,
+                            rf_error *why);
 
 /* Entities of tags, as seqeval reads them by default, in IOB2, IOBES (BIOES) and, with other letters, BILOU and BMES:
  *
@@ -37,12 +37,12 @@ double rf__entity_f1(const rf__entity_count *c);
 /* Adds to `out` the metrics of metrics_pairs.c for the numbers that a model gives to pairs: pearson, spearmanr, and for
  * labels 0 and 1 average_precision, accuracy, precision, recall and f1 of the prediction "1 if the number is at least
  * `threshold`" (above 1: the best thresholds, which follow as accuracy_threshold and f1_threshold). */
-rf_status rf__score_pairs(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
-                          rf_scores *out, rf_error *why);
+rf_status rf__pair_metrics(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
+                           rf_metric_values *out, rf_error *why);
 
 /* map, mrr_at_10 and ndcg_at_10 of n queries, whose candidates are first[q] .. first[q+1]-1; NaN: no query has a label
  * above 0. */
-rf_status rf__score_lists(const rf_ctx *ctx, const size_t first[], size_t n, const float label[], const double value[],
-                          rf_scores *out, rf_error *why);
+rf_status rf__list_metrics(const rf_ctx *ctx, const size_t first[], size_t n, const float label[], const double value[],
+                           rf_metric_values *out, rf_error *why);
 
 #endif
