@@ -437,6 +437,21 @@ def options_without_effect_are_refused_by_name():
 
 
 @test
+def documents_are_not_truncated_by_themselves():
+    long = {"query": "a", "documents": ["b", "b c d e f"]}
+    with Server(program, "-m", "pairs") as s:
+        whole = status(s.post("/v2/rerank", long), 200).json()["results"]
+        same = status(s.post("/v2/rerank", dict(long, max_tokens_per_doc=4096, max_chunks_per_doc=None)), 200).json()["results"]
+        expect(whole == same, "a limit that no document reaches", whole, same)
+        for path in "/v1/rerank", "/v2/rerank":
+            status(s.post(path, dict(long, documents=["b"], max_tokens_per_doc=3)), 200)
+            a = status(s.post(path, dict(long, max_tokens_per_doc=1)), 422).json()
+            expect("`max_tokens_per_doc`: expected at least the" in a["message"] and "of document 1, got 1" in a["message"], a)
+            a = status(s.post(path, dict(long, max_chunks_per_doc=10)), 422).json()
+            expect("`max_chunks_per_doc`" in a["message"], a)
+
+
+@test
 def a_completion_ends_before_its_stop_string():
     with Server(program, "-m", "causal") as s:
         ask = {"prompt": "the", "max_tokens": 40, "temperature": 0}

@@ -229,6 +229,25 @@ static void finish_rerank(srv_request *r)
     srv_answer_json(r);
 }
 
+/* Cohere's limit of a document, which would cut longer ones; a token has at least a byte.  false: answered. */
+static bool within(srv_request *r, const srv_texts *x, int64_t most)
+{
+    rf_error why = {0};
+    rf_encoding e;
+    rf_encoding_init(&e, r->s->o.ctx);
+    bool good = true;
+    for (int64_t i = 0; i < x->n && good && most < r->model->max_length; i++) {
+        if ((int64_t)x->bytes[i] <= most) continue;
+        good = !rf_encode(r->model->tokenizer, x->text[i], x->bytes[i], NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why);
+        if (!good) srv_fail(r, &why);
+        else if (!(good = (int64_t)e.n <= most))
+            srv_error(r, 422, "Validation", "`max_tokens_per_doc`: expected at least the %zu tokens of document %lld, "
+                      "got %lld; only the pair of query and document is truncated", e.n, (long long)i, (long long)most);
+    }
+    rf_encoding_clear(&e);
+    return good;
+}
+
 static void rerank(srv_request *r, const char *model, const char *member)
 {
     rf_error why = {0};
@@ -242,6 +261,7 @@ static void rerank(srv_request *r, const char *model, const char *member)
     }
     if (!srv_read_texts(r, x->documents, member, &x->texts)) return;
     srv_cut_texts(r, &x->texts);
+    if (!within(r, &x->texts, srv_int(r->in, "max_tokens_per_doc", INT64_MAX))) return;
     x->raw = srv_bool(r->in, "raw_scores", false);
     x->return_text = srv_bool(r->in, "return_text", false) || srv_bool(r->in, "return_documents", false);
     x->top = srv_int(r->in, "top_n", INT64_MAX);

@@ -232,8 +232,9 @@ static const srv_field srv_cohere_fields[] = {
     MODEL,
     {"top_n", SRV_INT, false, 1, 1000000, NULL, NULL, "number of results; default: all"},
     {"return_documents", SRV_BOOL, false, 0, 0, NULL, NULL, "return the documents, too; default: false"},
-    {"max_chunks_per_doc", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
-    {"max_tokens_per_doc", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    {"max_chunks_per_doc", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    {"max_tokens_per_doc", SRV_INT, false, 1, 1000000000, NULL, NULL,
+     "refused if a document has more tokens: none is truncated by itself"},
     {"rank_fields", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
     END,
 };
