@@ -206,21 +206,30 @@ class Bench:
                   f"{got['refused_ms']['p50']:.1f} ms, p99 {got['refused_ms']['p99']:.1f} ms; accepted p99 {got['ok_ms']['p99']:.0f} ms; "
                   f"memory {memory / 1e6:.0f} -> {after / 1e6:.0f} MB; client {100 * got['client_share'] / 2:.1f} % of two processors")
 
+    def attack(self, port, kind, option):
+        path = "/embed" if kind == "body" else "/docs"
+        return subprocess.Popen(["slowhttptest", "-c", "1000", option, "-i", "5", "-r", "500", "-l", str(int(self.o.seconds) + 4), "-u",
+                                 f"http://127.0.0.1:{port}{path}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def slow(self):
-        bodies = self.bodies(self.lines, "bodies")
+        """Without and with each attack in turns, because the p99 of some seconds varies by itself."""
+        bodies, kinds = self.bodies(self.lines, "bodies"), {"header": "-H", "body": "-B", "reader": "-X"}
+        alone, others, n = [], {kind: [] for kind in kinds}, {}
         with self.serve(self.small, "--max-connections", 2048) as s:
             rate = 0.2 * self.load(s.port, bodies)["per_second"]
-            alone = self.load(s.port, bodies, "--rate", rate)["ms"]["p99"]
-            for kind, option in ("header", "-H"), ("body", "-B"), ("reader", "-X"):
-                path = "/embed" if kind == "body" else "/docs"
-                attack = subprocess.Popen(["slowhttptest", "-c", "1000", option, "-i", "5", "-r", "500", "-l", str(int(self.o.seconds) + 4), "-u",
-                                           f"http://127.0.0.1:{s.port}{path}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                time.sleep(3)
-                n = s.metric("roformer_connections")
-                p99 = self.load(s.port, bodies, "--rate", rate)["ms"]["p99"]
-                attack.wait()
-                print(f"1,000 slow clients ({kind}; {n:.0f} connections): p99 of others {p99:.2f} ms, without them {alone:.2f} ms: "
-                      f"{p99 / alone:.2f} x")
+            for _ in range(self.o.rounds):
+                alone.append(self.load(s.port, bodies, "--rate", rate)["ms"]["p99"])
+                for kind, option in kinds.items():
+                    attack = self.attack(s.port, kind, option)
+                    time.sleep(3)
+                    n[kind] = s.metric("roformer_connections")
+                    others[kind].append(self.load(s.port, bodies, "--rate", rate)["ms"]["p99"])
+                    attack.wait()
+        usual = statistics.median(alone)
+        print(f"p99 without slow clients: {usual:.2f} ms ({min(alone):.2f} to {max(alone):.2f})")
+        for kind, p99 in others.items():
+            print(f"1,000 slow clients ({kind}; {n[kind]:.0f} connections): p99 of others {statistics.median(p99):.2f} ms ({min(p99):.2f} to "
+                  f"{max(p99):.2f}): {statistics.median(p99) / usual:.2f} x")
 
     def start(self):
         for name, model in ("shipped", self.small), ("base", self.base):
