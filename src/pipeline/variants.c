@@ -45,17 +45,15 @@ static rf_status check_words(rf_pipeline *p, const char *text, int64_t n, rf_enc
     return status;
 }
 
-/* Blanks between residues make each a token, also where a vocabulary of words needs them. */
-static rf_status encode_residues(rf_pipeline *p, const char *text, int64_t n, rf_encoding *e, rf_error *why)
+/* Blanks between residues (step 2) make each a token where a vocabulary of words needs them. */
+static rf_status encode_residues(rf_pipeline *p, const char *text, int64_t n, int step, rf_encoding *e, rf_error *why)
 {
     size_t size;
-    if (!rf__checked_mul((size_t)n, 2, &size)) return rf_fail(why, RF_ERANGE, "sequence: too long");
+    if (!rf__checked_mul((size_t)n, (size_t)step, &size)) return rf_fail(why, RF_ERANGE, "sequence: too long");
     char *spaced = rf__alloc(p->ctx, size);
     if (!spaced) return rf_fail(why, RF_ENOMEM, "out of memory: a protein of %lld residues", (long long)n);
-    for (int64_t i = 0; i < n; i++) {
-        spaced[2 * i] = text[i];
-        spaced[2 * i + 1] = ' ';
-    }
+    memset(spaced, ' ', size);
+    for (int64_t i = 0; i < n; i++) spaced[step * i] = text[i];
     const rf_status status = rf_encode(rf_model_tokenizer(p->model), spaced, size, NULL, 0, 0, RF_ENCODE_NO_SPECIALS, e,
                                        NULL, why);
     rf__free(p->ctx, spaced);
@@ -72,12 +70,13 @@ static rf_status read_protein(variants *v, rf_error *why)
                            (long long)(i + v->o->offset), (unsigned char)v->sequence[i]);
     if (!v->length) return rf_fail(why, RF_EDATA, "sequence: expected residues, got none");
     rf_status status = check_words(v->p, v->sequence, v->length, e, why);
-    if (!status) status = encode_residues(v->p, v->sequence, v->length, e, why);
+    const int step = (int64_t)e->n == v->length ? 1 : 2;
+    if (!status) status = encode_residues(v->p, v->sequence, v->length, step, e, why);
     if (status) return status;
     while ((size_t)v->first < e->n && e->added[v->first]) v->first++;
     int64_t own = 0;
     while ((size_t)(v->first + own) < e->n && !e->added[v->first + own] && own <= v->length &&
-           e->start[v->first + own] == 2 * (uint64_t)own)
+           e->start[v->first + own] == (uint64_t)(step * own))
         own++;
     if (own != v->length)
         return rf_fail(why, RF_EDATA,

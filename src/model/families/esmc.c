@@ -1,0 +1,154 @@
+/* esmc.c — ESM Cambrian, a model of proteins.                 EvolutionaryScale 2024; transformers' EsmcFor...
+ *
+ * Pre-norm layers with rotary positions in halves and a gated feed-forward without biases; norms with means, over the
+ * whole width of the queries and of the keys, and each sub-layer's result divided by s = sqrt(L / 36).
+ *
+ *     h_0     = word[id]
+ *     q, k    = R(m) norm(x W_q), R(n) norm(x W_k),            x = norm(h);  those of q, k and the last have no bias
+ *     h       = h + attention(q, k, x W_v) W_o / s
+ *     h       = h + ((silu(x W_g) * (x W_u)) W_d) / s,         x = norm(h)
+ *     logits  = norm(gelu(norm(h_L) W_t + b_t)) W + b                     W [V,C] of its own
+ *     labels  = drop(tanh(drop(norm(h_L)_<cls>) W_d + b_d)) W_o + b_o;  of tokens drop(norm(h_L)) W + b
+ *
+ * sequence_id, which separates the chains of a protein in attention, is an argument of the class that its tokenizer
+ * does not give; all tokens of a text see each other here, too. */
+#include <math.h>
+
+#include "model/families/llama.h"
+
+static const rf_family_row embedding[] = {RF_LLAMA_EMBEDDING(ONES), {{0}, 0}};
+static const rf_family_row layer[] = {
+    RF_LLAMA_QKV(ONES),
+    RF_LLAMA_ROW("input_layernorm.bias", "C", ZEROS, false, 0, norm_bias),
+    RF_LLAMA_ROW("self_attn.q_norm.weight", "C", ONES, false, 0, query_norm),
+    RF_LLAMA_ROW("self_attn.k_norm.weight", "C", ONES, false, 0, key_norm),
+    RF_LLAMA_OUT,
+    RF_LLAMA_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2),
+    RF_LLAMA_ROW("post_attention_layernorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    RF_LLAMA_FEED,
+    {{0}, 0},
+};
+
+#define ROW(name, shape, init, decay, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, 0)
+static const rf_family_row masked[] = {
+    ROW("lm_head.dense.weight", "EC", NORMAL, true, dense),
+    ROW("lm_head.dense.bias", "E", ZEROS, false, dense_bias),
+    ROW("lm_head.layer_norm.weight", "E", ONES, false, norm),
+    ROW("lm_head.layer_norm.bias", "E", ZEROS, false, norm_bias),
+    ROW("lm_head.decoder.weight", "VE", NORMAL, true, out),
+    ROW("lm_head.decoder.bias", "V", ZEROS, false, out_bias),
+    {{0}, 0},
+};
+static const rf_family_row tokens[] = {
+    ROW("score.weight", "KC", NORMAL, true, out),
+    ROW("score.bias", "K", ZEROS, false, out_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_masked_gelu},
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_FIRST, rf__rows_dense, rf__head_dense_tanh},
+    {RF_HEAD_TOKEN, RF_HEAD_INPUT_ALL, tokens, rf__head_token},
+    {RF_HEAD_SPAN, RF_HEAD_INPUT_ALL, rf__rows_span, rf__head_plain},
+    {RF_HEAD_CHOICE, RF_HEAD_INPUT_FIRST, rf__rows_choice, rf__head_plain},
+    {RF_HEAD_EMBED, RF_HEAD_INPUT_POOLED, NULL, rf__head_none},
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    {RF_HEAD_MLM, "EsmcForMaskedLM", false, false},
+    {RF_HEAD_SEQUENCE, "EsmcForSequenceClassification", false, false},
+    {RF_HEAD_TOKEN, "EsmcForTokenClassification", false, false},
+    {RF_HEAD_SPAN, "EsmcForQuestionAnswering", false, true},
+    {RF_HEAD_CHOICE, "EsmcForMultipleChoice", false, true},
+    {RF_HEAD_EMBED, "EsmcForSentenceEmbedding", false, true},
+    {RF_HEAD_MLM, "EsmcModel", false, false},
+    {0},
+};
+
+static const rf_config_key keys[] = {
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(type_vocab_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(attention_probs_dropout_prob, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(layer_norm_eps, NUMBER, 1e-5, 1e-5, 1e-5, RF_KEY_OURS),
+    RF_CONFIG_KEY(hidden_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),
+    RF_CONFIG_KEY(normalize_before, TRUTH, 1, 1, 1, RF_KEY_OURS),
+    RF_CONFIG_KEY(rope_interleave, TRUTH, 0, 0, 0, RF_KEY_OURS),
+    RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),
+    RF_CONFIG_KEY(tie_word_embeddings, TRUTH, 0, 0, 0, 0),
+    RF_CONFIG_KEY_AS("attention_dropout", attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH),
+    RF_CONFIG_KEY(classifier_dropout, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    RF_CONFIG_KEY(pad_token_id, WHOLE, 1, -1, 16777215, RF_KEY_NULL),
+    RF_CONFIG_KEY(mask_token_id, WHOLE, 32, -1, 16777215, RF_KEY_NULL),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 64, 1, 16777216, 0),
+    RF_CONFIG_KEY(hidden_size, WHOLE, 2560, 2, 65536, 0),
+    RF_CONFIG_KEY(intermediate_size, WHOLE, 6912, 1, 1048576, 0),
+    RF_CONFIG_KEY(num_hidden_layers, WHOLE, 80, 1, 1024, 0),
+    RF_CONFIG_KEY(num_attention_heads, WHOLE, 40, 1, 4096, 0),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 2048, 2, 16777216, 0),
+    RF_CONFIG_KEY(rope_theta, NUMBER, 10000, 1, 1e18, RF_KEY_OPEN_LOW),
+    {0},
+};
+
+static const rf_known_key known[] = {
+    RF_ONLY("attention_bias", "false", "matrices have no biases"),
+    RF_ONLY("mlp_bias", "false", "matrices have no biases"),
+    RF_IDLE("head_dim", "read by `read_config` below"),
+    RF_IDLE("num_key_value_heads", "the same"),
+    {0},
+};
+
+static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    if (c->hidden_act != RF_ACT_SILU)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: hidden_act: expected none or silu, the function of the gate, got %s",
+                       file, rf__config_act_name(c->hidden_act));
+    const json_t *shared = json_object_get(root, "num_key_value_heads");
+    if (shared && !json_is_null(shared) && json_integer_value(shared) != c->num_attention_heads)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: num_key_value_heads: expected num_attention_heads, %lld, got another "
+                       "value", file, (long long)c->num_attention_heads);
+    return rf__usual_head_width(file, root, "head_dim", c, why);
+}
+
+static void write_config(const rf_config *c, json_t **more)
+{
+    json_object_del(*more, "rope_parameters");
+    if (json_object_get(*more, "head_dim"))
+        rf__json_set(more, "head_dim", json_integer(c->hidden_size / c->num_attention_heads));
+    if (json_object_get(*more, "num_key_value_heads"))
+        rf__json_set(more, "num_key_value_heads", json_integer(c->num_attention_heads));
+}
+
+static double divisor(const rf_config *c) { return sqrt((double)c->num_hidden_layers / 36); }
+
+const rf_family rf__family_esmc = {
+    .config = {.name = "esmc",
+               .model_type = "esmc",
+               .title = "ESMC",
+               .key = keys,
+               .known = known,
+               .read = read_config,
+               .write = write_config,
+               .class = classes,
+               .position = "rotary",
+               .usual_act = RF_ACT_SILU,
+               .one_width = true},
+    .norm = RF_NORM_LAYER,
+    .divisor = divisor,
+    .layers = "layers.",
+    .prefix = "esmc.",
+    .gated = true,
+    .gate = RF_GATE_FIRST,
+    .head = heads,
+    .spelling = rf__llama_spelling,
+    .silent = rf__llama_silent,
+    .positions = rf__llama_positions,
+    .finish = rf__bert_finish,
+    .footprint = rf__head_norms_footprint,
+    .embedding = embedding,
+    .layer = layer,
+    RF_BERT_LAYER,
+};
