@@ -9,6 +9,7 @@ expect 0 'read back and compared' "$program" convert model written
 same "$golden/mean/model.safetensors" written/model.safetensors "the weights"
 holds written/config.json '"classifier_pooling": "mean"'
 grep -E 'clf_pooling|rope_parameters' written/config.json && fail "older keys are written"
+masked_folder "$golden/whole"
 right=$golden/mean
 refused config.json 's/"classifier_pooling": "mean"/"classifier_pooling": "max"/' 'classifier_pooling: expected bos, mean or late, got max'
 refused config.json 's/"classifier_pooling": "mean"/"clf_pooling": 7/' 'clf_pooling: expected bos, mean or late, got another value'

@@ -55,15 +55,6 @@ sed 's/"attn_implementation"/"auto_map": {"AutoConfig": "jinaai\/jina-bert-v2-qk
 expect 3 'attention.self.layer_norm_q.weight: expected a tensor, got none' "$program" embed -q -m whole --pooling mean -o no.npy text.txt
 
 # Folders with their tokenizer: ids of transformers, vectors, words for masks.
-for folder in "$golden/whole" "$golden/../jina_bert_qk/whole"; do
-    python3 -c 'import json, sys
-for line in sys.stdin: print(json.loads(line)["text"])' < "$folder/vectors.jsonl" > texts.txt || fail "no Python"
-    golden_ids "$folder/vectors.jsonl" > theirs.txt
-    token_ids "$folder" < texts.txt > ours.txt
-    same theirs.txt ours.txt "ids"
-    "$program" embed -q -m "$folder" --pooling mean --format jsonl texts.txt > vectors.jsonl || fail "embed"
-    close_numbers "$folder/vectors.jsonl" vectors.jsonl
-    "$program" fill-mask -q -m "$folder" --json -k 5 "$(grep -i mask texts.txt)" > fill_mask.jsonl || fail "fill-mask"
-    close_json "$folder/fill_mask.jsonl" fill_mask.jsonl
-done
+masked_folder "$golden/whole"
+masked_folder "$golden/../jina_bert_qk/whole"
 done_testing

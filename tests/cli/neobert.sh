@@ -45,4 +45,5 @@ refused config.json 's/"dim_head": 12/"dim_head": 16/' 'dim_head: expected hidde
 refused config.json 's/"intermediate_size": 60/"intermediate_size": 72/' 'ffn.w12.weight: shape: expected \[96,24\] by config.json, got \[80,24\]'
 refused config.json 's/"intermediate_size": 60/"intermediate_size": 0/' 'intermediate_size: expected \[1, 1048576\], got 0'
 refused config.json 's/"hidden_size": 24/"hidden_size": 48/; s/"dim_head": 12/"dim_head": 24/' 'encoder.weight: shape: expected \[61,48\] by config.json, got \[61,24\]'
+masked_folder "$golden/whole"
 done_testing

@@ -126,6 +126,28 @@ def save(model, folder, **how):
     (folder / "generation_config.json").unlink(missing_ok=True)
 
 
+def write_masked(folder, model, texts):
+    """vectors.jsonl: ids of texts as transformers reads them, and means of the last hidden states; fill_mask.jsonl: of each text with a
+    mask the five likeliest tokens."""
+    import torch
+    from transformers import AutoTokenizer
+    words = AutoTokenizer.from_pretrained(str(folder))
+    rows, answers = [], []
+    for text in texts:
+        x = words(text, return_tensors="pt")
+        x.pop("token_type_ids", None)
+        with torch.no_grad():
+            out = model(**x)
+        ids = x["input_ids"][0].tolist()
+        rows.append(dict(text=text, ids=ids, vector=out.hidden_states[-1][0].mean(0).tolist()))
+        if words.mask_token_id not in ids:
+            continue
+        best = out.logits[0, ids.index(words.mask_token_id)].softmax(-1).topk(5)
+        answers.append([dict(score=p, token=i, token_str=words.decode([i])) for p, i in zip(best.values.tolist(), best.indices.tolist())])
+    write_lines(folder / "vectors.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows])
+    write_lines(folder / "fill_mask.jsonl", [json.dumps(row, ensure_ascii=False) for row in answers])
+
+
 def save_tensors(model, folder):
     """The tensors of a model of printed equations, which has them under the names of its files."""
     from safetensors.torch import save_file

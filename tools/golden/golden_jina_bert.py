@@ -12,7 +12,6 @@ jina-bert-implementation and of jina-bert-v2-qk-post-norm, whose folders have mo
 The formats are those of golden_models.py and golden_heads.py, which tests/golden/README.md describes.
 """
 import functools
-import json
 import shutil
 import sys
 
@@ -156,21 +155,7 @@ def whole(folder, kind, own, write_tokenizer, texts):
     model = golden.randomize(type("JinaBertForMaskedLM", (kind,), {})(config), golden.seeded(99))
     golden.save_tensors(model, folder)
     golden.write_config(folder / "config.json", dict(config, architectures=["JinaBertForMaskedLM"]))
-    rows = []
-    for text in texts:
-        x = words(text, return_tensors="pt", return_token_type_ids=True)
-        with torch.no_grad():
-            out = model(x["input_ids"], x["attention_mask"], x["token_type_ids"])
-        ids = x["input_ids"][0].tolist()
-        rows.append(dict(text=text, ids=ids, vector=out.hidden_states[-1][0].mean(0).tolist()))
-        if words.mask_token_id in ids:
-            best = out.logits[0, ids.index(words.mask_token_id)].softmax(-1).topk(5)
-            place = ids.index(words.mask_token_id)
-            answers = [dict(score=p, token=i, token_str=words.decode([i]),
-                            sequence=words.decode(ids[:place] + [i] + ids[place + 1:], skip_special_tokens=True))
-                       for p, i in zip(*(x.tolist() for x in best))]
-    golden.write_lines(folder / "vectors.jsonl", [json.dumps(row) for row in rows])
-    golden.write_lines(folder / "fill_mask.jsonl", [json.dumps(answers, ensure_ascii=False)])
+    golden.write_masked(folder, lambda input_ids, attention_mask: model(input_ids, attention_mask, torch.zeros_like(input_ids)), texts)
 
 
 def make(family):

@@ -224,7 +224,33 @@ def gemma_whole(root):
     (root / "whole" / "tokenizer.json").unlink()
 
 
-WHOLE = {"qwen3": qwen_whole, "embedding_gemma": gemma_whole}
+def eurobert_whole(root):
+    """As EuroBERT: Llama 3's byte-level BPE with a mask, and what the masked-word model makes of texts."""
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    from golden_byte_level import LINES, MODERN
+    t = Tokenizer(models.BPE(ignore_merges=True))
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(MODERN % "{1,3}"), "isolated"),
+                                               pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(LINES * 3, trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    begin, end, pad, mask = "<|begin_of_text|>", "<|end_of_text|>", "<|pad|>", "<|mask|>"
+    t.add_special_tokens([AddedToken(x, normalized=False) for x in (begin, end, pad)] + [AddedToken(mask, normalized=False, lstrip=True)])
+    template = processors.TemplateProcessing(single=f"{begin} $A {end}", pair=f"{begin} $A {end} $B:1 {end}:1",
+                                             special_tokens=[(x, t.token_to_id(x)) for x in (begin, end)])
+    t.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
+    config = config_of("eurobert", dict(vocab_size=t.get_vocab_size(), max_position_embeddings=256, pad_token_id=t.token_to_id(pad),
+                                        bos_token_id=t.token_to_id(begin), eos_token_id=t.token_to_id(end)))
+    model = whole_weights(class_of("eurobert", "ForMaskedLM")(config).eval(), golden.seeded(92), False)
+    golden.save(model, root / "whole")
+    t.save(str(root / "whole" / "tokenizer.json"))
+    golden.write_config(root / "whole" / "tokenizer_config.json", dict(
+        tokenizer_class="PreTrainedTokenizerFast", bos_token=begin, eos_token=end, pad_token=pad, mask_token=mask,
+        clean_up_tokenization_spaces=True, model_input_names=["input_ids", "attention_mask"], model_max_length=8192))
+    golden.write_masked(root / "whole", lambda **x: model(**x, output_hidden_states=True), [*TEXTS, f"it's 1851 {mask} more"])
+
+
+WHOLE = {"qwen3": qwen_whole, "embedding_gemma": gemma_whole, "eurobert": eurobert_whole}
 
 
 def main():

@@ -3,7 +3,7 @@
 computes them is here, written from the equations (Le Breton et al. 2025, arXiv 2502.19587, 3; Zhang and Sennrich 2019 for the norm, Shazeer
 2020 for the gate); its keys and the names of its tensors are those of chandar-lab/NeoBERT.
 
-    pip install torch safetensors
+    pip install torch safetensors transformers
     python tools/golden/golden_neobert.py            # rewrites tests/golden/neobert
 
 The formats are those of golden_models.py and golden_heads.py, which tests/golden/README.md describes.
@@ -82,6 +82,26 @@ MODELS = {
 }
 
 
+def whole(folder):
+    """A folder with a tokenizer of the kind of NeoBERT's, BERT's in a tokenizer.json."""
+    from transformers import BertTokenizerFast
+    folder.mkdir()
+    words = BertTokenizerFast(vocab=str(golden.GOLDEN / "sparse" / "vocab.txt"))
+    words.backend_tokenizer.save(str(folder / "tokenizer.json"))
+    special = {name + "_token": f"[{name.upper()}]" for name in ("unk", "sep", "pad", "cls", "mask")}
+    golden.write_config(folder / "tokenizer_config.json", dict(special, tokenizer_class="PreTrainedTokenizerFast", model_max_length=4096,
+                                                               model_input_names=["input_ids", "attention_mask"], do_lower_case=True))
+    config = dict(SMALL, vocab_size=len(words), pad_token_id=words.pad_token_id)
+    model = golden.randomize(NeoBERTLMHead(config), golden.seeded(99), sharp=lambda n: "qkv" in n)
+    golden.save_tensors(model, folder)
+    golden.write_config(folder / "config.json", dict(config, architectures=["NeoBERTLMHead"]))
+    golden.write_masked(folder, model, ["the old city", "A small house of the king, by the river!", "unknown zzz", "the [MASK] city"])
+
+
+class NeoBERTLMHead(NeoBERT):
+    pass
+
+
 def main():
     torch.set_num_threads(1)
     golden.fresh(ROOT)
@@ -95,6 +115,7 @@ def main():
         written = {k: v for k, v in config.items() if k != "num_labels"}
         golden.write_config(folder / "config.json", dict(written, architectures=["NeoBERT" + head]))
         golden.write_answers(folder, model, lengths, generator, seed)
+    whole(ROOT / "whole")
 
 
 if __name__ == "__main__":
