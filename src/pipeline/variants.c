@@ -60,6 +60,17 @@ static rf_status encode_residues(rf_pipeline *p, const char *text, int64_t n, in
     return status;
 }
 
+/* A residue without a token of its own would be read as [UNK], and change the scores of the others. */
+static rf_status check_known(const variants *v, rf_error *why)
+{
+    const int32_t unknown = rf_tokenizer_unk(rf_model_tokenizer(v->p->model));
+    for (int64_t i = 0; i < v->length; i++)
+        if (v->id[v->first + i] == unknown)
+            return rf_fail(why, RF_EDATA, "sequence: residue %lld: expected a residue that the model knows, got '%c'",
+                           (long long)(i + v->o->offset), v->sequence[i]);
+    return RF_OK;
+}
+
 static rf_status read_protein(variants *v, rf_error *why)
 {
     rf_encoding *e = &v->p->window.e;
@@ -88,7 +99,7 @@ static rf_status read_protein(variants *v, rf_error *why)
     v->id = rf__calloc(v->p->ctx, e->n, sizeof *v->id);
     if (!v->id) return rf_fail(why, RF_ENOMEM, "out of memory: a protein of %zu tokens", e->n);
     memcpy(v->id, e->id, e->n * sizeof *v->id);
-    return RF_OK;
+    return check_known(v, why);
 }
 
 /* ---- mutations ---- */
@@ -138,9 +149,6 @@ static rf_status parse_one(variants *v, const char *text, size_t n, int64_t vari
     site *s = &v->site[v->sites++];
     *s = (site){.variant = variant, .at = at, .wild = v->id[v->first + at]};
     rf_error inner = {0};
-    if (s->wild == rf_tokenizer_unk(rf_model_tokenizer(v->p->model)))
-        return rf_fail(why, RF_EDATA, "'%.*s': expected a residue that the model knows, got '%c'", (int)n, text,
-                       text[0]);
     const rf_status status = token_of(v, text[n - 1], &s->mutant, &inner);
     return status ? rf_fail(why, status, "'%.*s': %s", (int)n, text, inner.text) : RF_OK;
 }

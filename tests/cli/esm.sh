@@ -98,6 +98,8 @@ expect 3 "table.csv:1: expected a column 'mutations', got none" "$program" varia
 cp wild.fasta kept.fasta
 expect 2 'wild.fasta is also an input and would be overwritten' "$program" variants -m model --fasta wild.fasta -o wild.fasta K2R
 same kept.fasta wild.fasta "the wild type as output"
+expect 3 "sequence: residue 1: expected a residue that the model knows, got 'm'" "$program" variants -m model --sequence mKTV K2R
+expect 3 "sequence: residue 103: expected a residue that the model knows, got '1'" "$program" variants -m model --sequence MK1V --offset-idx 101 K102R
 expect 2 'expected --sequence or --fasta, got neither' "$program" variants -m model K2R
 "$program" score -q -m model --json "$protein" | sed 's/.*"logprob": *\([-0-9.]*\).*/"score": \1/' > ours_scores.txt
 tr -d '\n' < "$golden/proteins.json" | sed 's/.*"pseudo_log_likelihood":\([-0-9.]*\).*/"score": \1\n/' > scores.txt

@@ -101,6 +101,9 @@ awk -v s="$score" -F'\t' 'NR == 1 { d = $1 - s; if (d > 2e-4 || d < -2e-4 || $2 
 input=in expect 3 'given: expected one translation per text, got fewer lines' "$program" translate -m model --score given
 echo "one" > few
 input=few expect 3 'given: expected one translation per text, got more lines' "$program" translate -m model --score given
+for option in '--prefix four' --alignment '--nbest 2' '--num_beams 4' '--seed 1' '--top_k 3' '--length_norm gnmt'; do
+    expect 2 "${option%% *}: has no effect with --score; leave it out" "$program" translate -m model --score given $option one
+done
 
 # Long sources: refused with their line, those before are printed; or in parts, with a word about it.
 printf 'one two\none two three. four five six, seven eight nine ten eleven twelve one\nnine\n' > long

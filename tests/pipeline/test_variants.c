@@ -142,7 +142,7 @@ static void refused(void **state)
         {"MKTV", "p.Lys2Gly", "expected a residue, a position and a residue"},
         {"MKTV", "K99999999999999999999G", "expected a residue, a position and a residue"},
         {"MKTV", "K2J", "'K2J': expected a residue that the model knows, got 'J'"},
-        {"MJTV", "J2K", "'J2K': expected a residue that the model knows, got 'J'"},
+        {"MJTV", "J2K", "sequence: residue 2: expected a residue that the model knows, got 'J'"},
         {"MKTV", "K2G:K2A", "'K2A': position 2: expected one mutation of a variant there, got two"},
         {"", "K2G", "sequence: expected residues, got none"},
         {"MK TV", "K2G", "sequence: residue 3: expected a letter, got byte 0x20"},

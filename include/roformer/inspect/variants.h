@@ -43,9 +43,10 @@ void rf_variant_options_init(rf_variant_options *o, size_t size);
  *   score      [n] in the order of the mutations; positive: the model finds the new residue more likely
  *   report     may be NULL; done, bad: as for texts (pipeline.h), here for mutations
  *   memory     of the pipeline, valid until its next call
- *   RF_EDATA   the sequence is empty or has a residue that is not one token; a mutation is not written as above, its
- *              position is outside the sequence, another residue stands there, or the new one is unknown to the model;
- *              two mutations of a variant have one position. All mutations are checked before anything is computed
+ *   RF_EDATA   the sequence is empty or has a residue that is not one token of the model; a mutation is not written as
+ *              above, its position is outside the sequence, another residue stands there, or the new one is unknown to
+ *              the model; two mutations of a variant have one position. All mutations are checked before anything is
+ *              computed
  *   RF_EUNSUPPORTED  as rf_fill_mask */
 rf_status rf_score_variants(rf_pipeline *p, const char *sequence, size_t bytes, const char *const mutation[],
                             int64_t n, const rf_variant_options *options, const double **score,

@@ -292,10 +292,24 @@ static void read_options(job *j)
     j->t.generate = &j->o;
 }
 
+/* Given translations are scored as they are: options that select or print translations have no effect. */
+static rf_status check_score(const job *j)
+{
+    static const char *const none[] = {
+        "num_beams", "nbest", "length_penalty", "length_norm", "early_stopping", "max_new_tokens", "max_length_factor",
+        "prefix", "alignment", "do_sample", "temperature", "top_k", "top_p", "min_p", "seed", "repetition_penalty",
+        "no_repeat_ngram_size"};
+    for (size_t i = 0; j->a->score && i < sizeof none / sizeof *none; i++)
+        if (cli_given(j->io->parsed, none[i]))
+            return rf_fail(&j->io->why, RF_EARG, "--%s: has no effect with --score; leave it out", none[i]);
+    return RF_OK;
+}
+
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_generate_check(j->io->parsed, &j->a->o, why);
+    rf_status status = check_score(j);
+    if (!status) status = cli_generate_check(j->io->parsed, &j->a->o, why);
     if (!status) status = cli_model_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->m);
     if (status) return status;
     if (!j->m.config->is_encoder_decoder)
