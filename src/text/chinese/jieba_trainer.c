@@ -1,4 +1,4 @@
-/* jieba_trainer.c — trains a vocabulary of Chinese words from text, in the way of WoBERT's.
+/* jieba_trainer.c — trains a vocabulary of Chinese words from text, as WoBERT does.
  *
  *     [PAD] [UNK] [CLS] [SEP] [MASK]
  *     the initial vocabulary if one is named, without tokens of several characters with Han characters or punctuation
