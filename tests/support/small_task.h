@@ -60,6 +60,17 @@ static inline char *write_teacher(const setup *s, const char *name, int n, int C
     return path;
 }
 
+static inline double cosine(const float *x, const float *y, int64_t n)
+{
+    double xy = 0, xx = 0, yy = 0;
+    for (int64_t c = 0; c < n; c++) {
+        xy += (double)x[c] * (double)y[c];
+        xx += (double)x[c] * (double)x[c];
+        yy += (double)y[c] * (double)y[c];
+    }
+    return xy / sqrt(xx * yy);
+}
+
 /* Bytes of the arena for batches of `pairs` pairs, whose vectors have 4 numbers. */
 static inline double held_by(rf_ctx *ctx, const rf__task *task, const rf_finetune_options *o, const rf__items *t, int n)
 {

@@ -1,58 +1,10 @@
 /* Words by a dictionary: as Python's jieba and jieba-rs segment them, tokens as in transformers' RoFormerTokenizer
  * (tests/golden/text/jieba); dictionaries compiled, mapped, rejected; folders; failing allocations. mirrors jieba.c,
- * jieba_runs.c, jieba_slow.c, jieba_words.c, jieba_trainer.c, jieba_bert4keras.c, jieba_wobert.c, segment.c,
+ * jieba_runs.c, jieba_slow.c, jieba_words.c, jieba_bert4keras.c, jieba_wobert.c, segment.c,
  * dictionary.c, dictionary_compile.c */
 #define _GNU_SOURCE
-#include <jansson.h>
-#include <unistd.h>
-
-#include "one_context.h"
-#include "roformer/tokenizer.h"
+#include "jieba_folder.h"
 #include "data/corpus/batch.h"
-#include "text/chinese/dictionary.h"
-#include "text/tokenizer.h"
-
-#define GOLDEN "tests/golden/text/jieba/"
-
-static const char *const dict[] = {GOLDEN "dict.txt"};
-
-static const char *compiled(const char *folder)
-{
-    static char path[256];
-    rf_error why = {0};
-    snprintf(path, sizeof path, "%s/dictionary.words", folder);
-    if (rf_dictionary_compile(ctx, dict, 1, "small", path, &why)) fail_msg("%s", why.text);
-    return path;
-}
-
-static void copy(const char *folder, const char *name)
-{
-    char from[256], text[65536];
-    snprintf(from, sizeof from, GOLDEN "%s", name);
-    FILE *f = fopen(from, "rb");
-    assert_non_null(f);
-    const size_t n = fread(text, 1, sizeof text, f);
-    fclose(f);
-    t_write(folder, name, text, n);
-}
-
-/* A folder with the golden vocabulary and dictionary. */
-static const char *golden_folder(void)
-{
-    const char *folder = t_folder();
-    compiled(folder);
-    copy(folder, "vocab.txt");
-    copy(folder, "tokenizer_config.json");
-    return folder;
-}
-
-static rf_tokenizer *opened(const char *folder)
-{
-    rf_tokenizer *t = NULL;
-    rf_error why = {0};
-    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
-    return t;
-}
 
 /* Calls `check` with every case. */
 static void every_case(void (*check)(const json_t *golden, void *user), void *user)
@@ -523,92 +475,6 @@ static void memory_ends(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, open_and_encode, folder), 0);
 }
 
-/* Trained on words counted by hand: 我们 2, ab 2; 北京大学 天气 在 的 。 x 1. */
-#define TEXT "我们在北京大学。我们的天气 AB\nabx"
-
-static rf_tokenizer *learned(const rf_ctx *c, const rf_tokenizer_train_options *o, rf_error *why)
-{
-    rf_tokenizer_trainer *v = NULL;
-    rf_tokenizer *t = NULL;
-    rf_status status = rf_tokenizer_trainer_new(c, "jieba", o, &v, why);
-    if (!status) status = rf_tokenizer_trainer_feed(v, TEXT, strlen(TEXT), why);
-    if (!status) status = rf_tokenizer_trainer_finish(v, &t, why);
-    rf_tokenizer_trainer_free(v);
-    return t;
-}
-
-static void has_tokens(rf_tokenizer *t, const char *const *token, int32_t n)
-{
-    assert_int_equal(rf_tokenizer_size(t), n);
-    for (int32_t i = 0; i < n; i++) assert_string_equal(rf_tokenizer_token(t, i), token[i]);
-}
-
-static void vocabularies(void **state)
-{
-    (void)state;
-    static const char *const by_letters[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a",  "b",  "x",
-                                             "。",    "京",    "们",    "北",    "在",     "大", "天", "学",
-                                             "我",    "气",    "的",    "##b",   "ab",     "我们", "北京大学", "天气"};
-    static const char *const by_base[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "我",
-                                          "，",    "ab",    "##b",   "我们",  "x",      "。"};
-    static const char base[] = "[PAD]\n[unused1]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n我\n##我\n，\n##，\nab\na-b\n我的\n##b\n";
-    rf_tokenizer_train_options o;
-    rf_error why = {0};
-    char folder[256], path[300];
-    snprintf(folder, sizeof folder, "%s", golden_folder());
-    rf_tokenizer_train_defaults(&o);
-    assert_null(learned(ctx, &o, &why));
-    t_failed(&why, RF_EUNSUPPORTED, "vocabulary: expected a dictionary of words, got none");
-    why = (rf_error){0};
-    o.dictionary = compiled(folder);
-    o.least = 1;
-    o.tokens = 100;
-    rf_tokenizer *t = learned(ctx, &o, &why);
-    has_tokens(t, by_letters, RF_COUNT(by_letters));
-    const char *to = t_folder();
-    if (rf_tokenizer_save(t, to, &why)) fail_msg("%s", why.text);
-    const uint64_t before = rf_tokenizer_fingerprint(t, 1);
-    rf_tokenizer_free(t);
-    t = opened(to);                                                   /* its dictionary went along */
-    assert_true(rf_tokenizer_fingerprint(t, 1) == before);
-    rf_tokenizer_free(t);
-
-    o.tokens = 21;                                                    /* an exact size */
-    t = learned(ctx, &o, &why);
-    has_tokens(t, by_letters, 21);
-    rf_tokenizer_free(t);
-    o.tokens = 12;
-    assert_null(learned(ctx, &o, &why));
-    t_failed(&why, RF_EARG, "tokens: expected more than the 12 that characters take, so that words can be");
-    why = (rf_error){0};
-    t_write(folder, "base.txt", base, sizeof base - 1);
-    snprintf(path, sizeof path, "%s/base.txt", folder);
-    o.base = path;
-    t = learned(ctx, &o, &why);
-    has_tokens(t, by_base, RF_COUNT(by_base));
-    rf_tokenizer_free(t);
-    o.base = "nowhere.txt";
-    assert_null(learned(ctx, &o, &why));
-    t_failed(&why, RF_EIO, "nowhere.txt");
-}
-
-static rf_status learn_one(const rf_ctx *c, void *dictionary, rf_error *why)
-{
-    rf_tokenizer_train_options o;
-    rf_tokenizer_train_defaults(&o);
-    o.dictionary = dictionary;
-    rf_tokenizer_free(learned(c, &o, why));
-    return why->code;
-}
-
-static void memory_ends_while_learning(void **state)
-{
-    (void)state;
-    char path[300];
-    snprintf(path, sizeof path, "%s/dictionary.words", golden_folder());
-    assert_int_equal(t_fail_allocations(1, NULL, learn_one, path), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -618,8 +484,7 @@ int main(void)
         cmocka_unit_test(tokens_as_wobert),
         cmocka_unit_test(masks_on_words),
         cmocka_unit_test(folders),        cmocka_unit_test(bad_dictionaries),
-        cmocka_unit_test(memory_ends),    cmocka_unit_test(vocabularies),
-        cmocka_unit_test(memory_ends_while_learning),
+        cmocka_unit_test(memory_ends),
     };
     return cmocka_run_group_tests_name("text/jieba", tests, setup, teardown);
 }

@@ -148,7 +148,7 @@ typedef struct bytes {
     size_t n;
 } bytes;
 
-static void put(bytes *b, const void *data, size_t size)
+static void append(bytes *b, const void *data, size_t size)
 {
     assert_true(size <= sizeof b->at - b->n);
     memcpy(b->at + b->n, data, size);
@@ -157,15 +157,15 @@ static void put(bytes *b, const void *data, size_t size)
 
 static void put_varint(bytes *b, uint64_t x)
 {
-    for (; x > 127; x >>= 7) put(b, &(unsigned char){(unsigned char)(x | 128)}, 1);
-    put(b, &(unsigned char){(unsigned char)x}, 1);
+    for (; x > 127; x >>= 7) append(b, &(unsigned char){(unsigned char)(x | 128)}, 1);
+    append(b, &(unsigned char){(unsigned char)x}, 1);
 }
 
 static void put_text(bytes *b, unsigned field, const void *data, size_t size)
 {
     put_varint(b, field << 3 | RF_WIRE_LENGTH);
     put_varint(b, size);
-    put(b, data, size);
+    append(b, data, size);
 }
 
 static void put_value(bytes *b, unsigned field, uint64_t value)
@@ -180,7 +180,7 @@ static void put_piece(bytes *b, const void *name, size_t size, float score, unsi
     one.n = 0;
     put_text(&one, 1, name, size);
     put_varint(&one, 2 << 3 | RF_WIRE_4_BYTES);
-    put(&one, &score, 4);
+    append(&one, &score, 4);
     put_value(&one, 3, type);
     put_text(b, 1, one.at, one.n);
 }
@@ -259,89 +259,100 @@ static void refused(const bytes *b, rf_status status, const char *part)
     assert_null(m);
 }
 
-/* A valid model with one addition, which is rejected. */
+/* Bytes that are appended to a valid model, and a part of the error. */
+typedef struct addition {
+    const char *at;
+    size_t size;
+    const char *part;
+} addition;
+
+static const addition damaged[] = {
+    {"\x0A\x7F", 2, "a field is longer than what is left"},
+    {"\x0A", 1, "a length does not end"},
+    {"\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 11, "a field is longer than what is left"},
+    {"\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02", 11, "a length does not end"},
+    {"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 11, "a tag does not end"},
+    {"\x80", 1, "a tag does not end"},
+    {"\x02\x00", 2, "a field number that is not 1 to"},
+    {"\xF8\xFF\xFF\xFF\x7F\x00", 6, "a field number that is not 1 to"},
+    {"\x0B", 1, "a wire type that is not 0, 1, 2 or 5"},
+    {"\x0D\x01\x02\x03", 4, "it ends within a number of 4 bytes"},
+    {"\x09\x01\x02\x03", 4, "it ends within a number of 8 bytes"},
+    {"\x18\x80", 2, "a number does not end"},
+    {"\x08\x01", 2, "pieces: expected wire type 2, got 0"},
+    {"\x12\x03\x1D\x01\x01", 5, "trainer_spec, byte 0 of 3: it ends within"},
+    {"\x12\x03\x1A\x01\x01", 5, "trainer_spec: model_type: expected wire type 0, got 2"},
+    {"\x12\x02\x18\x05", 4, "model_type: expected 1 (unigram), 2 (BPE), 3 (words) or 4 (characters), got 5"},
+    {"\x1A\x02\x12\x01", 4, "normalizer_spec, byte 0 of 2: a field is longer than what is left"},
+    {"\x1A\x03\x12\x01\x01", 5, "normalizer_spec: precompiled_charsmap: expected the size of a trie"},
+    {"\x0A\x02\x18\x01", 4, "pieces[5]: expected a text, got an empty one"},
+    {"\x0A\x05\x0A\x01"
+     "c\x18\x07",
+     7, "pieces[5]: expected a type from 1 to 6"},
+    {"\x0A\x08\x0A\x01"
+     "c\x15\x00\x00\x80\x7F",
+     10, "pieces[5]: expected a score that is a number"},
+    {"\x0A\x05\x0A\x01"
+     "c\x15\x00",
+     7, "pieces[5], byte 3 of 5: it ends within"},
+    {"\x0A\x04\x0A\x02"
+     "c\x80",
+     6, "pieces[5]: expected a text of UTF-8"},
+    {"\x0A\x04\x0A\x02"
+     "c\x00",
+     6, "pieces[5]: expected a text without zeros"},
+    {"\x0A\x03\x0A\x01"
+     "a",
+     5, "pieces[5], \"a\": expected one piece of this text, got a second one"},
+    {"\x0A\x05\x0A\x01"
+     "c\x18\x02",
+     7, "pieces[5], \"c\": expected one piece of type 2 (unknown)"},
+    {"\x0A\x05\x0A\x01"
+     "c\x18\x06",
+     7, "pieces[5], \"c\": a piece of type 6 (byte) although byte_fallback is false"},
+    {"\x12\x03\x98\x02\x01", 5, "byte_fallback: expected a piece <0x00> of type 6"},
+    {"\x12\x05\xE2\x02\x02"
+     "c\x80",
+     7, "unk_surface: expected UTF-8 without zeros"},
+};
+
+static const addition unknown_fields[] = {
+    {"\x30\x01", 2, "the model: expected fields of SentencePiece 0.2.3, got field 6"},
+    {"\x12\x03\xC8\x03\x01", 5, "trainer_spec: expected fields of SentencePiece 0.2.3, got field 57"},
+    {"\x1A\x02\x38\x01", 4, "normalizer_spec: expected fields of SentencePiece 0.2.3, got field 7"},
+    {"\x2A\x02\x38\x01", 4, "denormalizer_spec: expected fields of SentencePiece 0.2.3, got field 7"},
+    {"\x0A\x05\x0A\x01"
+     "c\x20\x01",
+     7, "pieces[5]: expected fields of SentencePiece 0.2.3, got field 4"},
+};
+
+static void refuse_additions(const addition row[], size_t n, rf_status status)
+{
+    static bytes b;
+    for (size_t i = 0; i < n; i++) {
+        b.n = 0;
+        put_pieces(&b);
+        append(&b, row[i].at, row[i].size);
+        refused(&b, status, row[i].part);
+    }
+}
+
 static void damaged_files(void **state)
 {
     (void)state;
+    refuse_additions(damaged, RF_COUNT(damaged), RF_EDATA);
+}
+
+static void fields_that_are_not_known(void **state)
+{
+    (void)state;
+    refuse_additions(unknown_fields, RF_COUNT(unknown_fields), RF_EUNSUPPORTED);
+}
+
+static void models_without_pieces(void **state)
+{
+    (void)state;
     static bytes b;
-    static const struct {
-        const char *at;
-        size_t size;
-        const char *part;
-    } wire[] = {
-        {"\x0A\x7F", 2, "a field is longer than what is left"},
-        {"\x0A", 1, "a length does not end"},
-        {"\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 11, "a field is longer than what is left"},
-        {"\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02", 11, "a length does not end"},
-        {"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 11, "a tag does not end"},
-        {"\x80", 1, "a tag does not end"},
-        {"\x02\x00", 2, "a field number that is not 1 to"},
-        {"\xF8\xFF\xFF\xFF\x7F\x00", 6, "a field number that is not 1 to"},
-        {"\x0B", 1, "a wire type that is not 0, 1, 2 or 5"},
-        {"\x0D\x01\x02\x03", 4, "it ends within a number of 4 bytes"},
-        {"\x09\x01\x02\x03", 4, "it ends within a number of 8 bytes"},
-        {"\x18\x80", 2, "a number does not end"},
-        {"\x08\x01", 2, "pieces: expected wire type 2, got 0"},
-        {"\x12\x03\x1D\x01\x01", 5, "trainer_spec, byte 0 of 3: it ends within"},
-        {"\x12\x03\x1A\x01\x01", 5, "trainer_spec: model_type: expected wire type 0, got 2"},
-        {"\x12\x02\x18\x05", 4, "model_type: expected 1 (unigram), 2 (BPE), 3 (words) or 4 (characters), got 5"},
-        {"\x1A\x02\x12\x01", 4, "normalizer_spec, byte 0 of 2: a field is longer than what is left"},
-        {"\x1A\x03\x12\x01\x01", 5, "normalizer_spec: precompiled_charsmap: expected the size of a trie"},
-        {"\x0A\x02\x18\x01", 4, "pieces[5]: expected a text, got an empty one"},
-        {"\x0A\x05\x0A\x01"
-         "c\x18\x07",
-         7, "pieces[5]: expected a type from 1 to 6"},
-        {"\x0A\x08\x0A\x01"
-         "c\x15\x00\x00\x80\x7F",
-         10, "pieces[5]: expected a score that is a number"},
-        {"\x0A\x05\x0A\x01"
-         "c\x15\x00",
-         7, "pieces[5], byte 3 of 5: it ends within"},
-        {"\x0A\x04\x0A\x02"
-         "c\x80",
-         6, "pieces[5]: expected a text of UTF-8"},
-        {"\x0A\x04\x0A\x02"
-         "c\x00",
-         6, "pieces[5]: expected a text without zeros"},
-        {"\x0A\x03\x0A\x01"
-         "a",
-         5, "pieces[5], \"a\": expected one piece of this text, got a second one"},
-        {"\x0A\x05\x0A\x01"
-         "c\x18\x02",
-         7, "pieces[5], \"c\": expected one piece of type 2 (unknown)"},
-        {"\x0A\x05\x0A\x01"
-         "c\x18\x06",
-         7, "pieces[5], \"c\": a piece of type 6 (byte) although byte_fallback is false"},
-        {"\x12\x03\x98\x02\x01", 5, "byte_fallback: expected a piece <0x00> of type 6"},
-        {"\x12\x05\xE2\x02\x02"
-         "c\x80",
-         7, "unk_surface: expected UTF-8 without zeros"},
-    };
-    static const struct {
-        const char *at;
-        size_t size;
-        const char *part;
-    } unknown[] = {
-        {"\x30\x01", 2, "the model: expected fields of SentencePiece 0.2.3, got field 6"},
-        {"\x12\x03\xC8\x03\x01", 5, "trainer_spec: expected fields of SentencePiece 0.2.3, got field 57"},
-        {"\x1A\x02\x38\x01", 4, "normalizer_spec: expected fields of SentencePiece 0.2.3, got field 7"},
-        {"\x2A\x02\x38\x01", 4, "denormalizer_spec: expected fields of SentencePiece 0.2.3, got field 7"},
-        {"\x0A\x05\x0A\x01"
-         "c\x20\x01",
-         7, "pieces[5]: expected fields of SentencePiece 0.2.3, got field 4"},
-    };
-    for (size_t i = 0; i < RF_COUNT(wire); i++) {
-        b.n = 0;
-        put_pieces(&b);
-        put(&b, wire[i].at, wire[i].size);
-        refused(&b, RF_EDATA, wire[i].part);
-    }
-    for (size_t i = 0; i < RF_COUNT(unknown); i++) {
-        b.n = 0;
-        put_pieces(&b);
-        put(&b, unknown[i].at, unknown[i].size);
-        refused(&b, RF_EUNSUPPORTED, unknown[i].part);
-    }
     b.n = 0;
     refused(&b, RF_EDATA, "expected pieces, got none");
     put_piece(&b, "a", 1, 0, 1);
@@ -521,6 +532,8 @@ int main(void)
         cmocka_unit_test(as_sentencepiece_has_it),
         cmocka_unit_test(folders_of_words_and_characters),
         cmocka_unit_test(damaged_files),
+        cmocka_unit_test(fields_that_are_not_known),
+        cmocka_unit_test(models_without_pieces),
         cmocka_unit_test(long_pieces),
         cmocka_unit_test(charsmaps),
         cmocka_unit_test(as_protobuf_has_it),
