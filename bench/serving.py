@@ -212,24 +212,27 @@ class Bench:
                                  f"http://127.0.0.1:{port}{path}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def slow(self):
-        """Without and with each attack in turns, because the p99 of some seconds varies by itself."""
+        """Without and with each attack in turns, because the p99 of some seconds varies by itself; each attack also on another server of this
+        machine, because the clients that attack use its processors and its network, too."""
         bodies, kinds = self.bodies(self.lines, "bodies"), {"header": "-H", "body": "-B", "reader": "-X"}
-        alone, others, n = [], {kind: [] for kind in kinds}, {}
-        with self.serve(self.small, "--max-connections", 2048) as s:
+        alone, others, n = [], {kind: ([], []) for kind in kinds}, {}
+        with self.serve(self.small, "--max-connections", 2048) as s, self.serve(self.small, "--max-connections", 2048) as elsewhere:
             rate = 0.2 * self.load(s.port, bodies)["per_second"]
             for _ in range(self.o.rounds):
                 alone.append(self.load(s.port, bodies, "--rate", rate)["ms"]["p99"])
                 for kind, option in kinds.items():
-                    attack = self.attack(s.port, kind, option)
-                    time.sleep(3)
-                    n[kind] = s.metric("roformer_connections")
-                    others[kind].append(self.load(s.port, bodies, "--rate", rate)["ms"]["p99"])
-                    attack.wait()
+                    for target, p99 in zip((s, elsewhere), others[kind]):
+                        attack = self.attack(target.port, kind, option)
+                        time.sleep(3)
+                        n[kind] = target.metric("roformer_connections")
+                        p99.append(self.load(s.port, bodies, "--rate", rate)["ms"]["p99"])
+                        attack.wait()
         usual = statistics.median(alone)
         print(f"p99 without slow clients: {usual:.2f} ms ({min(alone):.2f} to {max(alone):.2f})")
-        for kind, p99 in others.items():
-            print(f"1,000 slow clients ({kind}; {n[kind]:.0f} connections): p99 of others {statistics.median(p99):.2f} ms ({min(p99):.2f} to "
-                  f"{max(p99):.2f}): {statistics.median(p99) / usual:.2f} x")
+        for kind, (own, foreign) in others.items():
+            print(f"1,000 slow clients ({kind}; {n[kind]:.0f} connections): p99 of others {statistics.median(own):.2f} ms ({min(own):.2f} to "
+                  f"{max(own):.2f}): {statistics.median(own) / usual:.2f} x; if they are those of another server, "
+                  f"{statistics.median(foreign):.2f} ms ({min(foreign):.2f} to {max(foreign):.2f}): {statistics.median(foreign) / usual:.2f} x")
 
     def start(self):
         for name, model in ("shipped", self.small), ("base", self.base):

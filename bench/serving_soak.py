@@ -9,8 +9,8 @@ memory, descriptors and latency every ten seconds, and a verdict.
     LINES     a text file; a request is a line, a part of it, or several lines
     --rate    requests a second; without it, --load times the capacity, which is measured before with --clients clients
 
-Before, all clients send requests of as many and as long texts as the server takes, until it has computed batches of
---max-batch-tokens: that is the most memory that it may need, and the baseline. Then requests come at random times (a
+Before, requests of as many and as long texts as the server takes fill batches of --max-batch-tokens, and all clients
+send at full load for some seconds: that is the most memory that the server may need, and the baseline. Then requests come at random times (a
 Poisson process), whether others are answered or not. Verdict: resident memory stays below the baseline and --growth
 percent; of the last third against the one before, descriptors do not grow, and the median of the p99 of all samples
 rises by less than --drift percent; nothing fails. The processor time of the server, in percent of one processor, is a
@@ -185,7 +185,7 @@ def main():
     p.add_argument("--model", default=pathlib.Path(__file__).parents[1] / "models/roformer-small-en-sentences")
     for name, value in (("minutes", 15.0), ("load", 0.7), ("aborts", 0.01), ("every", 10.0)):
         p.add_argument(f"--{name}", type=float, default=value)
-    p.add_argument("--growth", type=float, default=5, help="percent of memory: words of caches, connections")
+    p.add_argument("--growth", type=float, default=5, help="percent of memory, for the words of caches")
     p.add_argument("--drift", type=float, default=10, help="percent of the p99; 0: it is not judged")
     p.add_argument("--clients", type=int, default=32)
     p.add_argument("--rate", type=float)
@@ -195,11 +195,11 @@ def main():
     lines = [line for line in o.lines.read_text(encoding="utf-8").split("\n") if line.strip()]
     load = Load(server, lines, o.aborts)
     filled, most = load.fill()
+    load.capacity(o.clients, 4)                                   # every client its connection, every thread its cache
     baseline = server.resident()
     print(f"a batch of {filled:.0f} tokens or more was computed, {most} are the most; then the server has {baseline:.1f} MB")
     rate = o.rate
     if not rate:
-        load.capacity(o.clients, 3)                               # warm
         most = load.capacity(o.clients, 10)
         rate = o.load * most
         print(f"capacity {most:.0f} requests/s with {o.clients} clients; load {o.load:g} of it for {o.minutes:g} minutes\n")
