@@ -26,6 +26,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.path.join(HERE, "peers")
 LENGTHS = os.path.join(PEERS, "lengths.txt")
 
+# --isa: the environment that limits every program to these instructions.  ONNX Runtime has no such setting and is left out.
+LIMITS = {
+    "avx2": {"ROFORMER_ISA": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2",
+             "MKL_ENABLE_INSTRUCTIONS": "AVX2", "CT2_FORCE_CPU_ISA": "AVX2"},
+}
+UNLIMITED = "onnxruntime"
+
 # case (-bf16: ours too): (shapes, the row of `roformer bench` that is meant, the peers' programs)
 CASES = {
     "forward": (["8x128", "4x512", "1x16", "@lengths"], "encoder",
@@ -220,6 +227,8 @@ class Record:
         run = {"roformer": program, "threads": o.threads, "seconds": o.seconds, "processor": processor()}
         if o.family:
             run["family"] = o.family
+        if o.isa:
+            run["isa"] = o.isa
         known = []
         if o.output != os.devnull and os.path.exists(o.output):
             with open(o.output) as f:
@@ -228,8 +237,8 @@ class Record:
             sys.exit(f"compare.py: {o.output}: expected a line that tells what was measured, got none; name another file with -o, or remove it")
         for line in filter(None, known):
             if line.get("run", run) != run:
-                odd = next(k for k in run if line["run"].get(k) != run[k])
-                sys.exit(f"compare.py: {o.output}: {odd}: expected {run[odd]}, got {line['run'].get(odd)}; name another file with -o, or remove it")
+                odd = next(k for k in {**run, **line["run"]} if line["run"].get(k) != run.get(k))
+                sys.exit(f"compare.py: {o.output}: {odd}: expected {run.get(odd)}, got {line['run'].get(odd)}; name another file with -o, or remove it")
             if "error" not in line:
                 self.keep(line)
         self.file = open(o.output, "a")
@@ -365,6 +374,8 @@ def main():
     p.add_argument("--seconds", type=float, default=2, help="of each turn")
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--family", help="a row of bench/families.json: 6 layers of that family in RoFormer's place (forward)")
+    p.add_argument("--isa", choices=list(LIMITS), help="limit every program to these instructions; leaves out the peers that cannot be limited. The "
+                   "caches are still this machine's")
     p.add_argument("--busy", action="store_true", help="on a machine that others use, of linear: one thread, the processor's time")
     p.add_argument("--text", help="what is tokenized")
     p.add_argument("--vocab", help="vocab.txt for the peers' tokenizer")
@@ -377,6 +388,9 @@ def main():
     if o.busy:
         o.threads = 1
         os.environ["BUSY"] = "1"
+    if o.isa:
+        os.environ.update(LIMITS[o.isa])
+        o.without.append(UNLIMITED)
     if o.family:
         with open(os.path.join(HERE, "families.json")) as f:
             config = dict(json.load(f)[o.family], num_hidden_layers=6, vocab_size=30528)
