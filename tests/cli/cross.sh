@@ -33,6 +33,7 @@ for family in xlm_roberta mpnet; do
         sed 's/.*"score": *\([-0-9.e]*\), *"line": *\([0-9]*\), *"text": *"\(.*\)"}/\2 "score": \1 \3/' out > ours.txt
         [ "$(wc -l < theirs.txt)" -eq 5 ] || fail "$family $activation: $(cat theirs.txt)"
         close_json theirs.txt ours.txt
+        [ $activation = none ] || expect 2 'expected pairs of texts' "$program" classify -q -m model 'the river runs'
     done
 done
 expect 0 '' "$program" rank -q -m model --cross -k 1 'the river runs' lines.txt
