@@ -70,8 +70,8 @@ const cli_command cmd_classify = {
     "classify texts with a fine-tuned model",
     "Reads each TEXT or, without TEXT, each line of standard input.  Prints a list of labels with their scores, the "
     "best first, as the text-classification pipeline of transformers does.  Scores are probabilities after softmax.  "
-    "If a text may have several labels, or if the model has a single output and config.json no problem_type, they are "
-    "probabilities after a sigmoid.  For regression, the score is the predicted number.",
+    "If a text may have several labels, or if the model has a single output and config.json has no problem_type, they "
+    "are probabilities after a sigmoid.  For regression, the score is the predicted number.",
     examples,
     options,
     sizeof(classify_args),

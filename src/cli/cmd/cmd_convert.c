@@ -74,8 +74,8 @@ static const cli_option options[] = {
      "use the tokenizer of DIR: tokens of SRC keep their embeddings; a new token gets the mean embedding of its "
      "characters", NULL},
     {"reranker", 0, CLI_TEXT, A(reranker), "qwen3", NULL, 0, 0, NULL,
-     "SRC is a Qwen3-Reranker without modules.json: write the files that say so, with the words and the two tokens of "
-     "its model card", NULL},
+     "SRC is a Qwen3-Reranker without modules.json: also write modules.json and the files that it names, with the "
+     "prompt template and the tokens \"yes\" and \"no\" of the model card", NULL},
     {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace existing weights in DST", NULL},
     {0},
 };

@@ -39,7 +39,7 @@ const cli_command cmd_dictionary = {
     "FILE... -o FILE",
     "compile a dictionary of Chinese words",
     "Reads jieba's format: \"word frequency [tag]\" on each line.  If a word occurs several times, in one file or in "
-    "several, the last line counts.  A model folder that contains the result as dictionary.words splits text into "
+    "several, the last line is used.  A model folder that contains the result as dictionary.words splits text into "
     "words with it.  Other folders use jieba's own dictionary, which is installed with the program.",
     examples,
     options,

@@ -355,10 +355,10 @@ const cli_command cmd_embed = {
     "compute embeddings of lines of text or proteins",
     "Reads lines from the files (also .gz and .zst) or from standard input, and writes one vector per line in the same "
     "order.  The records of a FASTA file are proteins: lowercase letters are read as uppercase, and a '*' at the end "
-    "is dropped.  For them a line of jsonl is {\"id\", \"vector\"}, with --tokens {\"id\", \"vectors\"}.  An empty "
-    "line gives the vector of the empty text.  The vector of a text has the same bits regardless of the other lines "
-    "and of the number of threads.  A sentence-transformers folder defines pooling, normalization, prompt and maximum "
-    "length; options override it.\n"
+    "is dropped.  For proteins, a line of jsonl is {\"id\", \"vector\"}, with --tokens {\"id\", \"vectors\"}.  An "
+    "empty line gives the vector of the empty text.  The vector of a text has the same bits regardless of the other "
+    "lines and of the number of threads.  A sentence-transformers folder defines pooling, normalization, prompt and "
+    "maximum length; options override it.\n"
     "The npy format begins with the number of rows.  On a pipe, the rows are therefore kept in a temporary file until "
     "all input is read; jsonl and f32 are written immediately.",
     examples,

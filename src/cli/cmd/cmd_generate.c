@@ -356,12 +356,12 @@ const cli_command cmd_generate = {
     "[TEXT...]",
     "generate text with a causal model",
     "Each TEXT is a prompt.  Without TEXT, each line of standard input is a prompt, or the whole file of "
-    "--prompt_file.  Without sampling options or beams, decoding is greedy.  A text ends at [SEP] (training puts it at "
-    "the end of each document), after a --stop string, or after --max_new_tokens tokens.\n"
+    "--prompt_file.  Without sampling options and --num_beams, decoding is greedy.  A text ends at [SEP] (training "
+    "puts it at the end of each document), after a --stop string, or after --max_new_tokens tokens.\n"
     "Options that are not given default to the model's generation_config.json, then to the values below.  In that "
     "file, eos_token_id replaces [SEP], and max_length includes the prompt.\n"
     "RoFormer-Sim reads the prompt with bidirectional attention and generates texts with the same meaning.\n"
-    "Up to --batch_size texts are generated at the same time.  A beginning that prompts have in common is computed "
+    "Up to --batch_size texts are generated at the same time.  A common prefix of several prompts is computed "
     "once.  Texts are printed in the order of the prompts, and tokens are printed as they are generated.  The same "
     "prompt and seed give the same text, regardless of the number of threads and of the other prompts.  If a prompt "
     "occurs several times, each occurrence gets its own sample.\n"

@@ -137,8 +137,7 @@ const cli_command cmd_position_report = {
     "between the subspace of these vectors and that of the word embeddings.  Finally, it measures the loss by position "
     "and by length: the same masked tokens are predicted from sequences of --max_length tokens and of 2, 4, 8 and 16 "
     "times as many.\n"
-    "The losses need long documents.  If no document is long enough, the lengths end at the largest of these that a "
-    "document has.",
+    "The losses need long documents.  Lengths for which no document is long enough are left out.",
     examples,
     options,
     sizeof(report_args),

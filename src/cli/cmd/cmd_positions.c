@@ -299,7 +299,7 @@ const cli_command cmd_positions = {
     "angles or rotation (a vector in four planes at positions 0 to 6, as Figure 1 of the paper).  For encodings that "
     "add a vector per position: similarity (dot products of these vectors, as a map and as curves over the "
     "distance).  For trained models: score (mean score of all queries with all keys by the offset of the key), "
-    "attention (a map for each layer and head for one sentence), bias (the same map for position alone, with queries "
+    "attention (a map for each layer and head for one sentence), bias (the same map for positions only, with queries "
     "and keys set to zero) or extrapolation (loss by sequence length, as position-report measures it).",
     examples,
     options,

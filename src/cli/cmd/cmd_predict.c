@@ -86,11 +86,12 @@ const cli_command cmd_predict = {
     "predict",
     "--input FILE",
     "predict the labels of a file of examples with a fine-tuned model",
-    "Reads the same columns as fine-tuning except the labels, and writes one line per example in the same order: its "
-    "id, if the file has one, and its label and probability, number, tags, answer or choice.  Values that a table "
-    "cannot represent are an error (a tab or line end in an id, label or answer; a comma in one of several labels); "
-    "jsonl can represent them.  If the model has a single output and config.json no problem_type, the output is "
-    "printed as a number, as by the Trainer of transformers; classify prints its sigmoid.",
+    "Reads the same columns as fine-tuning except the labels, and writes one line per example in the same order: the "
+    "id, if the file has ids, and the prediction.  Depending on the task, the prediction is a label with its "
+    "probability, a number, tags, an answer or a choice.  Values that a table cannot represent are an error (a tab or "
+    "line end in an id, label or answer; a comma in one of several labels); jsonl can represent them.  If the model "
+    "has a single output and config.json has no problem_type, predict prints the output as a number, as the Trainer "
+    "of transformers does; classify prints the sigmoid of the output.",
     examples,
     options,
     sizeof(predict_args),

@@ -417,13 +417,13 @@ const cli_command cmd_translate = {
     "that are not given default to the model's generation_config.json, then to greedy decoding and at most 256 "
     "tokens.  Texts are translated in batches.  Translations are printed in the order of the texts, each as soon as "
     "all earlier ones are complete.  A translation does not depend on the number of threads or on the other texts.\n"
-    "With --nbest above 1, one line per translation: \"number of the text from 0 ||| translation ||| logprob= X ||| "
-    "score\".  The score is the log-probability divided by the norm of --length_norm.\n"
+    "With --nbest above 1, prints one line per translation: \"number of the text, from 0 ||| translation ||| "
+    "logprob= X ||| score\".  The score is the log-probability after the division that --length_norm selects.\n"
     "With --json: {\"translation\", \"score\", \"logprob\", \"finish_reason\": \"stop\" or \"length\", \"ids\", "
     "\"logprobs\", \"end_logprob\", \"source_tokens\", \"parts\"} for the best translation; with --alignment also "
     "\"alignment\"; with --nbest also \"nbest\", the list of all translations.\n"
-    "With --score, one line per translation: its log-probability, its number of tokens including the end token, its "
-    "perplexity, and the translation, separated by tabs.",
+    "With --score, prints one line per translation: its log-probability, its number of tokens including the end token, "
+    "its perplexity, and the translation, separated by tabs.",
     examples,
     options,
     sizeof(struct args),

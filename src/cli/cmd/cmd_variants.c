@@ -216,18 +216,19 @@ static void defaults(void *arguments)
 static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(struct args, model, "folder of a masked language model of proteins, such as ESM-2"),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"sequence", 's', CLI_TEXT, A(sequence), "RESIDUES", NULL, 0, 0, NULL, "the wild type", NULL},
-    {"fasta", 0, CLI_FILE, A(fasta), "FILE", NULL, 0, 0, NULL, "FASTA file of one record, the wild type", NULL},
+    {"sequence", 's', CLI_TEXT, A(sequence), "RESIDUES", NULL, 0, 0, NULL, "wild-type sequence", NULL},
+    {"fasta", 0, CLI_FILE, A(fasta), "FILE", NULL, 0, 0, NULL, "FASTA file with one record: the wild-type sequence",
+     NULL},
     {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL,
      "mutations: .csv and .tsv are tables with a header, other files have one variant per line", NULL},
     {"mutation-col", 0, CLI_TEXT, A(column), "NAME", "mutant", 0, 0, NULL, "column of the table with the mutations",
      NULL},
     {"scoring-strategy", 0, CLI_CHOICE, A(strategy), "masked-marginals|wt-marginals|pseudo-ppl", "masked-marginals", 0,
      0, NULL,
-     "masked-marginals: a pass for each position; wt-marginals: one pass; pseudo-ppl: a pass for each residue of each "
-     "variant", NULL},
+     "masked-marginals: one forward pass per mutated position; wt-marginals: one forward pass; pseudo-ppl: one forward "
+     "pass per residue of each variant", NULL},
     {"offset-idx", 0, CLI_INT, A(o.offset), "N", NULL, 0, INT32_MAX, NULL,
-     "position that the mutations give to the first residue of the sequence", NULL},
+     "position number of the first residue of the sequence, as used in the mutations", NULL},
     {"batch-tokens", 0, CLI_INT, A(o.batch_tokens), "N", NULL, 1, 1 << 24, NULL, "number of tokens computed together",
      NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL,
@@ -248,10 +249,11 @@ const cli_command cmd_variants = {
     "[MUTATION...]",
     "score mutations of a protein with a masked language model",
     "A mutation is a residue, its position and the new residue: A24G.  A variant with several mutations joins them "
-    "with ':', and its score is the sum of their scores.  Prints each variant and its score, separated by a tab; a "
-    "table keeps its columns and gets one more for the score.  A score above 0 means that the model finds the new "
-    "residue more likely (Meier et al. 2021).  All mutations are compared with the sequence before anything is "
-    "computed.",
+    "with ':'; its score is the sum of the scores of its mutations.  Prints each variant and its score, separated by a "
+    "tab.  If --input is a table, prints the table with an additional column for the score.  A score above 0 means "
+    "that the model finds the new residue more likely (Meier et al. 2021).  With pseudo-ppl, the score is the "
+    "pseudo-log-likelihood of the complete variant.  All mutations are compared with the sequence before the first "
+    "score is computed.",
     examples,
     options,
     sizeof(struct args),

@@ -295,8 +295,8 @@ static const cli_option options[] = {
     {"dictionary", 0, CLI_FILE, A(dictionary), "FILE", NULL, 0, 0, NULL,
      "Chinese words: compiled dictionary that is stored with the tokenizer (default: the installed one)", NULL},
     {"min-frequency", 0, CLI_INT, A(least), "N", NULL, 1, 1e15, NULL,
-     "minimum frequency of a pair that is merged, or of a word that is added (default: 2); with chars, of a character "
-     "that is known (default: 1)", NULL},
+     "minimum frequency of a pair that is merged, or of a word that is added (default: 2); with --type chars, of a "
+     "character in the vocabulary (default: 1)", NULL},
     {"max-words", 0, CLI_INT, A(max_words), "N", "4000000", 1000, 1e9, NULL,
      "maximum number of different words in memory; the rarest are dropped", NULL},
     CLI_TRAIN_ROW("text_format", struct args, t, NULL),

@@ -155,7 +155,9 @@ void cli_help_command(FILE *to, const cli_command *c, bool whole)
     }
     cli_option all[CLI_OPTIONS_MAX];
     cli_expand(c, all);
-    if (all->kind && all->kind != CLI_OPERANDS) fprintf(to, "\noptions:\n");
+    int named = 0;
+    for (const cli_option *o = all; o->kind; o++) named += o->kind != CLI_OPERANDS;
+    if (named) fprintf(to, "\noptions:\n");
     list_options(to, c, all);
     fprintf(to, "\noptions of every command:\n");
     list_options(to, NULL, cli_common_options);

@@ -13,7 +13,7 @@
 const cli_option cli_common_options[] = {
     {"threads", 't', CLI_INT, C(threads), "N", "0", 0, RF_MAX_THREADS, "ROFORMER_THREADS",
      "number of worker threads; 0: one per processor that this process may use", NULL},
-    {"isa", 0, CLI_TEXT, C(isa), "RUNG", NULL, 0, 0, "ROFORMER_ISA",
+    {"isa", 0, CLI_TEXT, C(isa), "SET", NULL, 0, 0, "ROFORMER_ISA",
      "use at most this instruction set: "
 #define RFR(name, machine, needs, flags) #name ", "
 #include "roformer/kernel/rungs.def"
