@@ -29,7 +29,7 @@ typedef struct rf_engine_job rf_engine_job;
 
 typedef struct rf_engine_options {
     size_t size;                /* of this struct, set by rf_engine_defaults */
-    rf_type type;               /* of the matrices (rf_pipeline_open); default RF_F32 */
+    rf_type type;               /* type of the matrices (rf_pipeline_open); default RF_F32 */
     int64_t max_batch_tokens;   /* maximum number of tokens that are computed together; a single job may have more,
                                    since jobs are never divided; default 2048. Larger batches hardly speed up a base
                                    model, and each batch delays the next jobs */
@@ -87,7 +87,7 @@ typedef struct rf_engine_job_options {
 void rf_engine_job_options_init(rf_engine_job_options *o, size_t size);
 #define rf_engine_job_defaults(o) rf_engine_job_options_init((o), sizeof *(o))
 
-/* Submits texts for vectors: result [n,D], as rf_embed_texts computes them.
+/* Submits texts for vectors. The result is [n,D], one row of D components for each text, as rf_embed_texts computes it.
  *
  *   job_options  NULL: rf_engine_job_defaults
  *   out          freed with rf_engine_job_free; unchanged on error
@@ -108,8 +108,8 @@ rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t st
                               const rf_embed_options *options, const rf_engine_job_options *job_options,
                               rf_engine_job **out, rf_error *why);
 
-/* Submits texts, or pairs of texts (`pair` not NULL), for the scores of their labels: result [n, labels], in the order
- * of rf_engine_labels, with the numbers of rf_answerer_classify. If pair[i] is NULL, text i has no second text.
+/* Submits texts, or pairs of texts (`pair` not NULL), for the scores of their labels. The result is [n, labels] in the
+ * order of rf_engine_labels, with the scores of rf_answerer_classify. If pair[i] is NULL, text i has no second text.
  *
  *   RF_EUNSUPPORTED  the model does not label texts
  *   RF_EARG          the model was fine-tuned on pairs, and `pair` is NULL
@@ -121,7 +121,8 @@ rf_status rf_engine_classify(rf_engine *e, const char *const text[], const size_
 /* The labels of the model, owned by the engine. NULL: the model has no fine-tuned head. */
 const rf_labels *rf_engine_labels(const rf_engine *e);
 
-/* Submits a query and texts for scores by a reranker: result [n, 1], the numbers of rf_answerer_cross rounded to float.
+/* Submits a query and texts for scores by a reranker. The result is [n, 1], the scores of rf_answerer_cross rounded to
+ * float.
  *
  *   raw              1: the outputs of the model, without the folder's activation_fn
  *   RF_EUNSUPPORTED  as rf_answerer_cross

@@ -12,6 +12,7 @@
  * Results    belong to the pipeline and are valid until its next call. Result structs may grow; a program compiled with
  *            an older header reads the members that it knows
  * Options    NULL uses the settings of the folder. Otherwise start with rf_embed_defaults, rf_fill_defaults, ...
+ * Errors     the comment of a function lists the statuses that it returns; "others as F": all others are those of F
  * threads    an rf_pipeline may be used by one thread at a time; inside a call it uses the workers of its context */
 #ifndef ROFORMER_PIPELINE_H
 #define ROFORMER_PIPELINE_H
@@ -58,8 +59,8 @@ rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why
 
 void rf_pipeline_close(rf_pipeline *p);                         /* NULL is allowed */
 
-/* From now on, the pipeline's calls and its answerer check the flag `cancel` (context.h). The caller owns the flag.
- * NULL: no flag is checked. */
+/* From now on, the pipeline's calls and its answerer (finetune.h) check the flag `cancel` (context.h). The caller owns
+ * the flag. NULL: no flag is checked. */
 void rf_pipeline_set_cancel(rf_pipeline *p, const rf_cancel *cancel);
 
 /* The parts of the pipeline, for calls of lower-level headers. The pipeline owns them. */
@@ -82,7 +83,7 @@ rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf
  * the number of the text; otherwise it includes the number. A failed call also returns a report, except if the pipeline
  * is NULL. */
 typedef struct rf_texts_report {
-    int64_t done;               /* number of texts that have a result; they are the first ones */
+    int64_t done;               /* number of texts that have a result: the first `done` ones */
     int64_t bad;                /* index of the text that could not be read; -1: no text caused the failure, if there
                                    was one */
     int64_t tokens;             /* tokens of the texts that are done, including [CLS] and [SEP] */
@@ -392,7 +393,7 @@ void rf_score_options_init(rf_score_options *o, size_t size);
 #define rf_score_defaults(o) rf_score_options_init((o), sizeof *(o))
 
 typedef struct rf_text_score {
-    double total;               /* log p(text | context), the sum of logprob */
+    double total;               /* log p(text | context), the sum of logprob[] */
     int64_t n;
     const int32_t *id;          /* [n] tokens of the text */
     const double *logprob;      /* [n] */

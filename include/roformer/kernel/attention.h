@@ -6,8 +6,8 @@
  *                              .keys = T, .width = 64, .scale = 0.125f, .out = out, .out_stride = 64};
  *     if (rf_attend(ctx, RF_F32, &a, NULL, &why)) ...
  *
- * kernels.h (rfk_attention) defines what is computed and what members that are 0 mean. The calling thread computes; the
- * context's workers are not used.
+ * kernels.h (rfk_attention) has the equations and the meaning of each member. The members that this example leaves out
+ * are 0: no rotation, no mask, no dropout. The calling thread computes; the context's workers are not used.
  *
  * threads   a context may be shared: several threads may call these functions at the same time, each with its own
  *           results */
@@ -33,8 +33,9 @@ extern "C" {
  *   RF_ENOMEM  out of memory */
 rf_status rf_attend(const rf_ctx *ctx, rf_type type, const rfk_attention *a, void *scratch, rf_error *why);
 
-/* Computes the gradients of q, k, v and the tables, from d_out and from `out` and `lse` of the forward call. Scratch
- * memory: rfk_attention_back_scratch(a) bytes. Errors as above; RF_EARG also if keys and values are in pages. */
+/* Computes the gradients of q, k, v and the tables of `relative`, from d_out and from `out` and `lse` of the forward
+ * call. Scratch memory: rfk_attention_back_scratch(a) bytes. Errors as above; RF_EARG also if keys and values are in
+ * pages. */
 rf_status rf_attend_back(const rf_ctx *ctx, rf_type type, const rfk_attention *a, const rfk_attention_grad *g,
                          void *scratch, rf_error *why);
 
