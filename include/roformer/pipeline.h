@@ -9,6 +9,7 @@
  * without padding. Results are in the order of the texts. The result for a text has the same bits whatever else is in
  * the call and however many threads work. For batches that you build yourself, see model.h.
  *
+ * Texts      text i has bytes[i] bytes. If `bytes` is NULL or bytes[i] is RF_STRING, it ends at its terminating zero
  * Results    belong to the pipeline and are valid until its next call. Result structs may grow; a program compiled with
  *            an older header reads the members that it knows
  * Options    NULL uses the settings of the folder. Otherwise start with rf_embed_defaults, rf_fill_defaults, ...

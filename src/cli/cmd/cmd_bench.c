@@ -113,8 +113,8 @@ static const cli_option options[] = {
     {"config", 'c', CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL,
      "measure random weights with the shape of this config.json", NULL},
     {"shape", 0, CLI_EACH, A(shapes), "BxT|@FILE", NULL, 0, 0, NULL,
-     "number and length of texts, such as 8x128 or 32x5-200, or a file with the lengths of one batch per line; may be "
-     "repeated", NULL},
+     "number and length of texts, such as 8x128 or 32x5-200 (lengths 5 to 200), or a file with the lengths of one "
+     "batch per line; may be repeated", NULL},
     CLI_DTYPE_OPTION(struct bench_args, dtype),
     {"gradient_checkpointing", 0, CLI_FLAG, A(checkpoints), NULL, NULL, 0, 0, NULL,
      "for train and save: recompute the activations of each layer in the backward pass", NULL},

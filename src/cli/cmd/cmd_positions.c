@@ -252,8 +252,8 @@ static const cli_option options[] = {
     {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL,
      "text for the model: a sentence for attention, otherwise files", NULL},
     {"layer", 0, CLI_INT, A(layer), "N", "-1", -1, 1e6, NULL,
-     "attention of this layer only, from 0; -1: all; for wavelengths and other curves: the layer whose base is used",
-     NULL},
+     "attention of this layer only, from 0; -1: all; for wavelengths and other curves: the layer whose rope_theta is "
+     "used", NULL},
     {"head", 0, CLI_INT, A(head), "N", "-1", -1, 1e6, NULL, "attention of this head only, from 0; -1: all", NULL},
     CLI_TRAIN_ROW("max_length", positions_args, train.t, "sequence length in training, as in position-report"),
     {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "number of sequences for score", NULL},

@@ -348,7 +348,7 @@ static const cli_option options[] = {
     {"index", 0, CLI_FOLDER, A(index), "INDEX", NULL, 0, 0, NULL, "index of the first model's vectors, for /search",
      NULL},
     {"languages", 0, CLI_TEXT, A(languages), "SOURCE:TARGET", NULL, 0, 0, NULL,
-     "languages of a translation model, for example en:de (default: as its folder says)", NULL},
+     "languages of a translation model, for example en:de (default: those in its folder)", NULL},
     {"host", 0, CLI_TEXT, A(host), "ADDRESS", "127.0.0.1", 0, 0, "ROFORMER_HOST", "address to listen on", "hostname"},
     {"port", 'p', CLI_INT, A(port), "N", "8080", 0, 65535, "ROFORMER_PORT", "port to listen on; 0: any free one", NULL},
     {"unix", 0, CLI_FILE, A(unix_path), "FILE", NULL, 0, 0, NULL, "listen on a Unix socket instead", NULL},
