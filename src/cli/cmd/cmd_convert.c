@@ -100,7 +100,7 @@ const cli_command cmd_convert = {
     "written weights are read back and compared.  Keys of config.json that this program does not use are kept.  Other "
     "files are copied, except weights in other formats and files of a training run; each of these files is listed.\n"
     "With --dtype int8, the matrices of the layers are stored with 8 bits per weight and one scale per row, in the "
-    "format of compressed-tensors (W8A8).  Commands use them unchanged with their own --dtype int8.",
+    "format of compressed-tensors (W8A8).  Other commands use these weights unchanged if --dtype int8 is given.",
     examples,
     options,
     sizeof(struct args),
