@@ -296,8 +296,8 @@ const cli_command cmd_positions = {
     "per token of a forward pass, whether scores stay the same when all positions move (shift), whether it is defined "
     "for texts longer than those in training (longer), and its equation.\n"
     "With plot, draws a plot with gnuplot, or prints its numbers.  For rotary positions: decay, score, wavelengths, "
-    "angles or rotation (a vector in four planes at positions 0 to 6, as Figure 1 of the paper).  For encodings that "
-    "add a vector per position: similarity (dot products of these vectors, as a map and as curves over the "
+    "angles or rotation (a vector in four planes at positions 0 to 6, as in Figure 1 of the paper).  For encodings "
+    "that add a vector per position: similarity (dot products of these vectors, as a map and as curves over the "
     "distance).  For trained models: score (mean score of all queries with all keys by the offset of the key), "
     "attention (a map for each layer and head for one sentence), bias (the same map for positions only, with queries "
     "and keys set to zero) or extrapolation (loss by sequence length, as position-report measures it).",

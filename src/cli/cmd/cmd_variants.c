@@ -252,8 +252,8 @@ const cli_command cmd_variants = {
     "with ':'; its score is the sum of the scores of its mutations.  Prints each variant and its score, separated by a "
     "tab.  If --input is a table, prints the table with an additional column for the score.  A score above 0 means "
     "that the model finds the new residue more likely (Meier et al. 2021).  With pseudo-ppl, the score is the "
-    "pseudo-log-likelihood of the complete variant.  All mutations are compared with the sequence before the first "
-    "score is computed.",
+    "pseudo-log-likelihood of the complete variant.  If the residue of a mutation differs from the sequence, the "
+    "command fails before any score is computed.",
     examples,
     options,
     sizeof(struct args),
