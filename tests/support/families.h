@@ -1,6 +1,8 @@
-/* families.h — the golden folders of families: tests/golden/<family>/<name>, each with a golden.txt that begins with
- * `word` after its first line.  A family without any fails; RoFormer's are in tests/golden/models and heads, those of
- * pairs ("pairs") are of transformers' Marian. */
+/* families.h — lists the golden folders of the model families.
+ *
+ * A golden folder is tests/golden/<family>/<name>, and its golden.txt has `word` at the beginning of the second line.
+ * The test fails if a family has no golden folder.  The golden folders of RoFormer are in tests/golden/models and
+ * tests/golden/heads.  Those of encoder-decoder models (`word` "pairs") are of the Marian class of transformers. */
 #ifndef T_FAMILIES_H
 #define T_FAMILIES_H
 

@@ -1,5 +1,7 @@
-/* folder_bleu.h — BLEU of a folder's translation model by calls of the library: its pipeline translates a file's lines,
- * and rf_mt_evaluate scores them with another file as reference. */
+/* folder_bleu.h — computes the BLEU score of a translation model with calls of the library.
+ *
+ * A pipeline translates the lines of a file, and rf_mt_evaluate compares the translations with the lines of another
+ * file, the reference. */
 #ifndef TESTS_FOLDER_BLEU_H
 #define TESTS_FOLDER_BLEU_H
 

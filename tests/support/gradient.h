@@ -3,8 +3,8 @@
  *     values      y of the operation against the formula
  *     gradients   of L = sum_i weight_i y_i, against central differences of the formula in double
  *
- * on the reference rung and on the machine's best, with one worker and with three; with inputs that are parameters, and
- * with all of them, and each by itself, computed by another operation.
+ * Both are compared on the reference rung and on the best rung of the machine, with one worker and with three.  The
+ * inputs are parameters, or results of another operation: all of them, and each one alone.
  *
  * Tolerance.  Inputs are of size 1.  An element of y is the end of a chain of at most `depth` dependent roundings, each
  * of relative size FLT_EPSILON, of quantities not larger than the largest element of y (or 1): depth * FLT_EPSILON *

@@ -1,4 +1,4 @@
-/* one_context.h — a context that all cases of a program share. */
+/* one_context.h — a context that all test cases of a program share. */
 #ifndef ONE_CONTEXT_H
 #define ONE_CONTEXT_H
 

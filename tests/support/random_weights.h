@@ -1,4 +1,4 @@
-/* random_weights.h — weights for a model folder that has a vocabulary and a config.json. */
+/* random_weights.h — writes random weights to a model folder that has a vocabulary and a config.json. */
 #ifndef TESTS_TRAIN_RANDOM_WEIGHTS_H
 #define TESTS_TRAIN_RANDOM_WEIGHTS_H
 

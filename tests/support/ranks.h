@@ -1,6 +1,7 @@
-/* ranks.h — ranks as threads of this process: a transport whose messages are copies in a list.
+/* ranks.h — runs ranks as threads of this process.  The transport copies messages to a list.
  *
- * cmocka's checks use longjmp and are allowed only in the first thread, so a rank's body returns a status.           */
+ * The checks of cmocka use longjmp and are allowed only in the first thread.  Therefore the function that a rank runs
+ * returns a status. */
 #ifndef RANKS_H
 #define RANKS_H
 

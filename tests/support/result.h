@@ -1,4 +1,4 @@
-/* result.h — everything that a run writes, without times. */
+/* result.h — checksums of everything that a run writes, except times. */
 #ifndef TESTS_TRAIN_RESULT_H
 #define TESTS_TRAIN_RESULT_H
 

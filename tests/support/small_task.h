@@ -1,4 +1,4 @@
-/* small_task.h — a model of two layers with random weights, to be fine-tuned in this process. */
+/* small_task.h — a model of two layers with random weights, which tests fine-tune in this process. */
 #ifndef TESTS_SUPPORT_SMALL_TASK_H
 #define TESTS_SUPPORT_SMALL_TASK_H
 

@@ -1,6 +1,6 @@
-/* tiny.h — a corpus, a vocabulary and a model so small that a run takes a moment.
+/* tiny.h — a corpus, a vocabulary and a model that are so small that a run is short.
  *
- * Every sentence follows from its subject and adjective, so there is something to learn:
+ * The adjective and the subject determine the rest of a sentence, so that a model can learn it:
  *     the <adjective> <noun> is <verb>ing the <noun> .                                                               */
 #ifndef TINY_H
 #define TINY_H

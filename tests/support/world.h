@@ -1,4 +1,4 @@
-/* world.h — the model of tiny.h and its corpus, in the form of options of a run. */
+/* world.h — paths of the model and the corpus of tiny.h, as the options of a run need them. */
 #ifndef TESTS_TRAIN_WORLD_H
 #define TESTS_TRAIN_WORLD_H
 
