@@ -1,10 +1,10 @@
-/* finetune.c — fine-tuning, as a job of the training loop (run.h).
+/* finetune.c — implements fine-tuning as a job of the training loop (run.h).
  *
  *     tokenizer -> examples and labels -> config with the task's head -> weights of the encoder (and of the head, if
  *     the folder has the same one with the same labels) -> steps
  *
- * Layer l of L has the learning rate times d^(L-l), the embeddings d^(L+1), the head the full rate (layer_wise_lr_decay
- * d). */
+ * With layer_wise_lr_decay d, the learning rate is multiplied by d^(L-l) for layer l of L and by d^(L+1) for the
+ * embeddings; the head has the full learning rate. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* finetune_form.c — settings of sentence vectors in the initial folder. */
+/* finetune_form.c — takes the settings of sentence vectors (length, prompt, pooling) from the initial folder. */
 #include "store/task.h"
 #include "task/finetune.h"
 

@@ -1,8 +1,8 @@
-/* finetune_many.c — one run, or several runs that belong together: folds, or a grid of learning rates and seeds (as in
- * the paper's GLUE experiments).
+/* finetune_many.c — starts one run, or several related runs: folds, or a grid of learning rates and seeds (as in the
+ * paper's GLUE experiments).
  *
- *     each of them   has its own folder in output_dir and is independent of the others
- *     resumed        finished runs report their metrics again, the stopped one continues                             */
+ *     several runs   each run has its own folder in output_dir and is independent of the others
+ *     resuming       finished runs report their metrics again; the run that was stopped continues */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* finetune_step.c — the gradient of a batch of examples, and the evaluation of a file of them.
+/* finetune_step.c — computes the gradient of a batch of examples, and evaluates a file of examples.
  *
- *     an epoch      visits the examples in an order that is a function of (seed, epoch); its last batch may be smaller,
- *                   but if examples of a batch are compared with each other, a single last one joins the batch before
+ *     an epoch      visits the examples in an order that is a function of (seed, epoch). Its last batch may be smaller;
+ *                   but if the loss compares the examples of a batch, a single last example joins the batch before
  *     R-Drop        every example is in the batch twice, with two dropout masks (objective.c)
  *     GradCache    (Gao et al. 2021) a batch of B examples that are all compared with each other, in the memory of M:
  *                  first the vectors, M at a time; then the loss and its gradient dz for all of them; then each part

@@ -1,4 +1,4 @@
-/* metrics_answers.c — SQuAD's comparison of answers.
+/* metrics_answers.c — compares answers as the evaluation script of SQuAD does.
  *
  *     lower  ->  no ASCII punctuation  ->  the words a, an, the become a space  ->  words, one space between
  *

@@ -1,14 +1,13 @@
-/* metrics_pairs.c — compares the numbers that a model gives to pairs of texts with labels: of single pairs, and of the
- * candidates of several queries.
+/* metrics_pairs.c — compares the scores that a model computes for pairs of texts with the labels of the pairs.
  *
- *     pairs   correlation of numbers and labels, Pearson's and of ranks; for labels 0 and 1 how well a threshold
- *             separates them, and the mean precision over all thresholds
- *     lists   means over queries with a candidate whose label y is above 0, the candidates sorted by their numbers:
+ *     pairs   Pearson and Spearman correlation of scores and labels; for labels 0 and 1 also the metrics of the best or
+ *             of a given threshold, and the average precision
+ *     lists   means over the queries that have a candidate with a label y above 0; candidates are sorted by score:
  *             map          mean precision at the candidates with y > 0
  *             mrr_at_10    1 / rank of the first one, 0 if it is after the 10th
  *             ndcg_at_10   sum over the first 10 ranks r of y_(r) / log2(1 + r), over the largest possible value
  *
- * Equal numbers share their ranks in map and ndcg, as in scikit-learn. */
+ * Equal scores share their ranks in map and ndcg, as in scikit-learn. */
 #include <math.h>
 #include <stdlib.h>
 

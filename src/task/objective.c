@@ -1,8 +1,8 @@
 /* objective.c — the training objective around a task's loss (src/task/tasks/).
  *
- *     R-Drop       the loss over both answers to each example  +  alpha / 4 mean of (KL(p|q) + KL(q|p))
+ *     R-Drop       the loss over both dropout passes of each example  +  alpha / 4 mean of (KL(p|q) + KL(q|p))
  *
- * The means are over the labels of a step, in all its micro-batches: `weight` is one over their number. */
+ * The means are over all labels of a step, in all its micro-batches: `weight` is 1 / (number of these labels). */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
-/* vectors.c — vectors of texts: how similar two texts are, and how well this agrees with the examples.
+/* vectors.c — computes the similarity of two texts from their vectors, and compares it with the examples.
  *
  *     cos(x, y) = <x, y> / (|x| |y|)
  *
- *     with scores       their correlation with the cosines, Pearson's and of ranks; for scores 0 and 1 how well a
- *                       threshold separates them, and the mean precision over all thresholds
- *     without           each text is a query for its second text among those of all examples: reciprocal rank, gain,
+ *     with scores       Pearson and Spearman correlation of scores and cosines; for scores 0 and 1 also the metrics of
+ *                       the best or of a given threshold, and the average precision
+ *     without scores    each text is a query for its second text among the second texts of all examples: MRR, nDCG,
  *                       recall */
 #include "task/vectors.h"
 

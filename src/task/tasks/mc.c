@@ -1,7 +1,8 @@
-/* mc.c — which of several candidates fits a text; one number for each pair (text, candidate).
+/* mc.c — selects the one of several candidates that fits a text. The model has one output z for each pair (text,
+ * candidate).
  *
  *     loss      mean of  -log p[y],   p the softmax over the candidates of an example
- *     answer    the number of the candidate with the largest z, from 0                                               */
+ *     answer    the index of the candidate with the largest z, from 0                                                */
 #include "task/task.h"
 
 static rf_status example(rf__example *m, rf__items *out, rf_error *why)
