@@ -14,7 +14,7 @@
  * threads    all functions may be called by any thread at any time, except that rf_engine_close and rf_engine_job_free
  *            must be the last use of their object. An engine belongs to the process that opened it: in a forked child
  *            its functions fail with RF_EUNSUPPORTED or do nothing
- * owner      the caller that submits a job frees it. Texts and options are not needed after that call */
+ * owner      the caller that submits a job frees it. Texts and options are not needed after the submitting call */
 #ifndef ROFORMER_ENGINE_H
 #define ROFORMER_ENGINE_H
 

@@ -76,7 +76,8 @@ int64_t rf_pipeline_width(const rf_pipeline *p);
  * pipeline owns *out; it is NULL if the folder has no such settings. If modules.json names a subfolder for its
  * Transformer, the model is opened from there.
  *
- *   RF_EUNSUPPORTED, RF_EDATA  as rf_sentence_read; only the embedding calls report these errors */
+ *   RF_EUNSUPPORTED, RF_EDATA  as rf_sentence_read. The folder can be opened nevertheless: only this function and the
+ *                              embedding calls report these errors */
 rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf_error *why);
 
 /* Progress of a call. The call ends at the first text that cannot be read (not UTF-8, no mask token). The results of
@@ -121,9 +122,9 @@ void rf_embed_options_init(rf_embed_options *o, size_t size);
 /* The options that rf_embed_texts uses for `given` (NULL: the defaults): every "as the folder says" is replaced by the
  * folder's value, and prompt_name by the text of that prompt.
  *
- *   out        may be the same struct as `given`; its prompt is owned by the folder or the caller
+ *   out        may be the same struct as `given`; its prompt is owned by the pipeline or the caller
  *   RF_EARG    an option is out of range; both prompt and prompt_name are given; the folder has no prompt of this name;
- *              skip_special_tokens with RF_POOL_CLS
+ *              skip_special_tokens with RF_POOL_CLS or RF_POOL_LAST
  *   RF_EUNSUPPORTED  RF_POOL_CLS with a causal model, whose first token attends to no other token; a prompt with
  *                    include_prompt false
  *   others     as rf_pipeline_sentence */
@@ -132,8 +133,8 @@ rf_status rf_embed_settle_sized(const rf_pipeline *p, const rf_embed_options *gi
 #define rf_embed_settle(p, given, out, why) rf_embed_settle_sized((p), (given), (out), sizeof *(out), (why))
 #define rf_embed_defaults_of(p, out, why) rf_embed_settle((p), NULL, (out), (why))
 
-/* Computes one vector for each text: [n,C], where C is the model's hidden_size, or `dimensions`. An empty text also has
- * a vector.
+/* Computes one vector for each text: [n,C], where C is rf_pipeline_width, or `dimensions`. An empty text also has a
+ * vector.
  *
  *   n          0: only the options are checked
  *   report     may be NULL
@@ -151,9 +152,10 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
  * its tokens. They are the hidden states of the last layer. pooling is ignored; vectors are normalized or cut to
  * `dimensions` only if the options say so, not because the folder does.
  *
- *   vectors    [row[n],D]
+ *   vectors    [row[n],C], where C is the model's hidden_size, or `dimensions`
  *   row        [n + 1] from 0
- *   cost       4 D bytes for each token of all texts
+ *   cost       4 C bytes for each token of all texts
+ *   RF_EUNSUPPORTED  also: the folder's Dense modules change the width of the vectors
  *   others     as rf_embed_texts */
 rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                           const rf_embed_options *options, const float **vectors, const int64_t **row,
@@ -197,9 +199,9 @@ rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t by
                        const rf_fill_options *options, const rf_mask **mask, int64_t *masks,
                        const rf_texts_report **report, rf_error *why);
 
-/* The text number mask->text with token `id` in place of the mask. Special tokens are kept while other masks remain in
- * the text. Call it only after rf_fill_mask, with a mask from that call. *size (size may be NULL) receives the number
- * of bytes. The result is freed with rf_text_free; NULL: out of memory. */
+/* Returns the text with the index mask->text, with token `id` in place of the mask. Special tokens are kept while other
+ * masks remain in the text. Call it only after rf_fill_mask, with a mask from that call. *size (size may be NULL)
+ * receives the number of bytes. The result is freed with rf_text_free; NULL: out of memory. */
 char *rf_fill_sequence(const rf_pipeline *p, const rf_mask *mask, int32_t id, size_t *size);
 
 /* ---- whole words ------------------------------------------------------------------------------------------------- */
@@ -227,7 +229,8 @@ typedef struct rf_word_scores {
 
 /* Measures how well a masked language model predicts whole words of held-out text. All tokens of a word are masked, one
  * word at a time. A word is a run of ASCII letters between characters that are neither letters, digits nor apostrophes.
- * Hashes of the documents select the words, so the selection does not depend on the vocabulary. Case is ignored.
+ * Words are selected by a hash of their document and their position in it, so the selection does not depend on the
+ * vocabulary. Case is ignored.
  *
  *   cost       memory: 2 context + 100 bytes for each word
  *   RF_EUNSUPPORTED  the model has no language-model head, or is causal
@@ -280,9 +283,9 @@ typedef int rf_text_sink(void *user, const char *text, size_t bytes);
  * is a prefix of the text of n + 1 tokens.
  *
  *   options    NULL: rf_generate_defaults_of. If no stop tokens are given, the folder's end tokens apply, or [SEP] if
- *              it names none. If the options have no suppressed tokens, or the folder's own list, the following are
- *              never chosen: the tokens of the folder's list, ids without a token, and, unless special_tokens is 1,
- *              [PAD], [UNK], [CLS] and [MASK]. num_return_sequences must be 1
+ *              it names none. If the options' list of suppressed tokens is empty or is the folder's list, the
+ *              following are never chosen: the tokens of the folder's list, ids without a token, and, unless
+ *              special_tokens is 1, [PAD], [UNK], [CLS] and [MASK]. num_return_sequences must be 1
  *   sink       may be NULL
  *   out        may be NULL
  *   others     as rf_session_generate (generate.h) */
@@ -310,7 +313,7 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
  *
  *   source     called when there is space for another prompt. It returns 1 and sets *prompt, whose text must stay valid
  *              until it is called again, or it returns 0 if there is no prompt now. If `idle` is 1, no text is running,
- *              and 0 ends the call (rf_prompt_source)
+ *              and returning 0 ends the call (rf_prompt_source)
  *   cost       about 100 bytes for each prompt, until the call ends
  *   others     as rf_generate_texts */
 typedef struct rf_text_prompt {
