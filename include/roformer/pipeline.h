@@ -96,7 +96,8 @@ typedef struct rf_texts_report {
 /* ---- vectors ----------------------------------------------------------------------------------------------------- */
 
 /* With the defaults, the folder's settings apply (rf_pipeline_sentence). If the folder has none, a vector is the mean
- * over all tokens, without normalization, truncation or prompt. rf_embed_defaults_of returns the values in effect. */
+ * over all tokens, without normalization or prompt, and texts are truncated to max_position_embeddings.
+ * rf_embed_defaults_of returns the values in effect. */
 typedef struct rf_embed_options {
     size_t size;                /* of this struct, set by rf_embed_defaults */
     rf_pooling pooling;         /* pooling of the token vectors; default RF_POOL_AUTO */
