@@ -53,8 +53,9 @@ void rf_engine_options_init(rf_engine_options *o, size_t size);
 rf_status rf_engine_open(const rf_ctx *ctx, const char *folder, const rf_engine_options *options, rf_engine **out,
                          rf_error *why);
 
-/* Waits for the jobs that are being computed; waiting jobs end with RF_ECANCELED. Jobs may be freed afterwards. It must
- * not be called by the engine's thread (from `done`, or from a function of rf_engine_call). NULL is allowed. */
+/* Closes the engine. Jobs that are being computed are completed first; waiting jobs end with RF_ECANCELED. Jobs may be
+ * freed afterwards. The engine's thread must not call this function (from `done`, or from a function of
+ * rf_engine_call). NULL is allowed. */
 void rf_engine_close(rf_engine *e);
 
 const rf_model *rf_engine_model(const rf_engine *e);
@@ -78,9 +79,9 @@ typedef struct rf_engine_job_options {
     double timeout;             /* seconds from now after which a job without a result is canceled, as by
                                    rf_engine_cancel; 0 (default): none */
     /* Called once when the job ends: by the engine's thread, which computes nothing meanwhile, or by the thread that
-       ends a waiting job (rf_engine_cancel, rf_engine_wait after the timeout, rf_engine_close). It may submit jobs and
-       free this one. In other threads, rf_engine_wait and rf_engine_job_free return after `done` has returned. Default
-       NULL */
+       ends a waiting job (rf_engine_cancel, rf_engine_wait after the timeout, rf_engine_close). `done` may submit jobs
+       and free this one. In other threads, rf_engine_wait and rf_engine_job_free return after `done` has returned.
+       Default NULL */
     void (*done)(void *user, rf_engine_job *job);
     void *user;
 } rf_engine_job_options;
