@@ -70,7 +70,6 @@ static rf_status tokens(check *c)
     return status;
 }
 
-/* Of all tokens from "row" on.  Four digits are published, and transformers' own test allows 1e-4. */
 /* The ids of the step, or those of its text. */
 static rf_status ids_of(check *c, int32_t ids[IDS], size_t *n)
 {
@@ -90,30 +89,68 @@ static rf_status ids_of(check *c, int32_t ids[IDS], size_t *n)
     return status;
 }
 
+/* Rows of the step's table, from "row" on; reports the first value that differs.  Four digits are published, and
+ * transformers' own tests allow 1e-4, or what "tolerance" says.  x: [rows, width]; values begin at "column". */
+static void compare_table(check *c, const json_t *table, const float *x, int64_t width)
+{
+    const json_t *row, *value, *own = json_object_get(c->step, "tolerance");
+    const double tolerance = own ? json_number_value(own) : 1.5e-4, relative = own ? tolerance : 1e-4;
+    const int64_t column = json_integer_value(json_object_get(c->step, "column"));
+    size_t i, k;
+    json_array_foreach(table, i, row)
+        json_array_foreach(row, k, value) {
+            const int64_t at = column + (int64_t)k;
+            const double got = at < width ? (double)x[(int64_t)i * width + at] : NAN, want = json_number_value(value);
+            if (!(fabs(got - want) < tolerance + relative * fabs(want)) && !*c->told)
+                snprintf(c->told, sizeof c->told, "token %zu, column %lld: %.4f, expected %.4f", i, (long long)at, got,
+                         want);
+        }
+}
+
+typedef struct one_text {
+    int32_t id[IDS], start[2];
+    size_t n, from;                         /* number of ids; first row of the table */
+} one_text;
+
+static rf_status read_text(check *c, const json_t *table, one_text *t)
+{
+    const json_int_t from = json_integer_value(json_object_get(c->step, "row"));
+    if (ids_of(c, t->id, &t->n)) return c->why.code;
+    t->from = (size_t)from;
+    if (from < 0 || json_array_size(table) + t->from > t->n)
+        return rf_fail(&c->why, RF_EDATA, "%s: %zu ids", text_of(c, "what"), t->n);
+    t->start[0] = 0;
+    t->start[1] = (int32_t)t->n;
+    return RF_OK;
+}
+
 static rf_status logits(check *c)
 {
-    const json_t *expected = json_object_get(c->step, "logits"), *row, *x;
-    int32_t ids[IDS], start[2] = {0}, rows[IDS];
-    const int64_t V = rf_model_config(rf_pipeline_model(c->p))->vocab_size;
+    const json_t *table = json_object_get(c->step, "logits");
+    int32_t rows[IDS];
     const float *z;
-    const json_int_t from = json_integer_value(json_object_get(c->step, "row"));
-    size_t n, i, k;
-    if (ids_of(c, ids, &n)) return c->why.code;
-    if (from < 0 || json_array_size(expected) + (size_t)from > n)
-        return rf_fail(&c->why, RF_EDATA, "logits: %zu ids", n);
-    for (i = 0; i < n; i++) rows[i] = (int32_t)(i + (size_t)from);
-    start[1] = (int32_t)n;
-    const rf_batch b = {.N = (int64_t)n, .B = 1, .id = ids, .start = start};
-    const rf_status status = rf_session_mlm_logits(rf_pipeline_session(c->p), &b, rows,
-                                               (int64_t)json_array_size(expected), &z, &c->why);
-    if (status) return status;
-    json_array_foreach(expected, i, row)
-        json_array_foreach(row, k, x) {
-            const double got = (double)z[(int64_t)i * V + (int64_t)k], want = json_number_value(x);
-            if (!(fabs(got - want) < 1.5e-4 + 1e-4 * fabs(want)) && !*c->told)       /* as transformers' tests */
-                snprintf(c->told, sizeof c->told, "token %zu, word %zu: %.4f, expected %.4f", i, k, got, want);
-        }
-    return RF_OK;
+    one_text t;
+    if (read_text(c, table, &t)) return c->why.code;
+    for (size_t i = 0; i < t.n; i++) rows[i] = (int32_t)(i + t.from);
+    const rf_batch b = {.N = (int64_t)t.n, .B = 1, .id = t.id, .start = t.start};
+    const rf_status status = rf_session_mlm_logits(rf_pipeline_session(c->p), &b, rows, (int64_t)json_array_size(table),
+                                                   &z, &c->why);
+    if (!status) compare_table(c, table, z, rf_model_config(rf_pipeline_model(c->p))->vocab_size);
+    return status;
+}
+
+/* The last layer's vectors of tokens. */
+static rf_status hidden(check *c)
+{
+    const json_t *table = json_object_get(c->step, "hidden");
+    const int64_t C = rf_model_config(rf_pipeline_model(c->p))->hidden_size;
+    const float *h;
+    one_text t;
+    if (read_text(c, table, &t)) return c->why.code;
+    const rf_batch b = {.N = (int64_t)t.n, .B = 1, .id = t.id, .start = t.start};
+    const rf_status status = rf_session_hidden(rf_pipeline_session(c->p), &b, &h, &c->why);
+    if (!status) compare_table(c, table, h + (int64_t)t.from * C, C);
+    return status;
 }
 
 static rf_status blanks(check *c)
@@ -156,7 +193,8 @@ static rf_status nearest(check *c)
 }
 
 static const struct { const char *what; rf_status (*run)(check *c); } kinds[] = {
-    {"parameters", parameters}, {"tokens", tokens}, {"logits", logits}, {"blanks", blanks}, {"nearest", nearest}};
+    {"parameters", parameters}, {"tokens", tokens}, {"logits", logits}, {"hidden", hidden},
+    {"blanks", blanks},         {"nearest", nearest}};
 
 /* 1 it holds, 0 it does not, -1 its folder is not there. */
 static int run_step(rf_ctx *ctx, const char *hub, const json_t *step)
