@@ -44,7 +44,7 @@ printf '%s\n' $sources tests/support/t.c |
 # Each rung exports its table and nothing else, as symbols.sh asks of the x86 ones; and the processor that is emulated has them all.
 rungs=$(sed -n 's/^RFR(\([a-z0-9_]*\), *aarch64,.*/\1/p' include/roformer/kernel/rungs.def)
 for rung in $rungs; do
-    exports=$("${CC%gcc}nm" -g --defined-only "$build/src_kernel_isa_isa_$rung.c.o" | awk '{ print $3 }')
+    exports=$("${CC%gcc}nm" -g --defined-only "$build"/*_isa_"$rung".c.o | awk '{ print $3 }')
     [ "$exports" = "rfk_$rung" ] || { echo "check_neon: isa_$rung.c exports: $exports"; exit 1; }
 done
 newer=" ladder convert gemm_bf16 gemm_i8 attention_bf16 attention_relate_bf16 attention_pages "
