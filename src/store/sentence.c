@@ -460,11 +460,10 @@ rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int6
     if (!status) status = rf__config_root(ctx, folder, config_path, &config, why);
     if (!status) {
         const char *kind = json_string_value(json_object_get(own, "model_type"));
-        const json_t *newer = json_object_get(json_object_get(config, "sentence_transformers"), "activation_fn"),
-                     *older = json_object_get(config, "sbert_ce_default_activation_function");
+        const json_t *key = rf__cross_encoder_key(config);
         const char *name = torch_function(json_object_get(own, "activation_fn"));
-        if (!name) name = torch_function(newer ? newer : older);
-        if (!name && ((kind && !strcmp(kind, "CrossEncoder")) || newer || older))
+        if (!name) name = torch_function(key);
+        if (!name && ((kind && !strcmp(kind, "CrossEncoder")) || key))
             name = outputs == 1 ? "Sigmoid" : "Identity";
         if (name) snprintf(out, 32, "%s", name);
         if (name && !prompted) status = check_prompt(path, own, why);

@@ -179,11 +179,10 @@ static rf_status check_problem(const char *file, const rf_config *c, rf_error *w
                    "single_label_classification: of one label alone the probability is always 1", file);
 }
 
-/* sentence-transformers writes one of these keys into config.json of a CrossEncoder, which scores pairs of texts. */
-static bool is_cross_encoder(const json_t *root)
+const json_t *rf__cross_encoder_key(const json_t *config)
 {
-    return json_object_get(json_object_get(root, "sentence_transformers"), "activation_fn") != NULL ||
-           json_object_get(root, "sbert_ce_default_activation_function") != NULL;
+    const json_t *newer = json_object_get(json_object_get(config, "sentence_transformers"), "activation_fn");
+    return newer ? newer : json_object_get(config, "sbert_ce_default_activation_function");
 }
 
 rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
@@ -207,7 +206,7 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
                  *negative = json_object_get(root, "version_2_with_negative");
     if (!status && pairs && !json_is_boolean(pairs))
         status = rf_fail(why, RF_EDATA, "%s: task_pairs: expected true or false, got another value", file);
-    c->task_pairs = pairs ? json_is_true(pairs) : is_cross_encoder(root);
+    c->task_pairs = pairs ? json_is_true(pairs) : rf__cross_encoder_key(root) != NULL;
     if (!status && negative && !json_is_boolean(negative))
         status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative: expected true or false, got another value", file);
     c->version_2_with_negative = json_is_true(negative);

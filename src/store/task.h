@@ -21,6 +21,10 @@ rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__k
 /* model_max_length of tokenizer_config.json if it is smaller than the model's positions, otherwise these. */
 rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t positions, int64_t *out, rf_error *why);
 
+/* What sentence-transformers writes into config.json of a CrossEncoder, whose texts are pairs: its function. NULL: the
+ * folder is none. */
+const json_t *rf__cross_encoder_key(const json_t *config);
+
 /* The name of the function that sentence-transformers' CrossEncoder applies to a model's `outputs`, such as "Sigmoid"
  * or "Identity"; "" if the folder is not a CrossEncoder. RF_EUNSUPPORTED: the folder has a default prompt, and
  * `prompted` is false; otherwise the tokenizer places it. */
