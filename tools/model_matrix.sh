@@ -1,6 +1,6 @@
 #!/bin/sh
 # model_matrix.sh — generates the table of families and heads in docs/models/README.md from the golden folders that
-# tests compare with (tests/golden/FAMILY/HEAD) and from the tasks that tests/cli/families.sh runs.
+# tests compare with (tests/golden/FAMILY/HEAD) and from the tasks that tests/cli/families/families.sh runs.
 #
 #     sh tools/model_matrix.sh           # prints it
 #     sh tools/model_matrix.sh --renew   # writes it to docs/models/README.md
@@ -31,7 +31,7 @@ table() {
             fi
         done
         if golden "$family" causal; then row="$row | compared"
-        elif ! golden "$family" masked || grep -qE "case \\\$family in (.*\|)?$family[|)]" tests/cli/families.sh; then row="$row | refused"
+        elif ! golden "$family" masked || grep -qE "case \\\$family in (.*\|)?$family[|)]" tests/cli/families/families.sh; then row="$row | refused"
         else row="$row | own"
         fi
         if [ -d "tests/golden/$family/whole" ] || [ "$family" = roformer ]; then row="$row | compared"
@@ -41,7 +41,7 @@ table() {
             *) row="$row | as BERT's" ;;
             esac
         fi
-        if grep -q "for family in.* $family[ ;]" tests/cli/cross.sh; then row="$row | compared |"
+        if grep -q "for family in.* $family[ ;]" tests/cli/use/cross.sh; then row="$row | compared |"
         else row="$row | as for texts |"
         fi
         echo "$row"

@@ -2,7 +2,7 @@
  * have the bits of rf_embed_texts; every route answers; bad bodies get the right status; reload and drain lose no
  * request.
  *
- * tests/cli/serve*.sh and tools/clients test HTTP errors, real models and real clients. */
+ * tests/cli/serve and tools/clients test HTTP errors, real models and real clients. */
 #define _GNU_SOURCE
 #include "serve/serve.h"
 

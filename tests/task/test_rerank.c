@@ -1,5 +1,5 @@
 /* test_rerank.c — mirrors src/task/rerank.c: scores of pairs equal those of single pairs, after the activation in the
- * folder's settings; other models are rejected.  tests/cli/cross.sh compares with sentence-transformers. */
+ * folder's settings; other models are rejected.  tests/cli/use/cross.sh compares with sentence-transformers. */
 #define _GNU_SOURCE
 #include <math.h>
 

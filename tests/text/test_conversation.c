@@ -1,6 +1,6 @@
 /* Pairs that a chat template places in one text: which templates are read, white space as in Jinja, failing
  * allocations; a folder of a reranker.
- *  Scores: tests/cli/reranker.sh.  mirrors conversation.c, logit_score.c, answer_row.c and reranker.c */
+ *  Scores: tests/cli/families/reranker.sh.  mirrors conversation.c, logit_score.c, answer_row.c and reranker.c */
 #include "one_context.h"
 
 #include "base/base.h"

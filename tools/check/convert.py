@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """convert.py PROGRAM FOLDER... - fine-tuned folders before and after `roformer convert`, as transformers reads them.
 
-Each FOLDER (tests/cli/convert_tasks.sh makes one of every task) is converted, both are opened by transformers 5's class of its
+Each FOLDER (tests/cli/folders/convert_tasks.sh makes one of every task) is converted, both are opened by transformers 5's class of its
 architecture, and must name the same outputs and give the same numbers for the same ids; of a class of ours AutoModel is asked.
 """
 import pathlib

@@ -23,7 +23,7 @@ failures=0
 
 # ---- models and servers ----------------------------------------------------------------------------------------------
 
-. tests/cli/serve_models
+. tests/cli/serve/serve_models
 make_model=$(dirname "$program")/tests/make_model golden=$PWD/tests/golden
 (cd "$work" && serve_models "$make_model" "$golden" && mv model masks && mv pairs rank)
 printf 'text\tpair\nthe old city\tthe city is old\na red house\tthe house is red\n' > "$work/pairs.tsv"

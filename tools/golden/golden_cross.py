@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes tests/golden/cross/ranks.jsonl: what CrossEncoder.rank of sentence-transformers 6 gives for tiny rerankers that are there already
 (tests/golden/xlm_roberta/whole/pairs, tests/golden/mpnet/whole/pairs), by the activation that config.json names.  Needs torch,
-transformers 5 and sentence-transformers 6; the test (tests/cli/cross.sh) needs none of them.
+transformers 5 and sentence-transformers 6; the test (tests/cli/use/cross.sh) needs none of them.
 
     python tools/golden/golden_cross.py"""
 import json

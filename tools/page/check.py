@@ -1,7 +1,7 @@
 """check.py PROGRAM FOLDER — checks the page in headless Chromium: contrast, labels, focus order, text with markup, addresses,
 keyboard, requests, and that a model has its panels and no others.
 
-FOLDER has the small models of tests/cli/serve_models and an index (tools/page/run.sh makes it)."""
+FOLDER has the small models of tests/cli/serve/serve_models and an index (tools/page/run.sh makes it)."""
 import json
 import os
 import sys

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/roformer-page-XXXXXX")
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 cd "$work"
-. "$root/tests/cli/serve_models"
+. "$root/tests/cli/serve/serve_models"
 serve_models "$(dirname "$program")/tests/make_model" "$root/tests/golden"
 for model in token span; do
     mkdir $model

@@ -1,0 +1,104 @@
+#!/bin/sh
+# tensorflow.sh — folders of the authors' TensorFlow checkpoints: every command opens them, and convert writes folders
+# for transformers with the bits of the TensorFlow weights.
+. "$(dirname "$0")/../lib"
+golden=$repository/tests/golden
+gpt=$golden/tensorflow/chinese_roformer-gpt-char_L-2_H-24_A-2
+sim=$golden/tensorflow/chinese_roformer-sim-char_L-2_H-24_A-2
+
+# What was written for transformers holds the tensors from which the checkpoint was made.
+char=chinese_roformer-char_L-2_H-32_A-4
+for pair in $char:models/plain projected:models/projected bert:bert/masked nezha:relative/nezha_model roformer_v2:roformer_v2/masked gau_alpha:gau_alpha/masked; do
+    name=${pair%%:*} drop=
+    [ "$name" != bert ] || drop='--drop bert.pooler.*'
+    # shellcheck disable=SC2086
+    expect 0 "$name: written" "$program" convert "$golden/tensorflow/$name" "$name" $drop
+    python3 - "$name/model.safetensors" "$golden/${pair#*:}/model.safetensors" << 'P' || fail "$name: other tensors"
+import json, struct, sys
+def read(path):
+    data = open(path, "rb").read()
+    n, = struct.unpack("<Q", data[:8])
+    return {k: (v["dtype"], v["shape"], data[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]])
+            for k, v in json.loads(data[8:8 + n]).items() if k != "__metadata__"}
+a, b = map(read, sys.argv[1:])
+for k in sorted(a.keys() | b.keys()):
+    if a.get(k) != b.get(k) and not any(s in k for s in ("embed_positions", "position_ids", "cls.predictions.decoder")):
+        sys.exit(k)
+P
+done
+holds bert/config.json '"model_type": "bert"'
+holds nezha/config.json '"position_embedding_type": "nezha"'
+holds roformer_v2/config.json '"norm_type": "rms_norm"'
+holds $char/config.json '"layer_norm_eps": 1e-7'
+
+# Commands open the folder itself, by whatever path; "." has a name, too.
+expect 0 '' "$program" generate -q -m "$gpt" --max_new_tokens 8 '天'
+cp out direct.txt
+(cd "$gpt" && "$program" generate -q -m . --max_new_tokens 8 '天') > dot.txt || fail "generate -m ."
+same direct.txt dot.txt "generate by another path"
+expect 0 'causal: written' "$program" convert "$gpt" causal
+expect 0 '' "$program" generate -q -m causal --max_new_tokens 8 '天'
+same direct.txt out "generate before and after convert"
+expect 0 '' "$program" score -q -m "$gpt" --json '天地玄黄'
+expect 0 'similar: written' "$program" convert "$sim" similar
+for m in "$sim" similar; do echo 天地 | "$program" embed -q -m "$m" -o "$(basename "$m").npy" || fail "embed $m"; done
+same "$(basename "$sim").npy" similar.npy "embed before and after convert"
+expect 0 '' "$program" info "$sim"
+holds out 'RoFormerForCausalLM'
+
+# Under another name nothing says which of three models it is, until a key does; the answers are those above.
+cp -r "$gpt" mine && chmod -R u+w mine
+says='mine/bert_config.json: architectures: expected one, or a published folder name .chinese_roformer...., got neither: .*, for -GPT "is_decoder": true, for -Sim that and "pooler_activation": "linear"'
+expect 3 "$says" "$program" info mine
+expect 3 "$says" "$program" generate -q -m mine '天'
+expect 3 "$says" "$program" convert mine x
+sed -i 's/{/{"is_decoder": true,/' mine/bert_config.json
+expect 0 '' "$program" generate -q -m mine --max_new_tokens 8 '天'
+same direct.txt out "generate of another folder with the key"
+cp -r "$sim" mine-sim && chmod -R u+w mine-sim
+sed -i 's/{/{"is_decoder": true, "pooler_activation": "linear",/' mine-sim/bert_config.json
+echo 天地 | "$program" embed -q -m mine-sim -o mine-sim.npy || fail "embed mine-sim"
+same similar.npy mine-sim.npy "embed of another folder with the keys"
+
+# Training begins with one.
+sed -i 's/"is_decoder": true,/"architectures": ["RoFormerForMaskedLM"],/' mine/bert_config.json
+printf 'text\tlabel\n天地\tx\n玄黄\ty\n宇宙\tx\n洪荒\ty\n' > train.tsv
+expect 0 'starting from the encoder of' "$program" finetune --train train.tsv -m mine -o tuned --max_steps 1 --batch_size 2
+
+# Words of several characters are looked up where the vocabulary has some, as bert4keras reads WoBERT and RoFormer.
+sed 's/^天$/天地/' "$gpt/vocab.txt" > mine/vocab.txt
+expect 0 '' "$program" tokenize -m mine '天地玄黄'
+holds out '天地'
+
+# Keras' file of transformers 4 is another form of the same tensors.
+expect 0 'keras: written' "$program" convert "$golden/hdf5/roformer" keras
+expect 0 'plain: written' "$program" convert "$golden/models/plain" plain
+same keras/model.safetensors plain/model.safetensors "tf_model.h5"
+expect 0 '' "$program" info "$golden/hdf5/sequence"
+holds out 'RoFormerForSequenceClassification'
+mkdir damaged && cp "$golden/hdf5/roformer/config.json" damaged && head -c 4000 "$golden/hdf5/roformer/tf_model.h5" > damaged/tf_model.h5
+expect 3 'tf_model.h5: ".*": .*: expected [0-9]* bytes at byte [0-9]*, got a file of 4000' "$program" convert damaged x
+
+# What is not as it should be, by name.
+cp -r "$golden/tensorflow/$char" bad && chmod -R u+w bad
+sed -i 's/{/{"architectures": ["RoFormerForMaskedLM"],/' bad/bert_config.json
+rm bad/bert_model.ckpt.data-*
+expect 3 'expected the shard bert_model.ckpt.data-00000-of-00001 in the same folder, got none' "$program" convert bad x
+rm bad/bert_model.ckpt.index
+expect 4 'config.json: cannot open' "$program" info bad
+cp -r "$golden/tensorflow/$char" chinese_roformer_two && chmod -R u+w chinese_roformer_two
+mv chinese_roformer_two/bert_model.ckpt.index chinese_roformer_two/model.ckpt-7.index
+mv chinese_roformer_two/bert_model.ckpt.data-00000-of-00001 chinese_roformer_two/model.ckpt-7.data-00000-of-00001
+expect 0 '' "$program" info chinese_roformer_two
+holds out 'mlm_head  yes'
+rm -r bad && cp -r "$golden/tensorflow/$char" bad && chmod -R u+w bad && rm bad/bert_config.json
+expect 3 'bad: expected bert_config.json beside bert_model.ckpt.index, got none' "$program" info bad
+mkdir other && cp "$golden/models/plain/config.json" other
+for file in 'tf_model.h5.index.json:Keras in shards' 'model.weights.h5:Keras 3' flax_model.msgpack:Flax model_state.pdparams:PaddlePaddle; do
+    touch "other/${file%%:*}"
+    expect 3 "expected weights of safetensors, PyTorch, TensorFlow 1 or tf_model.h5, got ${file%%:*} .${file#*:}., which is not read; " "$program" convert other x
+    rm "other/${file%%:*}"
+done
+printf '[]' > chinese_roformer_two/bert_config.json
+expect 3 'bert_config.json: expected a JSON object' "$program" info chinese_roformer_two
+done_testing

@@ -1,0 +1,55 @@
+#!/bin/sh
+# cross.sh — rank --cross gives the scores and the order of sentence-transformers' CrossEncoder, with the activation in
+# the folder's settings; models of other kinds are rejected.
+. "$(dirname "$0")/../lib"
+golden=$repository/tests/golden
+printf '%s\n' 'to the sea' 'a small house?' '' 'hello world' 'the river runs to the sea and to the sea, to the sea' 'the river runs' > lines.txt
+
+# model FAMILY ACTIVATION: a reranker with its tokenizer
+model() {
+    rm -rf model
+    cp -r "$golden/$1/whole/pairs" model
+    chmod -R u+w model
+    case $1 in
+    mpnet) cp "$golden/mpnet/whole/tokenizer.json" "$golden/mpnet/whole/tokenizer_config.json" model ;;
+    *) cp "$golden/fast/xlmr.tokenizer.json" model/tokenizer.json ;;
+    esac
+    case $2 in
+    none) key= ;;
+    older) key='"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity",' ;;
+    identity) key='"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"},' ;;
+    *) key='"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.'$2'"},' ;;
+    esac
+    sed "s/^{/{ $key/" "$golden/$1/whole/pairs/config.json" > model/config.json
+}
+
+# Line 3 is empty here, and was not there in the script.
+for family in xlm_roberta mpnet; do
+    for activation in none identity sigmoid older; do
+        case $activation in sigmoid) model $family Sigmoid ;; *) model $family $activation ;; esac
+        expect 0 '' "$program" rank -q -m model --cross --json 'the river runs' lines.txt
+        sed -n "s/.*\"model\": \"$family\", \"activation\": \"$activation\", \"line\": \([0-9]*\), \(\"score\": .*\), \"text\": \"\(.*\)\"}/\1 \2 \3/p" "$golden/cross/ranks.jsonl" |
+            awk '{ $1 += $1 > 2; print }' > theirs.txt
+        sed 's/.*"score": *\([-0-9.e]*\), *"line": *\([0-9]*\), *"text": *"\(.*\)"}/\2 "score": \1 \3/' out > ours.txt
+        [ "$(wc -l < theirs.txt)" -eq 5 ] || fail "$family $activation: $(cat theirs.txt)"
+        close_json theirs.txt ours.txt
+        [ $activation = none ] || expect 2 'expected pairs of texts' "$program" classify -q -m model 'the river runs'
+    done
+done
+expect 0 '' "$program" rank -q -m model --cross -k 1 'the river runs' lines.txt
+[ "$(wc -l < out)" -eq 1 ] || fail "more than one line: $(cat out)"
+
+# A score does not depend on the other lines.
+for n in 1 2 4 5 6; do sed -n ${n}p lines.txt | "$program" rank -q -m model --cross --json 'the river runs'; done | sed 's/"line":[^,]*,//' | sort > alone.txt
+"$program" rank -q -m model --cross --json 'the river runs' lines.txt | sed 's/"line":[^,]*,//' | sort > together.txt
+same alone.txt together.txt "scores alone and together"
+
+expect 2 'QUERY: expected a text, got an empty one' "$program" rank -m model --cross ' ' lines.txt
+expect 2 '--cross, --pooling: expected one of them, got both' "$program" rank -m model --cross --pooling mean 'a' lines.txt
+model mpnet ELU
+expect 3 'activation_fn: expected torch.s Sigmoid, Identity or Tanh, got ELU' "$program" rank -m model --cross 'a' lines.txt
+cp -r "$golden/mpnet/whole" masked
+expect 3 '--cross: expected a model that reads both texts at once' "$program" rank -m masked --cross 'a' lines.txt
+rm -rf many && cp -r "$golden/mpnet/sequence" many && cp model/tokenizer* many
+expect 3 'scores of pairs: expected a model with one output .a reranker., got one with 3' "$program" rank -m many --cross 'a' lines.txt
+done_testing
