@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/model.h"
 #include "pipeline/pipeline.h"
 #include "store/task.h"
+#include "task/answerer.h"
 
 enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18 };
 
@@ -60,6 +62,11 @@ static rf_status settle(const rf_pipeline *p, rf_embed_options *o, rf_error *why
     if (!status) status = settle_prompt(s, o, why);
     if (status) return status;
     const int64_t C = rf_pipeline_width(p);
+    const rf_model *m = p->model;
+    if (o->max_length == -1 && m->folder)
+        status = rf__sentence_reaches(p->ctx, m->requested_folder ? m->requested_folder : m->folder, &p->sentence,
+                                      rf_model_config(m), why);
+    if (status) return status;
     if (o->pooling == RF_POOL_AUTO) o->pooling = s ? (rf_pooling)rf__pooling_of(s->pooling) : RF_POOL_MEAN;
     if (o->normalize == -1) o->normalize = s && s->normalize;
     if (o->max_length == -1)                                            /* a limit may be the folder's only setting */
@@ -90,7 +97,7 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
         return rf_fail(why, RF_EARG, "pooling: expected mean or max where special tokens are skipped, got %s, the "
                        "vector of a special token", rf__poolings[o->pooling]);
     if (o->dimensions < 0 || o->dimensions > rf_pipeline_width(p))
-        return rf_fail(why, RF_EARG, "dimensions: expected -1 to %lld, the width of the model, got %lld",
+        return rf_fail(why, RF_EARG, "dimensions: expected at most %lld, the width of the model, got %lld",
                        (long long)rf_pipeline_width(p), (long long)o->dimensions);
     if (rf_model_config(p->model)->is_decoder && !rf_model_config(p->model)->linear_pooler &&
         o->pooling == RF_POOL_CLS)

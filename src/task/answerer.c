@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "model/model.h"
+#include "model/positions.h"
 #include "roformer/inspect/files.h"
 #include "store/task.h"
 #include "task/answerer.h"
@@ -38,6 +39,17 @@ static void take_form(rf_config *c, const rf_sentence *s)
     snprintf(c->sentence_pooling, sizeof c->sentence_pooling, "%s", s->pooling);
     c->sentence_normalize = s->normalize;
     if (s->max_length) c->task_max_length = s->max_length;
+}
+
+rf_status rf__sentence_reaches(const rf_ctx *ctx, const char *folder, const rf_sentence *s, const rf_config *c,
+                               rf_error *why)
+{
+    char path[4096];
+    if (!s->max_length || !rf__position_reaches(c, s->max_length, NULL)) return RF_OK;
+    rf__sentence_limit_file(ctx, folder, s, path);
+    const long long most = c->max_position_embeddings;
+    return rf_fail(why, RF_EDATA, "%.200s: max_seq_length: expected at most %lld, the positions of the model, got "
+                   "%lld; write %lld, at which texts are cut", path, most, (long long)s->max_length, most);
 }
 
 static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, rf_error *why)
@@ -77,6 +89,7 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
 {
     rf_config c;
     rf_error unread = {0};
+    const char *const whole = *folder;
     rf_status status = rf_sentence_read(a->ctx, *folder, s, &unread);
     if (status && (status == RF_ENOMEM || read_config(a->ctx, *folder, &c, NULL) || !labels(&c)))
         return rf_fail(why, status, "%s", unread.text);
@@ -86,6 +99,7 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
         *folder = below;
     }
     if (!status) status = read_config(a->ctx, *folder, &c, why);
+    if (!status && !labels(&c)) status = rf__sentence_reaches(a->ctx, whole, s, &c, why);
     if (status) return status;
     take_form(&c, s);
     return rf__model_open_with(a->ctx, *folder, type, &c, &a->model, why);

@@ -32,6 +32,11 @@ struct rf_answerer {
 rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why);
 
+/* RF_EDATA: the folder limits texts to more tokens than the model has positions. sentence-transformers accepts such a
+ * folder and fails at the first text that is longer. */
+rf_status rf__sentence_reaches(const rf_ctx *ctx, const char *folder, const rf_sentence *s, const rf_config *c,
+                               rf_error *why);
+
 /* The name of the torch function whose results are CrossEncoder's scores. */
 static inline const char *rf__answerer_function(const rf_answerer *a)
 {

@@ -24,7 +24,7 @@ input=texts.txt
 expect 0 '' "$program" search -q index -m model -k 1
 unset input
 expect 0 '' "$program" embed -q -m model --dimensions 20 -o all.npy texts.txt
-expect 2 'dimensions: expected -1 to 20, the width of the model, got 21' "$program" embed -m model --dimensions 21 texts.txt
+expect 2 'dimensions: expected at most 20, the width of the model, got 21' "$program" embed -m model --dimensions 21 texts.txt
 expect 0 '' "$program" embed -q -m model --dtype bf16 -o bf16.npy texts.txt
 expect 0 '' "$program" embed -q -m model --dtype int8 -o int8.npy texts.txt
 expect 3 'tokens: expected Dense modules that keep the width of 24, got one of 20' "$program" embed -m model --tokens -o tokens.jsonl texts.txt

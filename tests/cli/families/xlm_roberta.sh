@@ -35,6 +35,22 @@ expect 0 '' "$program" info -m masked
 grep -qE 'max_position_embeddings +32$' out || fail "$(grep max_position out)"
 expect 0 'read back and compared' "$program" convert masked again
 holds again/config.json '"max_position_embeddings": 34'
+
+# A limit of texts above the positions is refused before the first long text; 32 of them are used.
+copy masked vectors
+mkdir vectors/1_Pooling && printf '{"pooling_mode": "mean"}' > vectors/1_Pooling/config.json
+cp masked/tokenizer.json vectors
+printf '[{"type": "sentence_transformers.models.Transformer", "path": ""}, {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]' > vectors/modules.json
+yes river | head -n 40 | tr '\n' ' ' > long.txt
+printf '{"max_seq_length": 33}' > vectors/sentence_roberta_config.json
+expect 3 'vectors/sentence_roberta_config.json: max_seq_length: expected at most 32, the positions of the model, got 33; write 32' "$program" embed -m vectors long.txt
+expect 3 'vectors/sentence_roberta_config.json: max_seq_length: expected at most 32' "$program" similarity -m vectors long.txt
+printf 'text\tpair\tscore\nthe river\tthe sea\t1\nthe sea\tthe city\t0\n' > scored.tsv
+expect 3 'vectors/sentence_roberta_config.json: max_seq_length: expected at most 32' "$program" evaluate -m vectors --dev scored.tsv
+expect 0 '' "$program" embed -q -m vectors --max-length 32 -o v.npy long.txt
+printf '{"max_seq_length": 32}' > vectors/sentence_roberta_config.json
+expect 0 '' "$program" evaluate -q -m vectors --dev scored.tsv
+expect 0 '1 of 1 lines were longer than 32 tokens' "$program" embed -m vectors -o v.npy long.txt
 right=masked
 refused config.json 's/"max_position_embeddings": 34/"max_position_embeddings": 3/' 'max_position_embeddings: expected at least 4, .*got 3'
 refused config.json 's/"pad_token_id": 1/"pad_token_id": null/' 'pad_token_id'

@@ -102,7 +102,7 @@ expect 2 'prompt, prompt_name: expected one of them, got both' "$program" embed 
 "$program" embed -q -m model --format jsonl < lines | head -3 | tr -d '[] ' | awk -F, '{ s = 0; for (i = 1; i <= 8; i++) s += $i * $i; printf "%.4f\n", $1 / sqrt(s) }' > expected
 head -3 got | tr -d '[] ' | awk -F, '{ printf "%.4f\n", $1 }' > first
 same expected first "cut, then scaled"
-expect 2 'dimensions: expected -1 to 32, the width of the model, got 33' "$program" embed -m model --dimensions 33 -o none.npy lines
+expect 2 'dimensions: expected at most 32, the width of the model, got 33' "$program" embed -m model --dimensions 33 -o none.npy lines
 sentence dense
 expect 4 '2_Dense: expected weights' "$program" embed -m st -o none.npy lines
 expect 0 '' "$program" fill-mask -m st 'the [MASK]'

@@ -35,7 +35,7 @@ printf 'a\377b\n' > bad
 expect 3 'bad: line 1' "$program" similarity -m model bad
 : > none
 expect 0 '' "$program" similarity -m model none
-expect 2 'dimensions: expected -1 to .* got 1000' "$program" similarity -m model --dimensions 1000 none
+expect 2 'dimensions: expected at most .* got 1000' "$program" similarity -m model --dimensions 1000 none
 [ ! -s out ] || fail "cosines of no line: $(cat out)"
 
 # A query that is a line is nearest to itself; all lines in falling order; a tie goes to the earlier line.
