@@ -59,6 +59,13 @@ static const char *token_text(const json_t *x)
 /* Classes that leave everything to tokenizer.json, whose model selects the row. */
 static const char *const json_classes[] = {"PreTrainedTokenizerFast", "TokenizersBackend"};
 
+bool rf__folder_class_rules(const rf_tokenizer_folder *f)
+{
+    for (size_t i = 0; f->class && i < RF_COUNT(json_classes); i++)
+        if (!strcmp(f->class, json_classes[i])) return false;
+    return f->class != NULL;
+}
+
 static const struct { const char *part, *hint; } others[] = {
     {"ByT5", " (ByT5 has ids of its own for the 256 bytes)"},
 };

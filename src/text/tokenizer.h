@@ -207,6 +207,8 @@ struct rf_tokenizer_folder {
 rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF_PATH], json_t **out);
 rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t *object, const char *key, int null,
                           int *out);
+/* Whether the folder names a class that is for one model, not for any tokenizer.json. */
+bool rf__folder_class_rules(const rf_tokenizer_folder *f);
 int64_t rf__whole_number(const json_t *x);                            /* 0 .. RF_TOKENIZER_FILE, or -1                */
 rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a);
 /* One added token: `x` is an object with content, lstrip, rstrip, special, single_word, normalized. */

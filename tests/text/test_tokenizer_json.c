@@ -141,6 +141,83 @@ static void text_again(void **state)
     rf_encoding_clear(&e);
 }
 
+/* A folder with the tokenizer.json of a name and another decoder. */
+static const char *with_decoder(const char *name, const json_t *decoder)
+{
+    size_t size;
+    char *data = read_whole(name, ".tokenizer.json", &size);
+    json_t *all = rf__json_parse(data, size, 0, name, NULL);
+    assert_int_equal(json_object_set(all, "decoder", (json_t *)(uintptr_t)decoder), 0);
+    char *text = json_dumps(all, JSON_COMPACT);
+    const char *folder = t_folder();
+    t_write(folder, "tokenizer.json", text, strlen(text));
+    free(text);
+    json_decref(all);
+    rf__free(ctx, data);
+    return folder;
+}
+
+static void decodes_to(const rf_tokenizer *t, const json_t *ids, bool skip, const json_t *expected, const char *name)
+{
+    int32_t id[64];
+    size_t n = json_array_size(ids), size;
+    assert_true(n <= RF_COUNT(id));
+    for (size_t i = 0; i < n; i++) id[i] = (int32_t)json_integer_value(json_array_get(ids, i));
+    char *text = rf_decode(t, id, n, skip, 0, &size);
+    assert_non_null(text);
+    if (size != json_string_length(expected) || memcmp(text, json_string_value(expected), size) != 0)
+        fail_msg("%s: \"%s\", expected \"%s\"", name, text, json_string_value(expected));
+    rf_text_free(t, text);
+}
+
+/* tools/golden/golden_decoder.py */
+static void decoders_of_tokenizers(void **state)
+{
+    (void)state;
+    size_t size, i, k, cases = 0;
+    json_t *set, *x;
+    char *data = read_whole("decoders", ".json", &size), name[128];
+    json_t *all = rf__json_parse(data, size, JSON_ALLOW_NUL, "decoders", NULL);
+    rf__free(ctx, data);
+    json_array_foreach(json_object_get(all, "sets"), i, set) {
+        const char *file = json_string_value(json_object_get(set, "file"));
+        rf_tokenizer *t = opened(with_decoder(file, json_object_get(set, "decoder")));
+        snprintf(name, sizeof name, "%s, decoder %s", file, json_string_value(json_object_get(set, "name")));
+        json_array_foreach(json_object_get(set, "cases"), k, x) {
+            decodes_to(t, json_object_get(x, "ids"), false, json_object_get(x, "all"), name);
+            decodes_to(t, json_object_get(x, "ids"), true, json_object_get(x, "text"), name);
+            cases++;
+        }
+        rf_tokenizer_free(t);
+    }
+    assert_true(cases > 1000);
+    json_decref(all);
+}
+
+/* A class for one model has its own decoder; any other tokenizer.json has the one of the file. */
+static void decoder_of_a_class(void **state)
+{
+    (void)state;
+    static const struct { const char *class, *text; } row[] = {
+        {"XLMRobertaTokenizer", "the whale"}, {"PreTrainedTokenizerFast", "\xE2\x96\x81 the \xE2\x96\x81w h al e"},
+        {"TokenizersBackend", "\xE2\x96\x81 the \xE2\x96\x81w h al e"}};
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        char config[128];
+        const char *folder = with_decoder("xlmr", json_null());
+        snprintf(config, sizeof config, "{\"tokenizer_class\": \"%s\"}", row[i].class);
+        t_write(folder, "tokenizer_config.json", config, strlen(config));
+        rf_tokenizer *t = opened(folder);
+        assert_int_equal(rf_encode(t, "the whale", 9, NULL, 0, 0, 0, &e, NULL, NULL), RF_OK);
+        char *back = rf_decode(t, e.id, e.n, 1, 0, NULL);
+        assert_string_equal(back, row[i].text);
+        rf_text_free(t, back);
+        rf_tokenizer_free(t);
+    }
+    rf_encoding_clear(&e);
+}
+
 /* Saving writes the file that was read, and a folder that opens as the same tokenizer, whatever its class. */
 static void saved(void **state)
 {
@@ -211,6 +288,13 @@ static void refused_by_name(void **state)
         {"t5", "\"precompiled_charsmap\":\"A", "\"precompiled_charsmap\":\"!", "precompiled_charsmap", RF_EDATA},
         {"t5", "\"precompiled_charsmap\":\"AAQAA", "\"precompiled_charsmap\":\"AAQAf", "precompiled_charsmap",
          RF_EDATA},
+        {"t5", "\"decoder\":{\"type\":\"Metaspace\"", "\"decoder\":{\"type\":\"CTC\"",
+         "decoder: type", RF_EUNSUPPORTED},
+        {"llama", "\"stop\":0", "\"stop\":1", "decoder: Strip: stop", RF_EUNSUPPORTED},
+        {"llama", "\"start\":1", "\"start\":-1", "decoder: Strip: start", RF_EUNSUPPORTED},
+        {"llama", "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\xE2\x96\x81\"}",
+         "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\xE2\x96\x81\"}",
+         "decoder: Replace: pattern", RF_EUNSUPPORTED},
         {"t5", "\"type\":\"Unigram\"", "\"type\":\"WordLevel\"", "WordLevel", RF_EUNSUPPORTED},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
@@ -293,7 +377,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_tokenizers_has_it), cmocka_unit_test(text_again),            cmocka_unit_test(saved),
         cmocka_unit_test(refused_by_name),      cmocka_unit_test(pairs_of_another_kind), cmocka_unit_test(long_texts),
-        cmocka_unit_test(memory_that_ends),
+        cmocka_unit_test(memory_that_ends),     cmocka_unit_test(decoders_of_tokenizers),
+        cmocka_unit_test(decoder_of_a_class),
     };
     return cmocka_run_group_tests_name("text/fast", tests, setup, teardown);
 }

@@ -4,6 +4,7 @@
  *
  *     added tokens | normalizer (normalizer.c) | WhitespaceSplit, Metaspace | Unigram, BPE (piece_model.c) | template
  *                  | added tokens (normalized) | ByteLevel (byte_level.c)   |
+ *     ids | decoder (piece_decoder.c)
  *
  * Unsupported parts that would change ids are rejected by name.  SentencePiece is not needed.  Saving writes the file
  * as it was read.                                                                                                    */
@@ -22,78 +23,9 @@ static bool is_text(const rf_tokenizer *t, int32_t id)
     return id >= 0 && id < as_hf(t)->pieces.n && as_hf(t)->pieces.token[id] && !rf_tokenizer_is_special(t, id);
 }
 
-/* The byte of a piece <0x41>, or -1. */
-static int byte_of(const hf_tokenizer *t, int32_t id)
-{
-    const char *name = t->pieces.bytes ? t->pieces.token[id] : "";
-    if (strlen(name) != 6 || memcmp(name, "<0x", 3) != 0) return -1;
-    const long byte = strtol(name + 3, NULL, 16);
-    return byte >= 0 && byte < 256 && t->pieces.byte[byte] == id ? (int)byte : -1;
-}
-
-/* Invalid UTF-8 becomes U+FFFD: one per byte, or in byte-level BPE one per part of a character. */
-static bool put_bytes(const hf_tokenizer *t, rf__growing *out, const char *bytes, size_t n)
-{
-    for (size_t good; t->level && n; bytes += good, n -= good) {
-        good = rf_utf8_check(bytes, n);
-        if (!rf__subwords_append(out, bytes, good)) return false;
-        if (good == n) return true;
-        if (!rf__subwords_append(out, "\xEF\xBF\xBD", 3)) return false;
-        good += rf__utf8_ill(bytes, good, n);
-    }
-    if (rf_utf8_check(bytes, n) == n) return rf__subwords_append(out, bytes, n);
-    for (size_t i = 0; i < n; i++)
-        if (!rf__subwords_append(out, "\xEF\xBF\xBD", 3)) return false;
-    return true;
-}
-
-/* The bytes of a piece of byte-level BPE if all its characters are in the alphabet. */
-static bool level_bytes(const hf_tokenizer *t, int32_t id, rf__growing *bytes, bool *good)
-{
-    const char *name = t->level ? t->pieces.token[id] : "";
-    const size_t before = bytes->n, size = strlen(name);
-    for (size_t at = 0; at < size;) {
-        const int byte = rf__scalar_byte(rf__utf8_get((const unsigned char *)name, &at));
-        if (byte < 0) return bytes->n = before, false;
-        *good = *good && rf__subwords_append(bytes, &(char){(char)byte}, 1);
-    }
-    return size > 0;
-}
-
-static bool put_piece(rf__growing *out, const char *piece)
-{
-    for (const char *blank; (blank = strstr(piece, BLANK)) != NULL; piece = blank + 3)
-        if (!rf__subwords_append(out, piece, (size_t)(blank - piece)) || !rf__subwords_append(out, " ", 1))
-            return false;
-    return rf__subwords_append(out, piece, strlen(piece));
-}
-
 static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool skip, size_t *size)
 {
-    const hf_tokenizer *t = as_hf(any);
-    rf__growing out = {.ctx = any->ctx}, bytes = {.ctx = any->ctx};
-    bool good = rf__subwords_append(&out, "", 0), begun = false;
-    for (size_t i = 0; i < n && good; i++) {
-        const bool text = is_text(any, id[i]);
-        const int byte = text ? byte_of(t, id[i]) : -1;
-        const char *token = rf_tokenizer_token(any, id[i]);
-        if (text && level_bytes(t, id[i], &bytes, &good)) continue;
-        if (byte >= 0) {
-            good = rf__subwords_append(&bytes, &(char){(char)byte}, 1);
-            continue;
-        }
-        good = put_bytes(t, &out, bytes.at, bytes.n);
-        bytes.n = 0;
-        if (!token || (!text && skip && rf_tokenizer_is_special(any, id[i]))) continue;
-        if (!begun && text && (t->before != NEVER || t->normal.prepends) && rf__subwords_begin_word(token)) token += 3;
-        begun = true;
-        good = good && (text ? put_piece(&out, token) : rf__subwords_append(&out, token, strlen(token)));
-    }
-    good = good && put_bytes(t, &out, bytes.at, bytes.n);
-    rf__free(any->ctx, bytes.at);
-    if (!good) rf__free(any->ctx, out.at), out.at = NULL;
-    *size = out.n;
-    return out.at;
+    return rf__piece_decoder_run(&as_hf(any)->decoder, any, id, n, skip, size);
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
@@ -163,6 +95,7 @@ static void clear(rf_tokenizer *any)
     hf_tokenizer *t = (hf_tokenizer *)(void *)any;
     rf__normal_clear(&t->normal);
     rf__piece_model_clear(&t->pieces);
+    rf__piece_decoder_clear(&t->decoder);
     rf__trie_clear(&t->normalized, any->ctx);
     rf__free(any->ctx, t->file);
 }
@@ -202,6 +135,26 @@ static rf_status index_normalized(hf_tokenizer *t, rf_error *why)
     return good ? RF_OK : rf_fail(why, RF_ENOMEM, "tokenizer: out of memory");
 }
 
+/* Classes of transformers for single models ignore the decoder of tokenizer.json; theirs are these. */
+static json_t *class_decoder(const hf_tokenizer *t)
+{
+    if (t->level) return json_pack("{s:s}", "type", "ByteLevel");
+    const double start = t->before != NEVER || t->normal.prepends;
+    return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s}, {s:s}, {s:s}, {s:s, s:s, s:f, s:f}]}", "type", "Sequence",
+                     "decoders", "type", "Replace", "pattern", "String", BLANK, "content", " ", "type", "ByteFallback",
+                     "type", "Fuse", "type", "Strip", "content", " ", "start", start, "stop", 0.0);
+}
+
+static rf_status read_decoder(const rf_tokenizer_folder *f, hf_tokenizer *t)
+{
+    const json_t *part = json_object_get(f->fast, "decoder");
+    const bool open = !part || json_is_null(part);
+    json_t *own = open && rf__folder_class_rules(f) ? class_decoder(t) : NULL;
+    const rf_status status = rf__piece_decoder_read(&t->decoder, f->ctx, own ? own : part, f->fast_path, f->why);
+    json_decref(own);
+    return status;
+}
+
 static rf_status read_parts(rf_tokenizer_folder *f, hf_tokenizer *t)
 {
     const rf_ctx *ctx = f->ctx;
@@ -215,6 +168,7 @@ static rf_status read_parts(rf_tokenizer_folder *f, hf_tokenizer *t)
     if (!status && t->level) status = find_bytes(f, t);
     if (!status) status = rf__piece_model_known(&t->pieces, t->level != NULL, f->fast_path, f->why);
     if (!status) status = rf__hf_read_frame(f, t, json_object_get(f->fast, "post_processor"));
+    if (!status) status = read_decoder(f, t);
     if (!status) status = read_added(f, t);
     if (status) return status;
     rf__added_resolve(f->parts.added, f->parts.added_n, t->pieces.n, find_piece, t);

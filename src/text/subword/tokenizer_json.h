@@ -9,6 +9,7 @@
 
 #include "byte_level.h"
 #include "normalizer.h"
+#include "piece_decoder.h"
 #include "piece_model.h"
 #include "subwords.h"
 
@@ -21,6 +22,7 @@ typedef struct hf_tokenizer {
     rf_tokenizer base;
     rf__normalizer normal;
     rf__piece_model pieces;
+    rf__piece_decoder decoder;
     bool white;                         /* words end at white space, which is dropped                                 */
     bool metaspace, split;              /* blanks become U+2581, before which words end                               */
     scheme before;                      /* which words get a leading one                                              */

@@ -1,0 +1,285 @@
+/* piece_decoder.c — tokens to text as the decoder of a tokenizer.json says.
+ *
+ *     tokens -> Replace, Strip, Metaspace: each string by itself
+ *            -> ByteFallback: a run of <0x41> ... becomes one string; Fuse, ByteLevel: all strings become one
+ *            -> text: the strings in order; without a decoder, with blanks between them
+ *
+ * The steps are those of Hugging Face's tokenizers 0.23 (tools/golden/golden_decoder.py). */
+#include <stdlib.h>
+
+#include "byte_level.h"
+#include "piece_decoder.h"
+#include "subwords.h"
+
+#define LOST "\xEF\xBF\xBD"             /* U+FFFD                                                                     */
+
+struct rf__piece_list { rf__growing text; size_t *end, n, capacity; };
+
+static bool append(rf__piece_list *l, const char *text, size_t size)
+{
+    return rf__subwords_append(&l->text, text, size);
+}
+
+static bool append_lost(rf__piece_list *l) { return append(l, LOST, sizeof LOST - 1); }
+
+static bool end_string(rf__piece_list *l)
+{
+    if (!rf__grow(l->text.ctx, &l->end, &l->capacity, l->n + 1, sizeof *l->end)) return false;
+    l->end[l->n++] = l->text.n;
+    return true;
+}
+
+static const char *string_at(const rf__piece_list *l, size_t i, size_t *size)
+{
+    const size_t begin = i ? l->end[i - 1] : 0;
+    *size = l->end[i] - begin;
+    return l->text.at + begin;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+static bool put_replaced(rf__piece_list *out, const char *text, size_t size, const char *from, const char *to)
+{
+    const size_t n = strlen(from), m = strlen(to);
+    for (size_t i = 0; i < size;) {
+        const bool here = size - i >= n && !memcmp(text + i, from, n);
+        if (!(here ? append(out, to, m) : append(out, text + i, 1))) return false;
+        i += here ? n : 1;
+    }
+    return true;
+}
+
+static bool replace(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_list *out)
+{
+    bool good = true;
+    for (size_t i = 0, size; i < in->n && good; i++) {
+        const char *text = string_at(in, i, &size);
+        good = put_replaced(out, text, size, s->from, s->first && !i ? "" : s->to) && end_string(out);
+    }
+    return good;
+}
+
+static bool strip(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_list *out)
+{
+    const size_t one = strlen(s->from);
+    bool good = true;
+    for (size_t i = 0, size; i < in->n && good; i++) {
+        const char *text = string_at(in, i, &size);
+        for (int64_t k = 0; k < s->most && size >= one && !memcmp(text, s->from, one); k++) text += one, size -= one;
+        good = append(out, text, size) && end_string(out);
+    }
+    return good;
+}
+
+static bool fuse(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_list *out)
+{
+    (void)s;
+    return append(out, in->text.at, in->text.n) && end_string(out);
+}
+
+/* The byte of <0x41>, or -1. */
+static int byte_of(const char *text, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>') return -1;
+    int byte = 0;
+    for (int i = 3; i < 5; i++) {
+        const char c = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] | 0x20) : text[i];
+        const char *digit = c ? strchr(digits, c) : NULL;
+        if (!digit) return -1;
+        byte = 16 * byte + (int)(digit - digits);
+    }
+    return byte;
+}
+
+/* Ends a run of bytes in `out` from byte `from` on: a string if it is UTF-8, otherwise one U+FFFD for each byte. */
+static bool end_run(rf__piece_list *out, size_t from)
+{
+    const size_t n = out->text.n - from;
+    if (!n) return true;
+    if (rf_utf8_check(out->text.at + from, n) == n) return end_string(out);
+    out->text.n = from;
+    bool good = true;
+    for (size_t i = 0; i < n && good; i++) good = append_lost(out) && end_string(out);
+    return good;
+}
+
+static bool byte_fallback(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_list *out)
+{
+    size_t from = 0;
+    bool good = true;
+    (void)s;
+    for (size_t i = 0, size; i < in->n && good; i++) {
+        const char *text = string_at(in, i, &size);
+        const int byte = byte_of(text, size);
+        if (byte >= 0) {
+            good = append(out, &(char){(char)byte}, 1);
+            continue;
+        }
+        good = end_run(out, from) && append(out, text, size) && end_string(out);
+        from = out->text.n;
+    }
+    return good && end_run(out, from);
+}
+
+/* The bytes of a token, of which each character is one; those of the token itself if a character is not in the
+ * alphabet. */
+static bool put_level(rf__piece_list *out, const char *text, size_t size)
+{
+    const size_t before = out->text.n;
+    for (size_t at = 0; at < size;) {
+        const int byte = rf__scalar_byte(rf__utf8_get((const unsigned char *)text, &at));
+        if (byte < 0) return out->text.n = before, append(out, text, size);
+        if (!append(out, &(char){(char)byte}, 1)) return false;
+    }
+    return true;
+}
+
+/* Each part of a character that is incomplete becomes U+FFFD. */
+static bool byte_level(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_list *out)
+{
+    rf__piece_list bytes = {.text.ctx = in->text.ctx};
+    bool good = true;
+    (void)s;
+    for (size_t i = 0, size; i < in->n && good; i++) {
+        const char *text = string_at(in, i, &size);
+        good = put_level(&bytes, text, size);
+    }
+    const char *at = bytes.text.at;
+    for (size_t n = bytes.text.n, whole; n && good; at += whole, n -= whole) {
+        whole = rf_utf8_check(at, n);
+        good = append(out, at, whole);
+        if (whole == n) break;
+        good = good && append_lost(out);
+        whole += rf__utf8_ill(at, whole, n);
+    }
+    rf__free(in->text.ctx, bytes.text.at);
+    return good && end_string(out);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static bool join(const rf__piece_decoder *d, const rf__piece_list *in, rf__growing *out)
+{
+    bool good = rf__subwords_append(out, "", 0);
+    for (size_t i = 0, size; i < in->n && good; i++) {
+        const char *text = string_at(in, i, &size);
+        if (i && !d->given) good = rf__subwords_append(out, " ", 1);
+        good = good && rf__subwords_append(out, text, size);
+    }
+    return good;
+}
+
+static void empty_list(rf__piece_list *l) { l->n = l->text.n = 0; }
+
+char *rf__piece_decoder_run(const rf__piece_decoder *d, const rf_tokenizer *t, const int32_t id[], size_t n, bool skip,
+                            size_t *size)
+{
+    rf__piece_list list[2] = {{.text.ctx = t->ctx}, {.text.ctx = t->ctx}}, *in = &list[0], *out = &list[1];
+    rf__growing text = {.ctx = t->ctx};
+    bool good = append(in, "", 0) && append(out, "", 0);
+    for (size_t i = 0; i < n && good; i++) {
+        const char *token = rf_tokenizer_token(t, id[i]);
+        if (token && !(skip && rf_tokenizer_is_special(t, id[i])))
+            good = append(in, token, strlen(token)) && end_string(in);
+    }
+    for (size_t i = 0; i < d->steps && in->n && good; i++) {
+        rf__piece_list *const last = in;
+        empty_list(out);
+        good = d->step[i].go(&d->step[i], in, out);
+        in = out;
+        out = last;
+    }
+    good = good && join(d, in, &text);
+    for (size_t i = 0; i < RF_COUNT(list); i++) rf__free(t->ctx, list[i].text.at), rf__free(t->ctx, list[i].end);
+    if (!good) rf__free(t->ctx, text.at), text.at = NULL;
+    *size = text.n;
+    return text.at;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static rf_status unsupported(const char *path, const char *part, const char *expected, const char *got, rf_error *why)
+{
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: decoder: %s: expected %s, got %.60s", path, part, expected,
+                   got ? rf__printable(got).text : "another value");
+}
+
+static rf_status read_replace(rf__decoder_step *s, const json_t *x, const char **from, const char **to,
+                              const char *path, rf_error *why)
+{
+    *from = json_string_value(json_object_get(json_object_get(x, "pattern"), "String"));
+    *to = json_string_value(json_object_get(x, "content"));
+    s->go = replace;
+    if (!*from || !**from) return unsupported(path, "Replace: pattern", "a String", NULL, why);
+    return *to ? RF_OK : unsupported(path, "Replace: content", "a string", NULL, why);
+}
+
+static rf_status read_strip(rf__decoder_step *s, const json_t *x, const char **from, const char **to, const char *path,
+                            rf_error *why)
+{
+    *from = json_string_value(json_object_get(x, "content"));
+    *to = "";
+    s->go = strip;
+    s->most = rf__whole_number(json_object_get(x, "start"));
+    if (!*from || !**from) return unsupported(path, "Strip: content", "a character", NULL, why);
+    if (rf__whole_number(json_object_get(x, "stop")) != 0) return unsupported(path, "Strip: stop", "0", NULL, why);
+    return s->most >= 0 ? RF_OK : unsupported(path, "Strip: start", "a number from 0 on", NULL, why);
+}
+
+static rf_status read_metaspace(rf__decoder_step *s, const json_t *x, const char **from, const char **to,
+                                const char *path, rf_error *why)
+{
+    const json_t *stands = json_object_get(x, "replacement");
+    const char *before = json_string_value(json_object_get(x, "prepend_scheme"));
+    *from = stands ? json_string_value(stands) : "\xE2\x96\x81";
+    *to = " ";
+    s->go = replace;
+    s->first = before ? strcmp(before, "never") != 0 : !json_is_false(json_object_get(x, "add_prefix_space"));
+    return *from && **from ? RF_OK : unsupported(path, "Metaspace: replacement", "a character", NULL, why);
+}
+
+static rf_status read_step(rf__piece_decoder *d, const json_t *x, const char *path, rf_error *why)
+{
+    static const struct { const char *type; rf__decoder_do *go; } plain[] = {
+        {"Fuse", fuse}, {"ByteFallback", byte_fallback}, {"ByteLevel", byte_level}};
+    const char *type = json_string_value(json_object_get(x, "type")), *from = "", *to = "";
+    if (d->steps == RF_DECODER_STEPS) return unsupported(path, "Sequence", "at most 8 steps", "more", why);
+    rf__decoder_step *s = &d->step[d->steps];
+    rf_status status = RF_OK;
+    for (size_t i = 0; type && i < RF_COUNT(plain); i++)
+        if (!strcmp(type, plain[i].type)) s->go = plain[i].go;
+    if (type && !strcmp(type, "Replace")) status = read_replace(s, x, &from, &to, path, why);
+    if (type && !strcmp(type, "Strip")) status = read_strip(s, x, &from, &to, path, why);
+    if (type && !strcmp(type, "Metaspace")) status = read_metaspace(s, x, &from, &to, path, why);
+    if (!s->go)
+        return unsupported(path, "type", "ByteLevel, Metaspace, Replace, Strip, ByteFallback, Fuse or a Sequence of "
+                           "them", type, why);
+    if (status) return status;
+    d->steps++;
+    s->from = rf__strdup(d->ctx, from);
+    s->to = rf__strdup(d->ctx, to);
+    return s->from && s->to ? RF_OK : rf_fail(why, RF_ENOMEM, "%s: out of memory for its decoder", path);
+}
+
+rf_status rf__piece_decoder_read(rf__piece_decoder *d, const rf_ctx *ctx, const json_t *part, const char *path,
+                                 rf_error *why)
+{
+    const char *type = json_string_value(json_object_get(part, "type"));
+    size_t i;
+    json_t *x;
+    rf_status status = RF_OK;
+    d->ctx = ctx;
+    d->given = part && !json_is_null(part);
+    if (!d->given) return RF_OK;
+    if (!type || strcmp(type, "Sequence") != 0) return read_step(d, part, path, why);
+    json_array_foreach(json_object_get(part, "decoders"), i, x)
+        if (!status) status = read_step(d, x, path, why);
+    return status;
+}
+
+void rf__piece_decoder_clear(rf__piece_decoder *d)
+{
+    for (size_t i = 0; i < d->steps; i++) rf__free(d->ctx, d->step[i].from), rf__free(d->ctx, d->step[i].to);
+    d->steps = 0;
+}
