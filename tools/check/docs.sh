@@ -34,4 +34,13 @@ for page in README.md README.zh.md CONTRIBUTING.md CHANGELOG.md docs/*.md docs/m
         done
     done
 done
+# README.zh.md repeats the C program and the figures of README.md
+for page in README.md README.zh.md; do
+    awk '/^```/ { there = $0 == "```c" } there' "$page"
+    awk '/^\|.* ms \|/' "$page" | grep -oE '[0-9]+([.,][0-9]+)*( ms| %)?' | tr '\n' ' '
+    echo
+done > "${TMPDIR:-/tmp}/docs.$$"
+awk '/^```c/ { n++ } { text[n] = text[n] "\n" $0 } END { exit n != 2 || length(text[1]) < 500 || text[1] != text[2] }' \
+    "${TMPDIR:-/tmp}/docs.$$" || { echo "README.zh.md: expected the C program and the figures of README.md, got others"; bad=1; }
+rm -f "${TMPDIR:-/tmp}/docs.$$"
 exit $bad
