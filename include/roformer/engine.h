@@ -8,8 +8,9 @@
  * A pipeline (pipeline.h) belongs to one thread. An engine takes jobs from any number of threads. Texts are tokenized
  * by the thread that submits them. The engine's thread takes the waiting jobs in their order and computes the texts of
  * several jobs together, up to max_batch_tokens, without padding and without waiting for more jobs. If there are enough
- * texts for all workers of the context, each worker computes its own texts; a single short job is computed by all
- * workers together. A result has the same bits as that of rf_embed_texts, whatever else is computed with it.
+ * texts for all workers of the context, each worker computes its own texts; a worker that has no text left then takes
+ * the jobs that wait, while the others are still computing. A single short job is computed by all workers together. A
+ * result has the same bits as that of rf_embed_texts, whatever else is computed with it.
  *
  * threads    all functions may be called by any thread at any time, except that rf_engine_close and rf_engine_job_free
  *            must be the last use of their object. An engine belongs to the process that opened it: in a forked child
@@ -54,8 +55,7 @@ rf_status rf_engine_open(const rf_ctx *ctx, const char *folder, const rf_engine_
                          rf_error *why);
 
 /* Closes the engine. Jobs that are being computed are completed first; waiting jobs end with RF_ECANCELED. Jobs may be
- * freed afterwards. The engine's thread must not call this function (from `done`, or from a function of
- * rf_engine_call). NULL is allowed. */
+ * freed afterwards. It must not be called from `done`, or from a function of rf_engine_call. NULL is allowed. */
 void rf_engine_close(rf_engine *e);
 
 const rf_model *rf_engine_model(const rf_engine *e);
@@ -67,7 +67,7 @@ typedef struct rf_engine_state {
     int64_t done, batches;              /* ended jobs; batches, each of one or more jobs */
     double tokens_per_second;           /* speed of the latest batches with some hundreds of tokens; 0: not known yet */
     double wait;                        /* estimated seconds until a new job would begin */
-    double running_seconds;             /* seconds since the current batch began; 0: there is none */
+    double running_seconds;             /* seconds since the oldest running batch began; 0: there is none */
 } rf_engine_state;
 void rf_engine_get_state_sized(const rf_engine *e, rf_engine_state *out, size_t size);
 #define rf_engine_get_state(e, out) rf_engine_get_state_sized((e), (out), sizeof *(out))
@@ -78,7 +78,7 @@ typedef struct rf_engine_job_options {
     size_t size;                /* of this struct, set by rf_engine_job_defaults */
     double timeout;             /* seconds from now after which a job without a result is canceled, as by
                                    rf_engine_cancel; 0 (default): none */
-    /* Called once when the job ends: by the engine's thread, which computes nothing meanwhile, or by the thread that
+    /* Called once when the job ends: by a thread that computes, which computes nothing meanwhile, or by the thread that
        ends a waiting job (rf_engine_cancel, rf_engine_wait after the timeout, rf_engine_close). `done` may submit jobs
        and free this one. In other threads, rf_engine_wait and rf_engine_job_free return after `done` has returned.
        Default NULL */

@@ -155,6 +155,9 @@ static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
 typedef struct job {
     rf_pipeline *p;
     const rf_embed_options *o;
+    const rf__text_window *window;
+    const uint64_t *order;
+    const int64_t *cut;
     float *out;                         /* [n,D] vectors of the window's texts, or of their tokens                    */
     const int64_t *row;         /* [n + 1] where the vectors of a text's tokens begin; NULL: one vector for each text */
     pthread_mutex_t lock;               /* protects the failure                                                       */
@@ -220,14 +223,14 @@ static void pool_rows(float *y, const float *x, int64_t n, int64_t C, rf_pooling
 /* Vectors of a batch's tokens, at rows row[text] .. row[text + 1], or of its texts without special tokens. */
 static rf_status own_vectors(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
 {
-    const rf__text_window *w = &j->p->window;
+    const rf__text_window *w = j->window;
     const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o);
     const float *h;
     float *pooled = j->row ? NULL : rf__alloc(j->p->ctx, (size_t)C * sizeof *pooled);
     if (!j->row && !pooled) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
     rf_status status = rf_session_hidden(with->session, &with->batch.view, &h, why);
     for (int64_t i = from; i < to && !status; i++) {
-        const int64_t text = rf__order_text(j->p->order[i]);
+        const int64_t text = rf__order_text(j->order[i]);
         int32_t a, b;
         own_tokens(w, text, j->o->skip_special_tokens, &a, &b);
         const float *x = h + (with->batch.start[i - from] + a - w->start[text]) * C;
@@ -244,11 +247,11 @@ static rf_status compute_batch(const job *j, int64_t from, int64_t to, rf__worke
     rf_pipeline *p = j->p;
     const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, j->o);
     const float *v = NULL;
-    rf_status status = rf__window_batch(p->ctx, &p->window, p->order, from, to, &with->batch, why);
+    rf_status status = rf__window_batch(p->ctx, j->window, j->order, from, to, &with->batch, why);
     if (!status && (j->row || j->o->skip_special_tokens)) return own_vectors(j, from, to, with, why);
     if (!status) status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
     for (int64_t i = from; i < to && !status; i++)
-        status = give_out(j, v + (i - from) * C, j->out + rf__order_text(p->order[i]) * D, why);
+        status = give_out(j, v + (i - from) * C, j->out + rf__order_text(j->order[i]) * D, why);
     return status;
 }
 
@@ -256,31 +259,35 @@ static void run_batch(void *arg, int64_t i, int worker)
 {
     job *j = arg;
     rf_error why = {0};
-    if (!compute_batch(j, j->p->cut[i], j->p->cut[i + 1], &j->p->worker[worker], &why)) return;
+    if (!compute_batch(j, j->cut[i], j->cut[i + 1], &j->p->worker[worker], &why)) return;
     pthread_mutex_lock(&j->lock);
     if (i < j->failed) j->failed = i, j->why = why;
     pthread_mutex_unlock(&j->lock);
 }
 
-/* Divides the window into batches of at most `tokens` tokens, order[cut[i] .. cut[i + 1]), and returns their number. */
-static int64_t cut_batches(rf_pipeline *p, int64_t tokens)
+/* Divides a window into batches of at most `tokens` tokens, order[cut[i] .. cut[i + 1]), and returns their number. */
+static int64_t cut_batches(const rf__text_window *w, const uint64_t *order, int64_t *cut, int64_t tokens)
 {
     int64_t n = 0;
-    for (p->cut[0] = 0; p->cut[n] < p->window.n; n++)
-        p->cut[n + 1] = rf__window_cut(&p->window, p->order, p->cut[n], tokens);
+    for (cut[0] = 0; cut[n] < w->n; n++) cut[n + 1] = rf__window_cut(w, order, cut[n], tokens);
     return n;
+}
+
+bool rf__embed_divides(const rf_pipeline *p, int64_t n, int64_t tokens)
+{
+    enum { LEAST = 128 };                                      /* tokens for which a thread of its own is worthwhile */
+    const int64_t T = p->ctx->threads;
+    return T > 1 && n >= T && tokens >= LEAST * T;
 }
 
 /* Tokens of a batch if the window is divided into equally many for each thread, so that none waits for another at the
  * end; 0: the window is too small. */
-static int64_t share_of(const rf_pipeline *p, int64_t batch_tokens)
+static int64_t share_of(const rf_pipeline *p, const rf__text_window *w, const uint64_t *order, int64_t batch_tokens)
 {
-    enum { LEAST = 128 };                                      /* tokens for which a thread of its own is worthwhile */
-    const rf__text_window *w = &p->window;
     const int64_t T = p->ctx->threads, N = w->n ? w->start[w->n] : 0;
-    if (T < 2 || w->n < T || N < LEAST * T) return 0;
+    if (!rf__embed_divides(p, w->n, N)) return 0;
     const int64_t parts = T * ((N + T * batch_tokens - 1) / (T * batch_tokens));
-    const int64_t longest = w->start[rf__order_text(p->order[0]) + 1] - w->start[rf__order_text(p->order[0])];
+    const int64_t longest = w->start[rf__order_text(order[0]) + 1] - w->start[rf__order_text(order[0])];
     return rf__max64((N + parts - 1) / parts + longest / 4, longest);
 }
 
@@ -289,16 +296,18 @@ static int64_t share_of(const rf_pipeline *p, int64_t batch_tokens)
 static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, const int64_t *row, rf_error *why)
 {
     const int64_t T = p->ctx->threads;
-    job j = {.p = p, .o = o, .out = out, .row = row, .lock = PTHREAD_MUTEX_INITIALIZER, .failed = INT64_MAX};
-    sort_by_length(&p->window, p->order);
-    const int64_t share = share_of(p, o->batch_tokens);
-    int64_t n = cut_batches(p, share ? share : o->batch_tokens);
+    const rf__text_window *w = &p->window;
+    job j = {.p = p, .o = o, .window = w, .order = p->order, .cut = p->cut, .out = out, .row = row,
+             .lock = PTHREAD_MUTEX_INITIALIZER, .failed = INT64_MAX};
+    sort_by_length(w, p->order);
+    const int64_t share = share_of(p, w, p->order, o->batch_tokens);
+    int64_t n = cut_batches(w, p->order, p->cut, share ? share : o->batch_tokens);
     if (share) {
         const rf_status status = rf__pipeline_workers(p, why);
         if (status) return status;
         rf__parallel(p->ctx, n, run_batch, &j);
     } else {
-        n = cut_batches(p, o->batch_tokens * T);
+        n = cut_batches(w, p->order, p->cut, o->batch_tokens * T);
         for (int64_t i = 0; i < n && !j.why.code; i++) run_batch(&j, i, 0);
     }
     pthread_mutex_destroy(&j.lock);
@@ -455,6 +464,48 @@ rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const floa
     if (!status && n) status = compute(p, o, p->vectors, NULL, why);
     *vectors = p->vectors;
     return status;
+}
+
+rf_status rf__parts_divide(const rf_pipeline *p, const rf_embed_options *o, rf__parts *x, rf_error *why)
+{
+    const rf__text_window *w = &x->window;
+    size_t floats;
+    if (!rf__checked_mul((size_t)w->n, (size_t)width_of(p, o), &floats) ||
+        !rf__grow(p->ctx, &x->vectors, &x->vectors_capacity, floats, sizeof(float)) ||
+        !rf__grow(p->ctx, &x->order, &x->orders, (size_t)w->n, sizeof *x->order) ||
+        !rf__grow(p->ctx, &x->cut, &x->cuts, (size_t)w->n + 1, sizeof *x->cut))
+        return rf_fail(why, RF_ENOMEM, "out of memory: %lld vectors", (long long)w->n);
+    sort_by_length(w, x->order);
+    const int64_t share = share_of(p, w, x->order, o->batch_tokens);
+    x->n = cut_batches(w, x->order, x->cut, share ? share : o->batch_tokens);
+    return RF_OK;
+}
+
+int64_t rf__parts_tokens(const rf__parts *x, int64_t i)
+{
+    int64_t n = 0;
+    for (int64_t k = x->cut[i]; k < x->cut[i + 1]; k++) {
+        const int64_t text = rf__order_text(x->order[k]);
+        n += x->window.start[text + 1] - x->window.start[text];
+    }
+    return n;
+}
+
+rf_status rf__parts_compute(rf_pipeline *p, const rf_embed_options *o, const rf__parts *x, int64_t i, int worker,
+                            rf_error *why)
+{
+    const job j = {.p = p, .o = o, .window = &x->window, .order = x->order, .cut = x->cut, .out = x->vectors};
+    return compute_batch(&j, x->cut[i], x->cut[i + 1], &p->worker[worker], why);
+}
+
+void rf__parts_clear(const rf_ctx *ctx, rf__parts *x)
+{
+    rf_encoding_clear(&x->window.e);
+    rf__free(ctx, x->window.start);
+    rf__free(ctx, x->order);
+    rf__free(ctx, x->cut);
+    rf__free(ctx, x->vectors);
+    *x = (rf__parts){.n = 0};
 }
 
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,

@@ -127,6 +127,27 @@ rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, cons
 int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o);
 rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const float **vectors, rf_error *why);
 
+/* Texts divided into parts that threads compute independently of each other (embed.c).
+ *
+ *   divides    whether n texts of so many tokens are enough to give each thread parts of its own
+ *   divide     sorts the window's texts, divides them, and makes space for their vectors
+ *   tokens     of part i
+ *   compute    the vectors of part i, with a worker that no other thread uses; rf__pipeline_workers has opened it */
+typedef struct rf__parts {
+    rf__text_window window;
+    uint64_t *order;
+    int64_t *cut;                       /* [n + 1] part i is order[cut[i] .. cut[i + 1])                              */
+    float *vectors;                     /* [texts,D]                                                                  */
+    size_t orders, cuts, vectors_capacity;
+    int64_t n;                          /* parts                                                                      */
+} rf__parts;
+bool rf__embed_divides(const rf_pipeline *p, int64_t n, int64_t tokens);
+rf_status rf__parts_divide(const rf_pipeline *p, const rf_embed_options *o, rf__parts *x, rf_error *why);
+int64_t rf__parts_tokens(const rf__parts *x, int64_t i);
+rf_status rf__parts_compute(rf_pipeline *p, const rf_embed_options *o, const rf__parts *x, int64_t i, int worker,
+                            rf_error *why);
+void rf__parts_clear(const rf_ctx *ctx, rf__parts *x);
+
 /* Checks whether the model labels texts, or pairs of texts (classify.c). */
 rf_status rf__can_classify(const rf_pipeline *p, bool pairs, rf_error *why);
 

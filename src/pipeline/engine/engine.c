@@ -16,12 +16,12 @@ void rf_engine_options_init(rf_engine_options *o, size_t size)
 
 /* Measures the speed of the latest batches, weighted by their tokens. Batches of a few tokens are much slower per token
  * than those of a queue will be, so they are not used to predict waiting times. */
-static void measure(rf_engine *e, double seconds)
+void rf__engine_measure(rf_engine *e, int64_t tokens, double seconds)
 {
     enum { LEAST = 256 };                                     /* minimum tokens of a batch that counts */
     const double kept = 0.8;                                  /* weight of the previous batches */
-    if (e->now.running_tokens < rf__min64(LEAST, e->o.max_batch_tokens / 2) || !e->now.running_tokens) return;
-    e->tokens = kept * e->tokens + (double)e->now.running_tokens;
+    if (tokens < rf__min64(LEAST, e->o.max_batch_tokens / 2) || !tokens) return;
+    e->tokens = kept * e->tokens + (double)tokens;
     e->seconds = kept * e->seconds + fmax(seconds, 1e-9);
     e->now.tokens_per_second = e->tokens / e->seconds;
 }
@@ -37,7 +37,7 @@ static void compute(rf_engine *e, rf_error *why)
 static void serve_once(rf_engine *e, rf_engine_job **told)
 {
     rf_error why = {0};
-    rf__queue_take(e, told);
+    e->running = rf__queue_take(e, NULL, told);
     if (!e->running) return;
     rf_cancel_clear(e->cancel);
     rf__engine_watch(e);
@@ -46,11 +46,11 @@ static void serve_once(rf_engine *e, rf_engine_job **told)
     compute(e, &why);
     const double end = rf__seconds();
     pthread_mutex_lock(&e->lock);
-    rf_engine_job *list = e->running;
-    if (!why.code) measure(e, end - begin);
+    rf_engine_job *list = e->running;                         /* NULL: rf__engine_rounds has ended them */
+    if (list && !why.code) rf__engine_measure(e, e->now.running_tokens, end - begin);
     e->running = NULL;
     e->now.running = e->now.running_tokens = 0;
-    e->now.batches += why.code != RF_ECANCELED;
+    e->now.batches += list && why.code != RF_ECANCELED;
     for (rf_engine_job *j = list, *next; j; j = next) {
         next = j->next;
         if (why.code == RF_ECANCELED) rf__job_cancel(j, end);
@@ -122,6 +122,7 @@ rf_status rf_engine_open(const rf_ctx *ctx, const char *folder, const rf_engine_
     }
     *e = (rf_engine){.ctx = ctx, .made = made, .o = o, .process = getpid(), .users = 1};
     make_locks(e);
+    for (size_t k = 0; k < RF_COUNT(e->parts); k++) rf_encoding_init(&e->parts[k].window.e, ctx);
     status = rf_pipeline_open(ctx, folder, o.type, &e->pipeline, why);
     if (!status) status = rf_cancel_new(ctx, &e->cancel, why);
     if (!status) rf_pipeline_set_cancel(e->pipeline, e->cancel);
@@ -167,6 +168,7 @@ void rf_engine_close(rf_engine *e)
     }
     pthread_mutex_unlock(&e->lock);
     rf__jobs_notify(e, told);
+    for (size_t k = 0; k < RF_COUNT(e->parts); k++) rf__parts_clear(e->ctx, &e->parts[k]);
     rf_pipeline_close(e->pipeline);
     rf_cancel_free(e->cancel);
     e->pipeline = NULL;

@@ -3,6 +3,7 @@
  *     submit.c    tokenizes in the caller's thread, puts a job at the end of the queue
  *     queue.c     takes jobs from the front while they fit together; ends them
  *     kinds.c     computes the jobs that were taken
+ *     rounds.c    vectors of many jobs, taking further ones meanwhile
  *     wait.c      waiting, canceling, results
  *     engine.c    opening and closing; the engine's thread
  *
@@ -33,6 +34,7 @@ extern const rf__job_kind rf__job_vectors, rf__job_labels, rf__job_pairs, rf__jo
 struct rf_engine_job {
     rf_engine *engine;
     rf_engine_job *next;                /* in the queue, or among the running jobs                                    */
+    rf_engine_job *peer;                /* the next of the jobs that were taken together                              */
     rf__job_state state;
     pthread_cond_t end;                 /* signaled at its end; threads that wait for other jobs do not wake up       */
     bool canceled, freed;          /* freed: by its owner, while a thread inside the engine's functions still uses it */
@@ -70,6 +72,7 @@ struct rf_engine {
     rf_engine_job *first, *last, *running;
     void *scratch[RF__ENGINE_SCRATCHES];        /* scratch memory of encodings, for later texts                       */
     int scratches;
+    rf__parts parts[2];                 /* of rounds                                                                  */
     double begun;                       /* when the running jobs began                                                */
     double tokens, seconds;             /* of the latest batches                                                      */
     rf_engine_state now;
@@ -102,18 +105,31 @@ static inline bool rf__job_is_notified_elsewhere(const rf_engine_job *j)
  *   cancel     the message of a job that ends at time t without a result
  *   notify     calls `done` of the jobs of a list that this thread has ended, the last one first; without the lock
  *   remove     removes a job from the queue; false: it is not there
- *   take       moves jobs from the queue to `running`, and ends those that are late
+ *   take       removes jobs from the queue that fit together, and ends those that are late; returns a list, linked by
+ *              `next` and by `peer`. like: a job that they must fit, with those that run; NULL: none runs
  *   watch      cancels the computation when all of its jobs are canceled or late
  *   wait       seconds until the waiting jobs have been computed; 0: unknown
+ *   measure    notes the speed of a batch
  *   release    decrements the users and unlocks: the engine and its context exist until its last job is freed */
 void rf__job_destroy(rf_engine_job *j);
 void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_job **told);
 void rf__job_cancel(rf_engine_job *j, double t);
 void rf__jobs_notify(rf_engine *e, rf_engine_job *list);
 bool rf__queue_remove(rf_engine *e, rf_engine_job *which);
-void rf__queue_take(rf_engine *e, rf_engine_job **told);
+rf_engine_job *rf__queue_take(rf_engine *e, const rf_engine_job *like, rf_engine_job **told);
 void rf__engine_watch(rf_engine *e);
 double rf__engine_wait_seconds(const rf_engine *e);
+void rf__engine_measure(rf_engine *e, int64_t tokens, double seconds);
 void rf__engine_release(rf_engine *e);
+
+/* What kinds share, in the threads that compute.
+ *
+ *   join           joins the texts of jobs that are linked by `peer`
+ *   make_result    allocates the results of a job
+ *   rounds         vectors of the running jobs, and of those that come meanwhile; ends them all. If it fails, the running
+ *                  jobs have not begun */
+rf_status rf__jobs_join(rf_engine *e, const rf_engine_job *list, rf__text_window *w, rf_error *why);
+rf_status rf__job_make_result(const rf_engine *e, rf_engine_job *j, int64_t columns, rf_error *why);
+rf_status rf__engine_rounds(rf_engine *e, rf_error *why);
 
 #endif

@@ -6,13 +6,12 @@
 #include "task/answerer.h"
 #include "text/tokenizer.h"
 
-/* Joins the texts of all jobs. */
-static rf_status join(rf_engine *e, rf__text_window *w, rf_error *why)
+rf_status rf__jobs_join(rf_engine *e, const rf_engine_job *list, rf__text_window *w, rf_error *why)
 {
     rf_encoding *all = &w->e;
     w->n = 0;
     all->n = 0;
-    for (const rf_engine_job *j = e->running; j; j = j->next) {
+    for (const rf_engine_job *j = list; j; j = j->peer) {
         const rf__text_window *own = &j->window;
         const size_t n = own->e.n, at = all->n;
         if (at + n > INT32_MAX)
@@ -31,8 +30,7 @@ static rf_status join(rf_engine *e, rf__text_window *w, rf_error *why)
     return RF_OK;
 }
 
-/* Allocates the results of a job. */
-static rf_status make_result(const rf_engine *e, rf_engine_job *j, int64_t columns, rf_error *why)
+rf_status rf__job_make_result(const rf_engine *e, rf_engine_job *j, int64_t columns, rf_error *why)
 {
     const size_t n = (size_t)(j->window.n * columns);
     j->columns = columns;
@@ -57,13 +55,16 @@ static rf_status compute_vectors(rf_engine *e, rf_error *why)
     rf_engine_job *first = e->running;
     const int64_t D = rf__embed_width(p, &first->o);
     const float *vectors;
-    rf_status status = join(e, &p->window, why);
+    int64_t n = 0;
+    for (const rf_engine_job *j = first; j; j = j->next) n += j->window.n;
+    if (rf__embed_divides(p, n, e->now.running_tokens)) return rf__engine_rounds(e, why);
+    rf_status status = rf__jobs_join(e, first, &p->window, why);
     if (!status) status = rf__embed_window(p, &first->o, &vectors, why);
     for (rf_engine_job *j = first; j && !status; j = j->next) {
-        const size_t n = (size_t)(j->window.n * D);
-        status = make_result(e, j, D, why);
-        if (!status && n) memcpy(j->result, vectors, n * sizeof *vectors);
-        vectors += n;
+        const size_t floats = (size_t)(j->window.n * D);
+        status = rf__job_make_result(e, j, D, why);
+        if (!status && floats) memcpy(j->result, vectors, floats * sizeof *vectors);
+        vectors += floats;
     }
     return status;
 }
@@ -84,7 +85,7 @@ static rf_status logits_of(rf_engine *e, const float **z, rf_error *why)
     rf_pipeline *p = e->pipeline;
     rf__text_window *w = &p->window;
     int64_t rows;
-    const rf_status status = join(e, w, why);
+    const rf_status status = rf__jobs_join(e, e->running, w, why);
     if (status || !w->n) return status;
     const rf_batch b = {.N = w->start[w->n], .B = w->n, .id = w->e.id, .type = w->e.type, .start = w->start};
     return rf_session_logits(p->session, &b, z, &rows, why);
@@ -99,7 +100,7 @@ static rf_status compute_labels(rf_engine *e, rf_error *why)
     float *score = rf__calloc(e->ctx, (size_t)rf__max64(outputs, labels), sizeof *score);
     rf_status status = score ? logits_of(e, &z, why) : rf_fail(why, RF_ENOMEM, "out of memory: scores");
     for (rf_engine_job *j = e->running; j && !status; j = j->next) {
-        status = make_result(e, j, labels, why);
+        status = rf__job_make_result(e, j, labels, why);
         for (int64_t i = 0; i < j->window.n && !status; i++, z += outputs) {
             rf__answerer_label(a, z, score);
             memcpy(j->result + i * labels, score, (size_t)labels * sizeof *score);
@@ -116,7 +117,7 @@ static rf_status compute_pairs(rf_engine *e, rf_error *why)
     rf_status status = rf__answerer_can_cross(e->pipeline->answerer, &f, why);
     if (!status) status = logits_of(e, &z, why);
     for (rf_engine_job *j = e->running; j && !status; j = j->next) {
-        status = make_result(e, j, 1, why);
+        status = rf__job_make_result(e, j, 1, why);
         for (int64_t i = 0; i < j->window.n && !status; i++) j->result[i] = j->raw ? *z++ : (float)f((double)*z++);
     }
     return status;

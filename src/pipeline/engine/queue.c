@@ -82,13 +82,12 @@ void rf__engine_watch(rf_engine *e)
     else rf_cancel_after(e->cancel, last - rf__seconds());
 }
 
-/* Whether a job can be computed with those that were taken. */
-static bool fits(const rf_engine *e, const rf_engine_job *j)
+/* Whether a job can be computed with `first` (NULL: there is none) and those that run. */
+static bool fits(const rf_engine *e, const rf_engine_job *first, const rf_engine_job *j)
 {
-    const rf_engine_job *first = e->running;
     if (!first) return true;
     return j->kind == first->kind && first->kind->together && first->kind->together(first, j) &&
-           e->now.running_tokens + rf__job_tokens(j) <= e->o.max_batch_tokens;
+           (!e->now.running_tokens || e->now.running_tokens + rf__job_tokens(j) <= e->o.max_batch_tokens);
 }
 
 void rf__engine_on_batch(rf_engine *e, rf__engine_batch *batch, void *user)
@@ -99,20 +98,20 @@ void rf__engine_on_batch(rf_engine *e, rf__engine_batch *batch, void *user)
     pthread_mutex_unlock(&e->lock);
 }
 
-static void notify_batch(const rf_engine *e)
+static void notify_batch(const rf_engine *e, const rf_engine_job *list)
 {
-    int64_t texts = 0;
-    for (const rf_engine_job *j = e->running; j; j = j->next) texts += j->window.n;
-    if (texts && e->batch) e->batch(e->batch_user, texts, e->now.running_tokens);
+    int64_t texts = 0, tokens = 0;
+    for (const rf_engine_job *j = list; j; j = j->peer) texts += j->window.n, tokens += rf__job_tokens(j);
+    if (texts && e->batch) e->batch(e->batch_user, texts, tokens);
 }
 
-void rf__queue_take(rf_engine *e, rf_engine_job **told)
+rf_engine_job *rf__queue_take(rf_engine *e, const rf_engine_job *like, rf_engine_job **told)
 {
-    rf_engine_job **to = &e->running;
+    rf_engine_job *list = NULL, *last = NULL;
     const double t = rf__seconds();
     for (rf_engine_job *j; (j = e->first);) {
         const bool ends = j->canceled || t >= j->deadline;
-        if (!ends && !fits(e, j)) break;
+        if (!ends && !fits(e, list ? list : like, j)) break;
         rf__queue_remove(e, j);
         if (ends) {
             rf__job_cancel(j, t);
@@ -123,8 +122,11 @@ void rf__queue_take(rf_engine *e, rf_engine_job **told)
         j->begun = t;
         e->now.running++;
         e->now.running_tokens += rf__job_tokens(j);
-        *to = j;
-        to = &j->next;
+        j->next = j->peer = NULL;
+        if (last) last->next = last->peer = j;
+        else list = j;
+        last = j;
     }
-    notify_batch(e);
+    notify_batch(e, list);
+    return list;
 }
