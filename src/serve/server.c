@@ -101,7 +101,7 @@ int64_t srv_drain(srv_server *s, bool (*hurry)(void *user))
 {
     const double end = rf__seconds() + (double)s->o.limits.drain_timeout;
     atomic_store(&s->draining, true);
-    srv_http_quiesce(s);
+    if (s->daemon) srv_http_quiesce(s);
     while (atomic_load(&s->active) && rf__seconds() < end && !(hurry && hurry(s->o.user))) usleep(5000);
     return atomic_load(&s->active);
 }

@@ -173,6 +173,8 @@ struct srv_connection {
     double deadline; /* when it is closed                                                          */
     bool late;       /* it has been                                                                */
     bool above;      /* there were --max-connections when it came                                  */
+    bool polled;     /* by the watcher, at this tick                                               */
+    bool left;       /* then: the client has closed or reset it, or its side of it                 */
     enum { SRV_WAITS_HEADER, SRV_WAITS_BODY, SRV_WORKS, SRV_SENDS, SRV_IDLE } state;
     srv_request *request; /* that is computed                                                           */
 };
@@ -180,6 +182,8 @@ typedef struct srv_connections {
     pthread_mutex_t lock;
     srv_connection *first;
     int64_t n;
+    struct pollfd *poll; /* [polls] of the watcher                                                     */
+    size_t polls;
     atomic_bool closing;
     pthread_t watcher;
     bool watching;

@@ -23,13 +23,6 @@ static void send_timeout(int fd)
     (void)sent; /* it is closed either way */
 }
 
-/* Whether the client has closed or reset the connection, or its side of it. */
-static bool has_left(int fd)
-{
-    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-    return poll(&p, 1, 0) == 1 && p.revents;
-}
-
 static void leave(srv_request *r)
 {
     atomic_store(&r->gone, true);
@@ -42,17 +35,42 @@ static bool has_unread(int fd)
     return !ioctl(fd, FIONREAD, &n) && n > 0;
 }
 
-/* libmicrohttpd does not notice the end of a connection that arrives together with a part of a request. The deadline is
- * one second away, so that data that has been read can still be processed. */
-static void check_waiting_connection(srv_connection *c, double now)
+/* Whether it is checked if the client has left: while a request is computed; with `waiting`, also between requests. */
+static bool may_leave(const srv_connection *c, bool waiting, double now)
 {
-    const bool waits = c->state == SRV_WAITS_HEADER || c->state == SRV_WAITS_BODY || c->state == SRV_IDLE;
-    if (waits && !c->late && c->deadline > now + 1 && has_left(c->fd) && !has_unread(c->fd)) c->deadline = now + 1;
+    if (c->late) return false;
+    if (c->state == SRV_WORKS) return c->request && !atomic_load(&c->request->gone);
+    return waiting && c->state != SRV_SENDS && c->deadline > now + 1;
 }
 
+/* Sets `left` of these connections, with one system call. Without memory, that is left to the next tick. */
+static void find_left(srv_connections *all, bool waiting, double now)
+{
+    size_t n = 0, i = 0;
+    for (srv_connection *c = all->first; c; c = c->next) {
+        c->left = false;
+        n += c->polled = may_leave(c, waiting, now);
+    }
+    if (n > all->polls) {
+        struct pollfd *more = realloc(all->poll, 2 * n * sizeof *more);
+        if (!more) return;
+        all->poll = more;
+        all->polls = 2 * n;
+    }
+    for (const srv_connection *c = all->first; c; c = c->next)
+        if (c->polled) all->poll[i++] = (struct pollfd){.fd = c->fd, .events = POLLRDHUP};
+    if (!n || poll(all->poll, n, 0) < 1) return;
+    i = 0;
+    for (srv_connection *c = all->first; c; c = c->next)
+        if (c->polled) c->left = all->poll[i++].revents != 0;
+}
+
+/* libmicrohttpd does not notice the end of a connection that arrives together with a part of a request. The deadline is
+ * one second away, so that data that has been read can still be processed. */
 static void check_connection(srv_connection *c, double now)
 {
-    if (c->state == SRV_WORKS && c->request && !atomic_load(&c->request->gone) && has_left(c->fd)) leave(c->request);
+    if (c->left && c->state == SRV_WORKS) leave(c->request);
+    else if (c->left && !has_unread(c->fd)) c->deadline = now + 1;
     if (c->late || now < c->deadline) return;
     c->late = true;
     if (c->state == SRV_WAITS_BODY) send_timeout(c->fd);
@@ -78,7 +96,7 @@ static void *watch(void *user)
         usleep(TICK);
         pthread_mutex_lock(&all->lock);
         const double now = rf__seconds();
-        for (srv_connection *c = all->first; c && tick == TICKS; c = c->next) check_waiting_connection(c, now);
+        find_left(all, tick == TICKS, now);
         for (srv_connection *c = all->first; c; c = c->next) check_connection(c, now);
         close_idle(all, s->o.limits.max_connections);
         pthread_mutex_unlock(&all->lock);
@@ -98,6 +116,9 @@ void srv_connections_stop(srv_server *s)
     atomic_store(&s->connections.closing, true);
     if (s->connections.watching) pthread_join(s->connections.watcher, NULL);
     s->connections.watching = false;
+    free(s->connections.poll);
+    s->connections.poll = NULL;
+    s->connections.polls = 0;
 }
 
 srv_connection *srv_connection_new(srv_server *s, int fd)

@@ -484,10 +484,12 @@ rf_status srv_http_start(srv_server *s, rf_error *why)
     return rf_fail(why, RF_EIO, "server: expected libmicrohttpd to start, got: %s", strerror(errno));
 }
 
+/* Clients are refused from now on. The socket is closed when MHD's thread, which may still use it, has ended. One that
+ * was inherited is another process's, too, for which clients wait. */
 void srv_http_quiesce(srv_server *s)
 {
-    const MHD_socket fd = s->daemon ? MHD_quiesce_daemon(s->daemon) : MHD_INVALID_SOCKET;
-    if (fd != MHD_INVALID_SOCKET) s->listener = -1, close(fd);
+    const bool first = MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET;
+    if (first && s->o.inherited < 0) shutdown(s->listener, SHUT_RDWR);
 }
 
 void srv_http_stop(srv_server *s)
