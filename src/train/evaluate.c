@@ -291,7 +291,8 @@ static rf_status evaluate(evaluation *e, const rf_train_options *given, rf_train
     if (!status) status = open_model(e, why);
     if (!status) status = (pairs ? evaluate_pairs : evaluate_texts)(e, why);
     const rf__evaluator *s = &e->scorer;
-    if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "expected a text with tokens to predict, got none");
+    if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "%s: expected text with tokens to predict, got none",
+                                                pairs ? o->target[0] : o->text[0]);
     if (s->labels && (!status || of_text(status)))
         *out = (rf_mlm_metrics){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens,
                               e->documents};

@@ -38,7 +38,7 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     if (trained)
         return rf_fail(why, RF_EDATA, "config.json: vocab_size: expected the %d tokens of the tokenizer, got %lld",
                        size, (long long)c->vocab_size);
-    if (c->vocab_size != size)
+    if (c->vocab_size != size && r->o.config)
         rf__run_notify(r, "note", "vocab_size is %d, the number of tokens of the tokenizer (config.json: %lld)", size,
                      (long long)c->vocab_size);
     c->vocab_size = size;

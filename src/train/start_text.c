@@ -131,6 +131,9 @@ static rf_status need_held_out(rf__run *r, rf_error *why)
                        : o->average_best            ? "average_best"
                                                     : NULL;
     if (r->held.n) return RF_OK;
+    if (o->validation_texts)
+        return rf_fail(why, RF_EDATA, "%s: expected text to evaluate on, got none; leave validation_text out to hold "
+                       "out a part of the text (validation_split)", o->validation_text[0]);
     if (what)
         return rf_fail(why, RF_EARG,
                        "%s: expected held-out text to select the best model, got none; give validation_text, or a "

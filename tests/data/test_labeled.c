@@ -182,17 +182,18 @@ static void bad_columns(void **state)
 {
     (void)state;
     bad("cls", "e.tsv", "words\tlabel\na\tb\n",
-        "e.tsv: no column text for the text, which text_column names or numbers; there are words, label");
-    bad("cls", "e.tsv", "text\tklass\na\tb\n", "no column label for the label");
+        "e.tsv: expected a column 'text' for the text, got words, label; text_column takes another name, or a number");
+    bad("cls", "e.tsv", "text\tklass\na\tb\n",
+        "expected a column 'label' for the label, got text, klass; label_column takes");
     bad("cls", "e.tsv", "text\ttext\tlabel\na\tb\tc\n", "header: expected one column for the text, got two");
     const rf_finetune_options near = {.task = "cls", .text_column = "sentense", .label_column = "label"},
                               second = {.task = "cls", .pair_column = "text_2"};
     refuse(&near, "e.tsv", TEXT("idx\tsentence\tlabel\n1\ta\tb\n"), true, RF_EDATA,
-           "e.tsv: no column 'sentense' for the text, the nearest is 'sentence'; there are idx, sentence, label");
+           "e.tsv: expected a column 'sentense' for the text, got idx, sentence, label; the nearest is 'sentence'");
     refuse(&near, "e.jsonl", TEXT("{\"sentence\": \"a\", \"label\": 0}\n"), true, RF_EDATA,
-           "no column 'sentense' for the text, the nearest is 'sentence'");
+           "expected a column 'sentense' for the text, got sentence, label; the nearest is 'sentence'");
     refuse(&second, "e.csv", TEXT("text,text_b,label\na,b,c\n"), true, RF_EDATA,
-           "no column 'text_2' for the pair, the nearest is 'text_b'");
+           "expected a column 'text_2' for the pair, got text, text_b, label; the nearest is 'text_b'");
     const rf_finetune_options three = {.task = "cls", .text_column = "1", .label_column = "3"},
                               most = {.task = "cls", .text_column = "1", .label_column = "257"};
     refuse(&three, "e.tsv", TEXT("a\tb\tc\nd\te\n"), true, RF_EDATA, "e.tsv:2: expected at least 3 columns, got 2");

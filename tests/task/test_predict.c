@@ -193,7 +193,7 @@ static void texts_of_tables(void **state)
     must(&s, "key", "a.csv", "key,text,id\n\"a,b\",the red cat,2\n", RF_PREDICTIONS_TSV, &l);
     lines_start(&l, (const char *const[]){"id\tlabel\tscore", "a,b\t"}, 2);
     assert_int_equal(predict(&s, "kee", "a.csv", "key,text,id\n1,the red cat,2\n", RF_PREDICTIONS_TSV, &l), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "no column 'kee' for the id, the nearest is 'key'");
+    t_failed(&s.why, RF_EDATA, "expected a column 'kee' for the id, got");
     must(&s, NULL, "a.jsonl",
          "{\"id\": 1, \"text\": \"the cat\"}\n{\"id\": \"b\", \"text\": \"the dog\"}\n{\"id\": null, \"text\": \"the "
          "ship\"}\n",
@@ -295,7 +295,7 @@ static void a_model_of_pairs_reads_pairs(void **state)
     assert_int_equal(predict_with(&s, &both, "a.tsv", "words\tmore\nthe cat\tthe dog\n"), RF_OK);
     assert_int_equal(predict_with(&s, &none, "a.tsv", "text_a\ttext_b\nthe cat\tthe dog\n"), RF_OK);
     assert_int_equal(predict_with(&s, &none, "a.tsv", "text\nthe cat\n"), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "no column pair for the pair");
+    t_failed(&s.why, RF_EDATA, "expected a column 'pair' for the pair");
     assert_int_equal(predict_with(&s, &none, "a.jsonl", "{\"text\": \"the cat\"}\n"), RF_EDATA);
     end(&s);
     s = begin("cls", "train.tsv", texts);                                    /* single texts: as before */

@@ -409,7 +409,7 @@ static void what_is_refused(void **state)
         {no_target, RF_EARG, "target: expected a file, got none"},
         {fewer_targets, RF_EARG, "source, target: expected the same number of files, got 2 and 1"},
         {one_side_held, RF_EARG, "validation_source, validation_target: expected the same number of files, got"},
-        {large_lengths, RF_EARG, "max_length: expected at most half of tokens_per_batch, 160, for two sides"},
+        {large_lengths, RF_EARG, "max_length: expected at most 80, half of tokens_per_batch (--max_tokens)"},
         {no_held, RF_EARG, "early_stopping_patience: expected held-out pairs to select the best model"},
         {not_utf8, RF_EDATA, "b.tgt:2: "},
         {other_lines, RF_EDATA, "parallel text: expected the same number of lines, got 60 in"},
@@ -587,7 +587,7 @@ static void held_texts_first(setup *s)
     write_sides(s->model, "held.src", "held.tgt", PAIRS, HELD);
     s->o.tokens_per_batch = 100;
     must(s, RF_EARG);
-    t_failed(&s->why, RF_EARG, "max_length: expected at most half of tokens_per_batch, 100, for two sides");
+    t_failed(&s->why, RF_EARG, "max_length: expected at most 50, half of tokens_per_batch (--max_tokens)");
     s->o.tokens_per_batch = 1024;
     assert_false(rf_tokenizer_found(s->ctx, s->out));
     assert_null(strstr(s->notes, "sub-words learned"));

@@ -26,9 +26,9 @@ static const struct bench_case *find_case(const char *name, rf_error *why)
         if (!strcmp(cases[i].name, name)) return &cases[i];
         cli_consider(&near, cases[i].name);
     }
-    rf_fail(why, RF_EARG, "unknown bench %.60s%s%s%s", name, near.best ? "; did you mean " : "",
-            near.best ? near.best : "",
-            near.best ? "?" : " (forward, train, attention, rope, gemm, tokenize, kernels, update or save)");
+    rf_fail(why, RF_EARG, "bench: expected one of forward, train, attention, rope, gemm, tokenize, kernels, update and "
+            "save, got '%.60s'%s%s%s", name, near.best ? "; did you mean " : "", near.best ? near.best : "",
+            near.best ? "?" : "");
     return NULL;
 }
 

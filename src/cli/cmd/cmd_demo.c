@@ -157,7 +157,7 @@ static int run(void *arguments, cli_io *io)
     if (!io->why.code) cli_sentence_folder(sentence_model(&j), vectors, sizeof vectors, &io->why);
     if (!io->why.code && j.a->lines && !cli_lines_open(io->ctx, &lines, j.a->lines, &io->why)) cli_lines_close(&lines);
     if (io->why.code || make_folder(&j)) return cli_exit(io);
-    printf("blanks: %s\nvectors: %s\n", masked, vectors);
+    printf("masked language model: %s\nsentence model: %s\n", masked, vectors);
     for (size_t i = 0; i < sizeof act / sizeof *act && !code; i++) code = act[i](&j);
     nftw(j.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     if (!code) printf("\nroformer help lists the commands; roformer pretrain trains a model on your own text.\n");

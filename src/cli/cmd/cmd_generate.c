@@ -222,11 +222,11 @@ static rf_status prepare(job *j)
     if (status) return status;
     if (j->m.config->is_encoder_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "expected a causal model, got a translation model; use roformer translate");
+                       "%s: expected a causal model, got a translation model; use roformer translate", j->a->model);
     if (!j->m.config->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "expected a causal model, got one with bidirectional attention (is_decoder false); roformer "
-                       "pretrain --objective clm trains a causal one");
+                       "%s: expected a causal model, got one with bidirectional attention (is_decoder false); roformer "
+                       "pretrain --objective clm trains a causal one", j->a->model ? j->a->model : "the shipped model");
     j->full = j->a->full && (!j->m.config->linear_pooler || cli_given(j->io->parsed, "return_full_text"));
     status = read_options(j);
     if (!status && j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);

@@ -314,7 +314,9 @@ static rf_status prepare(job *j)
     if (status) return status;
     if (!j->m.config->is_encoder_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "expected an encoder-decoder model to translate, got another model (is_encoder_decoder false)");
+                       "%s: expected an encoder-decoder model to translate, got another model (is_encoder_decoder "
+                       "false); roformer train-translation trains one",
+                       j->a->model ? j->a->model : "the shipped model");
     status = rf_translate_check(j->m.model, why);
     read_options(j);
     if (!status && j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);

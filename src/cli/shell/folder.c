@@ -55,9 +55,13 @@ static bool shipped(const char *name, char *out, size_t size)
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why)
 {
     if (given) {
+        char place[4096];
         const int n = snprintf(out, size, "%s", given);
         if (n < 0 || (size_t)n >= size)
             return rf_fail(why, RF_EARG, "--model: the path is longer than %zu bytes", size - 1);
+        if (access(given, F_OK) && !strchr(given, '/') && shipped(given, place, sizeof place))
+            return rf_fail(why, RF_EIO, "%s: expected a model folder, got no file of this name; the shipped model of "
+                           "this name is %s", given, place);
         return RF_OK;
     }
     if (shipped(RF_MODEL_NAME, out, size)) return RF_OK;

@@ -65,7 +65,7 @@ rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why)
 {
     if (r->bad > (uint64_t)most && r->bad > 1)
         return rf_fail(why, RF_EDATA, "%.230s (and %llu more such lines%s)", r->first.text,
-                       (unsigned long long)r->bad - 1, r->with_labels ? "; max_bad_lines passes over some" : "");
+                       (unsigned long long)r->bad - 1, r->with_labels ? "; max_bad_lines skips some" : "");
     if (r->bad > (uint64_t)most) return rf_fail(why, RF_EDATA, "%s", r->first.text);
     return r->n ? RF_OK : rf_fail(why, RF_EDATA, "%s: expected an example, got none", short_path(r));
 }
@@ -106,19 +106,12 @@ rf_status rf__records_no_column(const rf__records *r, const char *what, const ch
         else if (used && all[used - 1] != '.') used += (size_t)snprintf(all + used, sizeof all - used, ", ...");
     }
     if (expected && n && least <= (int)strlen(expected) / 2)
-        snprintf(name, sizeof name, ", the nearest is '%s'", rf__show(names[best], 40).text);
-    if (expected) return rf_fail(why, RF_EDATA, "%s: no column '%s' for the %s%s; there are %s", short_path(r),
-                               rf__show((rf__text){expected, strlen(expected)}, 40).text, what, name, all);
-    return rf_fail(why, RF_EDATA, "%s: no column %s for the %s, which %s_column names or numbers; there are %s",
-                   short_path(r),
-                   *what == 't'   ? "text"
-                   : *what == 'p' ? "pair"
-                                  : "label",
-                   what,
-                   *what == 't'   ? "text"
-                   : *what == 'p' ? "pair"
-                                  : "label",
-                   all);
+        snprintf(name, sizeof name, "; the nearest is '%s'", rf__show(names[best], 40).text);
+    if (expected) return rf_fail(why, RF_EDATA, "%s: expected a column '%s' for the %s, got %s%s", short_path(r),
+                               rf__show((rf__text){expected, strlen(expected)}, 40).text, what, all, name);
+    const char *usual = *what == 't' ? "text" : *what == 'p' ? "pair" : "label";
+    return rf_fail(why, RF_EDATA, "%s: expected a column '%s' for the %s, got %s; %s_column takes another name, or a "
+                   "number", short_path(r), usual, what, all, usual);
 }
 
 /* ---- the bytes ---- */

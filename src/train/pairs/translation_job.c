@@ -45,9 +45,9 @@ static rf_status check_options(const rf_train_options *o, rf_error *why)
                        o->validation_sources, o->validation_targets);
     if (2 * o->max_length > o->tokens_per_batch)
         return rf_fail(why, RF_EARG,
-                       "max_length: expected at most half of tokens_per_batch, %lld, for two sides, got %lld; use a "
-                       "shorter max_length or a larger batch", (long long)o->tokens_per_batch,
-                       (long long)o->max_length);
+                       "max_length: expected at most %lld, half of tokens_per_batch (--max_tokens), because a pair has "
+                       "two sides, got %lld; use a shorter max_length or a larger batch",
+                       (long long)o->tokens_per_batch / 2, (long long)o->max_length);
     return RF_OK;
 }
 

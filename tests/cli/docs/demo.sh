@@ -14,11 +14,15 @@ expect 0 '' "$program" demo -m model --lines lines
 expect 4 'no-such' "$program" demo -m model --lines no-such
 [ ! -s out ] || fail "blanks are filled before a file is missed: $(head -3 out)"
 
+# The name of a shipped model is not its folder: the message says where that is.
+expect 4 'roformer-small-zh: expected a model folder, got no file of this name; the shipped model of this name is /.*roformer-small-zh' \
+    "$program" fill-mask -m roformer-small-zh '[MASK]'
+
 # Vectors by another model than the blanks: what similarity prints with it.
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
 "$program" finetune -q --task embed --model model --train pairs.tsv --max_steps 1 --learning_rate 1e-2 -o vectors > note 2>&1
 expect 0 '' "$program" demo -m model --sentence-model vectors
-holds out 'vectors: vectors'
+holds out 'sentence model: vectors'
 holds out 'similarity sentences.txt -m vectors'
 sed -n 's/^  [1-6]  //p' out > sentences
 tail -8 out | head -6 > matrix

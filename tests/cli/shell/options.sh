@@ -8,7 +8,7 @@ expect 2 'unknown option --zzzzzz \(see roformer embed --help\)' "$program" embe
 expect 2 'unknown option -x' "$program" embed -x
 expect 2 'unknown command pretrian; did you mean pretrain\?' "$program" pretrian
 expect 2 'unknown command xyzzy' "$program" xyzzy
-expect 2 'unknown bench fowrard; did you mean forward\?' "$program" bench fowrard
+expect 2 "bench: expected one of forward, .*, got 'fowrard'; did you mean forward\?" "$program" bench fowrard
 expect 2 'usage: roformer' "$program"
 expect 2 '--pooling: expected a value .cls\|mean\|max\|last., got none' "$program" embed --pooling
 expect 2 '--output: expected a value .FILE., got none' "$program" embed -o --normalize

@@ -326,7 +326,7 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
 expect 2 'expected --train' "$program" finetune -o nothing
 expect 2 'expected -o DIR' "$program" finetune --train train.tsv -m pre
 expect 2 'task: expected one of cls' "$program" finetune --task guess --train train.tsv -m pre -o nothing
-expect 3 'no column text' "$program" finetune --train text.txt -m pre -o nothing
+expect 3 "expected a column 'text'" "$program" finetune --train text.txt -m pre -o nothing
 printf 'text\tlabel\nthe day\tpos\nthe \377\tneg\n' > bad.tsv
 expect 3 'bad.tsv:3: byte 5 of the line .0xFF. is not UTF-8' "$program" finetune --train bad.tsv -m pre -o nothing
 printf 'text,label\nthe day,pos\n"the film,neg\nthe cat,neg\n' > bad.csv

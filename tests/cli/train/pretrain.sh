@@ -77,6 +77,8 @@ cp -r base given
     head -1 given/metrics.jsonl | grep -q '"learning_rate":0.000975' || fail "--warmup_steps 0: $(head -1 given/metrics.jsonl)"
     expect 0 'step 2/[0-9]*[1-35-9]|step 2/4[1-9]|step 2/1[0-9][0-9]' "$program" pretrain --resume latest --model given --num_train_epochs 2 --stop_after 1 --logging_steps 1
     expect 2 'early_stopping_patience: expected held-out text to select the best model, got none' "$program" pretrain --text text.txt --model base -o nothing $shape --max_steps 40 --validation_split 0 --early_stopping_patience 2
+    : > nothing.txt
+    expect 3 'nothing.txt: expected text to evaluate on, got none' "$program" pretrain --text text.txt --validation_text nothing.txt --model base -o nothing $shape --max_steps 40
 }
 [ ! -e nothing ] || fail "a refused run left a folder"
 
