@@ -2,7 +2,9 @@
  *
  * Tasks ("cls", "qa", ...) are the rows of tasks.def; "glue/NAME" is a GLUE task with its columns and metric. The names
  * of the options are those of Hugging Face's Trainer. Output folder, checkpoints, log and resuming are as in
- * rf_pretrain (train.h): a run that is killed at any moment and resumed ends with the same bits. */
+ * rf_pretrain (train.h): a run that is killed at any moment and resumed ends with the same bits.
+ *
+ * threads   a run uses all workers of its context; an rf_answerer may be used by one thread at a time */
 #ifndef ROFORMER_FINETUNE_H
 #define ROFORMER_FINETUNE_H
 
@@ -54,12 +56,17 @@ rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
 
 typedef struct rf_answerer rf_answerer;
 
-/* Opens a fine-tuned model folder. RF_EUNSUPPORTED: the folder has no fine-tuned head. */
+/* Opens a fine-tuned model folder.
+ *
+ *   ctx              must outlive the answerer
+ *   out              closed with rf_answerer_close; unchanged on error
+ *   RF_EUNSUPPORTED  the folder has no fine-tuned head
+ *   others           as rf_model_open */
 rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why);
 
 /* The same with matrices in `type` (rf_model_open_as). */
 rf_status rf_answerer_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_answerer **out, rf_error *why);
-void rf_answerer_close(rf_answerer *a);
+void rf_answerer_close(rf_answerer *a);                       /* NULL is allowed */
 const char *rf_answerer_task(const rf_answerer *a);          /* name of the task, a row of tasks.def */
 const rf_labels *rf_answerer_labels(const rf_answerer *a);
 

@@ -43,7 +43,7 @@ void rf_index_options_init(rf_index_options *o, size_t size);
  * belongs to the caller or the pipeline; model_name is NULL.
  *
  *   cost       all weights are read once (rf_pipeline_fingerprint)
- *   others     as rf_embed_settle, rf_pipeline_fingerprint */
+ *   others     as rf_embed_resolve, rf_pipeline_fingerprint */
 rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options *embed, rf_index_options *o,
                                     size_t size, rf_error *why);
 #define rf_index_options_of(p, embed, o, why) rf_index_options_of_sized((p), (embed), (o), sizeof *(o), (why))

@@ -26,7 +26,8 @@ typedef struct rf_session rf_session;
 /* Opens a model folder, on disk or in memory (inspect/memory_folder.h). The folder holds config.json,
  * model.safetensors or its shards, and usually a tokenizer (vocab.txt or tokenizer.json).
  *
- *   out        closed with rf_model_close
+ *   ctx        must outlive the model
+ *   out        closed with rf_model_close, after all sessions and pipelines on it; unchanged on error
  *   RF_EDATA   a file is malformed; missing tensors and tensors of a wrong shape are listed in one message
  *   RF_EUNSUPPORTED  a file uses a feature that is not supported
  *   RF_ENUMERIC  a weight is not finite
@@ -49,7 +50,7 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
 rf_status rf_model_random(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_model **out, rf_error *why);
 rf_status rf_model_random_as(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_type type, rf_model **out,
                              rf_error *why);
-void rf_model_close(rf_model *m);
+void rf_model_close(rf_model *m);                               /* NULL is allowed */
 
 const rf_config *rf_model_config(const rf_model *m);
 const rf_tokenizer *rf_model_tokenizer(const rf_model *m);      /* NULL if the folder has none */
@@ -65,15 +66,23 @@ typedef struct rf_batch {
     const int32_t *start;       /* [B+1]; sequence b is tokens start[b] to start[b+1]-1; start[0] = 0, start[B] = N */
 } rf_batch;
 
+/* Opens a session.
+ *
+ *   out        closed with rf_session_close, before the model; unchanged on error
+ *   cost       little; the workspace grows with the largest batch and is kept between calls
+ *   RF_ENOMEM  out of memory */
 rf_status rf_session_open(const rf_model *m, rf_session **out, rf_error *why);
-void rf_session_close(rf_session *s);
+void rf_session_close(rf_session *s);                           /* NULL is allowed */
 
 /* From now on, the session's calls check the flag `cancel` (context.h). The caller owns the flag. NULL: no flag is
  * checked. */
 void rf_session_set_cancel(rf_session *s, const rf_cancel *cancel);
 
 /* Hidden states [N,C] of the last layer, C = hidden_size. They belong to the session and are valid until its next
- * call. */
+ * call.
+ *
+ *   RF_ERANGE  an id, a token type or a position is beyond its table
+ *   RF_EARG    a sequence has no token, or the starts do not run from 0 to N */
 rf_status rf_session_hidden(rf_session *s, const rf_batch *batch, const float **hidden, rf_error *why);
 
 /* One vector of C numbers for each sequence, pooled as `how` says. They are valid until the session's next call. */

@@ -33,7 +33,7 @@ typedef struct rf_pipeline rf_pipeline;
 /* Opens a model folder. The model's head determines which of the calls below are possible. To open a folder that is in
  * memory, see inspect/memory_folder.h.
  *
- *   ctx        NULL: the pipeline creates its own context with default settings
+ *   ctx        must outlive the pipeline; NULL: the pipeline creates its own context with default settings
  *   type       type in which matrices are stored and multiplied: RF_F32, RF_BF16 or RF_I8 (rf_model_open_as)
  *   out        closed with rf_pipeline_close; unchanged on error
  *   RF_EARG    `folder` or `out` is NULL
@@ -129,10 +129,10 @@ void rf_embed_options_init(rf_embed_options *o, size_t size);
  *   RF_EUNSUPPORTED  RF_POOL_CLS with a causal model, whose first token attends to no other token; a prompt with
  *                    include_prompt false
  *   others     as rf_pipeline_sentence */
-rf_status rf_embed_settle_sized(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out, size_t size,
-                                rf_error *why);
-#define rf_embed_settle(p, given, out, why) rf_embed_settle_sized((p), (given), (out), sizeof *(out), (why))
-#define rf_embed_defaults_of(p, out, why) rf_embed_settle((p), NULL, (out), (why))
+rf_status rf_embed_resolve_sized(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out,
+                                 size_t size, rf_error *why);
+#define rf_embed_resolve(p, given, out, why) rf_embed_resolve_sized((p), (given), (out), sizeof *(out), (why))
+#define rf_embed_defaults_of(p, out, why) rf_embed_resolve((p), NULL, (out), (why))
 
 /* Computes one vector for each text: [n,C], where C is rf_pipeline_width, or `dimensions`. An empty text also has a
  * vector.
@@ -144,7 +144,7 @@ rf_status rf_embed_settle_sized(const rf_pipeline *p, const rf_embed_options *gi
  *   cost       4 C n bytes for the vectors; at most 4,096 texts are tokenized at a time
  *   RF_EDATA, RF_ERANGE  a text that cannot be encoded (rf_encode), or has no token if special tokens are skipped
  *   RF_ENUMERIC  a vector is not finite
- *   others     as rf_embed_settle */
+ *   others     as rf_embed_resolve */
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                          const rf_embed_options *options, const float **vectors,
                          const rf_texts_report **report, rf_error *why);
@@ -217,7 +217,7 @@ typedef struct rf_word_options {
 void rf_word_options_init(rf_word_options *o, size_t size);
 #define rf_word_defaults(o) rf_word_options_init((o), sizeof *(o))
 
-typedef struct rf_word_scores {
+typedef struct rf_word_results {
     int64_t words, of;          /* words tested; words that the text has */
     int64_t documents;
     int64_t right;              /* words of which every token was predicted correctly */
@@ -226,7 +226,7 @@ typedef struct rf_word_scores {
                                    members below */
     int64_t tokens, characters;
     double nats;                /* sum of -log p over the tokens of the words */
-} rf_word_scores;
+} rf_word_results;
 
 /* Measures how well a masked language model predicts whole words of held-out text. All tokens of a word are masked, one
  * word at a time. A word is a run of ASCII letters between characters that are neither letters, digits nor apostrophes.
@@ -238,7 +238,7 @@ typedef struct rf_word_scores {
  *   RF_EDATA         the text has no word; the tokenizer has no mask token
  *   others     as rf_reader_next */
 rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, const rf_word_options *options,
-                         const rf_word_scores **out, rf_error *why);
+                         const rf_word_results **out, rf_error *why);
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
@@ -388,21 +388,21 @@ rf_status rf_translate_texts_from(rf_pipeline *p, rf_text_source *source, const 
 
 /* ---- log-probability of a text ----------------------------------------------------------------------------------- */
 
-typedef struct rf_score_options {
-    size_t size;                /* of this struct, set by rf_score_defaults */
+typedef struct rf_logprob_options {
+    size_t size;                /* of this struct, set by rf_logprob_defaults */
     int64_t max_length;         /* tokens of a window; 0: max_position_embeddings */
     int64_t stride;             /* tokens from the start of a window to the start of the next; 0: half of a window */
     int end;                    /* 1: include the [SEP] that ends a text */
-} rf_score_options;
-void rf_score_options_init(rf_score_options *o, size_t size);
-#define rf_score_defaults(o) rf_score_options_init((o), sizeof *(o))
+} rf_logprob_options;
+void rf_logprob_options_init(rf_logprob_options *o, size_t size);
+#define rf_logprob_defaults(o) rf_logprob_options_init((o), sizeof *(o))
 
-typedef struct rf_text_score {
+typedef struct rf_text_logprob {
     double total;               /* log p(text | context), the sum of logprob[] */
     int64_t n;
     const int32_t *id;          /* [n] tokens of the text */
     const double *logprob;      /* [n] */
-} rf_text_score;
+} rf_text_logprob;
 
 /* Log-probability (natural logarithm) of a text after [CLS] and the tokens of the context, under a causal model. A text
  * longer than a window is evaluated in overlapping windows (rf_session_logprobs).
@@ -413,9 +413,12 @@ typedef struct rf_text_score {
  *
  *   cost       causal: one forward pass over the tokens; masked: one forward pass for each token
  *   context    may be NULL with 0 bytes; the first token of the text follows its last token
- *   out        valid until the pipeline's next call */
-rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
-                        const rf_score_options *options, const rf_text_score **out, rf_error *why);
+ *   out        valid until the pipeline's next call
+ *   RF_EUNSUPPORTED  the model has no language-model head
+ *   RF_EARG          an option is out of range, or not 0 with a masked model
+ *   RF_EDATA, RF_ERANGE  a text cannot be encoded (rf_encode) */
+rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
+                          const rf_logprob_options *options, const rf_text_logprob **out, rf_error *why);
 
 /* Log-probability (natural logarithm) of a given translation under an encoder-decoder model. id and logprob cover the
  * tokens of the translation and the one that ends it.
@@ -423,8 +426,9 @@ rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_byte
  *   out        valid until the pipeline's next call
  *   RF_EUNSUPPORTED  the model has no decoder
  *   RF_EDATA, RF_ERANGE  a text cannot be encoded (rf_encode); a source is too long */
-rf_status rf_score_translation(rf_pipeline *p, const char *source, size_t source_bytes, const char *text, size_t bytes,
-                               const rf_translate_options *options, const rf_text_score **out, rf_error *why);
+rf_status rf_logprob_translation(rf_pipeline *p, const char *source, size_t source_bytes, const char *text,
+                                 size_t bytes, const rf_translate_options *options, const rf_text_logprob **out,
+                                 rf_error *why);
 
 #ifdef __cplusplus
 }

@@ -119,7 +119,7 @@ static void cut_low(ranking *r, double min_p)
 
 /* Keeps the fewest whose probabilities reach `mass`, in the order of the distance of their surprise from its mean; with
  * ties, all. */
-static void cut_untypical(ranking *r, double mass)
+static void keep_typical(ranking *r, double mass)
 {
     rf__candidate *c = r->c;
     double entropy = 0, sum = 0, all = 0;
@@ -261,7 +261,7 @@ static ranking may_come(const rf_generate_options *o, const float *logits, int64
     softmax(c, r.n);
     if (o->top_p < 1) cut(&r, o->top_p);
     if (o->min_p > 0) cut_low(&r, o->min_p);
-    if (o->typical_p < 1) cut_untypical(&r, o->typical_p);
+    if (o->typical_p < 1) keep_typical(&r, o->typical_p);
     return r;
 }
 

@@ -39,7 +39,7 @@ bool rf__writing_space(const rf__writer *w, rf__writing *t)
     return t->id && t->logprob && t->flag;
 }
 
-static void hand_over(const rf__writer *w, const rf__writing *t, rf_generate_end end)
+static void report_text(const rf__writer *w, const rf__writing *t, rf_generate_end end)
 {
     const int64_t n = t->n - t->prompt;
     double sum = 0;
@@ -57,7 +57,7 @@ void rf__writing_end(rf__writer *w, rf__writing *t, rf_generate_end end, const r
         return;
     }
     t->over = true;
-    if (!why) hand_over(w, t, end);
+    if (!why) report_text(w, t, end);
     if (why && !w->first.code) w->first = *why;
     if (w->done && w->done(w->user, t->number, end, why)) w->stopped = true;
 }

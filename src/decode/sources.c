@@ -37,7 +37,7 @@ void rf__sources_free(rf__writer *w)
 }
 
 /* A text in progress that translates the same source, so that another can share its sequence. */
-static const rf__writing *twin_of(const rf__writer *w, const rf__writing *t)
+static const rf__writing *same_source_of(const rf__writer *w, const rf__writing *t)
 {
     for (int64_t i = 0; i < w->lives; i++) {
         const rf__writing *x = w->live[i];
@@ -79,7 +79,7 @@ rf_status rf__sources_take(rf__writer *w, bool again, rf_error *why)
     rf_status status = RF_OK;
     for (int64_t i = 0; i < w->lives && !status && !w->stopped; i++) {
         rf__writing *t = w->live[i];
-        const rf__writing *twin = t->sequence || t->over ? NULL : twin_of(w, t);
+        const rf__writing *twin = t->sequence || t->over ? NULL : same_source_of(w, t);
         if (twin) status = rf__cache_fork(w->cache, twin->sequence, 0, &t->sequence, why);
         if (t->sequence || t->over || (!again && i && w->live[i - 1]->source == t->source)) continue;
         if (n && tokens + t->source->n > RF__STEP_TOKENS) {

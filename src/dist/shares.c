@@ -36,7 +36,7 @@ static void cut(rf__shares *s, const rf__span span[], const rf__bucket *b, rf__s
     }
 }
 
-static void settle(rf__shares *s, rf__span span[])
+static void place_spans(rf__shares *s, rf__span span[])
 {
     for (int r = 0; r < s->ranks; r++) {
         size_t spans = 0;
@@ -76,7 +76,7 @@ rf_status rf__shares_new(const rf_params *params, rf__span span[], size_t spans,
         shift += k->whole.last - at;                      /* the next bucket begins where this one's spans ended */
         at = k->whole.last;
     }
-    settle(&s, span);
+    place_spans(&s, span);
     *out = s;
     return RF_OK;
 }

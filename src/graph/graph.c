@@ -213,7 +213,7 @@ float *rf__floats(rf_graph *g, int64_t n)
     return rf__push(g, (size_t)n, sizeof(float));
 }
 
-void rf__give(rf_graph *g, float *buffer, int64_t n)
+void rf__free_last(rf_graph *g, float *buffer, int64_t n)
 {
     if (!buffer) return;
     rf_spare *s = (rf_spare *)(void *)buffer;
@@ -322,7 +322,7 @@ void rf__adjoint(rf_graph *g, rf_tensor *x, float *dx)
         return;
     }
     if (x->tracked) rf__sum_into(g, x->grad, dx, rf__size(x));
-    rf__give(g, dx, rf__size(x));
+    rf__free_last(g, dx, rf__size(x));
 }
 
 void rf__adjoint_copy(rf_graph *g, rf_tensor *x, const float *dx)
@@ -368,7 +368,7 @@ void rf__walk(rf_graph *g)
     for (rf_node *n = g->last; n && !g->error.code; n = n->older) {
         if (n->out->grad) {                                      /* otherwise the loss does not depend on it */
             n->op->back(g, n);
-            rf__give(g, n->out->grad, rf__size(n->out));
+            rf__free_last(g, n->out->grad, rf__size(n->out));
             n->out->grad = NULL;
         }
         notify_ready(g, n);

@@ -136,7 +136,7 @@ rf_tensor *rf__like(rf_graph *g, const rf_tensor *x);
 
 /* Temporary buffers of a step: from the pool if it has one of this size. */
 float *rf__floats(rf_graph *g, int64_t n);
-void rf__give(rf_graph *g, float *buffer, int64_t n);
+void rf__free_last(rf_graph *g, float *buffer, int64_t n);
 
 /* Scratch of one operation: frees everything that was pushed since the mark. */
 static inline rf_mark rf__scratch(const rf_graph *g) { return rf__arena_mark(&g->arena); }

@@ -6,7 +6,7 @@
 /* ---- probabilities ----------------------------------------------------------------------------------------------- */
 
 /* Queries and keys of `from`; the value of token n in each of G heads becomes e_(n - first), or zero. */
-static void ask_for_columns(float *to, const float *from, int64_t T, int64_t H, int64_t G, int64_t D, int64_t first)
+static void select_columns(float *to, const float *from, int64_t T, int64_t H, int64_t G, int64_t D, int64_t first)
 {
     const int64_t before = (H + G) * D, width = before + G * D;
     for (int64_t n = 0; n < T; n++) {
@@ -33,7 +33,7 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
         const rf_mark mark = rf__scratch(g);
         rf_tensor *x = rf__new(g, 2, (int64_t[]){T, width});
         if (g->error.code) return;
-        ask_for_columns(x->f32, view->rotated->f32, T, H, G, D, first);
+        select_columns(x->f32, view->rotated->f32, T, H, G, D, first);
         const rf_tensor *y = view->is->attend ? view->is->attend(g, view->at, x, &spec) : rf_attention(g, x, &spec);
         const int64_t n = rf__min64(D, T - first);
         for (int64_t i = 0; i < T * H && !g->error.code; i++)

@@ -257,7 +257,7 @@ int64_t rf__cache_tokens(const rf_cache *c, rf_sequence which)
 /* ---- a call ---- */
 
 /* Makes page i of a layer writable. */
-static bool own_page(rf_cache *c, sequence *q, int64_t place, size_t i)
+static bool unshare_page(rf_cache *c, sequence *q, int64_t place, size_t i)
 {
     store *s = &q->at[place];
     if (!rf__grow(c->ctx, &s->page, &s->capacity, i + 1, sizeof *s->page)) return false;
@@ -281,7 +281,7 @@ static bool reserve(rf_cache *c, sequence *q)
     for (int64_t l = 0; l < c->places; l++) {
         if (!c->keeping[l].columns || c->keeping[l].recent) continue;
         for (int64_t i = q->length / RFK_PAGE; i < pages_of(q->length + q->more); i++)
-            if (!own_page(c, q, l, (size_t)i)) return false;
+            if (!unshare_page(c, q, l, (size_t)i)) return false;
     }
     return true;
 }
@@ -448,10 +448,10 @@ static char *row_at(const rf_cache *c, const sequence *q, int64_t place, int64_t
            (size_t)(token % RFK_PAGE) * row_bytes(&c->keeping[place], q->type);
 }
 
-static bool own_recent(rf_graph *g, rf_cache *c, sequence *q, int64_t place, int64_t first)
+static bool unshare_recent(rf_graph *g, rf_cache *c, sequence *q, int64_t place, int64_t first)
 {
     for (int64_t i = first / RFK_PAGE; i < pages_of(q->length + q->more); i++)
-        if (!own_page(c, q, place, (size_t)i)) {
+        if (!unshare_page(c, q, place, (size_t)i)) {
             rf__stop(g, RF_ENOMEM, "out of memory: rows of sequence %lld", (long long)q->number);
             return false;
         }
@@ -503,7 +503,7 @@ bool rf__cache_append(rf_graph *g, rf_cache *c, int64_t layer, const rf_columns 
     for (size_t b = 0; b < c->calls; first_row += c->called[b++]->more) {
         sequence *q = c->called[b];
         const int64_t first = rf__max64(q->length, k->recent ? q->at[place].release : 0);
-        if (k->recent && !own_recent(g, c, q, place, first)) return false;
+        if (k->recent && !unshare_recent(g, c, q, place, first)) return false;
         for (int64_t t = first; t < q->length + q->more; t++)
             write_row(g, q->type, row_at(c, q, place, t), part, parts, first_row + t - q->length);
     }

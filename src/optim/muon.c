@@ -71,7 +71,7 @@ static rf_status product(const rf__optimizer *o, rf_gemm_call call, rf_error *wh
 typedef struct blend { const rfk_table *k; float *x, *y; float scale; size_t n; } blend;
 enum { BLOCK = 1 << 14 };
 
-static void blend_block(void *arg, int64_t i, int worker)
+static void scale_and_add_block(void *arg, int64_t i, int worker)
 {
     (void)worker;
     const blend *t = arg;
@@ -84,7 +84,7 @@ static void blend_block(void *arg, int64_t i, int worker)
 static void add_scaled(const rf_ctx *ctx, float *y, float scale, float *x, size_t n)
 {
     blend t = {ctx->k, x, y, scale, n};
-    rf__parallel(ctx, (int64_t)((n + BLOCK - 1) / BLOCK), blend_block, &t);
+    rf__parallel(ctx, (int64_t)((n + BLOCK - 1) / BLOCK), scale_and_add_block, &t);
 }
 
 /* One Newton-Schulz step: computes *next from *x and swaps the two. */

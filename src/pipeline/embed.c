@@ -37,7 +37,7 @@ static rf_status no_prompt(const rf_sentence *s, const char *name, rf_error *why
 }
 
 /* The prompt by its text, or by its name among the folder's prompts; without either, the folder's default prompt. */
-static rf_status settle_prompt(const rf_sentence *s, rf_embed_options *o, rf_error *why)
+static rf_status resolve_prompt(const rf_sentence *s, rf_embed_options *o, rf_error *why)
 {
     if (o->prompt && o->prompt_name)
         return rf_fail(why, RF_EARG, "prompt, prompt_name: expected one of them, got both; leave one out");
@@ -55,11 +55,11 @@ static rf_status settle_prompt(const rf_sentence *s, rf_embed_options *o, rf_err
     return RF_OK;
 }
 
-static rf_status settle(const rf_pipeline *p, rf_embed_options *o, rf_error *why)
+static rf_status resolve(const rf_pipeline *p, rf_embed_options *o, rf_error *why)
 {
     const rf_sentence *s = NULL;
     rf_status status = rf_pipeline_sentence(p, &s, why);
-    if (!status) status = settle_prompt(s, o, why);
+    if (!status) status = resolve_prompt(s, o, why);
     if (status) return status;
     const int64_t C = rf_pipeline_width(p);
     const rf_model *m = p->model;
@@ -113,17 +113,17 @@ static rf_status read_options(const rf_pipeline *p, const rf_embed_options *give
     rf_embed_defaults(&o);
     rf_status status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_embed_options, batch_tokens), given,
                                         "rf_embed_options", why);
-    if (!status) status = settle(p, &o, why);
+    if (!status) status = resolve(p, &o, why);
     if (!status) status = check(p, &o, why);
     if (!status) *out = o;
     return status;
 }
 
-rf_status rf_embed_settle_sized(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out, size_t size,
-                                rf_error *why)
+rf_status rf_embed_resolve_sized(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out,
+                                 size_t size, rf_error *why)
 {
     rf_embed_options o;
-    if (!(p && out)) return rf__missing("rf_embed_settle", "pipeline, out", why);
+    if (!(p && out)) return rf__missing("rf_embed_resolve", "pipeline, out", why);
     const rf_status status = read_options(p, given, &o, why);
     if (!status) rf__options_init(out, size, &o, sizeof o);
     return status;
@@ -189,7 +189,7 @@ static rf_status finish(const job *j, const float *x, float *y, rf_error *why)
 }
 
 /* The same from a pooled vector, by the folder's Dense modules; vectors of tokens are not changed by them. */
-static rf_status give_out(const job *j, const float *x, float *y, rf_error *why)
+static rf_status store_vector(const job *j, const float *x, float *y, rf_error *why)
 {
     const rf__dense *d = j->row ? NULL : j->p->dense;
     float *scratch = d ? rf__alloc(j->p->ctx, (size_t)rf__dense_scratch(d) * sizeof *scratch) : NULL;
@@ -236,7 +236,7 @@ static rf_status own_vectors(const job *j, int64_t from, int64_t to, rf__worker 
         const float *x = h + (with->batch.start[i - from] + a - w->start[text]) * C;
         float *y = j->out + (j->row ? j->row[text] - j->row[0] : text) * D;
         if (pooled) pool_rows(pooled, x, b - a, C, j->o->pooling), x = pooled, b = a + 1;
-        for (int32_t t = a; t < b && !status; t++, x += C, y += D) status = give_out(j, x, y, why);
+        for (int32_t t = a; t < b && !status; t++, x += C, y += D) status = store_vector(j, x, y, why);
     }
     rf__free(j->p->ctx, pooled);
     return status;
@@ -251,7 +251,7 @@ static rf_status compute_batch(const job *j, int64_t from, int64_t to, rf__worke
     if (!status && (j->row || j->o->skip_special_tokens)) return own_vectors(j, from, to, with, why);
     if (!status) status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
     for (int64_t i = from; i < to && !status; i++)
-        status = give_out(j, v + (i - from) * C, j->out + rf__order_text(j->order[i]) * D, why);
+        status = store_vector(j, v + (i - from) * C, j->out + rf__order_text(j->order[i]) * D, why);
     return status;
 }
 
@@ -380,7 +380,7 @@ static rf_status reserve_rows(rf_pipeline *p, const rf_embed_options *o, int64_t
     return reserve(p, p->row[done + w->n], (size_t)width_of(p, o), why);
 }
 
-static rf_status no_own_token(rf_error *why)
+static rf_status fail_without_tokens(rf_error *why)
 {
     return rf_fail(why, RF_EDATA, "text: expected a token beside special ones, which are skipped, got none");
 }
@@ -399,7 +399,7 @@ static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const char
     }
     const int64_t empty = o->skip_special_tokens ? without_tokens(w) : -1;
     if (empty < 0) return i;
-    no_own_token(bad);
+    fail_without_tokens(bad);
     i -= w->n - empty;
     w->n = empty;
     return i;
@@ -447,7 +447,7 @@ rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, cons
     }
     rf__free(p->ctx, at);
     const int64_t empty = o->skip_special_tokens && !bad.code ? without_tokens(w) : -1;
-    if (empty >= 0) no_own_token(&bad), i = empty + 1;
+    if (empty >= 0) fail_without_tokens(&bad), i = empty + 1;
     if (bad.code) return rf__text_fail(NULL, i - 1, n, &bad, why);
     r->done = n;
     r->tokens = w->n ? w->start[w->n] : 0;

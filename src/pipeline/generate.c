@@ -118,7 +118,7 @@ static const char *from_byte(const writing *x, size_t at)
 }
 
 /* Bytes of the text that later tokens do not change. */
-static size_t settled(const writing *x)
+static size_t stable_size(const writing *x)
 {
     size_t size = x->size;
     while (size >= x->given + 3 && !memcmp(x->text + size - 3, "\xEF\xBF\xBD", 3)) size -= 3;
@@ -126,7 +126,7 @@ static size_t settled(const writing *x)
 }
 
 /* Passes on what is new in the first `size` bytes. */
-static int give(writer *w, int64_t number, size_t size)
+static int emit(writer *w, int64_t number, size_t size)
 {
     writing *x = &w->of[number];
     const char *more = from_byte(x, x->given), *end = x->text + size;
@@ -160,7 +160,7 @@ static int take(void *user, const rf_generated *token)
     const size_t known = x->from;
     if (!decode(w, x)) return 1;
     if (w->o->stop_strings) find_stop(w, x, (size_t)(from_byte(x, x->begin) - x->text), known);
-    return give(w, token->text, x->stopped ? x->size : settled(x)) || x->stopped;
+    return emit(w, token->text, x->stopped ? x->size : stable_size(x)) || x->stopped;
 }
 
 /* Ends a text: passes on what was held back, and reports the result. */
@@ -172,7 +172,7 @@ static int end_text(void *user, int64_t number, rf_generate_end end, const rf_er
     if (own->code) why = own;
     if (w->why.code || (!why && (!begin(w, number) || (!x->stopped && !decode(w, x))))) return 1;
     if (x->stopped) end = RF_GENERATE_STOP;
-    if (!why && end != RF_GENERATE_SINK && x->given < x->size && give(w, number, x->size)) end = RF_GENERATE_SINK;
+    if (!why && end != RF_GENERATE_SINK && x->given < x->size && emit(w, number, x->size)) end = RF_GENERATE_SINK;
     int enough = 0;
     if (why) enough = w->done(w->user, number, NULL, why);
     if (!why) {

@@ -52,7 +52,7 @@ rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options
     rf_index_defaults(&own);
     rf_status status = rf_pipeline_sentence(p, &s, why);
     if (!status && s) status = rf_sentence_cosines(s, why);
-    if (!status) status = rf_embed_settle(p, embed, &e, why);
+    if (!status) status = rf_embed_resolve(p, embed, &e, why);
     if (!status) status = rf_pipeline_fingerprint(p, &own.fingerprint, why);
     if (status) return status;
     own.dimensions = e.dimensions ? e.dimensions : rf_pipeline_width(p);
@@ -160,7 +160,7 @@ static rf_status check_options(const rf_index_options *o, rf_error *why)
     return RF_OK;
 }
 
-static rf_status must_be_free(const char *folder, rf_error *why)
+static rf_status check_free(const char *folder, rf_error *why)
 {
     struct stat st;
     if (lstat(folder, &st)) return errno == ENOENT ? RF_OK : failed(why, folder, "open");
@@ -193,7 +193,7 @@ rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_
     if (!w->folder || (o.prompt && !w->prompt) || (o.model_name && !w->model_name))
         status = rf_fail(why, RF_ENOMEM, "out of memory: an index");
     for (size_t n = strlen(folder); !status && n > 1 && w->folder[n - 1] == '/';) w->folder[--n] = 0;
-    if (!status) status = must_be_free(w->folder, why);
+    if (!status) status = check_free(w->folder, why);
     if (!status) status = make_folder(w, why);
     for (int i = 0; i < RF__INDEX_FILES && !status; i++) status = open_file(w, i, why);
     const int64_t zero = 0;

@@ -88,9 +88,9 @@ struct rf_pipeline {
     size_t rows;
     rf__fills fills;
     rf_texts_report report;             /* of the last call                                                           */
-    rf_word_scores word_scores;
+    rf_word_results word_scores;
     rf_generation generation;
-    rf_text_score text_score;
+    rf_text_logprob text_logprob;
     rf_label_score *label;              /* [labels] */
     int32_t sep;                        /* the token that ends a text if the folder does not say                      */
     int32_t *id;                        /* ids of a prompt, and of the generated text */

@@ -76,7 +76,7 @@ static rf_status add_part(translator *x, int64_t i, const rf_encoding *e, size_t
 
 /* How good it is to split the text before token `to`: 3 after a sentence, 2 after a clause, 1 between words, 0 within
  * one. */
-static int worth_of_cut(const translator *x, const rf_encoding *e, const char *text, size_t to)
+static int cut_rank(const translator *x, const rf_encoding *e, const char *text, size_t to)
 {
     static const struct { const char *mark; int worth; } marks[] = {
         {".", 3}, {"!", 3}, {"?", 3}, {";", 2}, {":", 2}, {",", 2},
@@ -101,7 +101,7 @@ static size_t end_of_part(const translator *x, const rf_encoding *e, const char 
     int worth = 0;
     if (e->n - from <= most) return e->n;
     for (size_t to = from + most; to > from + most / 2; to--) {
-        const int here = worth_of_cut(x, e, text, to);
+        const int here = cut_rank(x, e, text, to);
         if (here > worth) worth = here, best = to;
     }
     return best;
@@ -228,7 +228,7 @@ static bool align_part(translator *x, int64_t i, int64_t k, const rf_translation
 }
 
 /* Reports a translation of text i when all its parts of one rank are complete; `part` lists them. */
-static void hand_out(translator *x, int64_t i, const rf_translation *const part[], rf_translation all)
+static void report_translation(translator *x, int64_t i, const rf_translation *const part[], rf_translation all)
 {
     rf_text_translation t = {.of = all, .source_tokens = x->of[i].tokens, .parts = x->of[i].parts};
     char *text = NULL;
@@ -293,7 +293,7 @@ static void join(translator *x, int64_t i, int64_t rank)
     all.id = id;
     all.logprob = logprob;
     all.score = all.logprobs ? all.total / rf__norm_of_length(&x->g, all.logprobs) : 0;
-    if (id && logprob) hand_out(x, i, part, all);
+    if (id && logprob) report_translation(x, i, part, all);
     if (!part) no_memory(&x->why);
     rf__free(ctx, id);
     rf__free(ctx, logprob);
@@ -305,7 +305,7 @@ static int take(void *user, int64_t part, const rf_translation *t, const rf_erro
     translator *x = user;
     const int64_t i = x->owner[part];
     if (!t) fail_text(x, i, why);
-    else if (x->of[i].parts == 1) hand_out(x, i, &t, *t);
+    else if (x->of[i].parts == 1) report_translation(x, i, &t, *t);
     else if (keep(x, part, t)) join(x, i, t->rank);
     return x->enough || x->why.code;
 }
@@ -372,7 +372,7 @@ static rf_status add_text(translator *x, const rf_text_prompt *text, rf_error *w
     if (status) return status;
     if (own.code) fail_text(x, i, &own);
     for (int64_t k = 0; !own.code && !x->of[i].parts && k < x->g.num_return_sequences; k++)
-        hand_out(x, i, NULL, (rf_translation){.rank = k, .end = RF_GENERATE_STOP});
+        report_translation(x, i, NULL, (rf_translation){.rank = k, .end = RF_GENERATE_STOP});
     const size_t keeps = (size_t)(x->parts * x->g.num_return_sequences);
     if (!rf__grow(x->p->ctx, &x->kept, &x->kept_space, keeps, sizeof *x->kept)) return no_memory(why);
     while (x->keeps < keeps) x->kept[x->keeps++] = (translated){.there = false};
@@ -544,7 +544,7 @@ static rf_status put_ids(translator *x, const rf_tokenizer *t, const char *text,
     return add_part(x, 0, e, 0, e->n, why);
 }
 
-static rf_status score_target(translator *x, const rf_text_score **out, rf_error *why)
+static rf_status score_target(translator *x, const rf_text_logprob **out, rf_error *why)
 {
     rf_pipeline *p = x->p;
     const int32_t source_start[] = {0, (int32_t)x->start[1]}, n = (int32_t)(x->start[2] - x->start[1]);
@@ -559,18 +559,19 @@ static rf_status score_target(translator *x, const rf_text_score **out, rf_error
     memcpy(p->id, target_id, (size_t)n * sizeof *p->id);
     const rf_status status = rf_session_translation_logprobs(p->session, &source, &target, p->logprob, why);
     if (status) return status;
-    p->text_score = (rf_text_score){.n = n, .id = p->id, .logprob = p->logprob};
-    for (int32_t i = 0; i < n; i++) p->text_score.total += p->logprob[i];
-    *out = &p->text_score;
+    p->text_logprob = (rf_text_logprob){.n = n, .id = p->id, .logprob = p->logprob};
+    for (int32_t i = 0; i < n; i++) p->text_logprob.total += p->logprob[i];
+    *out = &p->text_logprob;
     return RF_OK;
 }
 
-rf_status rf_score_translation(rf_pipeline *p, const char *source, size_t source_bytes, const char *text, size_t bytes,
-                               const rf_translate_options *options, const rf_text_score **out, rf_error *why)
+rf_status rf_logprob_translation(rf_pipeline *p, const char *source, size_t source_bytes, const char *text,
+                                 size_t bytes, const rf_translate_options *options, const rf_text_logprob **out,
+                                 rf_error *why)
 {
     rf_translate_options o;
     source_text of = {0};
-    if (!(p && source && text && out)) return rf__missing("rf_score_translation", "pipeline, source, text, out", why);
+    if (!(p && source && text && out)) return rf__missing("rf_logprob_translation", "pipeline, source, text, out", why);
     rf_translate_text_defaults(&o);
     rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_translate_options", why);
     translator x = {.p = p, .o = &o, .of = &of};

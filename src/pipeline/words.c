@@ -26,7 +26,7 @@ typedef struct predictions {
     prediction *word;
     size_t ids, starts, rows, labels, chosens, words;
     int64_t N, B, n;
-    rf_word_scores *s;
+    rf_word_results *s;
 } predictions;
 
 void rf_word_options_init(rf_word_options *o, size_t size)
@@ -257,7 +257,7 @@ static rf_status check(const rf_pipeline *p, const rf_word_options *o, rf_error 
 }
 
 rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, const rf_word_options *options,
-                         const rf_word_scores **out, rf_error *why)
+                         const rf_word_results **out, rf_error *why)
 {
     rf_word_options o;
     rf_error own = {0};
@@ -269,7 +269,7 @@ rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, con
     if (!status) status = check(p, &o, why);
     if (status) return status;
     targets h = {.ctx = p->ctx, .most = (size_t)o.words};
-    rf_word_scores s = {0};
+    rf_word_results s = {0};
     predictions g = {.p = p, .s = &s};
     rf_encoding_init(&g.e, p->ctx);
     h.p = rf__calloc(p->ctx, h.most, sizeof *h.p);

@@ -175,14 +175,14 @@ static void by_model(srv_server *s, srv_text *t, const char *name, const char *t
 {
     head(t, name, type, help);
     for (int i = 0; i < s->o.models; i++) {
-        srv_model *m = srv_model_take(s, i);
+        srv_model *m = srv_model_acquire(s, i);
         rf_engine_state state = {0};
         if (!m) continue;
         rf_engine_get_state(m->engine, &state);
         srv_printf(t, "%s{model=", name);
         srv_put_string(t, s->o.model[i].name, strlen(s->o.model[i].name));
         srv_printf(t, "} %.9g\n", value(&state));
-        srv_model_give(m);
+        srv_model_release(m);
     }
 }
 

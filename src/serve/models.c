@@ -24,7 +24,7 @@ static void close_model(srv_model *m)
     free(m);
 }
 
-void srv_model_give(srv_model *m)
+void srv_model_release(srv_model *m)
 {
     if (atomic_fetch_sub(&m->users, 1) == 1) close_model(m);
 }
@@ -136,7 +136,7 @@ static rf_status open_index(srv_model *m, const char *folder, rf_error *why)
                        "index the lines anew",
                        folder, (unsigned long long)own, (unsigned long long)rf_index_made_with(m->index)->fingerprint);
     rf_index_query_options(m->index, m->pipeline, &m->query);
-    return rf_embed_settle(m->pipeline, &m->query, &m->query, why);
+    return rf_embed_resolve(m->pipeline, &m->query, &m->query, why);
 }
 
 static void note_batch(void *user, int64_t texts, int64_t tokens) { srv_metrics_batch(user, texts, tokens); }
@@ -194,7 +194,7 @@ static void load(srv_server *s, int i)
     pthread_rwlock_unlock(&s->slots);
     if (!status) srv_note(s, "model %s: %s loaded in %.2f s", option->name, option->folder, rf__seconds() - begin);
     else if (old) srv_note(s, "model %s: %s; the model loaded before answers", option->name, why.text);
-    if (!status && old) srv_model_give(old);
+    if (!status && old) srv_model_release(old);
 }
 
 static void *load_models(void *user)
@@ -234,7 +234,7 @@ void srv_models_stop(srv_server *s)
     srv_reload(s);
     if (s->loading) pthread_join(s->loader, NULL);
     for (int i = 0; s->slot && i < s->o.models; i++)
-        if (s->slot[i].model) srv_model_give(s->slot[i].model);
+        if (s->slot[i].model) srv_model_release(s->slot[i].model);
     free(s->slot);
     s->slot = NULL;
 }
@@ -251,7 +251,7 @@ int srv_model_slot(const srv_server *s, const char *name)
     return -1;
 }
 
-srv_model *srv_model_take(srv_server *s, int slot)
+srv_model *srv_model_acquire(srv_server *s, int slot)
 {
     pthread_rwlock_rdlock(&s->slots);
     srv_model *m = s->slot[slot].model;
@@ -269,7 +269,7 @@ bool srv_need_model(srv_request *r, const char *name)
         srv_error(r, 404, "NotFound", "model '%.100s': there is no such model; GET /v1/models lists the models", name);
         return false;
     }
-    r->model = srv_model_take(r->s, slot);
+    r->model = srv_model_acquire(r->s, slot);
     if (!r->model) srv_error(r, 503, "Unhealthy", "the model is being loaded");
     return r->model;
 }

@@ -228,8 +228,8 @@ rf_status srv_models_start(srv_server *s, rf_error *why);
 void srv_models_stop(srv_server *s);
 /* The slot of a name or alias; NULL or "": the first. -1: there is none. */
 int srv_model_slot(const srv_server *s, const char *name);
-srv_model *srv_model_take(srv_server *s, int slot); /* NULL: not loaded yet */
-void srv_model_give(srv_model *m);
+srv_model *srv_model_acquire(srv_server *s, int slot); /* NULL: not loaded yet */
+void srv_model_release(srv_model *m);
 
 /* Finds the model of this name or alias; NULL: the one that member "model" of the body names, or the first one. Nothing
  * to do if the request has one. false: answered. */

@@ -28,7 +28,7 @@ static void consider(looking_for *f, const char *name)
     f->distance = d;
 }
 
-static void consider_all(looking_for *find, const rf_family_config *f)
+static void compare_all_keys(looking_for *find, const rf_family_config *f)
 {
     for (size_t i = 0; i < rf__config_key_count(f); i++)
         if (rf__config_key_of(f, i)) consider(find, rf__config_key_of(f, i)->name);
@@ -48,7 +48,7 @@ static rf_status check_key(const char *path, const char *key, const rf_family_co
     looking_for find = {.key = key};
     const rf_known_key *known = rf__folder_key(RF_KEYS_CONFIG, key);
     if (*key == '_' || (known && known->state == RF_KEY_IDLE)) return RF_OK;         /* "_": internal to transformers */
-    consider_all(&find, f);
+    compare_all_keys(&find, f);
     if (find.exact) return RF_OK;
     for (size_t i = 0; i < RF_COUNT(elsewhere) && !f->pairs; i++)
         if (!strcmp(key, elsewhere[i].name)) find = (looking_for){.key = key, .best = elsewhere[i].ours};
@@ -122,7 +122,7 @@ static void check_config_keys(const strange *s, json_t *root, const rf_family_co
     json_object_foreach(root, key, value) {
         looking_for find = {.key = key};
         if (*key == '_' || rf__folder_key(RF_KEYS_CONFIG, key) || rf__folder_key(RF_KEYS_GENERATION, key)) continue;
-        consider_all(&find, f);
+        compare_all_keys(&find, f);
         if (!find.exact && is_similar(&find)) report_unknown_key(s, key, find.best);
     }
 }

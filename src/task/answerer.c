@@ -391,7 +391,7 @@ static void choose_task(rf_answerer *a, const rf_finetune_options *given)
 
 /* Copies the given options over the defaults, except options of other tasks; the task is the folder's, unless the
  * caller chose one. */
-static rf_status settle(const rf_answerer *a, const rf_finetune_options *given, rf_finetune_options *o, rf_error *why)
+static rf_status resolve(const rf_answerer *a, const rf_finetune_options *given, rf_finetune_options *o, rf_error *why)
 {
     rf_finetune_options usual;
     const rf_option *row;
@@ -414,7 +414,7 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, co
 {
     rf_finetune_options o;
     choose_task(a, given);
-    rf_status status = settle(a, given, &o, why);
+    rf_status status = resolve(a, given, &o, why);
     if (!status) status = rf__task_check_loss(a->task, o.loss, why);
     if (status) return status;
     z->function = rf__answerer_function(a);

@@ -102,7 +102,7 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
 
 /* Giving an interval without a strategy implies "steps". Only a caller's own `given` can distinguish this from a
  * strategy that equals the default. */
-static void settle_strategies(rf_finetune_options *o)
+static void resolve_strategies(rf_finetune_options *o)
 {
     const rf_train_options *t = &o->t;
     if (!t->given || t->given == differed) return;
@@ -156,7 +156,7 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     rf_finetune_defaults(&usual);
     const rf__restoring from = {&usual, &r->o, all, r->from, &f->strings, changed, sizeof changed};
     rf_status status = rf__rows_restore(rf_finetune_option, &f->o, &from, why);
-    if (!status) settle_strategies(&f->o);
+    if (!status) resolve_strategies(&f->o);
     const json_t *batch = json_object_get(all, "per_device_train_batch_size");
     r->resized |= json_integer_value(batch) != f->o.per_device_train_batch_size;
     const char *base = json_string_value(json_object_get(all, "base_model"));
@@ -378,7 +378,7 @@ static void set_rates(rf__run *r, const rf__finetune_run *f)
     rf__encoder_freeze(r->encoder, f->o.frozen_layers);
 }
 
-static void settle_position(rf__run *r, const rf__finetune_run *f)
+static void restore_position(rf__run *r, const rf__finetune_run *f)
 {
     rf__data_position *at = &r->state.position;
     if (*r->from && !rf__finetune_same(r, f)) {
@@ -391,7 +391,7 @@ static void settle_position(rf__run *r, const rf__finetune_run *f)
 }
 
 /* Scores of other examples cannot be compared: the search for the best checkpoint starts again. */
-static void settle_dev(rf__run *r, const rf__finetune_run *f)
+static void resolve_dev(rf__run *r, const rf__finetune_run *f)
 {
     rf__state *t = &r->state;
     const uint64_t held = f->dev.n ? f->dev.hash : 0;
@@ -408,7 +408,7 @@ static void settle_dev(rf__run *r, const rf__finetune_run *f)
 
 /* A run that ended early is not continued, unless the caller requests more steps. If batches had another size, an epoch
  * does not end at a multiple of its steps. */
-static void settle_steps(rf__run *r, const rf__finetune_run *f)
+static void count_steps(rf__run *r, const rf__finetune_run *f)
 {
     const rf_train_options *o = &r->o;
     rf__state *t = &r->state;
@@ -422,8 +422,8 @@ static void settle_steps(rf__run *r, const rf__finetune_run *f)
                       (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
     if (!more && t->patience.stale && t->max_steps == t->step) return;
     const double epochs_left = o->num_train_epochs - (double)t->position.epoch - 1;
-    rf__run_settle_steps(r, o->num_train_epochs * (double)batches / (double)n,
-                         (epochs_left * (double)batches + (double)left) / (double)n);
+    rf__run_resolve_steps(r, o->num_train_epochs * (double)batches / (double)n,
+                          (epochs_left * (double)batches + (double)left) / (double)n);
 }
 
 static rf_status open_job(rf__run *r, rf_error *why)
@@ -435,9 +435,9 @@ static rf_status open_job(rf__run *r, rf_error *why)
     if (f->o.frozen_layers > r->params.config.num_hidden_layers)
         return rf_fail(why, RF_EARG, "frozen_layers: expected at most the model's %lld, got %lld",
                        (long long)r->params.config.num_hidden_layers, (long long)f->o.frozen_layers);
-    settle_position(r, f);
-    settle_dev(r, f);
-    settle_steps(r, f);
+    restore_position(r, f);
+    resolve_dev(r, f);
+    count_steps(r, f);
     r->order = rf__make_key(o->seed, 0x6f726472);
     r->masking = (rf__masking){.key = rf__make_key(o->seed, 0x6d61736b), .p = MASKED, .whole_words = 1,
                                .vocab = &r->vocab};
@@ -558,7 +558,7 @@ rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int6
     rf__arena_init(&f->strings, ctx);
     rf_status status = find_files(f, why);
     rf__finetune_length(ctx, &f->o);
-    settle_strategies(&f->o);
+    resolve_strategies(&f->o);
     derive(&f->o, f->o.t.resume_from_checkpoint != NULL);
     if (!status) status = f->o.t.resume_from_checkpoint ? check_rows(&f->o, why) : check(&f->o, why);
     if (!status) status = rf__run_all(ctx, &f->o.t, &job, f, report, user, why);

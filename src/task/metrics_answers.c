@@ -17,7 +17,7 @@ static bool punctuation(uint32_t c)
 }
 
 /* Python's \w: letters and numbers of any script (underscores have been removed as punctuation). */
-static bool wordly(uint32_t c)
+static bool is_word_character(uint32_t c)
 {
     switch (utf8proc_category((utf8proc_int32_t)c)) {
     case UTF8PROC_CATEGORY_LU: case UTF8PROC_CATEGORY_LL: case UTF8PROC_CATEGORY_LT: case UTF8PROC_CATEGORY_LM:
@@ -58,10 +58,10 @@ size_t rf__squad_normal(const char *text, size_t size, char *out)
     for (size_t at = 0; at < n;) {
         size_t begin = at, next = at;
         uint32_t c = rf__utf8_get((const unsigned char *)out, &next);
-        if (wordly(c)) {                                           /* a run of word characters                        */
+        if (is_word_character(c)) {                                /* a run of word characters                        */
             for (at = next; at < n; at = next) {
                 c = rf__utf8_get((const unsigned char *)out, &next);
-                if (!wordly(c)) break;
+                if (!is_word_character(c)) break;
             }
             if (article(out + begin, at - begin)) {
                 gap = true;

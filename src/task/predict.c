@@ -46,7 +46,7 @@ static rf__text element(const json_t *list, size_t i)
 }
 
 /* The character that would end a field or a line, or NULL. */
-static const char *what_ends(rf__text t)
+static const char *ending_character(rf__text t)
 {
     static const struct { char c; const char *name; } all[] = {
         {'\t', "a tab"}, {'\n', "a line feed"}, {'\r', "a carriage return"}, {0, "a NUL"}};
@@ -58,7 +58,7 @@ static const char *what_ends(rf__text t)
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 /* What in an element would split it when it is read, or make it another element; or NULL. */
-static const char *what_splits(const rf__prediction *p, const json_t *list, size_t i)
+static const char *splitting_character(const rf__prediction *p, const json_t *list, size_t i)
 {
     const rf__text t = element(list, i);
     const char between = p->task->between;
@@ -85,7 +85,7 @@ static rf_status write_field(const rf__prediction *p, size_t i, const char *key,
                              rf_error *why)
 {
     const rf__text text = rf__json_string(v);
-    const char *what = json_is_string(v) ? what_ends(text) : NULL;
+    const char *what = json_is_string(v) ? ending_character(text) : NULL;
     if (what) return cannot_hold(p, i, key, text, what, why);
     if (json_is_string(v)) fwrite(text.at, 1, text.size, to);
     for (size_t k = 0; k < json_array_size(v); k++) {
@@ -95,7 +95,7 @@ static rf_status write_field(const rf__prediction *p, size_t i, const char *key,
             continue;
         }
         const rf__text one = element(v, k);
-        if (!(what = what_ends(one))) what = what_splits(p, v, k);
+        if (!(what = ending_character(one))) what = splitting_character(p, v, k);
         if (what) return cannot_hold(p, i, key, one, what, why);
         if (k) putc(p->task->between, to);
         fwrite(one.at, 1, one.size, to);

@@ -63,7 +63,7 @@ typedef struct rf__task {
                           rf_error *why);
     bool (*has_metric)(const rf__labeled *l, const char *name);        /* whether these labels have the metric;
                                                                            NULL: always */
-    const char *(*why_not)(const rf__labeled *l);     /* why these labels do not have all metrics; NULL: no reason */
+    const char *(*no_metric)(const rf__labeled *l);     /* why these labels do not have all metrics; NULL: no reason */
     void (*remark)(const rf__labeled *l, char *out, size_t size);   /* a sentence about metrics that are not
                                                                         computed, or "" */
 

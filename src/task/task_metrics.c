@@ -91,7 +91,7 @@ rf_status rf__metric_known(const rf__task *task, const rf__labeled *l, const cha
         if (!strcmp(m.text, name)) return RF_OK;
         if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, ", %s", m.text);
     }
-    const char *because = task->why_not ? task->why_not(l) : NULL;
+    const char *because = task->no_metric ? task->no_metric(l) : NULL;
     return rf_fail(why, RF_EARG, "metric_for_best_model: expected one of %s, got \"%.40s\"%s%s", all, name,
                    because ? "; " : "", because ? because : "");
 }

@@ -44,7 +44,7 @@ void rf__vectors_agree(rf__example *m, const rf__items *out, float score)
     m->l->graded |= scored && score != 0 && score != 1;
 }
 
-rf_status rf__vectors_taught(rf__example *m, rf__items *out, int32_t *row, rf_error *why)
+rf_status rf__vectors_teacher_row(rf__example *m, rf__items *out, int32_t *row, rf_error *why)
 {
     const rf__teacher *t = out->teacher;
     *row = -1;
@@ -165,7 +165,7 @@ bool rf__vectors_has_metric(const rf__labeled *l, const char *name)
     return l->scored == (!strcmp(name, "pearson") || !strcmp(name, "spearmanr"));
 }
 
-const char *rf__vectors_why_not(const rf__labeled *l)
+const char *rf__vectors_no_metric(const rf__labeled *l)
 {
     return l->scored ? "the examples have scores, with which cosines are compared" : "the examples have no scores";
 }

@@ -14,7 +14,7 @@ float rf__vectors_score_of(rf__example *m);
 void rf__vectors_agree(rf__example *m, const rf__items *out, float score);
 
 /* The row of the first of the teacher's vectors for this example, which are added to the hash; -1: it has none. */
-rf_status rf__vectors_taught(rf__example *m, rf__items *out, int32_t *row, rf_error *why);
+rf_status rf__vectors_teacher_row(rf__example *m, rf__items *out, int32_t *row, rf_error *why);
 
 /* ---- losses ---- */
 
@@ -26,7 +26,7 @@ rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], con
 rf_status rf__vectors_evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
                                rf_error *why);
 bool rf__vectors_has_metric(const rf__labeled *l, const char *name);
-const char *rf__vectors_why_not(const rf__labeled *l);
+const char *rf__vectors_no_metric(const rf__labeled *l);
 void rf__vectors_remark(const rf__labeled *l, char *out, size_t size);
 json_t *rf__vectors_predict(const rf__prediction *p, size_t i);
 
@@ -39,7 +39,7 @@ json_t *rf__vectors_predict(const rf__prediction *p, size_t i);
     }
 #define RF__VECTORS_TASK \
     .problem_type = "", .metric = "spearmanr", .other_metric = "mrr_at_10", .evaluate = rf__vectors_evaluate, \
-    .has_metric = rf__vectors_has_metric, .why_not = rf__vectors_why_not, .remark = rf__vectors_remark, \
+    .has_metric = rf__vectors_has_metric, .no_metric = rf__vectors_no_metric, .remark = rf__vectors_remark, \
     .columns = "score", .between = ',', .predict = rf__vectors_predict
 
 #endif

@@ -14,7 +14,7 @@ rf_key rf__evaluation_key(uint64_t seed) { return rf__make_key(seed, 0x6576616c)
 /* What is predicted at which rows of the last h. */
 typedef struct asked { const int32_t *row, *label; int64_t n, tokens; } asked;
 
-static asked asked_of(const rf__evaluator *s)
+static asked predicted_of(const rf__evaluator *s)
 {
     const rf__pair_batch *p = s->pairs;
     if (p) return (asked){p->row, p->label, p->N[RF__TARGET_SIDE], p->N[RF__SOURCE_SIDE] + p->N[RF__TARGET_SIDE]};
@@ -34,7 +34,7 @@ static rf_tensor *forward(rf__evaluator *s)
 
 static rf_status evaluate_batch(rf__evaluator *s, struct rf__batch_loss *out, rf_error *why)
 {
-    const asked q = asked_of(s);
+    const asked q = predicted_of(s);
     rf_graph *g = s->graph;
     *out = (struct rf__batch_loss){0, 0};
     if (!q.n) return RF_OK;
@@ -68,7 +68,7 @@ rf_status rf__evaluator_flush(rf__evaluator *s, rf_error *why)
     } else if (cursor % ranks == (size_t)rf__rank(s->comm)) {
         status = evaluate_batch(s, &s->own[at], why);
     }
-    const asked q = asked_of(s);
+    const asked q = predicted_of(s);
     s->labels += q.n;
     s->tokens += q.tokens;
     if (!s->pairs) rf__mlm_batch_clear(s->batch);

@@ -233,7 +233,7 @@ static rf_status count_skip(rf__saves *l, const step_result *s, const rf__data_p
                  t->skipped_in_a_row);
     if (t->skipped_in_a_row < SKIPS) return RF_OK;
     if (r->o.comm) r->o.comm->agreed = 1;                /* all ranks have the same count */
-    (void)rf__saves_settle(l, true, NULL);
+    (void)rf__saves_collect(l, true, NULL);
     rf__run_name_good(r, good, sizeof good);
     return rf_fail(why, RF_ENUMERIC, "step %" PRId64 ": %d updates in a row were skipped: the %s; %s", t->step,
                    (int)SKIPS, what, good);
@@ -446,7 +446,7 @@ static rf_status end_step(rf__saves *l, bool evaluating, rf_error *why)
     rf_status status = evaluating ? evaluate_unless_stopped(r, why) : RF_OK;
     if (!status) count_patience(r);
     if (!status && rf__run_stage_ends(r) && !r->state.eval_owed) rf__run_evaluate_stage(r);
-    if (!status) status = rf__saves_settle(l, false, why);
+    if (!status) status = rf__saves_collect(l, false, why);
     const bool end = step == r->state.max_steps;
     if (!status) status = handle_requests(r, why);
     const bool saved = r->state.eval_owed && step == r->began_at;
@@ -485,7 +485,7 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
     }
     if (r->state.step >= r->state.max_steps && !r->state.eval_owed) return rf__run_save_model(r, why);
     /* a stop that was requested while the checkpoint was being written finds it complete */
-    if (rf__saves_settle(l, true, why)) return why->code;
+    if (rf__saves_collect(l, true, why)) return why->code;
     if (r->state.step > r->began_at && l->saved_step != r->state.step) {
         const rf_status status = rf__saves_write(l, true, why);
         if (status) return status;
@@ -516,7 +516,7 @@ rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const 
     rf_status status = rf__run_start(r, ctx, options, job, task, report, user, &first);
     rf__saves l = {.run = r, .saved_step = -1};
     if (!status) status = run_steps(&l, &first);
-    (void)rf__saves_settle(&l, true, NULL);                         /* a run that fails still finishes its checkpoint */
+    (void)rf__saves_collect(&l, true, NULL);                        /* a run that fails still finishes its checkpoint */
     if (status) rf_fail(why, status, "%s", first.text);
     rf__run_end(r);
     rf__free(ctx, r);

@@ -45,7 +45,7 @@ bool rf__options_chosen(const rf_train_options *o, const rf_train_options *usual
     return row && rf__row_chosen(row, o, usual, o);
 }
 
-void rf__options_settle(rf_train_options *o, const rf_train_options *usual)
+void rf__options_resolve(rf_train_options *o, const rf_train_options *usual)
 {
     const bool steps = rf__options_chosen(o, usual, "warmup_steps"),
                ratio = rf__options_chosen(o, usual, "warmup_ratio");

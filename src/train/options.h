@@ -17,7 +17,7 @@ bool rf__options_chosen(const rf_train_options *o, const rf_train_options *usual
 /* Of two options for the same thing, the one that the caller chose takes precedence over a default or a checkpoint:
  * warmup_steps and warmup_ratio (if both are given and steps is 0, the ratio counts, as in Trainer), max_steps and
  * num_train_epochs, lr_schedule and lr_scheduler_type. Called for options as given, and again as restored. */
-void rf__options_settle(rf_train_options *o, const rf_train_options *usual);
+void rf__options_resolve(rf_train_options *o, const rf_train_options *usual);
 
 /* Names of options that the caller chose and that have no effect: "momentum (optim is adamw)". false: there are
  * none. */

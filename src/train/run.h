@@ -142,7 +142,7 @@ double rf__run_epoch(const rf__run *r);
 static inline bool rf__run_next(const rf__run *r) { return !r->job && r->params.config.is_decoder; }
 
 /* Determines which folder is written and which checkpoint is resumed; takes the lock (start_folder.c). */
-rf_status rf__run_take_folder(rf__run *r, rf_error *why);
+rf_status rf__run_lock_folder(rf__run *r, rf_error *why);
 
 /* Options, stages and steps of the checkpoint that the run resumes from; or the stages of a new run
  * (start_checkpoint.c). */
@@ -174,7 +174,7 @@ void rf__run_evaluate_stage(rf__run *r);                              /* the end
 
 /* Sets the last step, from max_steps or the epochs: `all` steps for a whole run with these batches, `left` from here
  * on, for a resumed run whose batches had another size. */
-void rf__run_settle_steps(rf__run *r, double all, double left);
+void rf__run_resolve_steps(rf__run *r, double all, double left);
 
 /* Opens texts or caches, and sets the number of steps by their size. */
 rf_status rf__run_open_text(rf__run *r, rf_error *why);

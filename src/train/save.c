@@ -86,7 +86,7 @@ static rf_status saved(rf__saves *l, int64_t step, rf_status status, const char 
     return RF_OK;
 }
 
-rf_status rf__saves_settle(rf__saves *l, bool wait, rf_error *why)
+rf_status rf__saves_collect(rf__saves *l, bool wait, rf_error *why)
 {
     rf__saver *s = &l->run->saver;
     char path[4096];
@@ -115,7 +115,7 @@ rf_status rf__saves_write(rf__saves *l, bool last, rf_error *why)
     rf__state *t = &r->state;
     char path[4096] = "";
     rf_error failed = {0};
-    rf_status status = rf__saves_settle(l, true, why);
+    rf_status status = rf__saves_collect(l, true, why);
     if (status) return status;
     judge(l);
     t->metrics_bytes = r->metrics.bytes;

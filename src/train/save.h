@@ -16,7 +16,7 @@ double rf__run_metric(const rf__run *r);
 bool rf__run_better(const rf_train_options *o, double a, double b);
 
 /* Finishes the checkpoint that is being written in the background, if it is complete, or after waiting if `wait`. */
-rf_status rf__saves_settle(rf__saves *l, bool wait, rf_error *why);
+rf_status rf__saves_collect(rf__saves *l, bool wait, rf_error *why);
 
 /* Writes a checkpoint of this step: in the background if more steps follow (not `last`). With several ranks, all ranks
  * wait while the moments are collected. */

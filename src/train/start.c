@@ -51,14 +51,14 @@ double rf__run_epoch(const rf__run *r)
 
 static rf_status begin_folder(rf__run *r, rf_error *why)
 {
-    rf__options_settle(&r->o, &r->usual);
+    rf__options_resolve(&r->o, &r->usual);
     rf_status status = r->o.resume_from_checkpoint ? rf__rows_check(rf_train_option, &r->o, why)  /* the others: with */
                                                    : rf__options_check(&r->o, why);        /* those of the checkpoint */
     if (!status && r->o.comm && r->job && !r->job->ranks)
         status = rf_fail(why, RF_EARG,
                          "expected one process for this command, got several; only pretrain and train-translation "
                          "use several");
-    return status || rf__rank(r->o.comm) ? status : rf__run_take_folder(r, why);
+    return status || rf__rank(r->o.comm) ? status : rf__run_lock_folder(r, why);
 }
 
 static rf_status same_folder(rf__run *r, rf_error *why)

@@ -110,7 +110,7 @@ static bool other_batches(const rf__run *r, const json_t *saved)
     return (in_tokens && then != r->o.tokens_per_batch) || (r->state.micro_batches && r->state.micro_batches != now);
 }
 
-void rf__run_settle_steps(rf__run *r, double all, double left)
+void rf__run_resolve_steps(rf__run *r, double all, double left)
 {
     rf__state *t = &r->state;
     all = fmax(1, ceil(all));
@@ -124,7 +124,7 @@ static rf_status read_state(rf__run *r, json_t *saved, const char *path, char *c
     const char *const stages = r->o.stages;
     rf_status status = rf__options_restore(&r->o, &r->usual, saved, &r->strings, path, changed, size, why);
     if (status) return status;
-    rf__options_settle(&r->o, &r->usual);
+    rf__options_resolve(&r->o, &r->usual);
     status = rf__run_compare_model(r, saved, why);
     if (!status) status = resume_stages(r, saved, stages, why);
     if (!status && !r->stages.n) status = share_again(r, saved, why);

@@ -65,7 +65,7 @@ static rf_status find_folder(rf__run *r, rf_error *why)
 }
 
 /* Refuses a folder with files of another run: checkpoints, or the model that it ended with. */
-static rf_status must_be_free(const rf__run *r, rf_error *why)
+static rf_status check_free(const rf__run *r, rf_error *why)
 {
     if (r->own) return RF_OK;
     const int64_t newest = newest_of(r->ctx, r->folder);
@@ -88,7 +88,7 @@ static rf_status must_be_free(const rf__run *r, rf_error *why)
 
 /* In a folder without a run, all files with names that a run writes belong to others, except those of the model in its
  * own folder. */
-static rf_status must_not_overwrite(const rf__run *r, rf_error *why)
+static rf_status check_overwrite(const rf__run *r, rf_error *why)
 {
     static const char *const log[] = {RF_FILE_METRICS, RF_FILE_RESULTS, RF_FILE_REPORT, RF_FILE_DROPPED, NULL};
     char path[4096];
@@ -121,17 +121,17 @@ static rf_status find_checkpoint(rf__run *r, rf_error *why)
 }
 
 /* Checked before the lock, which leaves a file, and again when no other run can write. */
-rf_status rf__run_take_folder(rf__run *r, rf_error *why)
+rf_status rf__run_lock_folder(rf__run *r, rf_error *why)
 {
     rf_status status = find_folder(r, why);
     r->ran = !status && rf__folder_has(r->folder, RF_FILE_LOCK);
     const bool empty = !status && !holds_checkpoints(r->ctx, r->folder);
-    if (empty) status = must_be_free(r, why);
-    if (!status && empty) status = must_not_overwrite(r, why);
+    if (empty) status = check_free(r, why);
+    if (!status && empty) status = check_overwrite(r, why);
     r->fresh = !status && access(r->folder, F_OK) != 0;
     if (!status) status = rf__folder_make(r->folder, why);
     if (!status) status = rf__folder_lock(r->folder, &r->lock, why);
-    if (!status) status = must_be_free(r, why);
+    if (!status) status = check_free(r, why);
     if (status) return status;
     rf__folder_sweep(r->folder);
     return r->o.resume_from_checkpoint ? find_checkpoint(r, why) : RF_OK;

@@ -51,7 +51,7 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
 }
 
 /* Applies --objective to a model that starts here; a checkpoint has its objective already. */
-static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_error *why)
+static rf_status resolve_objective(rf__run *r, rf_config *c, bool trained, rf_error *why)
 {
     if (!*r->from && !r->job && r->o.objective == RF_OBJECTIVE_CLM && !c->is_decoder) {
         if (rf__config_lacks(rf__config_family(c), "is_decoder"))
@@ -127,7 +127,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
         rf__run_notify(r, "note", "%s has no config.json: a new model of %d layers, width %d", folder,
                        (int)c.num_hidden_layers, (int)c.hidden_size);
     }
-    if (!status) status = settle_objective(r, &c, trained, why);
+    if (!status) status = resolve_objective(r, &c, trained, why);
     if (!status) status = fit_vocabulary(r, &c, trained, why);
     if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : RF_FILE_CONFIG, why);
     rf_head head = RF_HEAD_MLM;
@@ -324,7 +324,7 @@ static rf_status check_memory_left(rf__run *r, opening *of, rf_error *why)
     const rf_status status = check_memory(r, &own, left, note, sizeof note, why);
     if (status) return status;
     rf__run_notify(r, "note", "%s", note);
-    if (rf__linear_attention_wasteful(&r->params.config, r->o.max_length))
+    if (rf__linear_attention_slower(&r->params.config, r->o.max_length))
         rf__run_notify(r, "note",
                        "%" PRId64 " features of linear attention take far longer than softmax attention, whose weights "
                        "are exact, on texts of %" PRId64 " tokens",

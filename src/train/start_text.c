@@ -31,7 +31,7 @@ static void begin_epoch(rf__data_position *at)
     *at = next;
 }
 
-static rf_status settle_position(rf__run *r, rf_error *why)
+static rf_status restore_position(rf__run *r, rf_error *why)
 {
     rf__data_position *at = &r->state.position;
     const uint64_t data = data_hash(r);
@@ -50,12 +50,12 @@ static rf_status settle_position(rf__run *r, rf_error *why)
     return RF_OK;
 }
 
-static void settle_steps(rf__run *r)
+static void count_steps(rf__run *r)
 {
     const rf_train_options *o = &r->o;
     const double each = (double)o->tokens_per_batch * (double)r->state.micro_batches;
     const double epochs_left = o->num_train_epochs - rf__run_epoch(r), tokens = (double)r->pieces.tokens;
-    rf__run_settle_steps(r, o->num_train_epochs * tokens / each, epochs_left * tokens / each);
+    rf__run_resolve_steps(r, o->num_train_epochs * tokens / each, epochs_left * tokens / each);
     const double between = each * (double)o->eval_steps;
     if (o->eval_steps && (double)r->held.tokens > 0.6 * between)           /* a forward is a third of a step */
         rf__run_notify(r, "note",
@@ -219,9 +219,9 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why)
     if (!status) status = open_tokens(r, why);
     if (!status) status = cut_and_mix(r, why);
     if (!status) status = need_held_out(r, why);
-    if (!status) status = settle_position(r, why);
+    if (!status) status = restore_position(r, why);
     if (status) return status;
-    settle_steps(r);
+    count_steps(r);
     r->train_samples = (int64_t)r->pieces.n;
     r->eval_samples = (int64_t)r->held.n;
     rf__run_notify(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",

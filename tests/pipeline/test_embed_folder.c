@@ -134,7 +134,7 @@ static void without_a_word_of_the_folder(void **state)
     check_vectors(&s, &x, NULL, "", C);
     rf_embed_defaults(&o);
     o.prompt_name = "query";
-    assert_int_equal(rf_embed_settle(s.p, &o, &o, &s.why), RF_EARG);
+    assert_int_equal(rf_embed_resolve(s.p, &o, &o, &s.why), RF_EARG);
     t_failed(&s.why, RF_EARG, "which has none, got \"query\"");
     end(&s);
 }
@@ -145,7 +145,7 @@ static void refuse(setup *s, const rf_embed_options *o, rf_status code, const ch
     s->why = (rf_error){0};
     assert_int_equal(rf_embed_texts(s->p, text, NULL, TEXTS, o, NULL, NULL, &s->why), code);
     t_failed(&s->why, code, sentence);
-    assert_int_equal(rf_embed_settle(s->p, o, &out, NULL), code);
+    assert_int_equal(rf_embed_resolve(s->p, o, &out, NULL), code);
 }
 
 static void refusals(void **state)

@@ -1,4 +1,4 @@
-/* test_pipeline_text.c — mirrors src/pipeline/generate.c, src/pipeline/score.c: text that is generated after prompts,
+/* test_pipeline_text.c — mirrors src/pipeline/generate.c, src/pipeline/logprob.c: text that is generated after prompts,
  * and what texts are worth, compared with sessions on token ids. */
 #define _GNU_SOURCE
 #include "pipeline_setup.h"
@@ -267,27 +267,27 @@ static void texts_are_worth_their_tokens(void **state)
 {
     (void)state;
     setup s = begin(", \"is_decoder\": true");
-    const rf_text_score *whole, *part;
-    rf_score_options o;
-    rf_score_defaults(&o);
-    if (rf_score_text(s.p, NULL, 0, "the old cat", RF_STRING, NULL, &whole, &s.why)) fail_msg("%s", s.why.text);
+    const rf_text_logprob *whole, *part;
+    rf_logprob_options o;
+    rf_logprob_defaults(&o);
+    if (rf_logprob_text(s.p, NULL, 0, "the old cat", RF_STRING, NULL, &whole, &s.why)) fail_msg("%s", s.why.text);
     const double total = whole->total;
     assert_int_equal(whole->n, 3);
     assert_int_equal(whole->id[1], 10);
-    if (rf_score_text(s.p, NULL, 0, "the", 3, &o, &part, &s.why)) fail_msg("%s", s.why.text);
+    if (rf_logprob_text(s.p, NULL, 0, "the", 3, &o, &part, &s.why)) fail_msg("%s", s.why.text);
     const double first = part->total;
-    if (rf_score_text(s.p, "the", RF_STRING, "old cat", 7, &o, &part, &s.why)) fail_msg("%s", s.why.text);
+    if (rf_logprob_text(s.p, "the", RF_STRING, "old cat", 7, &o, &part, &s.why)) fail_msg("%s", s.why.text);
     assert_int_equal(part->n, 2);
     t_near(first + part->total, total, 1e-12);
     o.end = 1;
-    if (rf_score_text(s.p, "the", 3, "old cat", 7, &o, &part, &s.why)) fail_msg("%s", s.why.text);
+    if (rf_logprob_text(s.p, "the", 3, "old cat", 7, &o, &part, &s.why)) fail_msg("%s", s.why.text);
     assert_int_equal(part->n, 3);
     assert_int_equal(part->id[2], rf_tokenizer_sep(rf_model_tokenizer(rf_pipeline_model(s.p))));
     t_near(first + part->total - part->logprob[2], total, 1e-12);
     o.max_length = 4;
     o.stride = 4;
-    assert_int_equal(rf_score_text(s.p, "the", 3, "old cat", 7, &o, &part, &s.why), RF_EARG);
-    assert_int_equal(rf_score_text(s.p, NULL, 0, NULL, 0, &o, &part, NULL), RF_EARG);
+    assert_int_equal(rf_logprob_text(s.p, "the", 3, "old cat", 7, &o, &part, &s.why), RF_EARG);
+    assert_int_equal(rf_logprob_text(s.p, NULL, 0, NULL, 0, &o, &part, NULL), RF_EARG);
     end(&s);
 }
 

@@ -63,21 +63,21 @@ static void pseudo_log_likelihood(void **state)
     (void)state;
     json_t *g = golden();
     rf_pipeline *p = opened(ctx);
-    const rf_text_score *s;
+    const rf_text_logprob *s;
     rf_error why = {0};
-    if (rf_score_text(p, NULL, 0, json_string_value(json_object_get(g, "sequence")), RF_STRING, NULL, &s, &why))
+    if (rf_logprob_text(p, NULL, 0, json_string_value(json_object_get(g, "sequence")), RF_STRING, NULL, &s, &why))
         fail_msg("%s", why.text);
     assert_int_equal(s->n, 20);
     t_near(s->total, json_real_value(json_object_get(g, "pseudo_log_likelihood")), 1e-4);
-    rf_score_options o;
-    rf_score_defaults(&o);
+    rf_logprob_options o;
+    rf_logprob_defaults(&o);
     o.end = 1;
-    assert_int_equal(rf_score_text(p, NULL, 0, "MK", 2, &o, &s, &why), RF_EARG);
+    assert_int_equal(rf_logprob_text(p, NULL, 0, "MK", 2, &o, &s, &why), RF_EARG);
     t_failed(&why, RF_EARG, "end: expected 0 with a masked model");
     o.end = 0;
     o.max_length = 16;
-    assert_int_equal(rf_score_text(p, NULL, 0, "MK", 2, &o, &s, &why), RF_EARG);
-    assert_int_equal(rf_score_text(p, NULL, 0, "", 0, NULL, &s, &why), RF_OK);
+    assert_int_equal(rf_logprob_text(p, NULL, 0, "MK", 2, &o, &s, &why), RF_EARG);
+    assert_int_equal(rf_logprob_text(p, NULL, 0, "", 0, NULL, &s, &why), RF_OK);
     assert_int_equal(s->n, 0);
     rf_pipeline_close(p);
     json_decref(g);

@@ -15,9 +15,9 @@ static setup begin(const char *text)
     return s;
 }
 
-static rf_word_scores prediction(setup *s, const rf_word_options *o)
+static rf_word_results prediction(setup *s, const rf_word_options *o)
 {
-    const rf_word_scores *out;
+    const rf_word_results *out;
     const char *path = s->path;
     if (rf_predict_words(s->p, &path, 1, o, &out, &s->why)) fail_msg("%s", s->why.text);
     return *out;
@@ -57,7 +57,7 @@ static void a_word_is_worth_what_fill_mask_says(void **state)
         {"the old cat is walking [MASK] tree . don't b2 \xc3\xa9" "a zebra", {"the"}, 1},
         {"the old cat is walking the [MASK] . don't b2 \xc3\xa9" "a zebra", {"tree"}, 1},
     };
-    const rf_word_scores got = prediction(&s, NULL);
+    const rf_word_results got = prediction(&s, NULL);
     double nats = 0;
     int64_t right = 0, single = 0;
     for (size_t i = 0; i < RF_COUNT(place); i++) {
@@ -88,19 +88,19 @@ static void which_words_follows_from_the_text_alone(void **state)
     rf_word_options o;
     rf_word_defaults(&o);
     o.words = 50;
-    const rf_word_scores some = prediction(&s, &o);
+    const rf_word_results some = prediction(&s, &o);
     assert_int_equal(some.words, 50);
     assert_int_equal(some.documents, 40);
     assert_true(some.of > 1000);
     o.batch_tokens = 1;
-    const rf_word_scores alone = prediction(&s, &o);
+    const rf_word_results alone = prediction(&s, &o);
     assert_memory_equal(&alone, &some, sizeof some);
     o.context = 0;                                            /* only the masks: some of them are as many             */
-    const rf_word_scores bare = prediction(&s, &o);
+    const rf_word_results bare = prediction(&s, &o);
     assert_int_equal(bare.characters, some.characters);
     assert_true(fabs(bare.nats - some.nats) > 1e-3);
     o.context = 1 << 20;                                      /* more text than positions: keeps the nearest text */
-    const rf_word_scores whole = prediction(&s, &o);
+    const rf_word_results whole = prediction(&s, &o);
     assert_int_equal(whole.characters, some.characters);
     end(&s);
 }
@@ -109,7 +109,7 @@ static void what_cannot_be_asked_is_refused(void **state)
 {
     (void)state;
     setup s = begin("1 2 3 !");
-    const rf_word_scores *out;
+    const rf_word_results *out;
     const char *path = s.path;
     rf_word_options o;
     assert_int_equal(rf_predict_words(s.p, &path, 1, NULL, &out, &s.why), RF_EDATA);
@@ -136,7 +136,7 @@ static void memory_that_ends(void **state)
         t_memory memory = {.fail = fail, .forever = true};
         rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
         rf_pipeline *p = NULL;
-        const rf_word_scores *out;
+        const rf_word_results *out;
         rf_error why = {0};
         const char *path = s.path;
         const bool failed = rf_pipeline_open(ctx, s.folder, RF_F32, &p, &why) ||

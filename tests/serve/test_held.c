@@ -62,7 +62,7 @@ static rf_status stay(void *user, rf_pipeline *p, rf_error *why)
 static void take_hold(hold *h, const served *s)
 {
     rf_error why = {0};
-    *h = (hold){.m = srv_model_take(s->s, 0)};
+    *h = (hold){.m = srv_model_acquire(s->s, 0)};
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->change, NULL);
     if (rf_engine_call(h->m->engine, stay, h, NULL, &h->job, &why)) fail_msg("%s", why.text);
@@ -79,7 +79,7 @@ static void let_go(hold *h)
     pthread_mutex_unlock(&h->lock);
     assert_int_equal(rf_engine_wait(h->job, -1, NULL), RF_OK);
     rf_engine_job_free(h->job);
-    srv_model_give(h->m);
+    srv_model_release(h->m);
     pthread_cond_destroy(&h->change);
     pthread_mutex_destroy(&h->lock);
 }

@@ -172,13 +172,13 @@ static void what_is_given_wins(void **state)
         o.given = among;
         o.given_user = (void *)(uintptr_t)cases[i].given;
         o.warmup_steps = cases[i].steps, o.warmup_ratio = cases[i].ratio, o.max_steps = cases[i].max_steps;
-        rf__options_settle(&o, &usual);
+        rf__options_resolve(&o, &usual);
         if (o.warmup_steps != cases[i].expected_steps || o.max_steps != cases[i].expected_max) fail_msg("case %zu", i);
         t_near(o.warmup_ratio, cases[i].expected_ratio, 0);
     }
     rf_train_options o = defaults();                                /* without `given`: what differs from the default */
     o.warmup_steps = 0;
-    rf__options_settle(&o, &usual);
+    rf__options_resolve(&o, &usual);
     assert_true(o.warmup_steps == 0 && !(o.warmup_ratio > 0));
     static const char *const schedule[] = {"lr_schedule", NULL}, *const both[] = {"lr_schedule", "lr_scheduler_type",
                                                                                   NULL};
@@ -186,11 +186,11 @@ static void what_is_given_wins(void **state)
     o.lr_schedule = "5:1";
     o.given = among;
     o.given_user = (void *)(uintptr_t)schedule;
-    rf__options_settle(&o, &usual);
+    rf__options_resolve(&o, &usual);
     assert_int_equal(o.lr_scheduler_type, RF_SCHEDULE_PIECEWISE);
     o.lr_scheduler_type = RF_SCHEDULE_LINEAR;
     o.given_user = (void *)(uintptr_t)both;
-    rf__options_settle(&o, &usual);
+    rf__options_resolve(&o, &usual);
     assert_int_equal(o.lr_scheduler_type, RF_SCHEDULE_LINEAR);
     char note[256];
     assert_true(rf__options_ineffective(&o, &usual, note, sizeof note));

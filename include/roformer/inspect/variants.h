@@ -12,7 +12,9 @@
  *     wt-marginals        log p(m | x) - log p(w | x)
  *     pseudo-ppl          sum over the positions i of the variant y: log p(y_i | y without i)
  *
- * Of a variant with several mutations, masked-marginals masks one position at a time. */
+ * Of a variant with several mutations, masked-marginals masks one position at a time.
+ *
+ * threads   as for the pipeline: one at a time */
 #ifndef ROFORMER_VARIANTS_H
 #define ROFORMER_VARIANTS_H
 

@@ -344,7 +344,7 @@ class Model:
             check(lib.rf_pipeline_sentence(pipeline, byref(found), byref(why)), why)
             lib.rf_embed_options_init(byref(o), ctypes.sizeof(o))
             o.prompt = b""
-            check(lib.rf_embed_settle_sized(pipeline, byref(o), byref(o), ctypes.sizeof(o), byref(why)), why)
+            check(lib.rf_embed_resolve_sized(pipeline, byref(o), byref(o), ctypes.sizeof(o), byref(why)), why)
             prompts: "dict[str, str]" = {}
             default, similarity, cut = None, "cosine", None
             if found.value:

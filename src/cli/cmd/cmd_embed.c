@@ -248,7 +248,7 @@ static rf_status embed_file(job *j, const char *path)
 static rf_status prepare(job *j)
 {
     rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
-    if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
+    if (!status) status = cli_embedding_resolve(j->io, j->model, &j->a->embedding, &j->o);
     if (status) return status;
     if (cli_given(j->io->parsed, "normalize")) j->o.normalize = j->a->normalize;
     else if (j->a->tokens) j->o.normalize = 0;

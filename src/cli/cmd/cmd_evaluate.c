@@ -166,19 +166,19 @@ static rf_status read_documents(const evaluate_args *a, cli_io *io, rf_pipeline 
 {
     rf_reader *r;
     rf_document d;
-    rf_score_options o;
-    const rf_text_score *s;
+    rf_logprob_options o;
+    const rf_text_logprob *s;
     const rf_train_options *t = &a->f.t;
     rf_status status = rf_reader_open(io->ctx, t->text, t->texts, &t->reader, &r, &io->why);
     if (status) return status;
-    rf_score_defaults(&o);
+    rf_logprob_defaults(&o);
     o.max_length = t->max_length;
     o.stride = a->stride;
     o.end = 1;
     while (!(t->eval_documents && w->documents == t->eval_documents) && !cli_stopped()) {
         status = rf_reader_next(r, &d, &io->why);
         if (status || !d.text) break;
-        status = rf_score_text(p, NULL, 0, d.text, d.size, &o, &s, &io->why);
+        status = rf_logprob_text(p, NULL, 0, d.text, d.size, &o, &s, &io->why);
         if (status) break;
         w->loss -= s->total;
         w->labels += s->n;
@@ -225,7 +225,7 @@ static int on_windows(const evaluate_args *a, const char *folder, cli_io *io)
 
 /* ---- whole words ---- */
 
-static void print_words(const evaluate_args *a, const rf_word_scores *s, rf_error *why)
+static void print_words(const evaluate_args *a, const rf_word_results *s, rf_error *why)
 {
     const double right = (double)s->right / (double)s->words, nats = s->nats / (double)s->characters;
     if (a->json) {
@@ -252,7 +252,7 @@ static int on_words(const evaluate_args *a, const char *folder, cli_io *io)
 {
     rf_pipeline *p = NULL;
     rf_word_options o;
-    const rf_word_scores *s;
+    const rf_word_results *s;
     rf_error print = {0};
     const rf_train_options *t = &a->f.t;
     rf_word_defaults(&o);

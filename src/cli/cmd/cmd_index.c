@@ -97,7 +97,7 @@ static rf_status begin(job *j)
     char name[256];
     if (!j->a->output) return rf_fail(why, RF_EARG, "index: expected -o DIR, a folder for the index, got none");
     rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
-    if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
+    if (!status) status = cli_embedding_resolve(j->io, j->model, &j->a->embedding, &j->o);
     j->o.normalize = 1;
     if (!status) status = rf_index_options_of(j->model, &j->o, &o, why);
     if (status) return status;

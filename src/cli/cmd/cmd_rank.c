@@ -76,7 +76,7 @@ static rf_status work(const struct args *a, cli_io *io, rf_pipeline *p, cli_vect
 {
     rf_embed_options o, asked;
     const char *path = a->operands.n > 1 ? a->operands.item[1] : "-";
-    rf_status status = cli_embedding_settle(io, p, &a->embedding, &o);
+    rf_status status = cli_embedding_resolve(io, p, &a->embedding, &o);
     asked = o;
     if (!status) status = cli_query_prompt(io, p, a->query_prompt, a->query_prompt_name, &asked);
     if (!status) status = cli_vectors_text(io, p, &asked, a->operands.item[0], query);

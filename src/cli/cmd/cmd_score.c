@@ -9,13 +9,13 @@
 
 struct args {
     const char *model, *context, *input;
-    rf_score_options o;
+    rf_logprob_options o;
     int json, dtype, format;
     cli_list texts;
 };
 
 /* For a protein, the name is printed instead of the sequence. */
-static json_t *as_json(const char *name, const rf_text_score *s)
+static json_t *as_json(const char *name, const rf_text_logprob *s)
 {
     json_t *ids = json_array(), *logprobs = json_array();
     for (int64_t i = 0; i < s->n; i++) {
@@ -27,7 +27,7 @@ static json_t *as_json(const char *name, const rf_text_score *s)
                      "perplexity", exp(-mean), "ids", ids, "logprobs", logprobs);
 }
 
-static rf_status print(const struct args *a, const char *name, const char *text, size_t size, const rf_text_score *s,
+static rf_status print(const struct args *a, const char *name, const char *text, size_t size, const rf_text_logprob *s,
                        rf_error *why)
 {
     if (a->json) return cli_print_json(as_json(name, s), 0, why);
@@ -42,9 +42,9 @@ static rf_status print(const struct args *a, const char *name, const char *text,
 static rf_status score_one(const struct args *a, cli_io *io, rf_pipeline *p, const char *name, const char *text,
                            size_t size, rf_error *inner)
 {
-    const rf_text_score *s;
+    const rf_text_logprob *s;
     const size_t before = a->context ? strlen(a->context) : 0;
-    const rf_status status = rf_score_text(p, a->context, before, text, size, &a->o, &s, inner);
+    const rf_status status = rf_logprob_text(p, a->context, before, text, size, &a->o, &s, inner);
     return status ? status : print(a, name, text, size, s, &io->why);
 }
 
@@ -100,7 +100,7 @@ static int run(void *arguments, cli_io *io)
 static void defaults(void *arguments)
 {
     struct args *a = arguments;
-    rf_score_defaults(&a->o);
+    rf_logprob_defaults(&a->o);
 }
 
 #define A(field) offsetof(struct args, field)

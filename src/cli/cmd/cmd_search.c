@@ -57,7 +57,7 @@ static rf_status open_both(job *j)
     if (status) return status;
     rf_index_query_options(j->index, j->model, &o);
     status = cli_query_prompt(j->io, j->model, j->a->query_prompt, j->a->query_prompt_name, &o);
-    return status ? status : rf_embed_settle(j->model, &o, &j->o, why);
+    return status ? status : rf_embed_resolve(j->model, &o, &j->o, why);
 }
 
 static rf_status print(const job *j, uint64_t query, const rf_hit *h)

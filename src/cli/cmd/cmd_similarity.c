@@ -37,7 +37,7 @@ static rf_status compare(const struct args *a, cli_io *io, rf_pipeline *p, cli_v
     if (files == 2 && !strcmp(a->files.item[0], "-") && !strcmp(a->files.item[1], "-"))
         return rf_fail(&io->why, RF_EARG, "similarity - -: expected standard input once, got it twice: put one of the "
                        "two into a file");
-    rf_status status = cli_embedding_settle(io, p, &a->embedding, &o);
+    rf_status status = cli_embedding_resolve(io, p, &a->embedding, &o);
     if (!status) status = cli_vectors_read(io, p, &o, files ? a->files.item[0] : "-", a->input_format, x);
     if (!status && files > 1) status = cli_vectors_read(io, p, &o, a->files.item[1], a->input_format, y);
     if (!status && !cli_stopped() && a->pairs && x->n != y->n)

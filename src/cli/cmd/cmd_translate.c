@@ -216,7 +216,7 @@ static rf_status answer(void *user, const cli_texts *in)
 
 /* ---- given translations ------------------------------------------------------------------------------------------ */
 
-static rf_status print_score(const job *j, const char *text, size_t size, const rf_text_score *s)
+static rf_status print_score(const job *j, const char *text, size_t size, const rf_text_logprob *s)
 {
     rf_error *why = &j->io->why;
     const double mean = s->n ? s->total / (double)s->n : 0;
@@ -240,9 +240,9 @@ static rf_status print_score(const job *j, const char *text, size_t size, const 
 static rf_status score_pair(const job *j, const cli_texts *in, const char *text, size_t size, const char *line,
                             size_t bytes)
 {
-    const rf_text_score *s;
+    const rf_text_logprob *s;
     rf_error inner = {0};
-    const rf_status status = rf_score_translation(j->m.pipeline, text, size, line, bytes, &j->t, &s, &inner);
+    const rf_status status = rf_logprob_translation(j->m.pipeline, text, size, line, bytes, &j->t, &s, &inner);
     if (status) return cli_texts_fail(in, cli_texts_number(in), &j->io->why, &inner);
     return print_score(j, line, bytes, s);
 }

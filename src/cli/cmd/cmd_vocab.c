@@ -32,7 +32,7 @@ typedef struct job {
 } job;
 
 /* A running training would replace this tokenizer by its own. */
-static rf_status must_be_idle(const job *j)
+static rf_status check_idle(const job *j)
 {
     if (!rf_run_alive(j->a->output)) return RF_OK;
     return rf_fail(&j->io->why, RF_EBUSY,
@@ -59,7 +59,7 @@ static rf_status prepare_folder(job *j)
         return rf_fail(why, RF_EIO,
                        "%.200s: contains weights, which need the tokens that they were trained with; choose another "
                        "folder", a->output);
-    if (must_be_idle(j)) return why->code;
+    if (check_idle(j)) return why->code;
     const char *old = a->overwrite ? NULL : rf_tokenizer_found(j->io->ctx, a->output);
     if (old)
         return rf_fail(why, RF_EIO, "%.200s/%s: exists, and models trained with it need it; --overwrite replaces it",
@@ -95,7 +95,7 @@ static void learning(void *user, int32_t done, int32_t size)
 }
 
 /* The folder may contain only its settings: rf_tokenizer_found searches for the main file. */
-static rf_status must_be_new(const job *j, const rf_tokenizer *t)
+static rf_status check_new(const job *j, const rf_tokenizer *t)
 {
     char path[4096];
     for (const char *const *file = rf_tokenizer_files(t); !j->a->overwrite && *file; file++) {
@@ -110,8 +110,8 @@ static rf_status must_be_new(const job *j, const rf_tokenizer *t)
 
 static rf_status save(job *j, const rf_tokenizer *t)
 {
-    if (must_be_new(j, t)) return j->io->why.code;
-    if (must_be_idle(j)) return j->io->why.code;
+    if (check_new(j, t)) return j->io->why.code;
+    if (check_idle(j)) return j->io->why.code;
     if (j->made && mkdir(j->a->output, 0777) && errno != EEXIST)
         return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot create the folder: %s", j->a->output, strerror(errno));
     const char *old = rf_tokenizer_displaces(t, j->a->output);

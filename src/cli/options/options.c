@@ -114,7 +114,7 @@ void cli_consider(cli_nearest *near, const char *word)
     }
 }
 
-static void consider_options(cli_nearest *near, const cli_option *o)
+static void compare_options(cli_nearest *near, const cli_option *o)
 {
     for (; o && o->kind; o++) {
         if (o->kind == CLI_OPERANDS) continue;
@@ -131,9 +131,9 @@ static rf_status unknown(const cli_parsed *p, const char *name, size_t size, rf_
     const char *advice = p->command ? cli_trainer_advice(p->command->name, typed) : NULL;
     if (advice)
         return rf_fail(why, RF_EARG, "--%s is not an option of roformer %s: %s", typed, p->command->name, advice);
-    if (p->command) consider_options(&near, p->options);
-    else consider_options(&near, cli_before_options);
-    consider_options(&near, cli_common_options);
+    if (p->command) compare_options(&near, p->options);
+    else compare_options(&near, cli_before_options);
+    compare_options(&near, cli_common_options);
     if (near.best) return rf_fail(why, RF_EARG, "unknown option --%s; did you mean --%s?", typed, near.best);
     if (p->command)
         return rf_fail(why, RF_EARG, "unknown option --%s (see roformer %s --help)", typed, p->command->name);

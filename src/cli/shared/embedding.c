@@ -7,7 +7,7 @@ rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const c
     if (!text && !name) return RF_OK;
     o->prompt = text;
     o->prompt_name = name;
-    if (!rf_embed_settle(p, o, o, &inner)) return RF_OK;
+    if (!rf_embed_resolve(p, o, o, &inner)) return RF_OK;
     return rf_fail(&io->why, inner.code, "query: %.300s", inner.text);
 }
 
@@ -20,7 +20,7 @@ static void note_causal(const cli_io *io, const rf_pipeline *p)
              "token's; --pooling mean says that this is meant");
 }
 
-rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out)
+rf_status cli_embedding_resolve(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out)
 {
     const cli_parsed *parsed = io->parsed;
     rf_embed_defaults(out);
@@ -33,7 +33,7 @@ rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *
     out->layer_norm = given->layer_norm;
     out->prompt = given->prompt;
     out->prompt_name = given->prompt_name;
-    return rf_embed_settle(p, out, out, &io->why);
+    return rf_embed_resolve(p, out, out, &io->why);
 }
 
 rf_status cli_query_tokens(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, size_t *tokens,

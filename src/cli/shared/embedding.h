@@ -47,8 +47,8 @@ typedef struct cli_embedding {
 /* Changes the options for lines to those for a query, by its prompt or the name of its prompt; io->why on failure. */
 rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const char *name, rf_embed_options *o);
 
-/* The settled options of rf_embed_texts (rf_embed_settle), with normalize as in the folder; io->why on failure. */
-rf_status cli_embedding_settle(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out);
+/* The settled options of rf_embed_texts (rf_embed_resolve), with normalize as in the folder; io->why on failure. */
+rf_status cli_embedding_resolve(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out);
 
 /* Number of tokens of a query itself: blanks and control characters have none, and search finds nothing for them. */
 rf_status cli_query_tokens(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, size_t *tokens,

@@ -247,7 +247,7 @@ static rf_status check_order(const rf__labeled *l, const rf__records *r, rf_erro
     return RF_OK;
 }
 
-static rf_status settle_labels(rf__labeled *l, const rf__records *r, rf_error *why)
+static rf_status resolve_labels(rf__labeled *l, const rf__records *r, rf_error *why)
 {
     rf_status status = RF_OK;
     const char *given = l->o->labels ? l->o->labels : l->preset.labels;
@@ -493,7 +493,7 @@ rf_status rf__labeled_train(rf__labeled *l, const rf_tokenizer *t, int64_t max_l
     if (!status && folds && r.n < (size_t)l->o->k_fold)
         status = rf_fail(why, RF_EDATA, "%.150s: expected at least one example for each of %lld folds, got %zu",
                          r.path, (long long)l->o->k_fold, r.n);
-    if (!status) status = settle_labels(l, &r, why);
+    if (!status) status = resolve_labels(l, &r, why);
     if (!status) status = open_teacher(l, &r, why);
     if (!status) status = fill_training(l, &r, t, max_length, train, dev, why);
     if (!status && l->taught) status = rf__records_judge(&r, 0, why);
@@ -508,7 +508,7 @@ rf_status rf__labeled_train(rf__labeled *l, const rf_tokenizer *t, int64_t max_l
 rf_status rf__labeled_items(rf__labeled *l, const rf_tokenizer *t, int64_t max_length, rf__records *r,
                              bool with_labels, rf__items *out, rf_error *why)
 {
-    rf_status status = r->n ? settle_labels(l, r, why) : rf__records_judge(r, 0, why);
+    rf_status status = r->n ? resolve_labels(l, r, why) : rf__records_judge(r, 0, why);
     if (!status) status = fill(l, r, t, max_length, with_labels, NULL, true, out, why);
     if (!status && !with_labels) status = keep_names(l, r, out, why);
     note_form(l, r);

@@ -275,8 +275,8 @@ static int column(const char *expected, const char *const *usual, const row *hea
     return -1;
 }
 
-static rf_status must_have(const rf__records *r, int found, const char *what, const char *expected, const row *head,
-                           rf_error *why)
+static rf_status check_column(const rf__records *r, int found, const char *what, const char *expected, const row *head,
+                              rf_error *why)
 {
     if (found >= 0 && (!head->n || (size_t)found < head->n)) return RF_OK;
     if (found >= 0)
@@ -380,11 +380,12 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
     if (p->id < 0 && !l->id) p->id = -1;                                    /* two columns "id" count as none */
     p->fields = head->n;
     if (p->text < 0) status = check_separator(r, l, d, head, true, why);
-    if (!status) status = must_have(r, p->text, "text", l->text, head, why);
-    if (!status && (l->pair || l->pairs || p->pair == -2)) status = must_have(r, p->pair, "pair", l->pair, head, why);
+    if (!status) status = check_column(r, p->text, "text", l->text, head, why);
+    if (!status && (l->pair || l->pairs || p->pair == -2))
+        status = check_column(r, p->pair, "pair", l->pair, head, why);
     const bool may_lack = rf__label_may_lack(l->format->label) && !l->label && p->label == -1;
-    if (!status && l->with_labels && !may_lack) status = must_have(r, p->label, "label", l->label, head, why);
-    if (!status && l->id && !l->with_labels) status = must_have(r, p->id, "id", l->id, head, why);
+    if (!status && l->with_labels && !may_lack) status = check_column(r, p->label, "label", l->label, head, why);
+    if (!status && l->id && !l->with_labels) status = check_column(r, p->id, "id", l->id, head, why);
     return status;
 }
 

@@ -112,8 +112,8 @@ static void store_row(float *y, const double *x, int64_t n)
 }
 
 /* The contributions of dS (through the score) and P K (through the value) to the tables. */
-static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k,
-                        const double *o, int64_t t, int64_t s, double ds, double kp)
+static void relative_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k,
+                          const double *o, int64_t t, int64_t s, double ds, double kp)
 {
     const int64_t r = related(a, t, s), D = a->width;
     if (g->query) add_to_row(g->query + r * g->query_stride, (double)a->scale * ds, q, D);
@@ -157,7 +157,7 @@ void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g,
             add(dk + s * all, scaled, q, all);
             if (is && is->query) add_row(dq, scaled, is->query + related(a, t, s) * is->query_stride, D);
             if (is && is->key) add_row(dk + s * all, scaled, is->key + related(a, t, s) * is->key_stride, D);
-            if (is && g->relative) relate_back(a, g->relative, q, kv, o, t, s, ds, keep(a, t, s) * p[s]);
+            if (is && g->relative) relative_back(a, g->relative, q, kv, o, t, s, ds, keep(a, t, s) * p[s]);
         }
         if (a->cos) rotate(a, dq, a->q_row[t], -1);
         store_row(g->dq + t * g->dq_stride, dq, D);

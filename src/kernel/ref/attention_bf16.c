@@ -114,8 +114,8 @@ void rfk_ref_attention_bf16(const rfk_attention *a, int64_t first, int64_t last,
 
 /* The contributions of dS (through the score) and K P (through the value) to the tables.  q contains scale log2(e)
  * already. */
-static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k,
-                        const double *o, int64_t r, double ds, double kp)
+static void relative_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k,
+                          const double *o, int64_t r, double ds, double kp)
 {
     if (g->query) add_to_row(g->query + r * g->query_stride, 0.69314718055994531 * ds, q, a->width);
     if (g->key) add_to_row(g->key + r * g->key_stride, (double)a->scale * ds, k, a->width);
@@ -162,7 +162,7 @@ void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_gra
             if (is && is->query) add_row(dq, exact, is->query + r * is->query_stride, D);
             if (is && is->key)
                 add_row(dk + s * all, exact * (double)(a->scale * 1.44269504F), is->key + r * is->key_stride, D);
-            if (is && g->relative) relate_back(a, g->relative, q, kv, o, r, exact, kept * P);
+            if (is && g->relative) relative_back(a, g->relative, q, kv, o, r, exact, kept * P);
         }
         store_unrotated(a, g->dq + t * g->dq_stride, dq, a->cos ? a->q_row : NULL, t, (double)a->scale);
         for (int64_t i = 0; i < a->width2; i++) g->dq2[t * g->dq2_stride + i] = (float)((double)a->scale * dq[D + i]);

@@ -86,7 +86,7 @@ rf_status rf__linear_attention_fits(const rf_ctx *ctx, const rf_config *c, doubl
                    rf_ctx_threads(ctx), 1e-9 * left);
 }
 
-bool rf__linear_attention_wasteful(const rf_config *c, int64_t T)
+bool rf__linear_attention_slower(const rf_config *c, int64_t T)
 {
     enum { FAR = 16 };                                  /* about three times the multiplications of all causal pairs */
     return rf__config_linear_attention(c, -1) && rf__linear_attention_columns(c) / FAR >= T;

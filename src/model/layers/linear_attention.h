@@ -35,7 +35,7 @@ double rf__linear_attention_left(const rf_ctx *ctx, const rf_config *c, int64_t 
 rf_status rf__linear_attention_fits(const rf_ctx *ctx, const rf_config *c, double left, rf_error *why);
 
 /* Whether exact attention over all pairs would take far less time than this many features, for texts of T tokens. */
-bool rf__linear_attention_wasteful(const rf_config *c, int64_t T);
+bool rf__linear_attention_slower(const rf_config *c, int64_t T);
 
 /* [N,3C] -> [N,C]; spec has the angles. underflows is incremented. */
 rf_tensor *rf__linear_attention_forward(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv,

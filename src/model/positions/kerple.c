@@ -12,13 +12,13 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_attention_spec *s
     spec->relative_bias = rf_kernel_bias(g, at->weight[0], at->weight[1], spec->clip, power);
 }
 
-static void relate_log(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void set_log_bias(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     relate(g, at, spec, 0);
 }
 
-static void relate_power(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void set_power_bias(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     relate(g, at, spec, 1);
@@ -44,7 +44,7 @@ static const rf_param_row rows[] = {{"attention.self.bias_scale", "H", RF_INIT_M
       .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_SYMMETRIC | RF_POSITION_EXTENSION, \
       .layer = rows, .fill = start, .cost = cost,
 const rf_position rf__position_kerple_log =
-    KERPLE("log", "score(m,n) = <q_m, k_n> / sqrt D - p_h log(1 + q_h |n - m|)") .relate = relate_log };
+    KERPLE("log", "score(m,n) = <q_m, k_n> / sqrt D - p_h log(1 + q_h |n - m|)") .relate = set_log_bias };
 const rf_position rf__position_kerple_power =
-    KERPLE("power", "score(m,n) = <q_m, k_n> / sqrt D - p_h |n - m|^q_h") .relate = relate_power };
+    KERPLE("power", "score(m,n) = <q_m, k_n> / sqrt D - p_h |n - m|^q_h") .relate = set_power_bias };
 #undef KERPLE

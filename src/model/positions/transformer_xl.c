@@ -57,7 +57,7 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     spec->relative_bias = table[1];
 }
 
-static void relate_segments(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void set_segments(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     const int64_t H = at->config->num_attention_heads, types = at->config->type_vocab_size;
     float *own = rf__push(g, (size_t)(at->N * H * types), sizeof *own);
@@ -117,7 +117,7 @@ const rf_position rf__position_xlnet = {
     .layer = net,
     .extent = two,
     .check = even,
-    .relate = relate_segments,
+    .relate = set_segments,
     .key_columns = segment_columns,
     .cost = cost,
 };

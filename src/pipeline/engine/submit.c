@@ -113,7 +113,7 @@ rf_status rf_engine_embed(rf_engine *e, const char *const text[], const size_t b
     rf_status status = rf__pipeline_check(e->pipeline, text, n, why);
     if (!status) status = new_job(e, &rf__job_vectors, job_options, &j, why);
     if (status) return status;
-    status = rf_embed_settle(e->pipeline, options, &j->o, why);
+    status = rf_embed_resolve(e->pipeline, options, &j->o, why);
     if (!status) status = rf__embed_encode(e->pipeline, &j->o, text, bytes, n, &j->window, &j->report, why);
     j->o.prompt = NULL;                                               /* somebody else's; it is in the tokens */
     if (!status) return submit(e, j, out, why);
@@ -172,7 +172,7 @@ rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t st
     rf_status status = rf__pipeline_check(e->pipeline, id, n, why);
     if (!status) status = new_job(e, &rf__job_vectors, job_options, &j, why);
     if (status) return status;
-    status = rf_embed_settle(e->pipeline, options, &j->o, why);
+    status = rf_embed_resolve(e->pipeline, options, &j->o, why);
     j->o.prompt = NULL;
     if (!status && n) status = check_ids(j, id, start, n, why);
     if (!status) status = copy_ids(j, id, start, n, why);

@@ -11,12 +11,12 @@ static bool is_stuck(srv_server *s)
 {
     bool stuck = false;
     for (int i = 0; i < s->o.models && !stuck; i++) {
-        srv_model *m = srv_model_take(s, i);
+        srv_model *m = srv_model_acquire(s, i);
         if (!m) continue;
         rf_engine_state state = {.running = 0};
         rf_engine_get_state(m->engine, &state);
         stuck = state.running && state.running_seconds > (double)s->o.limits.watchdog;
-        srv_model_give(m);
+        srv_model_release(m);
     }
     return stuck;
 }
@@ -137,10 +137,10 @@ static void put_abilities(srv_text *t, const srv_model *m)
 
 static void put_model(srv_text *t, srv_server *s, const char *name, int slot, bool alias)
 {
-    srv_model *m = alias ? NULL : srv_model_take(s, slot);
+    srv_model *m = alias ? NULL : srv_model_acquire(s, slot);
     srv_puts(t, "{");
     if (m) put_abilities(t, m);
-    if (m) srv_model_give(m);
+    if (m) srv_model_release(m);
     srv_puts(t, "\"id\":");
     srv_put_string(t, name, strlen(name));
     pthread_rwlock_rdlock(&s->slots);

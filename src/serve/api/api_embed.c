@@ -150,7 +150,7 @@ static bool read_inputs(srv_request *r, embedding *x, const json_t *list, bool t
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static bool settle(srv_request *r, embedding *x, const json_t *in)
+static bool resolve(srv_request *r, embedding *x, const json_t *in)
 {
     rf_error why = {0};
     const int64_t D = rf_pipeline_width(r->model->pipeline), dimensions = srv_int(in, "dimensions", -1);
@@ -163,7 +163,7 @@ static bool settle(srv_request *r, embedding *x, const json_t *in)
     x->o.normalize = x->style == OPENAI || x->style == SIMILARITY || srv_bool(in, "normalize", true);
     x->o.prompt_name = srv_string(in, "prompt_name");
     if (x->o.prompt_name && !*x->o.prompt_name) x->o.prompt_name = NULL;
-    if (!rf_embed_settle(r->model->pipeline, &x->o, &x->o, &why)) return true;
+    if (!rf_embed_resolve(r->model->pipeline, &x->o, &x->o, &why)) return true;
     return srv_fail(r, &why), false;
 }
 
@@ -252,7 +252,7 @@ static void embed(srv_request *r, style how, const json_t *list, const json_t *o
     x->style = how;
     x->name = how == OPENAI ? "input" : how == SIMILARITY ? "sentences" : "inputs";
     const bool truncate = srv_bool(options, "truncate", r->s->o.auto_truncate), left = cuts_left(options);
-    if (!settle(r, x, options) || !read_inputs(r, x, list, truncate, left)) return;
+    if (!resolve(r, x, options) || !read_inputs(r, x, list, truncate, left)) return;
     if (x->texts.n && (!truncate || left) && !tokenize(r, x, truncate, left)) return;
     srv_cut_texts(r, &x->texts);
     const char *format = srv_string(options, "encoding_format");
@@ -335,7 +335,7 @@ static void compute_all(srv_call *c, rf_pipeline *p)
 void srv_api_embed_all(srv_request *r)
 {
     embedding y = {.style = TEI};
-    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !srv_need_vectors(r) || !settle(r, &y, r->in)) return;
+    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !srv_need_vectors(r) || !resolve(r, &y, r->in)) return;
     all_tokens *x = srv_own(r, sizeof *x, free_all);
     if (!x) return;
     x->call = (srv_call){.r = r, .compute = compute_all};

@@ -33,7 +33,7 @@ void srv_request_release(srv_request *r)
     srv_job_free(r);
     srv_let_go(r);
     if (r->free_own) r->free_own(r->own);
-    if (r->model) srv_model_give(r->model);
+    if (r->model) srv_model_release(r->model);
     srv_stream_free(r->stream);
     json_decref(r->in);
     srv_text_clear(&r->out);

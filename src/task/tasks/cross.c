@@ -228,7 +228,7 @@ static bool has_metric(const rf__labeled *l, const char *name)
     return l->scored && (rf__is_among(of_pairs, name) || (!l->graded && rf__is_among(of_classes, name)));
 }
 
-static const char *why_not(const rf__labeled *l)
+static const char *no_metric(const rf__labeled *l)
 {
     return l->scored ? "the examples are pairs of texts" : "the examples are lists of documents";
 }
@@ -294,7 +294,7 @@ const rf__task rf__task_cross = {
     .other_metric = "ndcg_at_10",
     .evaluate = evaluate,
     .has_metric = has_metric,
-    .why_not = why_not,
+    .no_metric = no_metric,
     .probabilities = rf__task_sigmoid,
     .function = "Sigmoid",
     .columns = "score",

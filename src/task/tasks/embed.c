@@ -65,7 +65,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     const float score = rf__vectors_score_of(m);
     const int64_t negatives = m->bad ? -1 : negatives_of(m, &list);
     int32_t row;
-    rf_status status = rf__vectors_taught(m, out, &row, why);
+    rf_status status = rf__vectors_teacher_row(m, out, &row, why);
     if (status) return status;
     check_example(m, out, score, negatives);
     if (m->bad || negatives < 0) return RF_OK;

@@ -46,7 +46,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     rf__vectors_agree(m, out, score);
     if (m->bad) return RF_OK;
     int32_t row;
-    rf_status status = rf__vectors_taught(m, out, &row, why);
+    rf_status status = rf__vectors_teacher_row(m, out, &row, why);
     if (status || m->bad) return status;
     status = rf__items_text(out, r->text, none, why);
     if (!status) status = rf__items_text(out, r->pair, none, why);

@@ -51,7 +51,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
 static bool has_entities(const rf__labeled *l) { return rf__tags_are_entities(rf__labeled_names(l), (int64_t)l->n); }
 static bool has_metric(const rf__labeled *l, const char *name) { return !strcmp(name, "accuracy") || has_entities(l); }
 
-static const char *why_not(const rf__labeled *l)
+static const char *no_metric(const rf__labeled *l)
 {
     return has_entities(l) ? NULL : "its tags name no entities (B-TYPE, I-TYPE, ...)";
 }
@@ -148,7 +148,7 @@ const rf__task rf__task_tag = {
     .metric = "f1",
     .evaluate = evaluate,
     .has_metric = has_metric,
-    .why_not = why_not,
+    .no_metric = no_metric,
     .remark = remark,
     .columns = "tags",
     .between = ' ',

@@ -42,7 +42,7 @@ static int by_count(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static bool give_codes(layout *l)
+static bool assign_codes(layout *l)
 {
     uint64_t *order = rf__calloc(l->ctx, CHARACTERS, sizeof *order);
     l->code = rf__calloc(l->ctx, CHARACTERS, sizeof *l->code);
@@ -237,7 +237,7 @@ rf_status rf__dictionary_lay_out(const rf_ctx *ctx, rf_dictionary_entry *entry, 
         if (entry[i].parent >= l.ids) l.ids = (size_t)entry[i].parent + 1;
         damaged |= entry[i].c >= CHARACTERS;
     }
-    bool done = !damaged && give_codes(&l) && number_values(&l) && gather(&l, &damaged) && find_bases(&l);
+    bool done = !damaged && assign_codes(&l) && number_values(&l) && gather(&l, &damaged) && find_bases(&l);
     if (done) full = l.values > RF_DICTIONARY_VALUES || !place(&l);
     if (done && !full) damaged = !find_units(&l);
     done = done && !full && !damaged && finish(&l, h, file, size);

@@ -186,7 +186,7 @@ static rf_status find_dictionary(rf_tokenizer_folder *f, jieba *t)
 }
 
 /* Marks the words of the dictionary and the characters that are tokens. */
-static rf_status know_words(jieba *t, const char *name, rf_error *why)
+static rf_status mark_words(jieba *t, const char *name, rf_error *why)
 {
     const rf_vocab *v = &t->pieces.vocab;
     t->known = rf__calloc(t->pieces.base.ctx, t->dictionary.header->units, sizeof *t->known);
@@ -282,7 +282,7 @@ static rf_status open_it(rf_tokenizer_folder *f, rf_tokenizer **out)
     rf__jieba_wobert_normal(&t->told, &t->pieces.normal);
     if (!status) status = find_dictionary(f, t);
     if (!status) status = check_dictionary(f, t);
-    if (!status) status = know_words(t, f->path, f->why);
+    if (!status) status = mark_words(t, f->path, f->why);
     if (status) rf_tokenizer_free(any);
     else *out = any;
     return status;
@@ -302,7 +302,7 @@ rf_status rf__jieba_learned(const rf_tokenizer_trainer *from, const char *vocab,
     rf__jieba_normal(&t->run, &t->pieces.options);
     t->own = from->options.dictionary != NULL;
     status = rf__dictionary_open(ctx, rf__jieba_dictionary(&from->options, ctx), &t->dictionary, why);
-    if (!status) status = know_words(t, "vocabulary", why);
+    if (!status) status = mark_words(t, "vocabulary", why);
     if (status) rf_tokenizer_free(any);
     else *out = any;
     return status;

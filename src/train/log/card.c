@@ -290,7 +290,7 @@ static void stages(FILE *f, const rf__card *c)
 }
 
 /* Options that every reader looks for, and those that differ from their defaults. */
-static bool worth_a_line(const char *name, const json_t *value, const json_t *usual)
+static bool is_listed(const char *name, const json_t *value, const json_t *usual)
 {
     static const char *const always[] = {
         "learning_rate", "per_device_train_batch_size", "tokens_per_batch", "max_length", "num_train_epochs",
@@ -310,7 +310,7 @@ static void list_options(FILE *f, const json_t *options, const json_t *usual, bo
         bool said = json_is_array(value) || json_is_object(value);
         for (size_t i = 0; i < RF_COUNT(of_tokens) && !tokens; i++) said = said || !strcmp(name, of_tokens[i]);
         for (size_t i = 0; i < RF_COUNT(elsewhere_said); i++) said = said || !strcmp(name, elsewhere_said[i]);
-        if (said || !worth_a_line(name, value, json_object_get(usual, name))) continue;
+        if (said || !is_listed(name, value, json_object_get(usual, name))) continue;
         char *number = json_is_string(value) ? NULL : rf__json_dump(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
         fprintf(f, "| `%s` | ", name);
         plain(f, json_is_string(value) ? json_string_value(value) : number ? number : "");

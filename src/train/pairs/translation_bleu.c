@@ -116,7 +116,7 @@ static rf_status compute_bleu(rf__run *r, const scoring *x, rf_comm *comm, doubl
 }
 
 /* Combines the results of all ranks. Weights without finite results have no BLEU, which is not a failure. */
-static rf_status settle(rf_comm *comm, rf_status status, bool *finite, rf_error *why)
+static rf_status agree_on(rf_comm *comm, rf_status status, bool *finite, rf_error *why)
 {
     unsigned strange = status == RF_ENUMERIC;
     const rf_status agreed = rf__agree(comm, strange ? RF_OK : status, why);
@@ -138,7 +138,7 @@ rf_status rf__translation_bleu(rf__run *r, bool alone, double *bleu, rf_error *w
     bool finite = false;
     rf_status status = rf__agree(comm, begin(r, &x, &m, why), why);
     if (!status) status = translate_all(r, &x, alone, why);
-    if (status != RF_ESTOPPED) status = settle(comm, status, &finite, why);
+    if (status != RF_ESTOPPED) status = agree_on(comm, status, &finite, why);
     *bleu = NAN;
     if (!status && finite) status = compute_bleu(r, &x, comm, bleu, why);
     for (int64_t i = 0; x.text && i < x.done; i++)

@@ -240,7 +240,7 @@ static rf_status begin(rf__run *r, rf_error *why)
 
 /* ---- the first step ---- */
 
-static void settle_position(rf__run *r, const rf__pair_training *t)
+static void restore_position(rf__run *r, const rf__pair_training *t)
 {
     rf__data_position *at = &r->state.position;
     if (*r->from && !same_pairs(r, t)) {
@@ -253,7 +253,7 @@ static void settle_position(rf__run *r, const rf__pair_training *t)
 }
 
 /* A run that ended early is not continued, unless the caller requests more steps. */
-static void settle_steps(rf__run *r, rf__pair_training *t)
+static void count_steps(rf__run *r, rf__pair_training *t)
 {
     const rf_train_options *o = &r->o;
     int64_t source;
@@ -265,7 +265,7 @@ static void settle_steps(rf__run *r, rf__pair_training *t)
     const bool more = o->given && (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
     if (!more && r->state.patience.stale && r->state.max_steps == r->state.step) return;
     const double epochs_left = o->num_train_epochs - rf__run_epoch(r);
-    rf__run_settle_steps(r, o->num_train_epochs * tokens / each, epochs_left * tokens / each);
+    rf__run_resolve_steps(r, o->num_train_epochs * tokens / each, epochs_left * tokens / each);
 }
 
 static rf_status need_held_out(rf__run *r, const rf__pair_training *t, rf_error *why)
@@ -339,8 +339,8 @@ static rf_status open_job(rf__run *r, rf_error *why)
     if (!status) status = rf__same(r->o.comm, data_hash(t), "another text", why);
     if (status) return status;
     report_bleu(r);
-    settle_position(r, t);
-    settle_steps(r, t);
+    restore_position(r, t);
+    count_steps(r, t);
     r->order = rf__order_key(r->o.seed);
     r->train_samples = (int64_t)t->train.n;
     r->eval_samples = (int64_t)t->held.n;

@@ -35,7 +35,7 @@ static rf_status loss_of(rf__run *r, const rf__pairs *p, double *loss, rf_error 
     return status;
 }
 
-static rf_status ask_model(rf__run *r, const rf__pair_training *t, rf_error *why)
+static rf_status compare_by_loss(rf__run *r, const rf__pair_training *t, rf_error *why)
 {
     double given, other;
     const rf__pairs x = exchanged(&t->train);
@@ -69,7 +69,7 @@ static double surprise(const rf__pairs *p, double *const nats[RF__SIDES])
     return tokens > 0 ? sum / tokens : 0;
 }
 
-static rf_status ask_words(rf__run *r, const rf__pair_training *t, rf_error *why)
+static rf_status compare_by_words(rf__run *r, const rf__pair_training *t, rf_error *why)
 {
     const int64_t V = rf_tokenizer_size(r->tokenizer);
     double *all = rf__calloc(r->ctx, (size_t)V, RF__SIDES * sizeof *all);
@@ -92,6 +92,6 @@ rf_status rf__translation_sides(rf__run *r, bool trained, rf_error *why)
     const rf__pair_training *t = r->task;
     rf_status status = RF_OK;
     if (*r->from) return RF_OK;
-    if (t->held.n) status = ask_words(r, t, why);
-    return status || !trained ? status : ask_model(r, t, why);
+    if (t->held.n) status = compare_by_words(r, t, why);
+    return status || !trained ? status : compare_by_loss(r, t, why);
 }

@@ -341,7 +341,7 @@ static void deliver(rf_graph *g, const struct saved *s, rf_tensor *x, struct gat
         if (sum) rf__copy_into(g, sum, y.x, n);
         for (int64_t h = 1; sum && h < H; h++) rf__sum_into(g, sum, y.x + h * n, n);
     }
-    if (sum != y.x) rf__give(g, y.x, bias ? n : H * n);
+    if (sum != y.x) rf__free_last(g, y.x, bias ? n : H * n);
     if (sum) rf__adjoint(g, x, sum);
 }
 

@@ -36,11 +36,11 @@ static void act_back(rf_graph *g, const struct saved *s, float *dz, int64_t n)
 {
     if (s->z) {
         rf__act_back(g, s->act, dz, dz, s->z, n);
-        rf__give(g, s->z, n);
+        rf__free_last(g, s->z, n);
     }
     if (s->z16) {
         rf__act_back_bf16(g, s->act, dz, s->z16, n);
-        rf__give(g, (float *)(void *)s->z16, halves(n));
+        rf__free_last(g, (float *)(void *)s->z16, halves(n));
     }
 }
 
@@ -79,7 +79,7 @@ void rf__linear_back(rf_graph *g, rf_node *n)
                                           .c = dw ? dw + first * K : NULL,
                                           .ldc = K,
                                           .type = g->products});
-        rf__give(g, again, N * K);
+        rf__free_last(g, again, N * K);
     }
     if (b && b->tracked) {
         float *db = rf__adjoint_sum(g, b);
@@ -160,7 +160,7 @@ static const struct saved *drop(rf_graph *g, rf_tensor *x)
     const rf_node *made = g->last;
     const struct saved *s = made && made->out == x && made->op == RF_OP(linear) ? made->saved : NULL;
     if (!s || !rf__spent(x) || !(s->z || s->z16)) return NULL;
-    rf__give(g, x->f32, rf__size(x));
+    rf__free_last(g, x->f32, rf__size(x));
     x->f32 = NULL;
     return s;
 }

@@ -52,7 +52,7 @@ void rf__mix_back(rf_graph *g, rf_node *n)
                   &(struct adjoint){g->k, one, n->out->grad, s->c[k]});
         rf__scatter_add(g, d, one, s->id[k], N, width);
     }
-    rf__give(g, one, N * width);
+    rf__free_last(g, one, N * width);
 }
 
 rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], const int32_t *const id[], int64_t N)

@@ -90,7 +90,7 @@ void rf__norm_back(rf_graph *g, rf_node *n)
     }
     rf__scratch_end(g, mark);
 
-    rf__give(g, s->own, N * C);
+    rf__free_last(g, s->own, N * C);
     if (dx) rf__adjoint(g, x, dx);
     if (residual && residual->tracked) {
         if (s->p == 0) rf__adjoint_copy(g, x, ds);
@@ -98,7 +98,7 @@ void rf__norm_back(rf_graph *g, rf_node *n)
     } else if (s->p == 0) {
         rf__adjoint(g, x, ds);
     } else {
-        rf__give(g, ds, N * C);
+        rf__free_last(g, ds, N * C);
     }
 }
 
@@ -141,7 +141,7 @@ static rf_tensor *normalize(rf_graph *g, rf_tensor *x, rf_tensor *residual, doub
                                 beta ? beta->f32 : NULL, (float)eps});
     if (taken) x->f32 = NULL;
     if (sums && residual && rf__spent(residual)) {
-        rf__give(g, residual->f32, N * C);
+        rf__free_last(g, residual->f32, N * C);
         residual->f32 = NULL;
     }
     return track ? rf__record(g, RF_OP(norm), y, RF_IN(x, residual, gamma, beta), &s, sizeof s) : y;

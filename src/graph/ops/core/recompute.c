@@ -19,7 +19,7 @@ struct saved { rf_recompute_body *f; const void *arg; uint32_t drops; };
 struct outer { struct outer *next; rf_tensor *x; float sum[]; };
 
 /* Tensors of the outer tape that the inner one reads and that have no adjoint yet get one outside the arena. */
-static struct outer *hold_outer(rf_graph *g, rf_mark mark)
+static struct outer *save_outer(rf_graph *g, rf_mark mark)
 {
     struct outer *all = NULL;
     for (const rf_node *n = g->last; n && !g->error.code; n = n->older)
@@ -68,7 +68,7 @@ void rf__recompute_back(rf_graph *g, rf_node *n)
     rf_tensor *leaf = rf_constant(g, x->f32, x->rank, x->dim);
     if (!g->error.code) leaf->tracked = x->tracked;
     rf_tensor *y = s->f(g, leaf, s->arg);
-    struct outer *outer = hold_outer(g, mark);
+    struct outer *outer = save_outer(g, mark);
     if (!g->error.code) y->grad = dy;
     rf__walk(g);
     if (g->error.code) {
@@ -83,7 +83,7 @@ void rf__recompute_back(rf_graph *g, rf_node *n)
     g->spare = spare;
     g->drops = drops;
     release_outer(g, outer);
-    rf__give(g, dy, rf__size(n->out));
+    rf__free_last(g, dy, rf__size(n->out));
     if (dx) rf__adjoint(g, x, dx);
 }
 

@@ -63,7 +63,7 @@ void rf__recur_back(rf_graph *g, rf_node *n)
                                               .c = du,
                                               .ldc = W});
     }
-    rf__give(g, before, N * W);
+    rf__free_last(g, before, N * W);
     rf__adjoint(g, z, dz);
 }
 

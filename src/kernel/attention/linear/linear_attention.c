@@ -71,7 +71,7 @@ static void take_query(rfk__linear *a, struct work *w, const rfk__mapping *m, co
 }
 
 /* num = (R phi(q)) S, in the unit of each token. */
-static void meet_state(const rfk__linear *a, struct work *w, const rfk__sum *s, const int32_t *exponent, int64_t n)
+static void apply_state(const rfk__linear *a, struct work *w, const rfk__sum *s, const int32_t *exponent, int64_t n)
 {
     const int64_t wide = rfk__padded(&a->tile, a->width);
     for (int64_t j = 0; j < a->width; j += a->tile.columns)
@@ -82,7 +82,7 @@ static void meet_state(const rfk__linear *a, struct work *w, const rfk__sum *s, 
 
 /* num += mask((R phi(q)) (R psi(k))^T) v for tokens at .. at + n - 1 of the chunk.  Rows of `left` begin with the
  * first. */
-static void meet_chunk(const rfk__linear *a, struct work *w, const rfk__deck *deck, int64_t at, int64_t n)
+static void apply_chunk(const rfk__linear *a, struct work *w, const rfk__deck *deck, int64_t at, int64_t n)
 {
     const int64_t end = at + n, wide = rfk__padded(&a->tile, a->width);
     const int64_t columns = a->tile.columns, stride = a->tile.stride;
@@ -145,8 +145,8 @@ static void causal_part(rfk__linear *a, struct work *w, rfk__head_state *state, 
     }
     if (a->left) memcpy((float *)a->left + first, w->inverse, (size_t)n * sizeof *w->inverse);
     rfk__take_keys(a, &w->key, w->key.u, &v.deck, w->row, first, n, at, true);
-    meet_state(a, w, &v.s, v.deck.exponent + at, n);
-    meet_chunk(a, w, &v.deck, at, n);
+    apply_state(a, w, &v.s, v.deck.exponent + at, n);
+    apply_chunk(a, w, &v.deck, at, n);
     put_out(a, w, first, n);
     state->count += n;
     if (state->count % CHUNK == 0) {
@@ -173,14 +173,14 @@ static void everywhere(rfk__linear *a, struct work *w)
 {
     rfk__mapping m = rfk__mapping_of(a);
     rfk__linear_begin(a->k, w->state, a->features, a->width);
-    rfk__survey(a, &m, &w->key, w->column);
+    rfk__column_statistics(a, &m, &w->key, w->column);
     rfk__linear_keys(a, &w->key, &m, w->state, w->row, w->block, w->part);
     const rfk__view v = rfk__state_view(&a->tile, w->state, a->features, a->width);
     for (int64_t first = 0; first < a->tokens; first += CHUNK) {
         const int64_t n = rf__min64(CHUNK, a->tokens - first);
         rfk__load(a, &w->query, a->q, first, n);
         for (int64_t t = 0; t < n; t++) take_query(a, w, &m, v.z, first + t, t, 0);
-        meet_state(a, w, &v.s, NULL, n);
+        apply_state(a, w, &v.s, NULL, n);
         put_out(a, w, first, n);
     }
 }

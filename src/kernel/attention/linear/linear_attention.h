@@ -176,8 +176,8 @@ void rfk__rotate_features(const rfk__linear *a, float *y, const float *x, int64_
 
 /* Factor of a sum after a chunk of RFK__CHUNK tokens, or of the backward pass's chunk: [f], or NULL; one number; and a
  * sum of the forward pass. */
-const float *rfk__fading(const rfk__linear *a, bool back);
-void rfk__fade_one(float *high, float *low, float power);
+const float *rfk__decay_powers(const rfk__linear *a, bool back);
+void rfk__decay_one(float *high, float *low, float power);
 void rfk__fade(const rfk__linear *a, rfk__sum *sum);
 
 /* A row of q or k if they are rotated before the map. */
@@ -188,16 +188,16 @@ void rfk__see(const rfk__feature_map *map, rfk__mapping *m, const float *u);
 rfk__mapping rfk__mapping_of(const rfk__linear *a);
 
 /* Computes what M or the columns need of all keys of an encoder; column: [3, f]. */
-void rfk__survey(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column);
+void rfk__column_statistics(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column);
 
 /* The same from the u that a survey stored, if it did. */
 rfk__features rfk__load_surveyed(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first,
                                  int64_t n);
 
 /* Columns at .. at + n - 1 of a deck from rows of f features with stride `stride`, and values of row i. */
-void rfk__deal_features(const rfk__tiles *tile, float *feature, const float *x, int64_t stride, int64_t at, int64_t n,
+void rfk__pack_features(const rfk__tiles *tile, float *feature, const float *x, int64_t stride, int64_t at, int64_t n,
                         int64_t features);
-void rfk__deal_value(const rfk__tiles *tile, float *value, int64_t i, const float *v, int64_t width);
+void rfk__pack_value(const rfk__tiles *tile, float *value, int64_t i, const float *v, int64_t width);
 
 /* sum = sum + sum_t feature_t value_t^T 2^(e_t - unit), t < n.  block: [RISE, stride], part: [RISE, columns]. */
 void rfk__advance(const rfk__tiles *tile, rfk__sum *sum, const rfk__deck *deck, int64_t n, int32_t unit,

@@ -113,7 +113,7 @@ size_t rfk__linear_back_scratch(const rfk__linear *a)
 /* ---- layouts and sums -------------------------------------------------------------------------------------------- */
 
 /* Copies row i of a side to by_row. */
-static void deal_row(const rfk__linear *a, const struct side *s, int64_t i)
+static void pack_side_row(const rfk__linear *a, const struct side *s, int64_t i)
 {
     const float *x = s->rotated.x + i * stride_of(a);
     for (int64_t j = 0; j < a->features; j += a->tile.columns)
@@ -176,12 +176,12 @@ static void advance(const rfk__linear *a, struct work *w, int64_t n, int32_t uni
 static void fade(const rfk__linear *a, rfk__sum *sum)
 {
     const int64_t columns = a->tile.columns, D = a->width;
-    const float *power = rfk__fading(a, true);
+    const float *power = rfk__decay_powers(a, true);
     for (int64_t i = 0; power && i < a->features; i++)
         for (int64_t j = 0; j < D; j++) {
             const int64_t at = i / columns * columns * D + j * columns + i % columns;
             float none = 0;
-            rfk__fade_one(sum->high + at, sum->low ? sum->low + at : &none, power[i]);
+            rfk__decay_one(sum->high + at, sum->low ? sum->low + at : &none, power[i]);
         }
 }
 
@@ -208,7 +208,7 @@ static void take_query(const rfk__linear *a, const rfk__linear_grad *d, struct w
     if (inverse == 0) memset(to, 0, (size_t)D * sizeof *o);
     else a->k->scale(to, o, inverse, D);
     rfk__rotate_features(a, w->q.rotated.x + i * stride_of(a), q, t, 1, RFK__QUERY, i);
-    deal_row(a, &w->q, i);
+    pack_side_row(a, &w->q, i);
 }
 
 static void take_key(const rfk__linear *a, struct work *w, int64_t t, int64_t i)
@@ -220,7 +220,7 @@ static void take_key(const rfk__linear *a, struct work *w, int64_t t, int64_t i)
 }
 
 /* y = rows S^T or G^T, for rows of D columns. */
-static void meet_sum(const rfk__linear *a, const rfk__sum *sum, const rfk__rows *rows, const rfk__rows *y, int64_t n)
+static void times_sum(const rfk__linear *a, const rfk__sum *sum, const rfk__rows *rows, const rfk__rows *y, int64_t n)
 {
     for (int64_t i = 0; i < a->features; i += a->tile.columns)
         rfk__multiply(&a->tile, y->x + i, stride_of(a), rows, 0, n, sum->high + i * a->width, false);
@@ -232,7 +232,7 @@ static void add_value_adjoints(const rfk__linear *a, struct work *w, int64_t n)
     const int64_t Dw = rfk__padded(&a->tile, a->width);
     for (int64_t j = 0; j < a->width; j += a->tile.columns)
         multiply_wide(a, w->block, w->dv + j, Dw, &w->k.rotated, n, w->other + j * a->features);
-    meet_sum(a, &w->G, &w->v, &w->k.d, n);
+    times_sum(a, &w->G, &w->v, &w->k.d, n);
 }
 
 /* ---- back through rotation, map and projection ------------------------------------------------------------------- */
@@ -286,7 +286,7 @@ static void next_z(const rfk__linear *a, struct work *w, int32_t *exponent, int6
 }
 
 /* Keys and values of both chunks, from the state before them, which is copied to before[0]. */
-static void take_keys_of_both(const rfk__linear *a, struct work *w, struct before *before, int64_t first, int64_t n)
+static void load_keys_of_both(const rfk__linear *a, struct work *w, struct before *before, int64_t first, int64_t n)
 {
     const int64_t f = a->features;
     const rfk__left *left = first ? rfk__left_of(a, first / BOTH) : NULL;
@@ -306,7 +306,7 @@ static void take_keys_of_both(const rfk__linear *a, struct work *w, struct befor
         w->exponent[t] = m.exponent;
         w->top[t] = m.top;
         take_key(a, w, first + t, t);
-        deal_row(a, &w->k, t);
+        pack_side_row(a, &w->k, t);
     }
 }
 
@@ -344,16 +344,16 @@ static void go_on(const rfk__linear *a, struct work *w, int64_t tokens)
 }
 
 /* A chunk's queries, and what its values need in addition to its keys. */
-static void take_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, int64_t first, int64_t n)
+static void load_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, int64_t first, int64_t n)
 {
     const rfk__mapping m = rfk__mapping_of(a);
     rfk__load(a, &w->q.is, a->q, first, n);
     for (int64_t i = 0; i < n; i++) {
         take_query(a, d, w, &m, NULL, first + i, i);
-        rfk__deal_value(&a->tile, w->a_row, i, w->a.x + i * a->tile.stride, a->width);
+        rfk__pack_value(&a->tile, w->a_row, i, w->a.x + i * a->tile.stride, a->width);
     }
-    rfk__deal_features(&a->tile, w->by_column, w->q.rotated.x, stride_of(a), 0, n, a->features);
-    rfk__deal_features(&a->tile, w->v_column, w->v.x, a->tile.stride, 0, n, a->width);
+    rfk__pack_features(&a->tile, w->by_column, w->q.rotated.x, stride_of(a), 0, n, a->features);
+    rfk__pack_features(&a->tile, w->v_column, w->v.x, a->tile.stride, 0, n, a->width);
 }
 
 /* Attention weights of the chunk's pairs and their adjoints. */
@@ -372,8 +372,8 @@ static void weights_of_chunk(const rfk__linear *a, struct work *w, int64_t n)
 }
 
 /* y[:,j..] += weights panel, a panel of rows at a time: its keys up to its end, or its queries from its beginning. */
-static void meet_pairs(const rfk__tiles *tile, const float *weight, const float *panel, float *y, int64_t ldy,
-                       int64_t n, bool behind)
+static void add_weighted_panel(const rfk__tiles *tile, const float *weight, const float *panel, float *y, int64_t ldy,
+                               int64_t n, bool behind)
 {
     for (int64_t p = 0; p < n; p += tile->columns) {
         const int64_t from = behind ? p : 0, to = behind ? n : rf__min64(n, p + tile->columns);
@@ -387,7 +387,7 @@ static void adjoints_of_chunk(const rfk__linear *a, struct work *w, const rfk__s
 {
     const int64_t f = a->features, Dw = rfk__padded(&a->tile, a->width), stride = stride_of(a);
     weights_of_chunk(a, w, n);
-    meet_sum(a, S, &w->a, &w->q.d, n);
+    times_sum(a, S, &w->a, &w->q.d, n);
     flip(a, w->other, w->G.high, f, a->width);
     add_value_adjoints(a, w, n);
     for (int64_t i = 0; i < n; i++) {
@@ -396,11 +396,11 @@ static void adjoints_of_chunk(const rfk__linear *a, struct work *w, const rfk__s
         rfk__scale_row(a->k, w->k.d.x + i * stride, w->exponent[i] - w->G.exponent, f);
     }
     for (int64_t j = 0; j < f; j += a->tile.columns) {
-        meet_pairs(&a->tile, w->d_weight, w->k.by_row + j * a->tile.chunk, w->q.d.x + j, stride, n, false);
-        meet_pairs(&a->tile, w->d_weight_back, w->q.by_row + j * a->tile.chunk, w->k.d.x + j, stride, n, true);
+        add_weighted_panel(&a->tile, w->d_weight, w->k.by_row + j * a->tile.chunk, w->q.d.x + j, stride, n, false);
+        add_weighted_panel(&a->tile, w->d_weight_back, w->q.by_row + j * a->tile.chunk, w->k.d.x + j, stride, n, true);
     }
     for (int64_t j = 0; j < a->width; j += a->tile.columns)
-        meet_pairs(&a->tile, w->weight, w->a_row + j * a->tile.chunk, w->dv + j, Dw, n, true);
+        add_weighted_panel(&a->tile, w->weight, w->a_row + j * a->tile.chunk, w->dv + j, Dw, n, true);
     advance(a, w, n, w->exponent[0]);
 }
 
@@ -447,7 +447,7 @@ static void one_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct wo
 {
     rfk__mapping m = rfk__mapping_of(a);
     fade(a, &w->G);
-    take_chunk(a, d, w, first, n);
+    load_chunk(a, d, w, first, n);
     adjoints_of_chunk(a, w, &before->S, n);
     if (first + n == a->tokens) *exponent = w->exponent[n - 1];
     finish_keys(a, d, w, &m, exponent, first, n);
@@ -461,7 +461,7 @@ static void causal(const rfk__linear *a, const rfk__linear_grad *d, struct work 
     int32_t exponent = 0;
     for (int64_t first = (a->tokens - 1) / BOTH * BOTH; first >= 0; first -= BOTH) {
         const int64_t n = rf__min64(BOTH, a->tokens - first);
-        take_keys_of_both(a, w, &before[0], first, n);
+        load_keys_of_both(a, w, &before[0], first, n);
         if (n > CHUNK) {
             go_on_to_second(a, w, &before[0], &before[1]);
             go_on(a, w, CHUNK);
@@ -490,7 +490,7 @@ static void all_queries(const rfk__linear *a, const rfk__linear_grad *d, struct 
         }
         a->k->accumulate(w->w, w->w_low, 1, w->partial, f);
         advance(a, w, n, m->exponent);
-        meet_sum(a, &w->before[0].S, &w->a, &w->q.d, n);
+        times_sum(a, &w->before[0].S, &w->a, &w->q.d, n);
         finish_queries(a, d, w, m, v.z, 0, first, n);
     }
 }
@@ -542,7 +542,7 @@ static void everywhere(const rfk__linear *a, const rfk__linear_grad *d, struct w
 {
     rfk__mapping m = rfk__mapping_of(a);
     rfk__linear_begin(a->k, w->state, a->features, a->width);
-    rfk__survey(a, &m, &w->k.is, w->column);
+    rfk__column_statistics(a, &m, &w->k.is, w->column);
     rfk__linear_keys(a, &w->k.is, &m, w->state, w->row, w->block, w->part);
     all_queries(a, d, w, &m);
     all_keys(a, d, w, &m);

@@ -172,9 +172,12 @@ void rfk__linear_decay(const double *z, int64_t f, rf_rope_layout layout, float 
     }
 }
 
-const float *rfk__fading(const rfk__linear *a, bool back) { return a->decay ? powers(a, 2 * CHUNK + back) : NULL; }
+const float *rfk__decay_powers(const rfk__linear *a, bool back)
+{
+    return a->decay ? powers(a, 2 * CHUNK + back) : NULL;
+}
 
-void rfk__fade_one(float *high, float *low, float power)
+void rfk__decay_one(float *high, float *low, float power)
 {
     const double x = ((double)*high + (double)*low) * (double)power;
     *high = (float)x;
@@ -183,12 +186,12 @@ void rfk__fade_one(float *high, float *low, float power)
 
 void rfk__fade(const rfk__linear *a, rfk__sum *sum)
 {
-    const float *power = rfk__fading(a, false);
+    const float *power = rfk__decay_powers(a, false);
     const int64_t columns = a->tile.columns;
     for (int64_t j = 0; power && j < a->width; j += columns)
         for (int64_t i = 0; i < a->features; i++)
             for (int64_t n = j * a->features + i * columns, end = n + columns; n < end; n++)
-                rfk__fade_one(sum->high + n, sum->low + n, power[i]);
+                rfk__decay_one(sum->high + n, sum->low + n, power[i]);
 }
 
 void rfk__rotate_vector(const rfk__linear *a, float *x, int64_t t, float direction)
@@ -258,7 +261,7 @@ void rfk__see(const rfk__feature_map *map, rfk__mapping *m, const float *u)
 }
 
 /* Maximum and sum of exponentials of each column. */
-static void survey_columns(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column)
+static void softmax_columns(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column)
 {
     const int64_t f = a->features;
     float *top = column, *sum = column + f, *term = column + 2 * f;
@@ -290,10 +293,10 @@ int64_t rfk__surveyed(const rfk__linear *a)
     return surveyed ? a->tokens * wide : 0;
 }
 
-void rfk__survey(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column)
+void rfk__column_statistics(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column)
 {
     if (a->map->columns) {
-        survey_columns(a, m, work, column);
+        softmax_columns(a, m, work, column);
         return;
     }
     if (!a->map->grows) m->exponent = 0;
@@ -308,7 +311,7 @@ void rfk__survey(const rfk__linear *a, rfk__mapping *m, const rfk__features *wor
 
 /* ---- decks and sums ---------------------------------------------------------------------------------------------- */
 
-void rfk__deal_features(const rfk__tiles *tile, float *feature, const float *x, int64_t stride, int64_t at, int64_t n,
+void rfk__pack_features(const rfk__tiles *tile, float *feature, const float *x, int64_t stride, int64_t at, int64_t n,
                         int64_t f)
 {
     for (int64_t done = 0; done < n;) {
@@ -319,7 +322,7 @@ void rfk__deal_features(const rfk__tiles *tile, float *feature, const float *x, 
     }
 }
 
-void rfk__deal_value(const rfk__tiles *tile, float *value, int64_t i, const float *v, int64_t width)
+void rfk__pack_value(const rfk__tiles *tile, float *value, int64_t i, const float *v, int64_t width)
 {
     for (int64_t j = 0; j < width; j += tile->columns)
         memcpy(value + j * tile->chunk + i * tile->columns, v + j,
@@ -403,11 +406,11 @@ void rfk__take_keys(const rfk__linear *a, const rfk__features *key, float *rotat
         rfk__ahead(a->v, first + t, a->tokens, a->stride, a->width);
         rfk__rotate_features(a, rotated + t * key->stride, key->u + t * key->stride, first + t, 1, RFK__KEY, at + t);
         if (a->bf16) rfk__load_row(a, row, v);
-        rfk__deal_value(&a->tile, deck->value, at + t, a->bf16 ? row : v, a->width);
+        rfk__pack_value(&a->tile, deck->value, at + t, a->bf16 ? row : v, a->width);
     }
     deck->row = columns ? NULL : rotated;
     deck->stride = key->stride;
-    if (columns) rfk__deal_features(&a->tile, deck->feature, rotated, key->stride, at, n, a->features);
+    if (columns) rfk__pack_features(&a->tile, deck->feature, rotated, key->stride, at, n, a->features);
 }
 
 void rfk__linear_keys(const rfk__linear *a, const rfk__features *key, rfk__mapping *m, rfk__head_state *state,

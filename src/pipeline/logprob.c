@@ -1,13 +1,13 @@
-/* score.c — the log-probability of a text:
+/* logprob.c — the log-probability of a text:
  *
  *     causal     log p(tokens | [CLS] context)
  *     masked     sum over the tokens t of the text: log p(t | all other tokens), the pseudo-log-likelihood */
 #include "pipeline/masked.h"
 #include "roformer/generate.h"
 
-void rf_score_options_init(rf_score_options *o, size_t size)
+void rf_logprob_options_init(rf_logprob_options *o, size_t size)
 {
-    const rf_score_options own = {.max_length = 0, .stride = 0, .end = 0};
+    const rf_logprob_options own = {.max_length = 0, .stride = 0, .end = 0};
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -29,7 +29,7 @@ static rf_status add_tokens(rf_pipeline *p, const char *text, size_t bytes, size
 }
 
 /* A masked model reads a whole text, and does not predict its end. */
-static rf_status check_masked(const rf_pipeline *p, const rf_score_options *o, rf_error *why)
+static rf_status check_masked(const rf_pipeline *p, const rf_logprob_options *o, rf_error *why)
 {
     if (o->end) return rf_fail(why, RF_EARG, "end: expected 0 with a masked model, got 1: it does not predict ends");
     if (o->max_length || o->stride)
@@ -40,14 +40,14 @@ static rf_status check_masked(const rf_pipeline *p, const rf_score_options *o, r
     return rf__can_fill(p, why);
 }
 
-rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
-                        const rf_score_options *options, const rf_text_score **out, rf_error *why)
+rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
+                          const rf_logprob_options *options, const rf_text_logprob **out, rf_error *why)
 {
-    rf_score_options o;
-    if (!(p && text && out)) return rf__missing("rf_score_text", "pipeline, text, out", why);
-    rf_score_defaults(&o);
+    rf_logprob_options o;
+    if (!(p && text && out)) return rf__missing("rf_logprob_text", "pipeline, text, out", why);
+    rf_logprob_defaults(&o);
     rf_status status =
-        rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_score_options, end), options, "rf_score_options", why);
+        rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_logprob_options, end), options, "rf_logprob_options", why);
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     const int64_t most = o.max_length ? o.max_length : rf_model_config(p->model)->max_position_embeddings;
     size_t n = 1, first = 1;
@@ -82,8 +82,8 @@ rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_byte
                                      logprob + first, why);
     }
     if (status) return status;
-    rf_text_score *s = &p->text_score;
-    *s = (rf_text_score){.n = (int64_t)(n - first), .id = p->id + first, .logprob = logprob + first};
+    rf_text_logprob *s = &p->text_logprob;
+    *s = (rf_text_logprob){.n = (int64_t)(n - first), .id = p->id + first, .logprob = logprob + first};
     for (size_t i = first; i < n; i++) s->total += logprob[i];
     *out = s;
     return RF_OK;
