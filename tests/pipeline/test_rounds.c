@@ -3,12 +3,18 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "roformer/engine.h"
 #include "small_pipeline.h"
 
-enum { TEXTS = 40, EACH = 3, JOBS = 120, C = 32 };
+enum { TEXTS = 40, EACH = 3, JOBS = 120, C = 32, WIDTH = 64 };
+
+static const char config[] =
+    "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 64, \"hidden_size\": 32, "
+    "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64, "
+    "\"max_position_embeddings\": 48}";
 
 typedef struct rounds_setup {
     setup s;
@@ -24,7 +30,7 @@ static void begin(rounds_setup *x, rf_ctx *ctx)
     rf_engine_options o;
     const float *v;
     x->s = (setup){.ctx = ctx, .folder = tiny_model()};
-    write_config_of(x->s.folder, 34, "");
+    t_write(x->s.folder, "config.json", config, sizeof config - 1);
     random_weights(ctx, x->s.folder, 5);
     open_pipeline(&x->s);
     for (unsigned i = 0; i < TEXTS + EACH; i++) {
@@ -202,12 +208,66 @@ static void memory_ends(void **state)
     assert_int_equal(memory.live, 0);
 }
 
+/* Row `row` of the word embeddings becomes finite numbers whose sum is not. */
+static void poison(const char *folder, long row)
+{
+    enum { SIZE = 1 << 20 };
+    char *path = tiny_path(folder, "model.safetensors"), *file = malloc(SIZE);
+    FILE *f = fopen(path, "r+b");
+    const float large = 3e38f;
+    uint64_t header;
+    assert_true(f && file && fread(file, 1, SIZE, f) > 8);
+    memcpy(&header, file, 8);
+    file[8 + header] = 0;
+    const char *entry = strstr(file + 8, "embeddings.word_embeddings.weight");
+    const long begin = strtol(strchr(strstr(entry, "data_offsets"), '[') + 1, NULL, 10);
+    fseek(f, 8 + (long)header + begin + row * WIDTH * (long)sizeof large, SEEK_SET);
+    for (int i = 0; i < WIDTH; i++) fwrite(&large, sizeof large, 1, f);
+    fclose(f);
+    free(file);
+    free(path);
+}
+
+/* A text that has no vector fails, but not the jobs that are computed with it. */
+static void a_failing_text_fails_only_its_job(void **state)
+{
+    rounds_setup x = {.overlaps = 0};
+    rf_engine_job *job[JOBS];
+    rf_encoding one;
+    (void)state;
+    begin(&x, t_ctx(2, NULL));
+    rf_engine_close(x.e);
+    rf_encoding_init(&one, x.s.ctx);
+    const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(x.s.p));
+    assert_int_equal(rf_encode(t, "zzz", 3, NULL, 0, 0, 0, &one, NULL, NULL), RF_OK);
+    poison(x.s.folder, one.id[1]); /* that of unknown words */
+    rf_encoding_clear(&one);
+    if (rf_engine_open(x.s.ctx, x.s.folder, NULL, &x.e, &x.s.why)) fail_msg("%s", x.s.why.text);
+    for (int jobs = 3; jobs <= JOBS; jobs *= 40) {
+        rf_engine_job *held = hold(&x);
+        for (int i = 0; i < jobs; i++) {
+            const char *bad[] = {"the zzz"};
+            if (i % 60 != 1) job[i] = submit(&x, i, 1);
+            else assert_int_equal(rf_engine_embed(x.e, bad, NULL, 1, NULL, NULL, &job[i], &x.s.why), RF_OK);
+        }
+        atomic_store(&x.go, 1);
+        for (int i = 0; i < jobs; i++) {
+            assert_int_equal(rf_engine_wait(job[i], -1, &x.s.why), i % 60 == 1 ? RF_ENUMERIC : RF_OK);
+            if (i % 60 != 1) check_result(&x, job[i], i);
+            rf_engine_job_free(job[i]);
+        }
+        rf_engine_job_free(held);
+    }
+    finish(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_join_while_others_run),
         cmocka_unit_test(canceled_jobs_do_not_disturb_others),
         cmocka_unit_test(closing_ends_the_rounds),
+        cmocka_unit_test(a_failing_text_fails_only_its_job),
         cmocka_unit_test(memory_ends),
     };
     return cmocka_run_group_tests_name("pipeline/rounds", tests, NULL, NULL);

@@ -51,11 +51,7 @@ static void serve_once(rf_engine *e, rf_engine_job **told)
     e->running = NULL;
     e->now.running = e->now.running_tokens = 0;
     e->now.batches += list && why.code != RF_ECANCELED;
-    for (rf_engine_job *j = list, *next; j; j = next) {
-        next = j->next;
-        if (why.code == RF_ECANCELED) rf__job_cancel(j, end);
-        rf__job_end(e, j, &why, told);
-    }
+    rf__jobs_settle(e, list, &why, told);
 }
 
 static void *serve(void *user)

@@ -38,6 +38,7 @@ struct rf_engine_job {
     rf__job_state state;
     pthread_cond_t end;                 /* signaled at its end; threads that wait for other jobs do not wake up       */
     bool canceled, freed;          /* freed: by its owner, while a thread inside the engine's functions still uses it */
+    bool alone;                         /* others with which it was computed may have made it fail                    */
     bool telling;                       /* ended, and `done` has not returned                                         */
     pthread_t teller;                   /* the thread that calls `done`                                               */
     const rf__job_kind *kind;
@@ -103,6 +104,8 @@ static inline bool rf__job_is_notified_elsewhere(const rf_engine_job *j)
  *   destroy    frees a job that is in no list
  *   end        ends a job that is in no list; if it has `done`, adds it to *told, for notify
  *   cancel     the message of a job that ends at time t without a result
+ *   settle     ends jobs that were computed together. If they failed, each is put back into the queue to be computed
+ *              alone, since the cause may be a text of another one
  *   notify     calls `done` of the jobs of a list that this thread has ended, the last one first; without the lock
  *   remove     removes a job from the queue; false: it is not there
  *   take       removes jobs from the queue that fit together, and ends those that are late; returns a list, linked by
@@ -114,6 +117,7 @@ static inline bool rf__job_is_notified_elsewhere(const rf_engine_job *j)
 void rf__job_destroy(rf_engine_job *j);
 void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_job **told);
 void rf__job_cancel(rf_engine_job *j, double t);
+void rf__jobs_settle(rf_engine *e, rf_engine_job *list, const rf_error *why, rf_engine_job **told);
 void rf__jobs_notify(rf_engine *e, rf_engine_job *list);
 bool rf__queue_remove(rf_engine *e, rf_engine_job *which);
 rf_engine_job *rf__queue_take(rf_engine *e, const rf_engine_job *like, rf_engine_job **told);

@@ -33,6 +33,42 @@ void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_
     pthread_cond_broadcast(&j->end);
 }
 
+/* Puts jobs back at the front of the queue. */
+static void return_jobs(rf_engine *e, rf_engine_job *first, rf_engine_job *last)
+{
+    for (rf_engine_job *j = first; j; j = j->next) {
+        j->state = RF__JOB_WAITING;
+        j->alone = true;
+        rf__free(e->ctx, j->result);
+        j->result = NULL;
+        e->now.waiting++;
+        e->now.waiting_tokens += rf__job_tokens(j);
+    }
+    last->next = e->first;
+    e->first = first;
+    if (!e->last) e->last = last;
+}
+
+void rf__jobs_settle(rf_engine *e, rf_engine_job *list, const rf_error *why, rf_engine_job **told)
+{
+    const double end = rf__seconds();
+    const bool again = why->code && why->code != RF_ECANCELED && list && list->peer;
+    rf_engine_job *first = NULL, *last = NULL;
+    for (rf_engine_job *j = list, *peer; j; j = peer) {
+        peer = j->peer;
+        j->next = NULL;
+        if (again && !j->canceled) {
+            if (last) last->next = j;
+            else first = j;
+            last = j;
+            continue;
+        }
+        if (why->code == RF_ECANCELED) rf__job_cancel(j, end);
+        rf__job_end(e, j, why, told);
+    }
+    if (first) return_jobs(e, first, last);
+}
+
 void rf__jobs_notify(rf_engine *e, rf_engine_job *list)
 {
     for (rf_engine_job *j = list, *next; j; j = next) {
@@ -86,7 +122,8 @@ void rf__engine_watch(rf_engine *e)
 static bool fits(const rf_engine *e, const rf_engine_job *first, const rf_engine_job *j)
 {
     if (!first) return true;
-    return j->kind == first->kind && first->kind->together && first->kind->together(first, j) &&
+    return !first->alone && !j->alone && j->kind == first->kind && first->kind->together &&
+           first->kind->together(first, j) &&
            (!e->now.running_tokens || e->now.running_tokens + rf__job_tokens(j) <= e->o.max_batch_tokens);
 }
 

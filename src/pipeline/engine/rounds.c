@@ -69,14 +69,11 @@ static void end_round(rounds *x, round *r)
     x->mark = end;
     x->over |= r->why.code != RF_OK;
     e->now.batches += r->why.code != RF_ECANCELED;
-    for (rf_engine_job *j = r->jobs, *next; j; j = next) {
-        next = j->peer;
+    for (rf_engine_job *j = r->jobs; j; j = j->peer) {
         remove_running(e, j);
         e->now.running--;
-        j->next = NULL;
-        if (r->why.code == RF_ECANCELED) rf__job_cancel(j, end);
-        rf__job_end(e, j, &r->why, &told);
     }
+    rf__jobs_settle(e, r->jobs, &r->why, &told);
     r->jobs = NULL;
     rf__engine_watch(e);
     pthread_mutex_unlock(&e->lock);
