@@ -177,6 +177,12 @@ static void refuse(srv_request *r, const srv_field *f, const json_t *v)
     free(got);
 }
 
+static const srv_field *find_field(const srv_field *f, const char *name)
+{
+    while (f->kind != SRV_END && strcmp(f->name, name)) f++;
+    return f->kind != SRV_END ? f : NULL;
+}
+
 /* Refuses members of an object that are not in the table; they would be ignored in silence. false: answered. */
 static bool check_names(srv_request *r, const char *object, const json_t *in, const srv_field *field)
 {
@@ -184,14 +190,13 @@ static bool check_names(srv_request *r, const char *object, const json_t *in, co
     json_t *v;
     json_object_foreach((json_t *)in, name, v)
     {
-        const srv_field *f = field;
-        while (f->kind != SRV_END && strcmp(f->name, name)) f++;
-        if (f->kind != SRV_END || json_is_null(v)) continue;
-        char known[300] = "";
-        for (size_t n = 0; field->kind != SRV_END; field++)
-            n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", field->name);
-        srv_error(r, 422, "Validation", "`%s`: expected no members but %s, got `%.60s`, which is not supported", object,
-                  *known ? known : "none", name);
+        if (json_is_null(v) || find_field(field, name)) continue;
+        srv_text known = {0};
+        for (const srv_field *f = field; f->kind != SRV_END; f++)
+            if (f->kind != SRV_IGNORED && f->kind != SRV_ONLY) srv_printf(&known, "%s%s", known.n ? ", " : "", f->name);
+        srv_error(r, 422, "Validation", "`%s`: expected no members but %.300s, got `%.60s`, which is not supported",
+                  object, known.n ? known.at : "none", name);
+        srv_text_clear(&known);
         return false;
     }
     return true;
@@ -269,6 +274,8 @@ static json_t *parse_form(char *body, size_t size)
     return in;
 }
 
+bool srv_dialect_is_strict(srv_dialect d) { return d == SRV_OPENAI || d == SRV_COHERE; }
+
 /* Members that the table does not have are not kept while the request waits. POST / has several tables. */
 static void drop_unknown(json_t *in, const srv_field *field)
 {
@@ -277,9 +284,8 @@ static void drop_unknown(json_t *in, const srv_field *field)
     void *next;
     json_object_foreach_safe(in, next, name, v)
     {
-        const srv_field *f = field;
-        while (f->kind != SRV_END && strcmp(f->name, name)) f++;
-        if (f->kind == SRV_END || f->kind == SRV_IGNORED) json_object_del(in, name);
+        const srv_field *f = find_field(field, name);
+        if (!f || f->kind == SRV_IGNORED) json_object_del(in, name);
     }
 }
 
@@ -306,6 +312,7 @@ bool srv_read_body(srv_request *r)
     free(r->body);
     r->body = NULL;
     r->size = r->capacity = 0;
+    if (srv_dialect_is_strict(r->dialect) && !check_names(r, "body", r->in, r->route->field)) return false;
     if (r->route->field->kind != SRV_ANY) drop_unknown(r->in, r->route->field);
     return srv_check(r, r->in, r->route->field);
 }

@@ -40,6 +40,10 @@ bool srv_read_body(srv_request *r);
 /* %XX is a byte: the text without it, with a zero at its end; its size, 0: no space. */
 size_t srv_unescape(const char *text, size_t size, char *out, size_t space);
 
+/* Whether members of a body that the table does not have are refused, as OpenAI and Cohere do, since other servers with
+ * their routes have members of their own that change the answer. Otherwise they are ignored, as TEI does. */
+bool srv_dialect_is_strict(srv_dialect d);
+
 /* Checks the members of an object by a table. false: answered. */
 bool srv_check(srv_request *r, const json_t *in, const srv_field *field);
 

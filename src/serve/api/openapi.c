@@ -4,7 +4,7 @@
 #include "roformer/version.h"
 #include "serve/api/api.h"
 
-static json_t *schema_of(const srv_field *f);
+static json_t *schema_of(const srv_field *f, bool closed);
 
 static json_t *text(const char *type) { return json_pack("{s:s}", "type", type); }
 
@@ -56,7 +56,7 @@ static json_t *kind_of(const srv_field *f)
         return json_pack("{s:[o, o, o]}", "oneOf", text("string"), list_of(text("string")),
                          list_of(list_of(text("string"))));
     case SRV_IDS: return either(ids(), list_of(ids()));
-    case SRV_OBJECT: return f->members ? schema_of(f->members) : text("object");
+    case SRV_OBJECT: return f->members ? schema_of(f->members, true) : text("object");
     case SRV_DOCUMENTS: return list_of(either(text("string"), text("object")));
     case SRV_ONLY: return only(f->choices);
     case SRV_LABELED:
@@ -67,8 +67,8 @@ static json_t *kind_of(const srv_field *f)
     return json_object();
 }
 
-/* An object with these members. */
-static json_t *schema_of(const srv_field *f)
+/* An object with these members. closed: others are refused. */
+static json_t *schema_of(const srv_field *f, bool closed)
 {
     json_t *members = json_object(), *required = json_array();
     for (; f->kind != SRV_END; f++) {
@@ -81,6 +81,7 @@ static json_t *schema_of(const srv_field *f)
     json_t *out = json_pack("{s:s, s:o}", "type", "object", "properties", members);
     if (json_array_size(required)) rf__json_set(&out, "required", required);
     else json_decref(required);
+    if (closed) rf__json_set(&out, "additionalProperties", json_false());
     return out;
 }
 
@@ -118,7 +119,7 @@ static json_t *operation(const srv_route *x)
         rf__json_set(&out, "parameters", json_pack("[{s:s, s:s, s:b, s:o}]", "name", "model", "in", "path", "required",
                                                    1, "schema", text("string")));
     if (!x->field) return out;
-    json_t *schema = schema_of(x->field);
+    json_t *schema = schema_of(x->field, srv_dialect_is_strict(x->dialect));
     rf__json_set(&out, "requestBody",
                  json_pack("{s:b, s:{s:{s:o}}}", "required", 1, "content", "application/json", "schema", schema));
     return out;

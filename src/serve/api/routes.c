@@ -12,8 +12,9 @@
         "model", SRV_STRING, false, 0, 0, NULL, NULL, "name of a model or an alias; default: the first model" \
     }
 #define USER \
+    {"user", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL}, {"metadata", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL}, \
     { \
-        "user", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL \
+        "priority", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL \
     }
 #define TRUNCATE \
     {"truncate", SRV_BOOL, false, 0, 0, NULL, NULL, "truncate inputs that are too long; default: --auto-truncate"}, \
@@ -194,6 +195,9 @@ static const srv_field srv_openai_embedding_fields[] = {
     MODEL,
     {"encoding_format", SRV_CHOICE, false, 0, 0, "float|base64", NULL, "default: float"},
     DIMENSIONS,
+    {"normalized", SRV_ONLY, false, 0, 0, "true", NULL, "vectors have length 1"},
+    {"late_chunking", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
+    {"add_special_tokens", SRV_ONLY, false, 0, 0, "true", NULL, "with [CLS] and [SEP]"},
     USER,
     TRUNCATE,
     PROMPT,
@@ -236,6 +240,10 @@ static const srv_field srv_cohere_fields[] = {
     {"max_tokens_per_doc", SRV_INT, false, 1, 1000000000, NULL, NULL,
      "refused if a document has more tokens: none is truncated by itself"},
     {"rank_fields", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    {"raw_scores", SRV_BOOL, false, 0, 0, NULL, NULL, "as for /rerank; default: false"},
+    {"truncation", SRV_ONLY, false, 0, 0, "true", NULL, "documents that are too long are truncated"},
+    {"return_embeddings", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
+    USER,
     END,
 };
 
@@ -312,6 +320,7 @@ static const srv_field root_embed[] = {
     {"inputs", SRV_INPUTS, true, 0, 0, NULL, NULL, NULL},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, no_parameters, NULL},
     {"normalize", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
+    {"encoding_format", SRV_ONLY, false, 0, 0, "\"float\"", NULL, NULL},
     TRUNCATE,
     PROMPT,
     DIMENSIONS,

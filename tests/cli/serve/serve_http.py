@@ -214,7 +214,7 @@ def methods_head_options_cors():
             a = status(s.ask(method, "/embed"), 405)
             expect(a.headers["allow"] == "POST", a)
             expect(s.ask(method, "/nowhere").status == 404, method)
-        expect(s.ask("PUT", "/").headers["allow"] == "GET, POST", "Allow of /")
+        expect(s.ask("PUT", "/").headers["allow"] == "POST, GET", "Allow of /")
         expect("access-control-allow-origin" not in s.ask("GET", "/ping").headers, "CORS without being asked")
     with Server(program, "-m", "model", "--cors-allow-origin", "https://example.org") as s:
         a = status(s.ask("OPTIONS", "/embed", headers=["Origin: https://example.org",
@@ -339,11 +339,12 @@ def s8_what_a_model_cannot_do_is_424():
              "translate": {"/embed", "/embed_sparse", "/predict", "/rerank", "/fill_mask", "/v1/completions"}}
     body = {"inputs": "a [MASK]", "input": "a", "query": "a", "texts": ["b"], "documents": ["b"], "prompt": "a",
             "q": "a", "source": "en", "target": "de"}
+    own = {"/v1/completions": {"prompt": "a"}, "/v1/embeddings": {"input": "a"}, "/v1/rerank": {"query": "a", "documents": ["b"]},
+           "/similarity": {"inputs": {"source_sentence": "a", "sentences": ["b"]}}}
     for model, paths in cases.items():
         with Server(program, "-m", model) as s:
             for path in sorted(paths):
-                one = dict(body, inputs={"source_sentence": "a", "sentences": ["b"]}) if path == "/similarity" else body
-                a = status(s.post(path, one), 424)
+                a = status(s.post(path, own.get(path, body)), 424)
                 expect("error" in a.json() or "message" in a.json(), a)
             status(s.post("/v1/embeddings", {"input": "a", "model": "other"}), 404)
             status(s.post("/tokenize", {"inputs": "a"}), 200)
@@ -434,6 +435,31 @@ def options_without_effect_are_refused_by_name():
         texts = [status(s.post("/v1/completions", dict(sampled, **more)), 200).json()["choices"][0]["text"]
                  for more in ({"top_k": 1}, {"min_p": 1}, {"temperature": 0})]
         expect(texts[0] == texts[1] == texts[2], "top_k 1, min_p 1 and temperature 0 take the most likely token", texts)
+
+
+@test
+def members_of_other_servers_are_refused_by_name():
+    """OpenAI and Cohere refuse what they do not know; vLLM, Jina, Voyage and NVIDIA have members that change the answer."""
+    embed_all = ("input_type", "query"), ("task", "retrieval.query"), ("embedding_type", "binary"), ("output_dimension", 8), \
+        ("output_dtype", "int8"), ("late_chunking", True), ("normalized", False), ("truncate_prompt_tokens", 3), \
+        ("add_special_tokens", False), ("instruction", "a")
+    write = ("logit_bias", {"3": 1}), ("ignore_eos", True), ("min_tokens", 3), ("stop_token_ids", [3]), ("best_of", 2), \
+        ("response_format", {"type": "json_object"}), ("guided_regex", "a"), ("n_predict", 3), ("max_completion_tokens", 3)
+    rank = ("top_k", 1), ("return_embeddings", True), ("truncation", False), ("max_chunks_per_doc", 3), ("rank_fields", ["a"])
+    rows = (("/v1/embeddings", {"input": "a", "model": "model"}, embed_all), ("/v1/completions", {"prompt": "the", "max_tokens": 2}, write),
+            ("/v1/rerank", {"query": "a", "documents": ["b"], "model": "pairs"}, rank),
+            ("/v2/rerank", {"query": "a", "documents": ["b"], "model": "pairs"}, rank))
+    with Server(program, "-m", "causal", "-m", "model", "-m", "pairs") as s:
+        for path, body, members in rows:
+            status(s.post(path, dict(body, user="me", metadata={"a": "b"}, unknown=None)), 200)
+            for name, value in members:
+                a = status(s.post(path, {**body, name: value}), 422).json()
+                message = a["message"] if "rerank" in path else a["error"]["message"]
+                expect(f"`{name}`" in message, path, name, a)
+        raw, usual = (status(s.post("/v1/rerank", {"query": "a", "documents": ["b"], "model": "pairs", "raw_scores": raw}), 200)
+                      .json()["results"][0]["relevance_score"] for raw in (True, False))
+        expect(raw != usual, "raw scores", raw, usual)
+        status(s.post("/embed", {"inputs": "a", "model": "model", "unknown": 1}), 200)
 
 
 @test
