@@ -105,6 +105,17 @@ class BadInput(unittest.TestCase):
         q = np.zeros((1, 2, 4), np.float32)
         self.refused(ArgumentError, "causal", call=lambda c: roformer_c.attention(q, q, q, causal=c), given="x")
 
+    def test_flags_that_are_not_flags(self):
+        for value in "no", 2, None, np.ones(2):
+            self.refused(ArgumentError, "normalize_embeddings", "True or False",
+                         call=lambda t, value=value: self.model.encode(t, normalize_embeddings=value), given=["a"])
+        self.assertEqual(self.model.encode(["a"], normalize_embeddings=np.bool_(True)).shape[0], 1)
+
+    @unittest.skipUnless(hasattr(getattr(np, "dtypes", None), "StringDType"), "NumPy before 2.0")
+    def test_strings_of_numpy_2(self):
+        texts = np.array(["usable", "other"], dtype=np.dtypes.StringDType())
+        self.assertTrue(np.array_equal(self.model.encode(texts[:1])[0], self.expected))
+
     def test_a_damaged_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("config.json", "vocab.txt"):

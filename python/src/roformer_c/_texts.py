@@ -63,7 +63,7 @@ def listed(texts: Any, where: str) -> Iterable[Any]:
     if isinstance(texts, np.ndarray):
         if texts.ndim != 1:
             raise errors.ArgumentError("%s: expected an array of one dimension, got %d" % (where, texts.ndim))
-        if texts.dtype.kind not in "UO" and texts.size:
+        if texts.dtype.kind not in "UOT" and texts.size:            # T: StringDType of NumPy 2
             raise errors.TextTypeError("%s: expected an array of strings, got one of %s" % (where, texts.dtype))
         return texts.tolist()  # type: ignore[no-any-return]
     if texts is None or isinstance(texts, (bytes, bytearray, dict, int, float)) or not hasattr(texts, "__iter__"):

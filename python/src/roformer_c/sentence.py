@@ -34,6 +34,13 @@ def positive(name: str, value: Any) -> int:
     return int(value)
 
 
+def flag(name: str, value: Any) -> bool:
+    """The value as a bool, if it is one."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise errors.ArgumentError("%s: expected True or False, got %r" % (name, value))
+    return bool(value)
+
+
 def only_cpu(device: Any) -> None:
     """Raises for a device other than the processor."""
     if device is not None and str(device) not in ("cpu", "-1"):             # -1: the processor in transformers
@@ -172,6 +179,7 @@ class SentenceTransformer:
         lib.rf_embed_options_init(byref(o), ctypes.sizeof(o))
         o.prompt = prompt
         o.max_length = self._max_length
+        normalize = flag("normalize_embeddings", normalize)
         o.normalize = 0 if tokens else 1 if normalize else -1
         o.dimensions = 0
         cut = truncate_dim if truncate_dim is not None else self._truncate_dim
