@@ -14,7 +14,7 @@ import time
 
 
 def sentences(r, n):
-    """Zipfian words of 2 to 9 letters, 5 to 45 to a sentence, with marks and numbers; and a system that errs in a fifth."""
+    """Zipfian words of 2 to 9 letters, 5 to 45 per sentence, with punctuation and numbers; and a system that gets a fifth of them wrong."""
     words = ["".join(r.choice("etaoinshrdlucmfwyp") for _ in range(r.randrange(2, 10))) for _ in range(30000)]
     weight = [1 / (i + 10) for i in range(len(words))]
     total, sums = 0, []

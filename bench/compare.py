@@ -58,7 +58,7 @@ CASES = {
 
 
 class Peer:
-    """A program of bench/peers that waits, stopped, for its turns."""
+    """A program of bench/peers, which is stopped until its next turn."""
 
     def __init__(self, command, o):
         self.name, self.about, self.process = command, None, None
@@ -117,7 +117,7 @@ class Roformer:
         self.options, self.row = options, row
 
     def beside(self, bench, options, wanted):
-        """The first wanted line of one of the benches that lie beside the program."""
+        """The first wanted line of a bench in the folder of the program."""
         o = self.options
         command = [os.path.join(os.path.dirname(o.roformer), "bench", bench), "--json", "--threads", str(o.threads), *options]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -194,13 +194,13 @@ def work_of(bench, shape, o):
 
 
 class Hold:
-    """--hold: a command that keeps other work away from the machine.  It prints a line when it does, and ends at the end of its input."""
+    """--hold: a command that stops other work on the machine. It prints a line when it has done so, and exits at the end of its standard input."""
 
     def __init__(self, command):
         self.command, self.process, self.since = shlex.split(command or ""), None, 0
 
     def begin(self):
-        """Before a turn.  Others get the machine for a moment after 40 seconds."""
+        """Called before a turn. After 40 seconds, other programs get the machine for a moment."""
         if self.process and time.monotonic() - self.since > 40:
             self.end()
         if self.command and not self.process:
@@ -217,7 +217,7 @@ class Hold:
 
 
 class Record:
-    """The file of -o: one JSON object a line.  A line with "run" tells who measured what follows; an older file goes on only with the same."""
+    """The file of -o: one JSON object per line. A line with "run" describes the machine and the programs of the lines after it; an existing file is continued only with the same."""
 
     def __init__(self, o):
         self.rows = {}                              # (bench, shape, round) -> {engine: row}
@@ -254,7 +254,7 @@ class Record:
             self.engines[line["program"]] = line["engine"]
 
     def has_all(self, bench, programs, labels, rounds):
-        """Whether no round lacks anything."""
+        """Whether all rounds are complete."""
         names = {"roformer", *map(self.engines.get, programs)}
         return all(names <= set(self.rows.get((bench, label, r), {})) for label in labels for r in range(rounds))
 
@@ -265,7 +265,7 @@ class Record:
 
 
 def whole(line):
-    """The object of a line; None of one that was cut when its writer was stopped."""
+    """The object of a line; None if the line is incomplete because the writer was killed."""
     try:
         return json.loads(line)
     except ValueError:
@@ -279,7 +279,7 @@ def processor():
 
 
 def engines_of(bench, programs, o, record):
-    """Ours, and the peers that are installed."""
+    """roformer, and the other programs that are installed."""
     peers = [Peer(p, o) for p in programs]
     for program, p in zip(programs, peers):
         if p.about:
@@ -290,7 +290,7 @@ def engines_of(bench, programs, o, record):
 
 
 def said(row, ours, rounds):
-    """One measurement, as it is made."""
+    """Prints one measurement when it is complete."""
     line = f"{row['bench']:12} {row['shape']:14} round {row['round'] + 1}/{rounds}  {row['engine']:28} "
     if "error" in row:
         return line + row["error"]
@@ -335,7 +335,7 @@ def take_turns(bench, cases, engines, o, record):
 
 
 def table(bench, record, labels, rounds):
-    """Medians over the rounds that every program has done."""
+    """Medians over the rounds that are complete for every program."""
     wide = max([14, *map(len, labels)])
     for label in labels:
         done = [record.rows[bench, label, r] for r in range(rounds) if "roformer" in record.rows.get((bench, label, r), {})]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A million lines as vectors: minutes, tokens a line, the share of the multiply-add peak, memory.  Python 3.9 and a build.
+"""Vectors of a million lines: minutes, tokens per line, fraction of the multiply-add peak, memory.  Python 3.9 and a build.
 
     bench/embed.py TEXT [--lines 100000] [--dtype f32 bf16] [--model models/roformer-small-en] [--threads 2]
 
-TEXT's lines are repeated when it has fewer.  The whole command is timed, its start taken off.  Operations are those of
+TEXT's lines are repeated when it has fewer.  The time is that of the whole command minus its start.  Operations are those of
 `roformer bench forward`, L (2 T (4 C^2 + 2 C F) + 4 T^2 C) for a line of T tokens; the peak is what that command's loop of
 multiply-adds reached right before and right after, in the type of --dtype.  Minutes of 10^6 lines are those of --lines, scaled.
 Memory is that of a tenth of the lines, and of all.
@@ -17,7 +17,7 @@ from program import ROOT, lines_of, run
 
 
 def operations(o, file):
-    """Of all lines, and their tokens, as the model takes them."""
+    """Operations for all lines, and the number of tokens that the model reads."""
     with open(os.path.join(o.model, "config.json")) as f:
         c = json.load(f)
     L, C, F = c["num_hidden_layers"], c["hidden_size"], c["intermediate_size"]

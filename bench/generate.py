@@ -47,7 +47,7 @@ def ours(o, folder, ids):
 
 
 def compare(ours, theirs, margins, margin):
-    """Texts that are the same as far as they must be; positions that were compared, and how many of all are close."""
+    """The number of texts that are equal up to the first close decision; the number of compared positions; how many decisions are close."""
     same = compared = close = positions = 0
     for a, b, m in zip(ours, theirs, margins):
         until = next((i for i, x in enumerate(m) if x < margin), len(m))

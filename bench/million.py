@@ -3,8 +3,7 @@
 
     bench/million.py build/release/roformer [--threads N] [TOKENS...]            # 10,000 and 1,000,000
 
-The model has 6 layers of 512 and 8 heads, tokens are bytes, weights are random but for one step of training: time and memory do not go
-by them.  The text is made here, the same every time.  Printed are, for each length, the peak of the resident set, its difference to
+The model has 6 layers of 512 and 8 heads, tokens are bytes, weights are random except for one step of training: time and memory do not depend on them.  The text is made here, the same every time.  Printed are, for each length, the peak of the resident set, its difference to
 that of the first length, and the time: a run may be stopped and continued, its processors' time does not count that."""
 import os
 import random
@@ -29,7 +28,7 @@ def text(n):
 
 
 def run(*command, **more):
-    """Standard output, peak of the resident set in KB, seconds of the clock and of the processor."""
+    """Standard output, peak of the resident set in KB, wall-clock and processor seconds."""
     begin = time.time()
     p = subprocess.Popen(command, stdout=subprocess.PIPE, **more)
     out = p.stdout.read()

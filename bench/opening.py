@@ -70,7 +70,7 @@ def make(folder):
 
 
 def save_as_torch(root):
-    """The same weights by torch.save, as the zip and in the format before it: bin, old; nothing without PyTorch."""
+    """The same weights saved with torch.save, in the zip format (bin) and in the older one (old); nothing without PyTorch."""
     try:
         import torch
         from safetensors.torch import load_file

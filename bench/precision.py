@@ -39,7 +39,7 @@ def vectors(o, dtype, lines):
 
 
 def some_lines(o):
-    """A file with the first lines of the text that hold a few words."""
+    """A file with the first lines of the text that have several words."""
     with open(o.text, encoding="utf8") as f:
         lines = [line for line in f if len(line.split()) > 4][:o.lines]
     to = tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False, encoding="utf8")

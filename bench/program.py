@@ -22,7 +22,7 @@ ROOT = os.path.dirname(HERE)
 
 
 def run(command, stdin=None):
-    """Seconds, peak resident megabytes and the first megabytes of what a program prints."""
+    """Seconds, peak resident megabytes, and the first megabytes of a program's output."""
     with tempfile.TemporaryFile() as out:
         begin = time.perf_counter()
         p = subprocess.Popen(command, stdin=stdin, stdout=out, stderr=subprocess.DEVNULL)

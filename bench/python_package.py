@@ -175,7 +175,7 @@ def beside(o, folder, lines, what):
     print("%s, %d lines of %.1f tokens" % (what, len(lines), tokens / len(lines)))
     for name, r in rows.items():
         seconds = statistics.median(x[0] for x in r)
-        # Normalized vectors of the same model: how far the first numbers are from ours.
+        # The difference of the first numbers of the normalized vectors from those of this package.
         v, mine = r[-1][1], rows["roformer_c"][-1][1]
         print("  %-22s %8.0f tokens/s  %6.2f s (%.2f to %.2f)  %5.2f x  %5.0f MB (%.1f x)  differs by %.0e" % (
             name, tokens / seconds, seconds, min(x[0] for x in r), max(x[0] for x in r), seconds / own, r[-1][2],

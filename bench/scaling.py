@@ -44,13 +44,13 @@ def parameters(m):
 
 
 def arithmetic(m):
-    """Of a token, forward and backward: 6 a weight of the layers, attention, the head on its share."""
+    """Operations per token, forward and backward: 6 for each weight of the layers, attention, and the head for its fraction of the tokens."""
     layers, c, f, v = m
     return 6 * layers * (4 * c * c + 2 * c * f) + 12 * layers * c * LENGTH + 6 * LABELS * (c * c + v * c)
 
 
 def one_way(p, link, ranks):
-    """A gradient to its owners, or the values back."""
+    """Sends a gradient to its owners, or the values back."""
     latency, bandwidth = link
     if ranks == 1:
         return 0

@@ -212,8 +212,7 @@ class Bench:
                                  f"http://127.0.0.1:{port}{path}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def slow(self):
-        """Without and with each attack in turns, because the p99 of some seconds varies by itself; each attack also on another server of this
-        machine, because the clients that attack use its processors and its network, too."""
+        """Measures alternately without and with each attack, because the p99 of a few seconds varies. Each attack is also directed at another server on this machine, because the attacking clients use processor time and network, too."""
         bodies, kinds = self.bodies(self.lines, "bodies"), {"header": "-H", "body": "-B", "reader": "-X"}
         alone, others, n = [], {kind: ([], []) for kind in kinds}, {}
         with self.serve(self.small, "--max-connections", 2048) as s, self.serve(self.small, "--max-connections", 2048) as elsewhere:
@@ -244,7 +243,7 @@ class Bench:
             print(f"start, {name}: /health answers after {1e3 * first:.0f} ms, 200 after {ready:.2f} s; idle memory {memory / 1e6:.0f} MB")
 
     def together(self, folder, prompts):
-        """Seconds in which `generate` gives these prompts their first tokens in one batch; opening does not count."""
+        """Seconds until `generate` has computed the first tokens of these prompts in one batch, without opening the model."""
         took = []
         for lines in [], prompts:
             begun = time.monotonic()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A soak of roformer serve: requests of mixed lengths at a share of what it can do, some of whose clients leave;
+"""A soak test of roformer serve: requests of mixed lengths at a fraction of full load, some of whose clients disconnect early;
 memory, descriptors and latency every ten seconds, and a verdict.
 
     bench/serving_soak.py BUILD LINES [--minutes 15] [--load 0.7 | --rate R] [--aborts 0.01] [--every 10] [--model DIR]
@@ -116,7 +116,7 @@ class Load:
         return len(self.take()[0]) / seconds
 
     def fill(self):
-        """Batches of the most tokens, of many texts and of long ones; returns the tokens of the largest one, rounded down as the metrics do."""
+        """Sends batches with the maximum number of tokens, of many texts and of long ones; returns the tokens of the largest batch, rounded down as in the metrics."""
         info = self.get("/info")
         most, texts = info["max_batch_tokens"], info["max_client_batch_size"]
         words = " ".join(self.lines).split(" ")
@@ -156,7 +156,7 @@ class Load:
         return out
 
     def run(self, rate, end, clients):
-        """Arrivals at this rate; a client takes the next one when it is free, and its time counts from the arrival."""
+        """Requests arrive at this rate; a client sends the next one when it is free, and its latency counts from the arrival."""
         due, lock = [time.monotonic()], threading.Lock()
 
         def client():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""adafactor_noise.py — why two right implementations of Adafactor differ in the feed-forward tensors of a model.
+"""adafactor_noise.py — why two correct implementations of Adafactor differ in the feed-forward tensors of a model.
 
-Adafactor gives every row and every column of a matrix steps of one size.  A neuron that is off for every token (gelu
-far below zero) has gradients that are the rounding of erf in f32 and nothing else, and these also become whole steps.
+Adafactor scales the steps of all rows and columns of a matrix to one size. A neuron that is inactive for every token (gelu
+far below zero) has gradients that consist only of rounding errors of erf in f32, and these become steps of full size.
 This compares torch in f32 with torch in f64: one update of transformers' Adafactor from the same weights, with 12 of
 256 neurons of each layer moved far below zero.
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Writes a translator of ours with sinusoidal positions as a Marian folder, which transformers and CTranslate2's converter load.
+"""Converts a translation model of this program with sinusoidal positions to a Marian folder, which transformers and CTranslate2's converter load.
 
     tools/export_marian.py MODEL OUT
 
-Marian has the sines in the first half of a vector and the cosines in the second, ours are in turns: the channels between the layers change
-their order, so that every sum has the same terms.  Sub-words of a spiece.model serve both sides.  Needs numpy, safetensors."""
+Marian has the sines in the first half of a vector and the cosines in the second; this program alternates them. The channels between the layers are reordered, so that every sum has the same terms. Subwords of a spiece.model serve both sides.  Needs numpy, safetensors."""
 import json
 import os
 import shutil

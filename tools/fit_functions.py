@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""fit_functions.py - the constants of src/kernel/isa/vec_math.h, found again from the functions themselves.
+"""fit_functions.py - computes the constants of src/kernel/isa/vec_math.h from the functions that they approximate.
 
     python3 tools/fit_functions.py
 
 Polynomials and one quotient of polynomials, fitted so that the largest relative error is small: least squares at
-Chebyshev points, reweighted by the error seen (Lawson), in 40 digits.  Needs mpmath; not needed to build or test."""
+Chebyshev points, reweighted by the observed error (Lawson), in 40 digits.  Needs mpmath; not needed to build or test."""
 from mpmath import mp, mpf, matrix, lu_solve, exp, erfc, sqrt, tanh, cos, pi, fabs
 
 mp.dps = 40

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Chinese text to ids by this program, by transformers' RoFormerTokenizer, and to words only by rjieba, alternating over the same lines, one
+"""Compares the speed of Chinese tokenization: ids by this program and by transformers' RoFormerTokenizer, words only by rjieba, alternating over the same lines, one
 thread each: processor seconds, medians.  Needs transformers 5 and rjieba.
 
     python tools/speed_jieba.py build/release/bench/bench_tokenizer FOLDER TEXT [MEGABYTES [ROUNDS]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""This tokenizer and Hugging Face's Rust one, alternating over the same lines, one thread each: processor seconds, medians.
+"""Compares the speed of this tokenizer and of Hugging Face's Rust one, alternating over the same lines, one thread each: processor seconds, medians.
 Both compute ids and offsets. "first" is the first pass over the text, "again" a later one, with warm caches.
 
     python tools/speed_tokenizer.py build/release/bench/bench_tokenizer VOCAB|FOLDER TEXT [MEGABYTES [ROUNDS]]

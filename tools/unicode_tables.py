@@ -55,7 +55,7 @@ class Utf8proc:
         return u8.utf8proc_category(c) != 0
 
 
-# One mark of every combining class, for asking an oracle that only reorders; old marks, which every oracle knows.
+# One mark of every combining class, for an oracle that only reorders; old marks, which every oracle knows.
 MARKS = {}
 for c in SCALARS:
     k = unicodedata.ucd_3_2_0.combining(chr(c))
@@ -165,7 +165,7 @@ def table(oracle):
             if want_low != same:
                 pairs.append((c, want_low[0]))
     ranges, bit, last = [], False, None
-    # Bits that do not matter take the value of the range they continue.
+    # Bits without effect get the value of the previous range, so that it continues.
     for c in SCALARS:
         if maps[c] is not None:
             bit = maps[c]

@@ -223,7 +223,7 @@ static int hex(char c)
                                   : -1;
 }
 
-/* %XX is a byte. `out` may be `text`. */
+/* Decodes %XX as a byte. `out` may be `text`. */
 static size_t unescape(const char *text, size_t size, char *out)
 {
     size_t n = 0;
@@ -242,7 +242,7 @@ size_t srv_unescape(const char *text, size_t size, char *out, size_t space)
     return n;
 }
 
-/* A name or a value of a form: + is a blank. */
+/* Decodes a name or a value of a form, in which + is a space. */
 static json_t *form_text(char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -276,7 +276,8 @@ static json_t *parse_form(char *body, size_t size)
 
 bool srv_dialect_is_strict(srv_dialect d) { return d == SRV_OPENAI || d == SRV_COHERE; }
 
-/* Members that the table does not have are not kept while the request waits. POST / has several tables. */
+/* Removes members that are not in the table, so that they use no memory while the request waits. POST / has several
+ * tables. */
 static void drop_unknown(json_t *in, const srv_field *field)
 {
     const char *name;
@@ -289,7 +290,7 @@ static void drop_unknown(json_t *in, const srv_field *field)
     }
 }
 
-/* `curl -d` says that its body is a form, whatever it is. A form has no brace: names are percent-encoded. */
+/* `curl -d` declares every body as a form. A form contains no brace, because names are percent-encoded. */
 static bool is_object(const srv_request *r)
 {
     size_t i = 0;

@@ -37,7 +37,7 @@ struct srv_field {
 /* Parses r->body as a JSON object and checks its members: r->in. false: answered. */
 bool srv_read_body(srv_request *r);
 
-/* %XX is a byte: the text without it, with a zero at its end; its size, 0: no space. */
+/* Decodes %XX as bytes and terminates the text with a zero; returns its size, 0: no space. */
 size_t srv_unescape(const char *text, size_t size, char *out, size_t space);
 
 /* Whether members of a body that the table does not have are refused, as OpenAI and Cohere do, since other servers with

@@ -1,7 +1,7 @@
 /* models.c — loads models in the background, reloads them without losing a request, and finds them by name.
  *
- * A request takes the model of its slot and gives it back when it ends. A reload puts another model into the slot; the
- * old one is closed by the last request that has it. */
+ * A request uses the model of its slot until it ends. A reload puts another model into the slot; the last request that
+ * uses the old one closes it. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -29,7 +29,7 @@ void srv_model_release(srv_model *m)
     if (atomic_fetch_sub(&m->users, 1) == 1) close_model(m);
 }
 
-/* Why the model gives no vectors of texts. */
+/* The reason why the model computes no vectors of texts. */
 static rf_status can_embed(const srv_model *m, rf_error *why)
 {
     if (srv_model_head(m) == RF_HEAD_MLM || srv_model_head(m) == RF_HEAD_EMBED) return RF_OK;
@@ -103,7 +103,7 @@ static rf_status first_token(void *user, rf_pipeline *p, rf_error *why)
         g.max_new_tokens = 1;
         rf_generate(p, *text, RF_STRING, &g, NULL, NULL, &out, &own);
     }
-    /* Whatever else is wrong, a request will get it as its answer. */
+    /* A request receives any other error as its answer. */
     if (own.code == RF_ENUMERIC || own.code == RF_ENOMEM) return rf_fail(why, own.code, "%s", own.text);
     return RF_OK;
 }

@@ -1,4 +1,4 @@
-/* page.h — the files of src/serve/page, which the build makes into constants (cmake/RoformerPage.cmake). */
+/* page.h — the files of src/serve/page, which the build converts to constants (cmake/RoformerPage.cmake). */
 #ifndef SRV_PAGE_H
 #define SRV_PAGE_H
 

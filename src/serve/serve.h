@@ -49,15 +49,15 @@ typedef struct srv_options {
     int models;
     const srv_alias *alias; /* [aliases]                                                                          */
     int aliases;
-    const char *languages;   /* "en:de" of all models that translate, or NULL: as their folders say                */
+    const char *languages;   /* "en:de", for all translation models; NULL: as their folders say                    */
     const char *index;       /* folder of an index of the first model's vectors, or NULL                           */
     const char *host;        /* address to listen on                                                               */
     int port;                /* 0: any free one (srv_port)                                                         */
-    const char *unix_path;   /* a Unix socket in place of host and port, or NULL                                   */
+    const char *unix_path;   /* path of a Unix socket instead of host and port, or NULL                            */
     int inherited;           /* a listening socket that the caller has already opened, or -1                       */
     const char *key_file;    /* one API key in each line, or NULL: none is needed                                  */
     const char *cors_origin; /* of Access-Control-Allow-Origin, or NULL                                            */
-    bool auto_truncate;      /* what "truncate" of a request is by default                                         */
+    bool auto_truncate;      /* default of a request's "truncate"                                                  */
     srv_limits limits;
     int log_json; /* 1: lines of JSON; 0: the common log format                                         */
     /* Called with each line of the access log, with its line feed, by any thread, one at a time. NULL: no log. */
@@ -77,11 +77,11 @@ int srv_port(const srv_server *s); /* 0: a Unix socket */
 /* Loads all models again. Each old model answers until its successor has been opened and has computed a vector. */
 void srv_reload(srv_server *s);
 
-/* 1: all models are loaded. -1: one of them cannot be loaded, and the server cannot answer: `why` says why. */
+/* 1: all models are loaded. -1: one of them cannot be loaded, and the server cannot answer; `why` has the reason. */
 int srv_ready(const srv_server *s, rf_error *why);
 
-/* Accepts nothing more and waits until all accepted requests are answered, or until `hurry` (may be NULL) returns true.
- * Returns the number of requests that were not answered. */
+/* Stops accepting requests and waits until all accepted requests are answered, or until `hurry` (may be NULL) returns
+ * true. Returns the number of requests that were not answered. */
 int64_t srv_drain(srv_server *s, bool (*hurry)(void *user));
 void srv_close(srv_server *s); /* NULL is allowed */
 

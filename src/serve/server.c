@@ -68,7 +68,8 @@ rf_status srv_open(const srv_options *options, srv_server **out, rf_error *why)
 
 int srv_port(const srv_server *s) { return s->port; }
 
-/* --languages would be lost in silence. All models are loaded. */
+/* Refuses --languages if no model translates; it would be ignored without a message. Called when all models are
+ * loaded. */
 static int check_languages(const srv_server *s, rf_error *why)
 {
     for (int i = 0; i < s->o.models; i++)
@@ -106,7 +107,7 @@ int64_t srv_drain(srv_server *s, bool (*hurry)(void *user))
     return atomic_load(&s->active);
 }
 
-/* Cancels the jobs that are left, until their requests are answered, so that no connection is suspended. */
+/* Cancels the remaining jobs until their requests are answered, so that no connection stays suspended. */
 static void end_requests(srv_server *s)
 {
     while (atomic_load(&s->active)) {

@@ -77,8 +77,8 @@ struct srv_request {
     size_t size, capacity;
     json_t *in;            /* the body                                                                   */
     srv_task task[2];      /* in the queue of the workers; [1]: the end of a shared call's job           */
-    srv_step *finish;      /* what a worker does when the result is there                                */
-    bool shared;           /* the job computes others' requests, too: it is not canceled                 */
+    srv_step *finish;      /* the function that a worker calls with the result                           */
+    bool shared;           /* the job also computes other requests, so it is not canceled                */
     int64_t swallowed;     /* bytes of the body that came                                                */
     bool form;             /* the body is a form, not JSON                                               */
     bool html;             /* the client accepts text/html: a browser                                    */
@@ -87,7 +87,7 @@ struct srv_request {
 
     srv_model *model; /* taken, until the request is freed                                          */
     rf_engine_job *job;
-    void *own; /* of the route, freed with free_own                                          */
+    void *own; /* data of the route, freed with free_own                                     */
     void (*free_own)(void *own);
 
     int status;       /* of the answer; 0: none yet                                                 */
@@ -123,11 +123,11 @@ void srv_refuse_full(srv_request *r);
 bool srv_hold(srv_request *r, int64_t inputs);
 void srv_let_go(srv_request *r);
 
-/* What a route keeps for a request: `size` zeroed bytes in r->own, freed with `free_own` when the request ends. NULL:
+/* Data of a route for a request: `size` zeroed bytes in r->own, freed with `free_own` when the request ends. NULL:
  * answered. */
 void *srv_own(srv_request *r, size_t size, void (*free_own)(void *own));
 
-/* Options of a job whose end brings the request to a worker, for `finish`. */
+/* Options of a job after which a worker calls `finish` for the request. */
 rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish);
 
 /* In `finish`: the status of the job, its times and tokens in the request. RF_OK: rf_engine_result has the result,
@@ -143,8 +143,8 @@ void srv_request_cancel(srv_request *r, bool every);
 
 /* ---- workers.c --------------------------------------------------------------------------------------------------- */
 
-/* Steps that wait. Large ones read bodies of more than SRV_LARGE bytes, which may take a second: not more than half of
- * the threads do these at the same time, so that other requests go on. */
+/* Waiting steps. Large ones read bodies of more than SRV_LARGE bytes, which may take a second. At most half of the
+ * threads execute large ones at the same time, so that other requests are not delayed. */
 enum { SRV_LARGE = 1 << 16 };
 typedef struct srv_queue {
     srv_task *first, *last;
@@ -160,7 +160,7 @@ typedef struct srv_workers {
 } srv_workers;
 rf_status srv_workers_start(srv_server *s, int threads, rf_error *why);
 void srv_workers_stop(srv_server *s);
-/* Gives `step` to a worker; which: 0, or 1 for the second step that may wait at the same time. */
+/* Queues `step` for a worker; which: 0, or 1 for the second step that may wait at the same time. */
 void srv_later(srv_request *r, srv_step *step, int which);
 rf_status srv_thread(pthread_t *out, void *(*body)(void *), void *user, rf_error *why); /* without signals */
 
@@ -172,7 +172,7 @@ struct srv_connection {
     int64_t requests;
     double deadline; /* when it is closed                                                          */
     bool late;       /* it has been                                                                */
-    bool above;      /* there were --max-connections when it came                                  */
+    bool above;      /* accepted when there were already --max-connections                         */
     bool polled;     /* by the watcher, at this tick                                               */
     bool left;       /* then: the client has closed or reset it, or its side of it                 */
     enum { SRV_WAITS_HEADER, SRV_WAITS_BODY, SRV_WORKS, SRV_SENDS, SRV_IDLE } state;
@@ -204,11 +204,11 @@ struct srv_model {
     srv_server *s;
     int slot;
     rf_engine *engine;
-    rf_pipeline *pipeline; /* asked for settings, never for results: any thread may do so                */
+    rf_pipeline *pipeline; /* used only for its settings, never for results, so any thread may use it    */
     const rf_config *config;
     const rf_tokenizer *tokenizer;
     rf_embed_options embed;    /* of the folder                                                              */
-    rf_error no_vectors;       /* why the model gives no vectors, or code 0                                  */
+    rf_error no_vectors;       /* the reason why the model computes no vectors, or code 0                    */
     int64_t max_length;        /* tokens of an input                                                         */
     struct srv_shared *shared; /* requests that are computed together (shared_call.c)                        */
     rf_index *index;           /* of its vectors, or NULL                                                    */
@@ -231,10 +231,10 @@ int srv_model_slot(const srv_server *s, const char *name);
 srv_model *srv_model_acquire(srv_server *s, int slot); /* NULL: not loaded yet */
 void srv_model_release(srv_model *m);
 
-/* Finds the model of this name or alias; NULL: the one that member "model" of the body names, or the first one. Nothing
- * to do if the request has one. false: answered. */
+/* Finds the model of this name or alias; NULL: the one that member "model" of the body names, or the first one. Keeps
+ * the model that the request already has. false: answered. */
 bool srv_need_model(srv_request *r, const char *name);
-void srv_wrong_model(srv_request *r, const char *what); /* 424: the model is X, which `what` */
+void srv_wrong_model(srv_request *r, const char *what); /* 424: "the model is X, which WHAT" */
 bool srv_need_vectors(srv_request *r);                  /* false: answered with 424 */
 const char *srv_model_kind(const srv_model *m);         /* "a masked language model" */
 /* abilities.c: the head with which a model answers, RF_HEAD_EMBED for an encoder without one; what follows from it. */

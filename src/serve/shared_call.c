@@ -76,7 +76,7 @@ srv_call *srv_call_next(const srv_call *first)
     return c;
 }
 
-/* How many calls srv_call_next would give. */
+/* The number of calls that srv_call_next would return. */
 static int64_t still_waiting(const srv_call *first)
 {
     srv_shared *all = first->r->model->shared;
@@ -121,7 +121,7 @@ void srv_call_answer(srv_request *r)
 static void call_over(srv_request *r)
 {
     srv_call *c = r->own;
-    if (!c->leads) srv_request_cancel(r, true); /* its own job, which waits, has nothing to do */
+    if (!c->leads) srv_request_cancel(r, true); /* its own job, which waits, will find nothing to do */
     srv_let_go(r);
     if (!c->why.code) {
         r->waited = c->taken - r->arrived - r->parsed;

@@ -16,9 +16,9 @@ typedef struct srv_call srv_call;
 struct srv_call {
     srv_call *next;
     srv_request *r;
-    /* Computes `first` and all that srv_call_next gives; ends each with srv_call_end. */
+    /* Computes `first` and all calls that srv_call_next returns; ends each with srv_call_end. */
     void (*compute)(srv_call *first, rf_pipeline *p);
-    /* May two be computed together? NULL: never. */
+    /* whether two calls can be computed together; NULL: never */
     bool (*same)(const srv_call *a, const srv_call *b);
     bool leads;   /* its own job computes it, and others                                                */
     srv_text out; /* the answer, if it is written while the call is computed                            */
@@ -31,7 +31,7 @@ struct srv_call {
 void srv_call_submit(srv_call *c, srv_step *finish);
 void srv_call_answer(srv_request *r);
 
-/* Whether nobody waits for the result any more: the client has left, or request_timeout has passed. Such a call is not
+/* Whether the result is no longer needed: the client has left, or request_timeout has passed. Such a call is not
  * computed. late: the error of a call that ends for this reason. */
 bool srv_call_is_late(const srv_call *c, double now);
 rf_error srv_call_late(const srv_call *c);

@@ -144,7 +144,7 @@ void srv_put_floats(srv_text *t, const float x[], size_t n)
 void srv_put_base64(srv_text *t, const float x[], size_t n)
 {
     static const char letter[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *b = (const unsigned char *)x; /* the processor's order is little endian */
+    const unsigned char *b = (const unsigned char *)x; /* the processor is little-endian */
     const size_t bytes = n * sizeof *x;
     if (!reserve(t, bytes / 3 * 4 + 6)) return;
     char *out = t->at + t->n;

@@ -14,7 +14,7 @@ typedef struct embedding {
     bool base64;
     srv_texts texts;
     rf_embed_options o;
-    int32_t *id; /* of inputs that are tokens, or are made tokens here                         */
+    int32_t *id; /* of inputs that are token ids, or that are tokenized here                   */
     int64_t *start;
     size_t ids, starts;
     int64_t n;
@@ -299,7 +299,7 @@ void srv_api_similarity(srv_request *r)
 /* ---- vectors of tokens ------------------------------------------------------------------------------------------- */
 
 typedef struct all_tokens {
-    srv_call call; /* first: a call is one of these                                              */
+    srv_call call; /* first, because a call is cast to this type                                 */
     srv_texts texts;
     rf_embed_options o;
 } all_tokens;

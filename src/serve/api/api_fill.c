@@ -6,7 +6,7 @@
 #include "serve/shared_call.h"
 
 typedef struct filling {
-    srv_call call; /* first: a call is a filling                                                 */
+    srv_call call; /* first, because a call is cast to this type                                 */
     srv_texts texts;
     rf_fill_options o;
     int32_t *target;

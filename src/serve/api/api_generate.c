@@ -1,7 +1,8 @@
 /* api_generate.c — text by a causal model: OpenAI's completions and the text-generation pipeline.
  *
- * Requests with the same options are written in one running batch: each joins it when there is space and leaves it when
- * its text ends (rf_generate_texts_from). Others wait until the batch has ended (srv_call_may_join). */
+ * Texts of requests with the same options are generated in one running batch: a request joins it when there is space,
+ * and leaves it when its text ends (rf_generate_texts_from). Other requests wait until the batch has ended
+ * (srv_call_may_join). */
 #include <stdlib.h>
 #include <time.h>
 
@@ -11,15 +12,15 @@
 
 enum {
     STOPS = 4,   /* stop strings of a request                                                  */
-    JOINT = 4096 /* new tokens for which space is made, so that longer texts may join a batch  */
+    JOINT = 4096 /* minimum number of new tokens for which a batch reserves space, so that longer texts may join it */
 };
 
 typedef struct writing {
-    srv_call call;        /* first: a call is a writing                                                 */
+    srv_call call;        /* first, because a call is cast to this type                                 */
     struct writing *next; /* in the batch                                                               */
     bool openai, stream, begun, with_prompt;
-    bool usage;  /* the stream ends with the numbers of tokens                                 */
-    size_t sent; /* bytes of `text` that the stream has                                        */
+    bool usage;  /* the last event of the stream reports the numbers of tokens                 */
+    size_t sent; /* bytes of `text` that the stream has sent                                   */
     const char *prompt;
     size_t bytes;
     rf_generate_options o;
@@ -27,7 +28,7 @@ typedef struct writing {
     int64_t number; /* of the text in the batch                                                   */
     int64_t most, tokens, prompt_tokens;
     srv_text text;
-    bool stopped, full; /* by a stop string; at `most` tokens                                         */
+    bool stopped, full; /* the text ended with a stop string; has `most` tokens                       */
 } writing;
 
 static void free_writing(void *own)
@@ -49,7 +50,7 @@ static size_t stop_at(const writing *x, size_t from)
     return t->n;
 }
 
-/* The end of the text that no stop string can begin before: what follows may become one. */
+/* How many bytes of the text are certain not to belong to a stop string; the rest may become one. */
 static size_t sure_end(const writing *x)
 {
     const srv_text *t = &x->text;
@@ -78,7 +79,7 @@ static void put_usage(srv_text *t, const writing *x)
                (long long)x->prompt_tokens, (long long)x->tokens, (long long)(x->prompt_tokens + x->tokens));
 }
 
-/* Sends what has been put, or fails. false: the client has left, or there is no memory. */
+/* Sends the contents of the stream's buffer. false: the client has left, or there is no memory. */
 static bool send_event(srv_request *r, srv_text *t)
 {
     srv_puts(t, "}\n\n");
@@ -123,7 +124,7 @@ static bool send_error(srv_request *r, const char *message)
     return send_event(r, &t);
 }
 
-/* A stream without "[DONE]" is not whole. */
+/* A stream without "[DONE]" is incomplete. */
 static void send_end(writing *x, const rf_error *why)
 {
     srv_request *r = x->call.r;
@@ -141,7 +142,7 @@ static void send_end(writing *x, const rf_error *why)
 
 typedef struct batch {
     rf_pipeline *p;
-    writing *first, *all; /* all: those whose text is being written                                     */
+    writing *first, *all; /* all requests whose texts are being generated                               */
     writing *waiting;     /* the first one, until it has been given to the model                        */
     int64_t n;            /* prompts given                                                              */
     double begun;
@@ -231,8 +232,8 @@ static int done(void *user, int64_t number, const rf_generation *g, const rf_err
     return 0;
 }
 
-/* New tokens of the texts that x's batch can take; each ends at its own number. A forced last token is that of the
- * longest text. */
+/* The maximum number of new tokens of a text in x's batch; each text ends at its own maximum. A forced last token is
+ * that of the longest text. */
 static int64_t longest(const writing *x)
 {
     const int64_t limit = rf__min64(x->call.r->s->o.limits.max_new_tokens, JOINT);
@@ -243,7 +244,7 @@ static void compute(srv_call *first, rf_pipeline *p)
 {
     writing *x = (writing *)first;
     rf_error why = {0};
-    /* The first request may end before the batch does; it is asked for its options and its model until then. */
+    /* The first request may end before the batch does; the batch reads its options and its model until then. */
     srv_request *r = x->call.r;
     atomic_fetch_add(&r->users, 1);
     batch b = {.p = p, .first = x, .waiting = x, .begun = rf__seconds()};
@@ -302,7 +303,7 @@ static void finish(srv_request *r)
 {
     const writing *x = r->own;
     r->tokens = x->prompt_tokens + x->tokens;
-    if (x->stream) return; /* all of it has been written */
+    if (x->stream) return; /* all of it has been sent */
     if (x->openai) put_openai(r, x);
     else put_pipeline(r, x);
     r->out.failed |= x->text.failed;

@@ -11,7 +11,7 @@
 enum { MOST = 128 }; /* tokens of a text: weights of all pairs are computed in all heads */
 
 typedef struct inspection {
-    srv_call call; /* first: a call is an inspection                                                 */
+    srv_call call; /* first, because a call is cast to this type                                     */
     int64_t layer, head, T, distance;
     int32_t *id; /* [T]                                                                        */
     float *map;  /* [L,H,T,T]                                                                  */
@@ -47,7 +47,7 @@ static bool head_is_there(srv_request *r, inspection *x)
     return true;
 }
 
-/* Writes the tokens of the text and keeps their ids. false: answered. */
+/* Puts the tokens of the text into the answer and stores their ids. false: answered. */
 static bool take_tokens(srv_request *r, inspection *x, int flags, int64_t around)
 {
     const char *text = srv_string(r->in, "inputs");

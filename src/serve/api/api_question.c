@@ -13,7 +13,7 @@
 enum { WINDOW = 384, SHARED = 128, LONGEST = 15 };
 
 typedef struct question {
-    srv_call call; /* first: a call is a question                                                */
+    srv_call call; /* first, because a call is cast to this type                                 */
     const char *text, *context;
     int64_t longest;
     bool impossible; /* "" may be the answer                                                       */

@@ -1,4 +1,4 @@
-/* api_search.c — the texts of an index that are nearest to a query. */
+/* api_search.c — the texts of an index that are most similar to a query. */
 #include <stdlib.h>
 
 #include "serve/api/api.h"

@@ -12,7 +12,7 @@
 #include "serve/shared_call.h"
 
 typedef struct sparse {
-    srv_call call; /* first: a call is one of these                                              */
+    srv_call call; /* first, because a call is cast to this type                                 */
     srv_texts texts;
 } sparse;
 

@@ -6,7 +6,7 @@
 #include "serve/shared_call.h"
 
 typedef struct tagging {
-    srv_call call; /* first: a call is a tagging                                                 */
+    srv_call call; /* first, because a call is cast to this type                                 */
     srv_texts texts;
     bool simple; /* aggregation_strategy                                                       */
 } tagging;

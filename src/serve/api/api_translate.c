@@ -9,7 +9,7 @@
 #include "serve/shared_call.h"
 
 typedef struct translating {
-    srv_call call; /* first: a call is a translating                                             */
+    srv_call call; /* first, because a call is cast to this type                                 */
     struct translating *next; /* in the batch                                                               */
     bool pipeline, alignments;
     srv_texts texts;
@@ -36,7 +36,7 @@ static void free_translating(void *own)
 
 typedef struct batch {
     translating *first, *all; /* all: those that are being translated                                       */
-    translating *now;         /* the one whose texts are given to the model, or NULL                        */
+    translating *now;         /* the request whose texts are added to the batch, or NULL                    */
     int64_t n;                /* texts given                                                                */
     double begun;
 } batch;
@@ -80,7 +80,8 @@ static void join(batch *b, translating *x)
     b->all = b->now = x;
 }
 
-/* Texts of a request that nobody waits for any more are not given to the model; those that it has run to their ends. */
+/* If a client has left, texts of its request that have not begun are not translated; those that have begun are
+ * translated to their ends. */
 static void drop_rest(batch *b)
 {
     translating *x = b->now;
@@ -139,7 +140,7 @@ static void compute(srv_call *first, rf_pipeline *p)
     translating *x = (translating *)first;
     rf_translate_options o;
     rf_error why = {0};
-    /* The first request may end before the batch does; it is asked for its options and its model until then. */
+    /* The first request may end before the batch does; the batch reads its options and its model until then. */
     srv_request *r = x->call.r;
     atomic_fetch_add(&r->users, 1);
     batch b = {.first = x, .begun = rf__seconds()};

@@ -8,7 +8,7 @@
 
 #include "serve/server.h"
 
-enum { TICK = 50000, TICKS = 10 }; /* microseconds; ticks between looks at connections that wait for a request */
+enum { TICK = 50000, TICKS = 10 }; /* microseconds; ticks between checks of connections that wait for a request */
 
 /* Nothing else has been sent on the connection while a header or a body is read. */
 static void send_timeout(int fd)
@@ -43,7 +43,7 @@ static bool may_leave(const srv_connection *c, bool waiting, double now)
     return waiting && c->state != SRV_SENDS && c->deadline > now + 1;
 }
 
-/* Sets `left` of these connections, with one system call. Without memory, that is left to the next tick. */
+/* Sets `left` of these connections, with one system call. If there is no memory, the next tick does it. */
 static void find_left(srv_connections *all, bool waiting, double now)
 {
     size_t n = 0, i = 0;

@@ -137,7 +137,7 @@ static ssize_t read_stream(void *user, uint64_t at, char *out, size_t most)
     (void)at;
     if (!n) {
         pthread_mutex_lock(&r->lock);
-        n = srv_stream_read(r, out, most); /* what came before a writer could see `suspended` */
+        n = srv_stream_read(r, out, most); /* content that arrived before `suspended` was set */
         if (!n) {
             r->suspended = true;
             MHD_suspend_connection(r->mhd);
@@ -484,8 +484,8 @@ rf_status srv_http_start(srv_server *s, rf_error *why)
     return rf_fail(why, RF_EIO, "server: expected libmicrohttpd to start, got: %s", strerror(errno));
 }
 
-/* Clients are refused from now on. The socket is closed when MHD's thread, which may still use it, has ended. One that
- * was inherited is another process's, too, for which clients wait. */
+/* Clients are refused from now on. The socket is closed when MHD's thread, which may still use it, has ended. An
+ * inherited socket also belongs to another process, and clients may wait for that process. */
 void srv_http_quiesce(srv_server *s)
 {
     const bool first = MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET;

@@ -58,7 +58,7 @@ void srv_answer(srv_request *r, int status, const char *type)
     r->answered = rf__seconds() - r->arrived;
     if (r->phase != SRV_WORK) return;
     srv_http_resume(r);
-    srv_request_release(r); /* the user that http.c added when it gave the request away */
+    srv_request_release(r); /* the user that http.c counted when it passed the request on */
 }
 
 void srv_answer_json(srv_request *r) { srv_answer(r, 200, "application/json"); }

@@ -1,4 +1,4 @@
-/* stream.h — an answer that is sent while it is being made: server-sent events. */
+/* stream.h — an answer that is sent while it is computed: server-sent events. */
 #ifndef SRV_STREAM_H
 #define SRV_STREAM_H
 

@@ -49,7 +49,7 @@ static void *work(void *user)
         w->running += large;
         pthread_mutex_unlock(&w->lock);
         srv_request *r = t->r;
-        t->step(r); /* which may use the task again */
+        t->step(r); /* the step may use the task again */
         srv_request_release(r);
         pthread_mutex_lock(&w->lock);
         w->running -= large;
