@@ -1,4 +1,4 @@
-/* data.c — the texts of an experiment: checked before anything is made, and brought into the form of finetune. */
+/* data.c — checks the texts of an experiment before anything is computed, and converts them to finetune's format. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -122,7 +122,7 @@ static void check_bytes(const char *path, json_t *entry)
 static void check_layout(const request *r, json_t *entry, bool stand_in)
 {
     enum { BEGINNING = 1 << 20 };
-    static char *head;                                   /* static: a complaint ends the program, and nothing is lost */
+    static char *head;                                   /* static, because a message ends the program */
     char path[PATH];
     data_path(r, text(entry, "path"), path);
     head = beginning(path, BEGINNING);
@@ -197,8 +197,8 @@ static int by_text(const void *x, const void *y)
     return (a->text > b->text) - (a->text < b->text);
 }
 
-/* For each candidate the share of other triplets that it is right in, of those that it is in; half, where it is in
- * none: kept by triplet, [2 i] of the right one and [2 i + 1] of the wrong one. */
+/* For each candidate, the fraction of the other triplets with it in which it is right, or one half if there are none:
+ * [2 i] for the right candidate of triplet i, [2 i + 1] for the wrong one. */
 static void share_of_others(candidate *c, size_t n, double *share)
 {
     qsort(c, n, sizeof *c, by_text);

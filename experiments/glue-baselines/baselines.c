@@ -105,7 +105,7 @@ static void put(bag *b, uint64_t hash, uint64_t kind)
     if (b->n < FEATURES) b->at[b->n++] = f;
 }
 
-/* Hashes of the words: runs of letters, digits and all that is not ASCII, in lower case. */
+/* Hashes of the words, which are sequences of letters, digits and non-ASCII bytes, in lower case. */
 static int words_of(const char *text, uint64_t word[], int most)
 {
     int n = 0;

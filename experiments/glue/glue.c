@@ -1,4 +1,4 @@
-/* glue.c — fine-tunes pre-trained models on GLUE's tasks and makes the table.
+/* glue.c — fine-tunes pre-trained models on GLUE's tasks and writes the table.
  *
  *     glue FILE.json WORK [--data DIR] [--results DIR] [--tasks A,B] [--threads N] [--hours H] [--table] [--program
  *     ROFORMER]
@@ -52,7 +52,7 @@ static void run_folder(const study *s, const task *t, size_t row, size_t rate, s
             seed_of(s, seed));
 }
 
-/* NaN: failed.  False: not there yet. */
+/* NaN: the run failed. False: there is no result yet. */
 static bool read_score(const char *folder, const char *metric, double *x)
 {
     char path[PATH], key[64];
@@ -67,7 +67,8 @@ static bool read_score(const char *folder, const char *metric, double *x)
     return true;
 }
 
-/* The rate of the best dev score with the first seed; of equals the smallest.  Negative: the grid is not complete. */
+/* The learning rate with the best dev score with the first seed; if several are equal, the smallest. Negative: the grid
+ * is not complete. */
 static int best_rate(const study *s, const task *t, size_t row)
 {
     int best = -1;

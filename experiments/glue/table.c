@@ -1,4 +1,4 @@
-/* table.c — tasks and metrics down, rows across, between what a word counter does and what the paper says.
+/* table.c — rows: tasks and metrics; columns: the models, between a baseline of word counts and the paper's figures.
  *
  *     cell          mean ± standard deviation over the seeds, in percent
  *     difference    row - first row, paired by seed, with the 95 % interval of the mean
@@ -57,7 +57,7 @@ static double elsewhere(const task *t, const char *where, const char *who, const
     return x ? json_number_value(x) : (double)NAN;
 }
 
-/* What others reached: "paper", under the paper's two names, or "published", under the one that the file says. */
+/* Scores of others: "paper", for the two models of the paper, or "published", for the model that the file names. */
 static const char *published(const study *s) { return json_string_value(json_object_get(s->asked.file, "published")); }
 
 static double median(numbers a)
@@ -206,7 +206,7 @@ static void raw(const study *s, FILE *f)
 
 /* ---- the plot ---------------------------------------------------------------------------------------------------- */
 
-/* Has the row a point at all? */
+/* Whether the row has any score. */
 static bool drawn(const study *s, size_t row)
 {
     for (size_t i = 0; i < s->n; i++)

@@ -1,4 +1,4 @@
-/* tasks.c — GLUE's files, and CLUE's, as one form.
+/* tasks.c — reads the files of GLUE and CLUE into one form.
  *
  *     columns     [text, pair or 0, label], from 1, of a table
  *     keys        [text, pair or "", label] of JSON objects, one a line; a list is its members, a space between them

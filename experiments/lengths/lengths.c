@@ -1,5 +1,5 @@
-/* lengths.c — models trained on short texts that read long ones: every way to stretch rotary positions, with and
- * without adaptation.
+/* lengths.c — evaluates models that were trained on short texts with long texts, for every method of scaling
+ * rotary positions, with and without adaptation.
  *
  *     lengths FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER]
  *
@@ -31,7 +31,7 @@ typedef struct study {
     int lengths;
 } study;
 
-/* A line of the table: what was done to which model, and what came of it. */
+/* A row of the table: the model, the method, and the result. */
 typedef struct row {
     const char *label, *model;                  /* `model` -SEED is the trained folder       */
     json_t *method, *seeds;
@@ -55,7 +55,7 @@ static void plain(const char *label, char out[256])
     out[n] = 0;
 }
 
-/* Where the weights of a row come from, and what is measured. */
+/* The weights of a row, and what is measured. */
 static void start_folder(const study *s, const row *r, int seed, long long length, char out[PATH])
 {
     char label[256];
@@ -131,7 +131,7 @@ static void share_tokenizer(const char *from, const char *to)
     rf_ctx_free(ctx);
 }
 
-/* The trained model with the method's keys laid over its config.json.  False: there is no trained model. */
+/* Creates a copy of the trained model with the method's keys in its config.json. False: there is no trained model. */
 static bool make_start(const study *s, const row *r, int seed, long long length, char folder[PATH])
 {
     char trained[PATH], path[PATH];
@@ -285,7 +285,7 @@ static void evaluate(const study *s, const char *folder, const char *text, long 
     if (rename(unfinished, out)) die("%s: %s", out, strerror(errno));
 }
 
-/* All lengths of one row and seed.  False: the time is over. */
+/* Measures all lengths of one row and seed. False: the time limit was reached. */
 static bool measure(const study *s, const row *r, int seed, const char *text)
 {
     char folder[PATH], out[PATH];
@@ -503,8 +503,8 @@ static void list_rows(const study *s, row_list *rows, int block[4])
     block[3] = rows->n;
 }
 
-/* Rows first .. last - 1, seed by seed, so that an early end leaves every row with as many runs as any other.  False:
- * time is over. */
+/* Measures rows first .. last - 1, seed by seed, so that all rows have the same number of runs if the experiment ends
+ * early. False: the time limit was reached. */
 static bool run_block(const study *s, row_list *rows, const int block[4], int first, int last, const char *text)
 {
     for (size_t k = 0; k < SEEDS; k++)

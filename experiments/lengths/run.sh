@@ -1,8 +1,7 @@
 #!/bin/sh
-# run.sh — the scaling methods: models are trained at 128 tokens and read up to 4096; writes results/lengths/.
-#
-#     experiments/lengths/run.sh WORK [OPTIONS of lengths]      WORK keeps models: the same command again goes on; models that
-#                                                               experiments/pretraining.json or encodings.json left there are taken
+# run.sh WORK [OPTIONS of lengths] — the scaling methods: models are trained at 128 tokens and evaluated up to 4,096.
+# Writes results/lengths/.  WORK keeps the models, and the same command again continues.  Models that
+# experiments/pretraining.json or encodings.json left in WORK are used.
 set -eu
 cd "$(dirname "$0")/../.."
 [ $# -ge 1 ] || { sed -n '2,5s/^# *//p' experiments/lengths/run.sh >&2; exit 2; }

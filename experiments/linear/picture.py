@@ -1,4 +1,4 @@
-"""A picture of curves over a length, by gnuplot: for places.py and times.py."""
+"""Draws curves over a length with gnuplot, for places.py and times.py."""
 import os
 import subprocess
 
@@ -14,7 +14,7 @@ plot {lines}
 
 
 def draw(path, x, y, curves, scale):
-    """PATH.svg; curves: of each its name and its points (x, y)."""
+    """Writes PATH.svg; curves: name and points (x, y) of each."""
     data = path + ".data"
     with open(data, "w") as f:
         for name, points in curves:

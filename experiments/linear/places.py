@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loss by position: texts far longer than those of training with models of run.sh, each byte predicted from all before it.
+"""Loss by position: models of run.sh predict each byte of texts that are far longer than those in training from all bytes before it.
 
     experiments/linear/places.py WORK LENGTH [ROW...] [--texts N] [--program ROFORMER] [--results DIR] [--threads N]
 
@@ -39,7 +39,7 @@ def ranges_of(length):
 
 
 def bits(program, folder, text, length, threads):
-    """Bits of each byte behind the first, and the peak of the resident set in KB."""
+    """Bits of each byte after the first, and the peak of the resident set in KB."""
     command = [program, "score", "-m", folder, "--json", "--max_length", str(max(length + 8, 16))] + (["--threads", threads] if threads else [])
     with tempfile.TemporaryFile() as given:
         given.write((text + "\n").encode())

@@ -1,7 +1,8 @@
 #!/bin/sh
-# run.sh WORK [OPTIONS of experiment] — linear attention: bytes of Wikipedia under Enwik8's protocol, 90 % to train on, 5 % held out, 5 % to
-# test.  First linear.json (rotations, three seeds), then features.json (feature maps, and softmax attention).  WORK keeps the text
-# and the models; the same command again goes on.  --data DIR as in experiments/README.md.
+# run.sh WORK [OPTIONS of experiment] — linear attention on bytes of Wikipedia, divided as in Enwik8's protocol: 90 % for
+# training, 5 % held out, 5 % for testing.  First linear.json (rotations, three seeds), then features.json (feature maps,
+# and softmax attention).  WORK keeps the text and the models; the same command again continues.  --data DIR as in
+# experiments/README.md.
 set -eu
 cd "$(dirname "$0")/../.."
 [ $# -ge 1 ] || { sed -n '2,5s/^# *//p' experiments/linear/run.sh >&2; exit 2; }

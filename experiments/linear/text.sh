@@ -1,6 +1,6 @@
 #!/bin/sh
-# text.sh DATA WORK — Enwik8's protocol on another text: the first 50,000,000 bytes of enwiki-2015 as WORK/train.txt, valid.txt
-# and test.txt, 90, 5 and 5 % of them, each cut behind the article that is there.
+# text.sh DATA WORK — divides the first 50,000,000 bytes of enwiki-2015 as in Enwik8's protocol: 90, 5 and 5 % in
+# WORK/train.txt, valid.txt and test.txt, each ending at the end of an article.
 set -eu
 export LC_ALL=C
 [ -s "$2/test.txt" ] && exit 0

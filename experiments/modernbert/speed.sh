@@ -1,6 +1,7 @@
 #!/bin/sh
-# speed.sh ROFORMER WORK — the four models of modernbert.json in turns, one thread, bf16, 8 texts of 256 tokens: three rounds of
-# a forward pass and of a training step, tokens per second.  WORK has the configs that `experiment` wrote.
+# speed.sh ROFORMER WORK — tokens per second of a forward pass and of a training step for the four models of
+# modernbert.json, alternately in three rounds: one thread, bf16, 8 texts of 256 tokens.  WORK has the configs that
+# `experiment` wrote.
 set -eu
 program=$1 work=$2
 echo "# $("$program" --version), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(date +%F), 1 thread, bf16, 8 x 256; tokens per second of three rounds"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# run.sh mlm|glue|enwik8|chinese|scm|baselines|clue WORK [OPTIONS of experiment and glue] — an experiment of the paper at the paper's own size.  The data
-# lie below --data DIR under the names in experiments/paper/PRESET.json ("data"); what is not there is named before anything is made.
-# glue begins with the models of mlm, scm and clue with those of chinese, below the same WORK; baselines (Table 5) with published models
-# below --hub DIR.  The same command again goes on.
+# run.sh mlm|glue|enwik8|chinese|scm|baselines|clue WORK [OPTIONS of experiment and glue] — repeats an experiment of the
+# paper at the paper's size.  The data are below --data DIR, under the names in experiments/paper/PRESET.json ("data");
+# missing data are reported before anything is computed.  glue starts from the models of mlm; scm and clue start from
+# those of chinese, in the same WORK; baselines (Table 5) uses published models below --hub DIR.  The same command again
+# continues.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build/release}

@@ -1,4 +1,4 @@
-/* published.c — models as their publishers offer them, against what the publishers' pages and tests say of them.
+/* published.c — compares published models with the figures in their publishers' pages and tests.
  *
  *     published HUB [STEPS.json]
  *
@@ -196,7 +196,7 @@ static const struct { const char *what; rf_status (*run)(check *c); } kinds[] = 
     {"parameters", parameters}, {"tokens", tokens}, {"logits", logits}, {"hidden", hidden},
     {"blanks", blanks},         {"nearest", nearest}};
 
-/* 1 it holds, 0 it does not, -1 its folder is not there. */
+/* 1: the figures agree, 0: they do not, -1: the folder is missing. */
 static int run_step(rf_ctx *ctx, const char *hub, const json_t *step)
 {
     check c = {.ctx = ctx, .step = step};
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
     rf_error why = {0};
     rf_ctx *ctx;
     size_t i;
-    int count[3] = {0};                                                 /* not done, do not hold, hold */
+    int count[3] = {0};                                                 /* numbers of steps: not done, failed, passed */
     json_t *step;
     if (argc < 2 || argc > 3) return fprintf(stderr, "usage: published HUB [STEPS.json]\n"), 2;
     const char *steps = argc > 2 ? argv[2] : usual;

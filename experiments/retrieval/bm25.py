@@ -30,7 +30,7 @@ class BM25:
                 self.found[w].append((i, idf * f / (f + k * (1 - b + b * len(text) / mean))))
 
     def scores(self, query):
-        """Of the texts that share a word with the query."""
+        """Scores of the texts that share a word with the query."""
         all = collections.defaultdict(float)
         for w in words(query):
             for i, s in self.found.get(w, ()):
@@ -38,7 +38,7 @@ class BM25:
         return all
 
     def search(self, query, top):
-        """The best first, of equal ones the earlier text."""
+        """The best first; of texts with equal scores, the earlier one first."""
         return sorted(self.scores(query).items(), key=lambda hit: (-hit[1], hit[0]))[:top]
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""golden_bm25.py > golden.json: scores of bm25s (pip install bm25s), which bm25.py is held to; bm25s keeps f32."""
+"""golden_bm25.py > golden.json: scores of bm25s (pip install bm25s), with which bm25.py is compared; bm25s computes in f32."""
 import json
 import sys
 

@@ -24,7 +24,7 @@ TOP = 10
 
 
 def by_model(given, titles, texts):
-    """For each title the numbers of the TOP nearest texts."""
+    """For each title, the numbers of the TOP most similar texts."""
     common = ["-q", "--dtype", "bf16" if given.bf16 else "f32"] + (["-m", given.model] if given.model else [])
     with tempfile.TemporaryDirectory() as folder:
         index = os.path.join(folder, "index")
@@ -45,7 +45,7 @@ def by_words(titles, texts):
 
 
 def scores(hits):
-    """Each title has one right text, its own."""
+    """The only relevant text of a title is its own article."""
     ranks = [h.index(i) if i in h else None for i, h in enumerate(hits)]
     there = [r for r in ranks if r is not None]
     n = len(hits)

@@ -22,7 +22,7 @@ DEV = (SETS[0], ("SICK train", "sick", "SICK_train.txt"))
 
 
 def ranks(x):
-    """From 1; equal numbers have the mean of their ranks."""
+    """Ranks from 1; equal numbers get the mean of their ranks."""
     order = sorted(range(len(x)), key=x.__getitem__)
     rank, i = [0.0] * len(x), 0
     while i < len(x):

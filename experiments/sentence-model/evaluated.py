@@ -1,4 +1,4 @@
-"""evaluated.py: the rows that models of sentences are evaluated on: STS-B, SICK, MRPC, all of their files."""
+"""evaluated.py: the rows with which sentence models are evaluated: all files of STS-B, SICK and MRPC."""
 import os, re, unicodedata
 
 # folder, file, columns of the two sentences and of the score, lines of header

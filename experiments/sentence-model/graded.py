@@ -94,7 +94,7 @@ def less(text, draw):
 
 
 class Exchange:
-    """Words by their two neighbors."""
+    """Groups words by their two neighbors."""
     def __init__(self, texts):
         self.between = collections.defaultdict(collections.Counter)
         for text in texts:
@@ -144,7 +144,7 @@ def of_captions(data, translated, draw):
 
 
 def near(texts, x, draw):
-    """Of each text and one of the 10 that are nearest to it among 2,000 others."""
+    """Pairs of each text and one of the 10 most similar ones among 2,000 others."""
     for start in range(0, len(texts), 1000):
         among = draw.sample(range(len(texts)), min(2000, len(texts)))
         cosines = x[start:start + 1000] @ x[among].T

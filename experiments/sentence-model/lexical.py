@@ -34,7 +34,7 @@ ENDINGS = ("ing", "ed", "es", "ly", "er", "s")
 
 
 def stem(word):
-    """The endings are taken away as long as there are any: "singers" and "singer" have one stem, "sing"."""
+    """Removes endings as long as there are any: "singers" and "singer" have one stem, "sing"."""
     cut = next((word[:-len(e)] for e in ENDINGS if word.endswith(e) and len(word) - len(e) >= 3), None)
     if cut is not None:
         return stem(cut)

@@ -34,7 +34,7 @@ TEXTS = ("recent.txt", "2015-AA.txt", "2015-AB.txt", "2015-AC.txt")
 
 
 def opened(path):
-    """Lines of a file, packed or not."""
+    """Lines of a file, compressed or not."""
     if path.endswith(".zst"):
         text = subprocess.run(["zstd", "-dcq", path], check=True, stdout=subprocess.PIPE).stdout.decode()
     else:
@@ -64,7 +64,7 @@ def pivot(data):
 
 
 def questions(data, rest):
-    """Each with a question that was held to be another one, if there is one."""
+    """Each pair with a question that was labeled as different, if there is one."""
     other = collections.defaultdict(list)
     positive = []
     for row in rows(os.path.join(data, "glue", "QQP", "new_dev.tsv.gz"), 0):
@@ -95,7 +95,7 @@ def answers(data, rest):
 
 
 def without_words(text, draw):
-    """Without a quarter of the words, and with two neighbors exchanged."""
+    """Removes a quarter of the words, and swaps two adjacent ones."""
     words = text.split()
     kept = [w for w in words if draw.random() > 0.25] or words[:1]
     if len(kept) > 3:

@@ -1,21 +1,25 @@
 #!/bin/sh
-# train.sh DATA WORK [OPTION...] — trains a model for vectors of sentences; given again, it goes on where it was.
+# train.sh DATA WORK [OPTION...] — trains the shipped sentence model.  The same command again continues.
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/, ende/, glue/, multi30k/, sick/
 #   WORK    folder for articles, pairs and checkpoints; the models are WORK/first, WORK/lexical, WORK/graded,
 #           WORK/sentences, WORK/scored
-#   OPTION  of roformer finetune, in place of those below
+#   OPTION  of roformer finetune; replaces those below
 #
-# It begins with the shipped model.  First phase: pairs that mean the like (pairs.py); no row of STS-B, SICK or MRPC is
-# among them, which check_pairs.py says before the first update.  Second: for each of their texts a vector that has the
-# first phase's and the words of the text, too (lexical.py, which needs NumPy).  Third: the cosines that captions should
-# have with their translations from German, by a translator that is trained for it, and with what else was made of them
-# (graded.py).  The model that is shipped, WORK/sentences, is 0.6 of the third phase's weights and 0.4 of the second's
-# (Wortsman et al. 2022), in bf16.  Fourth, behind the third: the scores of STS-B's and SICK's training sets (scored.py).
+# Training starts from the shipped masked model and has four phases:
+#   1  pairs with similar meanings (pairs.py).  check_pairs.py checks before the first update that no row of STS-B, SICK
+#      or MRPC is among them.
+#   2  target vectors for the texts of these pairs, which combine the vector of phase 1 with the words of the text
+#      (lexical.py, which needs NumPy)
+#   3  cosines of captions with their translations from German, by a translation model that is trained for this purpose,
+#      and with variants of them (graded.py)
+#   4  the scores of the training sets of STS-B and SICK (scored.py), starting from phase 3
+# The shipped model, WORK/sentences, is the mean of the weights of phase 3 (0.6) and of phase 2 (0.4) (Wortsman et al.
+# 2022), in bf16.
 #
-#   PROGRAMS       (environment) folder of roformer and hold_out; without it those of build/release
-#   PYTHON         (environment) with NumPy: python3
-#   NICE, THREADS  (environment) 15, 1
+#   PROGRAMS       (environment) folder of roformer and hold_out (default: build/release)
+#   PYTHON         (environment) a Python with NumPy (default: python3)
+#   NICE, THREADS  (environment) defaults: 15, 1
 set -eu
 [ $# -ge 2 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -51,7 +55,8 @@ phase "$root/models/roformer-small-en" "$work/pairs.jsonl" "$work/first" 128 5e-
 [ -f "$work/texts.npy" ] || "$python" "$here/lexical.py" "$program" "$work/first" "$work/pairs.jsonl" "$work/texts"
 phase "$work/first" "$work/texts.jsonl" "$work/lexical" 128 1e-3 50 1 --teacher "$work/texts.npy" --loss cosine "$@"
 
-# German captions in English, what is likeliest and a draw: 36 BLEU, before it knows its captions by heart.
+# Translates the German captions: the most likely translation and a sample.  Training stops at 36 BLEU, before the
+# model memorizes its captions.
 captions=$data/multi30k
 if [ ! -f "$work/graded.jsonl" ]; then
     if [ ! -f "$work/de-en/all_results.json" ]; then

@@ -31,7 +31,7 @@ typedef struct guesser {
 
 typedef struct score { int64_t characters, words; double nats; } score;
 
-/* A line, the bytes of it that are hidden, and what they hold. */
+/* A line, which of its bytes are masked, and their values. */
 typedef struct hidden { const char *text; size_t size, from, to, characters; } hidden;
 
 static rf_ctx *ctx;

@@ -1,19 +1,19 @@
 #!/bin/sh
-# chinese.sh DATA WORK [SIZE [OPTION...]] — trains the shipped Chinese model; resumable: run it again and it goes on where it was.
+# chinese.sh DATA WORK [SIZE [OPTION...]] — trains the shipped Chinese model.  The same command again continues.
 #
 #   DATA    folder with zhwiki/ and niutrans-modern/
 #   WORK    folder for texts, vocabulary, tokens, checkpoints; the model is WORK/model
-#   SIZE    tokens of the vocabulary: 12000
-#   OPTION  of pretrain, besides
+#   SIZE    tokens of the vocabulary (default: 12000)
+#   OPTION  further options of pretrain
 #
-# Not trained on: 600 articles and 40 chapters (WORK/text/held-wiki.txt, held-books.txt), chosen by hashes of their text,
-# and half a percent of the rest, on which each stage is evaluated.  Stages are those of chinese-stages.json: short
-# pieces first, long ones while the rate falls in steps.
+# Excluded from training: 600 articles and 40 chapters (WORK/text/held-wiki.txt, held-books.txt), selected by hashes of
+# their text, and 0.5 % of the rest, on which each stage is evaluated.  chinese-stages.json defines the stages: short
+# pieces first, then long ones, while the learning rate falls in steps.
 #
-#   PROGRAMS  (environment) folder of roformer and hold_out; without it those of build/release
-#   THREADS   (environment) 1
-#   ALPHABET  (environment) 5000 of the tokens are characters, the others words.  With a SIZE of 5000 and 4800 there are
-#             hardly any words, and the same words are masked: what words are worth
+#   PROGRAMS  (environment) folder of roformer and hold_out (default: build/release)
+#   THREADS   (environment) default: 1
+#   ALPHABET  (environment) number of characters in the vocabulary (default: 5000); the other tokens are words.  A SIZE of
+#             5000 and an ALPHABET of 4800 give a model with hardly any words, for comparison
 set -eu
 [ $# -ge 2 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)

@@ -58,7 +58,7 @@ static void judge(work *w, int j, const double *p, int32_t label)
     w->hits[j] += best == label;
 }
 
-/* What an n-gram model may know of the token at n: nothing, if it is masked, special, or of another piece. */
+/* The token at n as an n-gram model sees it: none if it is masked, special, or in another piece. */
 static int32_t known(const work *w, const rf_batch *b, int64_t n, int64_t from, int64_t to)
 {
     return n < from || n >= to || rf_tokenizer_is_special(w->tokenizer, b->id[n]) ? -1 : b->id[n];
@@ -154,7 +154,7 @@ static rf_token_cache *open_cache(work *w, const char *folder, int32_t **id)
     return cache;
 }
 
-/* The next one, to be trained on or held out; -1: there are no more. */
+/* The next document for training, or the next held-out one; -1: there are no more. */
 static int64_t next_document(rf_token_cache *cache, int32_t *id, int held)
 {
     int64_t size;

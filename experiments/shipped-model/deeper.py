@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""deeper.py MODEL OUT: a model of twice the layers, to go on training with: layer i of MODEL is layer i and layer n + i.
+"""deeper.py MODEL OUT: creates a model with twice the layers for further training: layer i of MODEL becomes layers i and n + i.
 
 Gong et al., "Efficient Training of BERT by Progressively Stacking" (ICML 2019): attention of neighboring layers looks
 alike, so that a trained stack, put on top of itself, is a better beginning than random weights.

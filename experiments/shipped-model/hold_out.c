@@ -1,4 +1,4 @@
-/* hold_out.c — which articles the models are not trained on: those of WikiText's evaluation texts, and N by a hash.
+/* hold_out.c — excludes articles from training: those of WikiText's evaluation texts, and N that a hash selects.
  *
  *     hold_out [-n N -o HELD] [WIKITEXT...] < ARTICLES > TRAINING
  *
@@ -42,7 +42,7 @@ static void fail(const char *what, const char *which)
     exit(3);
 }
 
-/* Of letters, digits and bytes beyond ASCII alone. */
+/* Uses only letters, digits and non-ASCII bytes. */
 static uint64_t title_hash(const char *p, size_t n)
 {
     char *s = need(malloc(n + 1));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mean.py OUT MODEL=WEIGHT...: a model whose weights are the mean of several that were trained one from the other.
+"""mean.py OUT MODEL=WEIGHT...: creates a model whose weights are the mean of several models, each of which was trained from the previous one.
 
 Izmailov et al., "Averaging Weights Leads to Wider Optima and Better Generalization" (UAI 2018): where the rate has risen
 and fallen several times, the ends lie around a point that is better than each of them.  WEIGHTs have the sum 1.
@@ -20,7 +20,7 @@ def read(folder):
 
 
 def bits(values, kind, other):
-    """The same bytes as numbers of another kind."""
+    """Reinterprets the bytes as another type."""
     out = array.array(other)
     out.frombytes(array.array(kind, values).tobytes())
     return out

@@ -1,12 +1,13 @@
 #!/bin/sh
-# measure.sh DATA WORK MODEL — tokens and words that a model guesses on text it has not seen, beside n-gram models, and
-# tokens in longer pieces.
+# measure.sh DATA WORK MODEL — measures how well a model predicts text that it was not trained on.
+#
+# It prints the fraction of tokens, of words (compared with n-gram models) and of tokens in longer pieces that it predicts.
 #
 #   DATA   folder with enwiki-2015/, enwiki/, wikitext-2/
 #   WORK   folder for texts and tokens
-#   MODEL  a folder; its vocabulary is that of the shipped model
+#   MODEL  a folder; its vocabulary must be that of the shipped model
 #
-#   PROGRAMS  (environment) folder of roformer, hold_out, validation and compare; without it those of build/release
+#   PROGRAMS  (environment) folder of roformer, hold_out, validation and compare (default: build/release)
 set -eu
 [ $# -eq 3 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)

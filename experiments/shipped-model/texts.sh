@@ -1,5 +1,6 @@
-# texts.sh — sourced: articles DATA WORK TOOLS writes WORK/text/2015-AA.txt, -AB, -AC and recent.txt, the articles that
-# models are trained on, and held-out.txt, 10,000 of enwiki that none is.  WikiText's articles are in neither.
+# texts.sh — to be sourced.  `articles DATA WORK TOOLS` writes the training articles to WORK/text/2015-AA.txt, -AB, -AC
+# and recent.txt, and 10,000 articles of enwiki that are not among them to held-out.txt.  None contains articles of
+# WikiText.
 articles() {
     if [ -f "$2/text/held-out.txt" ]; then return; fi
     mkdir -p "$2/text"

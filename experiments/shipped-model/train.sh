@@ -1,18 +1,22 @@
 #!/bin/sh
-# train.sh DATA WORK STEADY TOTAL MORE DEEPER WORDS MIXED LAST LONG — trains the shipped model; given again, it goes on
+# train.sh DATA WORK STEADY TOTAL MORE DEEPER WORDS MIXED LAST LONG — trains the shipped model.  The same command again
+# continues.
 #
 #   DATA    folder with enwiki-2015/, enwiki/, wikitext-2/     WORK    folder for vocabulary, tokens, checkpoints
-#   STEADY  updates at the full learning rate; TOTAL updates, over the rest of them it falls in a straight line to 0
-#   MORE    updates behind those, on enwiki's articles, too: the rate rises to 8e-4 and falls to 0 once more
-#   DEEPER  the same with twice the layers, each of which begins as one of those before (deeper.py)
-#   WORDS   the same with these, up to 1e-3, words being masked whole in half of the pieces of text
-#   MIXED   and in a fifth of them: tokens beside others of their word had fallen behind
-#   LAST    the same from between the two before (mean.py)
-#   LONG    in pieces of 512 tokens in place of 128, up to 3e-4, from between the two before
+#   STEADY  updates at the full learning rate
+#   TOTAL   updates in all; after STEADY the learning rate falls linearly to 0
+#   MORE    further updates, also on the articles of enwiki: the learning rate rises to 8e-4 and falls to 0 again
+#   DEEPER  further updates with twice the layers, each initialized with one of the previous layers (deeper.py)
+#   WORDS   further updates, up to 1e-3: whole words are masked in half of the pieces of text
+#   MIXED   further updates: whole words are masked in a fifth of the pieces, because the accuracy for single tokens of
+#           words had fallen
+#   LAST    further updates, starting from the mean of the previous two models (mean.py)
+#   LONG    further updates in pieces of 512 tokens instead of 128, up to 3e-4, starting from the mean of the previous
+#           two models
 #
-# The models are WORK/final, /more, /deeper, /words, /mixed, /last and /long, and WORK/shipped, of 8 layers as all from
-# deeper on.  It needs build/release/experiments/hold_out (a target of its own).  Raising STEADY and TOTAL later continues
-# the same run: the steady phase does not depend on where it ends.
+# The models are WORK/final, /more, /deeper, /words, /mixed, /last and /long, and WORK/shipped; all from deeper on have 8
+# layers.  The script needs build/release/experiments/hold_out (a target of its own).  Larger values of STEADY and TOTAL
+# continue the same run, because the steady phase does not depend on its length.
 set -eu
 data=$1 work=$2 steady=$3 total=$4 more=$5 deeper=$6 words=$7 mixed=$8 last=$9 long=${10}
 cd "$(dirname "$0")/../.."

@@ -1,7 +1,7 @@
 #!/bin/sh
-# run.sh WORK [OPTIONS of experiment] — are the subspaces of words and of positions nearly orthogonal?  Trains the rows of subspaces.json,
-# asks position-report of each model, and writes results/subspaces/: table.txt, angles.gp and angles.svg.  --table measures what is there.
-# --data DIR and --results DIR as in experiments/README.md.
+# run.sh WORK [OPTIONS of experiment] — are the subspaces of words and of positions nearly orthogonal?  Trains the rows
+# of subspaces.json, runs position-report on each model, and writes results/subspaces/: table.txt, angles.gp and
+# angles.svg.  --table only measures existing models.  --data DIR and --results DIR as in experiments/README.md.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."

@@ -1,4 +1,4 @@
-/* translation.c — translators that differ in their positions alone: trained, asked, scored.
+/* translation.c — trains and scores translation models that differ only in their position encoding.
  *
  *     translation FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER]
  *
@@ -70,7 +70,7 @@ static void make_vocabulary(const request *e)
     forget(&words);
 }
 
-/* False: it was stopped, and goes on another time. */
+/* False: it was stopped, and the same command continues it later. */
 static bool train(const request *e, json_t *row, int seed)
 {
     char folder[PATH], config[PATH], vocab[PATH];
@@ -97,7 +97,7 @@ static bool train(const request *e, json_t *row, int seed)
 
 /* ---- test sets, joined ------------------------------------------------------------------------------------------- */
 
-/* A whole file, compression taken off; ends with a zero. */
+/* A whole file, decompressed, with a zero at its end. */
 static char *read_all(const rf_ctx *ctx, const char *path)
 {
     rf_source *s;
@@ -116,7 +116,7 @@ static char *read_all(const rf_ctx *ctx, const char *path)
     return text;
 }
 
-/* The first `lines` lines stay; 0: all. */
+/* Keeps the first `lines` lines; 0: all. */
 static void keep_lines(char *text, long lines)
 {
     char *end = text;
@@ -124,7 +124,7 @@ static void keep_lines(char *text, long lines)
     if (lines && end) *end = 0;
 }
 
-/* k lines become one, with spaces between; lines that are left over at the end are one, too. */
+/* Joins k lines to one, separated by spaces; so are the remaining lines at the end. */
 static void join(char *text, long k)
 {
     long seen = 0;
@@ -302,7 +302,7 @@ static void table(const request *e)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* Seed by seed, so that an early end leaves every row with as many runs as any other. */
+/* Seed by seed, so that all rows have the same number of runs if the experiment ends early. */
 static void run_all(const request *e, const rf_ctx *ctx)
 {
     json_t *rows = json_object_get(e->file, "rows"), *row;

@@ -108,7 +108,7 @@ static void read_all(char **file, int n)
     for (;;) {
         if (rf_reader_next(r, &d, &why)) die(why.text, "");
         if (!d.text) break;
-        if (!d.continues) add_article(d.text, d.size);                /* what was cut off would be an article's, too  */
+        if (!d.continues) add_article(d.text, d.size);                /* the rest would belong to an article, too  */
     }
     rf_reader_close(r);
     rf_ctx_free(ctx);
@@ -188,7 +188,7 @@ static posting *entry;
 static size_t first[BUCKETS + 1];
 static double *score;
 
-/* Bigrams of more than a tenth of the articles tell little, and are most of the work. */
+/* Bigrams that occur in more than a tenth of the articles carry little information and cost most of the time. */
 static int counts(uint32_t b) { return with[b] && with[b] * 10ull <= articles + 10; }
 
 static void index_split(int split)
@@ -209,7 +209,7 @@ static void index_split(int split)
     free(fill);
 }
 
-/* The article nearest to a part of article `own`; `articles` when the split has no other. */
+/* The article most similar to a part of article `own`; `articles` if the split has no other. */
 static size_t nearest(const vector *v, size_t own)
 {
     size_t best = articles;
