@@ -94,11 +94,12 @@ const cli_command cmd_convert = {
     "convert",
     "SRC DST",
     "convert a published checkpoint to safetensors and current tensor names",
-    "Reads pytorch_model.bin or safetensors, as one file or as shards, with current or older tensor names (gamma, "
-    "beta).  Writes config.json, the tokenizer and model.safetensors, which transformers can load.  Lists for every "
-    "tensor what was done with it.  A tensor that the model does not use is an error unless --drop names it.  The "
-    "written weights are read back and compared.  Keys of config.json that this program does not use are kept.  Other "
-    "files are copied, except weights in other formats and files of a training run; each of these files is listed.\n"
+    "Reads safetensors or pytorch_model.bin, as one file or as shards, tf_model.h5, or a TensorFlow checkpoint, "
+    "with current or older tensor names (gamma, beta).  Writes config.json, the tokenizer and model.safetensors, "
+    "which transformers can load.  Lists for every tensor what was done with it.  A tensor that the model does not "
+    "use is an error unless --drop names it.  The written weights are read back and compared.  Keys of config.json "
+    "that this program does not use are kept.  Other files are copied, except weights in other formats and files of "
+    "a training run; each of these files is listed.\n"
     "With --dtype int8, the matrices of the layers are stored with 8 bits per weight and one scale per row, in the "
     "format of compressed-tensors (W8A8).  Other commands use these weights unchanged if --dtype int8 is given.",
     examples,
