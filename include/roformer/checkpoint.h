@@ -39,8 +39,8 @@ typedef struct rf_weight {
 typedef struct rf_weights rf_weights;
 
 /* Maps a file of weights: .safetensors, a checkpoint of PyTorch (the zip files of torch.save or its older pickle files;
- * no code is executed) or of TensorFlow 1 (its .index file; tensors get the names of transformers), all shards of an
- * index, or the weights in a folder.
+ * no code is executed) or of TensorFlow 1 (its .index file; tensors get the names of transformers), tf_model.h5, all
+ * shards of an index, or the weights in a folder.
  *
  *   out             closed with rf_weights_close; unchanged on error
  *   cost            the headers are read; the data is only memory-mapped
@@ -50,8 +50,8 @@ typedef struct rf_weights rf_weights;
  *   RF_EUNSUPPORTED an unknown data type */
 rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out, rf_error *why);
 
-/* The path of a folder's weights: the first that exists of model.safetensors, its index, pytorch_model.bin, its index
- * and bert_model.ckpt.index. RF_EIO: none of them exists. */
+/* The path of a folder's weights: the first that exists of model.safetensors, its index, pytorch_model.bin, its index,
+ * bert_model.ckpt.index and tf_model.h5. RF_EIO: none of them exists. */
 rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error *why);
 void rf_weights_close(rf_weights *w);
 size_t rf_weights_count(const rf_weights *w);
@@ -230,13 +230,13 @@ typedef struct rf_config {
     /* RoFormer-Sim (pooler_activation "linear"): the vector of a text is W h_[CLS] + b. In generation, the tokens of
        the prompt attend to the whole prompt (UniLM's mask), and new tokens have token type 1. */
     int linear_pooler;
-    /* ESM-2: the words of mask_token_id are zeros, and the others of a text are scaled by 0.88 / (1 - share of masked
-       tokens). */
+    /* ESM-2: the word vectors of mask_token_id are zeros, and those of the other tokens of a text are scaled by
+       0.88 / (1 - fraction of masked tokens). */
     int token_dropout;
     int64_t mask_token_id;       /* -1: none */
-    /* ModernBERT: layers whose number global_attn_every_n_layers divides see all tokens, with the base rope_theta; the
-       others those of at most local_attention / 2 positions away, with local_rope_theta. local_attention 0: all layers
-       see all tokens. */
+    /* ModernBERT: layers whose number is a multiple of global_attn_every_n_layers attend to all tokens, with the base
+       rope_theta. The others attend to tokens at most local_attention / 2 positions away, with the base
+       local_rope_theta. local_attention 0: all layers attend to all tokens. */
     int64_t local_attention, global_attn_every_n_layers;
     double local_rope_theta;
     /* Cross-encoders: the function after which the output is a score, "Sigmoid" or "Identity"; "": not given. It is
@@ -249,10 +249,10 @@ typedef struct rf_config {
     int64_t num_key_value_heads, head_dim;
     /* Gemma 3: scores are divided by the square root of this; 0: of the columns of a head. */
     int64_t query_pre_attn_scalar;
-    /* Gemma 3: 1: of each global_attn_every_n_layers layers, the last sees all tokens, not the first. */
+    /* Which of each global_attn_every_n_layers layers attends to all tokens: 0: the first, 1: the last (Gemma 3). */
     int global_attn_last;
-    /* Causal rerankers (LogitScore of sentence-transformers): 1: the one output is the logit of true_token_id as the
-       next token, less that of false_token_id if this is not negative. config.json does not have these. */
+    /* Causal rerankers (LogitScore of sentence-transformers): 1: the only output is the logit of true_token_id as the
+       next token, minus that of false_token_id unless this is negative. config.json does not have these. */
     int logit_score;
     int64_t true_token_id, false_token_id;
 } rf_config;
@@ -324,7 +324,8 @@ int64_t rf_config_head_width(const rf_config *c);
 /* Heads of keys and values: num_key_value_heads, or num_attention_heads. */
 int64_t rf_config_key_heads(const rf_config *c);
 
-/* 1: the feed-forward layers of the family have a gate, a matrix of intermediate_size rows more; 0: not. */
+/* 1: the feed-forward layers of the family have a gate: an additional matrix of intermediate_size rows; 0: they have
+ * none. */
 int rf_config_gated(const rf_config *c);
 
 const char *rf_rope_type_name(rf_rope_type type);           /* as in rope_scaling: "default", "linear", "yarn", ... */
