@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The accuracy of bf16 and int8: loss on a text, cosines of embeddings of its lines, labels of a fine-tuned model; each compared with f32.
 
-    bench/precision.py --roformer build/release/roformer --text wiki.txt [-m MODEL] [--finetuned MODEL --input FILE]
+    bench/precision.py --roformer build/release/roformer [--text wiki.txt [-m MODEL]] [--finetuned MODEL --input FILE]
 
 McNemar's interval (95 %) of the difference in accuracy is that of the examples on which both types differ.  Needs nothing
 but Python 3.9."""
@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TYPES = ["f32", "bf16", "int8"]
 
 
 def run(o, *arguments):
@@ -62,37 +63,48 @@ def accuracy(o, dtype):
     return json.loads(run(o, "evaluate", "-m", o.finetuned, "--dev", o.input, "--json", "--dtype", dtype))["eval_accuracy"]
 
 
+def of_text(o):
+    file, n = some_lines(o)
+    try:
+        embedded = {t: vectors(o, t, file) for t in TYPES}
+    finally:
+        os.remove(file)
+    score = {t: loss(o, t) for t in TYPES}
+    print(f"{'':6} {'loss':>8} {'of f32':>9} {'accuracy':>9}   cosine: {'mean':>8} {'least':>8}   ({score['f32']['labels']} predictions, {n} lines)")
+    for t in TYPES:
+        c = cosines(embedded["f32"], embedded[t], n)
+        print(f"{t:6} {score[t]['eval_loss']:8.4f} {100 * (score[t]['eval_loss'] / score['f32']['eval_loss'] - 1):+8.3f} % "
+              f"{100 * score[t]['eval_accuracy']:7.2f} %           {sum(c) / n:8.5f} {min(c):8.5f}")
+
+
+def of_labels(o):
+    said = {t: labels(o, t) for t in TYPES}
+    right = {t: accuracy(o, t) for t in TYPES}
+    many = len(said["f32"])
+    print(f"{'':6} {'same label':>11} {'accuracy':>9}   difference to f32 ({many} examples)")
+    for t in TYPES:
+        other = sum(a != b for a, b in zip(said["f32"], said[t]))
+        gap = right[t] - right["f32"]
+        spread = 1.96 * math.sqrt(max(other - gap ** 2 * many, 0)) / many
+        print(f"{t:6} {100 * (1 - other / many):9.2f} % {100 * right[t]:7.2f} %   {100 * gap:+.2f} +- {100 * spread:.2f} points")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--roformer", default=os.path.join(HERE, "..", "build", "release", "roformer"))
     p.add_argument("-m", "--model", help="instead of the shipped model")
-    p.add_argument("--text", required=True)
+    p.add_argument("--text", help="for the loss and the cosines")
     p.add_argument("--documents", type=int, default=500, help="of the text, for the loss")
     p.add_argument("--lines", type=int, default=2000, help="of the text, for embeddings")
     p.add_argument("--finetuned", help="a fine-tuned model of labels")
     p.add_argument("--input", help="labeled examples for it")
     o = p.parse_args()
-    types = ["f32", "bf16", "int8"]
-    file, n = some_lines(o)
-    try:
-        embedded = {t: vectors(o, t, file) for t in types}
-    finally:
-        os.remove(file)
-    score = {t: loss(o, t) for t in types}
-    print(f"{'':6} {'loss':>8} {'of f32':>9} {'accuracy':>9}   cosine: {'mean':>8} {'least':>8}   ({score['f32']['labels']} predictions, {n} lines)")
-    for t in types:
-        c = cosines(embedded["f32"], embedded[t], n)
-        print(f"{t:6} {score[t]['eval_loss']:8.4f} {100 * (score[t]['eval_loss'] / score['f32']['eval_loss'] - 1):+8.3f} % "
-              f"{100 * score[t]['eval_accuracy']:7.2f} %           {sum(c) / n:8.5f} {min(c):8.5f}")
+    if not o.text and not o.finetuned or bool(o.finetuned) != bool(o.input):
+        p.error("expected --text, or --finetuned and --input, or all of them")
+    if o.text:
+        of_text(o)
     if o.finetuned:
-        said = {t: labels(o, t) for t in types}
-        right = {t: accuracy(o, t) for t in types}
-        many = len(said["f32"])
-        print(f"\n{'':6} {'same label':>11} {'accuracy':>9}   difference to f32 ({many} examples)")
-        for t in types:
-            other = sum(a != b for a, b in zip(said["f32"], said[t]))
-            gap, spread = right[t] - right["f32"], 1.96 * math.sqrt(max(other - (right[t] - right["f32"]) ** 2 * many, 0)) / many
-            print(f"{t:6} {100 * (1 - other / many):9.2f} % {100 * right[t]:7.2f} %   {100 * gap:+.2f} +- {100 * spread:.2f} points")
+        of_labels(o)
 
 
 if __name__ == "__main__":
