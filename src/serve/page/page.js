@@ -89,10 +89,16 @@ function stateToSend(panel, form, state) {
   return same ? { ...state, ...next } : next;
 }
 
+/* A model in the menu. */
+function choiceOf(m) {
+  const languages = m.source_language && m.target_language ? `, ${m.source_language} to ${m.target_language}` : "";
+  return `${m.id}: ${m.kind}${languages}`;
+}
+
 function formOf(panel, model, state) {
   const choose = el("div", { class: "field model" }, el("label", { for: "field-model" }, "Model"),
     el("select", { id: "field-model", name: "model" },
-      able(panel).map((m) => el("option", { value: m.id, selected: m === model }, `${m.id}: ${m.kind}`))));
+      able(panel).map((m) => el("option", { value: m.id, selected: m === model }, choiceOf(m)))));
   const form = el("form", { onsubmit: (e) => {
     e.preventDefault();
     const address = addressOf(panel, stateToSend(panel, form, state));
