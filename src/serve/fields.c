@@ -67,7 +67,7 @@ static bool is_pair_entry(const json_t *v)
 
 static bool is_pairs(const json_t *v)
 {
-    return json_is_string(v) || (json_array_size(v) == 2 && all(v, is_string)) || all(v, is_pair_entry);
+    return json_is_string(v) || is_pair_entry(v) || all(v, is_pair_entry);
 }
 
 static bool is_text_object(const json_t *v)

@@ -12,6 +12,7 @@ typedef struct translating {
     srv_call call; /* first, because a call is cast to this type                                 */
     struct translating *next; /* in the batch                                                               */
     bool pipeline, alignments;
+    bool detects; /* the answer names the language of the texts                                 */
     srv_texts texts;
     int64_t first, given, left; /* number of its first text in the batch; texts given to the model; to come   */
     char **out;                 /* [texts.n]                                                                  */
@@ -192,6 +193,36 @@ static void put_each(srv_text *t, const translating *x, void (*put)(srv_text *t,
     if (!x->texts.one) srv_puts(t, "]");
 }
 
+/* The one language that the model reads, with the percentage of the text's tokens that are in its vocabulary. */
+static bool put_language(srv_request *r, const char *text, size_t size)
+{
+    rf_encoding e;
+    rf_error why = {0};
+    rf_encoding_init(&e, r->s->o.ctx);
+    const rf_status status = rf_encode(r->model->tokenizer, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why);
+    size_t known = 0;
+    for (size_t i = 0; i < e.n && !status; i++) known += e.id[i] != rf_tokenizer_unk(r->model->tokenizer);
+    if (status) srv_fail(r, &why);
+    else
+        srv_printf(&r->out, "{\"confidence\":%.1f,\"language\":\"%s\"}", e.n ? 100.0 * (double)known / (double)e.n : 0,
+                   r->model->source_language);
+    rf_encoding_clear(&e);
+    return !status;
+}
+
+/* For the source language "auto". */
+static bool put_detected(srv_request *r, const srv_texts *texts)
+{
+    bool good = true;
+    srv_puts(&r->out, texts->one ? ",\"detectedLanguage\":" : ",\"detectedLanguage\":[");
+    for (int64_t i = 0; i < texts->n && good; i++) {
+        if (i) srv_puts(&r->out, ",");
+        good = put_language(r, texts->text[i], texts->bytes[i]);
+    }
+    if (!texts->one) srv_puts(&r->out, "]");
+    return good;
+}
+
 /* {"translatedText": ...} */
 static void put_libre(srv_text *t, const translating *x)
 {
@@ -199,13 +230,14 @@ static void put_libre(srv_text *t, const translating *x)
     put_each(t, x, put_text);
     if (x->pair) srv_puts(t, ",\"alignments\":");
     if (x->pair) put_each(t, x, put_alignment);
-    srv_puts(t, "}");
 }
 
 static void finish(srv_request *r)
 {
     const translating *x = r->own;
     (x->pipeline ? put_pipeline : put_libre)(&r->out, x);
+    if (x->detects && !put_detected(r, &x->texts)) return;
+    if (!x->pipeline) srv_puts(&r->out, "}");
     srv_answer_json(r);
 }
 
@@ -223,6 +255,8 @@ static void translate(srv_request *r, const json_t *list, const char *name, cons
     x->call = (srv_call){.r = r, .compute = compute, .same = same};
     x->pipeline = pipeline;
     x->alignments = srv_bool(options, "alignments", false);
+    const char *source = srv_string(r->in, "source");
+    x->detects = !pipeline && source && !strcmp(source, "auto");
     if (!srv_read_texts(r, list, name, &x->texts)) return;
     x->out = calloc((size_t)x->texts.n, sizeof *x->out);
     x->bytes = calloc((size_t)x->texts.n, sizeof *x->bytes);
@@ -266,23 +300,6 @@ void srv_api_translate(srv_request *r)
         !right_language(r, "target", r->model->target_language, false))
         return;
     translate(r, json_object_get(r->in, "q"), "q", r->in, false);
-}
-
-/* The one language that the model reads, with the percentage of the text's tokens that are in its vocabulary. */
-static bool put_language(srv_request *r, const char *text, size_t size)
-{
-    rf_encoding e;
-    rf_error why = {0};
-    rf_encoding_init(&e, r->s->o.ctx);
-    const rf_status status = rf_encode(r->model->tokenizer, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why);
-    size_t known = 0;
-    for (size_t i = 0; i < e.n && !status; i++) known += e.id[i] != rf_tokenizer_unk(r->model->tokenizer);
-    if (status) srv_fail(r, &why);
-    else
-        srv_printf(&r->out, "{\"confidence\":%.1f,\"language\":\"%s\"}", e.n ? 100.0 * (double)known / (double)e.n : 0,
-                   r->model->source_language);
-    rf_encoding_clear(&e);
-    return !status;
 }
 
 void srv_api_detect(srv_request *r)

@@ -348,6 +348,9 @@ def s8_what_a_model_cannot_do_is_424():
                 expect("error" in a.json() or "message" in a.json(), a)
             status(s.post("/v1/embeddings", {"input": "a", "model": "other"}), 404)
             status(s.post("/tokenize", {"inputs": "a"}), 200)
+    with Server(program, "-m", "labels") as s:
+        one, listed = (status(s.post("/predict", {"inputs": x}), 200).json() for x in ("a", ["a"]))
+        expect(one == listed, "a list of one text is a text, as TEI has it", one, listed)
     with Server(program, "-m", "pairs") as s:
         status(s.post("/rerank", {"query": "a", "texts": ["b", "c"]}), 200)
 
@@ -542,10 +545,14 @@ def json_under_the_type_of_a_form_is_json():
     typed = ["Content-Type: application/x-www-form-urlencoded"]
     with Server(program, "-m", "translate", "--languages", "en:de") as s:
         expected = status(s.post("/translate", {"q": "one two", "source": "en", "target": "de"}), 200).json()
+        found = s.post("/detect", {"q": "one two"}).json()[0]
         for body in (b' {"q":"one two","source":"en","target":"de"}', b"q=one+two&source=en&target=de",
                      b"q=one%20two&source=auto&target=de"):
             a = status(s.post("/translate", body, typed), 200).json()
-            expect(a == expected, body, a, expected)
+            same = dict(expected, detectedLanguage=found) if b"auto" in body else expected
+            expect(a == same, body, a, same)
+        a = status(s.post("/translate", {"q": ["one two", "one"], "source": "auto", "target": "de"}), 200).json()
+        expect(a["detectedLanguage"][0] == found and len(a["detectedLanguage"]) == 2, a)
         for bad in (b'{"q":"one"', b"", b"{", b"%7B"):
             status(s.post("/translate", bad, typed), 400, 422)
 
