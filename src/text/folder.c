@@ -459,6 +459,35 @@ static rf_status read_conversation(rf_tokenizer_folder *f, rf_tokenizer *t)
     return status;
 }
 
+/* ---- token types ------------------------------------------------------------------------------------------------- */
+
+/* Whether transformers 5 gives the second text of a pair type 1: as model_input_names says, or else as the class has
+ * it. Otherwise a model receives no types, which are then 0. */
+static bool gives_types(const rf_tokenizer_folder *f)
+{
+    static const char *const without[] = {"PreTrainedTokenizerFast", "TokenizersBackend", "DistilBertTokenizer",
+                                          "DistilBertTokenizerFast"};
+    const json_t *names = json_object_get(f->config, "model_input_names"), *name;
+    size_t i;
+    json_array_foreach(names, i, name)
+        if (json_is_string(name) && !strcmp(json_string_value(name), "token_type_ids")) return true;
+    if (json_is_array(names)) return false;
+    for (i = 0; f->class && i < RF_COUNT(without); i++)
+        if (!strcmp(f->class, without[i])) return false;
+    return true;
+}
+
+/* BertTokenizer, as which the first row is written, gives types if its settings do not say otherwise. */
+static rf_status take_types(const rf_tokenizer_folder *f, rf_tokenizer *t)
+{
+    if (gives_types(f)) return RF_OK;
+    t->one_type = true;
+    if (t->row == rf__tokenizer_rows[0] && !json_object_get(t->kept, "model_input_names"))
+        rf__json_set(&t->kept, "model_input_names", json_pack("[s, s]", "input_ids", "attention_mask"));
+    return t->kept ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer's settings",
+                                     f->config_path);
+}
+
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
@@ -477,6 +506,7 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     f->parts.name = f->config_path;
     if (!status) status = row->open(f, &t);
     if (!status) status = keep(f, t);
+    if (!status) status = take_types(f, t);
     if (!status) status = read_conversation(f, t);
     if (status) rf_tokenizer_free(t);
     else *out = t;

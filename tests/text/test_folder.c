@@ -427,6 +427,47 @@ static void a_tokenizer_says_what_it_is(void **state)
 
 typedef struct folders { char from[256], to[256]; } folders;
 
+static int second_type(const char *folder)
+{
+    rf_tokenizer *t = opened(folder);
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    assert_int_equal(rf_encode(t, "a", 1, "a", 1, 0, 0, &e, NULL, NULL), RF_OK);
+    assert_int_equal(e.type[0], 0);
+    const int type = e.type[e.n - 1];
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+    return type;
+}
+
+/* What AutoTokenizer of transformers 5.24 gives as token_type_ids for a pair, or no token_type_ids, which are then 0. */
+static void types_of_a_pair(void **state)
+{
+    (void)state;
+#define NAMES(more) "\"model_input_names\":[\"input_ids\"" more ",\"attention_mask\"]"
+#define TYPES NAMES(",\"token_type_ids\"")
+    static const struct { const char *config; int type; } row[] = {
+        {"{\"tokenizer_class\":\"BertTokenizer\"}", 1},
+        {"{\"tokenizer_class\":\"BertTokenizer\"," NAMES("") "}", 0},
+        {"{\"tokenizer_class\":\"BertTokenizer\"," TYPES "}", 1},
+        {"{\"tokenizer_class\":\"ElectraTokenizer\"}", 1},
+        {"{\"tokenizer_class\":\"DistilBertTokenizer\"}", 0},
+        {"{\"tokenizer_class\":\"DistilBertTokenizer\"," TYPES "}", 1},
+        {"{" NAMES("") "}", 0},
+        {"{}", 1},
+    };
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        const char *folder = t_folder(), *copy = t_folder();
+        put(folder, "vocab.txt", VOCAB);
+        put(folder, "tokenizer_config.json", row[i].config);
+        assert_int_equal(second_type(folder), row[i].type);
+        rf_tokenizer *t = opened(folder);
+        assert_int_equal(rf_tokenizer_save(t, copy, NULL), RF_OK);
+        rf_tokenizer_free(t);
+        assert_int_equal(second_type(copy), row[i].type);
+    }
+}
+
 static rf_status open_and_save(const rf_ctx *c, void *arg, rf_error *why)
 {
     const folders *f = arg;
@@ -462,6 +503,7 @@ int main(void)
         cmocka_unit_test(an_older_tokenizer_json_is_set_aside),
         cmocka_unit_test(an_encoding_goes_from_one_tokenizer_to_another),
         cmocka_unit_test(a_tokenizer_says_what_it_is),
+        cmocka_unit_test(types_of_a_pair),
         cmocka_unit_test(failing_memory),
     };
     return cmocka_run_group_tests_name("text/folder", tests, setup, teardown);
