@@ -5,8 +5,13 @@ which tests/golden/README.md describes.
 
     python tools/golden/golden_nezha.py            # rewrites tests/golden/nezha
 """
-from transformers.models.deprecated.nezha import (NezhaConfig, NezhaForMaskedLM, NezhaForMultipleChoice, NezhaForQuestionAnswering,
-                                                  NezhaForSequenceClassification, NezhaForTokenClassification)
+import sys
+
+try:
+    from transformers.models.deprecated.nezha import (NezhaConfig, NezhaForMaskedLM, NezhaForMultipleChoice, NezhaForQuestionAnswering,
+                                                      NezhaForSequenceClassification, NezhaForTokenClassification)
+except ImportError:
+    sys.exit("golden_nezha.py: transformers 5 has no NEZHA; use an environment of its own: pip install torch transformers==4.57.6")
 
 import golden
 
