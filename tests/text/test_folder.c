@@ -440,7 +440,7 @@ static int second_type(const char *folder)
     return type;
 }
 
-/* What AutoTokenizer of transformers 5.24 gives as token_type_ids for a pair, or no token_type_ids, which are then 0. */
+/* What AutoTokenizer of transformers 5.24 gives as token_type_ids for a pair; without them a model takes 0. */
 static void types_of_a_pair(void **state)
 {
     (void)state;
