@@ -127,118 +127,6 @@ static void many_threads_get_the_bits_of_one(void **state)
     }
 }
 
-/* ---- labels, and scores of pairs ---- */
-
-/* A model that was fine-tuned for one step. */
-static char *tune(rf_ctx *ctx, const char *task, const char *examples)
-{
-    rf_error why = {0};
-    rf_finetune_options o;
-    char *data = tiny_model(), *out = strdup(t_folder()), *train = tiny_path(data, "train.tsv");
-    random_weights(ctx, data, 3);
-    t_write(data, "train.tsv", examples, strlen(examples));
-    rf_finetune_defaults(&o);
-    o.task = task;
-    o.train = train;
-    o.t.model = data;
-    o.t.output_dir = out;
-    o.t.max_steps = 1;
-    if (rf_finetune(ctx, &o, NULL, NULL, NULL, &why)) fail_msg("%s", why.text);
-    free(train);
-    free(data);
-    return out;
-}
-
-static void labels_are_those_of_the_answerer(void **state)
-{
-    (void)state;
-    enum { N = 20 };
-    rf_ctx *ctx = t_ctx(2, NULL);
-    rf_error why = {0};
-    char *folder = tune(ctx, "cls", "text\tlabel\na house\tx\nthe river\ty\nis red\tz\n"), text[N][64];
-    const char *list[N];
-    rf_answerer *a;
-    rf_engine *e;
-    rf_engine_job *job[4];
-    if (rf_answerer_open(ctx, folder, &a, &why) || rf_engine_open(ctx, folder, NULL, &e, &why))
-        fail_msg("%s", why.text);
-    assert_int_equal(rf_engine_labels(e)->n, 3);
-    assert_string_equal(rf_engine_labels(e)->name[1], "y");
-    for (int i = 0; i < N; i++) {
-        tiny_sentence(text[i], sizeof text[i], (unsigned)i, 1);
-        list[i] = text[i];
-    }
-    for (int i = 0; i < 4; i++)                                           /* computed together, including pairs */
-        if (rf_engine_classify(e, list + i, NULL, i % 2 ? list : NULL, NULL, N - 4, NULL, &job[i], &why))
-            fail_msg("%s", why.text);
-    for (int i = 0; i < 4; i++) {
-        int64_t n, K;
-        if (rf_engine_wait(job[i], -1, &why)) fail_msg("%s", why.text);
-        const float *score = rf_engine_result(job[i], &n, &K), *expect;
-        assert_int_equal(n, N - 4);
-        assert_int_equal(K, 3);
-        for (int t = 0; t < N - 4; t++) {
-            const char *pair = i % 2 ? list[t] : NULL;
-            if (rf_answerer_classify(a, list[i + t], strlen(list[i + t]), pair, pair ? strlen(pair) : 0, &expect, &why))
-                fail_msg("%s", why.text);
-            assert_memory_equal(score + 3 * t, expect, 3 * sizeof *expect);
-        }
-        rf_engine_job_free(job[i]);
-    }
-    assert_int_equal(rf_engine_cross(e, "a", 1, list, NULL, 2, 0, NULL, &job[0], &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "expected a model with one output (a reranker), got one with 3");
-    rf_engine_close(e);
-    rf_answerer_close(a);
-    rf_ctx_free(ctx);
-    free(folder);
-    t_free_all();
-}
-
-static void scores_of_pairs_are_those_of_the_answerer(void **state)
-{
-    (void)state;
-    static const char *const text[] = {"the red house", "a river", "", "the film is dull", "x"};
-    static const char *const bad[] = {"a", "\xff"};
-    rf_ctx *ctx = t_ctx(2, NULL);
-    rf_error why = {0};
-    size_t size[RF_COUNT(text)];
-    double expect[RF_COUNT(text)];
-    char *folder = tune(ctx, "cross", "text\tpair\tlabel\na house\tthe river\t1\nthe river\tis\t0\n");
-    rf_answerer *a;
-    rf_engine *e;
-    rf_engine_job *job;
-    if (rf_answerer_open(ctx, folder, &a, &why) || rf_engine_open(ctx, folder, NULL, &e, &why))
-        fail_msg("%s", why.text);
-    for (size_t i = 0; i < RF_COUNT(text); i++) size[i] = strlen(text[i]);
-    if (rf_answerer_cross(a, "the house", 9, text, size, RF_COUNT(text), -1, expect, &why) ||
-        rf_engine_cross(e, "the house", RF_STRING, text, NULL, RF_COUNT(text), 0, NULL, &job, &why) ||
-        rf_engine_wait(job, -1, &why))
-        fail_msg("%s", why.text);
-    int64_t n, K;
-    const float *score = rf_engine_result(job, &n, &K);
-    assert_int_equal(n, RF_COUNT(text));
-    assert_int_equal(K, 1);
-    for (size_t i = 0; i < RF_COUNT(text); i++) assert_true(score[i] == (float)expect[i]);
-    assert_int_equal(rf_engine_report(job)->done, RF_COUNT(text));
-    rf_engine_job_free(job);
-    if (rf_engine_cross(e, "the house", RF_STRING, text, NULL, RF_COUNT(text), 1, NULL, &job, &why) ||
-        rf_engine_wait(job, -1, &why))
-        fail_msg("%s", why.text);
-    score = rf_engine_result(job, NULL, NULL);                                  /* of which those are the sigmoids */
-    for (size_t i = 0; i < RF_COUNT(text); i++) assert_true(fabs(1 / (1 + exp(-(double)score[i])) - expect[i]) < 1e-6);
-    rf_engine_job_free(job);
-    assert_int_equal(rf_engine_cross(e, "a", 1, bad, NULL, 2, 0, NULL, &job, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "text 1: ");
-    why = (rf_error){0};
-    assert_int_equal(rf_engine_classify(e, text, NULL, NULL, NULL, 1, NULL, &job, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "expected pairs of texts, on which this model was fine-tuned, got one text");
-    rf_engine_close(e);
-    rf_answerer_close(a);
-    rf_ctx_free(ctx);
-    free(folder);
-    t_free_all();
-}
-
 /* ---- a job that holds the engine ---- */
 
 typedef struct gate { pthread_mutex_t lock; pthread_cond_t change; bool open, entered; } gate;
@@ -629,8 +517,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_threads_get_the_bits_of_one),
-        cmocka_unit_test(labels_are_those_of_the_answerer),
-        cmocka_unit_test(scores_of_pairs_are_those_of_the_answerer),
         cmocka_unit_test(waiting_jobs_end_at_once),
         cmocka_unit_test(done_returns_before_wait),
         cmocka_unit_test(done_is_not_called_after_free),

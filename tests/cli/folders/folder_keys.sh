@@ -6,26 +6,24 @@
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 8; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
 "$program" finetune -q --task embed --train pairs.tsv --batch_size 4 --dropout 0 --model plain --max_length 30 --max_steps 1 --normalize -o model || exit 1
 printf 'the old city of the river of the house of the king\n' > text
-fresh() { rm -rf m && cp -r model m && rm -f m/checksums.json; }
-refused() {     # refused FILE JSON PATTERN   in a folder with that file
-    fresh && printf '%s\n' "$2" > "m/$1"
-    expect 3 "$3" "$program" embed -m m -o v.npy text
-}
+rm model/checksums.json
+fresh() { rm -rf m && cp -r model m; }
+right=model refusing='embed -m broken -o v.npy text'
 limit() {       # limit NAME   what info says of the folder m
     expect 0 '' "$program" info -m m --json
     holds out "\"max_length\": $1"
 }
 
 # Values that are not honored, and keys that nobody knows.
-refused sentence_bert_config.json '{"max_seq_length": 30, "transformer_task": "fill-mask"}' 'm/sentence_bert_config.json: transformer_task: expected "feature-extraction", got "fill-mask"'
+refused sentence_bert_config.json '{"max_seq_length": 30, "transformer_task": "fill-mask"}' 'broken/sentence_bert_config.json: transformer_task: expected "feature-extraction", got "fill-mask"'
 refused sentence_bert_config.json '{"module_output_name": "sentence_embedding"}' 'module_output_name: expected "token_embeddings"'
 refused sentence_bert_config.json '{"modality_config": {"text": {"method": "forward", "method_output_name": "pooler_output"}}}' 'modality_config: expected'
 refused sentence_bert_config.json '{"processing_kwargs": {"text": {"max_length": 4}}}' 'processing_kwargs: expected'
 refused sentence_bert_config.json '{"query_length": 4}' 'query_length: expected null, got 4'
 refused sentence_bert_config.json '{"config_args": {"num_hidden_layers": 1}}' 'config_args: expected'
 refused sentence_bert_config.json '{"max_seq_lenght": 4}' 'unknown key max_seq_lenght; did you mean max_seq_length?'
-refused 1_Pooling/config.json '{"pooling_mod": "cls"}' 'm/1_Pooling/config.json: unknown key pooling_mod; did you mean pooling_mode?'
-refused 2_Normalize/config.json '{"module_input_name": "token_embeddings"}' 'm/2_Normalize/config.json: module_input_name: expected "sentence_embedding"'
+refused 1_Pooling/config.json '{"pooling_mod": "cls"}' 'broken/1_Pooling/config.json: unknown key pooling_mod; did you mean pooling_mode?'
+refused 2_Normalize/config.json '{"module_input_name": "token_embeddings"}' 'broken/2_Normalize/config.json: module_input_name: expected "sentence_embedding"'
 refused config_sentence_transformers.json '{"model_type": "SparseEncoder"}' 'model_type: expected "SentenceTransformer", got "SparseEncoder"'
 for change in '"errors": "ignore"' '"truncation_side": "left"' '"split_special_tokens": true' '"sp_model_kwargs": {"alpha": 1}'; do
     fresh && sed "s/^{/{$change,/" model/tokenizer_config.json > m/tokenizer_config.json

@@ -88,81 +88,82 @@ expect 2 'to distance 4095' "$program" positions plot similarity --max_distance 
 expect 2 'to position 1000' "$program" positions plot rotation --max_distance 1001
 expect 2 'rotation is drawn from --config' "$program" positions plot rotation -m x
 
-# refused PATTERN KEYS   a model of 2 layers of 4 heads of 8 columns, with more keys of config.json: one sentence, exit 3.  The folder has
+# bad_keys PATTERN KEYS   a model of 2 layers of 4 heads of 8 columns, with more keys of config.json: one sentence, exit 3.  The folder has
 # no weights, which would be exit 4: so they were not looked for.
 mkdir bad
 printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n' > bad/vocab.txt
-refused() {
+right=bad
+bad_keys() {
     shape='"num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 6'
     case $2 in *'"hidden_size"'*) ;; *) shape="$shape, \"hidden_size\": 32" ;; esac
     case $2 in *'"max_position_embeddings"'*) ;; *) shape="$shape, \"max_position_embeddings\": 64" ;; esac
-    printf '{"model_type": "roformer", %s, %s}' "$shape" "$2" > bad/config.json
-    expect 3 "$1" "$program" embed -m bad the
+    for refusing in 'positions --config broken' 'info broken' 'embed -m broken the'; do
+        refused config.json "{\"model_type\": \"roformer\", $shape, $2}" "$1"
+    done
     [ "$(wc -l < err)" -eq 1 ] || fail "more than a sentence about $2: $(cat err)"
-    expect 3 "$1" "$program" positions --config bad
-    expect 3 "bad/config.json: .*$1" "$program" info bad
+    holds err broken/config.json
 }
 kind() { printf '"position_embedding_type": "%s"' "$1"; }
 rope() { printf '"rope_scaling": {"rope_type": "%s"%s}' "$1" "${2:+, $2}"; }
-refused 'hidden_size / num_attention_heads: expected an even number of columns per head for' '"hidden_size": 36'
-refused 'num_attention_heads: expected a divisor of hidden_size, 33, got 4' '"hidden_size": 33'
-refused 'partial_rotary_factor: expected .* rotates 3 of a head.s 8' '"partial_rotary_factor": 0.4'
-refused 'partial_rotary_factor: expected .* rotates 0 of a head.s 8' '"partial_rotary_factor": 0.1'
-refused 'partial_rotary_factor: expected \(0, 1\], got 1.5' '"partial_rotary_factor": 1.5'
-refused 'partial_rotary_factor: expected \(0, 1\], got 3' '"rope_parameters": {"partial_rotary_factor": 3}'
-refused 'rotary_heads: expected at most num_attention_heads, 4, got 9' '"rotary_heads": 9'
-refused 'rope_theta: expected \(1, 1e\+18\], got 0' '"rope_theta": 0'
-refused 'rope_theta: expected \(1, 1e\+18\], got -3' '"rope_theta": -3'
-refused 'rope_theta: expected \(1, 1e\+18\], got 1' '"rope_theta": 1'
-refused 'sinusoidal_base: expected \(1, 1e\+18\], got 1' "$(kind sinusoidal), \"sinusoidal_base\": 1"
-refused 'sinusoidal_base: expected \(1, 1e\+18\], got 0.5' '"sinusoidal_base": 0.5'
-refused 'concat_width: expected an even number, got 7' "$(kind concat), \"concat_width\": 7"
-refused 'nearest is "index"' "$(kind integer)"
-refused 'expected a number that fits into 64 bits.*1e999' '"rope_theta": 1e999'
-refused 'not valid JSON' '"rope_theta": NaN'
-refused 'per_layer\[1\]: expected a finite number above 1, got -2' '"rope_theta_per_layer": [100, -2]'
-refused 'per_layer: expected 2 numbers, one for each layer, got 1' '"rope_theta_per_layer": [100]'
-refused 'factor: expected .* got 0.5' "$(rope linear '"factor": 0.5')"
-refused 'factor: expected .* got missing or 0' "$(rope linear)"
-refused 'factor: expected .* got -1' "$(rope dynamic '"factor": -1')"
-refused 'factor: expected .* got 0.99' "$(rope llama3 '"factor": 0.99, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 32')"
-refused 'original_max_position_embeddings: expected .* got none' "$(rope yarn '"factor": 4')"
-refused 'original_max_position_embeddings: expected .* got none' "$(rope llama3 '"factor": 4, "low_freq_factor": 1, "high_freq_factor": 4')"
-refused 'original_max_position_embeddings: expected .* got none' "$(rope longrope)"
-refused 'max_position_embeddings: expected at least original_max_position_embeddings, 128, got 64' "$(rope yarn '"original_max_position_embeddings": 128')"
-refused 'short_factor: expected 4 numbers, .* got 2' "$(rope longrope '"short_factor": [1, 1], "long_factor": [1, 1], "original_max_position_embeddings": 32')"
-refused 'long_factor: expected 4 numbers, .* got 5' "$(rope longrope '"short_factor": [1, 1, 1, 1], "long_factor": [1, 1, 1, 1, 1], "original_max_position_embeddings": 32')"
-refused 'mrope_section: expected 4 planes, .* got 3' "$(rope default '"mrope_section": [1, 1, 1]')"
-refused 'rope_type: expected default, linear, ntk, dynamic, yarn, longrope or llama3, got' "$(rope linaer '"factor": 2')"
-refused 'max_position_embeddings: expected \[2, 16777216\], got 4294967296' '"max_position_embeddings": 4294967296'
-refused 'relative_attention_num_buckets: expected \[2, 65536\], got 1' "$(kind t5), \"relative_attention_num_buckets\": 1"
-refused 'even number of buckets, at least 4' "$(kind tupe), \"relative_attention_num_buckets\": 2"
-refused 'even number of buckets' "$(kind t5), \"relative_attention_num_buckets\": 7"
-refused 'a distance beyond 8' "$(kind t5), \"relative_attention_max_distance\": 8"
-refused 'position_buckets: expected at least 4, .* got 1' "$(kind deberta), \"position_buckets\": 1"
-refused 'norm_rel_ebd: expected "layer_norm", got another value' "$(kind deberta), \"norm_rel_ebd\": \"none\""
-refused 'pos_att_type: expected "p2c\|c2p", got another value' "$(kind deberta), \"pos_att_type\": [\"c2p\"]"
-refused 'conv_kernel_size: expected 0, got 3' "$(kind deberta), \"conv_kernel_size\": 3"
-refused 'share_att_key: expected true or false, got an integer' "$(kind deberta), \"share_att_key\": 1"
-refused 'max_relative_position: expected \[1, 1048576\], got 0' "$(kind shaw), \"max_relative_position\": 0"
-refused 'sandwich_width: expected an even number, got 7' "$(kind sandwich), \"sandwich_width\": 7"
-refused 'clamp_len: expected \[-1, 16777216\], got -2' "$(kind xlnet), \"clamp_len\": -2"
-refused 'conv_kernel_size: expected an odd number, got 4' "$(kind convolution), \"conv_kernel_size\": 4"
-refused 'rerope_leak: expected .* got 0.5' "$(kind rerope), \"rerope_leak\": 0.5"
-refused 'expected a position_embedding_type that rotates, got "alibi"' "$(kind alibi), $(rope linear '"factor": 2')"
+bad_keys 'hidden_size / num_attention_heads: expected an even number of columns per head for' '"hidden_size": 36'
+bad_keys 'num_attention_heads: expected a divisor of hidden_size, 33, got 4' '"hidden_size": 33'
+bad_keys 'partial_rotary_factor: expected .* rotates 3 of a head.s 8' '"partial_rotary_factor": 0.4'
+bad_keys 'partial_rotary_factor: expected .* rotates 0 of a head.s 8' '"partial_rotary_factor": 0.1'
+bad_keys 'partial_rotary_factor: expected \(0, 1\], got 1.5' '"partial_rotary_factor": 1.5'
+bad_keys 'partial_rotary_factor: expected \(0, 1\], got 3' '"rope_parameters": {"partial_rotary_factor": 3}'
+bad_keys 'rotary_heads: expected at most num_attention_heads, 4, got 9' '"rotary_heads": 9'
+bad_keys 'rope_theta: expected \(1, 1e\+18\], got 0' '"rope_theta": 0'
+bad_keys 'rope_theta: expected \(1, 1e\+18\], got -3' '"rope_theta": -3'
+bad_keys 'rope_theta: expected \(1, 1e\+18\], got 1' '"rope_theta": 1'
+bad_keys 'sinusoidal_base: expected \(1, 1e\+18\], got 1' "$(kind sinusoidal), \"sinusoidal_base\": 1"
+bad_keys 'sinusoidal_base: expected \(1, 1e\+18\], got 0.5' '"sinusoidal_base": 0.5'
+bad_keys 'concat_width: expected an even number, got 7' "$(kind concat), \"concat_width\": 7"
+bad_keys 'nearest is "index"' "$(kind integer)"
+bad_keys 'expected a number that fits into 64 bits.*1e999' '"rope_theta": 1e999'
+bad_keys 'not valid JSON' '"rope_theta": NaN'
+bad_keys 'per_layer\[1\]: expected a finite number above 1, got -2' '"rope_theta_per_layer": [100, -2]'
+bad_keys 'per_layer: expected 2 numbers, one for each layer, got 1' '"rope_theta_per_layer": [100]'
+bad_keys 'factor: expected .* got 0.5' "$(rope linear '"factor": 0.5')"
+bad_keys 'factor: expected .* got missing or 0' "$(rope linear)"
+bad_keys 'factor: expected .* got -1' "$(rope dynamic '"factor": -1')"
+bad_keys 'factor: expected .* got 0.99' "$(rope llama3 '"factor": 0.99, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 32')"
+bad_keys 'original_max_position_embeddings: expected .* got none' "$(rope yarn '"factor": 4')"
+bad_keys 'original_max_position_embeddings: expected .* got none' "$(rope llama3 '"factor": 4, "low_freq_factor": 1, "high_freq_factor": 4')"
+bad_keys 'original_max_position_embeddings: expected .* got none' "$(rope longrope)"
+bad_keys 'max_position_embeddings: expected at least original_max_position_embeddings, 128, got 64' "$(rope yarn '"original_max_position_embeddings": 128')"
+bad_keys 'short_factor: expected 4 numbers, .* got 2' "$(rope longrope '"short_factor": [1, 1], "long_factor": [1, 1], "original_max_position_embeddings": 32')"
+bad_keys 'long_factor: expected 4 numbers, .* got 5' "$(rope longrope '"short_factor": [1, 1, 1, 1], "long_factor": [1, 1, 1, 1, 1], "original_max_position_embeddings": 32')"
+bad_keys 'mrope_section: expected 4 planes, .* got 3' "$(rope default '"mrope_section": [1, 1, 1]')"
+bad_keys 'rope_type: expected default, linear, ntk, dynamic, yarn, longrope or llama3, got' "$(rope linaer '"factor": 2')"
+bad_keys 'max_position_embeddings: expected \[2, 16777216\], got 4294967296' '"max_position_embeddings": 4294967296'
+bad_keys 'relative_attention_num_buckets: expected \[2, 65536\], got 1' "$(kind t5), \"relative_attention_num_buckets\": 1"
+bad_keys 'even number of buckets, at least 4' "$(kind tupe), \"relative_attention_num_buckets\": 2"
+bad_keys 'even number of buckets' "$(kind t5), \"relative_attention_num_buckets\": 7"
+bad_keys 'a distance beyond 8' "$(kind t5), \"relative_attention_max_distance\": 8"
+bad_keys 'position_buckets: expected at least 4, .* got 1' "$(kind deberta), \"position_buckets\": 1"
+bad_keys 'norm_rel_ebd: expected "layer_norm", got another value' "$(kind deberta), \"norm_rel_ebd\": \"none\""
+bad_keys 'pos_att_type: expected "p2c\|c2p", got another value' "$(kind deberta), \"pos_att_type\": [\"c2p\"]"
+bad_keys 'conv_kernel_size: expected 0, got 3' "$(kind deberta), \"conv_kernel_size\": 3"
+bad_keys 'share_att_key: expected true or false, got an integer' "$(kind deberta), \"share_att_key\": 1"
+bad_keys 'max_relative_position: expected \[1, 1048576\], got 0' "$(kind shaw), \"max_relative_position\": 0"
+bad_keys 'sandwich_width: expected an even number, got 7' "$(kind sandwich), \"sandwich_width\": 7"
+bad_keys 'clamp_len: expected \[-1, 16777216\], got -2' "$(kind xlnet), \"clamp_len\": -2"
+bad_keys 'conv_kernel_size: expected an odd number, got 4' "$(kind convolution), \"conv_kernel_size\": 4"
+bad_keys 'rerope_leak: expected .* got 0.5' "$(kind rerope), \"rerope_leak\": 0.5"
+bad_keys 'expected a position_embedding_type that rotates, got "alibi"' "$(kind alibi), $(rope linear '"factor": 2')"
 for key in '"use_logn_attn": true' '"rotary_value": true' '"rotary_heads": 2' '"partial_rotary_factor": 0.5'; do
-    refused "$(printf %s "$key" | cut -d '"' -f 2): expected a position_embedding_type that rotates, got \"none\"" "$(kind none), $key"
+    bad_keys "$(printf %s "$key" | cut -d '"' -f 2): expected a position_embedding_type that rotates, got \"none\"" "$(kind none), $key"
 done
-refused 'multiplies whole queries' '"use_logn_attn": true, "partial_rotary_factor": 0.5'
-refused 'multiplies whole queries' '"use_logn_attn": true, "rotary_heads": 2'
-refused 'nearest is "rotary"' "$(kind RoPE)"
-refused 'nearest is "rotary"' "$(kind '')"
-refused 'nearest is "alibi"' "$(kind alibbi)"
-refused 'nearest is "rotary"' "$(kind rope)"
-refused 'nearest is "shaw"' "$(kind relative_key)"
-refused 'position_embedding_type: expected a position encoding that .roformer positions.' "$(kind "$(printf %0100d 0)")"
-refused '"xpos": expected causal attention' "$(kind xpos)"
-refused 'position_embedding_type: expected a string, got an integer' '"position_embedding_type": 7'
+bad_keys 'multiplies whole queries' '"use_logn_attn": true, "partial_rotary_factor": 0.5'
+bad_keys 'multiplies whole queries' '"use_logn_attn": true, "rotary_heads": 2'
+bad_keys 'nearest is "rotary"' "$(kind RoPE)"
+bad_keys 'nearest is "rotary"' "$(kind '')"
+bad_keys 'nearest is "alibi"' "$(kind alibbi)"
+bad_keys 'nearest is "rotary"' "$(kind rope)"
+bad_keys 'nearest is "shaw"' "$(kind relative_key)"
+bad_keys 'position_embedding_type: expected a position encoding that .roformer positions.' "$(kind "$(printf %0100d 0)")"
+bad_keys '"xpos": expected causal attention' "$(kind xpos)"
+bad_keys 'position_embedding_type: expected a string, got an integer' '"position_embedding_type": 7'
 expect 2 'max_distance' "$program" positions plot decay --max_distance 2147483648
 if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot decay -o decay.svg
