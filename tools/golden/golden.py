@@ -257,7 +257,21 @@ def write_head(folder, model, lengths, generator, seed):
     return worst
 
 
-def write_answers(folder, model, lengths, generator, seed):
+def write_answers(folder, model, lengths, generator, seed, singles=(1, 3, 40)):
     """golden.txt of a small model: another head's if there are lengths, else that of masked words. The folder is complete then."""
     finish(folder, write_head(folder, model, lengths, generator, seed) if lengths else
-           write_cases(folder, model, (1, 3, 40), (5, 1, 12), generator, seed))
+           write_cases(folder, model, singles, (5, 1, 12), generator, seed))
+
+
+def write_models(root, config, models, heads, singles=(1, 3, 40), saved=lambda name, folder, model: None):
+    """An empty folder root, and in it a folder with random weights and answers for each row of models, (class, keys), and of
+    heads, (class, keys, lengths). saved is called before the answers and may change the files or the model."""
+    fresh(root)
+    rows = [(n, *row, None) for n, row in models.items()] + [(n, *row) for n, row in heads.items()]
+    for seed, (name, kind, keys, lengths) in enumerate(rows, 1):
+        folder = root / name
+        generator = seeded(seed)
+        model = randomize(kind(config(**keys)).eval(), generator)
+        save(model, folder)
+        saved(name, folder, model)
+        write_answers(folder, model, lengths, generator, seed, singles)

@@ -112,22 +112,16 @@ def proteins(model, words):
     }
 
 
+def saved(name, folder, _):
+    if name == "published":
+        as_published(folder)
+
+
 def main():
     golden.quiet()
     if sys.argv[1:2] == ["--check"]:
         return check(sys.argv[2:])
-    golden.fresh(ROOT)
-    rows = [(n, *row, None) for n, row in MODELS.items()] + [(n, *row) for n, row in HEADS.items()]
-    for seed, (name, kind, config, lengths) in enumerate(rows, 1):
-        folder = ROOT / name
-        generator = golden.seeded(seed)
-        model = golden.randomize(kind(EsmConfig(**config)).eval(), generator)
-        golden.save(model, folder)
-        if name == "published":
-            as_published(folder)
-        worst = golden.write_head(folder, model, lengths, generator, seed) if lengths else \
-            golden.write_cases(folder, model, (1, 3, 64), (5, 1, 12), generator, seed)
-        golden.finish(folder, worst)
+    golden.write_models(ROOT, EsmConfig, MODELS, HEADS, (1, 3, 64), saved=saved)
     whole(ROOT / "whole")
 
 

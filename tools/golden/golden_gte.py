@@ -59,22 +59,18 @@ def stretch(model):
     rotary.inv_freq = ((BASE * FACTOR) ** (-i / width) / FACTOR ** (2 / width)).float()
 
 
+def saved(name, folder, model):
+    if name in ("published", "ntk"):
+        as_published(folder, {"type": "ntk", "factor": FACTOR} if name == "ntk" else None)
+    if name == "ntk":
+        stretch(model)
+
+
 def main():
     golden.quiet()
     if sys.argv[1:2] == ["--check"]:
         return check(sys.argv[2:])
-    golden.fresh(ROOT)
-    rows = [(n, *row, None) for n, row in MODELS.items()] + [(n, *row) for n, row in HEADS.items()]
-    for seed, (name, kind, config, lengths) in enumerate(rows, 1):
-        folder = ROOT / name
-        generator = golden.seeded(seed)
-        model = golden.randomize(kind(GteConfig(**config)).eval(), generator)
-        golden.save(model, folder)
-        if name in ("published", "ntk"):
-            as_published(folder, {"type": "ntk", "factor": FACTOR} if name == "ntk" else None)
-        if name == "ntk":
-            stretch(model)
-        golden.write_answers(folder, model, lengths, generator, seed)
+    golden.write_models(ROOT, GteConfig, MODELS, HEADS, saved=saved)
 
 
 if __name__ == "__main__":

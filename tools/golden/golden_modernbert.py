@@ -68,20 +68,16 @@ def whole(folder):
     golden.write_lines(folder / "means.jsonl", [json.dumps({"vector": h.mean(0).tolist()}) for h in hidden])
 
 
+def saved(name, folder, _):
+    if name == "published":
+        as_published(folder)
+
+
 def main():
     golden.quiet()
     if sys.argv[1:2] == ["--check"]:
         return check(sys.argv[2:])
-    golden.fresh(ROOT)
-    rows = [(n, *row, None) for n, row in MODELS.items()] + [(n, *row) for n, row in HEADS.items()]
-    for seed, (name, kind, config, lengths) in enumerate(rows, 1):
-        folder = ROOT / name
-        generator = golden.seeded(seed)
-        model = golden.randomize(kind(ModernBertConfig(**config)).eval(), generator)
-        golden.save(model, folder)
-        if name == "published":
-            as_published(folder)
-        golden.write_answers(folder, model, lengths, generator, seed)
+    golden.write_models(ROOT, ModernBertConfig, MODELS, HEADS, saved=saved)
     whole(ROOT / "whole")
 
 

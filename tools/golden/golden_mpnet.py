@@ -70,16 +70,7 @@ def main():
     golden.quiet()
     if sys.argv[1:2] == ["--check"]:
         return check(sys.argv[2:])
-    golden.fresh(ROOT)
-    rows = [(n, *row, None) for n, row in MODELS.items()] + [(n, *row) for n, row in HEADS.items()]
-    for seed, (name, kind, config, lengths) in enumerate(rows, 1):
-        folder = ROOT / name
-        generator = golden.seeded(seed)
-        model = golden.randomize(kind(MPNetConfig(**config)).eval(), generator)
-        golden.save(model, folder)
-        worst = golden.write_head(folder, model, lengths, generator, seed) if lengths else \
-            golden.write_cases(folder, model, (1, 3, 160), (5, 1, 12), generator, seed)
-        golden.finish(folder, worst)
+    golden.write_models(ROOT, MPNetConfig, MODELS, HEADS, (1, 3, 160))
     whole(ROOT / "whole")
 
 

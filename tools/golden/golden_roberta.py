@@ -71,14 +71,7 @@ def main():
     golden.quiet()
     if sys.argv[1:2] == ["--check"]:
         return check(sys.argv[2:])
-    golden.fresh(ROOT)
-    rows = [(n, *row, None) for n, row in MODELS.items()] + [(n, *row) for n, row in HEADS.items()]
-    for seed, (name, kind, config, lengths) in enumerate(rows, 1):
-        folder = ROOT / name
-        generator = golden.seeded(seed)
-        model = golden.randomize(kind(RobertaConfig(**config)).eval(), generator)
-        golden.save(model, folder)
-        golden.write_answers(folder, model, lengths, generator, seed)
+    golden.write_models(ROOT, RobertaConfig, MODELS, HEADS)
     whole(ROOT / "whole")
 
 
