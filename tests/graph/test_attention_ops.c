@@ -1,5 +1,5 @@
-/* test_attention_ops.c — mirrors src/graph/ops/core/attention.c and src/graph/ops/position/rotate.c: values and gradients of
- * rotation, and of attention with it, are compared with the formulas in double. */
+/* test_attention_ops.c — mirrors src/graph/ops/core/attention.c and src/graph/ops/position/rotate.c: values and
+ * gradients of rotation, and of attention with it, are compared with the formulas in double. */
 #include "gradient.h"
 #include "roformer/kernel/rope.h"
 

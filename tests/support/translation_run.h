@@ -1,5 +1,5 @@
-/* translation_run.h — runs of rf_train_translation on sentences and their words backwards: files, options, a report that
- * listens, and the run that others are compared with. */
+/* translation_run.h — runs of rf_train_translation on sentences and their words backwards: files, options, a report
+ * that listens, and the run that others are compared with. */
 #ifndef T_TRANSLATION_RUN_H
 #define T_TRANSLATION_RUN_H
 
