@@ -248,6 +248,25 @@ static rf_status load_transformer(const rf_ctx *ctx, const char *folder, const c
     return status;
 }
 
+rf_status rf__cross_encoder_limit(const rf_ctx *ctx, const char *folder, int64_t *out, rf_error *why)
+{
+    char path[4096];
+    json_t *root;
+    rf_status status = load_transformer(ctx, folder, "", path, &root, why);
+    const json_t *length = json_object_get(root, "max_seq_length"), *ways = json_object_get(root, "processing_kwargs");
+    if (!status) status = tokenizer_args(path, root, &length, why);
+    if (!status && (json_object_size(ways) || json_is_true(json_object_get(root, "do_lower_case"))))
+        status = rf_fail(why, RF_EUNSUPPORTED, "%.200s: processing_kwargs, do_lower_case: expected {} and false, got "
+                         "another value: texts are read as the tokenizer's own settings say; remove it", path);
+    if (length && json_is_null(length)) length = NULL;
+    *out = json_integer_value(length);
+    if (!status && length && (!json_is_integer(length) || *out < 1 || *out > 1 << 20))
+        status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length: expected an integer from 1 to %d, got another value",
+                         path, 1 << 20);
+    json_decref(root);
+    return status;
+}
+
 void rf__sentence_limit_file(const rf_ctx *ctx, const char *folder, const rf_sentence *s, char path[4096])
 {
     json_t *root = NULL;

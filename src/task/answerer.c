@@ -116,6 +116,9 @@ static rf_status take_limit(rf_answerer *a, const char *folder, rf_error *why)
         status = rf__tokenizer_limit(a->ctx, folder, c->max_position_embeddings, &a->max_length, why);
         if (!*a->cross_encoder) a->max_length = rf__min64(a->max_length, 512);
     }
+    int64_t own = 0;
+    if (!status && *a->cross_encoder) status = rf__cross_encoder_limit(a->ctx, folder, &own, why);
+    if (own) a->max_length = own;
     a->reading.max_length = a->max_length;
     return status;
 }

@@ -52,4 +52,15 @@ cp -r "$golden/mpnet/whole" masked
 expect 3 '--cross: expected a model that reads both texts at once' "$program" rank -m masked --cross 'a' lines.txt
 rm -rf many && cp -r "$golden/mpnet/sequence" many && cp model/tokenizer* many
 expect 3 'scores of pairs: expected a model with one output .a reranker., got one with 3' "$program" rank -m many --cross 'a' lines.txt
+# The limit of pairs that sentence_bert_config.json states, and what would change tokens.
+model xlm_roberta Sigmoid
+expect 0 '' "$program" rank -q -m model --cross 'the river runs' lines.txt; cp out unlimited
+printf '{"max_seq_length": 8}' > model/sentence_bert_config.json
+expect 0 '' "$program" rank -q -m model --cross 'the river runs' lines.txt; cp out limited
+cmp -s limited unlimited && fail "max_seq_length has no effect"
+printf '{"processor_kwargs": {"model_max_length": 8}}' > model/sentence_bert_config.json
+expect 0 '' "$program" rank -q -m model --cross 'the river runs' lines.txt; same limited out "scores of the same limit"
+printf '{"processing_kwargs": {"text": {"max_length": 8}}}' > model/sentence_bert_config.json
+expect 3 'sentence_bert_config.json: processing_kwargs' "$program" rank -m model --cross 'the river runs' lines.txt
+
 done_testing
