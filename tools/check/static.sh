@@ -3,7 +3,7 @@
 # alone, with the bytes of PROGRAM, which is linked with glibc; and its server answers.
 set -eu
 cd "$(dirname "$0")/../.."
-native=$1 static=$2
+native=$(realpath "$1") static=$(realpath "$2")
 fail() { echo "check_static: $*" >&2; exit 1; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/roformer-static-XXXXXX")
 trap 'rm -rf "$work"' EXIT
