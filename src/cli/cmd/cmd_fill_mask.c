@@ -135,7 +135,7 @@ static rf_status print_table(const job *j, const rf_mask *mask, rf_error *why)
 }
 
 /* Prints the masks of one text. */
-static rf_status answer(job *j, const char *text, const rf_mask *mask)
+static rf_status answer(job *j, const char *text, size_t size, const rf_mask *mask)
 {
     rf_error *why = &j->io->why;
     const bool listed = j->a->json && mask->of > 1;
@@ -143,7 +143,7 @@ static rf_status answer(job *j, const char *text, const rf_mask *mask)
     rf_status status = RF_OK;
     if (!j->a->json) {
         if (j->printed) putchar('\n');
-        cli_put_name(text);
+        cli_put_text(text, size);
         putchar('\n');
     }
     j->printed = true;
@@ -179,7 +179,8 @@ static rf_status answer_batch(job *j, const cli_texts *in)
     const char *const *text = cli_window_texts(w);
     rf_fill_mask(j->m.pipeline, text, w->size, n, &j->o, &mask, &masks, &r, &inner);
     if (inner.code && r->bad < 0) return rf_fail(why, inner.code, "%s", inner.text);
-    for (int64_t m = 0; m < masks && !status; m += mask[m].of) status = answer(j, text[mask[m].text], mask + m);
+    for (int64_t m = 0; m < masks && !status; m += mask[m].of)
+        status = answer(j, text[mask[m].text], w->size[mask[m].text], mask + m);
     if (!status) status = cli_flush(why);
     if (inner.code == RF_EDATA && !in->from_lines && is_file(text[r->bad])) {
         inner.code = RF_OK;

@@ -68,6 +68,10 @@ expect 0 'short: the vocabulary has 90 tokens' "$program" evaluate -m short --te
 expect 0 'short: the vocabulary has 90 tokens' "$program" finetune --model short --train rows.tsv --max_steps 1 -o tuned
 expect 0 'tuned: the vocabulary has 90 tokens' "$program" predict -m tuned --input rows.tsv
 
+# The line is printed whole, also after a NUL byte.
+printf 'the\000 king [MASK]\n' | "$program" fill-mask -m model > out
+head -1 out | tr '\000' '@' | grep -qx 'the@ king \[MASK\]' || fail "a line with a NUL byte: $(head -1 out | tr '\000' '@')"
+
 # An answer comes as soon as its line is there, so that a program can talk with this one.
 mkfifo to from
 "$program" fill-mask -m model --json < to > from &
