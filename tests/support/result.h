@@ -34,4 +34,12 @@ static inline result result_of(const char *folder, int64_t last)
     return r;
 }
 
+static inline void same(result a, result b)
+{
+    assert_int_equal(a.model, b.model);
+    assert_int_equal(a.optimizer, b.optimizer);
+    assert_int_equal(a.lines, b.lines);
+    assert_int_equal(a.metrics, b.metrics);
+}
+
 #endif

@@ -123,14 +123,6 @@ static inline void end(setup *s)
         for (int k = 0; k < 2; k++) free((char *)(uintptr_t)s->file[i][k]);
 }
 
-static inline void same(result a, result b)
-{
-    assert_int_equal(a.model, b.model);
-    assert_int_equal(a.optimizer, b.optimizer);
-    assert_int_equal(a.lines, b.lines);
-    assert_int_equal(a.metrics, b.metrics);
-}
-
 /* The run that all others are compared with. */
 static inline result straight(void)
 {

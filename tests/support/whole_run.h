@@ -72,14 +72,6 @@ static inline void noted(const run *r, const char *part)
     if (!strstr(r->notes, part)) fail_msg("no note says \"%s\" in:\n%s", part, r->notes);
 }
 
-static inline void same(result a, result b)
-{
-    assert_int_equal(a.model, b.model);
-    assert_int_equal(a.optimizer, b.optimizer);
-    assert_int_equal(a.lines, b.lines);
-    assert_int_equal(a.metrics, b.metrics);
-}
-
 /* The run that all others are compared with: 20 steps, one thread, uninterrupted. */
 static inline result straight(void)
 {
