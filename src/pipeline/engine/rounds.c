@@ -13,20 +13,20 @@
 
 #include <string.h>
 
-typedef struct round {
+typedef struct engine_round {
     rf__parts *parts;
     rf_engine_job *jobs;                /* linked by `peer`; NULL: there is no such round now                         */
     int64_t next, done;                 /* parts that were handed out, that have ended                                */
     int64_t tokens;
     double begun;
     rf_error why;                       /* the failure of a part                                                      */
-} round;
+} engine_round;
 
 typedef struct rounds {
     rf_engine *e;
     rf_engine_job like;                 /* the kind and options of all jobs                                           */
     pthread_mutex_t lock;               /* taken before that of the engine; protects what follows                     */
-    round round[2];
+    engine_round round[2];
     int now;                            /* the round whose parts are handed out                                       */
     bool over;                          /* no further round begins                                                    */
     double begun, mark;                 /* of the sequence; when the last round ended, or `begun`                     */
@@ -34,7 +34,7 @@ typedef struct rounds {
 
 /* ---- the end of a round ---- */
 
-static rf_status give_results(const rounds *x, const round *r, rf_error *why)
+static rf_status give_results(const rounds *x, const engine_round *r, rf_error *why)
 {
     const int64_t D = rf__embed_width(x->e->pipeline, &x->like.o);
     const float *v = r->parts->vectors;
@@ -55,7 +55,7 @@ static void remove_running(rf_engine *e, const rf_engine_job *which)
 }
 
 /* Ends the jobs of a round whose parts have all ended. No other thread uses the round. */
-static void end_round(rounds *x, round *r)
+static void end_round(rounds *x, engine_round *r)
 {
     rf_engine *e = x->e;
     rf_engine_job *told = NULL;
@@ -63,7 +63,7 @@ static void end_round(rounds *x, round *r)
     const double end = rf__seconds();
     pthread_mutex_lock(&x->lock);
     pthread_mutex_lock(&e->lock);
-    const round *other = &x->round[r == &x->round[0]];
+    const engine_round *other = &x->round[r == &x->round[0]];
     e->begun = other->jobs ? other->begun : end;
     if (!r->why.code) rf__engine_measure(e, r->tokens, end - x->mark);
     x->mark = end;
@@ -84,7 +84,7 @@ static void end_round(rounds *x, round *r)
 /* ---- the beginning of a round ---- */
 
 /* Joins and divides the texts of a round's jobs. */
-static void open_round(const rounds *x, round *r)
+static void open_round(const rounds *x, engine_round *r)
 {
     rf__parts *parts = r->parts;
     r->next = r->done = 0;
@@ -107,7 +107,7 @@ static bool may_begin(const rounds *x, double t)
 }
 
 /* Takes the jobs that wait; under the lock of x. false: there are none. */
-static bool begin_round(rounds *x, round *r, rf_engine_job **told)
+static bool begin_round(rounds *x, engine_round *r, rf_engine_job **told)
 {
     rf_engine *e = x->e;
     const double t = rf__seconds();
@@ -129,10 +129,10 @@ static bool begin_round(rounds *x, round *r, rf_engine_job **told)
 /* ---- parts ---- */
 
 /* The next part; -1: the round has none. NULL: there is nothing to do. */
-static round *take_part(rounds *x, int64_t *i, rf_engine_job **told)
+static engine_round *take_part(rounds *x, int64_t *i, rf_engine_job **told)
 {
     pthread_mutex_lock(&x->lock);
-    round *r = &x->round[x->now], *free_one = &x->round[!x->now];
+    engine_round *r = &x->round[x->now], *free_one = &x->round[!x->now];
     if (r->next == r->parts->n) {
         const bool begins = !x->over && !free_one->jobs && begin_round(x, free_one, told);
         if (begins) x->now = !x->now;
@@ -145,7 +145,7 @@ static round *take_part(rounds *x, int64_t *i, rf_engine_job **told)
 }
 
 /* Returns whether it was the last part of its round. */
-static bool end_part(rounds *x, round *r, int64_t i, const rf_error *why)
+static bool end_part(rounds *x, engine_round *r, int64_t i, const rf_error *why)
 {
     const int64_t tokens = rf__parts_tokens(r->parts, i);
     pthread_mutex_lock(&x->lock);
@@ -158,7 +158,7 @@ static bool end_part(rounds *x, round *r, int64_t i, const rf_error *why)
     return last;
 }
 
-static bool has_failed(rounds *x, const round *r)
+static bool has_failed(rounds *x, const engine_round *r)
 {
     pthread_mutex_lock(&x->lock);
     const bool failed = r->why.code != RF_OK;
@@ -174,7 +174,7 @@ static void run_parts(void *user, int64_t index, int worker)
         rf_error why = {0};
         rf_engine_job *told = NULL;
         int64_t i = -1;
-        round *r = take_part(x, &i, &told);
+        engine_round *r = take_part(x, &i, &told);
         rf__jobs_notify(x->e, told);
         if (!r) return;
         if (i >= 0 && !has_failed(x, r)) rf__parts_compute(x->e->pipeline, &x->like.o, r->parts, i, worker, &why);
@@ -188,7 +188,7 @@ rf_status rf__engine_rounds(rf_engine *e, rf_error *why)
     rounds x = {.e = e, .lock = PTHREAD_MUTEX_INITIALIZER, .begun = e->begun, .mark = e->begun};
     x.like.kind = e->running->kind;
     x.like.o = e->running->o;
-    for (int k = 0; k < 2; k++) x.round[k] = (round){.parts = &e->parts[k], .begun = e->begun};
+    for (int k = 0; k < 2; k++) x.round[k] = (engine_round){.parts = &e->parts[k], .begun = e->begun};
     x.round[0].jobs = e->running;
     e->parts[1].n = 0;
     open_round(&x, &x.round[0]);
