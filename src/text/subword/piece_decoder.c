@@ -9,6 +9,7 @@
 
 #include "byte_level.h"
 #include "piece_decoder.h"
+#include "spm_model.h"
 #include "subwords.h"
 
 #define LOST "\xEF\xBF\xBD"             /* U+FFFD                                                                     */
@@ -77,21 +78,6 @@ static bool fuse(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_
     return append(out, in->text.at, in->text.n) && end_string(out);
 }
 
-/* The byte of <0x41>, or -1. */
-static int byte_of(const char *text, size_t size)
-{
-    static const char digits[] = "0123456789abcdef";
-    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>') return -1;
-    int byte = 0;
-    for (int i = 3; i < 5; i++) {
-        const char c = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] | 0x20) : text[i];
-        const char *digit = c ? strchr(digits, c) : NULL;
-        if (!digit) return -1;
-        byte = 16 * byte + (int)(digit - digits);
-    }
-    return byte;
-}
-
 /* Ends a run of bytes in `out` from byte `from` on: a string if it is UTF-8, otherwise one U+FFFD for each byte. */
 static bool end_run(rf__piece_list *out, size_t from)
 {
@@ -111,7 +97,7 @@ static bool byte_fallback(const rf__decoder_step *s, const rf__piece_list *in, r
     (void)s;
     for (size_t i = 0, size; i < in->n && good; i++) {
         const char *text = string_at(in, i, &size);
-        const int byte = byte_of(text, size);
+        const int byte = rf__spm_byte_name(text, size, true);
         if (byte >= 0) {
             good = append(out, &(char){(char)byte}, 1);
             continue;
@@ -205,60 +191,69 @@ static rf_status unsupported(const char *path, const char *part, const char *exp
                    got ? rf__printable(got).text : "another value");
 }
 
-static rf_status read_replace(rf__decoder_step *s, const json_t *x, const char **from, const char **to,
-                              const char *path, rf_error *why)
+/* Readers of the members of a step, into what becomes its `from` and `to`. */
+typedef struct members { const char *from, *to; } members;
+
+static rf_status read_replace(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why)
 {
-    *from = json_string_value(json_object_get(json_object_get(x, "pattern"), "String"));
-    *to = json_string_value(json_object_get(x, "content"));
-    s->go = replace;
-    if (!*from || !**from) return unsupported(path, "Replace: pattern", "a String", NULL, why);
-    return *to ? RF_OK : unsupported(path, "Replace: content", "a string", NULL, why);
+    (void)s;
+    m->from = json_string_value(json_object_get(json_object_get(x, "pattern"), "String"));
+    m->to = json_string_value(json_object_get(x, "content"));
+    if (!m->from || !*m->from) return unsupported(path, "Replace: pattern", "a String", NULL, why);
+    return m->to ? RF_OK : unsupported(path, "Replace: content", "a string", NULL, why);
 }
 
-static rf_status read_strip(rf__decoder_step *s, const json_t *x, const char **from, const char **to, const char *path,
-                            rf_error *why)
+static rf_status read_strip(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why)
 {
-    *from = json_string_value(json_object_get(x, "content"));
-    *to = "";
-    s->go = strip;
+    m->from = json_string_value(json_object_get(x, "content"));
     s->most = rf__whole_number(json_object_get(x, "start"));
-    if (!*from || !**from) return unsupported(path, "Strip: content", "a character", NULL, why);
+    if (!m->from || !*m->from) return unsupported(path, "Strip: content", "a character", NULL, why);
     if (rf__whole_number(json_object_get(x, "stop")) != 0) return unsupported(path, "Strip: stop", "0", NULL, why);
     return s->most >= 0 ? RF_OK : unsupported(path, "Strip: start", "a number from 0 on", NULL, why);
 }
 
-static rf_status read_metaspace(rf__decoder_step *s, const json_t *x, const char **from, const char **to,
-                                const char *path, rf_error *why)
+static rf_status read_metaspace(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why)
 {
     const json_t *stands = json_object_get(x, "replacement");
     const char *before = json_string_value(json_object_get(x, "prepend_scheme"));
-    *from = stands ? json_string_value(stands) : "\xE2\x96\x81";
-    *to = " ";
-    s->go = replace;
+    m->from = stands ? json_string_value(stands) : "\xE2\x96\x81";
+    m->to = " ";
     s->first = before ? strcmp(before, "never") != 0 : !json_is_false(json_object_get(x, "add_prefix_space"));
-    return *from && **from ? RF_OK : unsupported(path, "Metaspace: replacement", "a character", NULL, why);
+    return m->from && *m->from ? RF_OK : unsupported(path, "Metaspace: replacement", "a character", NULL, why);
+}
+
+static const struct step_type {
+    const char *name;
+    rf__decoder_do *go;
+    rf_status (*read)(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why);
+} step_types[] = {
+    {"Replace", replace, read_replace}, {"Strip", strip, read_strip}, {"Metaspace", replace, read_metaspace},
+    {"Fuse", fuse, NULL}, {"ByteFallback", byte_fallback, NULL}, {"ByteLevel", byte_level, NULL},
+};
+
+static const struct step_type *find_step(const char *name)
+{
+    for (size_t i = 0; name && i < RF_COUNT(step_types); i++)
+        if (!strcmp(name, step_types[i].name)) return &step_types[i];
+    return NULL;
 }
 
 static rf_status read_step(rf__piece_decoder *d, const json_t *x, const char *path, rf_error *why)
 {
-    static const struct { const char *type; rf__decoder_do *go; } plain[] = {
-        {"Fuse", fuse}, {"ByteFallback", byte_fallback}, {"ByteLevel", byte_level}};
-    const char *type = json_string_value(json_object_get(x, "type")), *from = "", *to = "";
+    const char *name = json_string_value(json_object_get(x, "type"));
+    const struct step_type *type = find_step(name);
+    members m = {"", ""};
     if (d->steps == RF_DECODER_STEPS) return unsupported(path, "Sequence", "at most 8 steps", "more", why);
-    rf__decoder_step *s = &d->step[d->steps];
-    rf_status status = RF_OK;
-    for (size_t i = 0; type && i < RF_COUNT(plain); i++)
-        if (!strcmp(type, plain[i].type)) s->go = plain[i].go;
-    if (type && !strcmp(type, "Replace")) status = read_replace(s, x, &from, &to, path, why);
-    if (type && !strcmp(type, "Strip")) status = read_strip(s, x, &from, &to, path, why);
-    if (type && !strcmp(type, "Metaspace")) status = read_metaspace(s, x, &from, &to, path, why);
-    if (!s->go)
+    if (!type)
         return unsupported(path, "type", "ByteLevel, Metaspace, Replace, Strip, ByteFallback, Fuse or a Sequence of "
-                           "them", type, why);
+                           "them", name, why);
+    rf__decoder_step *s = &d->step[d->steps];
+    s->go = type->go;
+    const rf_status status = type->read ? type->read(s, x, &m, path, why) : RF_OK;
     if (status) return status;
     d->steps++;
-    s->from = rf__strdup(d->ctx, from);
-    s->to = rf__strdup(d->ctx, to);
+    s->from = rf__strdup(d->ctx, m.from);
+    s->to = rf__strdup(d->ctx, m.to);
     return s->from && s->to ? RF_OK : rf_fail(why, RF_ENOMEM, "%s: out of memory for its decoder", path);
 }
 

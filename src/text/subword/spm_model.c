@@ -267,14 +267,18 @@ static rf_status twice(reader *r, int32_t id, const char *what)
                    rf__printable(r->m->piece[id].name).text, what);
 }
 
-/* The byte of a piece <0x41>, or -1. */
-static int byte_of(const rf__spm_piece_row *p)
+int rf__spm_byte_name(const char *name, size_t size, bool lower_case)
 {
-    static const char digits[] = "0123456789ABCDEF";
-    if (p->size != 6 || memcmp(p->name, "<0x", 3) != 0 || p->name[5] != '>') return -1;
-    const char *high = strchr(digits, p->name[3]), *low = strchr(digits, p->name[4]);
-    return high && low ? (int)(16 * (high - digits) + (low - digits)) : -1;
+    static const char digits[] = "0123456789ABCDEFabcdef";
+    const size_t known = lower_case ? 22 : 16;
+    if (size != 6 || memcmp(name, "<0x", 3) != 0 || name[5] != '>') return -1;
+    const char *high = memchr(digits, name[3], known), *low = memchr(digits, name[4], known);
+    if (!high || !low) return -1;
+    const int h = (int)(high - digits), l = (int)(low - digits);
+    return 16 * (h < 16 ? h : h - 6) + (l < 16 ? l : l - 6);
 }
+
+static int byte_of(const rf__spm_piece_row *p) { return rf__spm_byte_name(p->name, p->size, false); }
 
 int rf__spm_byte(const rf__spm *m, int32_t id)
 {

@@ -59,6 +59,8 @@ int32_t rf__spm_find(const rf__spm *m, const char *name, size_t size);          
 int32_t rf__spm_piece_of(const rf__spm *m, const char *text, size_t size);
 
 int rf__spm_byte(const rf__spm *m, int32_t id);                                       /* of a byte's piece; -1: none  */
+/* The byte that a name such as <0x41> stands for; -1: none.  lower_case: digits may be a to f, too. */
+int rf__spm_byte_name(const char *name, size_t size, bool lower_case);
 
 /* Length of the longest user-defined symbol that the text begins with; 0: none. */
 size_t rf__spm_user_symbol(const rf__spm *m, const char *text, size_t size);
