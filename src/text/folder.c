@@ -59,11 +59,16 @@ static const char *token_text(const json_t *x)
 /* Classes that leave everything to tokenizer.json, whose model selects the row. */
 static const char *const json_classes[] = {"PreTrainedTokenizerFast", "TokenizersBackend"};
 
+static bool is_class_of(const rf_tokenizer_folder *f, const char *const list[], size_t n)
+{
+    for (size_t i = 0; f->class && i < n; i++)
+        if (!strcmp(f->class, list[i])) return true;
+    return false;
+}
+
 bool rf__folder_class_rules(const rf_tokenizer_folder *f)
 {
-    for (size_t i = 0; f->class && i < RF_COUNT(json_classes); i++)
-        if (!strcmp(f->class, json_classes[i])) return false;
-    return f->class != NULL;
+    return f->class && !is_class_of(f, json_classes, RF_COUNT(json_classes));
 }
 
 static const struct { const char *part, *hint; } others[] = {
@@ -465,16 +470,13 @@ static rf_status read_conversation(rf_tokenizer_folder *f, rf_tokenizer *t)
  * it. Otherwise a model receives no types, which are then 0. */
 static bool gives_types(const rf_tokenizer_folder *f)
 {
-    static const char *const without[] = {"PreTrainedTokenizerFast", "TokenizersBackend", "DistilBertTokenizer",
-                                          "DistilBertTokenizerFast"};
+    static const char *const without[] = {"DistilBertTokenizer", "DistilBertTokenizerFast"};
     const json_t *names = json_object_get(f->config, "model_input_names"), *name;
     size_t i;
     json_array_foreach(names, i, name)
         if (json_is_string(name) && !strcmp(json_string_value(name), "token_type_ids")) return true;
     if (json_is_array(names)) return false;
-    for (i = 0; f->class && i < RF_COUNT(without); i++)
-        if (!strcmp(f->class, without[i])) return false;
-    return true;
+    return !is_class_of(f, json_classes, RF_COUNT(json_classes)) && !is_class_of(f, without, RF_COUNT(without));
 }
 
 /* BertTokenizer, as which the first row is written, gives types if its settings do not say otherwise. */
