@@ -129,11 +129,11 @@ void rf__engine_release(rf_engine *e);
 /* What kinds share, in the threads that compute.
  *
  *   join           joins the texts of jobs that are linked by `peer`
- *   make_result    allocates the results of a job
+ *   store_vectors  copies the vectors of their texts, in order, into the results of jobs that are linked by `peer`
  *   rounds         vectors of the running jobs, and of those that come meanwhile; ends them all. If it fails, the
  *                  running jobs have not begun */
 rf_status rf__jobs_join(rf_engine *e, const rf_engine_job *list, rf__text_window *w, rf_error *why);
-rf_status rf__job_make_result(const rf_engine *e, rf_engine_job *j, int64_t columns, rf_error *why);
+rf_status rf__jobs_store_vectors(const rf_engine *e, rf_engine_job *list, const float *vectors, rf_error *why);
 rf_status rf__engine_rounds(rf_engine *e, rf_error *why);
 
 #endif

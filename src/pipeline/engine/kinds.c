@@ -30,7 +30,8 @@ rf_status rf__jobs_join(rf_engine *e, const rf_engine_job *list, rf__text_window
     return RF_OK;
 }
 
-rf_status rf__job_make_result(const rf_engine *e, rf_engine_job *j, int64_t columns, rf_error *why)
+/* Allocates the results of a job. */
+static rf_status make_result(const rf_engine *e, rf_engine_job *j, int64_t columns, rf_error *why)
 {
     const size_t n = (size_t)(j->window.n * columns);
     j->columns = columns;
@@ -40,6 +41,18 @@ rf_status rf__job_make_result(const rf_engine *e, rf_engine_job *j, int64_t colu
 }
 
 /* ---- vectors ---- */
+
+rf_status rf__jobs_store_vectors(const rf_engine *e, rf_engine_job *list, const float *vectors, rf_error *why)
+{
+    const int64_t D = rf__embed_width(e->pipeline, &list->o);
+    for (rf_engine_job *j = list; j; j = j->peer) {
+        const size_t floats = (size_t)(j->window.n * D);
+        if (make_result(e, j, D, why)) return why->code;
+        if (floats) memcpy(j->result, vectors, floats * sizeof *vectors);
+        vectors += floats;
+    }
+    return RF_OK;
+}
 
 static bool same_options(const rf_engine_job *x, const rf_engine_job *y)
 {
@@ -53,20 +66,13 @@ static rf_status compute_vectors(rf_engine *e, rf_error *why)
 {
     rf_pipeline *p = e->pipeline;
     rf_engine_job *first = e->running;
-    const int64_t D = rf__embed_width(p, &first->o);
     const float *vectors;
     int64_t n = 0;
     for (const rf_engine_job *j = first; j; j = j->next) n += j->window.n;
     if (rf__embed_divides(p, n, e->now.running_tokens)) return rf__engine_rounds(e, why);
     rf_status status = rf__jobs_join(e, first, &p->window, why);
     if (!status) status = rf__embed_window(p, &first->o, &vectors, why);
-    for (rf_engine_job *j = first; j && !status; j = j->next) {
-        const size_t floats = (size_t)(j->window.n * D);
-        status = rf__job_make_result(e, j, D, why);
-        if (!status && floats) memcpy(j->result, vectors, floats * sizeof *vectors);
-        vectors += floats;
-    }
-    return status;
+    return status ? status : rf__jobs_store_vectors(e, first, vectors, why);
 }
 
 const rf__job_kind rf__job_vectors = {same_options, compute_vectors};
@@ -100,7 +106,7 @@ static rf_status compute_labels(rf_engine *e, rf_error *why)
     float *score = rf__calloc(e->ctx, (size_t)rf__max64(outputs, labels), sizeof *score);
     rf_status status = score ? logits_of(e, &z, why) : rf_fail(why, RF_ENOMEM, "out of memory: scores");
     for (rf_engine_job *j = e->running; j && !status; j = j->next) {
-        status = rf__job_make_result(e, j, labels, why);
+        status = make_result(e, j, labels, why);
         for (int64_t i = 0; i < j->window.n && !status; i++, z += outputs) {
             rf__answerer_label(a, z, score);
             memcpy(j->result + i * labels, score, (size_t)labels * sizeof *score);
@@ -117,7 +123,7 @@ static rf_status compute_pairs(rf_engine *e, rf_error *why)
     rf_status status = rf__answerer_can_cross(e->pipeline->answerer, &f, why);
     if (!status) status = logits_of(e, &z, why);
     for (rf_engine_job *j = e->running; j && !status; j = j->next) {
-        status = rf__job_make_result(e, j, 1, why);
+        status = make_result(e, j, 1, why);
         for (int64_t i = 0; i < j->window.n && !status; i++) j->result[i] = j->raw ? *z++ : (float)f((double)*z++);
     }
     return status;

@@ -11,8 +11,6 @@
  * ended; the engine's thread then begins another one. The vector of a text does not depend on its round. */
 #include "pipeline/engine/engine.h"
 
-#include <string.h>
-
 typedef struct engine_round {
     rf__parts *parts;
     rf_engine_job *jobs;                /* linked by `peer`; NULL: there is no such round now                         */
@@ -34,19 +32,6 @@ typedef struct rounds {
 
 /* ---- the end of a round ---- */
 
-static rf_status give_results(const rounds *x, const engine_round *r, rf_error *why)
-{
-    const int64_t D = rf__embed_width(x->e->pipeline, &x->like.o);
-    const float *v = r->parts->vectors;
-    for (rf_engine_job *j = r->jobs; j; j = j->peer) {
-        const size_t n = (size_t)(j->window.n * D);
-        if (rf__job_make_result(x->e, j, D, why)) return why->code;
-        if (n) memcpy(j->result, v, n * sizeof *v);
-        v += n;
-    }
-    return RF_OK;
-}
-
 static void remove_running(rf_engine *e, const rf_engine_job *which)
 {
     rf_engine_job **at = &e->running;
@@ -59,7 +44,7 @@ static void end_round(rounds *x, engine_round *r)
 {
     rf_engine *e = x->e;
     rf_engine_job *told = NULL;
-    if (!r->why.code) give_results(x, r, &r->why);
+    if (!r->why.code) rf__jobs_store_vectors(e, r->jobs, r->parts->vectors, &r->why);
     const double end = rf__seconds();
     pthread_mutex_lock(&x->lock);
     pthread_mutex_lock(&e->lock);
