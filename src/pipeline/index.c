@@ -133,6 +133,14 @@ static rf_status make_folder(rf_index_writer *w, rf_error *why)
     return status;
 }
 
+/* Errors name the file by its final path. */
+static rf_status append(rf_index_writer *w, int which, const void *data, size_t size, rf_error *why)
+{
+    char path[4096];
+    const rf_status status = rf__path(path, sizeof path, w->folder, rf__index_file[which], why);
+    return status ? status : rf__write_all(w->fd[which], data, size, path, why);
+}
+
 static rf_status open_file(rf_index_writer *w, int which, rf_error *why)
 {
     char path[4096], header[RF__NPY_HEADER];
@@ -141,7 +149,7 @@ static rf_status open_file(rf_index_writer *w, int which, rf_error *why)
     w->fd[which] = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (w->fd[which] < 0) return failed(why, path, "create");
     if (which == RF__LINES) (void)flock(w->fd[which], LOCK_EX | LOCK_NB);           /* marks the folder as in use     */
-    return rf__write_all(w->fd[which], header, rf__index_header(which, 0, w->o.dimensions, header), path, why);
+    return append(w, which, header, rf__index_header(which, 0, w->o.dimensions, header), why);
 }
 
 static rf_status check_options(const rf_index_options *o, rf_error *why)
@@ -197,7 +205,7 @@ rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_
     if (!status) status = make_folder(w, why);
     for (int i = 0; i < RF__INDEX_FILES && !status; i++) status = open_file(w, i, why);
     const int64_t zero = 0;
-    if (!status) status = rf__write_all(w->fd[RF__OFFSETS], &zero, sizeof zero, w->temporary, why);
+    if (!status) status = append(w, RF__OFFSETS, &zero, sizeof zero, why);
     if (status) {
         rf_index_discard(w);
         return status;
@@ -257,11 +265,6 @@ static rf_status reserve(rf_index_writer *w, int64_t n, size_t bytes, rf_error *
     if (rf__checked_mul((size_t)n, bytes, &all) && rf__grow(w->ctx, &w->rows, &w->capacity, all ? all : 1, 1))
         return RF_OK;
     return rf_fail(why, RF_ENOMEM, "out of memory: %lld rows of an index", (long long)n);
-}
-
-static rf_status append(rf_index_writer *w, int which, const void *data, size_t size, rf_error *why)
-{
-    return rf__write_all(w->fd[which], data, size, rf__index_file[which], why);
 }
 
 /* Normalizes v to length 1; it is unchanged if its length is 1 within the rounding of f32. */
@@ -379,12 +382,15 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
 
 static rf_status complete(rf_index_writer *w, rf_error *why)
 {
-    char header[RF__NPY_HEADER];
+    char header[RF__NPY_HEADER], path[4096];
     if (!w->n) return rf_fail(why, RF_EDATA, "%s: expected at least one text to index, got none", w->folder);
     for (int i = 0; i < RF__INDEX_FILES; i++) {
         const size_t size = rf__index_header(i, w->n, w->o.dimensions, header);
-        if (pwrite(w->fd[i], header, size, 0) != (ssize_t)size || fsync(w->fd[i]))
-            return failed(why, rf__index_file[i], "write");
+        if (pwrite(w->fd[i], header, size, 0) == (ssize_t)size && !fsync(w->fd[i])) continue;
+        const int e = errno;
+        const rf_status status = rf__path(path, sizeof path, w->folder, rf__index_file[i], why);
+        errno = e;
+        return status ? status : failed(why, path, "write");
     }
     rf_status status = write_description(w, why);
     if (!status) status = rf__checksums_write(w->ctx, w->temporary, RF_FILE_CHECKSUMS, NULL, why);

@@ -3,6 +3,8 @@
  * rejected; failing allocations. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -429,6 +431,34 @@ static void a_vector_that_is_not_finite(void **state)
     t_free_all();
 }
 
+/* A full disk: the message has the whole path of the file that could not be written, and nothing is left. */
+static void a_full_disk(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const made m = make(400, 8, t_normal(3200));                /* 12,845 bytes of vectors */
+    static const struct { rlim_t bytes; const char *file; } cases[] = {
+        {0, "codes.npy"}, {127, "codes.npy"}, {130, "offsets.npy"}, {140, "vectors.faiss"}, {12844, "vectors.faiss"}};
+    struct rlimit before;
+    char folder[4200], part[4300], above[4096];
+    snprintf(above, sizeof above, "%s", t_folder());
+    snprintf(folder, sizeof folder, "%s/index", above);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        rf_error why = {0};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){cases[i].bytes, before.rlim_max}), 0);
+        write_index(ctx, folder, &m, 400, &why);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        snprintf(part, sizeof part, "%s/%s: cannot write: File too large", folder, cases[i].file);
+        refused(&why, RF_EIO, part);
+        assert_int_equal(entries(above), 0);
+    }
+    signal(SIGXFSZ, handler);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
 /* ---- memory ---- */
 
 typedef struct round_trip { const made *m; const char *folder; } round_trip;
@@ -508,6 +538,7 @@ int main(void)
         cmocka_unit_test(queries_that_have_no_answer),
         cmocka_unit_test(an_index_that_is_damaged_or_cut_short),
         cmocka_unit_test(a_vector_that_is_not_finite),
+        cmocka_unit_test(a_full_disk),
         cmocka_unit_test(memory_that_ends),
         cmocka_unit_test(memory_stays_the_same),
     };
