@@ -101,8 +101,8 @@ static void sources_continue(void **state)
     data[1] = gzipped(text, n, &size[1]);
     data[2] = zstandard(text, n, &size[2]);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(rf_source_compressed(data[i], 4), i > 0);
-        assert_int_equal(rf_source_compressed(data[i], 1), i > 0 ? -1 : 0);
+        assert_int_equal(rf_source_compressed("f", data[i], 4), i > 0);
+        assert_int_equal(rf_source_compressed(NULL, data[i], 1), i > 0 ? -1 : 0);
         for (size_t seen = 0; seen <= size[i]; seen += 5) {
             FILE *f = tmpfile();
             rf_source *s = NULL;
@@ -133,7 +133,12 @@ static void source_doors(void **state)
     assert_int_equal(rf_source_open(ctx, ".", &s, NULL), RF_EIO);
     assert_null(s);
     rf_source_close(NULL);
-    assert_int_equal(rf_source_compressed(NULL, 4), -1);
+    assert_int_equal(rf_source_compressed("f", NULL, 4), -1);
+    assert_int_equal(rf_source_compressed("lines.gz", "a text", 6), 1); /* which the source refuses */
+    assert_int_equal(rf_source_compressed("f", "BZh91AY", 7), 1);
+    assert_int_equal(rf_source_compressed("f", "BZhang", 6), 0);
+    assert_int_equal(rf_source_compressed("f", "_*M\x18", 4), 1);       /* a frame that zstd skips */
+    assert_int_equal(rf_source_compressed("f", "_*M\x18", 3), -1);
     assert_int_equal(rf_utf8_check(NULL, 0), 0);
     assert_int_equal(rf_utf8_check("a\xC3\xA9\xED\xA0\x80", 6), 3);
     assert_true(rf_utf8_blank(NULL, 3) && rf_utf8_blank("x", 0) && rf_utf8_blank(" \t\r\n\0", 5));

@@ -26,8 +26,11 @@ typedef struct rf_source rf_source;
  *   RF_EDATA         the name ends in .gz or .zst, but the content is not in that format */
 rf_status rf_source_open(const rf_ctx *ctx, const char *path, rf_source **out, rf_error *why);
 
-/* Whether a file that begins with these bytes is gzip or zstd: 1 yes, 0 no, -1 undecided, more bytes are needed. */
-int rf_source_compressed(const char *head, size_t size);
+/* Whether a file has to be read as a source: it begins with the bytes of gzip, zstd, xz or bzip2, or its name ends in
+ * .gz or .zst. 1: yes; 0: no, it is plain; -1: undecided, more bytes are needed.
+ *
+ *   name   of the file; may be NULL */
+int rf_source_compressed(const char *name, const char *head, size_t size);
 
 /* Opens a source on an open file of which `head` has already been read.
  *

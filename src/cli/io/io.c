@@ -82,7 +82,7 @@ int cli_exit(cli_io *io)
 
 rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_error *inner)
 {
-    return rf_fail(why, inner->code, "%.100s: line %llu: %.190s", file, (unsigned long long)line, inner->text);
+    return rf_fail(why, inner->code, "%.100s:%llu: %.190s", file, (unsigned long long)line, inner->text);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static rf_status unpack(cli_lines *l, rf_error *why)
  * when it arrives. */
 static rf_status detect_format(cli_lines *l, rf_error *why)
 {
-    const int compressed = rf_source_compressed(l->buffer, l->to);
+    const int compressed = rf_source_compressed(l->name, l->buffer, l->to);
     l->plain = !compressed || (compressed < 0 && l->ended);
     if (compressed <= 0) return RF_OK;
     const rf_status status = rf_source_continue(l->ctx, l->fd, l->buffer, l->to, l->name, &l->source, why);
@@ -157,7 +157,7 @@ static rf_status fill_buffer(cli_lines *l, rf_error *why)
         l->from = 0;
     }
     if (l->to > CLI_LINE_MAX)
-        return rf_fail(why, RF_EDATA, "%.200s: line %llu: expected at most %d bytes, got more", l->name,
+        return rf_fail(why, RF_EDATA, "%.200s:%llu: expected at most %d bytes, got more", l->name,
                        (unsigned long long)l->number + 1, CLI_LINE_MAX);
     if (l->to + CHUNK > l->capacity) {
         const size_t wide = l->capacity ? 2 * l->capacity : 2 * CHUNK;
@@ -191,7 +191,7 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
             if (l->number == 1 && rf_source_wide(l->name, at, n, why)) return why->code;
             const size_t good = rf_utf8_check(at, n);
             if (good < n)
-                return rf_fail(why, RF_EDATA, "%.200s: line %llu: byte %zu (0x%02x) is not UTF-8%s", l->name,
+                return rf_fail(why, RF_EDATA, "%.200s:%llu: byte %zu (0x%02x) is not UTF-8%s", l->name,
                                (unsigned long long)l->number, good + 1, (unsigned char)at[good],
                                rf_utf8_advice(at, n));
             *line = at;

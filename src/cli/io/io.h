@@ -48,7 +48,7 @@ void cli_note(const cli_io *io, const char *format, ...) RF_PRINTF(2, 3);       
 /* Information for the user about the rung in use. */
 void cli_note_rung(const cli_io *io);
 
-/* Joins the name of an input and an error: "standard input: line 7: ..." */
+/* Joins the name of an input and an error: "standard input:7: ..." */
 rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_error *inner);
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -66,8 +66,8 @@ typedef struct cli_lines {
     bool marked;                /* a byte-order mark preceded that line                                               */
 } cli_lines;
 
-/* "-" is standard input.  gzip and zstd are detected by their first bytes, unless ctx is NULL.  RF_EIO if it cannot be
- * read. */
+/* "-" is standard input.  gzip and zstd are detected by their first bytes, unless ctx is NULL; any other file that is
+ * named .gz or .zst is refused.  RF_EIO if it cannot be read. */
 rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_error *why);
 /* *line is valid until the next call; NULL at the end or if a signal requested a stop.  It has no "\n" or "\r\n", and
  * the first one no byte-order mark.  RF_EDATA if a line is not UTF-8 or is longer than CLI_LINE_MAX. */

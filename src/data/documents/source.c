@@ -2,7 +2,7 @@
  *
  *     file --read--> in[128 KiB] --copy | inflate | ZSTD_decompressStream--> the caller's buffer
  *
- * The first bytes determine the format, not the name. A file with a compressed name and other contents is refused.
+ * The first bytes determine the format. A file whose name is that of a compressed one, with other contents, is refused.
  * Memory is bounded by the window (zstd: 128 MiB), output by the expansion: real text stays far below 1000 : 1. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,13 +17,15 @@
 
 enum { IN = 128 << 10, WINDOW_LOG = 27, EXPANSION = 1000, EXPANSION_FROM = 64 << 20 };
 
+enum format { PLAIN, GZIP, ZSTD, XZ, BZIP2, UNDECIDED };
+
 struct rf_source {
     const rf_ctx *ctx;
     const char *name;
     int fd;
     const unsigned char *memory;        /* instead of fd                                                             */
     size_t memory_size;
-    enum { PLAIN, GZIP, ZSTD } kind;
+    enum format kind;                   /* PLAIN, GZIP or ZSTD                                                       */
     z_stream z;
     ZSTD_DCtx *d;
     bool inside;                        /* a frame or member has begun and not ended                                 */
@@ -73,16 +75,29 @@ static bool begins(const rf_source *s, const char *magic, size_t n)
     return s->end - s->at >= n && !memcmp(s->in + s->at, magic, n);
 }
 
-static bool zstd_frame(const rf_source *s)                        /* 0x184D2A50..5F: a frame to skip */
+/* The formats by their first bytes. A zstd file may begin with a frame to skip, 0x184D2A50 to 5F (RFC 8878, 3.1.2). */
+static enum format format_of(const char *head, size_t size)
 {
-    return begins(s, "\x28\xB5\x2F\xFD", 4) ||
-           (s->end - s->at >= 4 && (s->in[s->at] & 0xF0) == 0x50 && !memcmp(s->in + s->at + 1, "\x2A\x4D\x18", 3));
+    static const struct { enum format format; size_t n; const char *magic, *mask; } known[] = {
+        {GZIP, 2, "\x1F\x8B", "\xFF\xFF"},
+        {ZSTD, 4, "\x28\xB5\x2F\xFD", "\xFF\xFF\xFF\xFF"},
+        {ZSTD, 4, "\x50\x2A\x4D\x18", "\xF0\xFF\xFF\xFF"},
+        {XZ, 5, "\xFD" "7zXZ", "\xFF\xFF\xFF\xFF\xFF"},
+        {BZIP2, 4, "BZh0", "\xFF\xFF\xFF\xF0"}};
+    for (size_t i = 0; i < RF_COUNT(known); i++) {
+        size_t n = 0;
+        while (n < size && n < known[i].n && ((head[n] ^ known[i].magic[n]) & known[i].mask[n]) == 0) n++;
+        if (n == known[i].n) return known[i].format;
+        if (n == size) return UNDECIDED;
+    }
+    return PLAIN;
 }
 
-static bool named(const rf_source *s, const char *ending)
+static const char *format_of_name(const char *name)
 {
-    const size_t n = strlen(s->name), e = strlen(ending);
-    return n >= e && !strcmp(s->name + n - e, ending);
+    const size_t n = strlen(name);
+    if (n >= 3 && !strcmp(name + n - 3, ".gz")) return "gzip";
+    return n >= 4 && !strcmp(name + n - 4, ".zst") ? "zstd" : NULL;
 }
 
 /* A two-byte encoding, recognized by its byte order mark or by zeros in every other byte; NULL: none. */
@@ -108,18 +123,19 @@ rf_status rf_source_wide(const char *name, const char *data, size_t size, rf_err
 
 static rf_status recognize(rf_source *s, rf_error *why)
 {
-    while (s->end < 6 && !s->ended) {                              /* a pipe may give single bytes */
-        const rf_status status = take(s, why);
+    enum format found;
+    while ((found = format_of((const char *)s->in + s->at, s->end - s->at)) == UNDECIDED && !s->ended) {
+        const rf_status status = take(s, why);                     /* a pipe may give single bytes */
         if (status) return status;
     }
-    if (begins(s, "\x1F\x8B", 2)) s->kind = GZIP;
-    else if (zstd_frame(s)) s->kind = ZSTD;
-    else if (begins(s, "\xFD" "7zXZ", 5) || begins(s, "BZh", 3))
+    if (found == XZ || found == BZIP2)
         return rf_fail(why, RF_EUNSUPPORTED, "%s: expected gzip, zstd or uncompressed data, got %s", s->name,
-                       s->in[0] == 'B' ? "bzip2" : "xz");
-    else if (named(s, ".gz") || named(s, ".zst"))
-        return rf_fail(why, RF_EDATA, "%s: expected %s data, got other bytes", s->name,
-                       named(s, ".gz") ? "gzip" : "zstd");
+                       found == XZ ? "xz" : "bzip2");
+    const char *named = format_of_name(s->name);
+    s->kind = found == UNDECIDED ? PLAIN : found;
+    if (named && s->kind == PLAIN)
+        return rf_fail(why, RF_EDATA, "%s: expected %s data, got %s; if it is text, rename it", s->name, named,
+                       s->end > s->at ? "other bytes" : "an empty file");
     if (s->kind == GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK)
         return rf_fail(why, RF_ENOMEM, "%s: out of memory for gzip", s->name);
     if (s->kind == ZSTD) {
@@ -249,15 +265,12 @@ static rf_status begin(const rf_ctx *ctx, int fd, const void *data, size_t size,
     return begin_after(ctx, fd, NULL, 0, data, size, name, out, why);
 }
 
-int rf_source_compressed(const char *head, size_t size)
+int rf_source_compressed(const char *name, const char *head, size_t size)
 {
     if (!head) return -1;
-    static const struct { const char *magic; size_t n; } known[] = {{"\x1F\x8B", 2}, {"\x28\xB5\x2F\xFD", 4}};
-    for (size_t i = 0; i < RF_COUNT(known); i++) {
-        const size_t n = size < known[i].n ? size : known[i].n;
-        if (!memcmp(head, known[i].magic, n)) return n == known[i].n ? 1 : -1;
-    }
-    return 0;
+    if (name && format_of_name(name)) return 1;
+    const enum format found = format_of(head, size);
+    return found == UNDECIDED ? -1 : found != PLAIN;
 }
 
 rf_status rf_source_continue(const rf_ctx *ctx, int fd, const char *head, size_t size, const char *name,

@@ -76,6 +76,15 @@ same expected out 'two members'
 input=cut.gz expect 3 'the compressed data is cut off' "$program" fill-mask -m packed
 expect 3 'cut.gz: the compressed data is cut off' "$program" embed -m packed -o v.npy cut.gz
 [ ! -e v.npy ] || fail "vectors of half a file"
+cp lines plain.gz && cp lines plain.zst && : > empty.gz && printf 'BZh91AY&SY' > other.bz2
+for command in embed similarity index variants; do
+    case $command in variants) set -- --sequence AC --input plain.gz ;; index) set -- -o i plain.gz ;; *) set -- plain.gz ;; esac
+    expect 3 'plain.gz: expected gzip data, got other bytes; if it is text, rename it' "$program" $command -m packed "$@"
+done
+expect 3 'plain.zst: expected zstd data, got other bytes' "$program" embed -m packed plain.zst
+expect 3 'empty.gz: expected gzip data, got an empty file' "$program" embed -m packed empty.gz
+expect 3 'other.bz2: expected gzip, zstd or uncompressed data, got bzip2' "$program" embed -m packed other.bz2
+expect 3 'plain.gz: expected gzip data' "$program" bleu plain.gz < lines
 # A line is answered when it is there, also one whose first byte could be the beginning of zstd.
 mkfifo lines.in lines.out
 "$program" tokenize -m packed < lines.in > lines.out &
