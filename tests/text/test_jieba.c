@@ -309,15 +309,15 @@ static void bad_dictionaries(void **state)
     } bad[] = {
         {"", "no words"},
         {"a 0\n", "no words, or none with a frequency"},
-        {"a\n", "line 1: expected a word and its frequency, separated by a space, got another"},
-        {"a 1\nb \n", "line 2: expected a word and its frequency, separated by a space, got another"},
-        {" 1\n", "line 1: expected a word and its frequency, separated by a space, got another"},
-        {"a -1\n", "line 1: expected a word and its frequency, separated by a space, got another"},
-        {"a 1x\n", "line 1: expected a word and its frequency, separated by a space, got another"},
-        {"a 12345678901234567\n", "line 1: expected a word and its frequency, separated by a space, got another"},
+        {"a\n", ":1: expected a word and its frequency, separated by a space, got another"},
+        {"a 1\nb \n", ":2: expected a word and its frequency, separated by a space, got another"},
+        {" 1\n", ":1: expected a word and its frequency, separated by a space, got another"},
+        {"a -1\n", ":1: expected a word and its frequency, separated by a space, got another"},
+        {"a 1x\n", ":1: expected a word and its frequency, separated by a space, got another"},
+        {"a 12345678901234567\n", ":1: expected a word and its frequency, separated by a space, got another"},
         {"\xff 1\n", "not UTF-8 at byte 0"},
         {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1\n",
-         "line 1: expected a word of at most 64 characters, got 73"},
+         ":1: expected a word of at most 64 characters, got 73"},
     };
     const char *folder = t_folder();
     char text[300], words[300];
@@ -432,7 +432,7 @@ static void bert4keras_refused(void **state)
     } bad[] = {
         {BERT4KERAS ",\"strip_accents\":false}", NULL, "tokenize_chinese_chars, strip_accents: expected"},
         {BERT4KERAS ",\"tokenize_chinese_chars\":false}", NULL, "strip_accents: expected"},
-        {BERT4KERAS "}", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\na\n", "line 6: expected each token once"},
+        {BERT4KERAS "}", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\na\n", ":6: expected each token once"},
         {"{\"tokenizer_class\":\"BertTokenizer\",\"roformer_rules\":\"bert4keras\"}", NULL, "RoFormerTokenizer"},
         {"{\"tokenizer_class\":\"BertTokenizer\",\"roformer_rules\":\"wobert\"}", NULL, "RoFormerTokenizer"},
         {"{\"tokenizer_class\":\"WoBertTokenizer\",\"tokenize_chinese_chars\":false}", NULL, "expected true"},

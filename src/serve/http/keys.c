@@ -9,7 +9,7 @@ static rf_status add(srv_server *s, const char *line, size_t n, int number, rf_e
     while (n && rf__white(*line)) line++, n--;
     if (!n || *line == '#') return RF_OK;
     if (n >= sizeof *s->key || memchr(line, 0, n))
-        return rf_fail(why, RF_EDATA, "%s: line %d: expected a key of 1 to %zu bytes, got %zu bytes", s->o.key_file,
+        return rf_fail(why, RF_EDATA, "%s:%d: expected a key of 1 to %zu bytes, got %zu bytes", s->o.key_file,
                        number, sizeof *s->key - 1, n);
     char(*more)[sizeof *s->key] = realloc(s->key, (size_t)(s->keys + 1) * sizeof *more);
     if (!more) return rf_fail(why, RF_ENOMEM, "out of memory: %d keys", s->keys + 1);

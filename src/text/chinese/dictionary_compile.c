@@ -59,10 +59,10 @@ static rf_status add_word(builder *b, const char *text, size_t size, uint64_t fr
         if (!prefix) return no_memory(b);
     }
     if (characters > RF_DICTIONARY_LONGEST)
-        return rf_fail(b->why, RF_EDATA, "%s: line %zu: expected a word of at most %d characters, got %u", b->name,
+        return rf_fail(b->why, RF_EDATA, "%s:%zu: expected a word of at most %d characters, got %u", b->name,
                        line, RF_DICTIONARY_LONGEST, characters);
     if (b->nodes > RF_DICTIONARY_PREFIXES)
-        return rf_fail(b->why, RF_EDATA, "%s: line %zu: expected at most %d prefixes of words, got more", b->name, line,
+        return rf_fail(b->why, RF_EDATA, "%s:%zu: expected at most %d prefixes of words, got more", b->name, line,
                        RF_DICTIONARY_PREFIXES);
     node *n = &b->node[prefix - 1];
     b->header.words += !n->word;
@@ -86,7 +86,7 @@ static rf_status add_line(builder *b, const char *text, size_t size, size_t line
         frequency = 10 * frequency + (uint64_t)(text[at] - '0');
     if (!space || space == text || !digits || (at < size && text[at] != ' '))
         return rf_fail(b->why, RF_EDATA,
-                       "%s: line %zu: expected a word and its frequency, separated by a space, got another line",
+                       "%s:%zu: expected a word and its frequency, separated by a space, got another line",
                        b->name, line);
     return add_word(b, text, (size_t)(space - text), frequency, line);
 }

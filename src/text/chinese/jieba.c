@@ -265,7 +265,7 @@ static rf_status check_rules(rf_tokenizer_folder *f, const jieba *t)
     for (int32_t i = 0; i < t->pieces.vocab.n; i++)
         if (t->pieces.vocab.hidden[i] == RF_HIDDEN)
             return rf_fail(f->why, RF_EUNSUPPORTED,
-                           "%s/" RF_FILE_VOCAB ": line %d: expected each token once, got it again; bert4keras gives "
+                           "%s/" RF_FILE_VOCAB ":%d: expected each token once, got it again; bert4keras gives "
                            "both one id: use roformer_rules \"rust\" or \"python\"", f->path, (int)i + 1);
     return RF_OK;
 }

@@ -86,11 +86,11 @@ static rf_status read_lines(const rf_tokenizer_folder *f, const char *path, char
         char *blank = strchr(at, ' ');
         if (strlen(at) + 1 < (size_t)(end - at) || !blank || blank == at || !blank[1] || strchr(blank + 1, ' '))
             return rf_fail(f->why, RF_EDATA,
-                           "%s: line %zu: expected two pieces with a blank between them, got \"%.60s\"", path, number,
+                           "%s:%zu: expected two pieces with a blank between them, got \"%.60s\"", path, number,
                            rf__printable(at).text);
         *blank = 0;
         if (json_array_append_new(out, json_pack("[s, s]", at, blank + 1)))
-            return rf_fail(f->why, RF_EDATA, "%s: line %zu: expected UTF-8 (or memory ran out)", path, number);
+            return rf_fail(f->why, RF_EDATA, "%s:%zu: expected UTF-8 (or memory ran out)", path, number);
     }
     return RF_OK;
 }

@@ -196,7 +196,7 @@ static size_t count_lines(const char *text, size_t size, bool python, const char
     for (size_t at = 0; at < size; at = next, lines++) {
         line_end(text, size, at, python, &next);
         if (bad < size && next > bad)
-            return rf_fail(why, RF_EDATA, "%s: line %zu: byte %zu of the file is not UTF-8", name, lines + 1, bad), 0;
+            return rf_fail(why, RF_EDATA, "%s:%zu: byte %zu of the file is not UTF-8", name, lines + 1, bad), 0;
     }
     if (!lines) rf_fail(why, RF_EDATA, "%s: expected one token per line, got an empty file", name);
     if (size <= MOST_BYTES && lines <= MOST_LINES) return lines;

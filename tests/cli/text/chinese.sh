@@ -11,7 +11,7 @@ expect 2 'dictionary: expected -o FILE' "$program" dictionary "$golden/dict.txt"
 expect 2 'FILE' "$program" dictionary -o x.words
 expect 4 'nowhere.txt' "$program" dictionary nowhere.txt -o x.words
 printf 'word\n' > bad.txt
-expect 3 'line 1: expected a word and its frequency, separated by a space, got another line' "$program" dictionary bad.txt -o x.words
+expect 3 ':1: expected a word and its frequency, separated by a space, got another line' "$program" dictionary bad.txt -o x.words
 [ ! -e x.words ] || fail "a dictionary was made although it was refused"
 gzip -c "$golden/dict.txt" > packed.gz
 expect 3 'packed.gz: expected plain text, got compressed data' "$program" dictionary packed.gz -o x.words
@@ -67,7 +67,7 @@ awk 'BEGIN { for (i = 0; i < 250000; i++) printf "今天天气"; print "" }' > l
 input=long.txt expect 0 '' "$program" tokenize -m base --json
 [ "$(wc -l < out)" -eq 1 ] || fail "a line of 10^6 characters: $(wc -l < out) lines"
 printf '\275\361\314\354\314\354\306\370\n' > gb.txt
-input=gb.txt expect 3 'line 1: byte 1 .0xbd. is not UTF-8; it looks like GB18030: iconv -f GB18030 -t UTF-8 converts it' "$program" tokenize -m base
+input=gb.txt expect 3 ':1: byte 1 .0xbd. is not UTF-8; it looks like GB18030: iconv -f GB18030 -t UTF-8 converts it' "$program" tokenize -m base
 
 # A vocabulary of words is learned from text, and a model of characters takes it over.
 expect 0 'tokens learned' "$program" vocab --lang zh --dictionary base/dictionary.words --text text.txt --size 45 -o words

@@ -21,10 +21,10 @@ printf '%s\r\n' "$line" | "$program" tokenize -m model --json > got && same firs
 ROFORMER_MODEL=model "$program" tokenize --json "$line" > got && same first got "by ROFORMER_MODEL"
 
 printf 'fine\nnot \377 fine\n' > bad
-input=bad expect 3 'standard input: line 2: byte 5 \(0xff\) is not UTF-8' "$program" tokenize -m model --json
+input=bad expect 3 'standard input:2: byte 5 \(0xff\) is not UTF-8' "$program" tokenize -m model --json
 [ "$(wc -l < out)" -eq 1 ] || fail "the line before the bad one is lost"
 printf 'a\355\240\200' > bad
-input=bad expect 3 'line 1: byte 2 \(0xed\) is not UTF-8' "$program" tokenize -m model
+input=bad expect 3 ':1: byte 2 \(0xed\) is not UTF-8' "$program" tokenize -m model
 printf '\275\361\314\354\314\354\306\370\n' > gbk
 input=gbk expect 3 'is not UTF-8; it looks like GB18030: iconv -f GB18030 -t UTF-8 converts it' "$program" tokenize -m model
 expect 3 'text 2: byte 1 \(0xc0\)' "$program" tokenize -m model fine "$(printf '\300\257')"

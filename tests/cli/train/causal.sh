@@ -216,7 +216,7 @@ expect 0 '' "$program" generate -m whole -n 40 --no_repeat_ngram_size 2 'the old
 
 # More than memory allows says the limit; the texts before it are there.
 { head -1 prompts; for i in 1 2 3 4 5 6 7 8 9; do tr '\n' ' ' < prompts; done; echo; } > long
-input=long expect 3 'line 2: prompt: expected at most 1048576 bytes' "$program" generate -m whole -n 2 --cache_memory 1
+input=long expect 3 ':2: prompt: expected at most 1048576 bytes' "$program" generate -m whole -n 2 --cache_memory 1
 [ "$(wc -l < out)" -ge 1 ] || fail "the text before one that does not fit"
 
 # Nothing is printed of a prompt that is refused; without a limit the system's memory is one.

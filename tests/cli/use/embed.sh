@@ -66,9 +66,9 @@ cmp -s cut out && fail "--max-length 0 cuts"
 input=long expect 0 '' "$program" embed -q -m model --format f32 --quiet
 
 printf 'fine\nfine too\nbroken \303(\n' > bad
-input=bad expect 3 'standard input: line 3: byte 8 \(0xc3\) is not UTF-8' "$program" embed -q -m model --format f32
+input=bad expect 3 'standard input:3: byte 8 \(0xc3\) is not UTF-8' "$program" embed -q -m model --format f32
 [ "$(wc -c < out)" -eq $((2 * width * 4)) ] || fail "vectors before the bad line are lost"
-expect 3 'bad: line 3: byte 8' "$program" embed -q -m model -o never.npy bad
+expect 3 'bad:3: byte 8' "$program" embed -q -m model -o never.npy bad
 [ ! -e never.npy ] || fail "a half-written file"
 # A file that is not there is told before anything is written, also to a pipe.
 expect 4 'nowhere: cannot open' "$program" embed -m model lines nowhere

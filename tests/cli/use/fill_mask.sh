@@ -16,7 +16,7 @@ same all one "one by one"
 
 expect 3 'text: expected a mask token \(\[MASK\]\), got none' "$program" fill-mask -m model 'no blank here'
 printf 'the [MASK]\nnone\n' > lines
-input=lines expect 3 'standard input: line 2: text: expected a mask token' "$program" fill-mask -m model --json
+input=lines expect 3 'standard input:2: text: expected a mask token' "$program" fill-mask -m model --json
 [ "$(wc -l < out)" -eq 1 ] || fail "the answer before the bad line is lost"
 expect 3 'cut to max_length' "$program" fill-mask -m model --max-length 4 'the city is [MASK]'
 printf 'the [MASK]\n' > some.txt

@@ -100,7 +100,7 @@ expect 2 'some: expected a new folder for the index' "$program" index -m model -
 expect 2 'expected -o DIR' "$program" index -m model full
 expect 2 'search: expected INDEX' "$program" search -m model
 printf 'fine\nbad \377\n' > bytes
-expect 3 'bytes: line 2' "$program" index -m model -o half bytes
+expect 3 'bytes:2: ' "$program" index -m model -o half bytes
 : > none
 expect 3 'half: expected at least one text to index' "$program" index -m model -o half none
 expect 4 'no-such' "$program" index -m model -o half full no-such

@@ -32,7 +32,7 @@ head -2 others > two
 expect 3 '--pairs: expected files of the same number of lines, got lines with 4 and two with 2' "$program" similarity -m model --pairs lines two
 expect 4 'no-such' "$program" similarity -m model no-such
 printf 'a\377b\n' > bad
-expect 3 'bad: line 1' "$program" similarity -m model bad
+expect 3 'bad:1: ' "$program" similarity -m model bad
 : > none
 expect 0 '' "$program" similarity -m model none
 expect 2 'dimensions: expected at most .* got 1000' "$program" similarity -m model --dimensions 1000 none

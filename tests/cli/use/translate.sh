@@ -39,7 +39,7 @@ for how in '--num_beams 4 --nbest 2 --json' '--do_sample --nbest 2 --json --seed
 done
 sed '400s/.*/one two three four five six seven eight/' mixed > longer
 for threads in 1 2; do
-    input=longer expect 3 'line 400: source: expected at most 8 tokens, got 9' "$program" translate -m model --max_source_length 8 --threads $threads
+    input=longer expect 3 ':400: source: expected at most 8 tokens, got 9' "$program" translate -m model --max_source_length 8 --threads $threads
     [ "$(wc -l < out)" -eq 399 ] || fail "$threads threads: $(wc -l < out) lines before the one that fails"
 done
 
@@ -107,7 +107,7 @@ done
 
 # Long sources: refused with their line, those before are printed; or in parts, with a word about it.
 printf 'one two\none two three. four five six, seven eight nine ten eleven twelve one\nnine\n' > long
-input=long expect 3 'standard input: line 2: source: expected at most 8 tokens, got 1[0-9]' "$program" translate -m model --max_source_length 8
+input=long expect 3 'standard input:2: source: expected at most 8 tokens, got 1[0-9]' "$program" translate -m model --max_source_length 8
 [ "$(cat out)" = "three two" ] || fail "before a long line: $(cat out)"
 input=long expect 0 'text 2: a source of [0-9]+ tokens, translated in [23] parts' "$program" translate -m model --max_source_length 9 --long_source split
 [ "$(wc -l < out)" -eq 3 ] && [ "$(tail -1 out)" = ten ] || fail "parts: $(cat out)"
@@ -117,7 +117,7 @@ as_many
 
 # What cannot be done.
 printf 'one\n\377\n' > bad
-input=bad expect 3 'standard input: line 2: byte 1 \(0xff\) is not UTF-8' "$program" translate -m model
+input=bad expect 3 'standard input:2: byte 1 \(0xff\) is not UTF-8' "$program" translate -m model
 [ "$(cat out)" = two ] || fail "before bad bytes: $(cat out)"
 expect 2 'num_beams: expected at most 41 candidates .* got 60 for 30 beams' "$program" translate -m model --num_beams 30 one
 expect 2 'num_return_sequences: expected at most num_beams, 2, got 3' "$program" translate -m model --num_beams 2 --nbest 3 one
