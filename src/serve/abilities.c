@@ -17,17 +17,16 @@ bool srv_labels_texts(const srv_model *m)
 bool srv_fills_masks(const srv_model *m) { return srv_model_head(m) == RF_HEAD_MLM && !m->config->is_decoder; }
 bool srv_generates(const srv_model *m) { return srv_model_head(m) == RF_HEAD_MLM && m->config->is_decoder; }
 
-static bool compares(const srv_model *m) { return !m->no_vectors.code; }
+bool srv_compares(const srv_model *m) { return !m->no_vectors.code; }
 static bool searches(const srv_model *m) { return m->index != NULL; }
 static bool reranks(const srv_model *m) { return srv_labels_texts(m) && rf_engine_labels(m->engine)->n == 1; }
 static bool classifies(const srv_model *m) { return srv_labels_texts(m) && !reranks(m); }
 static bool tags(const srv_model *m) { return srv_model_head(m) == RF_HEAD_TOKEN; }
 static bool answers(const srv_model *m) { return srv_model_head(m) == RF_HEAD_SPAN; }
-static bool translates(const srv_model *m) { return srv_model_head(m) == RF_HEAD_SEQ2SEQ; }
+bool srv_translates(const srv_model *m) { return srv_model_head(m) == RF_HEAD_SEQ2SEQ; }
 static bool tokenizes(const srv_model *m) { return m->tokenizer != NULL; }
 
-/* Whether the model is a single stack whose attention has weights for all pairs of tokens. */
-static bool attends(const srv_model *m)
+bool srv_attends(const srv_model *m)
 {
     const rf_config *c = m->config;
     return !c->is_encoder_decoder && c->attention_type == RF_ATTENTION_SOFTMAX && !c->attention_types;
@@ -36,16 +35,16 @@ static bool attends(const srv_model *m)
 static bool rotates(const srv_model *m)
 {
     const rf_position *is;
-    return attends(m) && !rf_position_of(m->config, NULL, &is, NULL) && (rf_position_flags(is) & RF_POSITION_ROPE);
+    return srv_attends(m) && !rf_position_of(m->config, NULL, &is, NULL) && (rf_position_flags(is) & RF_POSITION_ROPE);
 }
 
 static const struct {
     const char *name;
     bool (*is)(const srv_model *m);
 } rows[SRV_ABILITIES] = {
-    {"fill-mask", srv_fills_masks}, {"similarity", compares}, {"search", searches},   {"rerank", reranks},
-    {"classify", classifies},   {"tags", tags},           {"answers", answers},   {"translate", translates},
-    {"generate", srv_generates},    {"tokenize", tokenizes},  {"attention", attends}, {"positions", rotates},
+    {"fill-mask", srv_fills_masks}, {"similarity", srv_compares}, {"search", searches},   {"rerank", reranks},
+    {"classify", classifies},   {"tags", tags},           {"answers", answers},   {"translate", srv_translates},
+    {"generate", srv_generates},    {"tokenize", tokenizes},  {"attention", srv_attends}, {"positions", rotates},
 };
 
 const char *srv_ability_name(int i) { return rows[i].name; }

@@ -286,16 +286,37 @@ const char *srv_model_kind(const srv_model *m)
     return srv_generates(m) ? "a causal language model" : kinds[head];
 }
 
-void srv_wrong_model(srv_request *r, const char *what)
+/* The name of the first model that can; NULL: there is none. */
+static const char *find_model(srv_server *s, bool (*can)(const srv_model *m))
+{
+    for (int i = 0; can && i < s->o.models; i++) {
+        srv_model *m = srv_model_acquire(s, i);
+        const bool found = m && can(m);
+        if (m) srv_model_release(m);
+        if (found) return s->o.model[i].name;
+    }
+    return NULL;
+}
+
+static void refuse_model(srv_request *r, const char *sentence, bool (*can)(const srv_model *m))
 {
     rf_error why = {0};
-    rf_fail(&why, RF_EUNSUPPORTED, "the model is %s, which %s", srv_model_kind(r->model), what);
+    const char *name = find_model(r->s, can);
+    rf_fail(&why, RF_EUNSUPPORTED, "%.300s%s%.100s%s", sentence, name ? "; set `model` to '" : "", name ? name : "",
+            name ? "', which can" : "");
     srv_fail(r, &why);
+}
+
+void srv_wrong_model(srv_request *r, const char *what, bool (*can)(const srv_model *m))
+{
+    char sentence[256];
+    snprintf(sentence, sizeof sentence, "the model is %s, which %s", srv_model_kind(r->model), what);
+    refuse_model(r, sentence, can);
 }
 
 bool srv_need_vectors(srv_request *r)
 {
-    if (r->model->no_vectors.code) srv_fail(r, &r->model->no_vectors);
+    if (r->model->no_vectors.code) refuse_model(r, r->model->no_vectors.text, srv_compares);
     return !r->model->no_vectors.code;
 }
 

@@ -234,14 +234,19 @@ void srv_model_release(srv_model *m);
 /* Finds the model of this name or alias; NULL: the one that member "model" of the body names, or the first one. Keeps
  * the model that the request already has. false: answered. */
 bool srv_need_model(srv_request *r, const char *name);
-void srv_wrong_model(srv_request *r, const char *what); /* 424: "the model is X, which WHAT" */
-bool srv_need_vectors(srv_request *r);                  /* false: answered with 424 */
-const char *srv_model_kind(const srv_model *m);         /* "a masked language model" */
+/* 424: "the model is X, which WHAT; set `model` to 'Y', which can". Y is the first model for which `can` is true; the
+ * sentence ends before it if there is none, or if `can` is NULL. */
+void srv_wrong_model(srv_request *r, const char *what, bool (*can)(const srv_model *m));
+bool srv_need_vectors(srv_request *r);          /* false: answered with 424 */
+const char *srv_model_kind(const srv_model *m); /* "a masked language model" */
 /* abilities.c: the head with which a model answers, RF_HEAD_EMBED for an encoder without one; what follows from it. */
 rf_head srv_model_head(const srv_model *m);
 bool srv_labels_texts(const srv_model *m);
 bool srv_fills_masks(const srv_model *m);
 bool srv_generates(const srv_model *m);
+bool srv_compares(const srv_model *m);
+bool srv_translates(const srv_model *m);
+bool srv_attends(const srv_model *m); /* a single stack whose attention has weights for all pairs of tokens */
 /* Whether a model has ability i, and its name in /v1/models. */
 enum { SRV_ABILITIES = 12 };
 const char *srv_ability_name(int i);

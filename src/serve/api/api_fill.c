@@ -190,7 +190,7 @@ void srv_fill_mask(srv_request *r)
     x->o.max_length = r->model->max_length;
     if (x->o.top_k > r->model->config->vocab_size) x->o.top_k = r->model->config->vocab_size;
     if (!srv_fills_masks(r->model))
-        srv_wrong_model(r, "fills no masks");
+        srv_wrong_model(r, "fills no masks", srv_fills_masks);
     else if (read_targets(r, x, srv_member(options, "targets")) &&
              srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
         srv_cut_texts(r, &x->texts);

@@ -313,7 +313,7 @@ static void finish(srv_request *r)
 static bool is_causal(srv_request *r)
 {
     if (srv_generates(r->model)) return true;
-    srv_wrong_model(r, "continues no text");
+    srv_wrong_model(r, "continues no text", srv_generates);
     return false;
 }
 

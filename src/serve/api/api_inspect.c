@@ -118,11 +118,10 @@ static void finish_map(srv_request *r)
 static inspection *begin(srv_request *r)
 {
     inspection *x = srv_read_body(r) && srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_inspection) : NULL;
-    const rf_config *c = x ? r->model->config : NULL;
     if (!x) return NULL;
     x->call.r = r;
-    if (c->is_encoder_decoder || c->attention_type != RF_ATTENTION_SOFTMAX || c->attention_types) {
-        srv_wrong_model(r, "has no weights for all pairs of tokens");
+    if (!srv_attends(r->model)) {
+        srv_wrong_model(r, "has no weights for all pairs of tokens", srv_attends);
         return NULL;
     }
     srv_puts(&r->out, "{");
@@ -230,7 +229,7 @@ static bool has_ends(srv_request *r)
 {
     const rf_tokenizer *t = r->model->tokenizer;
     if (rf_tokenizer_cls(t) >= 0 && rf_tokenizer_sep(t) >= 0) return true;
-    srv_wrong_model(r, "has no [CLS] and [SEP], between which texts are measured");
+    srv_wrong_model(r, "has no [CLS] and [SEP], between which texts are measured", NULL);
     return false;
 }
 

@@ -132,7 +132,7 @@ static void predict(srv_request *r, bool flat)
     scores *x = srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_scores) : NULL;
     if (!x) return;
     if (!srv_labels_texts(r->model)) {
-        srv_wrong_model(r, "gives no labels of texts");
+        srv_wrong_model(r, "gives no labels of texts", srv_labels_texts);
         return;
     }
     x->flat = flat;

@@ -243,8 +243,8 @@ static void finish(srv_request *r)
 
 static bool is_translator(srv_request *r)
 {
-    if (srv_model_head(r->model) == RF_HEAD_SEQ2SEQ) return true;
-    srv_wrong_model(r, "does not translate");
+    if (srv_translates(r->model)) return true;
+    srv_wrong_model(r, "does not translate", srv_translates);
     return false;
 }
 

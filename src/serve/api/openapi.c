@@ -90,24 +90,27 @@ static json_t *responses(const srv_route *x)
     static const struct {
         const char *code, *what;
         bool body, model;
+        const char *openai; /* on OpenAI's routes; NULL: the same as `what`, "": not there */
     } rows[] = {
-        {"200", "the answer", false, false},
-        {"400", "the body is not valid JSON, or an input is empty", true, false},
-        {"401", "the API key is missing or wrong", false, false},
-        {"404", "there is no such model", true, false},
-        {"413", "the body is too large", true, false},
-        {"422", "a member of the body has the wrong type or value", true, false},
-        {"424", "the model cannot answer this", false, true},
-        {"429", "too much is waiting; see Retry-After", true, false},
-        {"503", "a model is being loaded, or the server is shutting down", false, false},
-        {"504", "no result within --request-timeout", true, false},
+        {"200", "the answer", false, false, NULL},
+        {"400", "the body is not valid JSON, or an input is empty", true, false,
+         "the request is not valid, or the model cannot answer it"},
+        {"401", "the API key is missing or wrong", false, false, NULL},
+        {"404", "there is no such model", true, false, NULL},
+        {"413", "the body is too large", true, false, NULL},
+        {"422", "a member of the body has the wrong type or value", true, false, ""},
+        {"424", "the model cannot answer this", false, true, ""},
+        {"429", "too much is waiting; see Retry-After", true, false, NULL},
+        {"503", "a model is being loaded, or the server is shutting down", false, false, NULL},
+        {"504", "no result within --request-timeout", true, false, NULL},
     };
     json_t *out = json_object();
     for (size_t i = 0; i < RF_COUNT(rows); i++) {
         const bool keyed = strcmp(rows[i].code, "401") || x->access == SRV_KEYED;
         const bool named = !strcmp(rows[i].code, "404") && strchr(x->path, '{');
         if (!keyed || (rows[i].body && !x->field && !named) || (rows[i].model && x->access == SRV_PUBLIC)) continue;
-        rf__json_set(&out, rows[i].code, json_pack("{s:s}", "description", rows[i].what));
+        const char *what = x->dialect == SRV_OPENAI && rows[i].openai ? rows[i].openai : rows[i].what;
+        if (*what) rf__json_set(&out, rows[i].code, json_pack("{s:s}", "description", what));
     }
     return out;
 }

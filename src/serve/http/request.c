@@ -90,6 +90,14 @@ static void put_error(srv_request *r, int status, const char *error_type, const 
     srv_puts(t, "}");
 }
 
+/* OpenAI's clients expect 400 for whatever is wrong with a request, also for its model, and 500 for failures. */
+static int status_of_dialect(const srv_request *r, int status)
+{
+    if (r->dialect != SRV_OPENAI) return status;
+    if (status == 424) return r->failure && !strcmp(r->failure, "model_type") ? 400 : 500;
+    return status == 422 ? 400 : status;
+}
+
 static const char *failure_of(const char *error_type)
 {
     static const struct {
@@ -110,6 +118,7 @@ void srv_error(srv_request *r, int status, const char *error_type, const char *f
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    status = status_of_dialect(r, status);
     put_error(r, status, error_type, text);
     if (!r->failure) r->failure = failure_of(error_type);
     r->inference = false;

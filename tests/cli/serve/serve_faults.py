@@ -141,7 +141,7 @@ def s13_what_is_not_finite_is_424():
                            ("/v1/embeddings", {"input": "in paris"}), ("/embed_all", {"inputs": "in paris"}),
                            ("/fill_mask", {"inputs": "paris [MASK]"}),
                            ("/similarity", {"inputs": {"source_sentence": "a", "sentences": ["in paris"]}})):
-            a = status(s.post(path, body), 424)
+            a = status(s.post(path, body), 500 if path.startswith("/v1") else 424)
             expect(b"finite" in a.body, path, a)
         expect(s.metric('te_request_failure{err="missing_values"}') == 6, "they are counted")
         status(s.post("/embed", {"inputs": "in london"}), 200)
@@ -168,7 +168,7 @@ def s13_a_vector_of_zeros_has_no_direction():
         for path, body in (("/embed", {"inputs": ["a", "the river"]}), ("/embed", {"inputs": "a", "dimensions": 2}),
                            ("/embed_all", {"inputs": "a", "normalize": True}), ("/v1/embeddings", {"input": "a"}),
                            ("/similarity", {"inputs": {"source_sentence": "a", "sentences": ["b", "c"]}})):
-            a = status(s.post(path, body), 200, 424)
+            a = status(s.post(path, body), 200, 500 if path.startswith("/v1") else 424)
             expect(not any(word in a.body.lower() for word in (b"nan", b"inf", b"null")), path, a)
             if a.status == 200:
                 expect(set(numbers(a.json())) <= {0.0}, path, a)

@@ -107,8 +107,12 @@ def each_model_says_what_it_can():
             for ability in can | {"tokenize"}:
                 path, body = tries[ability]
                 status(s.post(path, {**body, "model": name}), 200)
-        status(s.post("/fill_mask", {"inputs": "a", "model": "labels"}), 424)
-        status(s.post("/attention", {"inputs": "a", "model": "translate"}), 424)
+        # the message names a model that can
+        for path, model, other, body in (("/fill_mask", "labels", "model", {"inputs": "a"}), ("/attention", "translate", "model", {"inputs": "a"}),
+                                         ("/embed", "pairs", "model", {"inputs": "a"}), ("/generate", "model", "causal", {"inputs": "a"}),
+                                         ("/predict", "model", "pairs", {"inputs": "a"})):
+            message = status(s.post(path, {**body, "model": model}), 424).json()["error"]
+            expect(f"; set `model` to '{other}', which can" in message, path, message)
         status(s.post("/tokenize", {"inputs": "a", "model": "none"}), 404)
         status(s.post("/tokenize", {"inputs": "a", "model": 1}), 422)
 
