@@ -93,7 +93,7 @@ class BadInput(unittest.TestCase):
 
     def test_numbers_that_are_not_integers(self):
         tokenizer = Tokenizer.from_folder(support.SENTENCES)
-        for ids in ([42.9], ["42"], ["a"], 5, [1 << 31], [[1]], [None]):
+        for ids in ([42.9], ["42"], ["a"], 5, [1 << 31], [-1], [5, -(1 << 63)], [[1]], [None]):
             self.refused(ArgumentError, "ids", call=tokenizer.decode, given=ids)
         with tempfile.TemporaryDirectory() as work:
             index = Index.build(os.path.join(work, "index"), np.eye(3))

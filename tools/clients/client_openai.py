@@ -16,9 +16,9 @@ assert len(tokens.data) == 2
 assert client.models.list().data[0].id == client.models.retrieve("words").id == "words"
 fails(openai.NotFoundError, client.models.retrieve, "other")
 assert "other" in str(fails(openai.NotFoundError, client.embeddings.create, model="other", input="a"))
-assert "dimensions" in str(fails(openai.UnprocessableEntityError, client.embeddings.create, model="words", input="a",
+assert "dimensions" in str(fails(openai.BadRequestError, client.embeddings.create, model="words", input="a",
                                  dimensions=10000))
-fails(openai.APIStatusError, client.completions.create, model="words", prompt="a")
+fails(openai.BadRequestError, client.completions.create, model="words", prompt="a")
 assert "/v1/completions" in str(fails(openai.NotFoundError, client.chat.completions.create, model="words",
                                       messages=[{"role": "user", "content": "a"}]))
 
@@ -33,5 +33,5 @@ assert parts[-1].choices[0].finish_reason == whole.choices[0].finish_reason
 assert not usage.choices and usage.usage == whole.usage and not any(p.usage for p in parts)
 drawn = [client.completions.create(model="causal", prompt="the", max_tokens=9, seed=5).choices[0].text for _ in "ab"]
 assert drawn[0] == drawn[1]
-assert "logprobs" in str(fails(openai.UnprocessableEntityError, client.completions.create, model="causal", prompt="a",
+assert "logprobs" in str(fails(openai.BadRequestError, client.completions.create, model="causal", prompt="a",
                                logprobs=2))

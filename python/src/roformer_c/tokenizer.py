@@ -185,13 +185,13 @@ class Tokenizer:
         return Encodings(self, texts, pairs, e)
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True, clean_up: bool = True) -> str:
-        """The text of ids; ids outside the vocabulary are skipped."""
+        """The text of ids. As in tokenizers, ids above the vocabulary are skipped, and negative ones are an error."""
         try:
             given = np.asarray(list(ids))
         except (TypeError, ValueError) as e:
             raise errors.ArgumentError("ids: expected integers, got %r" % (ids,)) from e
-        if given.ndim != 1 or (given.size and (given.dtype.kind not in "iu" or abs(given).max() >= 1 << 31)):
-            raise errors.ArgumentError("ids: expected integers of 32 bits, got %r" % (ids,))
+        if given.ndim != 1 or (given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= 1 << 31)):
+            raise errors.ArgumentError("ids: expected integers from 0 to 2^31 - 1, got %r" % (ids,))
         array = np.ascontiguousarray(given, np.int32)
         size = ctypes.c_size_t()
         text = lib.rf_decode(self._address, array.ctypes.data, len(array), int(skip_special_tokens), int(clean_up), byref(size))
