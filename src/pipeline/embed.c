@@ -1,8 +1,7 @@
 /* embed.c — vectors of texts.
  *
- * Texts are processed in windows. The texts of a window are sorted by length, so that a batch has texts of similar
- * length, and each vector is written to the place of its text. Memory depends on the window, not on the number of
- * texts. */
+ * Texts are processed in windows (window.c). Each vector is written to the place of its text. Memory depends on the
+ * window, not on the number of texts. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -131,20 +130,6 @@ rf_status rf_embed_resolve_sized(const rf_pipeline *p, const rf_embed_options *g
 
 /* ---- batches ----------------------------------------------------------------------------------------------------- */
 
-static int by_key(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Longest first; equal lengths in their order. A key is the difference to the greatest length, followed by the text. */
-static void sort_by_length(const rf__text_window *w, uint64_t *order)
-{
-    for (int64_t i = 0; i < w->n; i++)
-        order[i] = (uint64_t)(INT32_MAX - (w->start[i + 1] - w->start[i])) << 32 | (uint64_t)i;
-    qsort(order, (size_t)w->n, sizeof *order, by_key);
-}
-
 /* Number of components of a vector. */
 static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
 {
@@ -155,15 +140,19 @@ static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
 typedef struct job {
     rf_pipeline *p;
     const rf_embed_options *o;
-    const rf__text_window *window;
-    const uint64_t *order;
-    const int64_t *cut;
+    const rf__parts *parts;
     float *out;                         /* [n,D] vectors of the window's texts, or of their tokens                    */
     const int64_t *row;         /* [n + 1] where the vectors of a text's tokens begin; NULL: one vector for each text */
     pthread_mutex_t lock;               /* protects the failure                                                       */
     int64_t failed;                     /* the first batch that failed; INT64_MAX: none                               */
     rf_error why;
 } job;
+
+/* Text i of a part. */
+static int64_t text_of(const job *j, int64_t part, int64_t i)
+{
+    return rf__order_text(j->parts->order[j->parts->cut[part] + i]);
+}
 
 /* Converts the vector x, [C], to the result, [D]:
  *
@@ -221,19 +210,19 @@ static void pool_rows(float *y, const float *x, int64_t n, int64_t C, rf_pooling
 }
 
 /* Vectors of a batch's tokens, at rows row[text] .. row[text + 1], or of its texts without special tokens. */
-static rf_status own_vectors(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
+static rf_status own_vectors(const job *j, int64_t part, rf__worker *with, rf_error *why)
 {
-    const rf__text_window *w = j->window;
+    const rf__text_window *w = &j->parts->window;
     const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o);
     const float *h;
     float *pooled = j->row ? NULL : rf__alloc(j->p->ctx, (size_t)C * sizeof *pooled);
     if (!j->row && !pooled) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
     rf_status status = rf_session_hidden(with->session, &with->batch.view, &h, why);
-    for (int64_t i = from; i < to && !status; i++) {
-        const int64_t text = rf__order_text(j->order[i]);
+    for (int64_t i = 0; i < with->batch.view.B && !status; i++) {
+        const int64_t text = text_of(j, part, i);
         int32_t a, b;
         own_tokens(w, text, j->o->skip_special_tokens, &a, &b);
-        const float *x = h + (with->batch.start[i - from] + a - w->start[text]) * C;
+        const float *x = h + (with->batch.start[i] + a - w->start[text]) * C;
         float *y = j->out + (j->row ? j->row[text] - j->row[0] : text) * D;
         if (pooled) pool_rows(pooled, x, b - a, C, j->o->pooling), x = pooled, b = a + 1;
         for (int32_t t = a; t < b && !status; t++, x += C, y += D) status = store_vector(j, x, y, why);
@@ -242,93 +231,51 @@ static rf_status own_vectors(const job *j, int64_t from, int64_t to, rf__worker 
     return status;
 }
 
-static rf_status compute_batch(const job *j, int64_t from, int64_t to, rf__worker *with, rf_error *why)
+static rf_status compute_part(const job *j, int64_t part, rf__worker *with, rf_error *why)
 {
     rf_pipeline *p = j->p;
     const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, j->o);
     const float *v = NULL;
-    rf_status status = rf__window_batch(p->ctx, j->window, j->order, from, to, &with->batch, why);
-    if (!status && (j->row || j->o->skip_special_tokens)) return own_vectors(j, from, to, with, why);
+    rf_status status = rf__parts_batch(p->ctx, j->parts, part, &with->batch, why);
+    if (!status && (j->row || j->o->skip_special_tokens)) return own_vectors(j, part, with, why);
     if (!status) status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
-    for (int64_t i = from; i < to && !status; i++)
-        status = store_vector(j, v + (i - from) * C, j->out + rf__order_text(j->order[i]) * D, why);
+    for (int64_t i = 0; i < with->batch.view.B && !status; i++)
+        status = store_vector(j, v + i * C, j->out + text_of(j, part, i) * D, why);
     return status;
 }
 
-static void run_batch(void *arg, int64_t i, int worker)
+static void run_part(void *arg, int64_t i, int worker)
 {
     job *j = arg;
     rf_error why = {0};
-    if (!compute_batch(j, j->cut[i], j->cut[i + 1], &j->p->worker[worker], &why)) return;
+    if (!compute_part(j, i, &j->p->worker[worker], &why)) return;
     pthread_mutex_lock(&j->lock);
     if (i < j->failed) j->failed = i, j->why = why;
     pthread_mutex_unlock(&j->lock);
 }
 
-/* Divides a window into batches of at most `tokens` tokens, order[cut[i] .. cut[i + 1]), and returns their number. */
-static int64_t cut_batches(const rf__text_window *w, const uint64_t *order, int64_t *cut, int64_t tokens)
-{
-    int64_t n = 0;
-    for (cut[0] = 0; cut[n] < w->n; n++) cut[n + 1] = rf__window_cut(w, order, cut[n], tokens);
-    return n;
-}
-
-bool rf__embed_divides(const rf_pipeline *p, int64_t n, int64_t tokens)
-{
-    enum { LEAST = 128 };                                      /* tokens for which a thread of its own is worthwhile */
-    const int64_t T = p->ctx->threads;
-    return T > 1 && n >= T && tokens >= LEAST * T;
-}
-
-/* Tokens of a batch if the window is divided into equally many for each thread, so that none waits for another at the
- * end; 0: the window is too small. */
-static int64_t share_of(const rf_pipeline *p, const rf__text_window *w, const uint64_t *order, int64_t batch_tokens)
-{
-    const int64_t T = p->ctx->threads, N = w->n ? w->start[w->n] : 0;
-    if (!rf__embed_divides(p, w->n, N)) return 0;
-    const int64_t parts = T * ((N + T * batch_tokens - 1) / (T * batch_tokens));
-    const int64_t longest = w->start[rf__order_text(order[0]) + 1] - w->start[rf__order_text(order[0])];
-    return rf__max64((N + parts - 1) / parts + longest / 4, longest);
-}
-
-/* If there are enough batches, they are distributed to the threads; a few larger ones are computed by all threads
+/* If there are enough tokens, threads compute parts of their own; a few larger parts are computed by all threads
  * together. */
 static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, const int64_t *row, rf_error *why)
 {
-    const int64_t T = p->ctx->threads;
-    const rf__text_window *w = &p->window;
-    job j = {.p = p, .o = o, .window = w, .order = p->order, .cut = p->cut, .out = out, .row = row,
-             .lock = PTHREAD_MUTEX_INITIALIZER, .failed = INT64_MAX};
-    sort_by_length(w, p->order);
-    const int64_t share = share_of(p, w, p->order, o->batch_tokens);
-    int64_t n = cut_batches(w, p->order, p->cut, share ? share : o->batch_tokens);
-    if (share) {
+    rf__parts *x = &p->parts;
+    job j = {.p = p, .o = o, .parts = x, .out = out, .row = row, .lock = PTHREAD_MUTEX_INITIALIZER,
+             .failed = INT64_MAX};
+    if (rf__parts_divide(p->ctx, x, o->batch_tokens, o->batch_tokens * p->ctx->threads)) {
         const rf_status status = rf__pipeline_workers(p, why);
         if (status) return status;
-        rf__parallel(p->ctx, n, run_batch, &j);
+        rf__parallel(p->ctx, x->n, run_part, &j);
     } else {
-        n = cut_batches(w, p->order, p->cut, o->batch_tokens * T);
-        for (int64_t i = 0; i < n && !j.why.code; i++) run_batch(&j, i, 0);
+        for (int64_t i = 0; i < x->n && !j.why.code; i++) run_part(&j, i, 0);
     }
     pthread_mutex_destroy(&j.lock);
     return j.why.code ? rf_fail(why, j.why.code, "%s", j.why.text) : RF_OK;
 }
 
-/* Reserves space for n vectors of D numbers, and for the batches of a window of `window` texts. */
-static rf_status reserve_window(rf_pipeline *p, int64_t n, size_t D, int64_t window, rf_error *why)
+/* Space for so many vectors of D numbers, and for a window of at most as many texts. */
+static rf_status reserve(rf_pipeline *p, int64_t vectors, int64_t D, rf_error *why)
 {
-    size_t floats;
-    if (rf__checked_mul((size_t)n, D, &floats) &&
-        rf__grow(p->ctx, &p->vectors, &p->vectors_capacity, floats, sizeof(float)) &&
-        rf__grow(p->ctx, &p->order, &p->orders, (size_t)window, sizeof *p->order) &&
-        rf__grow(p->ctx, &p->cut, &p->cuts, (size_t)window + 1, sizeof *p->cut))
-        return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "out of memory: %lld vectors of %zu", (long long)n, D);
-}
-
-static rf_status reserve(rf_pipeline *p, int64_t n, size_t D, rf_error *why)
-{
-    return reserve_window(p, n, D, rf__min64(n, WINDOW), why);
+    return rf__parts_reserve(p->ctx, &p->parts, rf__min64(vectors, WINDOW), vectors, D, why);
 }
 
 /* A prompt and a text. */
@@ -368,7 +315,7 @@ static int64_t without_tokens(const rf__text_window *w)
 /* Counts the vectors of the window's tokens after those of the first `done` texts, and grows their arrays. */
 static rf_status reserve_rows(rf_pipeline *p, const rf_embed_options *o, int64_t done, rf_error *why)
 {
-    const rf__text_window *w = &p->window;
+    const rf__text_window *w = &p->parts.window;
     if (!rf__grow(p->ctx, &p->row, &p->rows, (size_t)(done + w->n) + 1, sizeof *p->row))
         return rf_fail(why, RF_ENOMEM, "out of memory: the vectors of %lld texts", (long long)(done + w->n));
     if (!done) p->row[0] = 0;
@@ -377,7 +324,7 @@ static rf_status reserve_rows(rf_pipeline *p, const rf_embed_options *o, int64_t
         own_tokens(w, i, o->skip_special_tokens, &a, &b);
         p->row[done + i + 1] = p->row[done + i] + b - a;
     }
-    return reserve(p, p->row[done + w->n], (size_t)width_of(p, o), why);
+    return reserve(p, p->row[done + w->n], width_of(p, o), why);
 }
 
 static rf_status fail_without_tokens(rf_error *why)
@@ -390,7 +337,7 @@ static rf_status fail_without_tokens(rf_error *why)
 static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const char *const text[], const size_t bytes[],
                            int64_t i, int64_t n, int64_t *cut, rf_error *bad)
 {
-    rf__text_window *w = &p->window;
+    rf__text_window *w = &p->parts.window;
     for (w->n = 0; i < n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS); i++) {
         bool one;
         const joined to = {&p->joined, &p->joineds};
@@ -410,17 +357,17 @@ static rf_status embed(rf_pipeline *p, const char *const text[], const size_t by
                        const rf_embed_options *o, bool tokens, const rf_texts_report **report, rf_texts_report *r,
                        rf_error *why)
 {
-    const rf__text_window *w = &p->window;
+    const rf__text_window *w = &p->parts.window;
     const int64_t D = width_of(p, o);
     rf_error inner = {0};
-    rf_status status = reserve(p, tokens ? rf__min64(n, WINDOW) : n, (size_t)D, why);
-    if (!status && tokens) p->window.n = 0, status = reserve_rows(p, o, 0, why);
+    rf_status status = reserve(p, tokens ? rf__min64(n, WINDOW) : n, D, why);
+    if (!status && tokens) p->parts.window.n = 0, status = reserve_rows(p, o, 0, why);
     for (int64_t i = 0; i < n && !status && !inner.code;) {
         int64_t cut = 0;
         i = fill_window(p, o, text, bytes, i, n, &cut, &inner);
         if (tokens) status = reserve_rows(p, o, r->done, why);
         if (!status && w->n)
-            status = compute(p, o, p->vectors + (tokens ? p->row[r->done] : r->done) * D,
+            status = compute(p, o, p->parts.vectors + (tokens ? p->row[r->done] : r->done) * D,
                              tokens ? p->row + r->done : NULL, why);
         if (status) return status;
         r->done += w->n;
@@ -459,53 +406,26 @@ int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o) { retur
 
 rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const float **vectors, rf_error *why)
 {
-    const int64_t n = p->window.n;
-    rf_status status = reserve_window(p, n, (size_t)width_of(p, o), n, why);
-    if (!status && n) status = compute(p, o, p->vectors, NULL, why);
-    *vectors = p->vectors;
+    const int64_t n = p->parts.window.n;
+    rf_status status = rf__parts_reserve(p->ctx, &p->parts, n, n, width_of(p, o), why);
+    if (!status && n) status = compute(p, o, p->parts.vectors, NULL, why);
+    *vectors = p->parts.vectors;
     return status;
 }
 
-rf_status rf__parts_divide(const rf_pipeline *p, const rf_embed_options *o, rf__parts *x, rf_error *why)
+rf_status rf__embed_divide(const rf_pipeline *p, const rf_embed_options *o, rf__parts *x, rf_error *why)
 {
-    const rf__text_window *w = &x->window;
-    size_t floats;
-    if (!rf__checked_mul((size_t)w->n, (size_t)width_of(p, o), &floats) ||
-        !rf__grow(p->ctx, &x->vectors, &x->vectors_capacity, floats, sizeof(float)) ||
-        !rf__grow(p->ctx, &x->order, &x->orders, (size_t)w->n, sizeof *x->order) ||
-        !rf__grow(p->ctx, &x->cut, &x->cuts, (size_t)w->n + 1, sizeof *x->cut))
-        return rf_fail(why, RF_ENOMEM, "out of memory: %lld vectors", (long long)w->n);
-    sort_by_length(w, x->order);
-    const int64_t share = share_of(p, w, x->order, o->batch_tokens);
-    x->n = cut_batches(w, x->order, x->cut, share ? share : o->batch_tokens);
-    return RF_OK;
+    const int64_t n = x->window.n;
+    const rf_status status = rf__parts_reserve(p->ctx, x, n, n, width_of(p, o), why);
+    if (!status) (void)rf__parts_divide(p->ctx, x, o->batch_tokens, o->batch_tokens);
+    return status;
 }
 
-int64_t rf__parts_tokens(const rf__parts *x, int64_t i)
+rf_status rf__embed_part(rf_pipeline *p, const rf_embed_options *o, const rf__parts *x, int64_t i, int worker,
+                         rf_error *why)
 {
-    int64_t n = 0;
-    for (int64_t k = x->cut[i]; k < x->cut[i + 1]; k++) {
-        const int64_t text = rf__order_text(x->order[k]);
-        n += x->window.start[text + 1] - x->window.start[text];
-    }
-    return n;
-}
-
-rf_status rf__parts_compute(rf_pipeline *p, const rf_embed_options *o, const rf__parts *x, int64_t i, int worker,
-                            rf_error *why)
-{
-    const job j = {.p = p, .o = o, .window = &x->window, .order = x->order, .cut = x->cut, .out = x->vectors};
-    return compute_batch(&j, x->cut[i], x->cut[i + 1], &p->worker[worker], why);
-}
-
-void rf__parts_clear(const rf_ctx *ctx, rf__parts *x)
-{
-    rf_encoding_clear(&x->window.e);
-    rf__free(ctx, x->window.start);
-    rf__free(ctx, x->order);
-    rf__free(ctx, x->cut);
-    rf__free(ctx, x->vectors);
-    *x = (rf__parts){.n = 0};
+    const job j = {.p = p, .o = o, .parts = x, .out = x->vectors};
+    return compute_part(&j, i, &p->worker[worker], why);
 }
 
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
@@ -517,7 +437,7 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
     rf_status status = rf__pipeline_check(p, text, n, why);
     if (!status) status = read_options(p, options, &o, why);
     if (!status) status = embed(p, text, bytes, n, &o, false, report, r, why);
-    if (vectors && (!status || (r && r->bad >= 0))) *vectors = p->vectors;
+    if (vectors && (!status || (r && r->bad >= 0))) *vectors = p->parts.vectors;
     return status;
 }
 
@@ -542,7 +462,7 @@ rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t
     if (!status) status = read_options(p, &given, &o, why);
     if (!status) status = embed(p, text, bytes, n, &o, true, report, r, why);
     const bool some = !status || (r && r->bad >= 0);
-    if (vectors && some) *vectors = p->vectors;
+    if (vectors && some) *vectors = p->parts.vectors;
     if (row && some) *row = p->row;
     return status;
 }

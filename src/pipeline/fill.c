@@ -71,7 +71,7 @@ static int64_t choose(const float *p, const int32_t *id, int64_t n, rf_mask_word
 /* Finds the masks of the window's last text, which has the number `text`. */
 static rf_status find_masks(rf_pipeline *p, int64_t text, rf_error *why)
 {
-    const rf__text_window *w = &p->window;
+    const rf__text_window *w = &p->parts.window;
     const int32_t mask = rf_tokenizer_mask(rf_model_tokenizer(p->model));
     rf__fills *f = &p->fills;
     const int64_t before = f->n;
@@ -91,7 +91,7 @@ static rf_status take_texts(rf_pipeline *p, const char *const text[], const size
                             rf_texts_report *r, rf_error *inner)
 {
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
-    rf__text_window *w = &p->window;
+    rf__text_window *w = &p->parts.window;
     w->n = p->fills.n = 0;
     for (int64_t i = 0; i < n; i++) {
         bool cut;
@@ -139,7 +139,7 @@ static rf_status take_words(rf_pipeline *p, const rf_fill_options *o, int64_t to
 /* Computes batches of texts in order; the masks of a batch are contiguous. */
 static rf_status compute(rf_pipeline *p, const rf_fill_options *o, int64_t top, rf_error *why)
 {
-    const rf__text_window *w = &p->window;
+    const rf__text_window *w = &p->parts.window;
     rf__fills *f = &p->fills;
     rf__text_batch *own = &p->worker[0].batch;
     rf_status status = RF_OK;
@@ -190,8 +190,8 @@ rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t by
         r->bad = -1;
         return status;
     }
-    r->done = p->window.n;
-    r->tokens = p->window.n ? p->window.start[p->window.n] : 0;
+    r->done = p->parts.window.n;
+    r->tokens = p->parts.window.n ? p->parts.window.start[p->parts.window.n] : 0;
     if (mask) *mask = f->mask;
     if (masks) *masks = f->n;
     return inner.code ? rf__text_fail(report, r->bad, n, &inner, why) : RF_OK;
@@ -199,7 +199,7 @@ rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t by
 
 char *rf_fill_sequence(const rf_pipeline *p, const rf_mask *mask, int32_t id, size_t *size)
 {
-    const rf__text_window *w = &p->window;
+    const rf__text_window *w = &p->parts.window;
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     const int32_t from = w->start[mask->text], to = w->start[mask->text + 1], at = p->fills.row[mask - p->fills.mask];
     int32_t *ids = rf__calloc(p->ctx, (size_t)(to - from), sizeof *ids);

@@ -196,7 +196,7 @@ static int end_text(void *user, int64_t number, rf_generate_end end, const rf_er
 static rf_status read_prompt(writer *w, const rf_text_prompt *given, asked *out, rf_error *why)
 {
     rf_pipeline *p = w->p;
-    rf_encoding *e = &p->window.e;
+    rf_encoding *e = &p->parts.window.e;
     const size_t bytes = given->bytes == RF_STRING ? strlen(given->text) : given->bytes;
     const rf_status status = rf_encode(w->t, given->text, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, &out->own);
     out->blank = bytes && is_blank(given->text[bytes - 1]);
@@ -245,7 +245,7 @@ static int next_prompt(void *user, int idle, rf_prompt *out)
 static rf_status write_all(writer *w, rf_error *why)
 {
     const rf_ctx *ctx = w->p->ctx;
-    w->p->window.n = 0;
+    w->p->parts.window.n = 0;
     rf_status status = rf_session_generate_from(w->p->session, next_prompt, w->o, take, end_text, w, why);
     if (!status && w->why.code) status = rf_fail(why, w->why.code, "%s", w->why.text);
     for (int64_t i = 0; i < w->prompts * w->o->num_return_sequences; i++) forget(w, &w->of[i]);

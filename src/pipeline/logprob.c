@@ -14,7 +14,7 @@ void rf_logprob_options_init(rf_logprob_options *o, size_t size)
 /* Appends the tokens of a text; SIZE_MAX bytes: the text ends at its zero. */
 static rf_status add_tokens(rf_pipeline *p, const char *text, size_t bytes, size_t *n, rf_error *why)
 {
-    rf_encoding *e = &p->window.e;
+    rf_encoding *e = &p->parts.window.e;
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     if (!text) return RF_OK;
     if (bytes == RF_STRING) bytes = strlen(text);
@@ -51,7 +51,7 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     const int64_t most = o.max_length ? o.max_length : rf_model_config(p->model)->max_position_embeddings;
     size_t n = 1, first = 1;
-    p->window.n = 0;
+    p->parts.window.n = 0;
     if (!status && o.stride && o.max_length && o.stride >= o.max_length)
         status = rf_fail(why, RF_EARG, "stride: expected less than max_length, %lld, got %lld", (long long)o.max_length,
                          (long long)o.stride);

@@ -1,4 +1,4 @@
-/* pipeline.c — opens and closes pipelines; converts texts to tokens, tokens to batches. */
+/* pipeline.c — opens and closes pipelines. */
 #include "pipeline/pipeline.h"
 
 #include "model/model.h"
@@ -12,7 +12,7 @@ static rf_status make(const rf_ctx *ctx, rf_ctx *own, rf_pipeline **out, rf_erro
     if (!p) return rf_fail(why, RF_ENOMEM, "out of memory: a pipeline");
     p->ctx = ctx;
     p->own = own;
-    rf_encoding_init(&p->window.e, ctx);
+    rf_encoding_init(&p->parts.window.e, ctx);
     *out = p;
     p->worker = rf__calloc(ctx, (size_t)ctx->threads, sizeof *p->worker);
     return p->worker ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a pipeline of %d threads", ctx->threads);
@@ -110,11 +110,7 @@ void rf_pipeline_close(rf_pipeline *p)
     if (!p) return;
     const rf_ctx *ctx = p->ctx;
     rf_ctx *own = p->own;
-    rf_encoding_clear(&p->window.e);
-    rf__free(ctx, p->window.start);
-    rf__free(ctx, p->order);
-    rf__free(ctx, p->cut);
-    rf__free(ctx, p->vectors);
+    rf__parts_clear(ctx, &p->parts);
     rf__free(ctx, p->row);
     rf__free(ctx, p->joined);
     rf__dense_close(ctx, p->dense);
@@ -189,7 +185,7 @@ rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, 
                    text ? "" : " without a list");
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 rf_texts_report *rf__report_begin(rf_pipeline *p, const rf_texts_report **given, rf_texts_report *local)
 {
@@ -203,66 +199,4 @@ rf_status rf__text_fail(const rf_texts_report *const *given, int64_t i, int64_t 
 {
     if (given || n == 1) return rf_fail(why, inner->code, "%s", inner->text);
     return rf_fail(why, inner->code, "text %lld: %.290s", (long long)i, inner->text);
-}
-
-rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes, int64_t limit,
-                         bool *cut, rf_error *why)
-{
-    return rf__window_add_pair(w, t, text, bytes, NULL, 0, limit, cut, why);
-}
-
-rf_status rf__window_add_pair(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes,
-                              const char *pair, size_t pair_bytes, int64_t limit, bool *cut, rf_error *why)
-{
-    size_t dropped = 0;
-    const size_t before = w->n ? (size_t)w->start[w->n] : 0;
-    if (!text) return rf_fail(why, RF_EARG, "text: expected a text, got NULL");
-    if (!rf__grow(w->e.ctx, &w->start, &w->capacity, (size_t)w->n + 2, sizeof *w->start))
-        return rf_fail(why, RF_ENOMEM, "out of memory: %lld texts", (long long)w->n + 1);
-    const int flags = w->n ? RF_ENCODE_APPEND : 0;
-    const rf_status status = rf_encode(t, text, bytes, pair, pair_bytes, (size_t)limit, flags, &w->e, &dropped, why);
-    if (status) return status;
-    if (w->e.n > INT32_MAX) {
-        w->e.n = before;
-        return rf_fail(why, RF_ERANGE, "text: expected at most %d tokens, got more", INT32_MAX);
-    }
-    w->start[0] = 0;
-    w->start[++w->n] = (int32_t)w->e.n;
-    *cut = dropped > 0;
-    return RF_OK;
-}
-
-static int64_t length_of(const rf__text_window *w, uint64_t key)
-{
-    const int64_t text = rf__order_text(key);
-    return w->start[text + 1] - w->start[text];
-}
-
-int64_t rf__window_cut(const rf__text_window *w, const uint64_t *order, int64_t from, int64_t tokens)
-{
-    int64_t to = from, N = 0;
-    for (; to < w->n; to++) {
-        N += length_of(w, order[to]);
-        if (to > from && N > tokens) break;
-    }
-    return to;
-}
-
-rf_status rf__window_batch(const rf_ctx *ctx, const rf__text_window *w, const uint64_t *order, int64_t from,
-                           int64_t to, rf__text_batch *b, rf_error *why)
-{
-    const int64_t B = to - from;
-    int64_t N = 0;
-    for (int64_t i = from; i < to; i++) N += length_of(w, order[i]);
-    if (!rf__grow(ctx, &b->id, &b->ids, (size_t)N, sizeof *b->id) ||
-        !rf__grow(ctx, &b->start, &b->starts, (size_t)B + 1, sizeof *b->start))
-        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);
-    b->start[0] = 0;
-    for (int64_t k = 0; k < B; k++) {
-        const int64_t more = length_of(w, order[from + k]), at = w->start[rf__order_text(order[from + k])];
-        memcpy(b->id + b->start[k], w->e.id + at, (size_t)more * sizeof *b->id);
-        b->start[k + 1] = b->start[k] + (int32_t)more;
-    }
-    b->view = (rf_batch){.N = N, .B = B, .id = b->id, .start = b->start};
-    return RF_OK;
 }

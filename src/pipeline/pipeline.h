@@ -22,20 +22,39 @@ rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *
 rf_status rf__window_add_pair(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes,
                               const char *pair, size_t pair_bytes, int64_t limit, bool *cut, rf_error *why);
 
-/* Of the texts in `order`, order[from .. the result) have at most `tokens` tokens (at least one text). */
-int64_t rf__window_cut(const rf__text_window *w, const uint64_t *order, int64_t from, int64_t tokens);
+/* A window of texts, sorted by length and divided into parts, each of which is a batch (window.c). */
+typedef struct rf__parts {
+    rf__text_window window;
+    uint64_t *order;                    /* [texts] keys of the texts, longest text first; see rf__order_text          */
+    int64_t *cut;                       /* [n + 1] part i is order[cut[i] .. cut[i + 1])                              */
+    float *vectors;                     /* [texts,D], or of several windows                                           */
+    size_t orders, cuts, vectors_capacity;
+    int64_t n;                          /* parts                                                                      */
+} rf__parts;
 
-/* A batch of order[from .. to): ids and starts. */
+/* The text of an entry of an order. */
+static inline int64_t rf__order_text(uint64_t key) { return (int64_t)(uint32_t)key; }
+
+/* Parts can be computed by threads that do not wait for each other.
+ *
+ *   suffice    whether n texts of so many tokens are enough to give each thread parts of its own
+ *   reserve    space for a window of n texts, and for so many vectors of D numbers
+ *   divide     true: equally many parts for each thread, of at most about `batch_tokens` tokens. false: there are too
+ *              few tokens for that; parts have at most `few_tokens` tokens. A part has at least one text
+ *   tokens     of part i */
+bool rf__texts_suffice(const rf_ctx *ctx, int64_t n, int64_t tokens);
+rf_status rf__parts_reserve(const rf_ctx *ctx, rf__parts *x, int64_t n, int64_t vectors, int64_t D, rf_error *why);
+bool rf__parts_divide(const rf_ctx *ctx, rf__parts *x, int64_t batch_tokens, int64_t few_tokens);
+int64_t rf__parts_tokens(const rf__parts *x, int64_t i);
+void rf__parts_clear(const rf_ctx *ctx, rf__parts *x);
+
+/* The batch of a part: ids and starts. */
 typedef struct rf__text_batch {
     int32_t *id, *start;
     size_t ids, starts;
     rf_batch view;
 } rf__text_batch;
-rf_status rf__window_batch(const rf_ctx *ctx, const rf__text_window *w, const uint64_t *order, int64_t from,
-                           int64_t to, rf__text_batch *b, rf_error *why);
-
-/* The text of an entry of an order. */
-static inline int64_t rf__order_text(uint64_t key) { return (int64_t)(uint32_t)key; }
+rf_status rf__parts_batch(const rf_ctx *ctx, const rf__parts *x, int64_t i, rf__text_batch *b, rf_error *why);
 
 /* State of rf_fill_mask. */
 typedef struct rf__fills {
@@ -72,18 +91,13 @@ struct rf_pipeline {
     bool lent;                          /* the model belongs to the caller                                            */
     rf_session *session;
     rf_answerer *answerer;              /* NULL: the model has no head of a task */
-    rf__text_window window;
+    rf__parts parts;                    /* of the last window of texts, and the vectors of all of them                */
     rf__worker *worker;                 /* [threads of the context]                                                   */
-    uint64_t *order;
-    int64_t *cut;                       /* where batches of an order begin                                            */
-    size_t orders, cuts;
     rf_sentence sentence;               /* settings of the folder; or the error of reading them                       */
     rf_error no_sentence;
     rf__dense *dense;                   /* modules after pooling; NULL: none                                          */
     char *joined;                       /* a prompt and a text                                                        */
     size_t joineds;
-    float *vectors;
-    size_t vectors_capacity;
     int64_t *row;                       /* [texts + 1] where the vectors of a text's tokens begin                     */
     size_t rows;
     rf__fills fills;
@@ -121,32 +135,16 @@ rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why);
  *   encode     appends texts to a window, with their report; may be called by any thread, since the pipeline is only
  *              read. The message names a text that has no vector
  *   width      D, the numbers of a vector
- *   window     [n,D] vectors of the pipeline's window; valid until its next call */
+ *   window     [n,D] vectors of the pipeline's window; valid until its next call
+ *   divide     divides a window, and makes space for its vectors
+ *   part       the vectors of part i, with a worker that no other thread uses; rf__pipeline_workers has opened it */
 rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, const char *const text[],
                            const size_t bytes[], int64_t n, rf__text_window *w, rf_texts_report *r, rf_error *why);
 int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o);
 rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const float **vectors, rf_error *why);
-
-/* Texts divided into parts that threads compute independently of each other (embed.c).
- *
- *   divides    whether n texts of so many tokens are enough to give each thread parts of its own
- *   divide     sorts the window's texts, divides them, and makes space for their vectors
- *   tokens     of part i
- *   compute    the vectors of part i, with a worker that no other thread uses; rf__pipeline_workers has opened it */
-typedef struct rf__parts {
-    rf__text_window window;
-    uint64_t *order;
-    int64_t *cut;                       /* [n + 1] part i is order[cut[i] .. cut[i + 1])                              */
-    float *vectors;                     /* [texts,D]                                                                  */
-    size_t orders, cuts, vectors_capacity;
-    int64_t n;                          /* parts                                                                      */
-} rf__parts;
-bool rf__embed_divides(const rf_pipeline *p, int64_t n, int64_t tokens);
-rf_status rf__parts_divide(const rf_pipeline *p, const rf_embed_options *o, rf__parts *x, rf_error *why);
-int64_t rf__parts_tokens(const rf__parts *x, int64_t i);
-rf_status rf__parts_compute(rf_pipeline *p, const rf_embed_options *o, const rf__parts *x, int64_t i, int worker,
-                            rf_error *why);
-void rf__parts_clear(const rf_ctx *ctx, rf__parts *x);
+rf_status rf__embed_divide(const rf_pipeline *p, const rf_embed_options *o, rf__parts *x, rf_error *why);
+rf_status rf__embed_part(rf_pipeline *p, const rf_embed_options *o, const rf__parts *x, int64_t i, int worker,
+                         rf_error *why);
 
 /* Checks whether the model labels texts, or pairs of texts (classify.c). */
 rf_status rf__can_classify(const rf_pipeline *p, bool pairs, rf_error *why);

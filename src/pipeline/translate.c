@@ -109,7 +109,7 @@ static size_t end_of_part(const translator *x, const rf_encoding *e, const char 
 
 static rf_status read_text(translator *x, int64_t i, const char *text, size_t bytes, rf_error *own, rf_error *why)
 {
-    rf_encoding *e = &x->p->window.e;
+    rf_encoding *e = &x->p->parts.window.e;
     const size_t most = (size_t)x->limit - 1;
     rf_status status = rf_encode(x->t, text, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, own);
     if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own->text);
@@ -332,7 +332,7 @@ static rf_status begin(translator *x, const rf_translate_options *o, rf_error *w
     if (x->limit < 2) x->limit = 2;
     x->end = (int32_t)c->eos_token_id;
     if (!o->prefix) return RF_OK;
-    rf_encoding *e = &x->p->window.e;
+    rf_encoding *e = &x->p->parts.window.e;
     status = rf_encode(x->target, o->prefix, strlen(o->prefix), NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
     if (status) return status;
     x->prefix = rf__calloc(x->p->ctx, e->n + 1, sizeof *x->prefix);
@@ -536,7 +536,7 @@ rf_status rf_translate_texts_from(rf_pipeline *p, rf_text_source *source, const 
 static rf_status put_ids(translator *x, const rf_tokenizer *t, const char *text, size_t bytes, const char *what,
                          rf_error *why)
 {
-    rf_encoding *e = &x->p->window.e;
+    rf_encoding *e = &x->p->parts.window.e;
     rf_error own = {0};
     const rf_status status = rf_encode(t, text, bytes == RF_STRING ? strlen(text) : bytes, NULL, 0, 0, RF_ENCODE_PLAIN,
                                        e, NULL, &own);

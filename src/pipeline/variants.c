@@ -73,8 +73,8 @@ static rf_status check_known(const variants *v, rf_error *why)
 
 static rf_status read_protein(variants *v, rf_error *why)
 {
-    rf_encoding *e = &v->p->window.e;
-    v->p->window.n = 0;
+    rf_encoding *e = &v->p->parts.window.e;
+    v->p->parts.window.n = 0;
     for (int64_t i = 0; i < v->length; i++)
         if ((unsigned char)v->sequence[i] <= ' ' || (unsigned char)v->sequence[i] > '~')
             return rf_fail(why, RF_EDATA, "sequence: residue %lld: expected a letter, got byte 0x%02X",
@@ -107,9 +107,9 @@ static rf_status read_protein(variants *v, rf_error *why)
 /* The token of a residue; RF_EDATA: it is unknown. */
 static rf_status token_of(variants *v, char residue, int32_t *out, rf_error *why)
 {
-    rf_encoding *e = &v->p->window.e;
+    rf_encoding *e = &v->p->parts.window.e;
     const rf_tokenizer *t = rf_model_tokenizer(v->p->model);
-    v->p->window.n = 0;
+    v->p->parts.window.n = 0;
     const int flags = RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS;
     const rf_status status = rf_encode(t, &residue, 1, NULL, 0, 0, flags, e, NULL, why);
     if (status) return status;

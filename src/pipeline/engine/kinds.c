@@ -69,8 +69,8 @@ static rf_status compute_vectors(rf_engine *e, rf_error *why)
     const float *vectors;
     int64_t n = 0;
     for (const rf_engine_job *j = first; j; j = j->next) n += j->window.n;
-    if (rf__embed_divides(p, n, e->now.running_tokens)) return rf__engine_rounds(e, why);
-    rf_status status = rf__jobs_join(e, first, &p->window, why);
+    if (rf__texts_suffice(p->ctx, n, e->now.running_tokens)) return rf__engine_rounds(e, why);
+    rf_status status = rf__jobs_join(e, first, &p->parts.window, why);
     if (!status) status = rf__embed_window(p, &first->o, &vectors, why);
     return status ? status : rf__jobs_store_vectors(e, first, vectors, why);
 }
@@ -89,7 +89,7 @@ static bool always(const rf_engine_job *a, const rf_engine_job *b)
 static rf_status logits_of(rf_engine *e, const float **z, rf_error *why)
 {
     rf_pipeline *p = e->pipeline;
-    rf__text_window *w = &p->window;
+    rf__text_window *w = &p->parts.window;
     int64_t rows;
     const rf_status status = rf__jobs_join(e, e->running, w, why);
     if (status || !w->n) return status;

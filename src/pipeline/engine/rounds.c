@@ -75,7 +75,7 @@ static void open_round(const rounds *x, engine_round *r)
     r->next = r->done = 0;
     r->why = (rf_error){0};
     if (rf__jobs_join(x->e, r->jobs, &parts->window, &r->why) ||
-        rf__parts_divide(x->e->pipeline, &x->like.o, parts, &r->why))
+        rf__embed_divide(x->e->pipeline, &x->like.o, parts, &r->why))
         parts->n = 0;
     r->tokens = parts->window.n ? parts->window.start[parts->window.n] : 0;
 }
@@ -162,7 +162,7 @@ static void run_parts(void *user, int64_t index, int worker)
         engine_round *r = take_part(x, &i, &told);
         rf__jobs_notify(x->e, told);
         if (!r) return;
-        if (i >= 0 && !has_failed(x, r)) rf__parts_compute(x->e->pipeline, &x->like.o, r->parts, i, worker, &why);
+        if (i >= 0 && !has_failed(x, r)) rf__embed_part(x->e->pipeline, &x->like.o, r->parts, i, worker, &why);
         if (i < 0 || end_part(x, r, i, &why)) end_round(x, r);
     }
 }

@@ -65,7 +65,7 @@ static bool same(const srv_call *a, const srv_call *b)
 /* Counts the tokens of the texts from `first` on that have just been computed. */
 static void count_tokens(filling *x, const rf_pipeline *p, int64_t first)
 {
-    const rf__text_window *w = &p->window;
+    const rf__text_window *w = &p->parts.window;
     x->call.r->tokens += w->start[first + x->texts.n] - w->start[first];
 }
 
