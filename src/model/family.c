@@ -72,48 +72,46 @@ WHEN(types, c->type_vocab_size > 0)
 
 /* ---- rows that several families have ----------------------------------------------------------------------------- */
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
 const rf_family_row rf__rows_masked[] = {
-    ROW("cls.predictions.transform.dense.weight", "EC", NORMAL, true, 0, dense),
-    ROW("cls.predictions.transform.dense.bias", "E", ZEROS, false, 0, dense_bias),
-    ROW("cls.predictions.transform.LayerNorm.weight", "E", ONES, false, 0, norm),
-    ROW("cls.predictions.transform.LayerNorm.bias", "E", ZEROS, false, 0, norm_bias),
-    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "cls.predictions.decoder.weight", "VE", NORMAL, true, 0),
-    ROW("cls.predictions.bias", "V", ZEROS, false, RF_ROW_TWICE, out_bias),
+    RF_HEAD_ROW("cls.predictions.transform.dense.weight", "EC", NORMAL, true, 0, dense),
+    RF_HEAD_ROW("cls.predictions.transform.dense.bias", "E", ZEROS, false, 0, dense_bias),
+    RF_HEAD_ROW("cls.predictions.transform.LayerNorm.weight", "E", ONES, false, 0, norm),
+    RF_HEAD_ROW("cls.predictions.transform.LayerNorm.bias", "E", ZEROS, false, 0, norm_bias),
+    RF_HEAD_UNTIED("cls.predictions.decoder.weight", NORMAL),
+    RF_HEAD_ROW("cls.predictions.bias", "V", ZEROS, false, RF_ROW_TWICE, out_bias),
     {{0}, 0},
 };
 const rf_family_row rf__rows_lm_head[] = {
-    ROW("lm_head.dense.weight", "EC", NORMAL, true, 0, dense),
-    ROW("lm_head.dense.bias", "E", ZEROS, false, 0, dense_bias),
-    ROW("lm_head.layer_norm.weight", "E", ONES, false, 0, norm),
-    ROW("lm_head.layer_norm.bias", "E", ZEROS, false, 0, norm_bias),
-    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.decoder.weight", "VE", NORMAL, true, 0),
-    ROW("lm_head.bias", "V", ZEROS, false, RF_ROW_TWICE, out_bias),
+    RF_HEAD_ROW("lm_head.dense.weight", "EC", NORMAL, true, 0, dense),
+    RF_HEAD_ROW("lm_head.dense.bias", "E", ZEROS, false, 0, dense_bias),
+    RF_HEAD_ROW("lm_head.layer_norm.weight", "E", ONES, false, 0, norm),
+    RF_HEAD_ROW("lm_head.layer_norm.bias", "E", ZEROS, false, 0, norm_bias),
+    RF_HEAD_UNTIED("lm_head.decoder.weight", NORMAL),
+    RF_HEAD_ROW("lm_head.bias", "V", ZEROS, false, RF_ROW_TWICE, out_bias),
     {{0}, 0},
 };
 const rf_family_row rf__rows_dense[] = {
-    ROW("classifier.dense.weight", "CC", NORMAL, true, 0, dense),
-    ROW("classifier.dense.bias", "C", ZEROS, false, 0, dense_bias),
-    ROW("classifier.out_proj.weight", "KC", NORMAL, true, 0, out),
-    ROW("classifier.out_proj.bias", "K", ZEROS, false, 0, out_bias),
+    RF_HEAD_ROW("classifier.dense.weight", "CC", NORMAL, true, 0, dense),
+    RF_HEAD_ROW("classifier.dense.bias", "C", ZEROS, false, 0, dense_bias),
+    RF_HEAD_ROW("classifier.out_proj.weight", "KC", NORMAL, true, 0, out),
+    RF_HEAD_ROW("classifier.out_proj.bias", "K", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
 const rf_family_row rf__rows_label[] = {
-    ROW("classifier.weight", "KC", NORMAL, true, 0, out),
-    ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
+    RF_HEAD_ROW("classifier.weight", "KC", NORMAL, true, 0, out),
+    RF_HEAD_ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
 const rf_family_row rf__rows_span[] = {
-    ROW("qa_outputs.weight", "KC", NORMAL, true, 0, out),
-    ROW("qa_outputs.bias", "K", ZEROS, false, 0, out_bias),
+    RF_HEAD_ROW("qa_outputs.weight", "KC", NORMAL, true, 0, out),
+    RF_HEAD_ROW("qa_outputs.bias", "K", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
 const rf_family_row rf__rows_choice[] = {
-    ROW("classifier.weight", "1C", NORMAL, true, 0, out),
-    ROW("classifier.bias", "1", ZEROS, false, 0, out_bias),
+    RF_HEAD_ROW("classifier.weight", "1C", NORMAL, true, 0, out),
+    RF_HEAD_ROW("classifier.bias", "1", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
-#undef ROW
 
 /* TensorFlow's names of norms. transformers' decoder.bias is tied to cls.predictions.bias or, if untied, the only one
  * that is used. */

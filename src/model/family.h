@@ -32,6 +32,12 @@ typedef struct rf_family_row { rf_param_row row; size_t at; } rf_family_row;
     }
 #define RF_TENSOR(...) RF_TENSOR_WHEN(NULL, __VA_ARGS__)
 
+/* The row of a head's tensor, and of the matrix of logits of words, which is the word embeddings if they are tied. */
+#define RF_HEAD_ROW(name, shape, init, decay, flags, member)                        \
+    RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
+#define RF_HEAD_UNTIED(name, init)                                                  \
+    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, name, "VE", init, true, 0)
+
 /* Another spelling of a name: a suffix, and the spelling in published files. first: if both exist, theirs takes
  * precedence. */
 typedef struct rf_spelling { const char *ours, *theirs; bool first; } rf_spelling;

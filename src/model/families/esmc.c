@@ -19,32 +19,30 @@
 static const rf_family_row embedding[] = {RF_LLAMA_EMBEDDING(ONES), {{0}, 0}};
 static const rf_family_row layer[] = {
     RF_LLAMA_QKV(ONES),
-    RF_LLAMA_ROW("input_layernorm.bias", "C", ZEROS, false, 0, norm_bias),
-    RF_LLAMA_ROW("self_attn.q_norm.weight", "C", ONES, false, 0, query_norm),
-    RF_LLAMA_ROW("self_attn.k_norm.weight", "C", ONES, false, 0, key_norm),
+    RF_BERT_ROW("input_layernorm.bias", "C", ZEROS, false, 0, norm_bias),
+    RF_BERT_ROW("self_attn.q_norm.weight", "C", ONES, false, 0, query_norm),
+    RF_BERT_ROW("self_attn.k_norm.weight", "C", ONES, false, 0, key_norm),
     RF_LLAMA_OUT,
-    RF_LLAMA_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2),
-    RF_LLAMA_ROW("post_attention_layernorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    RF_BERT_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("post_attention_layernorm.bias", "C", ZEROS, false, 0, norm2_bias),
     RF_LLAMA_FEED,
     {{0}, 0},
 };
 
-#define ROW(name, shape, init, decay, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, 0)
 static const rf_family_row masked[] = {
-    ROW("lm_head.dense.weight", "EC", NORMAL, true, dense),
-    ROW("lm_head.dense.bias", "E", ZEROS, false, dense_bias),
-    ROW("lm_head.layer_norm.weight", "E", ONES, false, norm),
-    ROW("lm_head.layer_norm.bias", "E", ZEROS, false, norm_bias),
-    ROW("lm_head.decoder.weight", "VE", NORMAL, true, out),
-    ROW("lm_head.decoder.bias", "V", ZEROS, false, out_bias),
+    RF_HEAD_ROW("lm_head.dense.weight", "EC", NORMAL, true, 0, dense),
+    RF_HEAD_ROW("lm_head.dense.bias", "E", ZEROS, false, 0, dense_bias),
+    RF_HEAD_ROW("lm_head.layer_norm.weight", "E", ONES, false, 0, norm),
+    RF_HEAD_ROW("lm_head.layer_norm.bias", "E", ZEROS, false, 0, norm_bias),
+    RF_HEAD_ROW("lm_head.decoder.weight", "VE", NORMAL, true, 0, out),
+    RF_HEAD_ROW("lm_head.decoder.bias", "V", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
 static const rf_family_row tokens[] = {
-    ROW("score.weight", "KC", NORMAL, true, out),
-    ROW("score.bias", "K", ZEROS, false, out_bias),
+    RF_HEAD_ROW("score.weight", "KC", NORMAL, true, 0, out),
+    RF_HEAD_ROW("score.bias", "K", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
-#undef ROW
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_masked_gelu},

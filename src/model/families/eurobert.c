@@ -11,13 +11,13 @@ static const rf_family_row embedding[] = {RF_LLAMA_EMBEDDING(ONES), {{0}, 0}};
 static const rf_family_row layer[] = {
     RF_LLAMA_QKV(ONES),
     RF_LLAMA_OUT,
-    RF_LLAMA_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2),
     RF_LLAMA_FEED,
     {{0}, 0},
 };
 
 static const rf_family_row masked[] = {
-    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", NORMAL, true, 0),
+    RF_HEAD_UNTIED("lm_head.weight", NORMAL),
     {{0}, 0},
 };
 

@@ -19,10 +19,10 @@ static const rf_family_row layer[] = {
     RF_LLAMA_QKV(ZEROS),
     RF_LLAMA_HEAD_NORMS(ZEROS),
     RF_LLAMA_OUT,
-    RF_LLAMA_ROW("post_attention_layernorm.weight", "C", ZEROS, false, 0, after),
-    RF_LLAMA_ROW("pre_feedforward_layernorm.weight", "C", ZEROS, false, 0, norm2),
+    RF_BERT_ROW("post_attention_layernorm.weight", "C", ZEROS, false, 0, after),
+    RF_BERT_ROW("pre_feedforward_layernorm.weight", "C", ZEROS, false, 0, norm2),
     RF_LLAMA_FEED,
-    RF_LLAMA_ROW("post_feedforward_layernorm.weight", "C", ZEROS, false, 0, after2),
+    RF_BERT_ROW("post_feedforward_layernorm.weight", "C", ZEROS, false, 0, after2),
     {{0}, 0},
 };
 

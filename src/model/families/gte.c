@@ -28,35 +28,30 @@ static const rf_family_row embedding[] = {
     {{0}, 0},
 };
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
 static const rf_family_row layer[] = {
-    ROW("attention.qkv_proj.weight", "QC", NORMAL, true, 0, qkv),
-    ROW("attention.qkv_proj.bias", "Q", ZEROS, false, 0, qkv_bias),
-    ROW("attention.o_proj.weight", "CC", NORMAL, true, 0, out),
-    ROW("attention.o_proj.bias", "C", ZEROS, false, 0, out_bias),
-    ROW("attn_ln.weight", "C", ONES, false, 0, norm),
-    ROW("attn_ln.bias", "C", ZEROS, false, 0, norm_bias),
-    ROW("mlp.up_gate_proj.weight", "GC", NORMAL, true, RF_ROW_GATED, up),
-    ROW("mlp.down_proj.weight", "CF", NORMAL, true, 0, down),
-    ROW("mlp.down_proj.bias", "C", ZEROS, false, 0, down_bias),
-    ROW("mlp_ln.weight", "C", ONES, false, 0, norm2),
-    ROW("mlp_ln.bias", "C", ZEROS, false, 0, norm2_bias),
+    RF_BERT_ROW("attention.qkv_proj.weight", "QC", NORMAL, true, 0, qkv),
+    RF_BERT_ROW("attention.qkv_proj.bias", "Q", ZEROS, false, 0, qkv_bias),
+    RF_BERT_ROW("attention.o_proj.weight", "CC", NORMAL, true, 0, out),
+    RF_BERT_ROW("attention.o_proj.bias", "C", ZEROS, false, 0, out_bias),
+    RF_BERT_ROW("attn_ln.weight", "C", ONES, false, 0, norm),
+    RF_BERT_ROW("attn_ln.bias", "C", ZEROS, false, 0, norm_bias),
+    RF_BERT_ROW("mlp.up_gate_proj.weight", "GC", NORMAL, true, RF_ROW_GATED, up),
+    RF_BERT_ROW("mlp.down_proj.weight", "CF", NORMAL, true, 0, down),
+    RF_BERT_ROW("mlp.down_proj.bias", "C", ZEROS, false, 0, down_bias),
+    RF_BERT_ROW("mlp_ln.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("mlp_ln.bias", "C", ZEROS, false, 0, norm2_bias),
     {{0}, 0},
 };
-#undef ROW
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
 static const rf_family_row masked[] = {
-    ROW("lm_head.dense.weight", "EC", NORMAL, true, 0, dense),
-    ROW("lm_head.dense.bias", "E", ZEROS, false, 0, dense_bias),
-    ROW("lm_head.norm.weight", "E", ONES, false, 0, norm),
-    ROW("lm_head.norm.bias", "E", ZEROS, false, 0, norm_bias),
-    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.decoder.weight", "VE", NORMAL, true, 0),
-    ROW("lm_head.decoder.bias", "V", ZEROS, false, 0, out_bias),
+    RF_HEAD_ROW("lm_head.dense.weight", "EC", NORMAL, true, 0, dense),
+    RF_HEAD_ROW("lm_head.dense.bias", "E", ZEROS, false, 0, dense_bias),
+    RF_HEAD_ROW("lm_head.norm.weight", "E", ONES, false, 0, norm),
+    RF_HEAD_ROW("lm_head.norm.bias", "E", ZEROS, false, 0, norm_bias),
+    RF_HEAD_UNTIED("lm_head.decoder.weight", NORMAL),
+    RF_HEAD_ROW("lm_head.decoder.bias", "V", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
-#undef ROW
-
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_masked_gelu},

@@ -16,30 +16,27 @@
 #include "model/layers/llama_layer.h"
 #include "store/store.h"
 
-#define RF_LLAMA_ROW(name, shape, init, decay, flags, member)                                                          \
-    RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
-
 /* scale: ONES, or ZEROS for norms that are scaled by 1 + w. */
 #define RF_LLAMA_EMBEDDING(scale)                                                                                      \
     RF_TENSOR(rf_bert_embedding, word, "embed_tokens.weight", "VE", NORMAL, true, RF_ROW_WORDS),                       \
     RF_TENSOR(rf_bert_embedding, last, "norm.weight", "C", scale, false, 0)
 #define RF_LLAMA_QKV(scale)                                                                                            \
-    RF_LLAMA_ROW("input_layernorm.weight", "C", scale, false, 0, norm),                                                \
-    RF_LLAMA_ROW("self_attn.q_proj.weight", "qC", NORMAL, true, 0, qkv),                                               \
-    RF_LLAMA_ROW("self_attn.k_proj.weight", "kC", NORMAL, true, RF_ROW_JOINED, qkv),                                   \
-    RF_LLAMA_ROW("self_attn.v_proj.weight", "kC", NORMAL, true, RF_ROW_JOINED, qkv)
+    RF_BERT_ROW("input_layernorm.weight", "C", scale, false, 0, norm),                                                 \
+    RF_BERT_ROW("self_attn.q_proj.weight", "qC", NORMAL, true, 0, qkv),                                                \
+    RF_BERT_ROW("self_attn.k_proj.weight", "kC", NORMAL, true, RF_ROW_JOINED, qkv),                                    \
+    RF_BERT_ROW("self_attn.v_proj.weight", "kC", NORMAL, true, RF_ROW_JOINED, qkv)
 #define RF_LLAMA_QKV_BIAS                                                                                              \
-    RF_LLAMA_ROW("self_attn.q_proj.bias", "q", ZEROS, false, 0, qkv_bias),                                             \
-    RF_LLAMA_ROW("self_attn.k_proj.bias", "k", ZEROS, false, RF_ROW_JOINED, qkv_bias),                                 \
-    RF_LLAMA_ROW("self_attn.v_proj.bias", "k", ZEROS, false, RF_ROW_JOINED, qkv_bias)
+    RF_BERT_ROW("self_attn.q_proj.bias", "q", ZEROS, false, 0, qkv_bias),                                              \
+    RF_BERT_ROW("self_attn.k_proj.bias", "k", ZEROS, false, RF_ROW_JOINED, qkv_bias),                                  \
+    RF_BERT_ROW("self_attn.v_proj.bias", "k", ZEROS, false, RF_ROW_JOINED, qkv_bias)
 #define RF_LLAMA_HEAD_NORMS(scale)                                                                                     \
-    RF_LLAMA_ROW("self_attn.q_norm.weight", "D", scale, false, 0, query_norm),                                         \
-    RF_LLAMA_ROW("self_attn.k_norm.weight", "D", scale, false, 0, key_norm)
-#define RF_LLAMA_OUT RF_LLAMA_ROW("self_attn.o_proj.weight", "Cq", NORMAL, true, 0, out)
+    RF_BERT_ROW("self_attn.q_norm.weight", "D", scale, false, 0, query_norm),                                          \
+    RF_BERT_ROW("self_attn.k_norm.weight", "D", scale, false, 0, key_norm)
+#define RF_LLAMA_OUT RF_BERT_ROW("self_attn.o_proj.weight", "Cq", NORMAL, true, 0, out)
 #define RF_LLAMA_FEED                                                                                                  \
-    RF_LLAMA_ROW("mlp.gate_proj.weight", "FC", NORMAL, true, RF_ROW_GATED, up),                                        \
-    RF_LLAMA_ROW("mlp.up_proj.weight", "FC", NORMAL, true, RF_ROW_GATED | RF_ROW_JOINED, up),                          \
-    RF_LLAMA_ROW("mlp.down_proj.weight", "CF", NORMAL, true, 0, down)
+    RF_BERT_ROW("mlp.gate_proj.weight", "FC", NORMAL, true, RF_ROW_GATED, up),                                         \
+    RF_BERT_ROW("mlp.up_proj.weight", "FC", NORMAL, true, RF_ROW_GATED | RF_ROW_JOINED, up),                           \
+    RF_BERT_ROW("mlp.down_proj.weight", "CF", NORMAL, true, 0, down)
 
 /* Classes whose names differ by the family only. */
 #define RF_LLAMA_CLASSES(family)                                                                                       \

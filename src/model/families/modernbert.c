@@ -31,26 +31,23 @@ static const rf_family_row embedding[] = {
     {{0}, 0},
 };
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
 static const rf_family_row layer[] = {
     RF_TENSOR_WHEN(later, rf_bert_layer, norm, "attn_norm.weight", "C", ONES, false, 0),
-    ROW("attn.Wqkv.weight", "QC", NORMAL, true, 0, qkv),
-    ROW("attn.Wo.weight", "CC", NORMAL, true, 0, out),
-    ROW("mlp_norm.weight", "C", ONES, false, 0, norm2),
-    ROW("mlp.Wi.weight", "GC", NORMAL, true, RF_ROW_GATED, up),
-    ROW("mlp.Wo.weight", "CF", NORMAL, true, 0, down),
+    RF_BERT_ROW("attn.Wqkv.weight", "QC", NORMAL, true, 0, qkv),
+    RF_BERT_ROW("attn.Wo.weight", "CC", NORMAL, true, 0, out),
+    RF_BERT_ROW("mlp_norm.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("mlp.Wi.weight", "GC", NORMAL, true, RF_ROW_GATED, up),
+    RF_BERT_ROW("mlp.Wo.weight", "CF", NORMAL, true, 0, down),
     {{0}, 0},
 };
-#undef ROW
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
 #define TRANSFORM                                                                                                      \
-    ROW("head.dense.weight", "CC", NORMAL, true, RF_ROW_PRETRAINED, dense),                                            \
-    ROW("head.norm.weight", "C", ONES, false, RF_ROW_PRETRAINED, norm)
+    RF_HEAD_ROW("head.dense.weight", "CC", NORMAL, true, RF_ROW_PRETRAINED, dense),                                    \
+    RF_HEAD_ROW("head.norm.weight", "C", ONES, false, RF_ROW_PRETRAINED, norm)
 static const rf_family_row masked[] = {
     TRANSFORM,
-    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "decoder.weight", "VE", NORMAL, true, 0),
-    ROW("decoder.bias", "V", ZEROS, false, 0, out_bias),
+    RF_HEAD_UNTIED("decoder.weight", NORMAL),
+    RF_HEAD_ROW("decoder.bias", "V", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
 static const rf_family_row labels[] = {
@@ -64,7 +61,6 @@ static const rf_family_row choice[] = {
     {{0}, 0},
 };
 #undef TRANSFORM
-#undef ROW
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_masked_gelu},

@@ -15,27 +15,25 @@ static const rf_family_row embedding[] = {
     {{0}, 0},
 };
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
 static const rf_family_row layer[] = {
-    ROW("attention.attn.q.weight", "CC", NORMAL, true, 0, qkv),
-    ROW("attention.attn.k.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
-    ROW("attention.attn.v.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
-    ROW("attention.attn.q.bias", "C", ZEROS, false, 0, qkv_bias),
-    ROW("attention.attn.k.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
-    ROW("attention.attn.v.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
-    ROW("attention.attn.o.weight", "CC", NORMAL, true, 0, out),
-    ROW("attention.attn.o.bias", "C", ZEROS, false, 0, out_bias),
-    ROW("attention.LayerNorm.weight", "C", ONES, false, 0, norm),
-    ROW("attention.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias),
-    ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
-    ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
-    ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
-    ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
-    ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),
-    ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    RF_BERT_ROW("attention.attn.q.weight", "CC", NORMAL, true, 0, qkv),
+    RF_BERT_ROW("attention.attn.k.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
+    RF_BERT_ROW("attention.attn.v.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
+    RF_BERT_ROW("attention.attn.q.bias", "C", ZEROS, false, 0, qkv_bias),
+    RF_BERT_ROW("attention.attn.k.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
+    RF_BERT_ROW("attention.attn.v.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
+    RF_BERT_ROW("attention.attn.o.weight", "CC", NORMAL, true, 0, out),
+    RF_BERT_ROW("attention.attn.o.bias", "C", ZEROS, false, 0, out_bias),
+    RF_BERT_ROW("attention.LayerNorm.weight", "C", ONES, false, 0, norm),
+    RF_BERT_ROW("attention.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias),
+    RF_BERT_ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
+    RF_BERT_ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
+    RF_BERT_ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
+    RF_BERT_ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
+    RF_BERT_ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
     {{0}, 0},
 };
-#undef ROW
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_lm_head, rf__head_masked_gelu},

@@ -32,8 +32,8 @@ static const rf_family_row layer[] = {
 };
 
 static const rf_family_row masked[] = {
-    RF_TENSOR(rf_head_weights, out, "decoder.weight", "VC", NORMAL, true, 0),
-    RF_TENSOR(rf_head_weights, out_bias, "decoder.bias", "V", ZEROS, false, 0),
+    RF_HEAD_ROW("decoder.weight", "VC", NORMAL, true, 0, out),
+    RF_HEAD_ROW("decoder.bias", "V", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
 

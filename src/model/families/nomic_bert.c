@@ -22,32 +22,27 @@ static const rf_family_row embedding[] = {
     {{0}, 0},
 };
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
 static const rf_family_row layer[] = {
-    ROW("attn.Wqkv.weight", "QC", NORMAL, true, 0, qkv),
-    ROW("attn.out_proj.weight", "CC", NORMAL, true, 0, out),
-    ROW("norm1.weight", "C", ONES, false, 0, norm),
-    ROW("norm1.bias", "C", ZEROS, false, 0, norm_bias),
-    ROW("mlp.fc11.weight", "FC", NORMAL, true, RF_ROW_GATED, up),
-    ROW("mlp.fc12.weight", "FC", NORMAL, true, RF_ROW_GATED | RF_ROW_JOINED, up),
-    ROW("mlp.fc2.weight", "CF", NORMAL, true, 0, down),
-    ROW("norm2.weight", "C", ONES, false, 0, norm2),
-    ROW("norm2.bias", "C", ZEROS, false, 0, norm2_bias),
+    RF_BERT_ROW("attn.Wqkv.weight", "QC", NORMAL, true, 0, qkv),
+    RF_BERT_ROW("attn.out_proj.weight", "CC", NORMAL, true, 0, out),
+    RF_BERT_ROW("norm1.weight", "C", ONES, false, 0, norm),
+    RF_BERT_ROW("norm1.bias", "C", ZEROS, false, 0, norm_bias),
+    RF_BERT_ROW("mlp.fc11.weight", "FC", NORMAL, true, RF_ROW_GATED, up),
+    RF_BERT_ROW("mlp.fc12.weight", "FC", NORMAL, true, RF_ROW_GATED | RF_ROW_JOINED, up),
+    RF_BERT_ROW("mlp.fc2.weight", "CF", NORMAL, true, 0, down),
+    RF_BERT_ROW("norm2.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("norm2.bias", "C", ZEROS, false, 0, norm2_bias),
     {{0}, 0},
 };
-#undef ROW
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
 static const rf_family_row masked[] = {
-    ROW("cls.predictions.transform.dense.weight", "EC", NORMAL, true, 0, dense),
-    ROW("cls.predictions.transform.dense.bias", "E", ZEROS, false, RF_ROW_MAY_LACK, dense_bias),
-    ROW("cls.predictions.transform.layer_norm.weight", "E", ONES, false, 0, norm),
-    ROW("cls.predictions.transform.layer_norm.bias", "E", ZEROS, false, 0, norm_bias),
-    ROW("cls.predictions.bias", "V", ZEROS, false, RF_ROW_MAY_LACK, out_bias),
+    RF_HEAD_ROW("cls.predictions.transform.dense.weight", "EC", NORMAL, true, 0, dense),
+    RF_HEAD_ROW("cls.predictions.transform.dense.bias", "E", ZEROS, false, RF_ROW_MAY_LACK, dense_bias),
+    RF_HEAD_ROW("cls.predictions.transform.layer_norm.weight", "E", ONES, false, 0, norm),
+    RF_HEAD_ROW("cls.predictions.transform.layer_norm.bias", "E", ZEROS, false, 0, norm_bias),
+    RF_HEAD_ROW("cls.predictions.bias", "V", ZEROS, false, RF_ROW_MAY_LACK, out_bias),
     {{0}, 0},
 };
-#undef ROW
-
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_masked},

@@ -10,7 +10,7 @@ static const rf_family_row layer[] = {
     RF_LLAMA_QKV(ONES),
     RF_LLAMA_HEAD_NORMS(ONES),
     RF_LLAMA_OUT,
-    RF_LLAMA_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2),
+    RF_BERT_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2),
     RF_LLAMA_FEED,
     {{0}, 0},
 };

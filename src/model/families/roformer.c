@@ -23,15 +23,13 @@ static const rf_family_row embedding[] = {
 static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", 0), {{0}, 0}};
 
 /* The names of transformers' ElectraForPreTraining; no library has this class for RoFormer. */
-#define ROW(member, name, shape, init, decay) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, 0)
 static const rf_family_row detect[] = {
-    ROW(dense, "discriminator_predictions.dense.weight", "CC", NORMAL, true),
-    ROW(dense_bias, "discriminator_predictions.dense.bias", "C", ZEROS, false),
-    ROW(out, "discriminator_predictions.dense_prediction.weight", "1C", NORMAL, true),
-    ROW(out_bias, "discriminator_predictions.dense_prediction.bias", "1", ZEROS, false),
+    RF_HEAD_ROW("discriminator_predictions.dense.weight", "CC", NORMAL, true, 0, dense),
+    RF_HEAD_ROW("discriminator_predictions.dense.bias", "C", ZEROS, false, 0, dense_bias),
+    RF_HEAD_ROW("discriminator_predictions.dense_prediction.weight", "1C", NORMAL, true, 0, out),
+    RF_HEAD_ROW("discriminator_predictions.dense_prediction.bias", "1", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
-#undef ROW
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},

@@ -27,7 +27,7 @@ static const rf_family_row layer[] = {
 #undef MATRIX
 
 static const rf_family_row masked[] = {
-    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "cls.predictions.decoder.weight", "VE", NORMAL, true, 0),
+    RF_HEAD_UNTIED("cls.predictions.decoder.weight", NORMAL),
     {{0}, 0},
 };
 

@@ -8,7 +8,7 @@
 #include "model/layers/seq2seq.h"
 
 static const rf_family_row which[] = {
-    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", GLOROT, true, 0),
+    RF_HEAD_UNTIED("lm_head.weight", GLOROT),
     {{0}, 0},
 };
 static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, which, rf__head_none}, {0}};

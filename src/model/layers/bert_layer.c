@@ -191,8 +191,8 @@ const rf_family_row rf__rows_pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRA
 const rf_family_row rf__rows_pooled_choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};
 
 #define DENSE                                                                                                          \
-    RF_TENSOR(rf_head_weights, dense, "dense.weight", "CC", NORMAL, true, 0),                                          \
-    RF_TENSOR(rf_head_weights, dense_bias, "dense.bias", "C", ZEROS, false, 0)
+    RF_HEAD_ROW("dense.weight", "CC", NORMAL, true, 0, dense),                                                         \
+    RF_HEAD_ROW("dense.bias", "C", ZEROS, false, 0, dense_bias)
 const rf_family_row rf__rows_dense_labels[] = {DENSE, RF_BERT_CLASSIFIER("KC", "K"), {{0}, 0}};
 const rf_family_row rf__rows_dense_choice[] = {DENSE, RF_BERT_CLASSIFIER("1C", "1"), {{0}, 0}};
 #undef DENSE

@@ -52,13 +52,13 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
 
 /* A classifier of K columns, or of one. */
 #define RF_BERT_CLASSIFIER(labels, label)                                                                              \
-    RF_TENSOR(rf_head_weights, out, "classifier.weight", labels, NORMAL, true, 0),                                     \
-    RF_TENSOR(rf_head_weights, out_bias, "classifier.bias", label, ZEROS, false, 0)
+    RF_HEAD_ROW("classifier.weight", labels, NORMAL, true, 0, out),                                                    \
+    RF_HEAD_ROW("classifier.bias", label, ZEROS, false, 0, out_bias)
 
 /* BERT's pooler, which the base model may already contain, and a classifier. */
 #define RF_BERT_POOLED(labels, label, pretrained)                                                                      \
-    RF_TENSOR(rf_head_weights, dense, "pooler.dense.weight", "CC", NORMAL, true, RF_ROW_BASE | (pretrained)),          \
-    RF_TENSOR(rf_head_weights, dense_bias, "pooler.dense.bias", "C", ZEROS, false, RF_ROW_BASE | (pretrained)),        \
+    RF_HEAD_ROW("pooler.dense.weight", "CC", NORMAL, true, RF_ROW_BASE | (pretrained), dense),                         \
+    RF_HEAD_ROW("pooler.dense.bias", "C", ZEROS, false, RF_ROW_BASE | (pretrained), dense_bias),                       \
     RF_BERT_CLASSIFIER(labels, label)
 
 /* Heads that use all tokens, or a pooled text: every family of this kind has them. */

@@ -4,18 +4,16 @@
 #include "model/layers/bert_layer.h"
 #include "store/store.h"
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_head_weights, member, name, shape, init, decay, flags)
 static const rf_family_row words[] = {
-    RF_TENSOR_WHEN(rf__when_untied, rf_head_weights, out, "lm_head.weight", "VE", NORMAL, true, 0),
+    RF_HEAD_UNTIED("lm_head.weight", NORMAL),
     {{0}, 0},
 };
-static const rf_family_row texts[] = {ROW("score.weight", "KC", NORMAL, true, 0, out), {{0}, 0}};
+static const rf_family_row texts[] = {RF_HEAD_ROW("score.weight", "KC", NORMAL, true, 0, out), {{0}, 0}};
 static const rf_family_row tokens[] = {
-    ROW("score.weight", "KC", NORMAL, true, 0, out),
-    ROW("score.bias", "K", ZEROS, false, 0, out_bias),
+    RF_HEAD_ROW("score.weight", "KC", NORMAL, true, 0, out),
+    RF_HEAD_ROW("score.bias", "K", ZEROS, false, 0, out_bias),
     {{0}, 0},
 };
-#undef ROW
 
 const rf_head_row rf__llama_heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, words, rf__head_none},

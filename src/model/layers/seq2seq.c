@@ -24,40 +24,37 @@ static const rf_family_row target_words[] = {
 };
 #undef ROW
 
-#define ROW(name, shape, init, decay, flags, member) RF_TENSOR(rf_bert_layer, member, name, shape, init, decay, flags)
-#define SELF \
-    ROW("self_attn.q_proj.weight", "CC", GLOROT, true, 0, qkv), \
-        ROW("self_attn.k_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, qkv), \
-        ROW("self_attn.v_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, qkv), \
-        ROW("self_attn.q_proj.bias", "C", ZEROS, false, 0, qkv_bias), \
-        ROW("self_attn.k_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias), \
-        ROW("self_attn.v_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias), \
-        ROW("self_attn.out_proj.weight", "CC", GLOROT, true, 0, out), \
-        ROW("self_attn.out_proj.bias", "C", ZEROS, false, 0, out_bias), \
-        ROW("self_attn_layer_norm.weight", "C", ONES, false, 0, norm), \
-        ROW("self_attn_layer_norm.bias", "C", ZEROS, false, 0, norm_bias)
-#define CROSS \
-    ROW("encoder_attn.q_proj.weight", "CC", GLOROT, true, 0, cross_query), \
-        ROW("encoder_attn.q_proj.bias", "C", ZEROS, false, 0, cross_query_bias), \
-        ROW("encoder_attn.k_proj.weight", "CC", GLOROT, true, 0, cross_keys), \
-        ROW("encoder_attn.v_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, cross_keys), \
-        ROW("encoder_attn.k_proj.bias", "C", ZEROS, false, 0, cross_keys_bias), \
-        ROW("encoder_attn.v_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, cross_keys_bias), \
-        ROW("encoder_attn.out_proj.weight", "CC", GLOROT, true, 0, cross_out), \
-        ROW("encoder_attn.out_proj.bias", "C", ZEROS, false, 0, cross_out_bias), \
-        ROW("encoder_attn_layer_norm.weight", "C", ONES, false, 0, cross_norm), \
-        ROW("encoder_attn_layer_norm.bias", "C", ZEROS, false, 0, cross_norm_bias)
-#define FEED_FORWARD \
-    ROW("fc1.weight", "FC", GLOROT, true, 0, up), ROW("fc1.bias", "F", ZEROS, false, 0, up_bias), \
-        ROW("fc2.weight", "CF", GLOROT, true, 0, down), ROW("fc2.bias", "C", ZEROS, false, 0, down_bias), \
-        ROW("final_layer_norm.weight", "C", ONES, false, 0, norm2), \
-        ROW("final_layer_norm.bias", "C", ZEROS, false, 0, norm2_bias), \
-    { \
-        {0}, 0 \
-    }
-const rf_family_row rf__rows_source_layer[] = {SELF, FEED_FORWARD};
-static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD};
-#undef ROW
+#define SELF                                                                                                           \
+    RF_BERT_ROW("self_attn.q_proj.weight", "CC", GLOROT, true, 0, qkv),                                                \
+    RF_BERT_ROW("self_attn.k_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, qkv),                                    \
+    RF_BERT_ROW("self_attn.v_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, qkv),                                    \
+    RF_BERT_ROW("self_attn.q_proj.bias", "C", ZEROS, false, 0, qkv_bias),                                              \
+    RF_BERT_ROW("self_attn.k_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),                                  \
+    RF_BERT_ROW("self_attn.v_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),                                  \
+    RF_BERT_ROW("self_attn.out_proj.weight", "CC", GLOROT, true, 0, out),                                              \
+    RF_BERT_ROW("self_attn.out_proj.bias", "C", ZEROS, false, 0, out_bias),                                            \
+    RF_BERT_ROW("self_attn_layer_norm.weight", "C", ONES, false, 0, norm),                                             \
+    RF_BERT_ROW("self_attn_layer_norm.bias", "C", ZEROS, false, 0, norm_bias)
+#define CROSS                                                                                                          \
+    RF_BERT_ROW("encoder_attn.q_proj.weight", "CC", GLOROT, true, 0, cross_query),                                     \
+    RF_BERT_ROW("encoder_attn.q_proj.bias", "C", ZEROS, false, 0, cross_query_bias),                                   \
+    RF_BERT_ROW("encoder_attn.k_proj.weight", "CC", GLOROT, true, 0, cross_keys),                                      \
+    RF_BERT_ROW("encoder_attn.v_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, cross_keys),                          \
+    RF_BERT_ROW("encoder_attn.k_proj.bias", "C", ZEROS, false, 0, cross_keys_bias),                                    \
+    RF_BERT_ROW("encoder_attn.v_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, cross_keys_bias),                        \
+    RF_BERT_ROW("encoder_attn.out_proj.weight", "CC", GLOROT, true, 0, cross_out),                                     \
+    RF_BERT_ROW("encoder_attn.out_proj.bias", "C", ZEROS, false, 0, cross_out_bias),                                   \
+    RF_BERT_ROW("encoder_attn_layer_norm.weight", "C", ONES, false, 0, cross_norm),                                    \
+    RF_BERT_ROW("encoder_attn_layer_norm.bias", "C", ZEROS, false, 0, cross_norm_bias)
+#define FEED_FORWARD                                                                                                   \
+    RF_BERT_ROW("fc1.weight", "FC", GLOROT, true, 0, up),                                                              \
+    RF_BERT_ROW("fc1.bias", "F", ZEROS, false, 0, up_bias),                                                            \
+    RF_BERT_ROW("fc2.weight", "CF", GLOROT, true, 0, down),                                                            \
+    RF_BERT_ROW("fc2.bias", "C", ZEROS, false, 0, down_bias),                                                          \
+    RF_BERT_ROW("final_layer_norm.weight", "C", ONES, false, 0, norm2),                                                \
+    RF_BERT_ROW("final_layer_norm.bias", "C", ZEROS, false, 0, norm2_bias)
+const rf_family_row rf__rows_source_layer[] = {SELF, FEED_FORWARD, {{0}, 0}};
+static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD, {{0}, 0}};
 
 const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_bert_embedding, word)};
 
