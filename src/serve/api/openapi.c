@@ -98,6 +98,7 @@ static json_t *responses(const srv_route *x)
         {"401", "the API key is missing or wrong", false, false, NULL},
         {"404", "there is no such model", true, false, NULL},
         {"413", "the body is too large", true, false, NULL},
+        {"415", "the body is compressed", true, false, NULL},
         {"422", "a member of the body has the wrong type or value", true, false, ""},
         {"424", "the model cannot answer this", false, true, ""},
         {"429", "too much is waiting; see Retry-After", true, false, NULL},

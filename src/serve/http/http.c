@@ -26,14 +26,24 @@ static const char *header_of(const srv_request *r, const char *name)
 }
 
 typedef struct framing {
-    int lengths, codings, hosts;
+    int lengths, codings, hosts, odd;
 } framing;
+
+/* A token (RFC 9110, 5.6.2). libmicrohttpd keeps "Content-Length " as a name and CR in a value, which proxies may read
+ * otherwise. */
+static bool is_token(const char *name)
+{
+    static const char odd[] = "!#$%&'*+-.^_`|~";
+    for (const char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr(odd, *c)) return false;
+    return *name;
+}
 
 static enum MHD_Result count_framing(void *user, enum MHD_ValueKind kind, const char *key, const char *value)
 {
     framing *f = user;
     (void)kind;
-    (void)value;
+    f->odd += !is_token(key) || (value && strpbrk(value, "\r\n"));
     f->lengths += !strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH);
     f->codings += !strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     f->hosts += !strcasecmp(key, MHD_HTTP_HEADER_HOST);
@@ -56,6 +66,10 @@ static bool framing_is_clear(srv_request *r, const char *version)
                false;
     if (coding && strcasecmp(coding, "chunked"))
         return refuse(r, 400, "Validation", "header: expected Transfer-Encoding: chunked, got another coding"), false;
+    if (f.odd)
+        return refuse(r, 400, "Validation", "header: expected lines `Name: value`, got a name with a space or another "
+                                            "odd character, or a value with a line end"),
+               false;
     if (f.hosts > 1 || (!f.hosts && !strcmp(version, MHD_HTTP_VERSION_1_1)))
         return refuse(r, 400, "Validation", "header: expected one Host"), false;
     return true;
@@ -80,6 +94,16 @@ static bool size_is_allowed(srv_request *r)
     if (length && strtoull(length, NULL, 10) > (unsigned long long)most_discarded(r, l->payload_limit))
         return refuse(r, 413, "Validation", "the body of the request is above --payload-limit"), false;
     return true;
+}
+
+static bool body_is_plain(srv_request *r)
+{
+    const char *coding = header_of(r, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    if (!coding || !strcasecmp(coding, "identity")) return true;
+    char text[160];
+    snprintf(text, sizeof text, "header: Content-Encoding: expected none, got %.40s; send the body uncompressed",
+             coding);
+    return refuse(r, 415, "Validation", text), false;
 }
 
 static bool key_is_right(srv_request *r)
@@ -238,10 +262,13 @@ void srv_http_resume(srv_request *r)
 
 /* ---- a request --------------------------------------------------------------------------------------------------- */
 
+/* A client may send a whole URI, as to a proxy (RFC 9112, 3.2.2). */
 static void *on_path(void *user, const char *path, struct MHD_Connection *mhd)
 {
+    const size_t scheme = !strncasecmp(path, "http://", 7) ? 7 : !strncasecmp(path, "https://", 8) ? 8 : 0;
+    const char *slash = scheme ? strchr(path + scheme, '/') : path;
     (void)mhd;
-    return srv_request_new(user, path);
+    return srv_request_new(user, slash ? slash : "/");
 }
 
 static srv_connection *connection_of(struct MHD_Connection *mhd)
@@ -282,7 +309,7 @@ static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const c
     if (r->connection) r->connection->requests++;
     if (srv_connection_is_above(s, r->connection)) refuse(r, 503, "Overloaded", "too many connections");
     else if (framing_is_clear(r, version) && size_is_allowed(r) && !is_preflight(r) && find_route(r) &&
-             key_is_right(r) && atomic_load(&s->draining) && r->route->access != SRV_PUBLIC)
+             key_is_right(r) && body_is_plain(r) && atomic_load(&s->draining) && r->route->access != SRV_PUBLIC)
         refuse(r, 503, "Unhealthy", "the server is shutting down");
     if (r->status) return send_answer(r);
     const char *type = header_of(r, MHD_HTTP_HEADER_CONTENT_TYPE);

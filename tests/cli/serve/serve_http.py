@@ -132,7 +132,13 @@ def framing_rows():
         (b"GET /ping HTTP/1.1\r\n\r\n", 400),
         (b"GET /ping HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
         (b"GET /ping HTTP/1.1\r\nHost : a\r\n\r\n", 400),
-        (post[:-2] + b"\r\nContent-Length : 14\r\n\r\n" + body + hidden, 400),
+        (post + b"Content-Length : 31\r\n\r\n" + hidden, 400),
+        (post + b"Content-Length\t: 31\r\n\r\n" + hidden, 400),
+        (post + b"Content-Length\x0b: 31\r\n\r\n" + hidden, 400),
+        (post + b"X: a\rContent-Length: 31\r\n\r\n" + hidden, 400),
+        (post + b"Transfer-Encoding : chunked\r\n\r\n" + hidden, 400),
+        (b"GET /ping HTTP/1.1\r\nHost: a\r\n(a): b\r\n\r\n", 400),
+        (b"GET http://a/ping HTTP/1.1\r\nHost: a\r\n!#$%&'*+-.^_`|~9z: b\r\n\r\n", 200),
         (b"GET /ping HTTP/1.1\r\n Host: a\r\n\r\n", 400),
         (b"GET /ping HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", 400),
         (b"GET /ping HTTP/1.1\nHost: a\n\n", (200, 400)),
@@ -172,6 +178,21 @@ def s4_unclear_framing_is_refused_and_nothing_after_it_is_read():
             expect(got in allowed, data[:200], "expected", allowed, "got", everything[:300])
             expect(everything.count(b"HTTP/1.1 200") == (got == 200), data[:200], "more was answered:", everything)
         same_as_before(s, before)
+
+
+@test
+def a_compressed_body_is_refused_and_a_whole_uri_is_a_path():
+    with Server(program, "-m", "model") as s:
+        plain = status(s.post("/embed", {"inputs": TEXT}), 200).body
+        for coding in ("identity", "Identity"):
+            expect(status(s.post("/embed", {"inputs": TEXT}, ["Content-Encoding: " + coding]), 200).body == plain, coding)
+        for coding in ("gzip", "br", "identity, gzip"):
+            a = status(s.post("/embed", {"inputs": TEXT}, ["Content-Encoding: " + coding]), 415)
+            expect(coding in a.json()["error"], a)
+        expect(status(s.post("HTTP://host:1/embed?a=b", {"inputs": TEXT}), 200).body == plain, "a whole URI")
+        status(s.ask("GET", "http://host"), 200)
+        status(s.ask("GET", "http:///"), 200)
+        status(s.ask("GET", "ftp://host/ping"), 404)
 
 
 @test
@@ -615,7 +636,7 @@ def large_bodies_leave_a_worker_to_others():
 def s9_only_the_routes_themselves_are_found():
     with Server(program, "-m", "model") as s:
         for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//", "//ping", "/ping/", "/./ping", "/embed/..",
-                     "/docs/../ping", "\\ping", "/\\..\\ping", "/PING", "/p%69ng", "ping", "/ping;x", "http://a/ping",
+                     "/docs/../ping", "\\ping", "/\\..\\ping", "/PING", "/p%69ng", "ping", "/ping;x", "http://a//ping",
                      "*", "/model.safetensors", "/config.json"):
             status(s.ask("GET", path), 404, 400)
         status(s.ask("GET", "/ping?x=/../..#y"), 200)
