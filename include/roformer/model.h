@@ -39,19 +39,23 @@ rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, r
  * the results.
  *
  *   RF_F32     32-bit floating point, as rf_model_open
- *   RF_BF16    half the memory, and about twice the speed on processors with AVX512_BF16
- *   RF_I8      weight matrices of the layers in int8, quantized while they are read: a quarter of the memory and, with
- *              AVX512_VNNI, up to twice the speed of bf16. Attention and the other matrices use bf16, everything else
- *              f32. RF_ENUMERIC names a tensor that cannot be scaled: all zero, too large or too small
+ *   RF_BF16    half the memory. Faster on processors with a bf16 instruction (rungs avx512bf16, amx, neonbf16); on
+ *              others as fast as RF_F32 or slower
+ *   RF_I8      weight matrices of the layers in int8, quantized while they are read: a quarter of the memory. Faster on
+ *              processors with an int8 instruction (rungs avxvnni, avx512vnni, amx, neondot, neoni8mm). Attention and
+ *              the other matrices use bf16, everything else f32. RF_ENUMERIC names a tensor that cannot be scaled: all
+ *              zero, too large or too small
  *   RF_EUNSUPPORTED  any other type */
 rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_model **out, rf_error *why);
 
-/* Creates a model of this shape with random weights and no tokenizer, for benchmarks. */
+/* Creates a model of this shape with random weights and no tokenizer, for benchmarks. The weights are a function of the
+ * seed. Errors as for rf_model_open_as; those of rf_config_check also if the config is not acceptable. */
 rf_status rf_model_random(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_model **out, rf_error *why);
 rf_status rf_model_random_as(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_type type, rf_model **out,
                              rf_error *why);
 void rf_model_close(rf_model *m);                               /* NULL is allowed */
 
+/* Properties of the model. Pointers belong to the model; m must not be NULL. */
 const rf_config *rf_model_config(const rf_model *m);
 const rf_tokenizer *rf_model_tokenizer(const rf_model *m);      /* NULL if the folder has none */
 int rf_model_has_head(const rf_model *m);                       /* 1: the model has a language-model head */

@@ -4,6 +4,14 @@
  * failure, `why` (if not NULL) receives the status and one sentence that names the file, key, line or byte, the value
  * and the limit. On success it is not changed. The library never prints, aborts or exits, and an error needs no memory.
  *
+ *     rf_error why = {0};                                         RF_OK and no text
+ *     if (rf_pipeline_open(NULL, folder, RF_F32, &p, &why))
+ *         fprintf(stderr, "%s\n", why.text);
+ *
+ * A call does not overwrite a failure that `why` already holds. Several calls can therefore share one `why`, which then
+ * holds the first failure, its cause. To use it again after a failure, set it to (rf_error){0}. One that was never
+ * initialized has no defined content after a call.
+ *
  * threads   only values: safe everywhere */
 #ifndef ROFORMER_STATUS_H
 #define ROFORMER_STATUS_H
@@ -40,7 +48,7 @@ typedef enum rf_status {
 
 typedef struct rf_error {
     rf_status code;
-    char text[320];
+    char text[320];             /* ends with a zero byte; longer messages are cut */
 } rf_error;
 
 /* The sentence of a status; "unknown status" for any other value. Static storage. */

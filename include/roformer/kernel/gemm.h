@@ -15,18 +15,24 @@
 extern "C" {
 #endif
 
+/* Types of elements. This header multiplies RF_F32, RF_BF16 and (packed weights) RF_I8. */
 typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
 
+/* Activations, by element; kernels.def has their equations. */
 typedef enum rf_act { RF_ACT_NONE, RF_ACT_GELU, RF_ACT_GELU_TANH, RF_ACT_RELU, RF_ACT_SILU, RF_ACT_TANH } rf_act;
 
-/* c[m,n] = a[m,k] b[k,n] + beta c[m,n]. Matrices are row-major; lda, ldb and ldc are distances between rows in
- * elements. a_transposed: a is stored as [k,m]. b_transposed: b is stored as [n,k].
+/* A matrix product. Matrices are row-major; lda, ldb and ldc are distances between rows in elements. a_transposed: a is
+ * stored as [k,m]. b_transposed: b is stored as [n,k].
+ *
+ *     c[m,n] = act(a[m,k] b[k,n] + bias[n])      beta = 0; c is not read
+ *     c[m,n] = a[m,k] b[k,n] + c[m,n]            beta = 1
  *
  * type RF_F32   (0): everything in f32
  * type RF_BF16  a and b are rounded to bf16 (to nearest even) before they are multiplied; a16 or b16 passes a matrix
- *               that is already bf16 instead of a or b. Products are summed in f32. Twice as fast on processors with
- *               AVX512_BF16. Elsewhere it is as slow as f32 or slower, with the same bits, except that the AVX512_BF16
- *               instruction treats subnormal numbers as zero */
+ *               that is already bf16 instead of a or b. Products are summed in f32. This is faster than f32 only on
+ *               processors with a bf16 instruction (rungs avx512bf16, amx and neonbf16). All rungs except ref, amx,
+ *               amx_emulated and neonbf16 give the same bits, apart from subnormal numbers, which the instruction of
+ *               avx512bf16 treats as zero. docs/numerics.md has the details */
 typedef struct rf_gemm_call {
     int64_t m, n, k;
     const float *a;
@@ -44,26 +50,46 @@ typedef struct rf_gemm_call {
     const uint16_t *a16, *b16;  /* only with RF_BF16; NULL: use a and b */
 } rf_gemm_call;
 
+/* Computes the product. c must not overlap a or b. For a weight matrix that is multiplied many times, rf_packed_product
+ * is faster, because it packs the weights once.
+ *
+ *   cost            2 m n k operations. The context keeps the scratch memory until it is freed
+ *   RF_EARG         a required pointer is NULL; beta is neither 0 nor 1; beta = 1 with a bias or an activation; act is
+ *                   not a value of rf_act; a16 or b16 with RF_F32
+ *   RF_ESHAPE       a distance between rows is smaller than a row or above 2^28
+ *   RF_ERANGE       m, n or k is negative or above 2^28
+ *   RF_EUNSUPPORTED another type
+ *   RF_ENOMEM       out of memory */
 rf_status rf_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
 
-/* A weight matrix w[n,k], stored in the order in which products read it. It never changes. */
+/* A weight matrix w[n,k], stored in the order in which products read it. It never changes and may be shared by threads.
+ * The order depends on the rung: use a packed matrix with the context that packed it. */
 typedef struct rf_packed rf_packed;
 
-/*   type       type in which the weights are stored and multiplied. RF_F32; RF_BF16 (see rf_gemm_call): half the
- *              memory; RF_I8: int8 with one scale for each row of w. Rows of x are quantized in the same way, and sums
- *              are exact. int8 takes a quarter of the memory and is up to four times as fast with AVX512_VNNI; it gives
- *              the same bits on every processor. RF_EUNSUPPORTED: any other type
- *   w          [n,k] f32, row-major; copied. For RF_I8, k is at most 65536
- *   out        freed with rf_packed_free
+/* Packs a weight matrix.
+ *
+ *   type       type in which the weights are stored and multiplied:
+ *              RF_F32    4 bytes for each weight
+ *              RF_BF16   2 bytes; see rf_gemm_call
+ *              RF_I8     1 byte, and a scale for each row of w: int8 in -127 to 127. Rows of x are quantized in the
+ *                        same way, and sums are exact, so that products without an activation have the same bits on
+ *                        every processor
+ *   w          [n,k] f32, row-major; copied. For RF_I8, k is at most 65536 (otherwise RF_EUNSUPPORTED)
+ *   out        freed with rf_packed_free; unchanged on error
+ *   RF_EARG    ctx, w or out is NULL
+ *   RF_ERANGE  n or k is negative or too large
+ *   RF_EUNSUPPORTED another type
  *   RF_ENUMERIC for RF_I8: a weight is not finite, a row is too large or too small for a scale, or all weights are
- *   zero */
+ *              zero
+ *   RF_ENOMEM  out of memory */
 rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out,
                   rf_error *why);
 
-/* Packs weights that are already int8: the weight is scale[j] w[j,p]. Scales must be positive. */
+/* Packs weights that are already int8: the weight is scale[j] w[j,p]. w is [n,k] and scale [n]; both are copied.
+ * Scales from 2^-100 / 127 to 2^100 are accepted (otherwise RF_ENUMERIC). Other arguments and errors as for rf_pack. */
 rf_status rf_pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale, rf_packed **out,
                        rf_error *why);
-void rf_packed_free(rf_packed *packed);
+void rf_packed_free(rf_packed *packed);                /* NULL is allowed; before its context is freed */
 
 /* The two matrices of a gated feed-forward layer, which rf_packed_product multiplies as one:
  *
@@ -80,17 +106,30 @@ rf_status rf_pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8
                              rf_gate_order order, rf_packed **out, rf_error *why);
 
 /* Computes the int8 numbers q [n,k] and scales [n] that rf_pack uses for w[n,k] with RF_I8. rf_pack_int8 of them gives
- * the same bits. A row of zeros has scale 1. RF_ENUMERIC as for rf_pack. */
+ * the same bits.
+ *
+ *     scale[j] = max_p |w[j,p]| / 127 (a row of zeros: 1),  q[j,p] = w[j,p] / scale[j], rounded to nearest even
+ *
+ *   q, scale      arrays of the caller
+ *   RF_EARG       a pointer is NULL, or n or k is below 1
+ *   RF_ENUMERIC   as for rf_pack */
 rf_status rf_quantize_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
                            rf_error *why);
 
-/* y[m,n] = act(x[m,k] w^T + bias), or what rf_pack_gated says for its weights. ldx and ldy are the distances between
- * rows of x and y. The bits of a row do not depend on m or on the other rows. RF_ENUMERIC, with RF_I8 weights only: a
- * row of x is not finite; the other rows are computed. */
+/* Multiplies by packed weights: y[m,n] = act(x[m,k] w^T + bias), or the equation of rf_pack_gated for its weights.
+ *
+ *   ctx        the context that packed w
+ *   x, y       row-major; ldx and ldy are the distances between rows in elements. They must not overlap
+ *   bias       [n] ([2n] for gated weights), or NULL
+ *   RF_EARG, RF_ESHAPE, RF_ERANGE, RF_ENOMEM   as for rf_gemm
+ *   RF_ENUMERIC   with RF_I8 weights only: a row of x is not finite; the message names the first. The other rows are
+ *                 computed
+ *
+ * The bits of a row do not depend on m, on the other rows or on the number of workers. */
 rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
                             const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why);
 
-/* The implementation of this context's products, for display: "built-in" or "ref". */
+/* The implementation of this context's products, for display: "built-in" or "ref". Static storage. */
 const char *rf_gemm_backend(const rf_ctx *ctx);
 
 #ifdef __cplusplus

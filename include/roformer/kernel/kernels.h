@@ -7,6 +7,9 @@
  *     const rfk_table *k = rf_ctx_kernels(ctx);
  *     k->rope_pairs(y, x, cos, sin, +1, heads, 64, 64);
  *
+ * Kernels do not check their arguments, allocate nothing and cannot fail. attention.h, rope.h and gemm.h have functions
+ * that check.
+ *
  * threads   kernels keep no state: any number of threads may call them */
 #ifndef ROFORMER_KERNELS_H
 #define ROFORMER_KERNELS_H
@@ -149,6 +152,7 @@ typedef struct rfk_i8_store {
     const float *bias;                  /* [n]; NULL: zeros */
 } rfk_i8_store;
 
+/* The functions of one rung. `isa` is its name, in static storage; the other members are the rows of kernels.def. */
 typedef struct rfk_table {
     const char *isa;
 #define RFK(name, result, parameters) result(*name) parameters;
@@ -161,22 +165,23 @@ typedef struct rfk_table {
 size_t rfk_attention_scratch(const rfk_attention *a);
 size_t rfk_attention_back_scratch(const rfk_attention *a);
 
-/* The table that a context uses. */
+/* The table that a context uses. It belongs to the context, which must not be NULL. */
 const rfk_table *rf_ctx_kernels(const rf_ctx *ctx);
 
 /* The table of rung number i: first the rungs that this processor supports, starting with the reference, then the
- * emulated ones. Kernels that a rung does not implement are taken from lower rungs. Returns 0 past the last. `size` is
- * the size of the caller's table, because new kernels are appended to kernels.def. */
+ * emulated ones. Kernels that a rung does not implement are taken from lower rungs. Copies the table to *out and
+ * returns 1, or returns 0 past the last. `size` is the size of the caller's table, because new kernels are appended to
+ * kernels.def; rfk_rung passes it. */
 int rfk_rung_sized(int i, rfk_table *out, size_t size);
 #define rfk_rung(i, out) rfk_rung_sized((i), (out), sizeof *(out))
 
-/* The name of the i-th rung of all ("ref", then those of rungs.def); NULL past the last. *lacks (lacks may be NULL)
- * receives the first processor feature that the rung needs and this processor lacks, or NULL if the rung can be
- * used. */
+/* The name of the i-th rung of all ("ref", then those of rungs.def), also of those that this processor lacks; NULL past
+ * the last. *lacks (lacks may be NULL) receives the first processor feature that the rung needs and this processor
+ * lacks, or NULL if the rung can be used. Both are in static storage. */
 const char *rfk_rung_name(int i, const char **lacks);
 
-/* Whether the rung of this name emulates another processor in plain C. Emulated rungs are slow and used only on
- * request. */
+/* 1 if the rung of this name emulates another processor in plain C, else 0 (also for an unknown name). Emulated rungs
+ * are slow and used only on request. */
 int rfk_rung_emulated(const char *name);
 
 #ifdef __cplusplus

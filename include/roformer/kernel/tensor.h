@@ -3,14 +3,29 @@
  * A graph holds the operations of one step. Operations run immediately, so values can be inspected in a debugger. While
  * recording, each operation keeps what its backward pass needs; rf_backward then walks the tape once.
  *
+ *     rf_graph_record(g, 1, seed, step);
+ *     rf_tensor *w = rf_parameter(g, value, grad, 2, (int64_t[]){M, K});
+ *     rf_tensor *x = rf_constant(g, input, 2, (int64_t[]){N, K});
+ *     rf_tensor *z = rf_linear(g, x, w, NULL, RF_ACT_NONE);
+ *     rf_tensor *loss = rf_row_loss(g, z, label, NULL, 1.0 / N, NULL, NULL);
+ *     status = rf_backward(g, loss, &why);                             adds the gradient of w to `grad`
+ *     rf_graph_reset(g);                                               before the next step
+ *
  * Errors     A graph stores its first failure. After that, every operation does nothing and returns the graph's nil
  *            tensor (rank 0, dims 0), so that model code needs no checks between operations. rf_graph_error and
- *            rf_backward return the failure.
- * Memory     All tensors of a step are in the graph's arena until rf_graph_reset. From the second step of the same
- *            shape on, the allocator is not called.
+ *            rf_backward return the failure. Every operation fails with RF_EARG if a tensor or array that it requires
+ *            is NULL, RF_ESHAPE if the shapes do not match its equation, RF_ERANGE if an id, row, label or probability
+ *            is outside its limits, RF_ENOMEM, and RF_ECANCELED if the session that owns the graph is canceled. Other
+ *            causes are stated at the operation. The graph `g` itself must not be NULL, except for rf_graph_free,
+ *            rf_graph_reset and rf_backward.
+ * Memory     All tensors of a step are in the graph's arena until rf_graph_reset, and belong to the graph. From the
+ *            second step of the same shape on, the allocator is not called.
  * Symbols    N tokens of all sequences, B sequences, T length of a sequence, H heads, D head width, C model width, F
  *            feed-forward width, V vocabulary size. Prefix d: gradient (adjoint) of the loss.
  * Layout     contiguous, row-major, rank at most 4, f32, 64-byte aligned.
+ *
+ * Gradients  Backward passes accumulate: dw += ... for parameters. The equations of the gradients are in
+ *            src/graph/ops/, one file for each operation.
  *
  * threads   a graph may be used by one thread at a time; operations use the context's workers, and bits do not depend
  *           on how many there are */
@@ -27,8 +42,10 @@
 extern "C" {
 #endif
 
+/* The operations of one step, in order (the tape), and the memory of their results. */
 typedef struct rf_graph rf_graph;
 
+/* A tensor. Read the members; do not change them, except `packed` and `bf16` of a parameter. */
 typedef struct rf_tensor {
     int rank;
     int64_t dim[4];
@@ -38,14 +55,19 @@ typedef struct rf_tensor {
     const rf_packed *packed;    /* weights packed for inference, or NULL */
     const uint16_t *bf16;       /* parameters: bf16 copy for bf16 products; NULL: f32 values are rounded to nearest */
     int tracked;                /* 1: depends on something that needs a gradient */
-    int parameter;
+    int parameter;              /* 1: made by rf_parameter or rf_input */
 } rf_tensor;
 
+/* Creates an empty graph that does not record.
+ *
+ *   out        freed with rf_graph_free, before the context; unchanged on error
+ *   RF_EARG    ctx or out is NULL
+ *   RF_ENOMEM  out of memory */
 rf_status rf_graph_new(const rf_ctx *ctx, rf_graph **out, rf_error *why);
-void rf_graph_free(rf_graph *g);
+void rf_graph_free(rf_graph *g);                            /* NULL is allowed; frees all tensors of the graph */
 
-/* Frees all tensors and clears the failure. RF_ENOMEM: the blocks of the arena could not be merged; the graph stays
- * usable. */
+/* Frees all tensors and clears the failure. The settings below are kept. RF_EARG: g is NULL. RF_ENOMEM: the blocks of
+ * the arena could not be merged; the graph stays usable. */
 rf_status rf_graph_reset(rf_graph *g);
 
 /* record 1 keeps what the backward pass needs (training); 0 does not (inference), and all dropout probabilities are 0.
@@ -59,27 +81,37 @@ void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step);
 void rf_graph_products(rf_graph *g, rf_type type);
 
 /* Label smoothing: the fraction e of each label that rf_vocab_loss and rf_row_loss distribute over all classes;
- * initially 0, at most 1. It applies only while recording, and until it is changed.
+ * initially 0. A value below 0 counts as 0, one above 1 as 1. It applies only while recording, and until it is changed.
  *
  *     loss = (1 - e) c[y] (-log p[y]) + e mean_k c[k] (-log p[k])      Szegedy et al. 2016; c: class weights */
 void rf_graph_smoothing(rf_graph *g, double share);
 
-const rf_error *rf_graph_error(const rf_graph *g);          /* code RF_OK if nothing has failed */
+const rf_error *rf_graph_error(const rf_graph *g);          /* code RF_OK if nothing has failed; belongs to the graph */
 size_t rf_graph_memory(const rf_graph *g);                  /* peak size of the arena in bytes */
 
-/* Tensors for memory of the caller, which must remain valid until rf_graph_reset. A parameter without grad is frozen.
- * Its value may be NULL if `packed` is set and only rf_linear reads it, without recording. */
+/* Tensors for memory of the caller, which must remain valid until rf_graph_reset: `value` and `grad` are f32 and have
+ * as many elements as the product of the dimensions. The tensor itself belongs to the graph; dim is copied. A parameter
+ * without grad is frozen. Its value may be NULL if `packed` is set and only rf_linear reads it, without recording.
+ *
+ *   RF_ESHAPE  rank is not 1 to 4, or a dimension is negative or too large */
 rf_tensor *rf_parameter(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[]);
 rf_tensor *rf_constant(rf_graph *g, const float *value, int rank, const int64_t dim[]);       /* not copied */
 rf_tensor *rf_input(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[]); /* parameter, for tests */
 
 /* Computes the gradients of a loss with one element with respect to everything tracked and adds them to the gradients
  * of the parameters. Discard these if the call fails, or if an operation after rf_vocab_loss failed. May be called once
- * between resets. */
+ * between resets.
+ *
+ *   cost       about twice the operations of the forward pass
+ *   RF_EARG    g is NULL; a second call; the loss was not recorded or depends on no parameter that has a gradient; see
+ *              rf_vocab_loss
+ *   RF_ESHAPE  the loss does not have one element
+ *   otherwise  the failure that the graph has stored */
 rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why);
 
-/* Inference only: moves x down to the mark and frees what follows it, so that memory holds one layer at a time. While
- * recording, x is returned unchanged. */
+/* Inference only: frees all tensors that were made since the mark, except x, so that memory holds one layer at a time.
+ * Returns x at its new place; the old pointer is invalid. While recording, x is returned unchanged and nothing is
+ * freed. */
 typedef struct rf_graph_mark { void *block; size_t used, total; } rf_graph_mark;
 rf_graph_mark rf_graph_here(rf_graph *g);
 rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x);
@@ -100,11 +132,13 @@ rf_tensor *rf_recompute(rf_graph *g, rf_tensor *x, rf_recompute_body *f, const v
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-/* y[n,:] = table[id[n],:]. RF_ERANGE names the id and the size of the table. Here and below, arrays of ids, rows and
- * starts are not needed after the call. */
+/* y[n,:] = table[id[n],:]        table [V,C], y [N,C]. RF_ERANGE names the id and the size of the table.
+ *
+ * Here and below, arrays of ids, rows, labels and starts are not needed after the call. start [B+1] divides N tokens
+ * into B sequences: sequence b has the tokens start[b] to start[b+1]-1, start[0] is 0 and start[B] is N. */
 rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N);
 
-/* y = act(x w^T + b)        x [N,K], w [M,K], b [M] or NULL */
+/* y = act(x w^T + b)        x [N,K], w [M,K], b [M] or NULL, y [N,M]. 2 N K M operations */
 rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act);
 
 /* rf_linear with only the rows first to first + count - 1 of w and b; y [N,count]. The other rows receive no
@@ -119,9 +153,13 @@ rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b,
 rf_tensor *rf_gate(rf_graph *g, rf_tensor *x, rf_act act, rf_gate_order order);
 rf_tensor *rf_gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act, rf_gate_order order);
 
+/* By element, any rank: a + b, a b (both of one shape, no broadcasting), act(x). */
 rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b);
 rf_tensor *rf_mul(rf_graph *g, rf_tensor *a, rf_tensor *b);
 rf_tensor *rf_activate(rf_graph *g, rf_tensor *x, rf_act act);
+
+/* y[i] = x[i] keep_i / (1 - p), where keep_i is 0 with probability p, else 1; 0 <= p < 1. Returns x if the graph does
+ * not record or if p is 0. No mask is stored: the backward pass draws the numbers again (rf_graph_record). */
 rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p);
 
 /* y[n,h,:] = R(row[n]) x[n,h,:]          x [N,H,D], or [N, H*D] with `heads`; row: rows of the table; Eqs. 14-15, 34 */
@@ -181,10 +219,17 @@ rf_tensor *rf_recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start
 typedef enum rf_flow { RF_FLOW_RECURSION, RF_FLOW_EULER, RF_FLOW_RUNGE_KUTTA } rf_flow_kind;
 rf_tensor *rf_flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf_tensor *a, rf_tensor *b, int64_t T);
 
-/* RF_NORM_RMS_ONE: as RF_NORM_RMS, scaled by 1 + gamma instead of gamma. */
+/* Norms of the C columns of a row s:
+ *
+ *     RF_NORM_LAYER     gamma (s - mean s) / sqrt(variance s + eps) + beta         Ba et al. 2016
+ *     RF_NORM_RMS       gamma s / sqrt(mean s^2 + eps) + beta                      Zhang and Sennrich 2019
+ *     RF_NORM_RMS_ONE   the same with 1 + gamma instead of gamma (Gemma) */
 typedef enum rf_norm_kind { RF_NORM_LAYER, RF_NORM_RMS, RF_NORM_RMS_ONE } rf_norm_kind;
 
-/* y = norm(dropout_p(x) + residual).     residual may be NULL; gamma and beta [C]; beta, or both, may be NULL */
+/* y[n,:] = norm(dropout_p(x[n,:]) + residual[n,:])      x, residual and y [N,C]; gamma and beta [C]
+ *
+ * NULL is allowed for residual (zeros), beta (zeros), and gamma and beta together (ones and zeros). RF_ERANGE: p or eps
+ * is not at least 0 and below 1. */
 rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
                    double eps, rf_norm_kind kind);
 
@@ -297,12 +342,11 @@ rf_tensor *rf_linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_atte
 
 /* Operations for one token of one head, a multiply-add counted as two, with f features, D columns and P = 1 if the map
  * has random features, else 0:
- *     forward    4 f D + P 4 f D + causal (c + 1)(f + D)      sums over keys and their use by queries; random features
- *                of
- *                                                             q and k; the pairs within a chunk of c = 128
+ *     forward    4 f D + P 4 f D + causal (c + 1)(f + D)      c = 128
  *     back       8 f D + P 4 f D + causal 2 (c + 1)(f + D)    c = 64
- * Recomputation, masks, rotation and exponentials are not counted. features 0 or below: the default number of the map.
- * back: 0 or 1. Returns 0 for an unknown map. */
+ * The terms are: sums over the keys and their use by the queries; random features of queries and keys; the pairs of
+ * tokens within a chunk of c tokens. Recomputation, masks, rotation and exponentials are not counted. features 0 or
+ * below: the default number of the map. back: 0 or 1. Returns 0 for an unknown map. */
 double rf_linear_attention_flops(const char *feature_map, int64_t features, int64_t D, int causal, int back);
 
 /* Attention with the scores of `near` for positions less than `window` apart, and those of `past` or `future`
@@ -315,11 +359,11 @@ typedef struct rf_near_far_spec {
 } rf_near_far_spec;
 rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor *future, const rf_near_far_spec *spec);
 
-/* y[i,:] = x[row[i],:] */
+/* y[i,:] = x[row[i],:]            x [N,C], y [n,C]; rows in any order, with repetitions */
 rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n);
 
 /* Pools each sequence to one vector: its first token, the mean, the maximum of each column, or its last token.
- * [N,C] -> [B,C] */
+ * [N,C] -> [B,C]; every sequence needs at least one token */
 typedef enum rf_pooling {
     RF_POOL_AUTO = -1,                  /* only in rf_embed_options: as the folder says */
     RF_POOL_CLS,
@@ -329,11 +373,12 @@ typedef enum rf_pooling {
 } rf_pooling;
 rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how);
 
-/* Normalizes the first `width` columns (0: all): y[n,:] = x[n,:width] / |x[n,:width]|. RF_ENUMERIC names a row of
- * length 0. */
+/* Normalizes the first `width` columns (0: all): y[n,:] = x[n,:width] / |x[n,:width]|, the Euclidean length.
+ * x [N,C] -> [N,width]. RF_ENUMERIC names a row whose length is 0 or not finite. */
 rf_tensor *rf_unit(rf_graph *g, rf_tensor *x, int64_t width);
 
-/* y[i,j] = scale <a[i,:], b[j,:]>                       a [n,C], b [m,C], y [n,m] */
+/* y[i,j] = scale <a[i,:], b[j,:]>                       a [n,C], b [m,C], y [n,m]. Always in f32, also if
+ * rf_graph_products is RF_BF16 */
 rf_tensor *rf_cross(rf_graph *g, rf_tensor *a, rf_tensor *b, double scale);
 
 /* y = sum_i weight[i] x[i], one element; weight is copied */
