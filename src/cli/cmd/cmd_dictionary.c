@@ -22,7 +22,7 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     {"FILE", 0, CLI_OPERANDS, A(text), NULL, NULL, 1, 1e6, NULL, "", NULL},
-    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "the compiled dictionary", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "file for the compiled dictionary", NULL},
     {"name", 0, CLI_TEXT, A(name), "NAME", "own", 0, 0, NULL, "name of the dictionary in tokenizer_config.json", NULL},
     {0},
 };

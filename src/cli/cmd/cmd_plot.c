@@ -307,7 +307,7 @@ static const cli_option options[] = {
     {"height", 0, CLI_INT, A(height), "N", "280", 50, 10000, NULL, "height of each panel in pixels", NULL},
     {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL,
      "plot exponential moving averages with weight W of the past, as TensorBoard does; evaluation results are not "
-     "smoothed", NULL},
+     "smoothed; 0: no smoothing (default: 0)", NULL},
     {"band", 0, CLI_EACH, A(bands), "NAME=FILE,...", NULL, 0, 0, NULL,
      "several runs, such as different seeds, drawn as their mean and a band from minimum to maximum; may be repeated",
      NULL},

@@ -101,7 +101,7 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON object per text and line", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one line of JSON per text", NULL},
     {"no-special", 0, CLI_FLAG, A(no_special), NULL, NULL, 0, 0, NULL, "omit [CLS] and [SEP]", NULL},
     {"max-length", 0, CLI_INT, A(max_length), "N", "0", 0, 1 << 20, NULL,
      "truncate texts to N tokens; 0: no truncation", NULL},

@@ -214,7 +214,7 @@ static const cli_option options[] = {
      ,
      NULL},
     {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL,
-     "plot exponential moving averages with weight W of the past", NULL},
+     "plot exponential moving averages with weight W of the past; 0: no smoothing (default: 0)", NULL},
     {"interval", 0, CLI_REAL, A(interval), "SECONDS", "2", 0.1, 3600, NULL, "seconds between updates of the plot",
      NULL},
     {"rows", 0, CLI_INT, A(rows), "N", "12", 0, HIGHEST, NULL, "height of the plot in lines; 0: only numbers", NULL},
