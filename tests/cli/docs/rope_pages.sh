@@ -1,6 +1,6 @@
 #!/bin/sh
 # rope_pages.sh ROFORMER — docs/rope.md: the program draws its plots, its Python code runs, and docs/paper-to-code.md
-# has a row for everything that is numbered in the paper.
+# has a section for everything that is numbered in the paper.
 . "$(dirname "$0")/../lib"
 docs=$repository/docs
 
@@ -28,11 +28,11 @@ for plot in "$docs"/rope/*.svg; do
 done
 
 # Equations 1 to 37, tables 1 to 5, figures 1 to 3.
-sed -n 's/^| \([1-9][-0-9]*\) |.*/equation \1/p; s/^| Table \([1-9]\) |.*/table \1/p; s/^| Figure \([1-9]\) |.*/figure \1/p' "$docs/paper-to-code.md" | awk '
+sed -n 's/^### Equations\{0,1\} \([1-9][-0-9]*\):.*/equation \1/p; s/^### Table \([1-9]\)$/table \1/p; s/^### Figure \([1-9]\)$/figure \1/p' "$docs/paper-to-code.md" | awk '
     { split($2, r, "-"); for (i = r[1] + 0; i <= (r[2] ? r[2] : r[1]) + 0; i++) seen[$1 " " i] = 1 }
     END { most["equation"] = 37; most["table"] = 5; most["figure"] = 3
         for (kind in most) for (i = 1; i <= most[kind]; i++) if (!((kind " " i) in seen)) print kind, i }' > lacking
-[ ! -s lacking ] || fail "docs/paper-to-code.md has no row for: $(tr '\n' ',' < lacking)"
+[ ! -s lacking ] || fail "docs/paper-to-code.md has no section for: $(tr '\n' ',' < lacking)"
 
 python=${PYTHON:-python3}
 if command -v "$python" > /dev/null; then
