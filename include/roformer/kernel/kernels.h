@@ -7,6 +7,10 @@
  *     const rfk_table *k = rf_ctx_kernels(ctx);
  *     k->rope_pairs(y, x, cos, sin, +1, heads, 64, 64);
  *
+ * The static library libroformer-kernels (`pkg-config roformer-kernels`) contains only the functions of this header, of
+ * attention.h, gemm.h, random.h, rope.h and work.h in this folder, and of context.h and status.h. examples/rotate.c is
+ * a complete program.
+ *
  * Kernels do not check their arguments, allocate nothing and cannot fail. attention.h, rope.h and gemm.h have functions
  * that check.
  *

@@ -1,5 +1,7 @@
 /* tensor.h — tensors, the autograd tape, and all differentiable operations.
  *
+ * This header belongs to libroformer; libroformer-kernels does not contain its functions.
+ *
  * A graph holds the operations of one step. Operations run immediately, so values can be inspected in a debugger. While
  * recording, each operation keeps what its backward pass needs; rf_backward then walks the tape once.
  *
