@@ -170,9 +170,9 @@ static const cli_option options[] = {
 
 static const char *const examples[] = {
     "printf 'A dog barks.\\nPrices fell.\\n' > lines.txt",
-    "roformer index -o lines.index lines.txt",
-    "roformer search lines.index 'a barking dog'",
-    "roformer search --json --top-k 1 lines.index < lines.txt",
+    "roformer index -o texts.index lines.txt",
+    "roformer search texts.index 'a barking dog'",
+    "roformer search --json --top-k 1 texts.index < lines.txt",
     NULL,
 };
 
