@@ -175,7 +175,7 @@ struct srv_connection {
     bool above;      /* accepted when there were already --max-connections                         */
     bool polled;     /* by the watcher, at this tick                                               */
     bool left;       /* then: the client has closed or reset it, or its side of it                 */
-    enum { SRV_WAITS_HEADER, SRV_WAITS_BODY, SRV_WORKS, SRV_SENDS, SRV_IDLE } state;
+    enum srv_connection_state { SRV_WAITS_HEADER, SRV_WAITS_BODY, SRV_WORKS, SRV_SENDS, SRV_IDLE } state;
     srv_request *request; /* that is computed                                                           */
 };
 typedef struct srv_connections {
@@ -193,7 +193,8 @@ void srv_connections_stop(srv_server *s);
 srv_connection *srv_connection_new(srv_server *s, int fd); /* NULL: no memory */
 void srv_connection_end(srv_server *s, srv_connection *c);
 /* Sets the state of a connection, which may last for at most `seconds`. */
-void srv_connection_enter(srv_server *s, srv_connection *c, int state, double seconds, srv_request *r);
+void srv_connection_enter(srv_server *s, srv_connection *c, enum srv_connection_state state, double seconds,
+                          srv_request *r);
 int64_t srv_connections_count(srv_server *s);
 bool srv_connection_is_above(srv_server *s, const srv_connection *c); /* it is one too many, still */
 

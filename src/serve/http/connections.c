@@ -151,7 +151,8 @@ void srv_connection_end(srv_server *s, srv_connection *c)
     free(c);
 }
 
-void srv_connection_enter(srv_server *s, srv_connection *c, int state, double seconds, srv_request *r)
+void srv_connection_enter(srv_server *s, srv_connection *c, enum srv_connection_state state, double seconds,
+                          srv_request *r)
 {
     if (!c) return;
     pthread_mutex_lock(&s->connections.lock);
