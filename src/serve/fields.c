@@ -251,11 +251,12 @@ static json_t *form_text(char *text, size_t size)
     return memchr(text, 0, n) ? NULL : json_stringn(text, n);
 }
 
-/* application/x-www-form-urlencoded, as LibreTranslate's clients send it. NULL: not UTF-8, or no memory. */
+/* application/x-www-form-urlencoded, as LibreTranslate's clients send it. NULL: not UTF-8, or no memory. An empty body
+ * may be NULL. */
 static json_t *parse_form(char *body, size_t size)
 {
     json_t *in = json_object();
-    for (char *at = body, *end = body + size; at < end && in;) {
+    for (char *at = body, *end = size ? body + size : body; at < end && in;) {
         char *stop = memchr(at, '&', (size_t)(end - at));
         if (!stop) stop = end;
         char *value = memchr(at, '=', (size_t)(stop - at));
@@ -269,7 +270,7 @@ static json_t *parse_form(char *body, size_t size)
             in = NULL;
         }
         json_decref(name);
-        at = stop + 1;
+        at = stop < end ? stop + 1 : end;
     }
     return in;
 }

@@ -35,6 +35,7 @@ static void check_records(const rf__records *r)
 static void check_label(const rf__items *t, size_t i)
 {
     const size_t at = t->start[t->first[i]], end = t->start[t->first[i + 1]], K = (size_t)t->K;
+    const bool scores = t->format->label == RF__MEMBER_SCORE;       /* NaN: an example without a score */
     const size_t mates = t->format->labels ? K : t->first[i + 1] - t->first[i];
     switch (t->format->kind) {
     case RF__LABEL_CLASS:
@@ -50,7 +51,7 @@ static void check_label(const rf__items *t, size_t i)
         break;
     case RF__LABEL_VECTOR:
         for (size_t k = 0; k < K; k++)
-            if (!isfinite(t->target[i * K + k])) abort();
+            if (!isfinite(t->target[i * K + k]) && !(scores && isnan(t->target[i * K + k]))) abort();
         break;
     case RF__LABEL_LIST:
         for (size_t s = t->first[i]; s < t->first[i + 1]; s++)
