@@ -91,6 +91,15 @@ class BadInput(unittest.TestCase):
             self.assertTrue(np.array_equal(v, self.expected))
             self.assertTrue(np.array_equal(SentenceTransformer("us/tiny", cache_folder=cache, revision="abc").encode("usable"), v))
 
+    def test_texts_that_end_with_nul_in_the_library(self):
+        with tempfile.TemporaryDirectory() as work:
+            cut = os.path.join(work, "index")
+            for call in (Index, lambda folder: Index.build(folder, np.eye(2))):
+                self.refused(ArgumentError, "folder: expected a path without NUL", call=call, given=cut + "\0more")
+            with self.assertRaisesRegex(ArgumentError, "model_name: expected a text without U.0000"):
+                Index.build(cut, np.eye(2), model_name="a\0b")
+            self.assertEqual(os.listdir(work), [])
+
     def test_numbers_that_are_not_integers(self):
         tokenizer = Tokenizer.from_folder(support.SENTENCES)
         for ids in ([42.9], ["42"], ["a"], 5, [1 << 31], [-1], [5, -(1 << 63)], [[1]], [None]):

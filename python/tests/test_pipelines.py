@@ -282,6 +282,8 @@ class Translation(unittest.TestCase):
         self.assertEqual(pipeline("translation_en_to_de", self.translate.model)("w3 w5 w7", max_new_tokens=8), one)
         prefixed = self.translate("w3 w5 w7", max_new_tokens=8, prefix="w4")
         self.assertTrue(prefixed[0]["translation_text"].startswith("w4"))
+        with self.assertRaisesRegex(ArgumentError, "prefix"):
+            self.translate("w3 w5 w7", prefix="w4\0")
 
     def test_bad_input(self):
         long = " ".join(["w3"] * 100)

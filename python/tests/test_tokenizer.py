@@ -68,7 +68,10 @@ class Tokens(unittest.TestCase):
 
     def test_vocabulary(self):
         self.assertEqual(self.t.id_to_token(self.t.token_to_id("dog")), "dog")
-        self.assertIsNone(self.t.token_to_id("no such token"))
+        for none in ("no such token", "dog\0", "\0"):
+            self.assertIsNone(self.t.token_to_id(none))
+        with self.assertRaisesRegex(ArgumentError, "id: expected an integer, got 1.5"):
+            self.t.id_to_token(1.5)
         self.assertIsNone(self.t.id_to_token(1 << 30))
         self.assertIsNone(self.t.id_to_token(-1))
         self.assertEqual(self.t.id_to_token(self.t.get_vocab_size()), None)

@@ -32,6 +32,14 @@ def encode_one(text: Any, where: str) -> bytes:
         raise bad_text(text, where) from None
 
 
+def without_nul(text: Any, where: str) -> bytes:
+    """A text as UTF-8 for a function of the library that ends its texts with NUL."""
+    out = encode_one(text, where)
+    if b"\0" in out:
+        raise errors.ArgumentError("%s: expected a text without U+0000, got %r" % (where, text))
+    return out
+
+
 class Block:
     """Texts as arrays of pointers and sizes. The arrays are valid as long as the block."""
 

@@ -50,9 +50,7 @@ class Options:
             o.early_stopping = SEARCHES[value]
         elif name == "stop_strings" and isinstance(value, (str, list, tuple)):
             texts = [value] if isinstance(value, str) else list(value)
-            rows = [_texts.encode_one(t, "stop_strings") for t in texts]
-            if any(b"\0" in r for r in rows):
-                raise errors.ArgumentError("stop_strings: expected texts without U+0000, got %r" % (texts,))
+            rows = [_texts.without_nul(t, "stop_strings") for t in texts]
             array = (ctypes.c_char_p * len(rows))(*rows)
             self._keep += [rows, array]
             o.stop_string, o.stop_strings = ctypes.addressof(array), len(rows)
@@ -207,7 +205,7 @@ class TranslationPipeline(Pipeline):
         o.generate = ctypes.addressof(generate.raw)
         o.long_source = abi.RF_LONG_SPLIT if long_source == "split" else abi.RF_LONG_REFUSE
         if prefix is not None:
-            o.prefix = _texts.encode_one(prefix, "prefix")
+            o.prefix = _texts.without_nul(prefix, "prefix")
         found: List[List[Dict[str, str]]] = [[] for _ in range(texts.n)]
         failed: List[errors.RoformerError] = []
 

@@ -169,10 +169,7 @@ class SentenceTransformer:
             if name not in self.prompts:
                 raise errors.ArgumentError("prompt_name: expected one of %s, got %r" % (sorted(self.prompts), name))
             prompt = self.prompts[name]
-        text = _texts.encode_one(prompt, "prompt")
-        if b"\0" in text:
-            raise errors.ArgumentError("prompt: expected a text without U+0000, got %r" % prompt)
-        return text
+        return _texts.without_nul(prompt, "prompt")
 
     def _options(self, prompt: bytes, normalize: bool, truncate_dim: Optional[int], tokens: bool) -> Any:
         o = abi.rf_embed_options()

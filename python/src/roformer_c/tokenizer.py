@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -216,11 +217,16 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> Optional[int]:
         """The id of a token; None: it is not in the vocabulary."""
-        i = lib.rf_tokenizer_id(self._address, _texts.encode_one(token, "token"))
+        text = _texts.encode_one(token, "token")
+        i = -1 if b"\0" in text else lib.rf_tokenizer_id(self._address, text)
         return None if i < 0 else int(i)
 
     def id_to_token(self, id: int) -> Optional[str]:
         """The token of an id; None: there is none."""
+        try:
+            id = operator.index(id)
+        except TypeError:
+            raise errors.ArgumentError("id: expected an integer, got %r" % (id,)) from None
         if not 0 <= id < 1 << 31:
             return None
         token = lib.rf_tokenizer_token(self._address, id)
