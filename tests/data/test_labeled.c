@@ -112,6 +112,7 @@ static void comments_of_conll(void **state)
     assert_int_equal(w->items.n, 2);
     assert_int_equal(w->l.n, 2);
     end(w);
+    bad("tag", "a.conll", "the B-PER\n\n# I\xff\xfe\x01\xc3\xa9x\na B\n", "got the tag \"I???\xc3\xa9x\"");
     bad("tag", "a.conll", "the B-PER\ndog O\n\n# newpar\na B-LOC\ncat O\n", "a.conll:4: begins with \"#\" and has the");
     bad("tag", "a.conllu", "# sent_id = 1\n1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n", "a.conllu:2: is CoNLL-U");
     bad("tag", "a.conllu", "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n", "a.conllu:1: is CoNLL-U");

@@ -126,6 +126,8 @@ static const char *end_of_answer(const char *at, const char *end)
     if (twice && (status == 400 || status == 413)) return end_of_answer(body, end);
     if (status < 200 || status == 204 || (has_head && (body == end || !strncmp(body, "HTTP/1.", 7)))) return body;
     if (coding && coding < body) return end_of_chunks(body, end);
+    const char *closes = strcasestr(at, "\r\nConnection: close");
+    if ((!length || length > body) && closes && closes < body) return end; /* a stream to an HTTP/1.0 client */
     if (!length || length > body) abort();
     const unsigned long long n = strtoull(length + 18, NULL, 10);
     if ((unsigned long long)(end - body) < n) abort();

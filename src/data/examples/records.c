@@ -29,11 +29,12 @@ bool rf__is_number(const char *s)
 
 rf__shown rf__show(rf__text t, size_t most)
 {
-    rf__shown s;
+    rf__shown s = {""};
     size_t n = t.size < most ? t.size : most;
     if (n > sizeof s.text - 1) n = sizeof s.text - 1;
     while (n && n < t.size && ((unsigned char)t.at[n] & 0xC0) == 0x80) n--;
     for (size_t i = 0; i < n; i++) s.text[i] = (unsigned char)t.at[i] < 32 || t.at[i] == 127 ? '?' : t.at[i];
+    for (size_t i = 0; (i += rf_utf8_check(s.text + i, n - i)) < n;) s.text[i] = '?';
     s.text[n] = 0;
     return s;
 }

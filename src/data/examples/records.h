@@ -83,7 +83,8 @@ static inline rf__text rf__trim(rf__text t)
     return t;
 }
 
-/* Text from a file as part of a message: at most `most` bytes, whole characters, no control characters. */
+/* Text from a file as part of a message: at most `most` bytes, whole characters, "?" for bytes that are not UTF-8 and
+ * for control characters. */
 typedef struct rf__shown { char text[96]; } rf__shown;
 rf__shown rf__show(rf__text t, size_t most);
 
