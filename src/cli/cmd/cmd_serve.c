@@ -1,7 +1,7 @@
 /* cmd_serve.c — roformer serve: answers HTTP requests (src/serve) until a signal ends it.
  *
  * SIGTERM and SIGINT: accepted requests are answered, then exit 0; a second one does not wait for them. SIGHUP: the
- * models are loaded again. */
+ * models are loaded again. SIGUSR1: the access log is opened again. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ struct args {
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t ends, reload;
+static volatile sig_atomic_t ends, reload, reopen;
 
 static void on_end(int number)
 {
@@ -50,12 +50,19 @@ static void on_reload(int number)
     reload = 1;
 }
 
+static void on_reopen(int number)
+{
+    (void)number;
+    reopen = 1;
+}
+
 static void catch_signals(void)
 {
-    struct sigaction end = {.sa_handler = on_end}, again = {.sa_handler = on_reload};
+    struct sigaction end = {.sa_handler = on_end}, again = {.sa_handler = on_reload}, log = {.sa_handler = on_reopen};
     sigaction(SIGTERM, &end, NULL);
     sigaction(SIGINT, &end, NULL);
     sigaction(SIGHUP, &again, NULL);
+    sigaction(SIGUSR1, &log, NULL);
 }
 
 static bool shorten_grace(void *user)
@@ -221,17 +228,31 @@ static rf_status find_inherited(job *j)
     return RF_OK;
 }
 
+static int open_log_file(const char *path) { return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640); }
+
 static rf_status open_log(job *j)
 {
     const char *path = j->a->log;
     j->log = -1;
     if (!path) return RF_OK;
-    j->log = !strcmp(path, "-") ? dup(1) : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    j->log = !strcmp(path, "-") ? dup(1) : open_log_file(path);
     if (j->log < 0)
         return rf_fail(&j->io->why, RF_EIO, "--access-log %s: expected to open this file, got: %s", path,
                        strerror(errno));
     j->o.log = write_log;
     return RF_OK;
+}
+
+/* Replaces the descriptor, which other threads write to, by one of a new file of that name. */
+static void reopen_log(const job *j)
+{
+    if (j->log < 0 || !strcmp(j->a->log, "-")) return;
+    const int fd = open_log_file(j->a->log);
+    if (fd >= 0 && dup3(fd, j->log, O_CLOEXEC) >= 0) cli_note(j->io, "--access-log %s: opened again", j->a->log);
+    else
+        cli_error("--access-log %s: expected to open this file again, got: %s; the old one is written", j->a->log,
+                  strerror(errno));
+    if (fd >= 0) close(fd);
 }
 
 static rf_status check_languages(const job *j)
@@ -281,6 +302,10 @@ static rf_status serve(job *j, srv_server *s)
             reload = 0;
             cli_note(j->io, "loading the models again");
             srv_reload(s);
+        }
+        if (reopen) {
+            reopen = 0;
+            reopen_log(j);
         }
         usleep(20000);
     }
@@ -387,8 +412,8 @@ const cli_command cmd_serve = {
     "with /fill_mask, /generate and /search.  In a browser, / is a page to try the models.  GET /docs lists all "
     "routes.  docs/serving.md is the manual.\n"
     "The socket is opened at once; /health answers 503 until the models are loaded.  SIGTERM and SIGINT end the server "
-    "after the accepted requests have been answered; SIGHUP loads the models again.  Each limit is an option, an "
-    "environment variable and a member of /info.",
+    "after the accepted requests have been answered; SIGHUP loads the models again, and SIGUSR1 opens the access log "
+    "again.  Each limit is an option, an environment variable and a member of /info.",
     examples,
     options,
     sizeof(struct args),

@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 
 from serve_client import (SANITIZED, Server, TEXT, background, embed, expect, long_text, main, request,
                           same_as_before, status, test, together, until)
@@ -501,6 +502,44 @@ def large_texts_and_objects():
         status(s.post("/embed", {**{f"k{i}": 0 for i in range(1000000)}, "inputs": TEXT}), 200, 400)
         status(s.post("/embed", {"inputs": [1] * 1000000}), 200)
         same_as_before(s, before)
+
+
+@test
+def an_access_log_that_is_renamed_is_opened_again():
+    """SIGUSR1 under load: every request has one line, in the old or in the new file."""
+    with Server(program, "-m", "model", "--access-log", "access.log") as s:
+        ids = [[], []]
+
+        def client(i):
+            for k in range(150):
+                ids[i].append(f"c{i}-{k}")
+                status(s.ask("GET", "/ping", headers=[f"x-request-id: c{i}-{k}"]), 200)
+
+        threads = [threading.Thread(target=client, args=(i,)) for i in range(2)]
+        for t in threads:
+            t.start()
+        s.wait_for(lambda: len(ids[0]) > 20, "requests")
+        os.rename("access.log", "access.log.1")
+        s.signal(signal.SIGUSR1)
+        for t in threads:
+            t.join()
+        s.wait_for(lambda: os.path.exists("access.log"), "the log is opened again")
+        status(s.ask("GET", "/ping", headers=["x-request-id: last"]), 200)
+    lines = [[json.loads(line)["id"] for line in open(name, encoding="utf-8")] for name in ("access.log.1", "access.log")]
+    seen = [i for part in lines for i in part if i.startswith("c") or i == "last"]
+    expect(sorted(seen) == sorted(ids[0] + ids[1] + ["last"]), "lines", len(seen))
+    expect(lines[1][-1] == "last", lines[1])
+    os.mkdir("logs")
+    with Server(program, "-m", "model", "--access-log", "logs/access.log") as s:
+        shutil.move("logs", "moved")                      # it cannot be opened again
+        s.signal(signal.SIGUSR1)
+        s.wait_for(lambda: "expected to open this file again" in s.err(), "it is reported")
+        status(s.ask("GET", "/ping", headers=["x-request-id: old"]), 200)
+    with open("moved/access.log", encoding="utf-8") as f:
+        expect('"old"' in f.read(), "the old file is not written")
+    with Server(program, "-m", "model") as s:
+        s.signal(signal.SIGUSR1)                          # without a log: no effect
+        status(s.ask("GET", "/ping"), 200)
 
 
 @test
