@@ -1,5 +1,6 @@
 /* test_position_table.c — mirrors src/model/params/position_table.c: tables that transformers stores with the weights
- * (tests/golden/models, rounded in some) agree with the computed ones; another table is listed as unused. */
+ * (tests/golden/models, rounded in some) agree with the computed ones; a model with another table, which transformers
+ * would use, is refused, and the table is listed. */
 #include <math.h>
 
 #include "model/params/params.h"
@@ -31,6 +32,7 @@ static bool listed(rf_ctx *ctx, const char *name, void (*change)(rf_config *))
 
 static void another_base(rf_config *c) { c->rope_theta = 500; }
 static void stretched(rf_config *c) { c->rope_scaling.rope_type = RF_ROPE_LINEAR, c->rope_scaling.factor = 4; }
+static void partial(rf_config *c) { c->partial_rotary_factor = 0.5; }
 static void without(rf_config *c) { strcpy(c->position_embedding_type, "none"); }
 
 static void tables_of_transformers_are_those_computed(void **state)
@@ -40,9 +42,48 @@ static void tables_of_transformers_are_those_computed(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(folder); i++) assert_false(listed(ctx, folder[i], NULL));
     for (size_t i = 0; i < RF_COUNT(folder); i++) assert_true(listed(ctx, folder[i], another_base));
-    assert_false(listed(ctx, "plain", stretched));                  /* such a model has no table of its own */
-    assert_false(listed(ctx, "plain", without));
+    assert_true(listed(ctx, "plain", stretched));                   /* transformers has no such RoFormer */
+    assert_true(listed(ctx, "plain", partial));
+    assert_true(listed(ctx, "plain", without));
     rf_ctx_free(ctx);
+}
+
+/* The error of reading the parameters of a golden RoFormer, or only those of its encoder, with a changed config. */
+static rf_error error_of(rf_ctx *ctx, void (*change)(rf_config *), bool encoder)
+{
+    rf_config c;
+    rf_params p;
+    rf_weights *w;
+    rf_error why = {0};
+    if (rf_config_read(ctx, "tests/golden/models/f16", &c, &why)) fail_msg("%s", why.text);
+    if (change) change(&c);
+    if (rf_weights_open(ctx, "tests/golden/models/f16", &w, &why) || rf__params_new(ctx, &c, &p, &why))
+        fail_msg("%s", why.text);
+    float *slab = t_floats((int64_t)p.total);
+    if (encoder) rf__params_load_encoder(&p, w, slab, &why);
+    else rf__params_load(&p, w, slab, NULL, NULL, &why);
+    rf__params_free(&p);
+    rf_weights_close(w);
+    return why;
+}
+
+static void another_table_is_refused(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    static void (*const change[])(rf_config *) = {another_base, stretched, partial, without};
+    for (int encoder = 0; encoder < 2; encoder++) {
+        const rf_error none = error_of(ctx, NULL, encoder);
+        assert_int_equal(none.code, RF_OK);
+        for (size_t i = 0; i < RF_COUNT(change); i++) {
+            const rf_error why = error_of(ctx, change[i], encoder);
+            t_failed(&why, RF_EDATA, "embed_positions.weight: expected the position table that config.json defines, "
+                     "got that of rope_theta 10000, which transformers uses; correct the keys of positions in "
+                     "config.json, or leave out the table: roformer convert --drop 'roformer.encoder.embed_positions");
+        }
+    }
+    rf_ctx_free(ctx);
+    t_free_all();
 }
 
 /* 24 positions as in MarianSinusoidalPositionalEmbedding, with `off` added to one number: is it recognized? */
@@ -117,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_of_transformers_are_those_computed),
+        cmocka_unit_test(another_table_is_refused),
         cmocka_unit_test(so_are_those_of_marian),
         cmocka_unit_test(frequencies_are_those_of_rope_theta),
     };

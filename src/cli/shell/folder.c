@@ -149,9 +149,6 @@ static rf_status open_folder(cli_io *io, const char *folder, rf_type type, rf_pi
     const rf_status status = rf_pipeline_open(io->ctx, folder, type, out, &io->why);
     if (!status) note_keys(io, folder);
     if (!status) cli_note_vocabulary(io, folder, rf_pipeline_model(*out));
-    if (!status && strstr(rf_model_ignored(rf_pipeline_model(*out)), "embed_positions"))
-        cli_note(io, "%s: embed_positions: the weights contain another position table than the one that config.json "
-                 "defines; the latter is used, and programs that use the table give other results", folder);
     return status;
 }
 

@@ -84,9 +84,11 @@ char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weigh
  * head uses it (tied.c). */
 rf_status rf__params_tied(const rf_params *p, const rf_weights *w, const rf_weight *const *match, rf_error *why);
 
-/* Whether a tensor is the table of positions that the configuration defines, or is not such a table at all
- * (position_table.c). */
+/* Whether a tensor is the position table that the configuration defines, or is no such table (position_table.c). */
 rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, rf_error *why);
+
+/* RF_EDATA: a position table of the file is another one. */
+rf_status rf__position_tables(const rf_params *p, const rf_weights *w, rf_error *why);
 
 /* RF_EDATA: frequencies that files contain besides their parameters are not those of rope_theta (position_table.c). */
 rf_status rf__position_frequencies(const rf_params *p, const rf_weights *w, rf_error *why);

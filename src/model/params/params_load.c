@@ -151,6 +151,7 @@ rf_status rf__params_load(const rf_params *params, const rf_weights *w, float *s
     const rf_weight **match = rf__calloc(params->ctx, params->n, sizeof *match);
     if (!match) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu parameters", params->n);
     rf_status status = rf__params_match(params, w, match, has_head, why);
+    if (!status) status = rf__position_tables(params, w, why);
     for (size_t i = 0; i < params->n && !status; i++) {
         const rf_param *p = &params->p[i];
         if (match[i]) status = rf__param_read(params, p, w, match[i], slab + p->offset, why);
@@ -174,6 +175,7 @@ rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, 
     if (bad.all)
         return rf_fail(why, RF_EDATA, "%s: %s%s", rf__weights_name(w), bad.text, bad.more ? "; and more" : "");
     status = rf__position_frequencies(params, w, why);
+    if (!status) status = rf__position_tables(params, w, why);
     for (size_t i = 0; i < params->n && !status; i++)
         status = rf__quantized_check(params->ctx, w, rf__params_find(params, w, params->p[i].name),
                                      params->config.quantized, why);

@@ -2,31 +2,39 @@
  *
  *     table(m, i) = sin(m base^(-2i/D)),   table(m, D/2 + i) = cos(m base^(-2i/D)),   0 <= i < D/2
  *
- * as RoFormerSinusoidalPositionalEmbedding and similar classes of transformers fill it. Angles are computed here, and
- * the table is not used. If it differs from this formula by more than the rounding of half types, the model was trained
- * with other positions than its configuration defines, and ignoring the table would be wrong.
+ * as RoFormerSinusoidalPositionalEmbedding and similar classes of transformers fill it. transformers uses the numbers
+ * of the file; here, angles are computed from config.json, for any length. A table that differs from this formula by
+ * more than the rounding of half types contradicts config.json, and the model is refused.
  *
  *     inv_freq(i) = base^(-2i/D)
  *
  * is what ESM-2's files contain; transformers computes with the stored values. Those of half types differ by at most
  * RATIO. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "model/family.h"
 #include "model/params/params.h"
+#include "roformer/inspect/files.h"
 #include "store/store.h"
 
 /* The rounding of bf16 (2^-9) and the error of angles in f32 at position 10^5 (0.006) are below this, another base far
  * above. */
 static const double FAR = 1.0 / 64;
-enum { MOST = 1 << 24 };
 
-/* The base of the formula; 0: the configuration has no positions of this kind. */
-static double base_of(const rf_config *c)
+/* The table that the configuration defines: its base and width. base 0: it defines none. */
+struct formula { double base; int64_t width; };
+
+static struct formula formula_of(const rf_params *p, const rf_weight *t)
 {
-    if (!strcmp(c->position_embedding_type, "sinusoidal_halves")) return c->sinusoidal_base;
-    const bool plain = c->rope_scaling.rope_type == RF_ROPE_DEFAULT && !c->rope_thetas;
-    return plain && !strcmp(c->position_embedding_type, "rotary") ? c->rope_theta : 0;
+    rf_config c;
+    rf__config_stack(&p->config, strstr(t->name, "decoder.") ? p->stacks - 1 : 0, &c);
+    if (!strcmp(c.position_embedding_type, "sinusoidal_halves"))
+        return (struct formula){c.sinusoidal_base, c.hidden_size};
+    const bool plain = c.rope_scaling.rope_type == RF_ROPE_DEFAULT && !c.rope_thetas && c.partial_rotary_factor == 1;
+    const bool rotary = plain && !strcmp(c.position_embedding_type, "rotary");
+    return (struct formula){rotary ? c.rope_theta : 0, rf_config_head_width(&c)};
 }
 
 static bool is_formula(const float *table, int64_t rows, int64_t D, double base)
@@ -41,21 +49,67 @@ static bool is_formula(const float *table, int64_t rows, int64_t D, double base)
     return true;
 }
 
-rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, rf_error *why)
+/* The base that explains a table: from its last sine at position 1, to two digits, for the rounding of half types.
+ * 0: none. */
+static double base_of_table(const float *table, int64_t rows, int64_t D)
+{
+    const double last = D >= 4 && rows > 1 ? (double)table[D + D / 2 - 1] : 0;
+    if (!(last > 0 && last < 1)) return 0;
+    const double fit = pow(asin(last), -(double)D / (double)(D - 2)), unit = pow(10, floor(log10(fit)) - 1);
+    const double base = round(fit / unit) * unit;
+    return isfinite(base) && is_formula(table, rows, D, base) ? base : 0;
+}
+
+static bool is_table(const rf_weight *t)
 {
     static const char name[] = "embed_positions.weight";
     const size_t n = strlen(t->name), m = sizeof name - 1;
-    rf_config c;
-    *same = true;
-    if (n < m || strcmp(t->name + n - m, name) || !t->readable || t->rank != 2) return RF_OK;
-    rf__config_stack(&p->config, strstr(t->name, "decoder.") ? p->stacks - 1 : 0, &c);
-    const double base = base_of(&c);
-    if (base == 0 || t->count > MOST || t->dim[1] % 2) return RF_OK;
+    return n >= m && !strcmp(t->name + n - m, name);
+}
+
+/* *base (or NULL): that of another table, or 0. */
+static rf_status compare(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, double *base,
+                         rf_error *why)
+{
+    const struct formula f = formula_of(p, t);
+    *same = !is_table(t);
+    if (base) *base = 0;
+    if (*same || !t->readable || t->rank != 2 || t->dim[1] % 2) return RF_OK;
     float *table = rf__alloc(p->ctx, t->count * sizeof *table);
     if (!table) return rf_fail(why, RF_ENOMEM, "out of memory: %s", t->name);
     const rf_status status = rf_weights_read(w, t, table, 0, why);
-    if (!status) *same = is_formula(table, t->dim[0], t->dim[1], base);
+    if (!status) *same = f.base > 0 && t->dim[1] == f.width && is_formula(table, t->dim[0], f.width, f.base);
+    if (!status && !*same && base) *base = base_of_table(table, t->dim[0], t->dim[1]);
     rf__free(p->ctx, table);
+    return status;
+}
+
+rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, rf_error *why)
+{
+    return compare(p, w, t, same, NULL, why);
+}
+
+static rf_status differs(const rf_weights *w, const rf_weight *t, double base, rf_error *why)
+{
+    char is[64] = "another one";
+    if (base > 0) snprintf(is, sizeof is, "that of rope_theta %g", base);
+    return rf_fail(why, RF_EDATA,
+                   "%s: %.100s: expected the position table that %s defines, got %s, which transformers uses; correct "
+                   "the keys of positions in %s, or leave out the table: roformer convert --drop '%.100s'",
+                   rf__weights_name(w), rf__printable(t->name).text, RF_FILE_CONFIG, is, RF_FILE_CONFIG,
+                   rf__printable(t->name).text);
+}
+
+rf_status rf__position_tables(const rf_params *p, const rf_weights *w, rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < rf_weights_count(w) && !status; i++) {
+        const rf_weight *t = rf_weights_at(w, i);
+        bool same = true;
+        double base = 0;
+        if (rf__silent_find(p->family, t->name)) status = compare(p, w, t, &same, &base, why);
+        if (!status && !same) status = differs(w, t, base, why);
+    }
     return status;
 }
 
