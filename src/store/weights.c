@@ -219,6 +219,8 @@ rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error 
     return rf__weights_file_of(NULL, folder, path, size, why);
 }
 
+#define ESMC "weights of the package esm", "use a folder of transformers' class EsmcForMaskedLM, with the same weights"
+
 /* Weights in formats that cannot be read, with the remedy. */
 static const struct { const char *file, *what, *how; } foreign[] = {
     {"tf_model.h5.index.json", "Keras in shards",
@@ -231,7 +233,12 @@ static const struct { const char *file, *what, *how; } foreign[] = {
     {"model.onnx", "an ONNX graph", "use the weights that it was made of"},
     {"onnx/model.onnx", "an ONNX graph", "use the weights that it was made of"},
     {"openvino_model.bin", "an OpenVINO graph", "use the weights that it was made of"},
+    {"esmc_300m_2024_12_v0.pth", ESMC},
+    {"esmc_600m_2024_12_v0.pth", ESMC},
+    {"data/weights/esmc_300m_2024_12_v0.pth", ESMC},
+    {"data/weights/esmc_600m_2024_12_v0.pth", ESMC},
 };
+#undef ESMC
 
 rf_status rf__weights_foreign(const rf_ctx *ctx, const char *folder, rf_error *why)
 {

@@ -168,6 +168,7 @@ typedef struct rf_tokenizer_parts {
     bool ends_alone;                    /* [SEP] after everything, nothing before it                                  */
     bool open_end, one_type, no_pairs;  /* as in rf_tokenizer                                                         */
     bool trims, trims_first;            /* the same                                                                   */
+    bool apart, uncleaned;              /* as in rf_wordpiece                                                         */
     size_t more_middle;                 /* one more [SEP] between the texts of a pair (ends_alone: one less)          */
 } rf_tokenizer_parts;
 

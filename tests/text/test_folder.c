@@ -179,6 +179,10 @@ static void other_parts_are_refused_by_name(void **state)
         {"\"id\":10", "\"id\":9", "id 9", RF_EDATA},
         {":100,", ":0,", "max_input_chars_per_word", RF_EDATA},
         {"\"type\":\"WordPiece\",", "", "without type", RF_EUNSUPPORTED},
+        {"{\"normalizer\"", "{\"decoder\":{\"type\":\"ByteLevel\"},\"normalizer\"",
+         "decoder: expected WordPiece, got ByteLevel", RF_EUNSUPPORTED},
+        {"{\"normalizer\"", "{\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"@@\"},\"normalizer\"",
+         "decoder: prefix: expected ##, got @@", RF_EUNSUPPORTED},
         {"{\"normalizer\"", "{\"post_processor\":{\"type\":\"ByteLevel\"},\"normalizer\"", "ByteLevel",
          RF_EUNSUPPORTED},
         {"{\"normalizer\"",
@@ -197,6 +201,37 @@ static void other_parts_are_refused_by_name(void **state)
         rf_error why = {0};
         if (rf_tokenizer_open(ctx, folder, &t, &why) != bad[i].status) fail_msg("case %zu: \"%s\"", i, why.text);
         t_failed(&why, bad[i].status, bad[i].part);
+    }
+}
+
+/* What tokenizers 0.23 decodes with these decoders; a class of BERT has its own, whatever the file says. */
+static void the_decoder_of_tokenizer_json(void **state)
+{
+    (void)state;
+    static const int32_t ids[] = {5, 6, 9};
+    static const struct { const char *decoder, *class, *text; } made[] = {
+        {"", "TokenizersBackend", "a ##b ."},
+        {"\"decoder\":null,", "TokenizersBackend", "a ##b ."},
+        {"\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":false},", "TokenizersBackend", "ab ."},
+        {"\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":true},", "TokenizersBackend", "ab."},
+        {"\"decoder\":null,", "BertTokenizer", "ab."},
+    };
+    for (size_t i = 0; i < RF_COUNT(made); i++) {
+        const char *folder = t_folder();
+        char file[4096], text[4096], class[128];
+        snprintf(file, sizeof file, FAST, "true");
+        char *dot = strstr(file, "\"A\":9");
+        assert_non_null(dot);
+        dot[1] = '.';
+        snprintf(text, sizeof text, "{%s%s", made[i].decoder, file + 1);
+        put(folder, "tokenizer.json", text);
+        snprintf(class, sizeof class, "{\"tokenizer_class\":\"%s\"}", made[i].class);
+        put(folder, "tokenizer_config.json", class);
+        rf_tokenizer *t = opened(folder);
+        char *decoded = rf_decode(t, ids, RF_COUNT(ids), 1, 0, NULL);
+        assert_string_equal(decoded, made[i].text);
+        rf_text_free(t, decoded);
+        rf_tokenizer_free(t);
     }
 }
 
@@ -496,6 +531,7 @@ int main(void)
         cmocka_unit_test(special_tokens_map),
         cmocka_unit_test(bad_settings_are_refused),
         cmocka_unit_test(a_folder_of_tokenizer_json),
+        cmocka_unit_test(the_decoder_of_tokenizer_json),
         cmocka_unit_test(other_parts_are_refused_by_name),
         cmocka_unit_test(added_tokens_follow_the_vocabulary),
         cmocka_unit_test(saved_folders_open_again),

@@ -131,7 +131,7 @@ static const rf_change in_tokens[] = {{" .", "."},   {" ?", "?"},     {" !", "!"
                                       {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
 
 /* As in transformers 5: each token after the first is joined ("##" removed) or gets a space before it; then its own
- * text is cleaned up, token by token (" ." becomes "." and so on). */
+ * text is cleaned up, token by token (" ." becomes "." and so on). The decoder of a tokenizer.json may differ. */
 char *rf__wordpiece_decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool skip, size_t *size)
 {
     const rf_wordpiece *t = rf__as_wordpiece(any);
@@ -145,11 +145,11 @@ char *rf__wordpiece_decode(const rf_tokenizer *any, const int32_t id[], size_t n
         if (!token || (skip && rf_tokenizer_is_special(any, id[i]))) continue;
         size_t bytes = rf__vocab_token_size(&t->vocab, id[i]);
         char *to = text + used;
-        const bool glued = tokens && bytes >= 2 && token[0] == '#' && token[1] == '#';
+        const bool glued = !t->apart && tokens && bytes >= 2 && token[0] == '#' && token[1] == '#';
         if (tokens++ && !glued) *to++ = ' ';
         memcpy(to, token + (glued ? 2 : 0), bytes - (glued ? 2 : 0));
         bytes = (size_t)(to - text) - used + bytes - (glued ? 2 : 0);
-        used += rf__replace_all(text + used, bytes, in_tokens, RF_COUNT(in_tokens));
+        used += t->uncleaned ? bytes : rf__replace_all(text + used, bytes, in_tokens, RF_COUNT(in_tokens));
     }
     text[used] = 0;
     *size = used;
@@ -255,6 +255,7 @@ rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_
     t->vocab = *vocab;
     *o = *options;
     any->n = t->vocab.n;
+    t->apart = parts->apart, t->uncleaned = parts->uncleaned;
     rf__normal_init(&t->normal, o);
     any->slow = o->rules == RF_RULES_PYTHON || o->rules == RF_RULES_WOBERT;
     if (any->slow && t->normal.lowercase) any->lower = &t->normal.unicode;

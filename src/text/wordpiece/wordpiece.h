@@ -109,6 +109,7 @@ typedef struct rf_wordpiece {
     rf_tokenizer_options options;       /* strings are ours                                                           */
     rf_vocab vocab;
     rf_normal normal;
+    bool apart, uncleaned;              /* decoding: ## is kept; blanks before punctuation are kept                  */
 } rf_wordpiece;
 
 /* ---- words put into an encoding (wordpiece.c) -------------------------------------------------------------------- */

@@ -147,6 +147,23 @@ static rf_status check_template(source *s)
     return RF_OK;
 }
 
+/* The decoder: WordPiece, or null, with which tokenizers puts a blank between tokens and removes nothing. */
+static rf_status read_decoder(source *s)
+{
+    const json_t *x = json_object_get(s->f->fast, "decoder");
+    const char *prefix = json_string_value(json_object_get(x, "prefix"));
+    int clean = 1;
+    s->f->parts.apart = s->f->parts.uncleaned = !x || json_is_null(x);
+    if (s->f->parts.apart) return RF_OK;
+    rf_status status = expect_type(s, "decoder", "WordPiece");
+    if (!status && prefix && strcmp(prefix, "##") != 0)
+        status = rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: decoder: prefix: expected ##, got %.20s", s->f->fast_path,
+                         rf__printable(prefix).text);
+    if (!status) status = rf__folder_flag(s->f, s->f->fast_path, x, "cleanup", 1, &clean);
+    s->f->parts.uncleaned = !clean;
+    return status;
+}
+
 static rf_status check_parts(source *s)
 {
     rf_status status = expect_type(s, "model", "WordPiece");
@@ -154,6 +171,7 @@ static rf_status check_parts(source *s)
     if (!status) status = expect_type(s, "normalizer", "BertNormalizer");
     if (!status) status = expect_type(s, "pre_tokenizer", "BertPreTokenizer");
     if (!status) status = check_template(s);
+    if (!status) status = read_decoder(s);
     if (status) return status;
     const json_t *model = json_object_get(s->f->fast, "model");
     const json_t *longest = json_object_get(model, "max_input_chars_per_word");

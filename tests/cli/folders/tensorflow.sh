@@ -94,7 +94,8 @@ holds out 'mlm_head  yes'
 rm -r bad && cp -r "$golden/tensorflow/$char" bad && chmod -R u+w bad && rm bad/bert_config.json
 expect 3 'bad: expected bert_config.json beside bert_model.ckpt.index, got none' "$program" info bad
 mkdir other && cp "$golden/models/plain/config.json" other
-for file in 'tf_model.h5.index.json:Keras in shards' 'model.weights.h5:Keras 3' flax_model.msgpack:Flax model_state.pdparams:PaddlePaddle; do
+for file in 'tf_model.h5.index.json:Keras in shards' 'model.weights.h5:Keras 3' flax_model.msgpack:Flax model_state.pdparams:PaddlePaddle \
+    'esmc_300m_2024_12_v0.pth:weights of the package esm'; do
     touch "other/${file%%:*}"
     expect 3 "expected weights of safetensors, PyTorch, TensorFlow 1 or tf_model.h5, got ${file%%:*} .${file#*:}., which is not read; " "$program" convert other x
     rm "other/${file%%:*}"
