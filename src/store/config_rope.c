@@ -139,6 +139,7 @@ static rf_status read_object(const rf_ctx *ctx, const char *file, const json_t *
     return status;
 }
 
+/* With both objects, transformers uses only rope_scaling, unless it is empty. */
 rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     static const char *const names[] = {"rope_scaling", "rope_parameters"};
@@ -147,6 +148,7 @@ rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t
     for (size_t i = 0; i < RF_COUNT(names) && !status; i++) {
         const json_t *o = json_object_get(root, names[i]);
         if (!o || json_is_null(o)) continue;
+        if (i && json_object_size(json_object_get(root, names[0]))) continue;
         status = json_is_object(o) ? read_object(ctx, file, o, c, why) : wrong(file, names[i], "an object", why);
     }
     const json_t *bases = json_object_get(root, "rope_theta_per_layer");

@@ -241,9 +241,34 @@ static void allocations_fail(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, write_and_read, folder), 0);
 }
 
+/* transformers 5 replaces rope_parameters, with its rope_theta, by rope_scaling (convert_rope_params_to_dict). */
+static void rope_scaling_replaces_rope_parameters(void **state)
+{
+    (void)state;
+#define PARAMETERS "\"rope_parameters\":{\"rope_type\":\"yarn\",\"factor\":2.0,\"rope_theta\":500.0}"
+    static const struct { const char *json; rf_rope_type type; double factor, theta; } made[] = {
+        {"{" PARAMETERS ",\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":4.0}}", RF_ROPE_LINEAR, 4, 10000},
+        {"{" PARAMETERS ",\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":4.0,\"rope_theta\":70.0}}",
+         RF_ROPE_LINEAR, 4, 70},
+        {"{" PARAMETERS ",\"rope_scaling\":{\"rope_type\":\"default\"}}", RF_ROPE_DEFAULT, 0, 10000},
+        {"{" PARAMETERS ",\"rope_scaling\":{}}", RF_ROPE_YARN, 2, 500},
+        {"{" PARAMETERS ",\"rope_scaling\":null}", RF_ROPE_YARN, 2, 500},
+    };
+#undef PARAMETERS
+    for (size_t i = 0; i < RF_COUNT(made); i++) {
+        rf_config c;
+        rf_error why = {0};
+        if (rf_config_parse(ctx, made[i].json, strlen(made[i].json), "c", &c, &why)) fail_msg("%s", why.text);
+        assert_int_equal(c.rope_scaling.rope_type, made[i].type);
+        if (made[i].factor > 0) assert_true(c.rope_scaling.factor == made[i].factor);
+        assert_true(c.rope_theta == made[i].theta);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rope_scaling_replaces_rope_parameters),
         cmocka_unit_test(defaults),   cmocka_unit_test(parameters), cmocka_unit_test(values),
         cmocka_unit_test(ranges),     cmocka_unit_test(relatives),  cmocka_unit_test(round_trip),
         cmocka_unit_test(allocations_fail), cmocka_unit_test(arrays_are_not_left),
