@@ -133,7 +133,7 @@ expect 2 'temperature' "$program" generate -m whole --temperature 0 'the'
 expect 2 '--prompt_file, TEXT: expected one of them, got both' "$program" generate -m whole --prompt_file prompt 'the'
 expect 4 'nowhere' "$program" generate -m whole --prompt_file nowhere
 printf 'fine\n\377\n' > bad
-input=bad expect 3 'line 2' "$program" generate -m whole -n 2
+input=bad expect 3 'standard input:2: ' "$program" generate -m whole -n 2
 
 # A prompt that comes again gets another sample; the first is the one it has alone, whatever stands beside it.
 expect 0 '' "$program" generate -m whole -n 30 --temperature 5 --seed 3 'the old river'

@@ -74,7 +74,7 @@ expect 3 'short: expected 3 lines, one for every segment, as in ref, got 1' "$pr
 : > empty
 expect 3 'empty: expected a line' "$program" bleu ref -i empty
 printf 'a\nb\377\nc\n' > bad
-expect 3 'bad.*line 2.*UTF-8' "$program" bleu ref -i bad
+expect 3 'bad:2: .*UTF-8' "$program" bleu ref -i bad
 expect 4 'none.*No such file' "$program" bleu none -i sys
 expect 2 'expected bleu, chrf, chrf' "$program" bleu --metrics bleu,meteor ref -i sys
 expect 2 'one of them at a time' "$program" bleu --confidence --paired-bs ref -i sys other
