@@ -1,12 +1,12 @@
-"""serve_http.py PROGRAM [WORD]... — requests that are slow, large, unclear or wrong; run by serve_http.sh."""
+"""serve_http.py PROGRAM [WORD]... — requests that are slow, large or ambiguous; run by serve_http.sh."""
 import json
 import select
 import socket
 import sys
 import time
 
-from serve_client import (SANITIZED, Server, TEXT, embed, expect, long_text, main, request, same_as_before,
-                          status, test)
+from serve_client import (SANITIZED, Server, TEXT, embed, expect, long_text, main, request, same_as_before, status,
+                          test)
 
 program = sys.argv[1]
 
@@ -99,6 +99,22 @@ def s3_large_headers_are_refused():
             expect(a is None or a.status == 431, n, a)
         status(s.ask("GET", "/ping?" + "a" * 8000), 200)
         same_as_before(s, before)
+
+
+@test
+def large_bodies_leave_a_worker_to_others():
+    large = request("POST", "/tokenize", {"inputs": "the river [MASK] " * 110000})
+    with Server(program, "-m", "model") as s:
+        before, many = embed(s), [s.connect() for _ in range(6)]
+        for c in many:
+            c.send(large)
+        select.select([c.socket for c in many], [], [])       # one is answered: all bodies have come
+        same_as_before(s, before)
+        answered = sum(bool(select.select([c.socket], [], [], 0)[0]) for c in many)
+        expect(answered <= 3, "large ones that were answered first:", answered)
+        first = many[0].read()
+        for c in many[1:]:
+            expect(c.read().body == first.body, "the answers differ")
 
 
 # ---- S4: framing -----------------------------------------------------------------------------------------------------
@@ -246,391 +262,7 @@ def methods_head_options_cors():
             expect("access-control-allow-origin" in s.post(path, {"inputs": "a"}).headers, "an answer without CORS")
 
 
-# ---- S5 to S9: bodies and paths --------------------------------------------------------------------------------------
-
-@test
-def s5_numbers_out_of_range_are_refused_by_name():
-    with Server(program, "-m", "causal", "-m", "model") as s:
-        api, seen = s.ask("GET", "/openapi.json").json(), 0
-        for path, methods in api["paths"].items():
-            if "post" not in methods or path == "/":
-                continue
-            schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
-            seen += numbers_of(s, path, schema, [])
-        expect(seen > 50, "numbers tried:", seen)
-        for most in ("9223372036854775808", "9223372036854775807", "4097"):
-            a = status(s.post("/v1/completions", b'{"prompt":"the","max_tokens":%s}' % most.encode()), 400)
-            expect("`max_tokens`" in a.body.decode(), a)
-
-
-VALUES = ["1e999", "-1e999", "-1", "9223372036854775808", "9223372036854775807", "-9223372036854775808", "1e300",
-          "NaN", "Infinity", "0x10", '"1"', "true", "[]", "{}", "1.5e-320"]
-
-
-def json_on_openai(path, value):
-    return path in OPENAI and value not in ("NaN", "Infinity", "0x10")
-
-
-def some_of(schema):
-    """A value that the schema allows."""
-    if "oneOf" in schema:
-        return some_of(schema["oneOf"][0])
-    if schema.get("type") == "object":
-        return {k: some_of(schema["properties"][k]) for k in schema.get("required", [])}
-    if schema.get("type") == "array":
-        return [some_of(schema["items"])]
-    return 1 if schema.get("type") in ("integer", "number") else schema.get("enum", ["the"])[0]
-
-
-def numbers_of(s, path, schema, where):
-    seen = 0
-    for name, one in schema.get("properties", {}).items():
-        if one.get("type") == "object":
-            seen += numbers_of(s, path, one, [*where, (schema, name)])
-        if one.get("type") not in ("integer", "number"):
-            continue
-        for value in VALUES:
-            body = some_of(schema)
-            body[name] = "HERE"
-            for outer, member in reversed(where):
-                whole = some_of(outer)
-                whole[member] = body
-                body = whole
-            a = s.post(path, json.dumps(body).replace('"HERE"', value).encode())
-            fits = value in ("9223372036854775807", "1e300", "1.5e-320")
-            expect(a.status in (400, 422) or (fits and a.status in (200, 404, 424)), path, name, value, a)
-            named = a.status == 422 or (a.status == 400 and (json_on_openai(path, value) or value in ("1e999", "-1e999", "9223372036854775808")))
-            expect(not named or f"`{name}`" in a.body.decode() or fits, path, name, value, a)
-            seen += 1
-    return seen
-
-
-OPENAI = ("/v1/embeddings", "/v1/completions")
-BAD_JSON = [b"", b" ", b"nul", b"{", b"[]", b'"a"', b"{]", b'{"inputs":"a"}}', b'{"inputs":"a"', b"{'inputs':'a'}",
-            b'{"inputs":"a",}', b'{"inputs":"a","inputs":"b"}', b'{"inputs":NaN}', b'{"inputs":1e999}',
-            b'{"inputs":"a","x":1e999}', b"[" * 100000, b'{"inputs":' + b"[" * 3000 + b"]" * 3000 + b"}",
-            b'{"a":' * 3000 + b"1" + b"}" * 3000, b'\xef\xbb\xbf{"inputs":"a"}', b'{"inputs":"\xff"}',
-            b'{"inputs":"\xc0\xaf"}', b'{"inputs":"\xed\xa0\x80"}', b'{"inputs":"\xf4\x90\x80\x80"}',
-            b'{"inputs":"\\u0000"}', b'{"inputs":"\\ud800"}', b'{"inputs":"\\udc00\\ud800"}', b'{"inputs":"a\x00b"}',
-            b'{"inputs":"a\nb"}', b'{"in\xffputs":"a"}', b'\x00{"inputs":"a"}', b'{"inputs":"a"}\x00']
-
-
-@test
-def s5_s6_bodies_that_are_not_json_are_400():
-    with Server(program, "-m", "model") as s:
-        before = embed(s)
-        for body in BAD_JSON:
-            a = status(s.post("/embed", body), 400)
-            expect("error" in a.json(), a)
-        status(s.post("/embed", b'{"inputs":"a","unknown":' + b"[" * 1000 + b"]" * 1000 + b"}"), 200)
-        status(s.post("/embed", b"inputs=a", ["Content-Type: application/x-www-form-urlencoded"]), 400)
-        status(s.post("/embed", {"inputs": TEXT}, ["Content-Type: text/plain"]), 200)
-        same_as_before(s, before)
-
-
-@test
-def s5_wrong_types_are_refused_by_name():
-    """With 422 as TEI does, on OpenAI's routes with 400 as OpenAI does."""
-    with Server(program, "-m", "model") as s:
-        for path, name, good in (("/embed", "inputs", "a"), ("/embed_all", "inputs", "a"), ("/tokenize", "inputs", "a"),
-                                 ("/v1/embeddings", "input", "a"), ("/decode", "ids", [1]),
-                                 ("/fill_mask", "inputs", "[MASK]")):
-            status(s.post(path, {name: good}), 200)
-            for bad in (None, True, 1, 1.5, {}, [None], [True], [1.5], [[["a"]]], ["a", 1], [["a"]]):
-                a = status(s.post(path, {name: bad}), 400 if path.startswith("/v1") else 422)
-                expect(f"`{name}`" in a.body.decode(), path, bad, a)
-
-
-@test
-def s7_limits_of_inputs():
-    with Server(program, "-m", "model") as s:
-        for bad, code in (([], 400), ("", 400), (["a", ""], 400), (["a"] * 33, 422), ([[1]] * 33, 422), ([[]], 422)):
-            status(s.post("/embed", {"inputs": bad}), code)
-        status(s.post("/embed", {"inputs": ["a"] * 32}), 200)
-        many = long_text(100)
-        status(s.post("/embed", {"inputs": many}), 200)
-        expect("64" in status(s.post("/embed", {"inputs": many, "truncate": False}), 422).body.decode(), "the limit")
-        for dimensions, code in ((0, 422), (33, 422), (32, 200), (1, 200)):
-            status(s.post("/embed", {"inputs": "a", "dimensions": dimensions}), code)
-    with Server(program, "-m", "model", "--no-auto-truncate") as s:
-        status(s.post("/embed", {"inputs": many}), 422)
-        status(s.post("/embed", {"inputs": many, "truncate": True}), 200)
-
-
-@test
-def s8_what_a_model_cannot_do_is_424():
-    """On OpenAI's routes 400, which their clients raise as BadRequestError."""
-    cases = {"model": {"/predict", "/rerank", "/v1/rerank", "/v1/completions", "/generate", "/translate", "/search"},
-             "causal": {"/embed_sparse", "/predict", "/rerank", "/fill_mask", "/translate", "/search"},
-             "pairs": {"/embed", "/embed_all", "/embed_sparse", "/similarity", "/v1/embeddings", "/fill_mask", "/v1/completions"},
-             "labels": {"/embed", "/embed_sparse", "/rerank", "/fill_mask", "/v1/completions", "/translate"},
-             "translate": {"/embed", "/embed_sparse", "/predict", "/rerank", "/fill_mask", "/v1/completions"}}
-    body = {"inputs": "a [MASK]", "input": "a", "query": "a", "texts": ["b"], "documents": ["b"], "prompt": "a",
-            "q": "a", "source": "en", "target": "de"}
-    own = {"/v1/completions": {"prompt": "a"}, "/v1/embeddings": {"input": "a"}, "/v1/rerank": {"query": "a", "documents": ["b"]},
-           "/similarity": {"inputs": {"source_sentence": "a", "sentences": ["b"]}}}
-    for model, paths in cases.items():
-        with Server(program, "-m", model) as s:
-            for path in sorted(paths):
-                a = status(s.post(path, own.get(path, body)), 400 if path in OPENAI else 424)
-                expect("error" in a.json() or "message" in a.json(), a)
-            status(s.post("/v1/embeddings", {"input": "a", "model": "other"}), 404)
-            status(s.post("/tokenize", {"inputs": "a"}), 200)
-    with Server(program, "-m", "labels") as s:
-        one, listed = (status(s.post("/predict", {"inputs": x}), 200).json() for x in ("a", ["a"]))
-        expect(one == listed, "a list of one text is a text, as TEI has it", one, listed)
-    with Server(program, "-m", "pairs") as s:
-        status(s.post("/rerank", {"query": "a", "texts": ["b", "c"]}), 200)
-
-
-@test
-def answers_name_their_tokens():
-    parts = {"source_sentence": "a", "sentences": ["the river"]}
-    cases = (("model", "/embed", {"inputs": "the river"}), ("model", "/embed_all", {"inputs": "the river"}),
-             ("model", "/embed_sparse", {"inputs": "the river"}), ("model", "/similarity", {"inputs": parts}),
-             ("model", "/v1/embeddings", {"input": "the river"}), ("model", "/fill_mask", {"inputs": "a [MASK]"}),
-             ("causal", "/generate", {"inputs": "a", "parameters": {"max_new_tokens": 2}}),
-             ("causal", "/v1/completions", {"prompt": "a", "max_tokens": 2}), ("labels", "/predict", {"inputs": "a"}),
-             ("pairs", "/rerank", {"query": "a", "texts": ["b"]}), ("translate", "/", {"inputs": "one two"}))
-    for model in sorted({c[0] for c in cases}):
-        with Server(program, "-m", model) as s:
-            before = 0
-            for _, path, body in (c for c in cases if c[0] == model):
-                a = status(s.post(path, body), 200)
-                expect(int(a.headers["x-compute-tokens"]) > 0, path, a)
-                s.wait_for(lambda s=s, n=before: s.metric("roformer_tokens_total") > n, "they are counted")
-                before = s.metric("roformer_tokens_total")
-    with Server(program, "-m", "model") as s:              # of requests that are computed together, each its own
-        texts = ["[MASK]", "the old [MASK]", "a river of [MASK] and more"]
-        alone = [s.post("/fill_mask", {"inputs": t}) for t in texts]
-        expect([int(a.headers["x-compute-tokens"]) for a in alone] == [len(s.post("/tokenize", {"inputs": t}).json()[0])
-                                                                       for t in texts], alone)
-
-
-@test
-def an_encoder_without_a_head_gives_vectors():
-    with Server(program, "-m", "encoder") as s:
-        a = status(s.post("/", {"inputs": TEXT}), 200).json()
-        expect(a == status(s.post("/embed", {"inputs": TEXT}), 200).json(), "POST / and /embed differ")
-        for path in "/fill_mask", "/embed_sparse":
-            expect("an encoder without a head" in status(s.post(path, {"inputs": "a"}), 424).json()["error"], path)
-        row = status(s.ask("GET", "/v1/models"), 200).json()["data"][0]
-        expect("fill-mask" not in row["can"] and "similarity" in row["can"], "a panel for what the model cannot do", row)
-        refused = status(s.post("/", {"inputs": TEXT, "parameters": {"truncation": True}}), 422).json()["error"]
-        expect("`truncation`" in refused, refused)
-
-
-@test
-def a_list_of_texts_is_a_batch_on_the_root():
-    with Server(program, "-m", "labels") as s:
-        one = [status(s.post("/", {"inputs": t}), 200).json()[0] for t in ("one", "two", "three")]
-        for n in 1, 2, 3:
-            a = status(s.post("/", {"inputs": ["one", "two", "three"][:n]}), 200).json()
-            expect(a == one[:n], n, a)
-        pair = status(s.post("/predict", {"inputs": ["one", "two"]}), 200).json()
-        a = status(s.post("/", {"inputs": [{"text": "one", "text_pair": "two"}, {"text": "one"}, ["one", "two"]]}), 200).json()
-        expect(a == [pair, one[0], pair], "pairs", a, pair)
-        expect(status(s.post("/", {"inputs": {"text": "one", "text_pair": "two"}}), 200).json() == [pair], "one pair")
-        for bad in ({"text": 1}, {"text": "a", "more": "b"}, [["a", "b", "c"]], [1], {}):
-            status(s.post("/", {"inputs": bad}), 422)
-
-
-@test
-def a_model_is_named_on_every_route():
-    with Server(program, "-m", "model", "-m", "other") as s:
-        first, second = [status(s.post("/embed", {"inputs": TEXT, "model": m}), 200).json() for m in ("model", "other")]
-        expect(first == status(s.post("/embed", {"inputs": TEXT}), 200).json() and first != second, "the models give the same vectors")
-        expect(status(s.post("/", {"inputs": "a [MASK]", "model": "other"}), 200).json() !=
-               status(s.post("/", {"inputs": "a [MASK]"}), 200).json(), "POST /")
-        for path, body in (("/embed", {"inputs": "a"}), ("/", {"inputs": "a"}), ("/tokenize", {"inputs": "a"}),
-                           ("/fill_mask", {"inputs": "a [MASK]"}), ("/decode", {"ids": [1]}), ("/embed_all", {"inputs": "a"})):
-            status(s.post(path, dict(body, model="nobody")), 404)
-
-
-@test
-def options_without_effect_are_refused_by_name():
-    with Server(program, "-m", "causal", "-m", "model") as s:
-        for name, value in (("num_beams", 2), ("max_length", 5), ("min_new_tokens", 3), ("no_repeat_ngram_size", 2),
-                            ("stop_sequences", ["a"]), ("eos_token_id", 3), ("bad_words_ids", [[1]])):
-            for path in "/generate", "/":
-                a = status(s.post(path, {"inputs": "the", "parameters": {name: value}}), 422).json()
-                expect(f"`{name}`" in a["error"], a)
-        status(s.post("/generate", {"inputs": "the", "parameters": {"num_beams": 1, "max_new_tokens": 2, "adapter_id": None}}), 200)
-        a = status(s.post("/generate", {"inputs": "the", "parameters": {"max_new_tokens": 5000}}), 422).json()
-        expect("`max_new_tokens`: expected at most 4096" in a["error"], a)
-        a = status(s.post("/fill_mask", {"model": "model", "inputs": "a [MASK]", "targets": ["zzzqqzz"]}), 422).json()
-        expect("`targets`" in a["error"], a)
-        a = status(s.post("/tokenize", b'{"inputs":"a\\u0000b"}'), 400).json()
-        expect("U+0000" in a["error"] and "JSON_" not in a["error"], a)
-        sampled = {"prompt": "the", "max_tokens": 8, "seed": 3, "temperature": 1.5}
-        texts = [status(s.post("/v1/completions", dict(sampled, **more)), 200).json()["choices"][0]["text"]
-                 for more in ({"top_k": 1}, {"min_p": 1}, {"temperature": 0})]
-        expect(texts[0] == texts[1] == texts[2], "top_k 1, min_p 1 and temperature 0 take the most likely token", texts)
-
-
-@test
-def members_of_other_servers_are_refused_by_name():
-    """OpenAI and Cohere refuse what they do not know; vLLM, Jina, Voyage and NVIDIA have members that change the answer."""
-    embed_all = ("input_type", "query"), ("task", "retrieval.query"), ("embedding_type", "binary"), ("output_dimension", 8), \
-        ("output_dtype", "int8"), ("late_chunking", True), ("normalized", False), ("truncate_prompt_tokens", 3), \
-        ("add_special_tokens", False), ("instruction", "a")
-    write = ("logit_bias", {"3": 1}), ("ignore_eos", True), ("min_tokens", 3), ("stop_token_ids", [3]), ("best_of", 2), \
-        ("response_format", {"type": "json_object"}), ("guided_regex", "a"), ("n_predict", 3), ("max_completion_tokens", 3)
-    rank = ("top_k", 1), ("return_embeddings", True), ("truncation", False), ("max_chunks_per_doc", 3), ("rank_fields", ["a"])
-    rows = (("/v1/embeddings", {"input": "a", "model": "model"}, embed_all), ("/v1/completions", {"prompt": "the", "max_tokens": 2}, write),
-            ("/v1/rerank", {"query": "a", "documents": ["b"], "model": "pairs"}, rank),
-            ("/v2/rerank", {"query": "a", "documents": ["b"], "model": "pairs"}, rank))
-    with Server(program, "-m", "causal", "-m", "model", "-m", "pairs") as s:
-        for path, body, members in rows:
-            status(s.post(path, dict(body, user="me", metadata={"a": "b"}, unknown=None)), 200)
-            for name, value in members:
-                a = status(s.post(path, {**body, name: value}), 400 if path in OPENAI else 422).json()
-                message = a["message"] if "rerank" in path else a["error"]["message"]
-                expect(f"`{name}`" in message, path, name, a)
-        raw, usual = (status(s.post("/v1/rerank", {"query": "a", "documents": ["b"], "model": "pairs", "raw_scores": raw}), 200)
-                      .json()["results"][0]["relevance_score"] for raw in (True, False))
-        expect(raw != usual, "raw scores", raw, usual)
-        status(s.post("/embed", {"inputs": "a", "model": "model", "unknown": 1}), 200)
-
-
-@test
-def documents_are_not_truncated_by_themselves():
-    long = {"query": "a", "documents": ["b", "b c d e f"]}
-    with Server(program, "-m", "pairs") as s:
-        whole = status(s.post("/v2/rerank", long), 200).json()["results"]
-        same = status(s.post("/v2/rerank", dict(long, max_tokens_per_doc=4096, max_chunks_per_doc=None)), 200).json()["results"]
-        expect(whole == same, "a limit that no document reaches", whole, same)
-        for path in "/v1/rerank", "/v2/rerank":
-            status(s.post(path, dict(long, documents=["b"], max_tokens_per_doc=3)), 200)
-            a = status(s.post(path, dict(long, max_tokens_per_doc=1)), 422).json()
-            expect("`max_tokens_per_doc`: expected at least the" in a["message"] and "of document 1, got 1" in a["message"], a)
-            a = status(s.post(path, dict(long, max_chunks_per_doc=10)), 422).json()
-            expect("`max_chunks_per_doc`" in a["message"], a)
-
-
-@test
-def a_completion_ends_before_its_stop_string():
-    with Server(program, "-m", "causal") as s:
-        ask = {"prompt": "the", "max_tokens": 40, "temperature": 0}
-        whole = status(s.post("/v1/completions", ask), 200).json()["choices"][0]
-        expect(whole["finish_reason"] == "length" and len(whole["text"]) > 12, whole)
-        text = whole["text"]
-        for stops in (text[5:7], text[3:9], [text[8:10], text[4:6]], [text[6:8] + "\u00e9", text[9:11]], text[:2]):
-            listed = [stops] if isinstance(stops, str) else stops
-            ends = [text.find(x) for x in listed if x in text]
-            expected = text[:min(ends)]
-            one = status(s.post("/v1/completions", dict(ask, stop=stops)), 200).json()["choices"][0]
-            expect((one["text"], one["finish_reason"]) == (expected, "stop"), stops, one, expected)
-            streamed = status(s.post("/v1/completions", dict(ask, stop=stops, stream=True)), 200).body.decode()
-            events = [json.loads(line[6:]) for line in streamed.split("\n") if line.startswith("data: {")]
-            expect("".join(e["choices"][0]["text"] for e in events) == expected, stops, streamed, expected)
-            expect(events[-1]["choices"][0]["finish_reason"] == "stop", events[-1])
-        whole = status(s.post("/v1/completions", dict(ask, stop=text[-3:] + "never", stream=True)), 200).body.decode()
-        events = [json.loads(line[6:]) for line in whole.split("\n") if line.startswith("data: {")]
-        expect("".join(e["choices"][0]["text"] for e in events) == text, "the end of a text that could become a stop string")
-
-
-def events_of(s, body):
-    """The events of a stream, and whether it has its end."""
-    lines = status(s.post("/v1/completions", dict(body, stream=True)), 200).body.decode().split("\n")
-    return [json.loads(line[6:]) for line in lines if line.startswith("data: {")], "data: [DONE]" in lines
-
-
-@test
-def a_stream_has_its_numbers_of_tokens_when_it_is_asked():
-    ask = {"prompt": "the", "max_tokens": 5, "temperature": 0}
-    with Server(program, "-m", "causal") as s:
-        usage = status(s.post("/v1/completions", ask), 200).json()["usage"]
-        events, whole = events_of(s, ask)
-        expect(whole and not any("usage" in e for e in events), events)
-        asked, whole = events_of(s, dict(ask, stream_options={"include_usage": True}))
-        expect(whole and asked[-1]["choices"] == [] and asked[-1]["usage"] == usage, asked[-1], usage)
-        expect(all(e["usage"] is None for e in asked[:-1]), asked)
-        expect([e["choices"] for e in asked[:-1]] == [e["choices"] for e in events], asked, events)
-        for bad in ({"include_usage": 1}, {"more": True}, 1):
-            status(s.post("/v1/completions", dict(ask, stream=True, stream_options=bad)), 400)
-        a = status(s.post("/v1/completions", dict(ask, stream_options={"include_usage": True})), 400)
-        expect("stream_options" in a.body.decode(), a)
-
-
-@test
-def one_model_by_its_name():
-    with Server(program, "-m", "model", "-m", "a/b=other", "--alias", "short=a/b") as s:
-        models = {m["id"]: m for m in s.ask("GET", "/v1/models").json()["data"]}
-        expect(set(models) == {"model", "a/b", "short"}, models)
-        for name in models:
-            for path in name, name.replace("/", "%2F"):
-                a = status(s.ask("GET", f"/v1/models/{path}"), 200).json()
-                expect(a == models[name], path, a, models[name])
-        for bad in ("nobody", "", "a", "model/", "a/b/c", "model%00", "x" * 5000, "../embed"):
-            status(s.ask("GET", f"/v1/models/{bad}"), 404)
-        expect(status(s.post("/v1/models/model", {}), 405).headers["allow"] == "GET", "the method")
-
-
-@test
-def json_under_the_type_of_a_form_is_json():
-    """`curl -d` says that its body is a form."""
-    typed = ["Content-Type: application/x-www-form-urlencoded"]
-    with Server(program, "-m", "translate", "--languages", "en:de") as s:
-        expected = status(s.post("/translate", {"q": "one two", "source": "en", "target": "de"}), 200).json()
-        found = s.post("/detect", {"q": "one two"}).json()[0]
-        for body in (b' {"q":"one two","source":"en","target":"de"}', b"q=one+two&source=en&target=de",
-                     b"q=one%20two&source=auto&target=de"):
-            a = status(s.post("/translate", body, typed), 200).json()
-            same = dict(expected, detectedLanguage=found) if b"auto" in body else expected
-            expect(a == same, body, a, same)
-        a = status(s.post("/translate", {"q": ["one two", "one"], "source": "auto", "target": "de"}), 200).json()
-        expect(a["detectedLanguage"][0] == found and len(a["detectedLanguage"]) == 2, a)
-        for bad in (b'{"q":"one"', b"", b"{", b"%7B"):
-            status(s.post("/translate", bad, typed), 400, 422)
-
-
-@test
-def special_tokens_in_a_text_are_text():
-    """As text-embeddings-inference: only those that the tokenizer adds are special, without a place."""
-    with Server(program, "-m", "model") as s:
-        text = "the [MASK] old"
-        tokens = status(s.post("/tokenize", {"inputs": text}), 200).json()[0]
-        expect([t["special"] for t in tokens] == [True] + [False] * (len(tokens) - 2) + [True], tokens)
-        expect(all(t["start"] is None and t["stop"] is None for t in (tokens[0], tokens[-1])), tokens)
-        mask = [t for t in tokens if t["text"] == "[MASK]"]
-        expect(len(mask) == 1 and text[mask[0]["start"]:mask[0]["stop"]] == "[MASK]", tokens)
-        plain = status(s.post("/tokenize", {"inputs": text, "add_special_tokens": False}), 200).json()[0]
-        expect(plain == tokens[1:-1], plain)
-
-
-@test
-def inputs_are_counted_by_what_is_asked():
-    with Server(program, "-m", "model", "-m", "labels", "-m", "pairs") as s:
-        status(s.post("/embed", {"inputs": ["a", "river", "the"]}), 200)
-        status(s.post("/v1/embeddings", {"input": "a"}), 200)
-        status(s.post("/embed_sparse", {"inputs": ["a", "river"]}), 200)
-        status(s.post("/fill_mask", {"inputs": "a [MASK]"}), 200)
-        status(s.post("/predict", {"inputs": [["a"], ["b"]], "model": "labels"}), 200)
-        status(s.post("/rerank", {"query": "a", "texts": ["b", "c", "d"], "model": "pairs"}), 200)
-        status(s.post("/embed", {"inputs": ["a", ""]}), 400)
-        for name, n in (("embed", 6), ("predict", 5)):
-            for what in ("count", "success", "duration_count", "tokenization_duration_count", "queue_duration_count",
-                         "inference_duration_count"):
-                s.wait_for(lambda name=name, what=what, n=n: s.metric(f"te_{name}_{what}") == n, f"te_{name}_{what} is {n}")
-            expect(s.metric(f"te_{name}_duration_sum") > 0, name)
-
-
-@test
-def large_bodies_leave_a_worker_to_others():
-    large = request("POST", "/tokenize", {"inputs": "the river [MASK] " * 110000})
-    with Server(program, "-m", "model") as s:
-        before, many = embed(s), [s.connect() for _ in range(6)]
-        for c in many:
-            c.send(large)
-        select.select([c.socket for c in many], [], [])       # one is answered: all bodies have come
-        same_as_before(s, before)
-        answered = sum(bool(select.select([c.socket], [], [], 0)[0]) for c in many)
-        expect(answered <= 3, "large ones that were answered first:", answered)
-        first = many[0].read()
-        for c in many[1:]:
-            expect(c.read().body == first.body, "the answers differ")
-
+# ---- S9: paths -------------------------------------------------------------------------------------------------------
 
 @test
 def s9_only_the_routes_themselves_are_found():

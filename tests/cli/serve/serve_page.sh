@@ -3,16 +3,14 @@
 # shows: tools/page/check.py.
 . "$(dirname "$0")/../lib"
 . "$here/serve_models"
-"$program" serve --port 0 -m nowhere 2> err
-if grep -q 'got one without' err; then echo "SKIPPED: a program without libmicrohttpd"; exit 0; fi
-python=$(command -v python3) || { echo "SKIPPED: no python3"; exit 0; }
+serve_begin
 serve_models "$make_model" "$repository/tests/golden" || exit 1
 for model in token span; do
     mkdir $model
     cp "$repository/tests/golden/bert/$model/config.json" "$repository/tests/golden/bert/$model/model.safetensors" \
         "$repository/tests/golden/serving/vocab.txt" "$repository/tests/golden/serving/tokenizer_config.json" $model
 done
-PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1 "$python" "$here/serve_page.py" "$program" || fail serve_page.py
+serve_run serve_page
 
 expect 2 '--demo: expected neither --model .or ROFORMER_MODEL. nor --index' "$program" serve --port 0 --demo -m model
 done_testing
