@@ -8,7 +8,6 @@
  *     logits  = norm(act(h W_t + b_t)) word^T + b */
 #include "model/layers/bert_layer.h"
 
-
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
     RF_BERT_POOLED_HEADS,
@@ -35,8 +34,6 @@ static const rf_config_key keys[] = {
 /* JinaBERT (jina_bert.c) has the same model_type, and another value. */
 static const rf_config_sign signs[] = {{"feed_forward_type", "original", false, false}, {0}};
 
-static const char *const positions[] = {"absolute", NULL};
-
 const rf_family rf__family_bert = {
     .config = {.name = "bert",
                .model_type = "bert",
@@ -52,7 +49,6 @@ const rf_family rf__family_bert = {
     .head = heads,
     .spelling = rf__spelling_bert,
     .silent = rf__silent_bert,
-    .positions = positions,
     .norm = RF_NORM_LAYER,
     .footprint = rf__bert_footprint,
     RF_BERT_LAYER,

@@ -148,6 +148,4 @@ const rf_silent rf__esm_silent[] = {
     {0},
 };
 
-const char *const rf__esm_positions[] = {"rotary", NULL};
-
 const rf_family rf__family_esm = {RF_ESM("esm", "ESM-2", NULL)};

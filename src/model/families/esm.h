@@ -48,7 +48,7 @@
                .read = read_config, .write = rf__esm_write, .class = rf__esm_classes, .position = "rotary",            \
                .one_width = true, .elsewhere = where},                                                                 \
     .prefix = "esm.", .embedding = rf__esm_embedding, .layer = layer, .head = rf__esm_heads,                           \
-    .spelling = rf__esm_spelling, .silent = rf__esm_silent, .positions = rf__esm_positions, .norm = RF_NORM_LAYER,     \
+    .spelling = rf__esm_spelling, .silent = rf__esm_silent, .norm = RF_NORM_LAYER,                                     \
     RF_BERT_LAYER_OF(rf__esm_embed), .finish = rf__bert_finish, .footprint = footprint
 
 extern const rf_family_row rf__esm_embedding[];
@@ -56,7 +56,6 @@ extern const rf_head_row rf__esm_heads[];
 extern const rf_class_row rf__esm_classes[];
 extern const rf_spelling rf__esm_spelling[];
 extern const rf_silent rf__esm_silent[];
-extern const char *const rf__esm_positions[];
 
 /* Requires rotary positions, and the id of <mask> with token_dropout. */
 rf_status rf__esm_read(const char *file, const json_t *root, rf_config *c, rf_error *why);

@@ -55,12 +55,7 @@ static const rf_head_row heads[] = {
 };
 
 static const rf_class_row classes[] = {
-    {RF_HEAD_MLM, "EsmcForMaskedLM", false, false},
-    {RF_HEAD_SEQUENCE, "EsmcForSequenceClassification", false, false},
-    {RF_HEAD_TOKEN, "EsmcForTokenClassification", false, false},
-    {RF_HEAD_SPAN, "EsmcForQuestionAnswering", false, true},
-    {RF_HEAD_CHOICE, "EsmcForMultipleChoice", false, true},
-    {RF_HEAD_EMBED, "EsmcForSentenceEmbedding", false, true},
+    RF_BERT_CLASSES_WITH("Esmc", RF_HEAD_SEQUENCE, true),
     {RF_HEAD_MLM, "EsmcModel", false, false},
     {0},
 };
@@ -141,9 +136,7 @@ const rf_family rf__family_esmc = {
     .gated = true,
     .gate = RF_GATE_FIRST,
     .head = heads,
-    .spelling = rf__llama_spelling,
     .silent = rf__llama_silent,
-    .positions = rf__llama_positions,
     .finish = rf__bert_finish,
     .footprint = rf__head_norms_footprint,
     .embedding = embedding,

@@ -30,12 +30,7 @@ static const rf_head_row heads[] = {
 };
 
 static const rf_class_row classes[] = {
-    {RF_HEAD_MLM, "EuroBertForMaskedLM", false, false},
-    {RF_HEAD_SEQUENCE, "EuroBertForSequenceClassification", false, false},
-    {RF_HEAD_TOKEN, "EuroBertForTokenClassification", false, false},
-    {RF_HEAD_SPAN, "EuroBertForQuestionAnswering", false, true},
-    {RF_HEAD_CHOICE, "EuroBertForMultipleChoice", false, true},
-    {RF_HEAD_EMBED, "EuroBertForSentenceEmbedding", false, true},
+    RF_BERT_CLASSES_WITH("EuroBert", RF_HEAD_SEQUENCE, true),
     {RF_HEAD_MLM, "EuroBertModel", false, false},
     {0},
 };

@@ -192,8 +192,6 @@ static void write_config(const rf_config *c, json_t **more)
 }
 
 static const rf_silent silent[] = {{"cls.predictions.decoder.weight", "tie_word_embeddings"}, {0}};
-static const rf_spelling spelling[] = {{0}};
-static const char *const positions[] = {"rotary", NULL};
 
 const rf_family rf__family_gau_alpha = {
     .config = {.name = "gau_alpha",
@@ -214,9 +212,7 @@ const rf_family rf__family_gau_alpha = {
     .embedding = embedding,
     .layer = layer,
     .head = heads,
-    .spelling = spelling,
     .silent = silent,
-    .positions = positions,
     .norm = RF_NORM_RMS,
     .embedding_size = sizeof(rf_bert_embedding),
     .layer_size = sizeof(layer_weights),

@@ -61,12 +61,7 @@ static const rf_head_row heads[] = {
 };
 
 static const rf_class_row classes[] = {
-    {RF_HEAD_MLM, "GteForMaskedLM", false, false},
-    {RF_HEAD_POOLED, "GteForSequenceClassification", false, false},
-    {RF_HEAD_TOKEN, "GteForTokenClassification", false, false},
-    {RF_HEAD_SPAN, "GteForQuestionAnswering", false, true},
-    {RF_HEAD_CHOICE, "GteForMultipleChoice", false, true},
-    {RF_HEAD_EMBED, "GteForSentenceEmbedding", false, true},
+    RF_BERT_CLASSES_WITH("Gte", RF_HEAD_POOLED, true),
     {RF_HEAD_MLM, "GteModel", false, false},
     {0},
 };
@@ -147,8 +142,6 @@ static const rf_silent silent[] = {
     {0},
 };
 
-static const char *const positions[] = {"rotary", NULL};
-
 const rf_family rf__family_gte = {
     .config = {.name = "gte",
                .model_type = "gte",
@@ -170,7 +163,6 @@ const rf_family rf__family_gte = {
     .head = heads,
     .spelling = spelling,
     .silent = silent,
-    .positions = positions,
     .norm = RF_NORM_LAYER,
     .footprint = rf__gated_footprint,
     RF_BERT_LAYER,

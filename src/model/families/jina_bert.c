@@ -71,8 +71,6 @@ rf_status rf__jina_bert_read(const char *file, const json_t *root, rf_config *c,
                    rf__config_act_name(c->hidden_act));
 }
 
-const char *const rf__jina_bert_positions[] = {"alibi", NULL};
-
 const rf_family rf__family_jina_bert = {
     RF_JINA_BERT("jina_bert", "JinaBERT", "jina-bert-implementation", false, NULL),
     .gate = RF_GATE_FIRST,

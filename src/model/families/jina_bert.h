@@ -18,14 +18,13 @@
                             "the code that `auto_map` of a published folder names, " where "."},                       \
     .prefix = "bert.", .gated = true, .embedding = rf__rows_bert_embedding, .layer = layer,                            \
     .head = rf__jina_bert_heads, .spelling = rf__spelling_bert, .silent = rf__silent_bert,                             \
-    .positions = rf__jina_bert_positions, .norm = RF_NORM_LAYER, RF_BERT_LAYER
+    .norm = RF_NORM_LAYER, RF_BERT_LAYER
 
 extern const rf_head_row rf__jina_bert_heads[];
 extern const rf_class_row rf__jina_bert_classes[];
 extern const rf_config_sign rf__jina_bert_signs[];
 extern const rf_config_key rf__jina_bert_keys[];
 extern const rf_known_key rf__jina_bert_known[];
-extern const char *const rf__jina_bert_positions[];
 
 /* The published gate always uses GELU, while the head for masked tokens uses hidden_act. Here both use the same
  * function, so hidden_act must be gelu. */

@@ -67,7 +67,6 @@
 /* The same for models that are always causal. */
 #define RF_LLAMA_CAUSAL RF_CONFIG_KEY(is_decoder, TRUTH, 1, 1, 1, RF_KEY_OURS)
 
-
 /* Rows of `known` that every causal model has, and those that only Qwen's models have. */
 #define RF_LLAMA_KNOWN                                                                                                 \
     RF_ONLY("is_causal", "true", "tokens see earlier ones alone"),                                                     \
@@ -89,7 +88,7 @@
 /* The part of a family's row that all have. */
 #define RF_LLAMA_LAYER(heads, memory)                                                                                  \
     .prefix = "model.", .layers = "layers.", .gated = true, .gate = RF_GATE_FIRST, .head = heads,                      \
-    .spelling = rf__llama_spelling, .silent = rf__llama_silent, .positions = rf__llama_positions,                      \
-    .finish = rf__bert_finish, .footprint = memory, .embedding = embedding, .layer = layer, RF_BERT_LAYER
+    .silent = rf__llama_silent, .finish = rf__bert_finish, .footprint = memory, .embedding = embedding,                \
+    .layer = layer, RF_BERT_LAYER
 
 #endif

@@ -23,7 +23,6 @@ static const rf_config_sign signs[] = {
     {0},
 };
 static const rf_config_key keys[] = {RF_SEQ2SEQ_KEYS(1024, 12, 16, 4096, 58101, 58100, 0, 0)};
-static const char *const positions[] = {"sinusoidal_halves", NULL};
 
 const rf_family rf__family_marian = {
     .config = {.name = "marian",
@@ -37,6 +36,5 @@ const rf_family rf__family_marian = {
                .pairs = true,
                .act = "activation_function"},
     .head = heads,
-    .positions = positions,
     RF_SEQ2SEQ,
 };

@@ -201,8 +201,6 @@ static void write_config(const rf_config *c, json_t **more)
 }
 
 static const rf_silent silent[] = {{"decoder.weight", "tie_word_embeddings"}, {0}};
-static const rf_spelling spelling[] = {{0}};
-static const char *const positions[] = {"rotary", NULL};
 
 const rf_family rf__family_modernbert = {
     .config = {.name = "modernbert",
@@ -225,9 +223,7 @@ const rf_family rf__family_modernbert = {
     .embedding = embedding,
     .layer = layer,
     .head = heads,
-    .spelling = spelling,
     .silent = silent,
-    .positions = positions,
     .norm = RF_NORM_LAYER,
     RF_BERT_LAYER,
     .finish = rf__bert_finish,

@@ -76,8 +76,6 @@ static const rf_silent silent[] = {
     {0},
 };
 
-static const char *const positions[] = {"mpnet", NULL};
-
 const rf_family rf__family_mpnet = {
     .config = {.name = "mpnet",
                .model_type = "mpnet",
@@ -92,7 +90,6 @@ const rf_family rf__family_mpnet = {
     .head = heads,
     .spelling = spelling,
     .silent = silent,
-    .positions = positions,
     .norm = RF_NORM_LAYER,
     .footprint = rf__bert_footprint,
     RF_BERT_LAYER,

@@ -120,8 +120,6 @@ static rf_footprint footprint(const rf_config *c, bool bf16)
 }
 
 static const rf_silent silent[] = {{"freqs_cis", NULL}, {0}};
-static const rf_spelling spelling[] = {{0}};
-static const char *const positions[] = {"rotary", NULL};
 
 const rf_family rf__family_neobert = {
     .config = {.name = "neobert",
@@ -144,9 +142,7 @@ const rf_family rf__family_neobert = {
     .embedding = embedding,
     .layer = layer,
     .head = heads,
-    .spelling = spelling,
     .silent = silent,
-    .positions = positions,
     .norm = RF_NORM_RMS,
     RF_BERT_LAYER,
     .finish = rf__bert_finish,

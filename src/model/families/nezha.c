@@ -7,7 +7,6 @@
  *     logits     = norm(act(h W_t + b_t)) word^T + b */
 #include "model/layers/bert_layer.h"
 
-
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
     RF_BERT_POOLED_HEADS,
@@ -33,8 +32,6 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-static const char *const positions[] = {"nezha", NULL};
-
 const rf_family rf__family_nezha = {
     .config = {.name = "nezha",
                .model_type = "nezha",
@@ -50,7 +47,6 @@ const rf_family rf__family_nezha = {
     .head = heads,
     .spelling = rf__spelling_bert,
     .silent = rf__silent_bert,
-    .positions = positions,
     .norm = RF_NORM_LAYER,
     .footprint = rf__bert_footprint,
     RF_BERT_LAYER,

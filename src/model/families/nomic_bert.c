@@ -52,12 +52,7 @@ static const rf_head_row heads[] = {
 };
 
 static const rf_class_row classes[] = {
-    {RF_HEAD_MLM, "NomicBertForMaskedLM", false, false},
-    {RF_HEAD_POOLED, "NomicBertForSequenceClassification", false, false},
-    {RF_HEAD_TOKEN, "NomicBertForTokenClassification", false, false},
-    {RF_HEAD_SPAN, "NomicBertForQuestionAnswering", false, true},
-    {RF_HEAD_CHOICE, "NomicBertForMultipleChoice", false, true},
-    {RF_HEAD_EMBED, "NomicBertForSentenceEmbedding", false, true},
+    RF_BERT_CLASSES_WITH("NomicBert", RF_HEAD_POOLED, true),
     {RF_HEAD_MLM, "NomicBertForCausalLM", true, true},
     {RF_HEAD_MLM, "NomicBertForPreTraining", false, false},
     {RF_HEAD_MLM, "NomicBertModel", false, false},
@@ -203,7 +198,6 @@ static const rf_silent silent[] = {
 };
 
 static const rf_spelling spelling[] = {{"cls.predictions.bias", "cls.predictions.decoder.bias", false}, {0}};
-static const char *const positions[] = {"rotary", NULL};
 
 const rf_family rf__family_nomic_bert = {
     .config = {.name = "nomic_bert",
@@ -228,7 +222,6 @@ const rf_family rf__family_nomic_bert = {
     .head = heads,
     .spelling = spelling,
     .silent = silent,
-    .positions = positions,
     .norm = RF_NORM_LAYER,
     .footprint = rf__gated_footprint,
     RF_BERT_LAYER,

@@ -37,8 +37,6 @@ static const rf_silent silent[] = {
     {0},
 };
 
-static const char *const positions[] = {"absolute", NULL};
-
 #define RF_ROBERTA_KEYS(vocabulary)                                                                                    \
     RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),                                                                   \
     RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),                                                                     \
@@ -51,6 +49,6 @@ static const char *const positions[] = {"absolute", NULL};
     .config = {.name = name_, .model_type = type, .title = title_, .key = keys, .class = classes,                      \
                .position = "absolute", .one_width = true},                                                             \
     .prefix = "roberta.", .embedding = embedding, .layer = rf__rows_bert_layer, .head = heads, .spelling = spelling,   \
-    .silent = silent, .positions = positions, .norm = RF_NORM_LAYER, .footprint = rf__bert_footprint, RF_BERT_LAYER
+    .silent = silent, .norm = RF_NORM_LAYER, .footprint = rf__bert_footprint, RF_BERT_LAYER
 
 #endif

@@ -78,6 +78,7 @@ const rf_family rf__family_roformer = {
                .sign = signs,
                .class = classes,
                .position = "rotary"},
+    .any_position = true,
     .prefix = "roformer.",
     .embedding = embedding,
     .layer = rf__rows_bert_layer,

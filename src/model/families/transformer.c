@@ -30,6 +30,7 @@ const rf_family rf__family_transformer = {
                .usual_act = RF_ACT_RELU,
                .elsewhere = "transformers has no class for model_type `transformer`; the names of tensors and keys are "
                             "those of its MarianMTModel."},
+    .any_position = true,
     .head = heads,
     RF_SEQ2SEQ,
 };

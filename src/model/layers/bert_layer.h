@@ -77,13 +77,15 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_FIRST, rf__rows_dense, rf__head_dense},        \
     {RF_HEAD_CHOICE, RF_HEAD_INPUT_SUMMARY, rf__rows_choice, rf__head_plain}
 
-/* transformers' classes whose names differ only by the family; `text` is the head for texts. */
-#define RF_BERT_CLASSES(family, text)                                         \
+/* transformers' classes whose names differ only by the family; `text` is the head for texts. own: transformers has no
+ * classes for answers and choices, and the names are this project's own. */
+#define RF_BERT_CLASSES(family, text) RF_BERT_CLASSES_WITH(family, text, false)
+#define RF_BERT_CLASSES_WITH(family, text, own)                               \
     {RF_HEAD_MLM, family "ForMaskedLM", false, false},                        \
     {text, family "ForSequenceClassification", false, false},                 \
     {RF_HEAD_TOKEN, family "ForTokenClassification", false, false},           \
-    {RF_HEAD_SPAN, family "ForQuestionAnswering", false, false},              \
-    {RF_HEAD_CHOICE, family "ForMultipleChoice", false, false},               \
+    {RF_HEAD_SPAN, family "ForQuestionAnswering", false, own},                \
+    {RF_HEAD_CHOICE, family "ForMultipleChoice", false, own},                 \
     {RF_HEAD_EMBED, family "ForSentenceEmbedding", false, true}
 
 /* The rows of a layer with biases and norms, of embeddings without vectors of positions; of the pooler, and of a dense

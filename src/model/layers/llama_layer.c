@@ -23,14 +23,12 @@ const rf_head_row rf__llama_heads[] = {
     {0},
 };
 
-const rf_spelling rf__llama_spelling[] = {{0}};
 const rf_silent rf__llama_silent[] = {
     {"lm_head.weight", "tie_word_embeddings"},
     {"layers.*.self_attn.rotary_emb.inv_freq", NULL},           /* transformers computes them                         */
     {"rotary_emb.inv_freq", NULL},
     {0},
 };
-const char *const rf__llama_positions[] = {"rotary", NULL};
 
 /* As with norms before sub-layers and a gate, but for the widths of queries, keys and values (there 3C, and C of the
  * result of attention), which are kept once more where they have norms. */

@@ -5,9 +5,7 @@
 #include "model/family.h"
 
 extern const rf_head_row rf__llama_heads[];
-extern const rf_spelling rf__llama_spelling[];
 extern const rf_silent rf__llama_silent[];
-extern const char *const rf__llama_positions[];
 
 rf_footprint rf__llama_footprint(const rf_config *c, bool bf16);
 rf_footprint rf__head_norms_footprint(const rf_config *c, bool bf16);       /* ... with norms of queries and keys     */
