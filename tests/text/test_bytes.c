@@ -1,8 +1,6 @@
 /* Bytes: every text is decoded to itself, offsets are those of characters, invalid UTF-8 is decoded like the WHATWG's
  * decoder, special and added tokens as in other tokenizers, valid and rejected folders. */
-#include "one_context.h"
-
-#include "roformer/tokenizer.h"
+#include "small_units.h"
 
 enum { BYTE = 5, SIZE = 261, CLS = 2, SEP = 3, MASK = 4 };
 
@@ -12,12 +10,6 @@ static rf_tokenizer *made(void)
     rf_error why = {0};
     if (rf_tokenizer_make(ctx, "bytes", &t, &why)) fail_msg("%s", why.text);
     return t;
-}
-
-static void encode(const rf_tokenizer *t, const char *text, size_t size, int flags, rf_encoding *e)
-{
-    rf_error why = {0};
-    if (rf_encode(t, text, size, NULL, 0, 0, flags, e, NULL, &why)) fail_msg("%s", why.text);
 }
 
 static void ids_names_and_offsets(void **state)
@@ -31,23 +23,14 @@ static void ids_names_and_offsets(void **state)
     rf_encoding e;
     rf_encoding_init(&e, ctx);
     encode(t, text, sizeof text - 1, 0, &e);
-    assert_int_equal(e.n, RF_COUNT(id));
-    for (size_t i = 0; i < e.n; i++) {
-        assert_int_equal(e.id[i], id[i]);
-        assert_int_equal(e.start[i], start[i]);
-        assert_int_equal(e.end[i], end[i]);
-        assert_string_equal(rf_tokenizer_token(t, e.id[i]), name[i]);
-        assert_int_equal(rf_tokenizer_id(t, name[i]), id[i]);
-        assert_int_equal(rf_tokenizer_continues(t, e.id[i]), i == 3);
-    }
+    has_units(t, &e, &(units){RF_COUNT(id), id, start, end, name});
+    for (size_t i = 0; i < e.n; i++) assert_int_equal(rf_tokenizer_continues(t, e.id[i]), i == 3);
     encode(t, "[MASK]", 6, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, &e);
     assert_int_equal(e.n, 6);
     assert_int_equal(rf_tokenizer_size(t), SIZE);
     assert_ptr_equal(rf_tokenizer_target(t), t);
     assert_null(rf_tokenizer_token(t, SIZE));
     assert_int_equal(rf_tokenizer_id(t, "ab"), -1);
-    assert_null(rf_tokenizer_options_of(t));
-    assert_null(rf_tokenizer_transformers(t));
     char *about = rf_tokenizer_describe(t);
     assert_non_null(strstr(about, "\"tokens\":261"));
     rf_text_free(t, about);
@@ -205,35 +188,11 @@ static void put(const char *folder, const char *text)
 static void folders(void **state)
 {
     (void)state;
-    const char *folder = t_folder(), *to = t_folder();
+    const char *folder = t_folder();
     put(folder, "{" CLASS ",\"mask_token\":\"<m>\",\"added_tokens_decoder\":{\"262\":{\"content\":\"xy\"},"
                 "\"261\":{\"content\":\"<e>\",\"special\":true},\"4\":{\"content\":\"<m>\",\"special\":true}}}");
-    assert_string_equal(rf_tokenizer_found(ctx, folder), "tokenizer_config.json");
-    rf_encoding e;
-    rf_encoding_init(&e, ctx);
-    uint64_t print = 0;
-    for (int again = 0; again < 2; again++) {
-        rf_tokenizer *t = NULL;
-        rf_error why = {0};
-        if (rf_tokenizer_open(ctx, again ? to : folder, &t, &why)) fail_msg("%s", why.text);
-        assert_int_equal(rf_tokenizer_size(t), 263);
-        encode(t, "xy<m>z<e>", 9, RF_ENCODE_PLAIN, &e);
-        static const int32_t id[] = {262, MASK, BYTE + 'z', 261};
-        assert_int_equal(e.n, 4);
-        assert_memory_equal(e.id, id, sizeof id);
-        assert_int_equal(rf_tokenizer_id(t, "xy"), 262);
-        assert_true(rf_tokenizer_is_special(t, 261) && !rf_tokenizer_is_special(t, 262));
-        char *back = rf_decode(t, e.id, e.n, 1, 0, NULL);
-        assert_string_equal(back, "xyz");
-        rf_text_free(t, back);
-        if (again) assert_int_equal(rf_tokenizer_fingerprint(t, 1), print);
-        print = rf_tokenizer_fingerprint(t, 1);
-        t_write(to, "vocab.txt", "old\n", 4);
-        assert_int_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
-        assert_string_equal(rf_tokenizer_found(ctx, to), "tokenizer_config.json");
-        rf_tokenizer_free(t);
-    }
-    rf_encoding_clear(&e);
+    static const int32_t id[] = {262, MASK, BYTE + 'z', 261};
+    opens_and_saves(folder, &(folder_case){263, "xy<m>z<e>", 9, id, RF_COUNT(id), "xyz", 3});
 }
 
 static void bad_folders_are_refused(void **state)

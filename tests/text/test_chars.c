@@ -1,8 +1,6 @@
 /* Characters: trained on text, every known text is decoded to itself, each unknown character is [UNK], offsets are
  * those of characters; valid and rejected vocab.json; options of training.  mirrors chars.c, letters.c, trainer.c */
-#include "one_context.h"
-
-#include "roformer/tokenizer.h"
+#include "small_units.h"
 
 enum { UNK = 1, CLS = 2, SEP = 3, MASK = 4, FIRST = 5, SCALARS = 0x110000 };
 
@@ -26,12 +24,6 @@ static rf_tokenizer *learned(const char *text, size_t size, int32_t tokens, uint
     return t;
 }
 
-static void encode(const rf_tokenizer *t, const char *text, size_t size, int flags, rf_encoding *e)
-{
-    rf_error why = {0};
-    if (rf_encode(t, text, size, NULL, 0, 0, flags, e, NULL, &why)) fail_msg("%s", why.text);
-}
-
 static void ids_names_and_offsets(void **state)
 {
     (void)state;
@@ -45,15 +37,8 @@ static void ids_names_and_offsets(void **state)
     rf_encoding e;
     rf_encoding_init(&e, ctx);
     encode(t, text, sizeof text - 1, 0, &e);
-    assert_int_equal(e.n, RF_COUNT(id));
-    for (size_t i = 0; i < e.n; i++) {
-        assert_int_equal(e.id[i], id[i]);
-        assert_int_equal(e.start[i], start[i]);
-        assert_int_equal(e.end[i], end[i]);
-        assert_string_equal(rf_tokenizer_token(t, e.id[i]), name[i]);
-        assert_int_equal(rf_tokenizer_id(t, name[i]), id[i]);
-        assert_false(rf_tokenizer_continues(t, e.id[i]));
-    }
+    has_units(t, &e, &(units){RF_COUNT(id), id, start, end, name});
+    for (size_t i = 0; i < e.n; i++) assert_false(rf_tokenizer_continues(t, e.id[i]));
     char *all = rf_decode(t, e.id, e.n, 0, 0, NULL), *some = rf_decode(t, e.id, e.n, 1, 0, NULL);
     assert_string_equal(all, "[CLS]a\xC3\xA9\n [UNK][MASK]\xF0\x9F\x98\x80[SEP]");
     assert_string_equal(some, "a\xC3\xA9\n \xF0\x9F\x98\x80");
@@ -67,8 +52,6 @@ static void ids_names_and_offsets(void **state)
     assert_int_equal(rf_tokenizer_id(t, ""), -1);
     assert_int_equal(rf_tokenizer_id(t, "<U+0062>"), 8);          /* "b", the long way */
     assert_int_equal(rf_tokenizer_id(t, "<U+00062>>"), -1);
-    assert_null(rf_tokenizer_options_of(t));
-    assert_null(rf_tokenizer_transformers(t));
     char *about = rf_tokenizer_describe(t);
     assert_non_null(strstr(about, "\"tokens\":11,\"characters\":6"));
     rf_text_free(t, about);
@@ -140,37 +123,13 @@ static void put(const char *folder, const char *name, const char *text)
 static void folders(void **state)
 {
     (void)state;
-    const char *folder = t_folder(), *to = t_folder();
+    const char *folder = t_folder();
     put(folder, "tokenizer_config.json",
         "{" CLASS ",\"mask_token\":\"<m>\",\"added_tokens_decoder\":{\"8\":{\"content\":\"xy\"},"
         "\"7\":{\"content\":\"<e>\",\"special\":true},\"4\":{\"content\":\"<m>\",\"special\":true}}}");
     put(folder, "vocab.json", "{\"z\":6,\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"<m>\":4,\"<U+0000>\":5}");
-    assert_string_equal(rf_tokenizer_found(ctx, folder), "tokenizer_config.json");
-    rf_encoding e;
-    rf_encoding_init(&e, ctx);
-    uint64_t print = 0;
-    for (int again = 0; again < 2; again++) {
-        rf_tokenizer *t = NULL;
-        rf_error why = {0};
-        if (rf_tokenizer_open(ctx, again ? to : folder, &t, &why)) fail_msg("%s", why.text);
-        assert_int_equal(rf_tokenizer_size(t), 9);
-        encode(t, "xy<m>z\0<e>", 10, RF_ENCODE_PLAIN, &e);
-        static const int32_t id[] = {8, MASK, 6, 5, 7};
-        assert_int_equal(e.n, 5);
-        assert_memory_equal(e.id, id, sizeof id);
-        size_t bytes = 0;
-        char *back = rf_decode(t, e.id, e.n, 1, 0, &bytes);
-        assert_int_equal(bytes, 4);
-        assert_memory_equal(back, "xyz\0", 5);
-        rf_text_free(t, back);
-        if (again) assert_int_equal(rf_tokenizer_fingerprint(t, 1), print);
-        print = rf_tokenizer_fingerprint(t, 1);
-        t_write(to, "vocab.txt", "old\n", 4);
-        assert_int_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
-        assert_string_equal(rf_tokenizer_found(ctx, to), "tokenizer_config.json");
-        rf_tokenizer_free(t);
-    }
-    rf_encoding_clear(&e);
+    static const int32_t id[] = {8, MASK, 6, 5, 7};
+    opens_and_saves(folder, &(folder_case){9, "xy<m>z\0<e>", 10, id, RF_COUNT(id), "xyz\0", 4});
 }
 
 static void bad_folders_are_refused(void **state)
