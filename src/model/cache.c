@@ -7,10 +7,9 @@ enum { HEAD = 64 };                     /* bytes of the header, so that rows are
 
 /* A sequence's data of one layer. */
 typedef struct store {
-    void **page;                        /* NULL: released                                                             */
+    void **page;
     size_t pages, capacity;
     void *state[RF_STATES], *next[RF_STATES];
-    int64_t release;                    /* at the end of the call, tokens before this one are released                */
 } store;
 
 typedef struct sequence {
@@ -81,17 +80,11 @@ static size_t row_bytes(const rf_keeping *k, rf_type type)
 static size_t page_bytes(const rf_keeping *k, rf_type type) { return RFK_PAGE * row_bytes(k, type); }
 static int64_t pages_of(int64_t tokens) { return tokens / RFK_PAGE + (tokens % RFK_PAGE != 0); }
 
-/* Number of pages for so many tokens, at most for `recent` tokens, wherever they begin in a page. */
-static int64_t pages_kept(const rf_keeping *k, int64_t tokens)
-{
-    return k->recent ? rf__min64(pages_of(tokens), pages_of(k->recent) + 1) : pages_of(tokens);
-}
-
 /* States count twice: during a call, the new state exists as well. */
 size_t rf__keeping_bytes(const rf_keeping *k, rf_type type, int64_t tokens)
 {
     size_t sum;
-    if (!rf__checked_mul((size_t)pages_kept(k, tokens), page_bytes(k, type), &sum)) return SIZE_MAX;
+    if (!rf__checked_mul((size_t)pages_of(tokens), page_bytes(k, type), &sum)) return SIZE_MAX;
     for (int j = 0; j < RF_STATES; j++)
         if (!rf__checked_add(sum, 2 * (size_t)k->state[j] * sizeof(float), &sum)) return SIZE_MAX;
     return sum;
@@ -219,11 +212,9 @@ static bool share(const rf_cache *c, sequence *q, const sequence *from, int64_t 
 
 bool rf__cache_cuts(const rf_cache *c)
 {
-    for (int64_t l = 0; l < c->places; l++) {
-        if (c->keeping[l].recent) return false;
+    for (int64_t l = 0; l < c->places; l++)
         for (int j = 0; j < RF_STATES; j++)
             if (c->keeping[l].state[j]) return false;
-    }
     return true;
 }
 
@@ -275,26 +266,23 @@ static bool unshare_page(rf_cache *c, sequence *q, int64_t place, size_t i)
     return true;
 }
 
-/* Reserves the pages of the call's tokens, for layers that keep all. */
+/* Reserves the pages of the call's tokens. */
 static bool reserve(rf_cache *c, sequence *q)
 {
     for (int64_t l = 0; l < c->places; l++) {
-        if (!c->keeping[l].columns || c->keeping[l].recent) continue;
+        if (!c->keeping[l].columns) continue;
         for (int64_t i = q->length / RFK_PAGE; i < pages_of(q->length + q->more); i++)
             if (!unshare_page(c, q, l, (size_t)i)) return false;
     }
     return true;
 }
 
-/* Bytes that the layers will request during the call. */
-static size_t later(const rf_cache *c, const sequence *q)
+/* Bytes that the layers will request for each sequence during the call. */
+static size_t later(const rf_cache *c)
 {
     size_t sum = 0;
-    for (int64_t l = 0; l < c->places; l++) {
-        const rf_keeping *k = &c->keeping[l];
-        for (int j = 0; j < RF_STATES; j++) sum += (size_t)k->state[j] * sizeof(float);
-        if (k->recent) sum += (size_t)pages_kept(k, q->more) * page_bytes(k, q->type);
-    }
+    for (int64_t l = 0; l < c->places; l++)
+        for (int j = 0; j < RF_STATES; j++) sum += (size_t)c->keeping[l].state[j] * sizeof(float);
     return sum;
 }
 
@@ -330,11 +318,10 @@ rf_status rf__cache_begin(rf_cache *c, const rf_sequence which[], int64_t B, con
         sequence *q = c->called[c->calls++] = c->all[i];
         q->called = true;
         q->more = start[b + 1] - start[b];
-        for (int64_t l = 0; l < c->places; l++) q->at[l].release = 0;
     }
     for (int64_t b = 0; b < B; b++) {
         sequence *q = c->called[b];
-        asked += later(c, q);
+        asked += later(c);
         if (!reserve(c, q)) return too_much(c, q, why);
         c->refused = !fits(c, asked);
         if (c->refused) return too_much(c, q, why);
@@ -353,10 +340,6 @@ static void undo(rf_cache *c, store *s, int64_t length)
 
 static void commit(rf_cache *c, store *s)
 {
-    for (int64_t i = 0; i < rf__min64(s->release / RFK_PAGE, (int64_t)s->pages); i++) {
-        drop(c, s->page[i]);
-        s->page[i] = NULL;
-    }
     for (int j = 0; j < RF_STATES; j++) {
         if (!s->next[j]) continue;
         drop(c, s->state[j]);
@@ -436,11 +419,6 @@ int64_t rf__cache_length(const rf_cache *c, int64_t b) { return c->called[b]->le
 
 /* ---- rows ---- */
 
-void rf__cache_release(rf_cache *c, int64_t b, int64_t layer, int64_t token)
-{
-    c->called[b]->at[layer + 1].release = token;
-}
-
 /* Row `token` of a layer, which the call may write. */
 static char *row_at(const rf_cache *c, const sequence *q, int64_t place, int64_t token)
 {
@@ -448,17 +426,10 @@ static char *row_at(const rf_cache *c, const sequence *q, int64_t place, int64_t
            (size_t)(token % RFK_PAGE) * row_bytes(&c->keeping[place], q->type);
 }
 
-static bool unshare_recent(rf_graph *g, rf_cache *c, sequence *q, int64_t place, int64_t first)
-{
-    for (int64_t i = first / RFK_PAGE; i < pages_of(q->length + q->more); i++)
-        if (!unshare_page(c, q, place, (size_t)i)) {
-            rf__stop(g, RF_ENOMEM, "out of memory: rows of sequence %lld", (long long)q->number);
-            return false;
-        }
-    return true;
-}
+/* Columns [from, from + width) of the tokens' rows of x. */
+typedef struct slice { const rf_tensor *x; int64_t from, width; } slice;
 
-static void write_row(const rf_graph *g, rf_type type, char *to, const rf_columns part[], int parts, int64_t n)
+static void write_row(const rf_graph *g, rf_type type, char *to, const slice part[], int parts, int64_t n)
 {
     for (int i = 0; i < parts; i++) {
         const float *x = part[i].x->f32 + n * part[i].x->dim[1] + part[i].from;
@@ -486,29 +457,28 @@ static const rf_past *past_of(rf_graph *g, const rf_cache *c, int64_t place)
     return past;
 }
 
-const rf_past *rf__cache_rows(rf_graph *g, rf_cache *c, int64_t layer) { return past_of(g, c, layer + 1); }
-
-bool rf__cache_append(rf_graph *g, rf_cache *c, int64_t layer, const rf_columns part[], int parts, const rf_past **out)
+/* Appends the rows of the call's tokens: the parts side by side, rounded to the sequence's type. *out: the rows of all
+ * tokens, including these; NULL: the graph has stopped. */
+static void append_rows(rf_graph *g, const rf_cache *c, int64_t layer, const slice part[], int parts,
+                        const rf_past **out)
 {
     const int64_t place = layer + 1;
     const rf_keeping *k = &c->keeping[place];
     int64_t columns = 0, first_row = 0;
-    if (g->error.code) return false;
+    *out = NULL;
+    if (g->error.code) return;
     for (int i = 0; i < parts; i++) columns += part[i].width;
     if (columns != k->columns) {
         rf__stop(g, RF_ESHAPE, "cache: layer %lld: expected rows of %lld columns, got %lld", (long long)layer,
                  (long long)k->columns, (long long)columns);
-        return false;
+        return;
     }
     for (size_t b = 0; b < c->calls; first_row += c->called[b++]->more) {
-        sequence *q = c->called[b];
-        const int64_t first = rf__max64(q->length, k->recent ? q->at[place].release : 0);
-        if (k->recent && !unshare_recent(g, c, q, place, first)) return false;
-        for (int64_t t = first; t < q->length + q->more; t++)
-            write_row(g, q->type, row_at(c, q, place, t), part, parts, first_row + t - q->length);
+        const sequence *q = c->called[b];
+        for (int64_t t = 0; t < q->more; t++)
+            write_row(g, q->type, row_at(c, q, place, q->length + t), part, parts, first_row + t);
     }
     *out = past_of(g, c, place);
-    return *out != NULL;
 }
 
 void rf__cache_extend(rf_graph *g, rf_cache *c, int64_t layer, rf_tensor *qkv, rf_attention_spec *spec)
@@ -526,9 +496,9 @@ void rf__cache_extend(rf_graph *g, rf_cache *c, int64_t layer, rf_tensor *qkv, r
     if (g->error.code) return;
     const int64_t G = spec->kv_heads ? spec->kv_heads : spec->heads;
     const int64_t D = qkv->dim[1] / (spec->heads + 2 * G);
-    const rf_columns part[] = {{rotated, spec->heads * D, 2 * G * D},
+    const slice part[] = {{rotated, spec->heads * D, 2 * G * D},
                                {spec->more_key, 0, spec->more_key ? spec->more_key->dim[1] : 0}};
-    rf__cache_append(g, c, layer, part, spec->more_key ? 2 : 1, &spec->past);
+    append_rows(g, c, layer, part, spec->more_key ? 2 : 1, &spec->past);
 }
 
 bool rf__cache_put_source(rf_graph *g, rf_cache *c, int64_t layer, const rf_tensor *x)
@@ -546,7 +516,7 @@ bool rf__cache_put_source(rf_graph *g, rf_cache *c, int64_t layer, const rf_tens
         sequence *q = c->called[b];
         char *to = q->source + source_at(c, q, layer + 1);
         for (int64_t t = 0; t < q->sources; t++, to += source_row(k, q->type))
-            write_row(g, q->type, to, &(rf_columns){x, 0, k->source}, 1, first + t);
+            write_row(g, q->type, to, &(slice){x, 0, k->source}, 1, first + t);
     }
     return true;
 }

@@ -25,10 +25,9 @@ typedef struct rf_cache rf_cache;
 /* The part of a layer that a state belongs to. */
 typedef enum rf_state_kind { RF_STATE_POSITION, RF_STATE_ATTENTION, RF_STATES } rf_state_kind;
 
-/* What a layer stores: columns of a token's row, for the last `recent` tokens at most (0: all), and floats of
- * states. */
+/* What a layer stores: columns of each token's row, and floats of states. */
 typedef struct rf_keeping {
-    int64_t columns, recent;
+    int64_t columns;
     int64_t state[RF_STATES];
     int64_t source;                     /* columns for a token of a source                                            */
 } rf_keeping;
@@ -74,21 +73,6 @@ void rf__cache_end(rf_cache *c, bool succeeded);
 
 /* The number of earlier tokens of sequence b of the call. */
 int64_t rf__cache_length(const rf_cache *c, int64_t b);
-
-/* Columns [from, from + width) of the tokens' rows of x. */
-typedef struct rf_columns { const rf_tensor *x; int64_t from, width; } rf_columns;
-
-/* Appends the rows of the call's tokens: the parts side by side, rounded to the sequence's type. *out: the rows of all
- * tokens, including these. false: the graph has stopped. */
-bool rf__cache_append(rf_graph *g, rf_cache *c, int64_t layer, const rf_columns part[], int parts, const rf_past **out);
-
-/* For a layer with `recent`: rows of tokens before `token` of sequence b (counted from its first) are not needed after
- * this call, and those that the call has not appended yet are not stored at all. */
-void rf__cache_release(rf_cache *c, int64_t b, int64_t layer, int64_t token);
-
-/* The rows of such a layer from earlier calls: token t, unless it was released, is row t % RFK_PAGE of page[b][t /
- * RFK_PAGE]. NULL: the graph has stopped. */
-const rf_past *rf__cache_rows(rf_graph *g, rf_cache *c, int64_t layer);
 
 /* The state of sequence b after the last call; NULL before the first: zeros. And space for the state after this call;
  * if it is not used, the state stays. NULL: the graph has stopped. */
