@@ -4,7 +4,8 @@
 
 /* ---- nodes ---- */
 
-int rf__tree_push(rf__tree_node node[RF__DEPTH], int n, int64_t micro)
+/* Appends a micro-batch to n nodes and joins complete halves; returns the new n. */
+static int push_micro(rf__tree_node node[RF__DEPTH], int n, int64_t micro)
 {
     node[n++] = (rf__tree_node){micro, 0};
     while (n > 1 && rf__halves(node[n - 2], node[n - 1])) {
@@ -17,7 +18,7 @@ int rf__tree_push(rf__tree_node node[RF__DEPTH], int n, int64_t micro)
 int rf__tree_nodes(int64_t first, int64_t count, rf__tree_node node[RF__DEPTH])
 {
     int n = 0;
-    for (int64_t i = first; i < first + count; i++) n = rf__tree_push(node, n, i);
+    for (int64_t i = first; i < first + count; i++) n = push_micro(node, n, i);
     return n;
 }
 
@@ -65,7 +66,7 @@ int rf__tree_slabs(int64_t first, int64_t count)
     int n = 0, most = 0;
     for (int64_t i = first; i < first + count; i++) {
         if (n + 1 > most) most = n + 1;
-        n = rf__tree_push(node, n, i);
+        n = push_micro(node, n, i);
     }
     return most;
 }
@@ -106,7 +107,7 @@ float *rf__tree_leaf(rf__tree *t, int64_t micro)
     const int before = t->nodes;
     struct zero z = {t->slab[before], (int64_t)t->total};
     rf__parallel(t->ctx, (z.n + PIECE - 1) / PIECE, zero_piece, &z);
-    t->nodes = rf__tree_push(t->node, before, micro);
+    t->nodes = push_micro(t->node, before, micro);
     t->joins = before + 1 - t->nodes;
     return t->slab[before];
 }

@@ -25,9 +25,6 @@ static inline bool rf__halves(rf__tree_node left, rf__tree_node right)
            right.first == left.first + ((int64_t)1 << left.level);
 }
 
-/* Appends a micro-batch to n nodes and joins complete halves; returns the new n. */
-int rf__tree_push(rf__tree_node node[RF__DEPTH], int n, int64_t micro);
-
 /* The nodes of a share [first, first + count), left to right; returns their number. */
 int rf__tree_nodes(int64_t first, int64_t count, rf__tree_node node[RF__DEPTH]);
 

@@ -20,13 +20,13 @@
 enum { STEPS = 5 };
 static const float a = 3.4445F, b = -4.7750F, c = 2.0315F;      /* the author's constants, for 5 steps                */
 
-bool rf__muon_takes(const rf_param *p)
+static bool is_layer_matrix(const rf_param *p)
 {
     return p->rank == 2 && p->layer >= 0 && !(p->head || p->position || p->looked_up) && p->dim[0] > 1 && p->dim[1] > 1;
 }
 
 /* Only AdamW has second moments. */
-size_t rf__muon_floats(const rf_param *p) { return rf__muon_takes(p) ? 0 : p->count; }
+size_t rf__muon_floats(const rf_param *p) { return is_layer_matrix(p) ? 0 : p->count; }
 
 static int64_t smaller(const rf_param *p) { return rf__min64(p->dim[0], p->dim[1]); }
 
@@ -37,7 +37,7 @@ size_t rf__muon_scratch(const rf_params *params)
     for (size_t i = 0; i < params->n; i++) {
         const rf_param *p = &params->p[i];
         const size_t square = (size_t)smaller(p) * (size_t)smaller(p), floats = 2 * square + p->count;
-        if (rf__muon_takes(p) && floats > most) most = floats;
+        if (is_layer_matrix(p) && floats > most) most = floats;
     }
     return most;
 }
@@ -145,7 +145,7 @@ static void take_step(void *arg, int64_t i, int worker)
     const int64_t n = (int64_t)s.n;
     const double rate = w->step->rate * o->factor[s.param], decay = s.decay ? r->decay : 0, t = (double)w->step->update;
     if (!(o->factor[s.param] > 0)) return;
-    if (!rf__muon_takes(p)) {
+    if (!is_layer_matrix(p)) {
         float *v = o->v + o->v_at[s.param] + (s.at - p->offset);
         k->adamw(o->value + s.at, o->m + s.at, v, o->grad + s.at, n, (float)rate, (float)r->beta1, (float)r->beta2,
                  (float)r->epsilon, (float)decay, (float)(1 / (1 - pow(r->beta1, t))),
@@ -161,7 +161,7 @@ rf_status rf__muon_update(rf__optimizer *o, const rf__step *step, rf_error *why)
 {
     pass w = {.o = o, .step = step};
     for (size_t i = 0; i < o->params->n; i++) {
-        if (!rf__muon_takes(&o->params->p[i]) || !(o->factor[i] > 0)) continue;
+        if (!is_layer_matrix(&o->params->p[i]) || !(o->factor[i] > 0)) continue;
         const rf_status status = direct(o, step, i, why);
         if (status) return status;
     }

@@ -99,7 +99,6 @@ void rf__optimizer_swap(const rf__optimizer *o, float *a, float *b);
 size_t rf__adafactor_floats(const rf_param *p);
 size_t rf__adafactor_scratch(const rf_params *params);
 rf_status rf__adafactor_update(rf__optimizer *o, const rf__step *step, rf_error *why);
-bool rf__muon_takes(const rf_param *p);                             /* a matrix of a layer                            */
 size_t rf__muon_floats(const rf_param *p);
 size_t rf__muon_scratch(const rf_params *params);
 rf_status rf__muon_update(rf__optimizer *o, const rf__step *step, rf_error *why);

@@ -40,7 +40,7 @@ static int by_key(const void *a, const void *b)
     return compare_keys(x->key, x->key_size, y->key, y->key_size);
 }
 
-rf__storage *rf__storage_find(const rf__storages *s, const char *key, size_t key_size)
+static rf__storage *find_storage(const rf__storages *s, const char *key, size_t key_size)
 {
     const rf__storage asked = {.key = key, .key_size = key_size};
     return s->count ? bsearch(&asked, s->storage, s->count, sizeof asked, by_key) : NULL;
@@ -168,7 +168,7 @@ static rf_status read_tensor(const struct tensor *t, const rf__pickle_value *v)
     if (!status) status = whole_numbers(t, stride, "a stride is not a whole number >= 0", t->stride);
     if (!status && offset->n < 0) status = refuse(t, "begins before its storage", offset->n);
     if (status) return status;
-    return place(t, rf__storage_find(&t->file->storages, (const char *)p->data + key->a, key->b), (size_t)offset->n);
+    return place(t, find_storage(&t->file->storages, (const char *)p->data + key->a, key->b), (size_t)offset->n);
 }
 
 /* A member of the dict: its name is untrusted text, its value must be a tensor. */
@@ -272,7 +272,7 @@ static rf_status locate(struct file *f, size_t at)
     for (uint32_t c = status ? 0 : root->a; c && !status; c = keys.cell[c].next) {
         const rf__pickle_value *key = &keys.value[keys.cell[c].value];
         rf__storage *s = key->kind == RF_PICKLE_TEXT
-                             ? rf__storage_find(&f->storages, (const char *)keys.data + key->a, key->b)
+                             ? find_storage(&f->storages, (const char *)keys.data + key->a, key->b)
                              : NULL;
         uint64_t elements = 0;
         if (!s || s->data) {

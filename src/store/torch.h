@@ -19,8 +19,6 @@ typedef struct rf__storages {
     size_t count;
 } rf__storages; /* sorted by key, each once      */
 
-rf__storage *rf__storage_find(const rf__storages *s, const char *key, size_t key_size);
-
 /* The zip: finds the pickle and the location of every storage. */
 typedef struct rf__zip rf__zip;
 bool rf__zip_is(const unsigned char *data, size_t size);

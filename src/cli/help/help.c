@@ -23,9 +23,11 @@ const cli_exit_row cli_exit_codes[] = {
     {0},
 };
 
-/* Help shows the defaults from the arguments of a command without any options.  A value outside the limits is not a
+/* The default value of an option as a user would type it; "" if there is none to show.
+ *
+ * Help shows the defaults from the arguments of a command without any options.  A value outside the limits is not a
  * default: it is determined elsewhere.  A help text that states a default itself gets no other one. */
-void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size)
+static void write_default(const cli_command *c, const cli_option *o, char *out, size_t size)
 {
     cli_parsed p = {.command = c};
     *out = 0;
@@ -92,7 +94,7 @@ void cli_depends(const char *name, char *out, size_t size)
 void cli_option_notes(const cli_command *c, const cli_option *o, char *out, size_t size)
 {
     char value[128], depends[128];
-    cli_default_value(c, o, value, sizeof value);
+    write_default(c, o, value, sizeof value);
     cli_depends(o->name, depends, sizeof depends);
     int n = snprintf(out, size, "%s%s", o->help, c ? depends : "");
     if (*value && !strstr(o->help, "(default: ")) n += snprintf(out + n, size - (size_t)n, " (default: %s)", value);

@@ -12,9 +12,6 @@ void cli_manual(FILE *to);                                              /* rofor
 void cli_manual_command(FILE *to, const cli_command *c);                /* roformer-COMMAND(1)                        */
 bool cli_completion(FILE *to, const char *shell);                       /* false: no such shell                       */
 
-/* The default value of an option as a user would type it; "" if there is none to show. */
-void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size);
-
 /* The help of an option with its default, environment variable and alias. */
 void cli_option_notes(const cli_command *c, const cli_option *o, char *out, size_t size);
 

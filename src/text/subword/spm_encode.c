@@ -73,7 +73,7 @@ static void search(const rf__spm *m, const char *text, size_t size, rf__spm_best
     }
 }
 
-bool rf__spm_cut_unigram(const rf__spm *m, rf__spm_work *w)
+static bool cut_unigram(const rf__spm *m, rf__spm_work *w)
 {
     const size_t size = w->text.n;
     if (!rf__grow(w->ctx, &w->best, &w->bests, size + 1, sizeof *w->best)) return false;
@@ -151,7 +151,7 @@ static bool cut(const rf__spm *m, rf__spm_work *w, const rf__spm_sample *s)
     case RF_SPM_CHAR: return cut_characters(m, w);
     case RF_SPM_UNIGRAM: break;
     }
-    return s && s->nbest != 0 && s->nbest != 1 ? rf__spm_sample_unigram(m, w, s) : rf__spm_cut_unigram(m, w);
+    return s && s->nbest != 0 && s->nbest != 1 ? rf__spm_sample_unigram(m, w, s) : cut_unigram(m, w);
 }
 
 bool rf__spm_encode(const rf__spm *m, rf__spm_work *w, const char *text, size_t size, const rf__spm_sample *sample,

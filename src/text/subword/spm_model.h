@@ -112,7 +112,6 @@ double rf__mt19937_uniform(rf__mt19937 *g);                            /* [0, 1)
 
 /* The segments of w->text.  False: no memory. */
 bool rf__spm_cut_bpe(const rf__spm *m, rf__spm_work *w, const rf__spm_sample *sample);
-bool rf__spm_cut_unigram(const rf__spm *m, rf__spm_work *w);
 bool rf__spm_sample_unigram(const rf__spm *m, rf__spm_work *w, const rf__spm_sample *sample);
 
 #endif

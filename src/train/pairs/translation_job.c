@@ -92,7 +92,8 @@ static rf_status learn(rf__run *r, rf_error *why)
 
 /* ---- the pairs ---- */
 
-int64_t rf__translation_tokens(const rf__pairs *p, int64_t *source)
+/* Tokens of all pairs, including end tokens; *source: those of the sources. */
+static int64_t count_pair_tokens(const rf__pairs *p, int64_t *source)
 {
     const size_t n = p->n;
     *source = n ? (int64_t)(p->start[RF__SOURCE_SIDE][n] + n) : 0;
@@ -145,7 +146,7 @@ static void report_pairs(rf__run *r, const rf__pair_training *t)
 {
     int64_t source;
     const rf__pair_files files = training_files(&r->o), held = held_files(&r->o);
-    const int64_t tokens = rf__translation_tokens(&t->train, &source);
+    const int64_t tokens = count_pair_tokens(&t->train, &source);
     const double n = (double)t->train.n;
     rf__run_notify(r, "note", "%zu pairs of %.1f + %.1f tokens to train on, %zu held out", t->train.n,
                    (double)source / n, (double)(tokens - source) / n, t->held.n);
@@ -219,7 +220,7 @@ static void memory(const rf__run *r, rf__memory_job *own)
 {
     const rf__pair_training *t = r->task;
     int64_t source;
-    const int64_t tokens = rf__translation_tokens(&t->train, &source);
+    const int64_t tokens = count_pair_tokens(&t->train, &source);
     *own = (rf__memory_job){.source = tokens ? (double)source / (double)tokens : 0.5,
                             .copies = rf__translation_has_bleu(&r->o) ? (double)r->params.total * sizeof(float) : 0};
 }
@@ -259,7 +260,7 @@ static void count_steps(rf__run *r, rf__pair_training *t)
     int64_t source;
     const double ratio = o->subword_sampling > 0 ? rf__pairs_drawn(&t->train, &t->sampling) : 1;
     const double each = (double)o->tokens_per_batch * (double)r->state.micro_batches,
-                 tokens = ratio * (double)rf__translation_tokens(&t->train, &source);
+                 tokens = ratio * (double)count_pair_tokens(&t->train, &source);
     if (o->subword_sampling > 0)
         rf__run_notify(r, "note", "subwords are sampled again in each epoch: %.2f times as many tokens", ratio);
     const bool more = o->given && (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));

@@ -21,9 +21,6 @@ typedef struct rf__pair_training {
     rf__pair_batch evaluated;
 } rf__pair_training;
 
-/* Tokens of all pairs, including end tokens; *source: those of the sources. */
-int64_t rf__translation_tokens(const rf__pairs *p, int64_t *source);
-
 void rf__translation_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
 rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum,
                                    rf_error *why);
