@@ -391,7 +391,7 @@ static void lists_formula(double *y, const double *const in[], const void *what)
 static void list_losses(void **state)
 {
     (void)state;
-    for (int kind = RF_LIST_BCE; kind <= RF_LIST_LAMBDA; kind++) {
+    for (rf_list_loss_kind kind = RF_LIST_BCE; kind <= RF_LIST_LAMBDA; kind++) {
         const struct lists all[] = {{kind, 10, 3, {0, 3, 6, 10}}, {kind, 10, 1, {0, 10}}, {kind, 1, 1, {0, 1}}};
         for (size_t i = 0; i < RF_COUNT(all); i++)
             t_gradient(&(t_gradient_case){.op = RF_OP_list_loss, .ys = 1, .depth = 40, .what = &all[i],

@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 #endif
 
+#include "cli/options/options.h"
 #include "cli/shared/info_units.h"
 #include "roformer/kernel/kernels.h"
 
